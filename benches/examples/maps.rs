@@ -8,8 +8,8 @@ use greeksd_benches::golden::{Row, error, quantile_of, read, sorted};
 use greeksd_benches::naive::Contract;
 use greeksd_benches::plot::{self, Panel, Series};
 use greeksd_benches::workload::engine_greeks_with;
-use kernel::american::Scheme;
 use kernel::contract::Right;
+use kernel::quality::Quality;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ struct Judged {
 
 impl Judged {
     fn new(class: &str, row: Row) -> Self {
-        let errors = [Scheme::Fast, Scheme::Accurate].map(|scheme| {
+        let errors = [Quality::Full, Quality::Reference].map(|scheme| {
             let got = engine_greeks_with(&row.contract, scheme);
             let of = |name: &'static str| Some((name, error(&row, name, &got)?));
             FIRST.into_iter().chain(THIRD).filter_map(of).collect()

@@ -9,9 +9,10 @@ use greeksd_benches::golden::columns;
 use greeksd_benches::naive::Contract;
 use greeksd_benches::workload::{Slice, chain};
 use implied_vol::{DefaultSpecialFn, PriceBlackScholes};
-use kernel::american::{Pricer, Scheme};
+use kernel::american::Pricer;
 use kernel::contract::{Right, Style};
 use kernel::greeks::Greeks;
+use kernel::quality::Quality;
 use regit_blackscholes::greeks::compute_greeks;
 use regit_blackscholes::models::black_scholes::price;
 use regit_blackscholes::{OptionParams, OptionType};
@@ -41,7 +42,7 @@ fn main() -> Outcome<()> {
     times.write_record(["class", "who", "what", "ns"])?;
     for (class, style, b, dividend) in CLASSES {
         let slices = chain(style, b, dividend);
-        for (scheme, file) in [(Scheme::Fast, class.to_owned()), (Scheme::Accurate, format!("{class}_accurate"))] {
+        for (scheme, file) in [(Quality::Full, class.to_owned()), (Quality::Reference, format!("{class}_accurate"))] {
             let rows: Vec<(Contract, Known)> = slices.iter().flat_map(|slice| valued(slice, scheme)).collect();
             write(&folder.join(file + ".csv"), &rows)?;
         }
@@ -63,7 +64,7 @@ fn contracts(slice: &Slice) -> Vec<Contract> {
 }
 
 /// Every contract of a slice with its 21 values.
-fn valued(slice: &Slice, scheme: Scheme) -> Vec<(Contract, Known)> {
+fn valued(slice: &Slice, scheme: Quality) -> Vec<(Contract, Known)> {
     let pricer = slice.pricer_with(scheme);
     let value = |o: Contract| {
         let greeks: Greeks<f64> = pricer.at(&o.terms, o.s).greeks(o.k, o.sigma);
@@ -76,16 +77,16 @@ fn valued(slice: &Slice, scheme: Scheme) -> Vec<(Contract, Known)> {
 fn ours(slices: &[Slice]) -> Vec<(&'static str, f64)> {
     let n: u64 = slices.iter().map(Slice::contracts).sum();
     let pricers = |scheme| slices.iter().map(|slice| (slice, slice.pricer_with(scheme))).collect();
-    let (fast, accurate): (Vec<(&Slice, Pricer)>, Vec<_>) = (pricers(Scheme::Fast), pricers(Scheme::Accurate));
+    let (fast, accurate): (Vec<(&Slice, Pricer)>, Vec<_>) = (pricers(Quality::Full), pricers(Quality::Reference));
     let all = |of: &[(&Slice, Pricer)]| of.iter().for_each(|(slice, pricer)| slice.value(pricer));
     let singly = || fast.iter().for_each(|(slice, pricer)| slice.value_singly(pricer));
     let tables = |scheme| slices.iter().for_each(|slice| drop(black_box(slice.pricer_with(scheme))));
     vec![
         ("all", best(n, || all(&fast))),
         ("all, one contract at a time", best(n, singly)),
-        ("tables", best(slices.len() as u64, || tables(Scheme::Fast))),
+        ("tables", best(slices.len() as u64, || tables(Quality::Full))),
         ("all, accurate", best(n, || all(&accurate))),
-        ("tables, accurate", best(slices.len() as u64, || tables(Scheme::Accurate))),
+        ("tables, accurate", best(slices.len() as u64, || tables(Quality::Reference))),
     ]
 }
 

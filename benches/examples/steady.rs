@@ -4,11 +4,11 @@
 //! `PRELIMINARY=n` runs n preliminary passes first.
 #![allow(clippy::print_stdout, reason = "the report")]
 
-use engine::pass::Depth;
 use greeksd_benches::cpu::{Took, timed};
 use greeksd_benches::market::{NOW, Sim, passes};
 use jiff::SignedDuration;
 use kernel::american::Counts;
+use kernel::quality::Quality;
 
 fn main() {
     let names: Vec<String> = std::env::args().skip(1).collect();
@@ -25,8 +25,8 @@ fn main() {
     let mut at = NOW;
     for n in 0..passes_run {
         let (computed, Took { wall, processor }) = timed(|| {
-            let depth = if n < preliminary { Depth::Preliminary } else { Depth::Full };
-            sim.pass_to(depth, &books, at, &mut passes)
+            let quality = if n < preliminary { Quality::Preliminary } else { Quality::Full };
+            sim.pass_at(quality, &books, at, &mut passes)
         });
         let (mut slices, mut contracts, mut searched, mut refreshed) = (0, 0, 0, 0);
         let mut tables = Counts::default();

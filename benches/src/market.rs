@@ -1,7 +1,7 @@
 //! The embedded market at a fixed instant, and a service over it.
 
 use arc_swap::ArcSwap;
-use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::pass::{Computed, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -11,6 +11,7 @@ use host::clock::MarketClock;
 use http::Metrics;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
+use kernel::quality::Quality;
 use shim::app::{Service, route_names};
 use shim::status::Status;
 use sim::SimMarket;
@@ -87,13 +88,13 @@ impl Sim {
 
     /// One pass over every book, all of them stale.
     pub fn pass(&self, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
-        self.pass_to(Depth::Full, books, at, passes)
+        self.pass_at(Quality::Full, books, at, passes)
     }
 
-    /// The same to a depth of choice.
-    pub fn pass_to(&self, depth: Depth, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
+    /// The same at a quality of choice.
+    pub fn pass_at(&self, quality: Quality, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
         let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
-        passes.run_to(depth, self.shared(), &work)
+        passes.run_to(quality, self.shared(), &work)
     }
 
     /// The finished market at [`NOW`].

@@ -1,11 +1,12 @@
 //! Contracts to price, shaped like a chain: a few expiries, calls and puts, strikes within two standard deviations.
 
 use crate::naive::Contract;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::quality::Quality;
 use std::hint::black_box;
 
 /// Spot of every workload, currency per share.
@@ -90,12 +91,12 @@ impl Slice {
     /// What a pass keeps of the slice, its tables built.
     #[must_use]
     pub fn pricer(&self) -> Pricer {
-        self.pricer_with(Scheme::Fast)
+        self.pricer_with(Quality::Full)
     }
 
     /// The same with either scheme.
     #[must_use]
-    pub fn pricer_with(&self, scheme: Scheme) -> Pricer {
+    pub fn pricer_with(&self, scheme: Quality) -> Pricer {
         let ends = |of: &[f64]| of.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
         let band = Band { k: ends(&self.k), sigma: ends(&self.sigma) };
         let pricer = Pricer::new(self.style, self.right, &self.terms, &band, scheme);
@@ -134,12 +135,12 @@ impl Slice {
 /// All values of one contract from tables made for a band around it, as a chain would have them.
 #[must_use]
 pub fn engine_greeks(o: &Contract) -> Greeks<f64> {
-    engine_greeks_with(o, Scheme::Fast)
+    engine_greeks_with(o, Quality::Full)
 }
 
 /// The same with either scheme.
 #[must_use]
-pub fn engine_greeks_with(o: &Contract, scheme: Scheme) -> Greeks<f64> {
+pub fn engine_greeks_with(o: &Contract, scheme: Quality) -> Greeks<f64> {
     let band = Band { k: (0.8 * o.k, 1.25 * o.k), sigma: (0.7 * o.sigma, 1.3 * o.sigma) };
     Pricer::new(o.style, o.right, &o.terms, &band, scheme).at(&o.terms, o.s).greeks(o.k, o.sigma)
 }

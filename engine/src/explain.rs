@@ -13,10 +13,11 @@ mod schemes;
 mod warned;
 mod warning;
 
+pub use crate::store::evidence::ValueMethod;
 pub use basis::{ValueBasis, value_basis};
 pub use explanation::Explanation;
 pub use parity::{StrikeOutcome, StrikeParity, Unused};
-pub use schemes::{EarlyMethod, SchemeValues};
+pub use schemes::SchemeValues;
 pub use warning::Warning;
 
 use crate::calibrate::forward::Parity;
@@ -45,9 +46,10 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
     let sigma = chain.columns.get(Col::SvcVol)[row];
     let deliverable = evidence.and_then(|own| own.deliverable);
     let strike = parity::strike_of_share(deliverable, chain.strike_milli[row]);
-    let values = basis.as_ref().filter(|_| sigma > 0.0).map(|basis| {
-        schemes::values(of.style, chain.right[row], &basis.terms, basis.s, strike, sigma, chain.preliminary)
-    });
+    let values = basis
+        .as_ref()
+        .filter(|_| sigma > 0.0)
+        .map(|basis| schemes::values(of.style, chain.right[row], &basis.terms, basis.s, strike, sigma));
     let values = match deliverable {
         Some(terms) => values.map(|values| values.of_deliverable(&terms)),
         None => values,
@@ -60,6 +62,7 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
         strikes,
         beside: beside(chain, of, row),
         expiries: neighbours(chain, slice, row),
+        method: evidence.and_then(|own| own.methods.get(row.checked_sub(rows(of).start)?).copied().flatten()),
         values,
         warnings: Vec::new(),
     };

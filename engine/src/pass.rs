@@ -10,7 +10,6 @@ mod task;
 mod uncomputed;
 mod underlying;
 
-pub use crate::early::Depth;
 pub use market_data::MarketData;
 pub use report::ChainReport;
 pub use underlying::ChainState;
@@ -21,6 +20,7 @@ use crate::store::overrides::Overrides;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
 use kernel::contract::Symbol;
+use kernel::quality::Quality;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,7 +55,7 @@ const LEFT_MOST: usize = 10_000;
 /// A coarse look first costs about what it saves, since tables are then built once, where the market is; and the second
 /// full pass reads them again for a tenth more. Preliminary passes stay where their lattices are, 8 bp at 99 % with one
 /// or with six.
-pub const FIRST: &[Depth] = &[Depth::Coarse, Depth::Full, Depth::Full];
+pub const FIRST: &[Quality] = &[Quality::Coarse, Quality::Full, Quality::Full];
 
 /// The threads of the passes, and what each chain keeps from one pass to the next.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Passes {
     /// Computes `work`: each book at its instant. The result is in the order of `work`; a chain whose computation
     /// panicked is left out, and what was remembered of it forgotten ([`Passes::take_failed`]).
     pub fn run(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
-        self.run_to(Depth::Full, market, work)
+        self.run_to(Quality::Full, market, work)
     }
 
     /// As [`Passes::run`], by the passes [`FIRST`] and as if nothing had been computed of these names before: what it
@@ -143,13 +143,13 @@ impl Passes {
         for (book, _) in work {
             self.states.entry(book.underlying).and_modify(ChainState::leave);
         }
-        FIRST.iter().map(|&depth| self.run_to(depth, market, work)).last().unwrap_or_default()
+        FIRST.iter().map(|&quality| self.run_to(quality, market, work)).last().unwrap_or_default()
     }
 
-    /// As [`Passes::run`], to a given depth: a preliminary pass over a market costs a tenth of its tables.
+    /// As [`Passes::run`], to a given quality: a preliminary pass over a market costs a tenth of its tables.
     ///
     /// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
-    pub fn run_to(&mut self, depth: Depth, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
+    pub fn run_to(&mut self, quality: Quality, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let (unused, quotes, overrides) = (&self.scratch, self.keeps_quotes, &*self.overrides);
@@ -160,7 +160,7 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, depth, quotes, overrides };
+                    let task = Task { market, book, at, quality, quotes, overrides };
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces
                     // then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);

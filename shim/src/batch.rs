@@ -14,11 +14,12 @@ use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome};
 use history::layouts::ReadOptions;
 use history::output::FileForm;
-use history::recipe::{Accuracy, Recipe};
+use history::recipe::Recipe;
 use history::row::HistoryRow;
 use history::tables::ParquetForm;
 use history::tasks::{HistoryTask, tasks};
 use inputs::Inputs;
+use kernel::quality::Quality;
 use reference_files::ReferenceFiles;
 use std::fmt;
 use std::io::Write;
@@ -158,8 +159,8 @@ fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchE
 }
 
 fn recipe(args: &BatchArgs) -> Recipe {
-    let accuracy = if args.is_preliminary() { Accuracy::Preliminary } else { Accuracy::Full };
-    Recipe { accuracy, quotes: args.quotes }
+    let quality = if args.is_preliminary() { Quality::Preliminary } else { Quality::Full };
+    Recipe { quality, quotes: args.quotes }
 }
 
 fn form(args: &BatchArgs, recipe: Recipe) -> std::io::Result<Box<dyn FileForm>> {

@@ -18,12 +18,13 @@ use compared::Compared;
 use engine::compare::{VendorRow, compare};
 use engine::store::chain::Chain;
 use history::implied_rates::{imply_day, is_european};
-use history::recipe::{Accuracy, Recipe, UnitPasses, unit_underlying};
+use history::recipe::{Recipe, UnitPasses, unit_underlying};
 use history::reference::ReferenceSet;
 use history::row::HistoryRow;
 use host::printable::printable;
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::{ContractKey, Symbol};
+use kernel::quality::Quality;
 use read::{VendorFile, VendorQuote};
 use report::Report;
 use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
@@ -122,7 +123,7 @@ fn names_of(file: &VendorFile, reference: &ReferenceSet) -> Result<Vec<Compared>
     for quote in &file.quotes {
         units.entry(unit_underlying(&quote.row, reference)).or_default().push(quote);
     }
-    let recipe = Recipe { accuracy: Accuracy::Full, quotes: true };
+    let recipe = Recipe { quality: Quality::Full, quotes: true };
     let mut passes = UnitPasses::new(reference, recipe).map_err(|error| format!("no thread: {error}"))?;
     let mut all = Vec::new();
     for (underlying, quotes) in units {

@@ -11,7 +11,7 @@ mod value;
 
 use crate::config::PriceArgs;
 use crate::progress::ProgressLog;
-use kernel::american::Scheme;
+use kernel::quality::Quality;
 use output::OutputFile;
 use rayon::prelude::*;
 use row::Layout;
@@ -76,7 +76,7 @@ pub fn run(args: &PriceArgs) -> ExitCode {
 }
 
 fn price_files(args: &PriceArgs) -> Result<Summary, PriceError> {
-    let scheme = if args.accurate { Scheme::Accurate } else { Scheme::Fast };
+    let scheme = if args.accurate { Quality::Reference } else { Quality::Full };
     if let Some(path) = args.output.as_deref().filter(|path| output::are_same(&args.input, path)) {
         return Err(PriceError::SameFile(path.display().to_string()));
     }
@@ -104,7 +104,7 @@ fn cannot(what: &str, path: &Path, cause: io::Error) -> PriceError {
 ///
 /// # Errors
 /// A file that fails, or an input without the columns that are needed. A row that fails is no error.
-pub fn price(input: impl Read, output: impl Write, scheme: Scheme) -> Result<Summary, PriceError> {
+pub fn price(input: impl Read, output: impl Write, scheme: Quality) -> Result<Summary, PriceError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
     let layout = Layout::new(reader.byte_headers().map_err(broken)?).map_err(PriceError::Format)?;
     let mut output = BufWriter::new(output);

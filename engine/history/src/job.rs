@@ -220,9 +220,9 @@ fn sort(job: &HistoryJob<'_>, rows: u64, runs: RunFolder, sorted: &Path, index: 
 
 /// Everything that makes the same rows another file, and is the same for all files of a job.
 fn made_by(job: &HistoryJob<'_>) -> String {
-    let Recipe { accuracy, quotes } = job.recipe;
+    let Recipe { quality, quotes } = job.recipe;
     let quotes = if quotes { "with quotes" } else { "without quotes" };
-    format!("greeksd {} recipe {VERSION} {} {quotes}", env!("CARGO_PKG_VERSION"), accuracy.name())
+    format!("greeksd {} recipe {VERSION} {} {quotes}", env!("CARGO_PKG_VERSION"), quality.name())
 }
 
 /// The files that are not there yet as they should be. What an earlier job wrote of units that cannot be computed any

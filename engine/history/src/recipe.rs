@@ -8,44 +8,24 @@
 use crate::reference::ReferenceSet;
 use crate::row::HistoryRow;
 use crate::whole::UnitFault;
-use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::pass::{Computed, MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::ingest::{Ingested, Store};
 use jiff::Timestamp;
 use kernel::contract::Symbol;
+use kernel::quality::Quality;
 use kernel::records::{Batch, DividendCover, SpotRecord};
 use std::sync::Arc;
 
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made
 /// again.
-pub const VERSION: u32 = 4;
-
-/// How accurately early exercise is valued.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Accuracy {
-    /// By lattices: prices to about 1e-4.
-    Preliminary,
-    /// By tables.
-    #[default]
-    Full,
-}
-
-impl Accuracy {
-    /// Its word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Preliminary => "preliminary",
-            Self::Full => "full",
-        }
-    }
-}
+pub const VERSION: u32 = 5;
 
 /// How units are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
-    /// How well.
-    pub accuracy: Accuracy,
+    /// How accurately early exercise is valued.
+    pub quality: Quality,
     /// Chains show the quotes that they were computed from.
     pub quotes: bool,
 }
@@ -53,10 +33,12 @@ pub struct Recipe {
 impl Recipe {
     /// The passes of the first snapshot of a unit, before which nothing is remembered.
     #[must_use]
-    pub const fn first(self) -> &'static [Depth] {
-        match self.accuracy {
-            Accuracy::Preliminary => &[Depth::Preliminary],
-            Accuracy::Full => engine::pass::FIRST,
+    pub const fn first(self) -> &'static [Quality] {
+        match self.quality {
+            Quality::Coarse => &[Quality::Coarse],
+            Quality::Preliminary => &[Quality::Preliminary],
+            Quality::Full => engine::pass::FIRST,
+            Quality::Reference => &[Quality::Coarse, Quality::Reference, Quality::Reference],
         }
     }
 
@@ -64,24 +46,19 @@ impl Recipe {
     /// lies within 0.001 bp of the underlying and 5e-7 of volatility of six, at 99 % of simulated snapshots a minute or
     /// a quarter of an hour apart (`passes_of_later_snapshots`).
     #[must_use]
-    pub const fn later(self) -> &'static [Depth] {
-        match self.accuracy {
-            Accuracy::Preliminary => &[Depth::Preliminary],
-            Accuracy::Full => &[Depth::Full],
+    pub const fn later(self) -> &'static [Quality] {
+        match self.quality {
+            Quality::Coarse => &[Quality::Coarse],
+            Quality::Preliminary => &[Quality::Preliminary],
+            Quality::Full => &[Quality::Full],
+            Quality::Reference => &[Quality::Reference],
         }
     }
 
     /// The recipe in words, as files say it.
     #[must_use]
     pub fn text(self) -> String {
-        let words = |passes: &[Depth]| {
-            let word = |depth: &Depth| match depth {
-                Depth::Coarse => "coarse",
-                Depth::Preliminary => "preliminary",
-                Depth::Full => "full",
-            };
-            passes.iter().map(word).collect::<Vec<_>>().join(", ")
-        };
+        let words = |passes: &[Quality]| passes.iter().map(|quality| quality.name()).collect::<Vec<_>>().join(", ");
         format!("first snapshot of a day: {}; each later one: {}", words(self.first()), words(self.later()))
     }
 }
@@ -157,15 +134,15 @@ impl<'r> UnitPasses<'r> {
             ..Batch::default()
         };
         let ingested = self.store.ingest(&batch, at);
-        let depths = if self.is_begun { self.recipe.later() } else { self.recipe.first() };
+        let qualities = if self.is_begun { self.recipe.later() } else { self.recipe.first() };
         let Some(book) = self.store.book(underlying).filter(|book| book.contracts() > 0) else {
             return Ok(UnitSnapshot { ingested, computed: None });
         };
         self.is_begun = true;
         let market = MarketData { calendar: self.reference.calendar(), rates: self.reference.rates() };
         let mut last = None;
-        for &depth in depths {
-            last = self.passes.run_to(depth, market, &[(book, at)]).pop();
+        for &quality in qualities {
+            last = self.passes.run_to(quality, market, &[(book, at)]).pop();
             if last.is_none() {
                 return Err(UnitFault::Computation);
             }

@@ -5,10 +5,10 @@
 mod support;
 
 use history::manifest::MANIFEST;
-use history::recipe::Accuracy;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::watch::{JobPhase, JobWatch};
 use history::whole::UnitFault;
+use kernel::quality::Quality;
 use kernel::records::DividendRecord;
 use std::fs;
 use std::path::PathBuf;
@@ -118,7 +118,7 @@ fn what_is_there_is_left_as_it_is_and_what_changed_is_made_again() {
     .unwrap();
     assert_eq!(counts(&job.run(&all, &out)), (1, 4, 9));
 
-    job.recipe.accuracy = Accuracy::Full;
+    job.recipe.quality = Quality::Full;
     job.reference = support::reference();
     let only = &days[2];
     assert_eq!(counts(&job.run(only, &out)), (1, 0, 0));

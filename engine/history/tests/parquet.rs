@@ -8,15 +8,16 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
-use engine::pass::{Depth, MarketData, Passes};
+use engine::pass::{MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::columns::{Col, Group};
 use engine::store::ingest::Store;
 use engine::store::quotes::QuoteNumber;
-use history::recipe::{Accuracy, Recipe, compute};
+use history::recipe::{Recipe, compute};
 use history::row::HistoryRow;
 use history::tables::ROW_GROUP;
 use jiff::Timestamp;
+use kernel::quality::Quality;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 use std::fs::File;
@@ -58,7 +59,7 @@ fn same(a: &[f64], b: &[f64]) -> bool {
 }
 
 /// Passes by hand: the snapshots of a name one after the other, `first` for the first and `later` for the others.
-fn by_hand(snapshots: &[(Timestamp, Vec<HistoryRow>)], first: &[Depth], later: &[Depth]) -> Vec<Arc<Chain>> {
+fn by_hand(snapshots: &[(Timestamp, Vec<HistoryRow>)], first: &[Quality], later: &[Quality]) -> Vec<Arc<Chain>> {
     let reference = reference();
     let mut passes = Passes::new(2, |_| ()).unwrap();
     passes.keep_quotes();
@@ -80,8 +81,8 @@ fn by_hand(snapshots: &[(Timestamp, Vec<HistoryRow>)], first: &[Depth], later: &
         store.ingest(&batch, *at);
         let market = MarketData { calendar: reference.calendar(), rates: reference.rates() };
         let mut last = None;
-        for &depth in if i == 0 { first } else { later } {
-            last = passes.run_to(depth, market, &[(&store.books()[0], *at)]).pop();
+        for &quality in if i == 0 { first } else { later } {
+            last = passes.run_to(quality, market, &[(&store.books()[0], *at)]).pop();
         }
         chains.push(last.unwrap().chain);
     }
@@ -124,7 +125,7 @@ fn a_day_reads_back_as_it_was_computed() {
     let folder = Folder::new("parquet");
     let days = support::write_market(&folder.path("in"));
     let mut job = Plain::new();
-    job.recipe = Recipe { accuracy: Accuracy::Full, quotes: true };
+    job.recipe = Recipe { quality: Quality::Full, quotes: true };
     job.run(&days[0], &folder.path("out"));
     let (batch, schema, metadata) = open(&folder.path("out/day=2026-11-17/greeks.parquet"));
 
@@ -190,10 +191,10 @@ fn a_name_within_a_day_stands_by_time_and_follows_its_recipe() {
     let all: Vec<HistoryRow> = snapshots.iter().rev().flat_map(|(_, rows)| rows.clone()).collect();
     let path = folder.path("ko.csv");
     std::fs::write(&path, csv(&all)).unwrap();
-    for accuracy in [Accuracy::Preliminary, Accuracy::Full] {
+    for quality in [Quality::Preliminary, Quality::Full] {
         let mut job = Plain::new();
-        job.recipe = Recipe { accuracy, quotes: true };
-        let out = folder.path(accuracy.name());
+        job.recipe = Recipe { quality, quotes: true };
+        let out = folder.path(quality.name());
         job.run(std::slice::from_ref(&path), &out);
         let (batch, ..) = open(&out.join("root_symbol=KO/day=2026-11-18/greeks.parquet"));
         let chains = by_hand(&snapshots, job.recipe.first(), job.recipe.later());

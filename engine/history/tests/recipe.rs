@@ -4,7 +4,6 @@
 
 mod support;
 
-use engine::pass::Depth::{self, Coarse as C, Full as F, Preliminary as P};
 use engine::pass::{MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -13,6 +12,7 @@ use history::recipe::unit_underlying;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
 use jiff::{SignedDuration, Timestamp};
+use kernel::quality::Quality::{self, Coarse as C, Full as F, Preliminary as P};
 use kernel::records::{Batch, SpotRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ use std::time::Instant;
 type Snapshots = Vec<(Timestamp, Vec<HistoryRow>)>;
 
 /// The chains of the snapshots of one name, and the seconds of the passes.
-fn chains(unit: &Snapshots, reference: &ReferenceSet, first: &[Depth], later: &[Depth]) -> (Vec<Arc<Chain>>, f64) {
+fn chains(unit: &Snapshots, reference: &ReferenceSet, first: &[Quality], later: &[Quality]) -> (Vec<Arc<Chain>>, f64) {
     let mut passes = Passes::new(1, |_| ()).unwrap();
     let (mut chains, mut seconds) = (Vec::new(), 0.0);
     for (i, (at, rows)) in unit.iter().enumerate() {
@@ -38,8 +38,8 @@ fn chains(unit: &Snapshots, reference: &ReferenceSet, first: &[Depth], later: &[
         let market = MarketData { calendar: reference.calendar(), rates: reference.rates() };
         let began = Instant::now();
         let mut last = None;
-        for &depth in if i == 0 { first } else { later } {
-            last = passes.run_to(depth, market, &[(store.book(underlying).unwrap(), *at)]).pop();
+        for &quality in if i == 0 { first } else { later } {
+            last = passes.run_to(quality, market, &[(store.book(underlying).unwrap(), *at)]).pop();
         }
         seconds += began.elapsed().as_secs_f64();
         chains.extend(last.map(|computed| computed.chain));
@@ -48,7 +48,7 @@ fn chains(unit: &Snapshots, reference: &ReferenceSet, first: &[Depth], later: &[
 }
 
 /// Prints how far recipes are from the last of them, which has enough passes.
-fn compare(what: &str, units: &[Snapshots], reference: &ReferenceSet, recipes: &[(&str, &[Depth], &[Depth])]) {
+fn compare(what: &str, units: &[Snapshots], reference: &ReferenceSet, recipes: &[(&str, &[Quality], &[Quality])]) {
     let all: Vec<Vec<(Vec<Arc<Chain>>, f64)>> = recipes
         .iter()
         .map(|(_, first, later)| units.iter().map(|unit| chains(unit, reference, first, later)).collect())
@@ -113,7 +113,7 @@ fn recorded(folder: &Path) -> (Vec<Snapshots>, ReferenceSet) {
 fn passes_of_a_first_snapshot() {
     let folder = std::env::var_os("GREEKSD_REALDATA").expect("GREEKSD_REALDATA");
     let (units, reference) = recorded(Path::new(&folder));
-    let recipes: &[(&str, &[Depth], &[Depth])] = &[
+    let recipes: &[(&str, &[Quality], &[Quality])] = &[
         ("full", &[F], &[]),
         ("full, full", &[F, F], &[]),
         ("coarse, full", &[C, F], &[]),
@@ -125,7 +125,7 @@ fn passes_of_a_first_snapshot() {
         ("preliminary, full 6 times", &[P, F, F, F, F, F, F], &[]),
     ];
     compare("full", &units, &reference, recipes);
-    let recipes: &[(&str, &[Depth], &[Depth])] = &[
+    let recipes: &[(&str, &[Quality], &[Quality])] = &[
         ("preliminary", &[P], &[]),
         ("preliminary, preliminary", &[P, P], &[]),
         ("preliminary 3 times", &[P, P, P], &[]),
@@ -146,7 +146,7 @@ fn passes_of_later_snapshots() {
             moments.map(|at| (at, support::rows(&support::market(at), name, at))).collect()
         };
         let units: Vec<Snapshots> = (0..3).map(unit).collect();
-        let recipes: &[(&str, &[Depth], &[Depth])] = &[
+        let recipes: &[(&str, &[Quality], &[Quality])] = &[
             ("preliminary; preliminary", &[P, P], &[P]),
             ("full; full", &[F], &[F]),
             ("coarse, full, full; full", &[C, F, F], &[F]),

@@ -189,7 +189,7 @@ impl SliceWork {
     fn clean(&mut self, input: &SliceInput<'_>) {
         let Self { state, draft } = self;
         state.list(input);
-        draft.refreshed = 0;
+        draft.updated = None;
         draft.premium.seen.clear();
         draft.terms.t = input.t;
         draft.terms.r = input.r;

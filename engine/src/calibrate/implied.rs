@@ -7,7 +7,7 @@ use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
 use super::settings::IMPLIED;
 use super::slice_work::{Calibrated, SliceScratch, SliceState};
-use crate::early::{Depth, Early, PremiumByVol, Valuation, european};
+use crate::early::{EarlyExercise, PremiumByVol, Valuation, european};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use kernel::black76::Horizon;
@@ -26,7 +26,7 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// 3e-3 where a search was needed
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut SliceScratch) {
-    let SliceScratch { terms, quotes, out, found, open, refreshed, .. } = draft;
+    let SliceScratch { terms, quotes, out, found, open, updated, .. } = draft;
     state.last = Some((carry.fwd, carry.b));
     out.begin(carry, quotes);
     terms.b = carry.b;
@@ -36,10 +36,10 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     let SliceState { ladder, early, sigma, searched, .. } = state;
     start_vols(input, terms, carry.fwd, quotes, ladder, sigma);
     let here = input.valuation(carry.s, terms);
-    let preliminary = input.depth != Depth::Full;
-    if input.style == Style::American {
-        early.prepare(ladder, terms);
-        *refreshed += early.refresh(&here, ladder, sigma, 0..ladder.blocks());
+    let preliminary = !input.quality.is_final();
+    if input.style == Style::American && updated.is_none() {
+        // the first moment of the pass, late: there was no carry before
+        *updated = Some(early.update(&here, ladder, sigma));
     }
     let mut memory = Memory { before: RememberedVols::new(searched), now: found, open };
     memory.now.clear();
@@ -127,7 +127,7 @@ struct BlockSide<'a> {
     right: Right,
     block: usize,
     ladder: &'a Ladder,
-    early: &'a Early,
+    early: &'a EarlyExercise,
     quotes: &'a Quotes,
 }
 
@@ -150,7 +150,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
     // what expansions of a lattice give is taken for what it is: a search by a lattice would not do better
-    let preliminary = here.depth != Depth::Full;
+    let preliminary = !here.quality.is_final();
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
         let near = imply_block(&here, right, &VolSearch { k, price, start }, &premium);

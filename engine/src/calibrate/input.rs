@@ -1,8 +1,9 @@
 //! Inputs of the calibration of one expiry.
 
-use crate::early::{Depth, Valuation};
+use crate::early::Valuation;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
+use kernel::quality::Quality;
 
 /// Everything that one (root, expiry) is calibrated from.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +11,7 @@ pub struct SliceInput<'a> {
     /// Exercise style.
     pub style: Style,
     /// How accurately early exercise is valued.
-    pub depth: Depth,
+    pub quality: Quality,
     /// Where the forward comes from.
     pub basis: ForwardBasis,
     /// Years to settlement, positive.
@@ -77,6 +78,6 @@ impl SliceInput<'_> {
     /// Returns the inputs of the values of this expiry, from a spot and the terms of its carry.
     #[must_use]
     pub fn valuation<'t>(&self, s: f64, terms: &'t Terms) -> Valuation<'t> {
-        Valuation { style: self.style, depth: self.depth, s, terms, step: self.step }
+        Valuation { style: self.style, quality: self.quality, s, terms, step: self.step }
     }
 }

@@ -15,7 +15,8 @@ use super::implied::{VolSearch, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
 use super::slice_work::{SliceScratch, SliceState};
-use crate::early::{Early, PremiumByVol, Valuation};
+use crate::early::settings::LATTICE;
+use crate::early::{EarlyExercise, PremiumByVol, Valuation};
 use crate::store::ladder::Ladder;
 use core::ops::Range;
 use kernel::black76::{Horizon, european_vol};
@@ -44,19 +45,22 @@ pub(super) fn refine_forward(
         return first;
     }
     let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
-    let prior = before.map_or(f64::NAN, |(_, b)| b);
-    let SliceScratch { terms, quotes, pairs, premium: room, sorted, refreshed, .. } = draft;
+    let SliceScratch { terms, quotes, pairs, premium: room, sorted, updated, .. } = draft;
     let df = terms.df();
     let width = first.sd * first.fwd;
     let blocks = near_blocks(ladder, first.fwd, first.sd);
     room.near.clear();
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
     terms.b = carry.b;
-    early.prepare(ladder, terms);
     let cold = start_vols(input, terms, first.fwd, quotes, ladder, sigma);
     let mut fwd = carry.fwd + shift.clamp(-PREMIUM.shift_most * carry.fwd, PREMIUM.shift_most * carry.fwd);
-    // with overrides, expansions stay at the overridden values, which may be far from the implied ones
-    let new = before.is_none() || input.forced.is_any();
+    let look = NearMoney { input, carry, quotes, ladder, blocks };
+    // with overrides, values are at the overridden carry, which may be far from the implied one
+    if !cold && let Some((_, b)) = before.filter(|_| !input.forced.is_any()) {
+        // the first moment of the pass: at the carry of the pass before, and the spot that goes with it now
+        *updated = Some(early.update(&look.here_at(fwd, b, terms), ladder, sigma));
+    }
+    let early = updated.map(|_| &*early);
     let mut last = first;
     let mut moved = f64::INFINITY;
     // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they
@@ -64,15 +68,10 @@ pub(super) fn refine_forward(
     // on the whole; borrow and volatilities follow the forward from round to round, so the sensitivities are total
     // ones.
     for _ in 0..PREMIUM.rounds {
-        let look = NearMoney { input, carry, prior, quotes, ladder, sigma, blocks: blocks.clone() };
-        if !new {
-            *refreshed += early.refresh(&look.here_before(fwd, terms), ladder, sigma, blocks.clone());
-        }
-        let early = (!new).then_some(&*early);
-        look.gaps(fwd, terms, early, [&mut room.gaps, &mut room.vols]);
+        look.gaps(fwd, terms, early, sigma, [&mut room.gaps, &mut room.vols]);
         if moved > PREMIUM.steady * input.s {
             let h = PREMIUM.bump * width;
-            look.gaps(fwd + h, terms, early, [&mut room.bumped, &mut room.slope]);
+            look.gaps(fwd + h, terms, early, sigma, [&mut room.bumped, &mut room.slope]);
             let slope = |(here, there): (&f64, &f64)| 1.0 + (there - here) / (df * h);
             room.slope.clear();
             room.slope.extend(room.gaps.iter().zip(&room.bumped).map(slope));
@@ -130,11 +129,8 @@ fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
 struct NearMoney<'a> {
     input: &'a SliceInput<'a>,
     carry: &'a Carry,
-    /// Borrow that the last pass valued at; NaN: none. Expansions are taken there, and carried to other rates.
-    prior: f64,
     quotes: &'a super::clean::Quotes,
     ladder: &'a Ladder,
-    sigma: &'a [f64],
     blocks: Range<usize>,
 }
 
@@ -144,12 +140,7 @@ impl NearMoney<'_> {
         self.here_at(fwd, borrow_at(fwd, self.input, self.carry), terms)
     }
 
-    /// The market at a forward as the last pass valued it: where its expansions stay.
-    fn here_before<'t>(&self, fwd: f64, terms: &'t mut Terms) -> Valuation<'t> {
-        let b = if self.prior.is_finite() { self.prior } else { borrow_at(fwd, self.input, self.carry) };
-        self.here_at(fwd, b, terms)
-    }
-
+    /// The market at a forward and a borrow rate.
     fn here_at<'t>(&self, fwd: f64, b: f64, terms: &'t mut Terms) -> Valuation<'t> {
         terms.b = b;
         let s = effective_spot(fwd, self.input, b);
@@ -161,7 +152,14 @@ impl NearMoney<'_> {
     ///
     /// # Shapes   both by strike, padded to blocks; NaN outside of the blocks near the money
     /// # Cost     a volatility and two premiums a strike; without `early` two lattices more
-    fn gaps(&self, fwd: f64, terms: &mut Terms, early: Option<&Early>, [gaps, vols]: [&mut Vec<f64>; 2]) {
+    fn gaps(
+        &self,
+        fwd: f64,
+        terms: &mut Terms,
+        early: Option<&EarlyExercise>,
+        sigma: &[f64],
+        [gaps, vols]: [&mut Vec<f64>; 2],
+    ) {
         let here = self.here(fwd, terms);
         for column in [&mut *gaps, &mut *vols] {
             column.clear();
@@ -169,10 +167,10 @@ impl NearMoney<'_> {
         }
         const RIGHTS: [Right; 2] = [Right::Call, Right::Put];
         let lattices =
-            early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, PREMIUM.layers)));
+            early.is_none().then(|| RIGHTS.map(|right| Lattice::new(here.terms, here.s, right, LATTICE.forward)));
         for block in self.blocks.clone() {
             let k = self.ladder.block(block);
-            let start = Block::load(&self.sigma[block * BLOCK..]);
+            let start = Block::load(&sigma[block * BLOCK..]);
             let premium = RIGHTS.map(|right| match (early, &lattices) {
                 (Some(early), _) => early.by_sigma(&here, right, block),
                 (None, Some(lattices)) => by_lattice(&here, right, &lattices[right as usize], k, start),

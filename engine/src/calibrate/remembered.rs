@@ -1,8 +1,8 @@
 //! Results of bracketed searches, kept for the next pass: a search costs twenty valuations, and the price of a contract
 //! that needed one mostly stands still. Never: a search.
 
-use super::settings::MEMORY;
 use crate::early::Valuation;
+use crate::early::settings::SEARCHED;
 use kernel::contract::Right;
 use kernel::lanes::BLOCK;
 
@@ -47,7 +47,7 @@ impl RememberedVol {
         let (dp, ds) = (price - self.price, here.s - self.s);
         // that no volatility gives a price is remembered as well, or each pass would search for it again
         if self.sigma.is_nan() {
-            let still = MEMORY.still_none * (price - floor) + MEMORY.still_none_of_spot * here.s;
+            let still = SEARCHED.still_none * (price - floor) + SEARCHED.still_none_of_spot * here.s;
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
         }
         let gap = dp - f64::from(self.delta) * ds;
@@ -56,9 +56,9 @@ impl RememberedVol {
         let (h2, h3) = (f64::from(self.volga) / vega, f64::from(self.ultima) / vega);
         // the inverse series to third order: one evaluation of the last pass in place of a search
         let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
-        let near = newton.abs().max(step.abs()) < MEMORY.still_near * self.sigma
-            && ds.abs() < MEMORY.spot_move * self.s * self.sigma * here.terms.t.sqrt()
-            && self.t - here.terms.t < MEMORY.time_move * here.terms.t;
+        let near = newton.abs().max(step.abs()) < SEARCHED.sigma * self.sigma
+            && ds.abs() < SEARCHED.spot * self.s * self.sigma * here.terms.t.sqrt()
+            && self.t - here.terms.t < SEARCHED.time * here.terms.t;
         if near { Recalled::Same(*self, self.sigma + step) } else { Recalled::About(self.sigma) }
     }
 }
@@ -112,7 +112,7 @@ impl<'a> RememberedVols<'a> {
     fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         let (unused, rest) = self.0.split_at(n);
         // a price that is not asked for in this pass often returns in the next: a bid that comes and goes
-        kept.extend(unused.iter().filter(|one| one.t - here.terms.t < MEMORY.kept));
+        kept.extend(unused.iter().filter(|one| one.t - here.terms.t < SEARCHED.kept));
         self.0 = rest;
     }
 }
@@ -120,15 +120,15 @@ impl<'a> RememberedVols<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::early::Depth;
     use kernel::contract::Style;
     use kernel::dividends::Terms;
+    use kernel::quality::Quality;
 
     #[test]
     fn searches_are_remembered_while_they_say_something() {
         let terms = |t: f64| Terms { t, r: 0.04, b: 0.0, divs: Vec::new() };
         let (now, soon, late) = (terms(0.1), terms(0.1 - 2e-6), terms(0.098));
-        let here = |terms| Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms, step: 0.003 };
+        let here = |terms| Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms, step: 0.003 };
         let put = [-0.9, 5.0, 20.0, 10.0];
         let all: Vec<RememberedVol> =
             [3, 8, 9].map(|key| RememberedVol::new(key, 40.0, 1.5, &here(&now), put)).to_vec();

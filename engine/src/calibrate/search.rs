@@ -4,8 +4,8 @@
 //! most. Never: the quote of a contract that the curve passes near.
 
 use super::remembered::RememberedVol;
-use super::settings::SEARCH;
-use crate::early::{Depth, VOL, Valuation};
+use crate::early::settings::LATTICE;
+use crate::early::{VOL, Valuation};
 use kernel::black76::{Horizon, european, european_vol};
 use kernel::contract::{Right, Style};
 use kernel::greeks::VolDerivatives;
@@ -29,7 +29,7 @@ pub(super) struct Open {
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`, their early exercise looked at where the valuation is to be of full depth; hands each
+/// Looks for all of `open`, their early exercise looked at where the values are final; hands each
 /// volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
 pub(super) fn search(
     here: &Valuation<'_>,
@@ -40,8 +40,8 @@ pub(super) fn search(
     // by right, as a lattice serves one; by key, so that the same prices share a block in every run
     open.sort_unstable_by_key(|o| (o.right, o.key));
     for of in open.chunk_by(|a, b| a.right == b.right) {
-        let american = here.depth == Depth::Full && here.style == Style::American;
-        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, SEARCH.layers));
+        let american = here.quality.is_final() && here.style == Style::American;
+        let lattice = american.then(|| Lattice::new(here.terms, here.s, of[0].right, LATTICE.search));
         for some in of.chunks(BLOCK) {
             if some.len() <= Pack::<1>::N {
                 solve::<Pack<1>>(here, lattice.as_ref(), some, &mut put, keep);
@@ -55,7 +55,7 @@ pub(super) fn search(
 /// The volatilities of up to a block of prices of one right, handed to `put` and `keep`.
 ///
 /// # Units    prices in currency per share, volatilities per √year
-/// # Accuracy 3e-3 of the volatility for one in ten (`SEARCH.layers`)
+/// # Accuracy 3e-3 of the volatility for one in ten (`LATTICE.search`)
 /// # Source   bracketed Newton on European value and lattice premium
 fn solve<L: Lanes>(
     here: &Valuation<'_>,
@@ -147,11 +147,14 @@ impl<L: Lanes> Value<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::remembered::{Recalled, RememberedVols};
     use crate::calibrate::testing::worth;
+    use crate::early::validity::{MemoryLayer, Moved, TABLE};
     use kernel::dividends::{Dividend, Terms};
+    use kernel::quality::Quality;
 
     fn looked_for(style: Style, terms: &Terms, prices: &[(Right, f64, f64)]) -> (Vec<f64>, usize) {
-        let here = Valuation { style, depth: Depth::Full, s: 100.0, terms, step: 1.0 / 365.0 };
+        let here = Valuation { style, quality: Quality::Full, s: 100.0, terms, step: 1.0 / 365.0 };
         let open = |(row, &(right, k, price)): (usize, &(Right, f64, f64))| Open {
             key: u32::try_from(row).unwrap(),
             right,
@@ -199,5 +202,60 @@ mod tests {
         // a European put may be worth less than that
         let (found, _) = looked_for(Style::European, &terms, &[(Right::Put, 120.0, 19.0)]);
         assert!(found[0] > 0.0, "{found:?}");
+    }
+
+    /// What is recalled at the end of each limit against a search there.
+    #[test]
+    fn remembered_searches_are_as_stale_as_the_table_says() {
+        const WITHIN: f64 = 0.95;
+        let divs = vec![Dividend { t: 0.2, amount: 1.5 }];
+        let terms = Terms { t: 0.4, r: 0.05, b: 0.01, divs };
+        let contracts = [(Right::Call, 85.0), (Right::Call, 70.0), (Right::Put, 120.0), (Right::Put, 140.0)];
+        let found = |here: &Valuation<'_>, right: Right, k: f64, price: f64, start: f64| {
+            let open = Open { key: 0, right, row: 0, which: 0, k, price, start, near: true };
+            let (mut vol, mut keep) = (f64::NAN, Vec::new());
+            search(here, &mut [open], |_, found| vol = found, &mut keep);
+            (vol, keep)
+        };
+        let mut wrong = Vec::new();
+        for row in TABLE.iter().filter(|row| row.layer == MemoryLayer::Searched) {
+            let (mut worst, mut recalled, mut asked) = (0.0_f64, 0, 0);
+            for (sigma, by, (right, k)) in [0.35, 0.6, 1.4].into_iter().flat_map(|sigma| {
+                [-1.0, 1.0]
+                    .into_iter()
+                    .flat_map(move |sign| contracts.map(|contract| (sigma, sign * WITHIN * row.most, contract)))
+            }) {
+                let here =
+                    Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms: &terms, step: 0.003 };
+                let price = worth(Style::American, &terms, here.s, right, k, sigma);
+                let (_, keep) = found(&here, right, k, price, sigma);
+                let (mut s, mut vol, mut then) = (here.s, sigma, terms.clone());
+                match row.moved {
+                    Moved::Spot => s *= 1.0 + by * sigma * terms.t.sqrt(),
+                    Moved::Volatility => vol *= 1.0 + by,
+                    _ => {
+                        then.t /= 1.0 + by.abs();
+                        then.divs[0].t -= terms.t - then.t;
+                    }
+                }
+                let here = Valuation { s, terms: &then, ..here };
+                let price = worth(Style::American, &then, s, right, k, vol);
+                let (again, _) = found(&here, right, k, price, vol);
+                let floor = here.floor(right, k);
+                let mut before = RememberedVols::new(&keep);
+                asked += 1;
+                if let Recalled::Same(_, vol) = before.get(0, &here, right.phi(), price, floor, &mut Vec::new()) {
+                    recalled += 1;
+                    worst = worst.max((vol / again - 1.0).abs());
+                }
+            }
+            let admitted = row.errors[0];
+            println!("{} {}: {recalled} of {asked} recalled, (\"iv\", {worst:.1e})", row.moved.name(), row.most);
+            let is_measured = 2 * recalled >= asked && worst <= admitted && admitted <= 10.0 * worst;
+            if !is_measured {
+                wrong.push(format!("{}: {recalled} of {asked}, {worst:.1e}, not {admitted:.0e}", row.moved.name()));
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 }

@@ -215,8 +215,6 @@ settings! {
         bump: f64 = 1e-3, "standard deviations", Judgement("small against the curvature of the premium, large against its rounding");
         /// Where the search starts: the last shift against the first forward, up to this.
         shift_most: f64 = 0.2, "of the forward", Judgement("a premium of a fifth of the forward is none");
-        /// Layers of the lattice of a first pass: its error is a small part of what bid and ask leave open.
-        layers: usize = 60, "layers", Judgement("twice those of `SEARCH`, as all pairs share its error");
     }
 
     /// Volatilities of quotes (`implied.rs`).
@@ -240,28 +238,5 @@ settings! {
         bend_least: f64 = 0.05, "per √year", Judgement("a first guess: results do not depend on it");
         /// and this.
         bend_most: f64 = 3.0, "per √year", Judgement("a first guess: results do not depend on it");
-    }
-
-    /// Volatilities that what is remembered of early exercise does not reach (`search.rs`).
-    SEARCH: SearchSettings {
-        /// Layers of the lattice. Fewer are off by more than a curve would notice, more cost with their square.
-        layers: usize = 30, "layers", Measured("with 40 a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers, and half of that with 60; bid and ask of such a contract lie a third or more apart");
-    }
-
-    /// How long a search is remembered (`remembered.rs`).
-    MEMORY: MemorySettings {
-        /// A price without a volatility is searched again when it has moved against the exercise value by this part of
-        /// its time value
-        still_none: f64 = 0.25, "of the time value", Judgement("of a price at its exercise value nothing changes by small moves");
-        /// and this part of the spot.
-        still_none_of_spot: f64 = 2e-4, "of the spot", Judgement("two basis points, for time values of nothing");
-        /// A volatility may move by this before it is searched again.
-        still_near: f64 = 0.08, "of the volatility", Judgement("what is left of third order is 1e-4 then");
-        /// The spot may move by this, at the volatility found.
-        spot_move: f64 = 0.05, "standard deviations", Judgement("delta moves by two percent");
-        /// The time to expiry by this.
-        time_move: f64 = 0.01, "of the time", Judgement("as long as a spread is worth more than a percent of the volatility");
-        /// Unused entries are kept so long, five minutes: quotes come and go.
-        kept: f64 = 1e-5, "years", Judgement("a search costs twenty valuations, an entry sixty bytes");
     }
 }

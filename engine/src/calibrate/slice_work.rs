@@ -6,19 +6,19 @@ use super::forward::{Pair, Parity};
 use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
-use crate::early::Early;
+use crate::early::EarlyExercise;
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use kernel::dividends::Terms;
 
 /// State of a slice between passes. It saves work: the numbers depend on it only within the bounds of
-/// [`Early`] and of the solvers' tolerances.
+/// [`EarlyExercise`] and of the solvers' tolerances.
 #[derive(Debug, Default)]
 pub struct SliceState {
     /// Its strikes.
     pub ladder: Ladder,
-    /// Early exercise premiums; empty for a European slice.
-    pub early: Early,
+    /// EarlyExercise exercise premiums; empty for a European slice.
+    pub early: EarlyExercise,
     /// Volatility of the last curve by strike, padded; empty: none yet.
     pub sigma: Vec<f64>,
     /// Forward and borrow of the last pass.
@@ -72,13 +72,19 @@ pub struct SliceScratch {
     pub(super) open: Vec<Open>,
     /// Volatilities that values are computed at by strike, padded, where they are not those of the curve.
     shifted: Vec<f64>,
-    /// Blocks whose early exercise was re-expanded.
-    pub refreshed: usize,
+    /// Blocks whose early exercise was taken again; `None`: not brought up to date in this pass.
+    pub(super) updated: Option<usize>,
     /// The result.
     pub out: Calibrated,
 }
 
 impl SliceScratch {
+    /// Blocks whose early exercise was taken again before volatilities were implied.
+    #[must_use]
+    pub fn refreshed(&self) -> usize {
+        self.updated.unwrap_or(0)
+    }
+
     /// The pairs that imply the last forward, with early exercise removed.
     pub fn used_pairs(&self) -> impl Iterator<Item = &Pair> {
         let refined = &self.premium.seen;

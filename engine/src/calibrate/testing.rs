@@ -2,12 +2,12 @@
 
 use super::chain::{ChainCalibration, OneByOne, SliceWork};
 use super::input::{ForcedCarry, SliceInput};
-use crate::early::Depth;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::lanes::Mask;
 use kernel::lattice::Lattice;
+use kernel::quality::Quality;
 
 /// A slice that owns its rows.
 pub(crate) struct OwnedSlice {
@@ -72,7 +72,7 @@ impl OwnedSlice {
     pub(crate) fn input(&self) -> SliceInput<'_> {
         SliceInput {
             style: self.style,
-            depth: Depth::Full,
+            quality: Quality::Full,
             basis: ForwardBasis::Spot,
             t: self.t,
             s: self.s,

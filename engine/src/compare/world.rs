@@ -2,11 +2,12 @@
 
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::black76::{Horizon, european};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
+use kernel::quality::Quality;
 
 /// The Greeks that are compared.
 pub const COMPARED: [Greek; 5] = [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Theta, Greek::Rho];
@@ -65,7 +66,7 @@ impl World {
         let pricers = [Right::Call, Right::Put].map(|right| {
             let of_right = contracts.iter().filter(|contract| contract.right == right);
             let bands: Vec<Band> = of_right.map(|c| Band { k: (c.k, c.k), sigma: (c.sigma, c.sigma) }).collect();
-            (!bands.is_empty()).then(|| Pricer::new(self.style, right, &self.terms, bands.as_slice(), Scheme::Fast))
+            (!bands.is_empty()).then(|| Pricer::new(self.style, right, &self.terms, bands.as_slice(), Quality::Full))
         });
         let value = |contract: &Contract| match &pricers[contract.right as usize] {
             Some(pricer) => pricer.at(&self.terms, self.s).greeks(contract.k, contract.sigma),

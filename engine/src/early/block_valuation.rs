@@ -1,17 +1,12 @@
-//! Where a block of strikes is valued, and how near that is to an expansion point. Never: a premium.
+//! Where a block of strikes is valued, and how far that is from an expansion point. Never: a premium.
 
 use super::expansion::{ExpansionPoint, load, rounded};
+use super::settings::EXERCISE;
+use super::validity::MarketLimits;
 use super::valuation::Valuation;
 use kernel::contract::Right;
 use kernel::dividends::Terms;
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
-
-/// Rates may move by this much over the time to expiry.
-const RATE_MOVE: f64 = 2e-4;
-/// The time to expiry by this fraction of itself.
-const TIME_MOVE: f64 = 0.01;
-/// How much instants may differ that are the same, years.
-pub(super) const SAME_DATE: f64 = 1e-7;
 
 /// Where a block is valued.
 #[derive(Clone, Copy, Debug)]
@@ -40,22 +35,27 @@ impl<'a> BlockValuation<'a> {
         Some(Self { here, right, k, sigma: rounded(sigma), asked: sigma, deviation })
     }
 
-    /// True if volatilities are within the part `by` of those of an expansion point.
-    pub(super) fn still(&self, at: &ExpansionPoint, by: f64) -> bool {
+    /// True if volatility, time and rates are within limits of those of an expansion point.
+    pub(super) fn is_near_but_for_spot(&self, at: &ExpansionPoint, limits: &MarketLimits) -> bool {
+        let Terms { t, r, b, .. } = *self.here.terms;
+        let elapsed = at.t - t;
+        self.vols_are_near(at, limits.sigma)
+            && elapsed >= -EXERCISE.same_date
+            && elapsed <= limits.time * t
+            && (r - at.r).abs().max((b - at.b).abs()) * t <= limits.rates
+    }
+
+    /// True if everything is within limits of an expansion point.
+    pub(super) fn is_near(&self, at: &ExpansionPoint, limits: &MarketLimits) -> bool {
+        self.is_near_but_for_spot(at, limits) && self.away(at) <= limits.spot * self.deviation
+    }
+
+    fn vols_are_near(&self, at: &ExpansionPoint, by: f64) -> bool {
         let before = load(&at.sigma);
         let moved = (self.asked - before).abs().gt(before * by);
         let new = before.abs().lt(Block::splat(f64::INFINITY));
         let asked = self.asked.abs().lt(Block::splat(f64::INFINITY));
         !(asked & (moved | !new)).any()
-    }
-
-    /// True if time and rates are near those of an expansion point, `times` as far as usual.
-    pub(super) fn near(&self, at: &ExpansionPoint, times: f64) -> bool {
-        let Terms { t, r, b, .. } = *self.here.terms;
-        let elapsed = at.t - t;
-        elapsed >= -SAME_DATE
-            && elapsed <= times * TIME_MOVE * t
-            && (r - at.r).abs().max((b - at.b).abs()) * t <= times * RATE_MOVE
     }
 
     /// How far an exercise boundary may have moved since an expansion point: it follows volatility and time.
@@ -67,6 +67,7 @@ impl<'a> BlockValuation<'a> {
         self.deviation * (most + (at.t - t).max(0.0) / t)
     }
 
+    /// Distance of the spot from that of an expansion point, currency per share.
     pub(super) fn away(&self, at: &ExpansionPoint) -> f64 {
         (self.here.s - at.s).abs()
     }

@@ -1,11 +1,9 @@
 //! How far a spot may move before some strike of a block meets its exercise boundary. Never: a premium.
 
+use super::settings::EXPANSION;
 use kernel::contract::Right;
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
-
-/// From one expansion point the spot may come this fraction of the way to a boundary.
-const ON_THE_WAY: f64 = 0.33;
 
 /// The spots around an expansion point at which the same lanes are exercised, currency per share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,12 +26,7 @@ impl BoundaryDistance {
     /// From the boundaries of the lanes; where one is not known, from the value: the time value of a lane that waits
     /// vanishes like ½·gamma·distance², and a lane that is exercised is at least as far from its boundary as the next
     /// one that is exercised too.
-    pub(super) fn new(
-        (right, s, k): (Right, f64, Block),
-        boundary: Block,
-        greeks: &Greeks<Block>,
-        exercised: u8,
-    ) -> Self {
+    pub(super) fn new(right: Right, s: f64, k: Block, boundary: Block, greeks: &Greeks<Block>, exercised: u8) -> Self {
         let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
         let guessed = ((greeks.value - payoff) * 2.0 / greeks.gamma).sqrt();
         let is = |lane: usize| exercised >> lane & 1 == 1;
@@ -64,12 +57,12 @@ impl BoundaryDistance {
     /// True if `s` is still far from a boundary against its distance from the expansion point at `from`; boundaries
     /// have moved by `drift` at most.
     pub(super) fn is_near(&self, from: f64, s: f64, drift: f64) -> bool {
-        let reach = |distance: f64| ON_THE_WAY * distance - drift;
+        let reach = |distance: f64| EXPANSION.on_the_way * distance - drift;
         if s < from { from - s <= reach(from - self.low) } else { s - from <= reach(self.high - from) }
     }
 
     /// True if no boundary lies between the ends nor within `margin` of them.
-    pub(super) fn covers(&self, (low, high): (f64, f64), margin: f64) -> bool {
+    pub(super) fn covers(&self, low: f64, high: f64, margin: f64) -> bool {
         self.low + margin <= low && high + margin <= self.high
     }
 }

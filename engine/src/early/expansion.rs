@@ -5,9 +5,6 @@ use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// A premium has the value and its derivatives.
-const N: usize = Greek::DERIVATIVES.len();
-
 /// Where and when expansions were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ExpansionPoint {
@@ -47,7 +44,7 @@ pub(super) fn load(from: &[f32; BLOCK]) -> Block {
 #[derive(Clone, Debug)]
 pub(super) struct Expansion {
     pub(super) at: ExpansionPoint,
-    numbers: [[f32; BLOCK]; N],
+    numbers: [[f32; BLOCK]; Greek::DERIVATIVES.len()],
 }
 
 impl Expansion {
@@ -64,7 +61,7 @@ impl Expansion {
     /// # Units    raw
     /// # Source   Taylor's series, to third order in the volatility, second with time, first in the rates
     #[inline(always)]
-    fn carried(&self, t: f64, (r, b): (f64, f64), sigma: Block) -> Greeks<Block> {
+    fn carried(&self, t: f64, r: f64, b: f64, sigma: Block) -> Greeks<Block> {
         let c = |v: f64| Block::splat(v);
         let at = |greek: Greek| load(&self.numbers[greek as usize]);
         let dv = sigma - load(&self.at.sigma);
@@ -106,7 +103,7 @@ impl Expansion {
     /// The premium at spot `s`, by Taylor's series.
     #[inline(always)]
     pub(super) fn read(&self, s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
-        let at = self.carried(terms.t, (terms.r, terms.b), sigma);
+        let at = self.carried(terms.t, terms.r, terms.b, sigma);
         let c = |v: f64| Block::splat(v);
         let (ds, half, sixth) = (c(s - self.at.s), c(0.5), c(1.0 / 6.0));
         Greeks {
@@ -129,9 +126,9 @@ impl Expansion {
 /// # Accuracy price 1e-4, vega and theta 3e-3 at 90 %: engine/tests/kernel/remembered.rs
 /// # Source   Hermite interpolation in the spot, Taylor's series in time, volatility and rates
 #[inline(always)]
-pub(super) fn between([low, high]: [&Expansion; 2], s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
-    let (h, rates) = (high.at.s - low.at.s, (low.at.r, low.at.b));
-    let (mut a, mut b) = (low.carried(terms.t, rates, sigma), high.carried(terms.t, rates, sigma));
+pub(super) fn between(low: &Expansion, high: &Expansion, s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
+    let (h, ExpansionPoint { r, b, .. }) = (high.at.s - low.at.s, low.at);
+    let (mut a, mut b) = (low.carried(terms.t, r, b, sigma), high.carried(terms.t, r, b, sigma));
     let w = Weights::new(h, (s - low.at.s) / h);
     // derivatives that no jet has, so that what is carried at either end is one function of the spot
     let by_s = |a: Block, b: Block| (b - a) * (1.0 / h);

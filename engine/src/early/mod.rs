@@ -4,36 +4,46 @@
 //! the premium is a small and smooth part of a value: so it is kept as expansions taken at one or two expansion points,
 //! block by block, and carried from there while the market stays near. The European part is always computed exactly. A
 //! block that the market has left, or whose exercise boundary has come near, is taken again. Before tables are asked
-//! for, expansions come from lattices ([`Depth`]). Never: a quote, a curve.
+//! for, expansions come from lattices ([`Quality`]). Never: a quote, a curve.
 
 mod block_valuation;
 mod boundary_distance;
+mod by_volatility;
 mod expansion;
-mod preliminary;
+mod lattice;
+mod method;
 mod premium;
-mod pricers;
+pub mod settings;
+mod tables;
+pub mod validity;
 mod valuation;
-mod vol_slice;
 
-pub use premium::NextSession;
-pub use pricers::{VOL, european};
-pub use valuation::{Depth, Valuation, plain};
-pub use vol_slice::PremiumByVol;
+pub use by_volatility::PremiumByVol;
+pub use method::{BlockMethod, NextSession, PremiumAdded};
+pub use settings::VOL;
+pub use tables::european;
+pub use valuation::{Valuation, plain};
 
 use crate::store::ladder::Ladder;
-use block_valuation::{BlockValuation, SAME_DATE};
+use block_valuation::BlockValuation;
 use kernel::american::Counts;
 use kernel::contract::Right;
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
-use preliminary::PreliminaryLattices;
+use kernel::quality::Quality;
+use lattice::LatticePair;
 use premium::{BlockPremium, Tables};
-use pricers::{Pricers, bands, span};
+use settings::EXERCISE;
+use tables::{Pricers, bands, span};
 
-/// The premium of every strike of a slice, both rights.
+/// Early exercise of one slice: the premium of every strike and right over its European value.
+///
+/// It has one owner, the state of its slice, and two moments in a pass: before the carry is settled it is brought up to
+/// date at the carry of the pass before, and after the curve is fitted at the carry and volatilities of this one.
+/// Everything else only reads it.
 #[derive(Debug, Default)]
-pub struct Early {
+pub struct EarlyExercise {
     tables: Pricers,
     /// For the terms of the next trading day, where `tables` do not serve those.
     later: Pricers,
@@ -42,15 +52,15 @@ pub struct Early {
     blocks: [Vec<BlockPremium>; 2],
 }
 
-impl Early {
+impl EarlyExercise {
     /// Forgets what was remembered of other strikes, or of other dividends than these.
-    pub fn prepare(&mut self, ladder: &Ladder, terms: &Terms) {
+    fn forget_others(&mut self, ladder: &Ladder, terms: &Terms) {
         let blocks = ladder.blocks();
         let (known, t) = &mut self.dividends;
         let age = *t - terms.t;
         let same = known.len() == terms.divs.len()
             && known.iter().zip(&terms.divs).all(|(old, new)| {
-                (old.t - age - new.t).abs() < SAME_DATE && (old.amount - new.amount).abs() <= 1e-9 * old.amount
+                (old.t - age - new.t).abs() < EXERCISE.same_date && (old.amount - new.amount).abs() <= 1e-9 * old.amount
             });
         if !same {
             known.clear();
@@ -60,7 +70,7 @@ impl Early {
         for premiums in &mut self.blocks {
             if !same || premiums.len() != blocks {
                 premiums.clear();
-                premiums.resize(blocks, BlockPremium::unknown());
+                premiums.resize(blocks, BlockPremium::unknown(Quality::Full));
             }
         }
     }
@@ -70,24 +80,20 @@ impl Early {
         self.blocks.iter_mut().for_each(Vec::clear);
     }
 
-    /// Takes the expansions of the blocks `which` again where the market has left them; `sigma` by strike, padded.
-    /// Returns how many blocks.
+    /// Brings the premium of every strike up to date with a market: expansions that it has left are taken again.
+    /// `sigma` by strike, padded; a block without a volatility has no premium. Returns how many blocks were taken
+    /// again.
     ///
-    /// # Domain   [`Early::prepare`] has seen the ladder and the dividends
-    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary depth
+    /// # Domain   any ladder and dividends: of others than the last ones nothing is remembered
+    /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary quality
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
     /// (benches/record/history.md)
-    pub fn refresh(
-        &mut self,
-        here: &Valuation<'_>,
-        ladder: &Ladder,
-        sigma: &[f64],
-        which: core::ops::Range<usize>,
-    ) -> usize {
+    pub fn update(&mut self, here: &Valuation<'_>, ladder: &Ladder, sigma: &[f64]) -> usize {
+        self.forget_others(ladder, here.terms);
         let mut taken = 0;
         let mut next = None;
-        let lattices = PreliminaryLattices::new(here, ladder, span(sigma));
-        for block in which {
+        let lattices = LatticePair::new(here, ladder, span(sigma));
+        for block in 0..ladder.blocks() {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
                 let Some(place) = BlockValuation::new(here, right, k, vols) else { continue };
@@ -142,11 +148,11 @@ impl Early {
     /// Makes sure that tables for now and for the next trading day are there.
     fn build(&mut self, here: &Valuation<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
         let [near, roomy] = bands(ladder.strikes(), sigma);
-        self.tables.serve(here.style, here.terms, (&near, &roomy));
+        self.tables.serve(here, here.terms, &near, &roomy);
         if let Some((_, later)) = next
             && !self.tables.serves_terms(later)
         {
-            self.later.serve(here.style, later, (&near, &roomy));
+            self.later.serve(here, later, &near, &roomy);
         }
     }
 
@@ -157,16 +163,18 @@ impl Early {
         known.map_or_else(PremiumByVol::none, |premium| premium.by_sigma(here))
     }
 
-    /// Adds the premium of one right of a block to European Greeks at `sigma`, and returns the premium on the next
-    /// trading day and the lanes that are exercised then. Rows exercised now become those of exercise.
+    /// Adds the premium of one right of a block to European Greeks at `sigma`. Rows exercised now become those of
+    /// exercise. Returns the premium on the next trading day, and how the values were computed.
     pub fn add(
         &self,
         here: &Valuation<'_>,
-        (right, block): (Right, usize),
-        at: (Block, Block),
+        right: Right,
+        block: usize,
+        k: Block,
+        sigma: Block,
         greeks: &mut Greeks<Block>,
-    ) -> NextSession {
+    ) -> PremiumAdded {
         let known = self.blocks[right as usize].get(block);
-        known.map_or_else(NextSession::none, |premium| premium.add(here, right, at, greeks))
+        known.map_or_else(PremiumAdded::none, |premium| premium.add(here, right, k, sigma, greeks))
     }
 }

@@ -6,41 +6,31 @@
 //! the spot crosses a whole interval before one more is needed. Next to an exercise boundary, where the premium bends,
 //! there is one expansion point only. Never: a quote, a curve.
 
-use super::block_valuation::{BlockValuation, SAME_DATE};
+use super::block_valuation::BlockValuation;
 use super::boundary_distance::BoundaryDistance;
+use super::by_volatility::{NextSessionChange, PremiumByVol, VolPolynomial};
 use super::expansion::{self, Expansion, ExpansionPoint, between, load};
-use super::preliminary::{self, PreliminaryLattices, Taken};
-use super::pricers::nodes;
-use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
-use super::vol_slice::{NextSessionChange, PremiumByVol, VolSlice};
+use super::lattice::{LatticePair, Taken};
+use super::method::{BlockMethod, NextSession, PremiumAdded, bits, mask};
+use super::settings::{BETWEEN, EXERCISE, EXPANSION};
+use super::tables::nodes;
+use super::validity::{NOTHING, OF_LATTICE, ONE_POINT, OTHER_VOLATILITIES};
+use super::valuation::{Valuation, lanes_at_intrinsic, plain};
+use crate::store::evidence::ValueMethod;
 use kernel::american::Pricer;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::Right;
 use kernel::dividends::Terms;
 use kernel::greeks::{Greeks, VolDerivatives, exercised};
-use kernel::lanes::{BLOCK, Block, Lanes, Mask};
-
-/// From one expansion point the spot may move by this fraction of a standard deviation to expiry.
-const SPOT_MOVE: f64 = 0.005;
-/// Two expansion points lie this fraction of a deviation apart, and the spot may leave them by this fraction of their
-/// distance.
-const APART: f64 = 0.05;
-const BESIDE: f64 = 0.5;
-/// How far it may move where there is no premium, and from where the premium at other volatilities was taken.
-const NOTHING_MOVE: f64 = 0.05;
-const AROUND_MOVE: f64 = 0.1;
-/// A volatility may move by this fraction of itself; that around which others were taken, by this.
-const SIGMA_MOVE: f64 = 0.007;
-const AROUND_SIGMA: f64 = 0.02;
-/// A gain below this fraction of the strike is none.
-const NO_GAIN: f64 = 1e-13;
+use kernel::lanes::{Block, Lanes, Mask};
+use kernel::quality::Quality;
 
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
 pub(super) struct BlockPremium {
-    depth: Depth,
+    quality: Quality,
     known: PremiumSource,
-    slice: Option<Box<VolSlice>>,
+    by_volatility: Option<Box<VolPolynomial>>,
     /// Lanes where exercising now is optimal.
     exercised: u8,
     free: BoundaryDistance,
@@ -65,27 +55,6 @@ pub(super) struct Tables<'a> {
     pub(super) later: Option<(f64, &'a Terms, &'a Pricer)>,
 }
 
-/// What a block is worth on the next trading day over its European value.
-#[derive(Clone, Copy, Debug)]
-pub struct NextSession {
-    /// The premium then.
-    pub premium: Block,
-    exercised: u8,
-}
-
-impl NextSession {
-    pub(super) fn none() -> Self {
-        Self { premium: Block::splat(0.0), exercised: 0 }
-    }
-
-    /// The value then: `european` and the premium, or the exercise value where exercise is optimal.
-    #[must_use]
-    pub fn value(&self, european: Block, payoff: Block) -> Block {
-        // in this order a value that is missing stays missing
-        Block::select(mask(self.exercised), payoff, Block::splat(0.0).max(european + self.premium))
-    }
-}
-
 impl BlockPremium {
     /// Bytes held, itself among them.
     pub(super) fn bytes(&self) -> usize {
@@ -95,14 +64,14 @@ impl BlockPremium {
             PremiumSource::One(_) => size_of::<Expansion>(),
             PremiumSource::Two(_) => 2 * size_of::<Expansion>(),
         };
-        size_of::<Self>() + known + self.slice.as_ref().map_or(0, |_| size_of::<VolSlice>())
+        size_of::<Self>() + known + self.by_volatility.as_ref().map_or(0, |_| size_of::<VolPolynomial>())
     }
 
-    pub(super) fn unknown() -> Self {
+    pub(super) fn unknown(quality: Quality) -> Self {
         Self {
-            depth: Depth::Full,
+            quality,
             known: PremiumSource::Unknown,
-            slice: None,
+            by_volatility: None,
             exercised: 0,
             free: BoundaryDistance::nowhere(),
         }
@@ -110,10 +79,12 @@ impl BlockPremium {
 
     /// True if what is remembered holds at `place`; values from lattices do not hold where tables are requested.
     pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
-        match self.depth {
-            Depth::Full => self.expansions_hold(place) && self.vol_slice_holds(place),
-            known => known >= place.here.depth && self.lattice_expansion_holds(place),
-        }
+        let holds = if self.quality.is_final() {
+            self.expansions_hold(place) && self.by_volatility_holds(place)
+        } else {
+            self.lattice_expansion_holds(place)
+        };
+        holds && self.quality >= place.here.quality
     }
 
     /// True if an expansion from a lattice still holds. It needs only the coarser check: lattices are less accurate
@@ -124,68 +95,62 @@ impl BlockPremium {
             PremiumSource::One(jets) => &jets.at,
             PremiumSource::Unknown | PremiumSource::Two(_) => return false,
         };
-        place.still(at, preliminary::SIGMA_MOVE)
-            && place.near(at, preliminary::TIMES)
-            && place.away(at) <= preliminary::SPOT_MOVE * place.deviation
+        place.is_near(at, &OF_LATTICE)
     }
 
     /// Takes everything again from lattices.
-    pub(super) fn take_preliminary(&mut self, place: &BlockValuation<'_>, lattices: &PreliminaryLattices<'_>) {
+    pub(super) fn take_preliminary(&mut self, place: &BlockValuation<'_>, lattices: &LatticePair<'_>) {
         let at = place.expansion_point(place.here.s);
         let (taken, exercised, later_exercised) = lattices.take(place.right, place.k, load(&at.sigma));
-        (self.depth, self.exercised, self.free) = (lattices.depth(), exercised, BoundaryDistance::everywhere());
+        (self.quality, self.exercised, self.free) = (lattices.quality(), exercised, BoundaryDistance::everywhere());
         let Some(Taken { american, european, later, low, high }) = taken else {
-            (self.known, self.slice) = (PremiumSource::Nothing(Box::new(at)), None);
+            (self.known, self.by_volatility) = (PremiumSource::Nothing(Box::new(at)), None);
             return;
         };
         let now = difference(&vol_derivatives(&american), &vol_derivatives(&european));
-        let slice = VolSlice::new((at, place.here.step), &now, [low, high], Some((later, later_exercised)));
-        self.slice = Some(Box::new(slice));
+        let slice = VolPolynomial::new(at, place.here.step, &now, [low, high], Some((later, later_exercised)));
+        self.by_volatility = Some(Box::new(slice));
         self.known = PremiumSource::One(Box::new(Expansion::new(at, &american, &european)));
     }
 
     fn expansions_hold(&self, place: &BlockValuation<'_>) -> bool {
-        let here = |at: &ExpansionPoint| place.still(at, SIGMA_MOVE) && place.near(at, 1.0);
         match &self.known {
             PremiumSource::Unknown => false,
-            PremiumSource::Nothing(at) => here(at) && place.away(at) <= NOTHING_MOVE * place.deviation,
+            PremiumSource::Nothing(at) => place.is_near(at, &NOTHING),
             PremiumSource::One(jets) => {
                 let at = &jets.at;
-                here(at)
-                    && place.away(at) <= SPOT_MOVE * place.deviation
-                    && self.free.is_near(at.s, place.here.s, place.drift(at))
+                place.is_near(at, &ONE_POINT) && self.free.is_near(at.s, place.here.s, place.drift(at))
             }
             PremiumSource::Two([low, high]) => {
                 let (s, h) = (place.here.s, high.at.s - low.at.s);
-                here(&low.at)
-                    && here(&high.at)
-                    && low.at.s - BESIDE * h <= s
-                    && s <= high.at.s + BESIDE * h
-                    && self.free.covers((s.min(low.at.s), s.max(high.at.s)), 0.5 * h + place.drift(&low.at))
+                let beside = BETWEEN.beside * h;
+                place.is_near_but_for_spot(&low.at, &ONE_POINT)
+                    && place.is_near_but_for_spot(&high.at, &ONE_POINT)
+                    && low.at.s - beside <= s
+                    && s <= high.at.s + beside
+                    && self.free.covers(s.min(low.at.s), s.max(high.at.s), beside + place.drift(&low.at))
             }
         }
     }
 
-    fn vol_slice_holds(&self, place: &BlockValuation<'_>) -> bool {
-        match (&self.known, &self.slice) {
+    fn by_volatility_holds(&self, place: &BlockValuation<'_>) -> bool {
+        match (&self.known, &self.by_volatility) {
             (PremiumSource::Nothing(_), _) => true,
             (_, None) => false,
-            (_, Some(slice)) => {
-                let at = &slice.at;
-                place.still(at, AROUND_SIGMA)
-                    && place.near(at, AROUND_SIGMA / SIGMA_MOVE)
-                    && place.away(at) <= AROUND_MOVE * place.deviation
-                    && (place.away(at) <= SPOT_MOVE * place.deviation
+            (_, Some(polynomial)) => {
+                let at = &polynomial.at;
+                place.is_near(at, &OTHER_VOLATILITIES)
+                    && (place.away(at) <= EXPANSION.spot * place.deviation
                         || self.free.is_near(at.s, place.here.s, place.drift(at)))
-                    && (slice.step - place.here.step).abs() < SAME_DATE
+                    && (polynomial.step - place.here.step).abs() < EXERCISE.same_date
             }
         }
     }
 
     /// Takes again what does not hold at `place`.
     pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) {
-        if self.depth != Depth::Full {
-            *self = Self::unknown();
+        if self.quality < place.here.quality || !self.quality.is_final() {
+            *self = Self::unknown(place.here.quality);
         }
         if !self.expansions_hold(place) {
             let kept = self.nearest(place);
@@ -193,10 +158,10 @@ impl BlockPremium {
             self.known = pair.unwrap_or_else(|| self.anew(place, tables));
         }
         if matches!(self.known, PremiumSource::Nothing(_)) {
-            self.slice = None;
-        } else if !self.vol_slice_holds(place) {
-            let slice = self.take_vol_slice(place, tables);
-            match &mut self.slice {
+            self.by_volatility = None;
+        } else if !self.by_volatility_holds(place) {
+            let slice = self.take_by_volatility(place, tables);
+            match &mut self.by_volatility {
                 Some(held) => **held = slice,
                 none => *none = Some(Box::new(slice)),
             }
@@ -216,7 +181,7 @@ impl BlockPremium {
                 }
             }
         };
-        (place.still(&jets.at, SIGMA_MOVE) && place.near(&jets.at, 1.0)).then_some(jets)
+        place.is_near_but_for_spot(&jets.at, &ONE_POINT).then_some(jets)
     }
 
     /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far,
@@ -227,18 +192,19 @@ impl BlockPremium {
         place: &BlockValuation<'_>,
         tables: &Tables<'_>,
     ) -> Option<PremiumSource> {
-        let (h, away) = (APART * place.deviation, place.here.s - jets.at.s);
-        if away.abs() <= SPOT_MOVE * place.deviation || away.abs() > (1.0 + BESIDE) * h {
+        let (h, away) = (BETWEEN.apart * place.deviation, place.here.s - jets.at.s);
+        if away.abs() <= EXPANSION.spot * place.deviation || away.abs() > (1.0 + BETWEEN.beside) * h {
             return None;
         }
         let s = jets.at.s + h.copysign(away);
-        let ends = (jets.at.s.min(s).min(place.here.s), jets.at.s.max(s).max(place.here.s));
-        if s <= 0.0 || !self.free.covers(ends, 0.5 * h + place.drift(&jets.at)) {
+        let (low, high) = (jets.at.s.min(s).min(place.here.s), jets.at.s.max(s).max(place.here.s));
+        let margin = BETWEEN.beside * h;
+        if s <= 0.0 || !self.free.covers(low, high, margin + place.drift(&jets.at)) {
             return None;
         }
         let (new, american, _) = taken(place, tables, s);
         let (same, free) = boundary(place, tables, s, &american);
-        if same != self.exercised || !free.covers(ends, 0.5 * h) {
+        if same != self.exercised || !free.covers(low, high, margin) {
             return None;
         }
         self.free = free;
@@ -253,15 +219,15 @@ impl BlockPremium {
         let before = self.exercised;
         (self.exercised, self.free) = boundary(place, tables, s, &american);
         if before != self.exercised {
-            self.slice = None;
+            self.by_volatility = None;
         }
-        if gain.abs().le(place.k * NO_GAIN).all() {
+        if gain.abs().le(place.k * EXERCISE.no_premium).all() {
             return PremiumSource::Nothing(Box::new(jets.at));
         }
         PremiumSource::One(Box::new(jets))
     }
 
-    fn take_vol_slice(&self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> VolSlice {
+    fn take_by_volatility(&self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> VolPolynomial {
         let BlockValuation { here, right, k, .. } = *place;
         let at = place.expansion_point(here.s);
         let sigma = load(&at.sigma);
@@ -269,12 +235,13 @@ impl BlockPremium {
         let nothing = VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero };
         let now = self.read(here, sigma).map_or(nothing, |premium| vol_derivatives(&premium));
         let side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
-        let (low, high) = nodes(tables.now.at(here.terms, here.s).sigma_range(k, sigma), sigma);
+        let (least, most) = tables.now.at(here.terms, here.s).sigma_range(k, sigma);
+        let (low, high) = nodes(least, most, sigma);
         let later: Option<NextSessionChange> = tables.later.map(|(s, terms, pricer)| {
             let (premium, value) = premium_vol(right, s, terms, pricer, k, sigma);
             (premium, lanes_at_intrinsic(right, s, k, value))
         });
-        VolSlice::new((at, here.step), &now, [side(low), side(high)], later)
+        VolPolynomial::new(at, here.step, &now, [side(low), side(high)], later)
     }
 
     /// The premium here; `None`: nothing.
@@ -283,46 +250,57 @@ impl BlockPremium {
         match &self.known {
             PremiumSource::Unknown | PremiumSource::Nothing(_) => None,
             PremiumSource::One(jets) => Some(jets.read(here.s, here.terms, sigma)),
-            PremiumSource::Two([low, high]) => Some(between([low, high], here.s, here.terms, sigma)),
+            PremiumSource::Two([low, high]) => Some(between(low, high, here.s, here.terms, sigma)),
+        }
+    }
+
+    /// How values of lanes that are not exercised are computed.
+    fn method(&self, here: &Valuation<'_>) -> ValueMethod {
+        match &self.known {
+            PremiumSource::Unknown | PremiumSource::Nothing(_) => ValueMethod::NeverPays,
+            _ if !self.quality.is_final() => ValueMethod::Lattice,
+            _ if here.terms.divs.is_empty() => ValueMethod::NoDividends,
+            _ => ValueMethod::Dividends,
         }
     }
 
     /// The premium by volatility.
     pub(super) fn by_sigma(&self, here: &Valuation<'_>) -> PremiumByVol {
-        let Some(slice) = &self.slice else { return PremiumByVol::none() };
+        let Some(slice) = &self.by_volatility else { return PremiumByVol::none() };
         let now = self.read(here, slice.centre());
         now.map_or_else(PremiumByVol::none, |now| slice.by_sigma(&vol_derivatives(&now)))
     }
 
-    /// Adds the premium to European Greeks at `sigma`; what it will be on the next trading day. Lanes that are
+    /// Adds the premium to European Greeks at `sigma`; returns what goes with them. Lanes that are
     /// exercised now become those of exercise, and so do those that a preliminary premium, carried further than one
     /// from tables, leaves below it.
     pub(super) fn add(
         &self,
         here: &Valuation<'_>,
         right: Right,
-        (k, sigma): (Block, Block),
+        k: Block,
+        sigma: Block,
         greeks: &mut Greeks<Block>,
-    ) -> NextSession {
+    ) -> PremiumAdded {
         let d = [greeks.d1, greeks.d2];
-        let mut later = NextSession::none();
+        let mut next = NextSession::none();
         if let Some(premium) = self.read(here, sigma) {
             expansion::add(&premium, greeks);
             greeks.lambda = lambda(greeks, here.s);
-            if let Some(slice) = &self.slice {
+            if let Some(slice) = &self.by_volatility {
                 let change = slice.until_later(here.s, sigma, premium.charm);
-                later = NextSession { premium: premium.value + change, exercised: slice.later_exercised };
+                next = NextSession { premium: premium.value + change, exercised: slice.later_exercised };
             }
         }
         let mut now = mask(self.exercised);
-        if self.depth != Depth::Full {
+        if !self.quality.is_final() {
             now = now | greeks.value.lt((Block::splat(here.s) - k) * right.phi());
         }
         if now.any() {
             let row = exercised(right.phi(), here.s, k, d);
             *greeks = Greeks::select(now, &row, greeks);
         }
-        later
+        PremiumAdded { next, method: BlockMethod { waiting: self.method(here), exercised: bits(now) } }
     }
 }
 
@@ -345,7 +323,7 @@ fn boundary(
     let BlockValuation { here, right, k, .. } = *place;
     let exercised = lanes_at_intrinsic(right, s, k, american.value);
     let boundary = tables.now.at(here.terms, s).boundary(k, load(&place.sigma));
-    (exercised, BoundaryDistance::new((right, s, k), boundary, american, exercised))
+    (exercised, BoundaryDistance::new(right, s, k, boundary, american, exercised))
 }
 
 /// American less European value and volatility derivatives, and the American value.
@@ -379,9 +357,4 @@ fn vol_derivatives(greeks: &Greeks<Block>) -> VolDerivatives<Block> {
 fn lambda(greeks: &Greeks<Block>, s: f64) -> Block {
     let zero = Block::splat(0.0);
     Block::select(greeks.value.le(zero), zero, greeks.delta * s / greeks.value)
-}
-
-fn mask(bits: u8) -> <Block as Lanes>::Mask {
-    let lanes = core::array::from_fn::<f64, BLOCK, _>(|lane| f64::from(bits >> lane & 1));
-    Block::load(&lanes).gt(Block::splat(0.5))
 }

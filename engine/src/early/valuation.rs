@@ -1,36 +1,19 @@
 //! What a slice is valued on, and how well. Never: a table, a memory.
 
+use super::settings::{EXERCISE, LATTICE};
 use kernel::black76::{Horizon, european as black};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms, escrowed};
 use kernel::greeks::{Greeks, SpotInputs, finish};
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::quality::Quality;
 
-/// Within this fraction of the strike a value is the exercise value.
-const EXERCISED: f64 = 1e-9;
-
-/// How accurately early exercise is valued, ascending.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Depth {
-    /// From lattices of few layers: enough to find forwards and volatilities, so that the tables of the next pass are
-    /// built where they will be read.
-    Coarse,
-    /// From lattices: at once, about 1e-4 of a price.
-    Preliminary,
-    /// From tables: within the tolerances of the golden files, but they must be built first.
-    #[default]
-    Full,
-}
-
-impl Depth {
-    /// Layers of the lattices that value early exercise; `None`: tables. Of 335 recorded names values at full accuracy
-    /// after a coarse pass of 20 layers lie within 0.004 bp of the underlying of those after 60, at 99 %.
-    pub(super) const fn layers(self) -> Option<usize> {
-        match self {
-            Self::Coarse => Some(20),
-            Self::Preliminary => Some(60),
-            Self::Full => None,
-        }
+/// Layers of the lattices that value early exercise at a quality; `None`: tables.
+pub(super) const fn lattice_layers(quality: Quality) -> Option<usize> {
+    match quality {
+        Quality::Coarse => Some(LATTICE.coarse),
+        Quality::Preliminary => Some(LATTICE.preliminary),
+        Quality::Full | Quality::Reference => None,
     }
 }
 
@@ -40,7 +23,7 @@ pub struct Valuation<'a> {
     /// Exercise style.
     pub style: Style,
     /// How accurately early exercise is valued.
-    pub depth: Depth,
+    pub quality: Quality,
     /// The spot to value at, currency per share.
     pub s: f64,
     /// Time, rates and dividends.
@@ -96,6 +79,6 @@ pub fn plain(right: Right, here: &Valuation<'_>, k: Block, sigma: Block) -> Gree
 /// The lanes whose value is what exercising now pays.
 pub(super) fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
     let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
-    let at = (value - payoff).abs().le(k * EXERCISED) & payoff.gt(Block::splat(0.0));
+    let at = (value - payoff).abs().le(k * EXERCISE.certain) & payoff.gt(Block::splat(0.0));
     (0..BLOCK).fold(0, |bits, lane| bits | u8::from(at.lane(lane)) << lane)
 }

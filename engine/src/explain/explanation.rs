@@ -5,6 +5,7 @@ use super::parity::StrikeParity;
 use super::schemes::SchemeValues;
 use super::warning::Warning;
 use crate::calibrate::forward::Parity;
+use crate::store::evidence::ValueMethod;
 
 /// Explanation of one contract.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Explanation {
     /// Of the expiries before and after it the row of the same right whose strike is as far from the forward: slice and
     /// row.
     pub expiries: Vec<(usize, usize)>,
+    /// How its served value was computed; `None`: it has no value, or the evidence is not available.
+    pub method: Option<ValueMethod>,
     /// Its values by other schemes; `None`: it has no value.
     pub values: Option<SchemeValues>,
     /// Warnings, the most serious first.

@@ -1,13 +1,11 @@
 //! Values of one contract by each scheme, all from one basis. Never: a column.
 
-use kernel::american::{Band, Counts, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::black76::{Horizon, european};
 use kernel::contract::{Deliverable, Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
-
-/// Within this fraction of the strike a value is the exercise value.
-const EXERCISED: f64 = 1e-9;
+use kernel::quality::Quality;
 
 /// Values and Greeks of one contract, raw units.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +16,6 @@ pub struct SchemeValues {
     pub fast: Greeks<f64>,
     /// By the reference scheme.
     pub reference: Greeks<f64>,
-    /// Method that values early exercise.
-    pub method: EarlyMethod,
 }
 
 impl SchemeValues {
@@ -43,75 +39,19 @@ impl SchemeValues {
     }
 }
 
-/// How early exercise is valued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EarlyMethod {
-    /// It is not allowed.
-    EuropeanStyle,
-    /// It is allowed and proved to be worth nothing.
-    NeverPays,
-    /// It pays now: the value is what exercise pays.
-    ExercisedNow,
-    /// By the exercise boundary of a contract without dividends.
-    Boundary,
-    /// In closed form: a call with one date that is worth exercising before.
-    ClosedForm,
-    /// By tables of the premium over the European value.
-    PremiumTables,
-    /// By trinomial lattices: the tables are not built yet.
-    Lattice,
-}
-
-impl EarlyMethod {
-    /// Name of the method in answers.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::EuropeanStyle => "european_style",
-            Self::NeverPays => "never_pays",
-            Self::ExercisedNow => "exercised_now",
-            Self::Boundary => "boundary",
-            Self::ClosedForm => "closed_form",
-            Self::PremiumTables => "premium_tables",
-            Self::Lattice => "lattice",
-        }
-    }
-}
-
-/// The values of a contract of strike `k` and volatility `sigma`; `preliminary`:
-/// its chain values early exercise by lattices.
+/// The values of a contract of strike `k` and volatility `sigma`.
 ///
 /// # Units    raw, as [`Greeks`]
 /// # Domain   as of the pricers; NaN where there is no model value
-pub(super) fn values(
-    style: Style,
-    right: Right,
-    terms: &Terms,
-    s: f64,
-    k: f64,
-    sigma: f64,
-    preliminary: bool,
-) -> SchemeValues {
+pub(super) fn values(style: Style, right: Right, terms: &Terms, s: f64, k: f64, sigma: f64) -> SchemeValues {
     let market = SpotInputs::new(terms, s);
     let plain = finish(&european(right.phi(), &Horizon::from(terms), market.x, k, sigma), &market, sigma);
     if style == Style::European {
-        return SchemeValues { european: plain, fast: plain, reference: plain, method: EarlyMethod::EuropeanStyle };
+        return SchemeValues { european: plain, fast: plain, reference: plain };
     }
-    let by = |scheme: Scheme| {
-        let pricer = Pricer::new(style, right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, scheme);
-        (pricer.at(terms, s).greeks(k, sigma), pricer.counts())
+    let by = |quality: Quality| {
+        let pricer = Pricer::new(style, right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, quality);
+        pricer.at(terms, s).greeks(k, sigma)
     };
-    let ((fast, counts), (reference, _)) = (by(Scheme::Fast), by(Scheme::Accurate));
-    let payoff = right.phi() * (s - k);
-    let method = match counts {
-        _ if payoff > 0.0 && (fast.value - payoff).abs() <= EXERCISED * k => EarlyMethod::ExercisedNow,
-        Counts { european, boundaries: 0, aligned: 0, anchored: 0, closed: 0, .. } if european > 0 => {
-            EarlyMethod::NeverPays
-        }
-        _ if preliminary => EarlyMethod::Lattice,
-        Counts { boundaries, .. } if boundaries > 0 => EarlyMethod::Boundary,
-        Counts { aligned: 0, anchored: 0, closed, .. } if closed > 0 => EarlyMethod::ClosedForm,
-        _ => EarlyMethod::PremiumTables,
-    };
-    SchemeValues { european: plain, fast, reference, method }
+    SchemeValues { european: plain, fast: by(Quality::Full), reference: by(Quality::Reference) }
 }

@@ -1,19 +1,19 @@
 //! One underlying to be computed. Never: a computation.
 
 use super::market_data::MarketData;
-use crate::early::Depth;
 use crate::store::book::{Book, BookSlice};
 use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
+use kernel::quality::Quality;
 
-/// A name to compute: book, instant and depth.
+/// A name to compute: book, instant and quality.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<'a> {
     pub(super) market: MarketData<'a>,
     pub(super) book: &'a Book,
     pub(super) at: Timestamp,
-    pub(super) depth: Depth,
+    pub(super) quality: Quality,
     /// The chain shows its quotes.
     pub(super) quotes: bool,
     pub(super) overrides: &'a Overrides,

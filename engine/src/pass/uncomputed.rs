@@ -95,7 +95,6 @@ fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::early::Depth;
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
     use crate::store::book::Book;
@@ -103,13 +102,14 @@ mod tests {
     use jiff::Timestamp;
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style, Symbol};
+    use kernel::quality::Quality;
 
     /// Applies `f` to a book.
     fn of<R>(book: &Book, f: impl FnOnce(&Task<'_>) -> R) -> R {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let overrides = &Overrides::default();
-        f(&Task { market, book, at: at(), depth: Depth::Full, quotes: false, overrides })
+        f(&Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides })
     }
 
     fn at() -> Timestamp {

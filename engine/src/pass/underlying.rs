@@ -10,8 +10,7 @@ use crate::calibrate::carry::ImpliedSpot;
 use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
-use crate::early::Depth;
-use crate::price::{Valued, price_slice};
+use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
@@ -62,7 +61,7 @@ struct KeptSlice {
 pub(super) struct Scratch {
     facts: Vec<SliceFacts>,
     slices: Vec<SliceWork>,
-    priced: Vec<Priced>,
+    priced: Vec<PricedSlice>,
     calibration: ChainCalibration,
     smoother: DefaultSmoother,
 }
@@ -92,13 +91,6 @@ struct SliceFacts {
     strike_milli: Vec<u32>,
     /// So many of its first rows have no value: the cash alone pays for exercise.
     paid_by_cash: usize,
-}
-
-/// The finished rows of a slice.
-#[derive(Debug, Default)]
-struct Priced {
-    columns: Columns,
-    valued: Valued,
 }
 
 impl ChainState {
@@ -166,7 +158,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
     slices.resize_with(n.max(slices.len()), SliceWork::default);
-    priced.resize_with(n.max(priced.len()), Priced::default);
+    priced.resize_with(n.max(priced.len()), PricedSlice::default);
     let (slices, priced) = (&mut slices[..n], &mut priced[..n]);
     for (i, (slice, facts)) in slices.iter_mut().zip(facts).enumerate() {
         slice.state = state.take(i, &book.slices[facts.place]);
@@ -182,16 +174,16 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let before = state.session_before();
     threads.each_priced(slices, priced, |i, slice, priced| {
         let book_slice = &book.slices[facts[i].place];
-        priced.columns.reset(book_slice.rows());
+        priced.reset(book_slice.rows());
         before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
-        priced.valued = match (book_slice.adjusted, facts[i].deliverable) {
-            // its deliverable is unknown: it has identity only
-            (true, None) => Valued::default(),
-            (_, terms) => {
-                let valued = price_slice(&inputs[i], slice, &curves[i], &mut priced.columns);
-                terms.map_or(valued, |terms| per_share(&terms, facts[i].paid_by_cash, valued, &mut priced.columns))
+        let terms = facts[i].deliverable;
+        // an adjusted root whose deliverable is unknown has identity only
+        if !book_slice.adjusted || terms.is_some() {
+            price_slice(&inputs[i], slice, &curves[i], priced);
+            if let Some(terms) = terms {
+                per_share(&terms, facts[i].paid_by_cash, priced);
             }
-        };
+        }
     });
 
     let finished: Vec<Finished<'_>> = (0..n)
@@ -230,8 +222,8 @@ impl Threads {
     fn each_priced(
         &self,
         slices: &mut [SliceWork],
-        priced: &mut [Priced],
-        step: impl Fn(usize, &mut SliceWork, &mut Priced) + Send + Sync,
+        priced: &mut [PricedSlice],
+        step: impl Fn(usize, &mut SliceWork, &mut PricedSlice) + Send + Sync,
     ) {
         if self.many {
             let all = slices.par_iter_mut().zip(priced).enumerate().with_max_len(1);
@@ -244,7 +236,8 @@ impl Threads {
 
 /// Derivatives of an adjusted root with respect to the underlying and the listed strike, from those with respect to
 /// what it delivers. Rows that cash pays for lose their numbers.
-fn per_share(terms: &Deliverable, paid_by_cash: usize, valued: Valued, columns: &mut Columns) -> Valued {
+fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice) {
+    let PricedSlice { columns, methods, valued } = priced;
     let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
     let factors = [
         (Col::Delta, shares),
@@ -264,7 +257,8 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, valued: Valued, columns: 
     for &col in Col::ALL.iter().filter(|&&col| col != Col::PrevVol) {
         columns.get_mut(col)[..paid_by_cash].fill(f64::NAN);
     }
-    Valued { priced: valued.priced.saturating_sub(lost as u32), ..valued }
+    methods[..paid_by_cash].fill(None);
+    valued.priced = valued.priced.saturating_sub(lost as u32);
 }
 
 /// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
@@ -340,7 +334,7 @@ impl SliceFacts {
         let slice = &task.book.slices[self.place];
         SliceInput {
             style: slice.style,
-            depth: task.depth,
+            quality: task.quality,
             basis: slice.basis,
             t: self.t,
             s: task.book.spot * self.deliverable.map_or(1.0, |terms| terms.shares_per_unit()),
@@ -421,7 +415,7 @@ struct Finished<'a> {
     of: &'a BookSlice,
     input: &'a SliceInput<'a>,
     work: &'a SliceWork,
-    priced: &'a Priced,
+    priced: &'a PricedSlice,
     rate_is_known: bool,
     deliverable: Option<Deliverable>,
 }
@@ -431,7 +425,7 @@ struct Finished<'a> {
 /// # Shapes   the rows of a slice follow those of the one before it
 /// # Cost     one copy of each column, the bulk of what a pass allocates
 fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Chain, ChainReport) {
-    let Task { book, at, depth, .. } = *task;
+    let Task { book, at, quality, .. } = *task;
     let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.priced.columns).collect();
     let n_rows = slices.iter().map(|slice| slice.of.rows()).sum();
     let mut chain = Chain {
@@ -442,7 +436,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         spot_off: spot.off,
         uncomputed: None,
         valued_at: at,
-        preliminary: depth != Depth::Full,
+        preliminary: !quality.is_final(),
         slices: Vec::with_capacity(slices.len()),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
@@ -459,7 +453,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         chain.dropped.extend_from_slice(&draft.out.fault);
         chain.slices.push(slice.constants(start..chain.rows(), at));
         report.priced += slice.priced.valued.priced;
-        let refreshed = draft.refreshed + slice.priced.valued.refreshed;
+        let refreshed = draft.refreshed() + slice.priced.valued.refreshed;
         report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
         report.searched += draft.out.searched;
         report.contradictory_pairs |= draft.out.refused;
@@ -532,6 +526,7 @@ impl Finished<'_> {
             },
             vol_shift: self.input.vol_shift,
             pairs: self.work.draft.used_pairs().map(pair).collect(),
+            methods: self.priced.methods.clone(),
         }
     }
 
@@ -567,6 +562,7 @@ mod tests {
     use crate::store::overrides::Overrides;
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style};
+    use kernel::quality::Quality;
 
     fn at() -> Timestamp {
         "2026-11-20T16:00:00-05:00".parse().unwrap()
@@ -612,8 +608,14 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
-        let task =
-            Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides: &Overrides::default() };
+        let task = Task {
+            market,
+            book: &book,
+            at: at(),
+            quality: Quality::Full,
+            quotes: false,
+            overrides: &Overrides::default(),
+        };
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
@@ -634,7 +636,7 @@ mod tests {
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
         let overrides = &Overrides::default();
-        let task = Task { market, book: &book, at: at(), depth: Depth::Full, quotes: false, overrides };
+        let task = Task { market, book: &book, at: at(), quality: Quality::Full, quotes: false, overrides };
         let found = evidence(&task, &[]);
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];

@@ -1,9 +1,10 @@
 //! Passes over blocks of strikes: values and Greeks at the fitted volatility, in native units. Never: calibration,
 //! text.
 
+mod priced;
 mod publish;
 mod slice;
 mod value;
 
+pub use priced::{PricedSlice, Valued};
 pub use slice::price_slice;
-pub use value::Valued;

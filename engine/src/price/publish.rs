@@ -1,6 +1,8 @@
 //! Raw units to native units, blocks to columns. NaN goes out only as "missing", infinity never.
 
-use crate::store::columns::{Col, Columns};
+use super::priced::PricedSlice;
+use crate::early::BlockMethod;
+use crate::store::columns::Col;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;
 use kernel::greeks::{Greek, Greeks};
@@ -14,6 +16,7 @@ pub(super) struct ValuedBlock<'a> {
     pub(super) sigma: Numbers,
     pub(super) greeks: Greeks<Numbers>,
     pub(super) decay: Numbers,
+    pub(super) method: BlockMethod,
 }
 
 /// The columns that hold Greeks.
@@ -31,9 +34,10 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
     greeks
 };
 
-/// Writes one block and says how many rows it has. A row with any number that is not finite has no model value: all its
-/// numbers stay missing.
-pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut Columns) -> u32 {
+/// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
+/// its numbers stay missing.
+pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
+    let PricedSlice { columns, methods, .. } = out;
     // a finite number times zero is zero, any other NaN
     let zero = Numbers::splat(0.0);
     let mut poison = of.sigma * zero + of.decay * zero;
@@ -51,6 +55,11 @@ pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut Columns) -> u32 {
     write(Col::SvcVol, of.sigma);
     write(Col::Decay, of.decay);
     poison.store(&mut numbers);
-    let listed = |lane: usize| of.ladder.is_listed(of.right, of.block * BLOCK + lane);
-    (0..BLOCK).map(|lane| u32::from(!numbers[lane].is_nan() && listed(lane))).sum()
+    let mut priced = 0;
+    for lane in (0..BLOCK).filter(|&lane| !numbers[lane].is_nan()) {
+        let Some(row) = of.ladder.row(of.right, of.block * BLOCK + lane) else { continue };
+        methods[row] = Some(of.method.of(lane));
+        priced += 1;
+    }
+    priced
 }

@@ -1,6 +1,7 @@
 //! One expiry from its calibration and its curve to finished columns. Never: a quote's faults, a neighbour.
 
-use super::value::{Valued, value_slice};
+use super::priced::{PricedSlice, Valued};
+use super::value::value_slice;
 use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::{SliceInput, SliceState};
@@ -8,20 +9,16 @@ use crate::early::VOL;
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
 use crate::surface::Fitted;
-use kernel::contract::Right;
+use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the columns of one expiry: volatilities of its quotes and of its curve, values, Greeks. `columns` has as many
+/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. `priced` has as many
 /// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
 /// and its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift
 /// that a user adds.
-pub fn price_slice(
-    input: &SliceInput<'_>,
-    slice: &mut SliceWork,
-    curve: &impl Fitted,
-    columns: &mut Columns,
-) -> Valued {
+pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl Fitted, priced: &mut PricedSlice) {
     let SliceWork { state, draft } = slice;
+    let columns = &mut priced.columns;
     let (terms, out, room) = draft.finished();
     columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
     columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
@@ -32,12 +29,15 @@ pub fn price_slice(
     let shift = if curve.is_known() { input.vol_shift } else { 0.0 };
     let valued_at = shifted(sigma, shift, room);
     if !valued_at.iter().any(|vol| vol.is_finite()) {
-        return Valued::default();
+        return;
     }
-    let valued = value_slice(&input.valuation(out.s, terms), ladder, valued_at, early, columns);
-    iv_errors(input, columns);
-    out.find_outliers(columns.get(Col::SvcVol), shift);
-    valued
+    let here = input.valuation(out.s, terms);
+    // the second moment of the pass: carry and curve are settled
+    let refreshed = if input.style == Style::American { early.update(&here, ladder, valued_at) } else { 0 };
+    let rows = value_slice(&here, ladder, valued_at, early, priced);
+    iv_errors(input, &mut priced.columns);
+    out.find_outliers(priced.columns.get(Col::SvcVol), shift);
+    priced.valued = Valued { priced: rows, refreshed };
 }
 
 /// The volatilities that values are computed at: those of the curve, shifted; NaN where that leaves none ([`VOL`]).

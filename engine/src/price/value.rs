@@ -1,25 +1,17 @@
 //! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what
 //! early exercise adds. Call or put is decided once per block and never inside a kernel.
 
+use super::priced::PricedSlice;
 use super::publish::{ValuedBlock, publish};
-use crate::early::{Early, Valuation, plain};
-use crate::store::columns::Columns;
+use crate::early::{BlockMethod, EarlyExercise, Valuation, plain};
 use crate::store::ladder::Ladder;
 use kernel::black76::european_vol;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// What a slice needed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Valued {
-    /// Rows with Greeks.
-    pub priced: u32,
-    /// Blocks whose early exercise had to be taken from the tables.
-    pub refreshed: usize,
-}
-
 /// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN
-/// rows stay missing. What early exercise adds is taken from `early`, and kept there.
+/// rows stay missing. What early exercise adds is read from `early`, which is up to date there. Returns how many rows
+/// have Greeks.
 ///
 /// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`kernel::greeks::Greeks`]
 /// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.
@@ -27,39 +19,29 @@ pub(super) fn value_slice(
     here: &Valuation<'_>,
     ladder: &Ladder,
     sigma: &[f64],
-    early: &mut Early,
-    columns: &mut Columns,
-) -> Valued {
+    early: &EarlyExercise,
+    out: &mut PricedSlice,
+) -> u32 {
     let american = here.style == Style::American;
-    let mut valued = Valued::default();
-    if american {
-        valued.refreshed = early.refresh(here, ladder, sigma, 0..ladder.blocks());
-    }
+    let mut priced = 0;
     let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
     for block in 0..ladder.blocks() {
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
         for right in [Right::Call, Right::Put] {
             let mut greeks = plain(right, here, k, sigma);
+            let added = american.then(|| early.add(here, right, block, k, sigma, &mut greeks));
             let payoff = (Block::splat(next_spot) - k) * Block::splat(right.phi());
             let next = match &next_horizon {
                 Some((horizon, x)) => {
                     let european = european_vol(right.phi(), horizon, Block::splat(*x), k, sigma).value;
-                    if american {
-                        early.add(here, (right, block), (k, sigma), &mut greeks).value(european, payoff)
-                    } else {
-                        european
-                    }
+                    added.map_or(european, |added| added.next.value(european, payoff))
                 }
-                None => {
-                    if american {
-                        early.add(here, (right, block), (k, sigma), &mut greeks);
-                    }
-                    payoff.max(Block::splat(0.0))
-                }
+                None => payoff.max(Block::splat(0.0)),
             };
+            let method = added.map_or_else(BlockMethod::european, |added| added.method);
             let decay = next - greeks.value;
-            valued.priced += publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay }, columns);
+            priced += publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay, method }, out);
         }
     }
-    valued
+    priced
 }

@@ -78,6 +78,44 @@ pub struct SliceEvidence {
     /// Calls and puts as the last fit of its forward saw them, strikes ascending: of an American expiry without what
     /// early exercise adds.
     pub pairs: Vec<ParityEvidence>,
+    /// How each value was computed, by row of the slice; `None`: no value.
+    pub methods: Vec<Option<ValueMethod>>,
+}
+
+/// How the value of a contract was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueMethod {
+    /// Early exercise is not allowed.
+    EuropeanStyle,
+    /// Early exercise is allowed and worth nothing.
+    NeverPays,
+    /// Exercise pays now: the value is what it pays.
+    ExercisedNow,
+    /// Early exercise without dividends: by the exercise boundary.
+    NoDividends,
+    /// Early exercise with cash dividends: by the premium at the ex-dates.
+    Dividends,
+    /// Early exercise from a trinomial lattice: a preliminary value.
+    Lattice,
+}
+
+impl ValueMethod {
+    /// Every method.
+    pub const ALL: [Self; 6] =
+        [Self::EuropeanStyle, Self::NeverPays, Self::ExercisedNow, Self::NoDividends, Self::Dividends, Self::Lattice];
+
+    /// Its name in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EuropeanStyle => "european_style",
+            Self::NeverPays => "never_pays",
+            Self::ExercisedNow => "exercised_now",
+            Self::NoDividends => "no_dividends",
+            Self::Dividends => "dividends",
+            Self::Lattice => "lattice",
+        }
+    }
 }
 
 /// Terms of an expiry that are overridden.
@@ -124,7 +162,8 @@ impl ChainEvidence {
     /// Bytes that it takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let pairs: usize = self.slices.iter().map(|slice| size_of_val(&*slice.pairs)).sum();
+        let pairs: usize =
+            self.slices.iter().map(|slice| size_of_val(&*slice.pairs) + size_of_val(&*slice.methods)).sum();
         size_of_val(&*self.age_s) + size_of_val(&*self.dividends) + size_of_val(&*self.slices) + pairs
     }
 }

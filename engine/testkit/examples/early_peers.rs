@@ -11,9 +11,10 @@
 //! time); the same with its part of the tables; a contract alone, tables and all; and the accurate scheme alone.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, reason = "a report")]
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::quality::Quality;
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -75,7 +76,7 @@ fn ours(rows: &[GoldenRow]) -> [Answer; OWN] {
         found[0].insert(i, (read, from_tables));
         found[1].insert(i, (read + of_tables, from_tables));
         let fast =
-            || Pricer::new(row.style, row.right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, Scheme::Fast);
+            || Pricer::new(row.style, row.right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, Quality::Full);
         let alone: [&dyn Fn() -> Pricer; 2] = [&fast, &|| accurate(row.style, row.right, terms, k, sigma)];
         for (found, new) in found[2..].iter_mut().zip(alone) {
             let mut greeks = None;

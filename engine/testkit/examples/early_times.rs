@@ -9,11 +9,12 @@
 //! compared by benches/early_times.py, which runs them in turn.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report")]
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::quality::Quality;
 use std::hint::black_box;
 use std::time::Duration;
 use testkit::chain::bands;
@@ -114,7 +115,7 @@ impl Slice {
 
     /// The tables, all of them: some are built when they are first read.
     fn pricer(&self) -> Pricer {
-        let pricer = Pricer::new(Style::American, self.right, &self.terms, &self.bands, Scheme::Fast);
+        let pricer = Pricer::new(Style::American, self.right, &self.terms, &self.bands, Quality::Full);
         self.value(&pricer);
         pricer
     }

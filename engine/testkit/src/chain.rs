@@ -1,8 +1,9 @@
 //! A chain around one contract: the strikes and volatilities that a pass builds tables for, of which it is one.
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
+use kernel::quality::Quality;
 
 /// Strikes on either side, and the ratio of the outermost to the contract's.
 const SIDE: i32 = 6;
@@ -54,11 +55,11 @@ pub fn serves(pricer: &Pricer, terms: &Terms, strikes: &[f64], sigma: impl Fn(f6
 /// The pricer of the (expiry, right) that a contract belongs to: what a pass reads it from.
 #[must_use]
 pub fn served(style: Style, right: Right, terms: &Terms, k: f64, sigma: f64) -> Pricer {
-    Pricer::new(style, right, terms, &bands(&strikes(k), |strike| skewed(sigma, k, strike)), Scheme::Fast)
+    Pricer::new(style, right, terms, &bands(&strikes(k), |strike| skewed(sigma, k, strike)), Quality::Full)
 }
 
 /// The pricer of a contract by itself, as accurate as the kernel can be.
 #[must_use]
 pub fn accurate(style: Style, right: Right, terms: &Terms, k: f64, sigma: f64) -> Pricer {
-    Pricer::new(style, right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, Scheme::Accurate)
+    Pricer::new(style, right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, Quality::Reference)
 }

@@ -2,9 +2,9 @@
 //! need them are ignored unless asked for, and fail where the recordings are not found.
 
 use engine::calibrate::{ForcedCarry, SliceInput};
-use engine::early::Depth;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::Dividend;
+use kernel::quality::Quality;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ impl RecordedSlice {
     pub fn input<'a>(&'a self, chain: &Recorded) -> SliceInput<'a> {
         SliceInput {
             style: self.style,
-            depth: Depth::Full,
+            quality: Quality::Full,
             basis: ForwardBasis::Spot,
             t: self.t,
             s: chain.spot,

@@ -1,7 +1,7 @@
 //! A cold start: the preliminary pass against the full one, and the full pass after it against one that starts from
 //! nothing.
 
-use engine::pass::{Depth, MarketData, Passes};
+use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use kernel::american::Counts;
 use kernel::calendar::Calendar;
 use kernel::greeks::AtTheMoney;
+use kernel::quality::Quality;
 use sim::SimMarket;
 use sim::universe;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +30,7 @@ fn instant() -> Timestamp {
 /// The chains of one name of so many after each pass, and the tables that they hold.
 type Passed = (Vec<Arc<Chain>>, Counts);
 
-fn run(threads: usize, depths: &[Depth]) -> Vec<Passed> {
+fn run(threads: usize, qualities: &[Quality]) -> Vec<Passed> {
     let (calendar, at) = (Calendar::embedded(), instant());
     let sim = SimMarket::full(SEED, 1.0, at, 1.0);
     let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
@@ -43,17 +44,17 @@ fn run(threads: usize, depths: &[Depth]) -> Vec<Passed> {
     let books = passes.map(places, |i| sim.book(i, at).unwrap());
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let market = MarketData { calendar: &calendar, rates: &curves };
-    let pass = |&depth: &Depth| {
-        let done = passes.run_to(depth, market, &work);
+    let pass = |&quality: &Quality| {
+        let done = passes.run_to(quality, market, &work);
         let mut tables = Counts::default();
         done.iter().for_each(|done| tables += done.report.tables);
         (done.into_iter().map(|done| done.chain).collect(), tables)
     };
-    depths.iter().map(pass).collect()
+    qualities.iter().map(pass).collect()
 }
 
-static PRELIMINARY_FIRST: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Depth::Preliminary, Depth::Full]));
-static FULL: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Depth::Full, Depth::Full]));
+static PRELIMINARY_FIRST: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Quality::Preliminary, Quality::Full]));
+static FULL: LazyLock<Vec<Passed>> = LazyLock::new(|| run(2, &[Quality::Full, Quality::Full]));
 
 /// The columns that are compared.
 const COMPARED: [(Col, &str); 8] = [
@@ -128,7 +129,7 @@ fn a_full_pass_does_not_show_what_was_preliminary() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    for ((one, _), (other, _)) in run(1, &[Depth::Preliminary, Depth::Full]).iter().zip(&*PRELIMINARY_FIRST) {
+    for ((one, _), (other, _)) in run(1, &[Quality::Preliminary, Quality::Full]).iter().zip(&*PRELIMINARY_FIRST) {
         for (a, b) in one.iter().zip(other) {
             for &col in Col::ALL {
                 let bits = |chain: &Chain| chain.columns.get(col).iter().map(|x| x.to_bits()).collect::<Vec<_>>();

@@ -4,7 +4,7 @@ use engine::compare::{
     COMPARED, Comparison, LikelyReason, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare,
 };
 use engine::explain::{ValueBasis, value_basis};
-use engine::pass::{Depth, MarketData, Passes};
+use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -13,12 +13,13 @@ use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::calendar::{Calendar, years_between};
 use kernel::contract::{Right, Settle, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
 use kernel::implied::{ImpliedStatus, implied};
+use kernel::quality::Quality;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::collections::BTreeMap;
@@ -37,8 +38,8 @@ static CHAINS: LazyLock<BTreeMap<String, Arc<Chain>>> = LazyLock::new(|| {
     passes.keep_quotes();
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let mut done = Vec::new();
-    for depth in [Depth::Preliminary, Depth::Full] {
-        done = passes.run_to(depth, MarketData { calendar: &calendar, rates: &curves }, &work);
+    for quality in [Quality::Preliminary, Quality::Full] {
+        done = passes.run_to(quality, MarketData { calendar: &calendar, rates: &curves }, &work);
     }
     done.into_iter().map(|computed| (computed.chain.underlying.to_string(), computed.chain)).collect()
 });
@@ -83,7 +84,7 @@ fn shown(
             let right = if is_put { Right::Put } else { Right::Call };
             let bands: Vec<Band> =
                 contracts.iter().map(|&(_, k, _, v)| Band { k: (k, k), sigma: (0.6 * v, 1.6 * v) }).collect();
-            let pricer = Pricer::new(style, right, &terms, bands.as_slice(), Scheme::Fast);
+            let pricer = Pricer::new(style, right, &terms, bands.as_slice(), Quality::Full);
             let here = pricer.at(&terms, s);
             for (row, k, mid, start) in contracts {
                 let found = implied(&here, k, mid, start);

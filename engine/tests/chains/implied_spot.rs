@@ -1,7 +1,7 @@
 //! Names whose price nobody publishes: the spot that their options imply, against the one that the quotes were made
 //! from.
 
-use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::pass::{Computed, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -12,6 +12,7 @@ use feeds::dir::{DirFeed, SETTLED};
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
+use kernel::quality::Quality;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::path::Path;
@@ -40,11 +41,11 @@ impl Fixture {
         Self { market, books, calendar: Calendar::embedded(), rates, passes: Passes::new(0, |_| ()).unwrap() }
     }
 
-    fn run(&mut self, with_spot: bool, depth: Depth) -> Vec<Computed> {
+    fn run(&mut self, with_spot: bool, quality: Quality) -> Vec<Computed> {
         let spotless = |book: &Book| Book { spot: if with_spot { book.spot } else { f64::NAN }, ..book.clone() };
         let books: Vec<Book> = self.books.iter().map(spotless).collect();
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, book.ts)).collect();
-        self.passes.run_to(depth, MarketData { calendar: &self.calendar, rates: &self.rates }, &work)
+        self.passes.run_to(quality, MarketData { calendar: &self.calendar, rates: &self.rates }, &work)
     }
 }
 
@@ -67,9 +68,9 @@ fn median(mut of: Vec<f64>) -> f64 {
 #[test]
 fn the_implied_spot_is_the_true_one_within_what_the_quotes_leave_open() {
     let mut fixture = Fixture::new(&NAMES);
-    let implied = fixture.run(false, Depth::Full);
+    let implied = fixture.run(false, Quality::Full);
     let mut published = Fixture::new(&NAMES);
-    let known = published.run(true, Depth::Full);
+    let known = published.run(true, Quality::Full);
     println!("name        true   implied      miss     error  half spread  delta apart  value apart");
     for ((book, implied), known) in fixture.books.iter().zip(&implied).zip(&known) {
         let (name, chain) = (book.underlying.as_str(), &implied.chain);
@@ -106,9 +107,9 @@ fn the_implied_spot_is_the_true_one_within_what_the_quotes_leave_open() {
 fn it_is_steady_from_pass_to_pass_and_a_published_price_takes_over() {
     let names = ["SPX", "KO", "TSLA", "BYND"];
     let mut fixture = Fixture::new(&names);
-    fixture.run(false, Depth::Full);
-    let first = fixture.run(false, Depth::Full);
-    let again = fixture.run(false, Depth::Full);
+    fixture.run(false, Quality::Full);
+    let first = fixture.run(false, Quality::Full);
+    let again = fixture.run(false, Quality::Full);
     for (a, b) in first.iter().zip(&again) {
         let moved = (b.chain.implied_spot / a.chain.implied_spot - 1.0).abs();
         assert!(moved < 1e-6, "{}: the same quotes move it by {moved}", a.chain.underlying);
@@ -121,7 +122,7 @@ fn it_is_steady_from_pass_to_pass_and_a_published_price_takes_over() {
         for book in &mut fixture.books {
             fixture.market.update(book, now);
         }
-        let done = fixture.run(false, Depth::Full);
+        let done = fixture.run(false, Quality::Full);
         for ((before, after), book) in last.iter().zip(&done).zip(&fixture.books) {
             let chain = &after.chain;
             let miss = (chain.implied_spot - book.spot).abs();
@@ -135,7 +136,7 @@ fn it_is_steady_from_pass_to_pass_and_a_published_price_takes_over() {
     }
     println!("borrow stays for {kept} of {all} expiries from minute to minute");
     assert!(kept * 10 > all * 8, "borrow stays for {kept} of {all} expiries only");
-    let published = fixture.run(true, Depth::Full);
+    let published = fixture.run(true, Quality::Full);
     for (done, book) in published.iter().zip(&fixture.books) {
         assert!(!done.chain.spot_is_implied() && done.chain.uncomputed.is_none());
         assert!(done.chain.slices.iter().filter(|s| !s.adjusted).all(|s| s.und_price.to_bits() == book.spot.to_bits()));
@@ -168,7 +169,7 @@ fn recorded_names_imply_their_published_spot() {
         let market = MarketData { calendar: store.calendar(), rates: &rates };
         let run = |books: Vec<&Book>| {
             let work: Vec<(&Book, Timestamp)> = books.into_iter().map(|book| (book, newest)).collect();
-            Passes::new(0, |_| ()).unwrap().run_to(Depth::Preliminary, market, &work)
+            Passes::new(0, |_| ()).unwrap().run_to(Quality::Preliminary, market, &work)
         };
         let (implied, known) = (run(spotless.iter().collect()), run(store.books().iter().collect()));
         let (mut apart, mut errors, mut none) = (Vec::new(), Vec::new(), 0);

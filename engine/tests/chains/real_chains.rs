@@ -5,9 +5,10 @@ use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
 use engine::calibrate::{Calibrated, Drop, SliceInput};
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, SurfaceInput, fit};
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::Right;
 use kernel::dividends::Terms;
+use kernel::quality::Quality;
 use testkit::recorded::{Recorded, RecordedSlice, load};
 
 /// A chain with everything that the engine makes of it.
@@ -79,7 +80,7 @@ fn values(s: &RecordedSlice, c: &Calibrated, curve: &Curve) -> Vec<[f64; 4]> {
     let vols: Vec<f64> = (0..s.bid.len()).map(|row| curve.vol(strike(row))).collect();
     let ends = |x: &mut dyn Iterator<Item = f64>| x.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
     let band = Band { k: ends(&mut (0..s.bid.len()).map(strike)), sigma: ends(&mut vols.iter().copied()) };
-    let pricer = |right| Pricer::new(s.style, right, &terms, &band, Scheme::Fast);
+    let pricer = |right| Pricer::new(s.style, right, &terms, &band, Quality::Full);
     let pricers = [pricer(Right::Call), pricer(Right::Put)];
     (0..s.bid.len())
         .map(|row| {

@@ -1,7 +1,7 @@
 //! The same quotes read again give the same numbers, and what a chain remembers of an earlier market does not stay: a
 //! warm pass agrees with a cold one. On names with bad data as well as clean ones.
 
-use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::pass::{Computed, MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -9,6 +9,7 @@ use engine::store::book::Book;
 use engine::store::columns::Col;
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
+use kernel::quality::Quality;
 use sim::SimMarket;
 
 /// Of a hundred contracts 99, and of a thousand 999, keep their volatility within this from the first pass, which takes
@@ -90,10 +91,10 @@ impl Made {
         (0..self.sim.len()).filter_map(|i| self.sim.book(i, at)).collect()
     }
 
-    fn pass(&self, passes: &mut Passes, books: &[Book], depth: Depth) -> Vec<Computed> {
+    fn pass(&self, passes: &mut Passes, books: &[Book], quality: Quality) -> Vec<Computed> {
         let market = MarketData { calendar: &self.calendar, rates: &self.curves };
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, self.at)).collect();
-        passes.run_to(depth, market, &work)
+        passes.run_to(quality, market, &work)
     }
 }
 
@@ -102,9 +103,9 @@ fn the_same_quotes_give_the_same_numbers_again() {
     let made = Made::new();
     let books = made.books(made.at);
     let mut passes = Passes::new(2, |_| ()).unwrap();
-    let first = made.pass(&mut passes, &books, Depth::Full);
-    let second = made.pass(&mut passes, &books, Depth::Full);
-    let third = made.pass(&mut passes, &books, Depth::Full);
+    let first = made.pass(&mut passes, &books, Quality::Full);
+    let second = made.pass(&mut passes, &books, Quality::Full);
+    let third = made.pass(&mut passes, &books, Quality::Full);
     hold("second against first", &first, &second, SECOND);
     hold("third against second", &second, &third, AGAIN);
 }
@@ -114,11 +115,11 @@ fn an_earlier_market_and_a_preliminary_pass_leave_nothing_behind() {
     let made = Made::new();
     let books = made.books(made.at);
     let mut cold = Passes::new(2, |_| ()).unwrap();
-    let cold = made.pass(&mut cold, &books, Depth::Full);
+    let cold = made.pass(&mut cold, &books, Quality::Full);
     let mut warm = Passes::new(2, |_| ()).unwrap();
     let earlier = made.books(made.at - SignedDuration::from_mins(1));
-    made.pass(&mut warm, &earlier, Depth::Preliminary);
-    made.pass(&mut warm, &earlier, Depth::Full);
-    let warm = made.pass(&mut warm, &books, Depth::Full);
+    made.pass(&mut warm, &earlier, Quality::Preliminary);
+    made.pass(&mut warm, &earlier, Quality::Full);
+    let warm = made.pass(&mut warm, &books, Quality::Full);
     hold("warm against cold", &cold, &warm, WARM);
 }

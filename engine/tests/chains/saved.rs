@@ -1,6 +1,6 @@
 //! A market as bytes and back: the same bits, whatever of it is left, and nothing made of damage.
 
-use engine::pass::{Depth, MarketData, Passes};
+use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -10,6 +10,7 @@ use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
+use kernel::quality::Quality;
 use sim::SimMarket;
 use std::sync::Arc;
 use testkit::random::Random;
@@ -30,7 +31,7 @@ fn chains() -> Vec<Arc<Chain>> {
     books[0].slices.iter_mut().for_each(|slice| slice.bid.fill(f64::NAN));
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at())).collect();
     let mut passes = Passes::new(2, |_| ()).unwrap();
-    let computed = passes.run_to(Depth::Preliminary, MarketData { calendar: &calendar, rates: &curves }, &work);
+    let computed = passes.run_to(Quality::Preliminary, MarketData { calendar: &calendar, rates: &curves }, &work);
     computed.into_iter().map(|done| done.chain).collect()
 }
 

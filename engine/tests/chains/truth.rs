@@ -2,12 +2,12 @@
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
 use engine::calibrate::{Calibrated, ForcedCarry, SliceInput};
-use engine::early::Depth;
 use engine::surface::{Curve, SurfaceInput, fit};
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::normal::norm_cdf;
+use kernel::quality::Quality;
 use testkit::random::Random;
 
 /// One name.
@@ -130,7 +130,7 @@ fn draw_slice(dice: &mut Random, name: &Name, s: f64, t: f64) -> TrueSlice {
     let ends = |x: f64, y: f64| (x.min(y), x.max(y));
     let vols = out.sigma.iter().fold((f64::INFINITY, 0.0), |(a, b), &v| (ends(a, v).0, ends(b, v).1));
     let band = Band { k: (strike(0), strike(out.right.len() - 1)), sigma: vols };
-    let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(name.style, r, &terms, &band, Scheme::Fast));
+    let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(name.style, r, &terms, &band, Quality::Full));
     for i in 0..out.right.len() {
         let v = pricers[out.right[i] as usize].at(&terms, s).vol_derivatives(strike(i), out.sigma[i]).value;
         let (bid, ask) = quote(dice, name, s, t, v, out.sigma[i] * t.sqrt(), (fwd / strike(i)).ln());
@@ -165,7 +165,7 @@ impl TrueSlice {
     pub(crate) fn input(&self, s: f64, style: Style) -> SliceInput<'_> {
         SliceInput {
             style,
-            depth: Depth::Full,
+            quality: Quality::Full,
             basis: ForwardBasis::Spot,
             t: self.t,
             s,

@@ -1,6 +1,6 @@
 //! Names that cannot be computed: listed with identity and the reason, and in nobody's way.
 
-use engine::pass::{Computed, Depth, MarketData, Passes};
+use engine::pass::{Computed, MarketData, Passes};
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
@@ -11,6 +11,7 @@ use jiff::civil::date;
 use kernel::black76::{Horizon, european_vol};
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::quality::Quality;
 use kernel::records::{Batch, DividendRecord, QuoteRecord, SpotRecord};
 
 /// Bid and ask of a fair value.
@@ -62,14 +63,14 @@ fn passes() -> Passes {
     Passes::new(1, |_| ()).unwrap()
 }
 
-fn compute(passes: &mut Passes, depth: Depth, store: &Store) -> Vec<Computed> {
+fn compute(passes: &mut Passes, quality: Quality, store: &Store) -> Vec<Computed> {
     let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
     let work: Vec<(&Book, Timestamp)> = store.books().iter().map(|book| (book, at())).collect();
-    passes.run_to(depth, MarketData { calendar: &calendar, rates: &curves }, &work)
+    passes.run_to(quality, MarketData { calendar: &calendar, rates: &curves }, &work)
 }
 
 fn one(quoted: Quoted) -> Computed {
-    compute(&mut passes(), Depth::Full, &store(quotes("ABC", quoted), vec![spot("ABC")])).remove(0)
+    compute(&mut passes(), Quality::Full, &store(quotes("ABC", quoted), vec![spot("ABC")])).remove(0)
 }
 
 fn bits(chain: &Chain) -> Vec<u64> {
@@ -107,9 +108,9 @@ fn contradictory(root: &str) -> Vec<QuoteRecord> {
 
 #[test]
 fn a_name_without_a_spot_whose_options_tell_none_is_listed_with_identity_and_the_reason() {
-    for depth in [Depth::Preliminary, Depth::Full] {
+    for quality in [Quality::Preliminary, Quality::Full] {
         for quotes in [quotes("ABC", asks_only), contradictory("ABC")] {
-            let done = compute(&mut passes(), depth, &store(quotes, Vec::new())).remove(0);
+            let done = compute(&mut passes(), quality, &store(quotes, Vec::new())).remove(0);
             assert_eq!(done.chain.uncomputed, Some(Uncomputed::NoSpot));
             assert!(!done.chain.preliminary, "a finer look would show nothing more");
             assert_identity_only(&done);
@@ -120,14 +121,14 @@ fn a_name_without_a_spot_whose_options_tell_none_is_listed_with_identity_and_the
 #[test]
 fn it_is_in_nobodys_way_and_computed_as_soon_as_a_spot_comes() {
     let both = |of_abc: Quoted, of_xyz: Quoted| [quotes("ABC", of_abc), quotes("XYZ", of_xyz)].concat();
-    let alone = compute(&mut passes(), Depth::Full, &store(quotes("XYZ", tight), vec![spot("XYZ")])).remove(0);
+    let alone = compute(&mut passes(), Quality::Full, &store(quotes("XYZ", tight), vec![spot("XYZ")])).remove(0);
     let mut passes = passes();
-    let done = compute(&mut passes, Depth::Full, &store(both(asks_only, tight), vec![spot("XYZ")]));
+    let done = compute(&mut passes, Quality::Full, &store(both(asks_only, tight), vec![spot("XYZ")]));
     assert_identity_only(&done[0]);
     assert_eq!((done[1].chain.uncomputed, done[1].report.priced), (None, 36));
     assert!(bits(&done[1].chain) == bits(&alone.chain), "as if it were alone");
 
-    let done = compute(&mut passes, Depth::Full, &store(both(tight, asks_only), vec![spot("ABC")]));
+    let done = compute(&mut passes, Quality::Full, &store(both(tight, asks_only), vec![spot("ABC")]));
     assert_eq!((done[0].chain.uncomputed, done[0].report.priced), (None, 36));
     assert!(bits(&done[0].chain) == bits(&alone.chain), "the same quotes at the same spot");
     assert_eq!(done[1].chain.uncomputed, Some(Uncomputed::NoSpot), "the spot has left");
@@ -139,7 +140,7 @@ fn volatilities_of_the_session_before_outlive_a_missing_spot() {
     let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
     let market = MarketData { calendar: &calendar, rates: &curves };
     let mut passes = passes();
-    let known = compute(&mut passes, Depth::Full, &store(quotes("ABC", tight), vec![spot("ABC")])).remove(0);
+    let known = compute(&mut passes, Quality::Full, &store(quotes("ABC", tight), vec![spot("ABC")])).remove(0);
     let spotless = store(quotes("ABC", asks_only), Vec::new());
     for _ in 0..2 {
         let done = passes.run(market, &[(&spotless.books()[0], later)]).remove(0);
@@ -174,10 +175,10 @@ fn quotes_that_tell_no_volatility_are_the_reason() {
 fn one_good_expiry_or_nothing_but_adjusted_roots_is_no_case() {
     let mut quotes_of_both = quotes("ABC", tight);
     quotes_of_both.iter_mut().take(18).for_each(|q| (q.bid, q.ask) = (0.0, 0.0));
-    let done = compute(&mut passes(), Depth::Full, &store(quotes_of_both, vec![spot("ABC")])).remove(0);
+    let done = compute(&mut passes(), Quality::Full, &store(quotes_of_both, vec![spot("ABC")])).remove(0);
     assert_eq!(done.chain.uncomputed, None);
     assert!(done.report.priced >= 18);
-    let adjusted = compute(&mut passes(), Depth::Full, &store(quotes("ABC1", tight), vec![spot("ABC")])).remove(0);
+    let adjusted = compute(&mut passes(), Quality::Full, &store(quotes("ABC1", tight), vec![spot("ABC")])).remove(0);
     assert!(adjusted.chain.slices.iter().all(|slice| slice.adjusted));
     assert_eq!((adjusted.report.priced, adjusted.chain.uncomputed), (0, None));
 }
@@ -185,7 +186,7 @@ fn one_good_expiry_or_nothing_but_adjusted_roots_is_no_case() {
 #[test]
 fn nothing_at_all_is_no_case_either() {
     let store = store(Vec::new(), vec![spot("ABC")]);
-    let done = compute(&mut passes(), Depth::Full, &store).remove(0);
+    let done = compute(&mut passes(), Quality::Full, &store).remove(0);
     assert_eq!((done.chain.rows(), done.chain.uncomputed), (0, None));
 }
 
@@ -200,7 +201,7 @@ fn too_many_dividends_are_refused_together_and_said() {
         let days = (-100..-20).chain(0..dates).chain(300..400);
         let record = |n| DividendRecord { underlying: symbol("ABC"), ex_date: day(n), amount: 0.001, projected: false };
         store.ingest(&Batch { dividends: Some(days.map(record).collect()), ..Batch::default() }, at());
-        compute(&mut passes(), Depth::Preliminary, &store).remove(0)
+        compute(&mut passes(), Quality::Preliminary, &store).remove(0)
     };
     let divs = |done: &Computed| done.chain.slices.last().map(|slice| (slice.divs * 1000.0).round());
     let (none, most, more) = (with(0), with(64), with(65));
@@ -222,15 +223,15 @@ fn a_chain_that_panics_costs_itself_alone() {
         }
         store
     };
-    let done = compute(&mut passes, Depth::Full, &store(true));
+    let done = compute(&mut passes, Quality::Full, &store(true));
     assert_eq!(done.iter().map(|c| c.chain.underlying.to_string()).collect::<Vec<_>>(), ["XYZ"]);
     let failed = passes.take_failed();
     assert_eq!((failed.len(), failed[0].rows(), failed[0].uncomputed), (1, 36, Some(Uncomputed::Failed)));
     assert!(bits(&failed[0]).iter().all(|&x| f64::from_bits(x).is_nan()));
 
-    let done = compute(&mut passes, Depth::Full, &store(false));
+    let done = compute(&mut passes, Quality::Full, &store(false));
     assert_eq!((done.len(), done[0].report.priced, done[1].report.priced), (2, 36, 36));
-    let alone = compute(&mut self::passes(), Depth::Full, &store(false)).remove(0);
+    let alone = compute(&mut self::passes(), Quality::Full, &store(false)).remove(0);
     assert!(bits(&done[0].chain) == bits(&alone.chain), "nothing is left of the fault");
     assert!(passes.take_failed().is_empty());
 }

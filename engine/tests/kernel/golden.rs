@@ -1,10 +1,11 @@
 //! The kernel against golden/: is it the right number?
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::black76::{Horizon, european};
 use kernel::contract::Style;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::implied::{Implied, ImpliedStatus, implied};
+use kernel::quality::Quality;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::{PART, golden_error};
 use testkit::tolerances::Errors;
@@ -41,7 +42,7 @@ fn band(row: &Row) -> Band {
     Band { k: (0.5 * row.k, 2.0 * row.k), sigma: (0.6 * sigma, 1.4 * sigma) }
 }
 
-fn american_errors(file: &str, scheme: Scheme) -> Errors {
+fn american_errors(file: &str, scheme: Quality) -> Errors {
     let mut errors = Errors::default();
     for row in rows(file) {
         let pricer = Pricer::new(row.style, row.right, &row.terms, &band(&row), scheme);
@@ -52,18 +53,18 @@ fn american_errors(file: &str, scheme: Scheme) -> Errors {
 
 #[test]
 fn american_values_without_dividends_meet_their_bounds() {
-    american_errors("american_nodiv.csv", Scheme::Fast).check("american_nodiv");
+    american_errors("american_nodiv.csv", Quality::Full).check("american_nodiv");
 }
 
 #[test]
 fn accurate_american_values_without_dividends_meet_their_bounds() {
-    american_errors("american_nodiv.csv", Scheme::Accurate).check("american_nodiv_accurate");
+    american_errors("american_nodiv.csv", Quality::Reference).check("american_nodiv_accurate");
 }
 
 /// The implied volatility of a row of iv.csv from a start far off, unless its contract has no method yet.
 fn implied_of(row: &Row) -> Option<Implied<f64>> {
     let band = Band { k: (row.k, row.k), sigma: (0.01, 6.0) };
-    let pricer = Pricer::new(row.style, row.right, &row.terms, &band, Scheme::Fast);
+    let pricer = Pricer::new(row.style, row.right, &row.terms, &band, Quality::Full);
     let at = pricer.at(&row.terms, row.s);
     let served = !at.vol_derivatives(row.k, 0.3).value.is_nan();
     served.then(|| implied(&at, row.k, row.get("price").unwrap(), 0.3))

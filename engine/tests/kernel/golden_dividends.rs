@@ -3,9 +3,10 @@
 //! Every contract is read from tables built for a band of strikes and volatilities around it, at a random place
 //! inside, as the daemon does: tables never know which contract will be asked.
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::Right;
 use kernel::greeks::Greek;
+use kernel::quality::Quality;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::random::Random;
 use testkit::ruler::golden_error;
@@ -19,7 +20,7 @@ fn band_around(row: &Row, draws: &mut Random) -> Band {
 }
 
 /// Errors of the rows that `chosen` takes.
-fn errors(scheme: Scheme, chosen: impl Fn(&Row) -> bool) -> Errors {
+fn errors(quality: Quality, chosen: impl Fn(&Row) -> bool) -> Errors {
     let mut draws = Random::new(0);
     let mut errors = Errors::default();
     for row in rows("american_div.csv") {
@@ -27,7 +28,7 @@ fn errors(scheme: Scheme, chosen: impl Fn(&Row) -> bool) -> Errors {
         if !chosen(&row) {
             continue;
         }
-        let pricer = Pricer::new(row.style, row.right, &row.terms, &band, scheme);
+        let pricer = Pricer::new(row.style, row.right, &row.terms, &band, quality);
         let greeks = pricer.at(&row.terms, row.s).greeks(row.k, row.vol());
         for &greek in Greek::DERIVATIVES {
             if let Some(off) = golden_error(&row, greek, &greeks) {
@@ -40,24 +41,24 @@ fn errors(scheme: Scheme, chosen: impl Fn(&Row) -> bool) -> Errors {
 
 #[test]
 fn options_with_dividends_meet_their_bounds() {
-    errors(Scheme::Fast, |_| true).check("american_div");
+    errors(Quality::Full, |_| true).check("american_div");
 }
 
 #[test]
 fn calls_with_dividends_meet_their_bounds() {
-    errors(Scheme::Fast, |row| row.right == Right::Call && row.terms.b == 0.0).check("american_div_call_b0");
-    errors(Scheme::Fast, |row| row.right == Right::Call && row.terms.b != 0.0).check("american_div_call");
+    errors(Quality::Full, |row| row.right == Right::Call && row.terms.b == 0.0).check("american_div_call_b0");
+    errors(Quality::Full, |row| row.right == Right::Call && row.terms.b != 0.0).check("american_div_call");
 }
 
 #[test]
 fn puts_with_dividends_meet_their_bounds() {
-    errors(Scheme::Fast, |row| row.right == Right::Put && row.terms.b == 0.0).check("american_div_put_b0");
-    errors(Scheme::Fast, |row| row.right == Right::Put && row.terms.b != 0.0).check("american_div_put");
+    errors(Quality::Full, |row| row.right == Right::Put && row.terms.b == 0.0).check("american_div_put_b0");
+    errors(Quality::Full, |row| row.right == Right::Put && row.terms.b != 0.0).check("american_div_put");
 }
 
 #[test]
 fn the_accurate_scheme_meets_its_bounds() {
-    errors(Scheme::Accurate, |_| true).check("american_div_accurate");
+    errors(Quality::Reference, |_| true).check("american_div_accurate");
 }
 
 /// Where a dividend is worth about the interest on the strike a put's boundary falls away to 0 within a few strikes.
@@ -67,7 +68,7 @@ fn puts_whose_dividend_is_about_the_interest_keep_their_price() {
     for row in rows("interest.csv") {
         let sigma = row.sigma.unwrap();
         let band = Band { k: (80.0, 120.0), sigma: (0.8 * sigma, 1.25 * sigma) };
-        let pricer = Pricer::new(row.style, row.right, &row.terms, &band, Scheme::Fast);
+        let pricer = Pricer::new(row.style, row.right, &row.terms, &band, Quality::Full);
         let got = pricer.at(&row.terms, row.s).greeks(row.k, sigma);
         price.push((golden_error(&row, Greek::Value, &got).unwrap(), row.id.clone()));
         gamma.push((golden_error(&row, Greek::Gamma, &got).unwrap(), row.id.clone()));

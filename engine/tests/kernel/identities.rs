@@ -1,10 +1,11 @@
 //! Is the mathematics right? Derivatives against differences of our own smooth values, and the identities of
 //! docs/model.md.
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
+use kernel::quality::Quality;
 
 /// (style, right, s, sigma, terms) of options with strike 100 away from exercise.
 fn cases() -> Vec<(Style, Right, f64, f64, Terms)> {
@@ -36,7 +37,7 @@ fn cases() -> Vec<(Style, Right, f64, f64, Terms)> {
 fn greeks(style: Style, right: Right, s: f64, k: f64, sigma: f64, terms: &Terms) -> Greeks<f64> {
     let band = Band { k: (10.0, 1000.0), sigma: (0.9 * sigma, 1.1 * sigma) };
     // finer than the pass, so that a difference sees the model and not the quadrature
-    Pricer::new(style, right, terms, &band, Scheme::Accurate).at(terms, s).greeks(k, sigma)
+    Pricer::new(style, right, terms, &band, Quality::Reference).at(terms, s).greeks(k, sigma)
 }
 
 /// The derivative of `f` at 0 by central differences of order 6.

@@ -12,3 +12,4 @@ mod remembered;
 mod smooth_dividends;
 mod smoothness;
 mod unresolved_dividends;
+mod validity;

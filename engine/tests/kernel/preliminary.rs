@@ -1,12 +1,13 @@
-//! Early exercise from lattices, as the preliminary pass takes it: how accurate is it?
+//! EarlyExercise exercise from lattices, as the preliminary pass takes it: how accurate is it?
 
-use engine::early::{Depth, Early, Valuation, plain};
+use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;
 use kernel::american::Counts;
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{Block, Lanes};
+use kernel::quality::Quality;
 use std::collections::BTreeMap;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::golden_error;
@@ -17,14 +18,14 @@ const STEP: f64 = 1.0 / 365.0;
 fn greeks(row: &Row) -> Greeks<Block> {
     let strike_milli = [(row.k * 1000.0).round() as u32; 2];
     let ladder = Ladder::new(&strike_milli, &[Right::Call, Right::Put]);
-    let here = Valuation { style: Style::American, depth: Depth::Preliminary, s: row.s, terms: &row.terms, step: STEP };
-    let mut early = Early::default();
-    early.prepare(&ladder, &row.terms);
+    let here =
+        Valuation { style: Style::American, quality: Quality::Preliminary, s: row.s, terms: &row.terms, step: STEP };
+    let mut early = EarlyExercise::default();
     let sigma = vec![row.sigma.unwrap(); ladder.strikes().len()];
-    early.refresh(&here, &ladder, &sigma, 0..1);
+    early.update(&here, &ladder, &sigma);
     let (k, sigma) = (ladder.block(0), Block::splat(sigma[0]));
     let mut greeks = plain(row.right, &here, k, sigma);
-    early.add(&here, (row.right, 0), (k, sigma), &mut greeks);
+    early.add(&here, row.right, 0, k, sigma, &mut greeks);
     greeks
 }
 
@@ -82,14 +83,13 @@ fn lattices_are_good_enough_for_a_first_look() {
 fn certain_cases_need_no_lattice() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let ladder = Ladder::new(&[150_000; 2], &[Right::Call, Right::Put]);
-    let here = Valuation { style: Style::American, depth: Depth::Preliminary, s: 100.0, terms: &terms, step: STEP };
-    let mut early = Early::default();
-    early.prepare(&ladder, &terms);
+    let here = Valuation { style: Style::American, quality: Quality::Preliminary, s: 100.0, terms: &terms, step: STEP };
+    let mut early = EarlyExercise::default();
     let (k, sigma) = (ladder.block(0), Block::splat(0.2));
-    early.refresh(&here, &ladder, &[0.2; 8], 0..1);
+    early.update(&here, &ladder, &[0.2; 8]);
     let value = |right: Right| {
         let mut greeks = plain(right, &here, k, sigma);
-        early.add(&here, (right, 0), (k, sigma), &mut greeks);
+        early.add(&here, right, 0, k, sigma, &mut greeks);
         [greeks.value.lane(0), greeks.delta.lane(0), greeks.theta.lane(0)]
     };
     let european = plain(Right::Call, &here, k, sigma);
@@ -103,17 +103,16 @@ fn tables_take_over_from_lattices() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
     let strike_milli: Vec<u32> = (14..26).map(|i| i * 5_000).collect();
     let ladder = Ladder::new(&strike_milli, &[Right::Put; 12]);
-    let here = Valuation { style: Style::American, depth: Depth::Preliminary, s: 100.0, terms: &terms, step: STEP };
-    let mut early = Early::default();
-    early.prepare(&ladder, &terms);
-    let mut taken = |depth: Depth, sigma: f64| {
-        let here = Valuation { depth, ..here };
-        (early.refresh(&here, &ladder, &[sigma; 16], 0..2), early.tables() != Counts::default())
+    let here = Valuation { style: Style::American, quality: Quality::Preliminary, s: 100.0, terms: &terms, step: STEP };
+    let mut early = EarlyExercise::default();
+    let mut taken = |quality: Quality, sigma: f64| {
+        let here = Valuation { quality, ..here };
+        (early.update(&here, &ladder, &[sigma; 16]), early.tables() != Counts::default())
     };
-    assert_eq!(taken(Depth::Preliminary, 0.3), (4, false), "two rights of two blocks, and no table");
-    assert_eq!(taken(Depth::Preliminary, 0.309), (0, false), "a volatility nearby");
-    assert_eq!(taken(Depth::Preliminary, 0.33), (4, false), "one further off");
-    assert_eq!(taken(Depth::Full, 0.33), (4, true));
-    assert_eq!(taken(Depth::Full, 0.33), (0, true));
-    assert_eq!(taken(Depth::Preliminary, 0.33), (0, true), "what is better stays");
+    assert_eq!(taken(Quality::Preliminary, 0.3), (4, false), "two rights of two blocks, and no table");
+    assert_eq!(taken(Quality::Preliminary, 0.309), (0, false), "a volatility nearby");
+    assert_eq!(taken(Quality::Preliminary, 0.33), (4, false), "one further off");
+    assert_eq!(taken(Quality::Full, 0.33), (4, true));
+    assert_eq!(taken(Quality::Full, 0.33), (0, true));
+    assert_eq!(taken(Quality::Preliminary, 0.33), (0, true), "what is better stays");
 }

@@ -1,11 +1,12 @@
 //! What must hold for every option, whatever its value.
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
 use kernel::implied::{ImpliedStatus, implied};
 use kernel::lanes::{Lanes, Pack};
+use kernel::quality::Quality;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -31,7 +32,7 @@ impl Case {
     }
 
     fn pricer(&self, style: Style) -> Pricer {
-        Pricer::new(style, self.right, &self.terms, &self.band(), Scheme::Fast)
+        Pricer::new(style, self.right, &self.terms, &self.band(), Quality::Full)
     }
 
     fn value(&self, style: Style, s: f64, sigma: f64) -> f64 {
@@ -157,7 +158,7 @@ fn outside_the_band_is_missing_in_that_lane_only() {
     let band = Band { k: (80.0, 120.0), sigma: (0.1, 0.9) };
     for style in [Style::American, Style::European] {
         for right in [Right::Call, Right::Put] {
-            let pricer = Pricer::new(style, right, &terms, &band, Scheme::Fast);
+            let pricer = Pricer::new(style, right, &terms, &band, Quality::Full);
             let k = [79.0, 80.0, 100.0, 120.0, 121.0, f64::NAN, 100.0, 100.0];
             let sigma = [0.3, 0.3, 0.1, 0.9, 0.3, 0.3, 0.09, 0.95];
             let g = pricer.at(&terms, 97.0).greeks(Pack::<2>::load(&k), Pack::load(&sigma));
@@ -175,7 +176,7 @@ fn outside_the_band_is_missing_in_that_lane_only() {
 fn a_table_does_not_serve_other_terms() {
     let terms = Terms { t: 0.5, r: 0.04, b: 0.01, divs: vec![] };
     let band = Band { k: (80.0, 120.0), sigma: (0.1, 0.9) };
-    let pricer = Pricer::new(Style::American, Right::Put, &terms, &band, Scheme::Fast);
+    let pricer = Pricer::new(Style::American, Right::Put, &terms, &band, Quality::Full);
     assert!(pricer.serves(&terms, &band));
     assert!(pricer.serves(&Terms { t: 0.4, b: 0.0101, ..terms.clone() }, &band));
     for other in [
@@ -196,7 +197,7 @@ fn exercise_between_two_boundaries_has_values() {
     let band = Band { k: (80.0, 120.0), sigma: (0.1, 0.9) };
     for (right, r, b) in [(Right::Put, -0.01, -0.04), (Right::Call, -0.04, -0.01)] {
         let terms = Terms { t: 0.5, r, b, divs: vec![] };
-        let at = |style| Pricer::new(style, right, &terms, &band, Scheme::Fast);
+        let at = |style| Pricer::new(style, right, &terms, &band, Quality::Full);
         let (american, european) = (at(Style::American), at(Style::European));
         assert!(american.serves(&terms, &band));
         for k in [85.0, 100.0, 115.0] {
@@ -217,7 +218,7 @@ fn a_boundary_that_settles_early_in_a_long_life_is_still_resolved() {
     let of = |scheme| {
         Pricer::new(Style::American, Right::Call, &terms, &band, scheme).at(&terms, 100.0).greeks(K, 0.037_959)
     };
-    let (fast, fine) = (of(Scheme::Fast), of(Scheme::Accurate));
+    let (fast, fine) = (of(Quality::Full), of(Quality::Reference));
     assert!(fast.vega > 0.0 && fast.theta <= 1e-6 && fast.delta < 1.0, "{fast:?}");
     assert!((fast.value - fine.value).abs() <= 1e-5 && (fast.delta - fine.delta).abs() <= 1e-3, "{fast:?} {fine:?}");
 }

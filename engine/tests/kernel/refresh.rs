@@ -1,10 +1,11 @@
 //! Tables are kept while time passes and quotes imply other borrow rates. What is read from them meanwhile must agree
 //! with tables built again, so that nobody sees when that happens.
 
-use kernel::american::{Band, Pricer, Refit, Scheme};
+use kernel::american::{Band, Pricer, Refit};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::quality::Quality;
 use testkit::ruler::error;
 
 const S: f64 = 100.0;
@@ -25,7 +26,7 @@ fn band(sigma: f64) -> Band {
 }
 
 fn pricer(right: Right, terms: &Terms, sigma: f64) -> Pricer {
-    Pricer::new(Style::American, right, terms, &band(sigma), Scheme::Fast)
+    Pricer::new(Style::American, right, terms, &band(sigma), Quality::Full)
 }
 
 /// Differences of price, delta, gamma, vega and theta. `None` next to the exercise boundary, where gamma jumps.
@@ -153,7 +154,7 @@ fn a_band_widens_without_building_anew() {
         for right in [Right::Put, Right::Call] {
             let terms = terms(0.4, 0.01, dividend);
             let narrow = Band { k: (90.0, 110.0), sigma: (0.2, 0.4) };
-            let mut pricer = Pricer::new(Style::American, right, &terms, &narrow, Scheme::Fast);
+            let mut pricer = Pricer::new(Style::American, right, &terms, &narrow, Quality::Full);
             let before: Greeks<f64> = pricer.at(&terms, S).greeks(97.0, 0.3);
             let wide = Band { k: (70.0, 130.0), sigma: (0.1, 0.9) };
             assert_eq!(pricer.refit(&terms, &narrow), Refit::Kept);
@@ -161,7 +162,7 @@ fn a_band_widens_without_building_anew() {
             assert!(pricer.serves(&terms, &wide));
             let after: Greeks<f64> = pricer.at(&terms, S).greeks(97.0, 0.3);
             assert_eq!(before.value.to_bits(), after.value.to_bits());
-            let whole = Pricer::new(Style::American, right, &terms, &wide, Scheme::Fast);
+            let whole = Pricer::new(Style::American, right, &terms, &wide, Quality::Full);
             for (k, sigma) in [(72.0, 0.3), (128.0, 0.3), (100.0, 0.12), (120.0, 0.8), (75.0, 0.15)] {
                 let [got, want] = [&pricer, &whole].map(|pricer| pricer.at(&terms, S).greeks(k, sigma).value);
                 assert!((got - want).abs() <= 2e-5 * want.max(5.0), "{right:?} {k} {sigma}: {got} {want}");

@@ -1,13 +1,14 @@
 //! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is
 //! still held may be further off than the tables themselves.
 
-use engine::early::{Depth, Early, Valuation, plain};
+use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
+use kernel::quality::Quality;
 use std::collections::BTreeMap;
 use testkit::ruler::error;
 
@@ -34,16 +35,16 @@ type Path = &'static [(f64, f64, f64)];
 
 #[test]
 fn premiums_carried_from_one_anchor_are_those_of_the_tables() {
-    let paths: [Path; 3] = [&[(0.0045, 0.0, 0.0)], &[(-0.0045, 0.004, 0.0)], &[(0.002, -0.004, 0.005)]];
+    let paths: [Path; 3] = [&[(0.0045, 0.0, 0.0)], &[(-0.0045, 0.0018, 0.0)], &[(0.002, -0.0018, 3e-4)]];
     check(&paths, 1.0);
 }
 
 #[test]
 fn premiums_read_between_two_anchors_are_those_of_the_tables() {
     let paths: [Path; 3] = [
-        &[(0.02, 0.0, 0.0), (0.035, 0.0, 0.0), (0.07, 0.004, 0.0)],
-        &[(-0.04, 0.003, 0.0), (-0.01, 0.003, 0.005), (0.015, -0.004, 0.005)],
-        &[(0.045, 0.0, 0.0), (0.09, 0.0, 0.0), (0.1, -0.004, 0.005), (0.07, 0.0, 0.005)],
+        &[(0.02, 0.0, 0.0), (0.035, 0.0, 0.0), (0.07, 0.0018, 0.0)],
+        &[(-0.04, 0.0015, 0.0), (-0.01, 0.0015, 3e-4), (0.015, -0.0018, 3e-4)],
+        &[(0.045, 0.0, 0.0), (0.09, 0.0, 0.0), (0.1, -0.0018, 3e-4), (0.07, 0.0, 3e-4)],
     ];
     check(&paths, 0.5);
 }
@@ -60,31 +61,30 @@ fn check(paths: &[Path], least: f64) {
     for (t, b, divs) in cases {
         let terms = Terms { t, r: 0.04, b, divs };
         for path in paths {
-            let here = Valuation { style: Style::American, depth: Depth::Full, s: 100.0, terms: &terms, step: STEP };
-            let mut early = Early::default();
-            early.prepare(&ladder, &terms);
+            let here =
+                Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms: &terms, step: STEP };
+            let mut early = EarlyExercise::default();
             let sigma = vec![SIGMA; ladder.strikes().len()];
-            early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+            early.update(&here, &ladder, &sigma);
             for &(ds, dv, dt) in *path {
                 let later = dt * t;
                 let divs = terms.divs.iter().map(|d| Dividend { t: d.t - later, amount: d.amount }).collect();
                 let now = Terms { t: t - later, r: terms.r, b, divs };
                 let s = 100.0 * (1.0 + ds * SIGMA * t.sqrt());
                 let sigma = vec![SIGMA * (1.0 + dv); ladder.strikes().len()];
-                let here = Valuation { style: Style::American, depth: Depth::Full, s, terms: &now, step: STEP };
-                early.prepare(&ladder, &now);
-                let fresh = early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+                let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &now, step: STEP };
+                let fresh = early.update(&here, &ladder, &sigma);
                 asked += 2 * ladder.blocks();
                 held += 2 * ladder.blocks() - fresh;
                 for right in [Right::Call, Right::Put] {
                     let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
-                    let pricer = Pricer::new(Style::American, right, &now, &band, Scheme::Fast);
+                    let pricer = Pricer::new(Style::American, right, &now, &band, Quality::Full);
                     let at = pricer.at(&now, s);
                     for block in 0..ladder.blocks() {
                         let (k, vol) = (ladder.block(block), Block::splat(sigma[0]));
                         let exact: Greeks<Block> = at.greeks(k, vol);
                         let mut carried = plain(right, &here, k, vol);
-                        early.add(&here, (right, block), (k, vol), &mut carried);
+                        early.add(&here, right, block, k, vol, &mut carried);
                         for (lane, (greek, bound)) in (0..BLOCK).flat_map(|lane| BOUNDS.map(|bound| (lane, bound))) {
                             let (got, want) = (carried.get(greek).lane(lane), exact.get(greek).lane(lane));
                             let at = AtTheMoney { s, k: k.lane(lane), sigma: sigma[0], t: now.t };
@@ -118,15 +118,14 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
         let terms = Terms { t: 0.5, r: 0.04, b: 0.003, divs };
         let sigma = vec![SIGMA; ladder.strikes().len()];
         let band = Band { k: (70.0, 130.0), sigma: (0.25, 0.36) };
-        let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(Style::American, r, &terms, &band, Scheme::Fast));
-        let mut early = Early::default();
-        early.prepare(&ladder, &terms);
+        let pricers = [Right::Call, Right::Put].map(|r| Pricer::new(Style::American, r, &terms, &band, Quality::Full));
+        let mut early = EarlyExercise::default();
         let mut before: BTreeMap<(usize, usize, usize), [f64; 4]> = BTreeMap::new();
         let (mut jumps, mut anchors) = ([0.0f64; 4], 0);
         for i in 0..300 {
             let s = 100.0 * (1.0 + f64::from(i) * 0.001 * SIGMA * 0.5f64.sqrt());
-            let here = Valuation { style: Style::American, depth: Depth::Full, s, terms: &terms, step: STEP };
-            anchors += early.refresh(&here, &ladder, &sigma, 0..ladder.blocks());
+            let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &terms, step: STEP };
+            anchors += early.update(&here, &ladder, &sigma);
             for right in [Right::Call, Right::Put] {
                 let at = pricers[right as usize].at(&terms, s);
                 let money: Greeks<Block> = at.greeks(Block::splat(100.0), Block::splat(SIGMA));
@@ -134,7 +133,7 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
                     let (k, vol) = (ladder.block(block), Block::splat(SIGMA));
                     let exact: Greeks<Block> = at.greeks(k, vol);
                     let mut carried = plain(right, &here, k, vol);
-                    early.add(&here, (right, block), (k, vol), &mut carried);
+                    early.add(&here, right, block, k, vol, &mut carried);
                     for lane in 0..BLOCK {
                         let of = |f: fn(&Greeks<Block>) -> Block| {
                             (f(&carried).lane(lane) - f(&exact).lane(lane), f(&money).lane(lane))

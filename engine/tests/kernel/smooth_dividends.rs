@@ -1,11 +1,12 @@
 //! Options with cash dividends between and beside the golden rows: values move smoothly, agree with their own
 //! derivatives, across the borders of tables, later in the day, and after small moves of the rates.
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{Lanes, Pack};
+use kernel::quality::Quality;
 use testkit::random::Random;
 
 fn quarterly(t: f64, first: f64, amount: f64, b: f64) -> Terms {
@@ -26,7 +27,7 @@ fn cases() -> Vec<(&'static str, Right, Terms)> {
 const WIDE: Band = Band { k: (80.0, 125.0), sigma: (0.12, 0.6) };
 
 fn pricer(right: Right, terms: &Terms, band: &Band) -> Pricer {
-    Pricer::new(Style::American, right, terms, band, Scheme::Fast)
+    Pricer::new(Style::American, right, terms, band, Quality::Full)
 }
 
 /// Spots that stay out of the exercise region by more than the steps of the differences.
@@ -215,7 +216,7 @@ fn no_value_lies_below_european_or_intrinsic_whatever_the_terms() {
         let right = if draws.unit() < 0.5 { Right::Call } else { Right::Put };
         let band = Band { k: (k * 0.95, k * 1.1), sigma: (sigma * 0.8, sigma * 1.5) };
         let american = pricer(right, &terms, &band);
-        let european = Pricer::new(Style::European, right, &terms, &band, Scheme::Fast);
+        let european = Pricer::new(Style::European, right, &terms, &band, Quality::Full);
         for s in [30.0, 60.0, 80.0, 95.0, 100.0, 105.0, 120.0, 160.0, 300.0] {
             if s <= 1.5 * terms.a(0.0) {
                 continue; // dividends worth most of the spot: see the module

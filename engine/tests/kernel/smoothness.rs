@@ -2,10 +2,11 @@
 //! of golden/tolerances.csv: not at the border of a table, not where a table gives way to a new one, not at an ex-date.
 #![allow(clippy::float_cmp, reason = "what is exercised has exactly these values")]
 
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
+use kernel::quality::Quality;
 use std::collections::BTreeMap;
 use testkit::golden::folder;
 use testkit::ruler::PART;
@@ -168,7 +169,7 @@ fn steps(style: Style, from: f64, to: f64) -> impl Iterator<Item = f64> {
 /// A spot sweep over two and a half standard deviations, and a volatility sweep over the band, for every strike.
 fn sweep_spot_and_vol(jumps: &mut Jumps, name: &str, case: &Case) {
     let (style, right, terms) = case;
-    let pricer = Pricer::new(*style, *right, terms, &BAND, Scheme::Fast);
+    let pricer = Pricer::new(*style, *right, terms, &BAND, Quality::Full);
     let width = 2.5 * SIGMA * terms.t.sqrt();
     for k in STRIKES {
         let spots = steps(*style, SPOT * (-width).exp(), SPOT * width.exp());
@@ -184,7 +185,7 @@ fn sweep_spot_and_vol(jumps: &mut Jumps, name: &str, case: &Case) {
 /// pricer is built again when it no longer serves. Returns how often that was.
 fn sweep_time(jumps: &mut Jumps, name: &str, case: &Case, part: f64) -> usize {
     let (style, right, terms) = case;
-    let new = |terms: &Terms| Pricer::new(*style, *right, terms, &BAND, Scheme::Fast);
+    let new = |terms: &Terms| Pricer::new(*style, *right, terms, &BAND, Quality::Full);
     let (mut pricer, mut built) = (new(terms), 1);
     let x = SPOT - terms.a(0.0);
     let mut sweeps = vec![Vec::new(); STRIKES.len()];
@@ -274,7 +275,7 @@ fn values_meet_at_the_exercise_boundary() {
         ("hard-to-borrow call with dividends", Right::Call, terms(0.8, 0.12, 0.1, 0.25, 0.3)),
     ];
     for (case, right, terms) in cases {
-        let pricer = Pricer::new(Style::American, right, &terms, &BAND, Scheme::Fast);
+        let pricer = Pricer::new(Style::American, right, &terms, &BAND, Quality::Full);
         let at = |s: f64| Point::at(&pricer, &terms, s, right, 100.0, SIGMA);
         let (mut waits, mut pays) = (SPOT, if right == Right::Put { 40.0 } else { 250.0 });
         assert!(!exercised(&at(waits).greeks) && exercised(&at(pays).greeks), "{case}");

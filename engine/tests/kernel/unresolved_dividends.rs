@@ -3,10 +3,11 @@
 //! Each is read from a table for a whole group of strikes, and those that are not resolved at first are built again and
 //! counted.
 
-use kernel::american::{Band, Counts, Pricer, Scheme};
+use kernel::american::{Band, Counts, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greek;
+use kernel::quality::Quality;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::ruler::golden_error;
 
@@ -28,7 +29,7 @@ const CASES: [Case; 7] = [
 ];
 
 /// A pricer for the strikes of all `rows` with the terms of the first.
-fn pricer(rows: &[&Row], scheme: Scheme) -> Pricer {
+fn pricer(rows: &[&Row], scheme: Quality) -> Pricer {
     let sigma = rows[0].sigma.unwrap();
     let least = rows.iter().fold(f64::INFINITY, |least, row| least.min(row.k));
     let most = rows.iter().fold(0.0, |most: f64, row| most.max(row.k));
@@ -59,7 +60,7 @@ fn what_is_hard_to_resolve_keeps_price_and_delta() {
     for case in CASES {
         let (mut price, mut delta) = ((0.0, ""), (0.0, ""));
         for group in groups(&rows, case.name) {
-            let pricer = pricer(&group, Scheme::Fast);
+            let pricer = pricer(&group, Quality::Full);
             for row in &group {
                 let got = pricer.at(&row.terms, row.s).greeks(row.k, row.sigma.unwrap());
                 let off = golden_error(row, Greek::Value, &got).unwrap();
@@ -91,7 +92,7 @@ fn monthly(t: f64, first: f64, amount: f64) -> Vec<Dividend> {
 }
 
 fn counted(right: Right, terms: &Terms, k: (f64, f64), sigma: (f64, f64)) -> Counts {
-    let pricer = Pricer::new(Style::American, right, terms, &Band { k, sigma }, Scheme::Fast);
+    let pricer = Pricer::new(Style::American, right, terms, &Band { k, sigma }, Quality::Full);
     for k in [k.0, (k.0 * k.1).sqrt(), k.1] {
         let _ = pricer.at(terms, 100.0).greeks(k, (sigma.0 * sigma.1).sqrt());
     }
@@ -128,7 +129,7 @@ fn a_special_dividend_soon_before_expiry_ends_a_call() {
             let terms = Terms { t: date + days / 365.0, r, b, divs: vec![Dividend { t: date, amount }] };
             let band = Band { k: (k, k), sigma: (sigma / 1.1, sigma * 1.1) };
             let got =
-                Pricer::new(Style::American, Right::Call, &terms, &band, Scheme::Fast).at(&terms, s).greeks(k, sigma);
+                Pricer::new(Style::American, Right::Call, &terms, &band, Quality::Full).at(&terms, s).greeks(k, sigma);
             let wanted = european(1.0, &Horizon::new(date, r, b), s - terms.a(0.0), k - amount, sigma);
             let off = ((got.value - wanted.v) / (0.05 * s), got.delta - wanted.x[0]);
             assert!(off.0.abs() <= 1e-6 && off.1.abs() <= 1e-6, "sigma {sigma}, {amount}, {days} days: {off:?}");

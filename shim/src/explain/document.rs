@@ -389,7 +389,7 @@ impl ExplainDocument {
                     .values
                     .as_ref()
                     .and_then(|values| known(chain.columns.get(Col::SvcTheo)[found.row] - values.european.value)),
-                method: found.values.as_ref().map(|values| values.method.name().to_owned()),
+                method: found.method.map(|method| method.name().to_owned()),
             },
             values: ValuesPart {
                 served: served(chain, found.row),

@@ -26,7 +26,7 @@ mod tally;
 use crate::progress::ProgressLog;
 use crate::status::{MarketFacts, PassFacts, RateFacts, Status};
 use arc_swap::ArcSwap;
-use engine::pass::{Computed, Depth, Passes};
+use engine::pass::{Computed, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
@@ -36,6 +36,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
+use kernel::quality::Quality;
 use notices::LoggedFacts;
 use overrides::OverridesFile;
 use retired::Retired;
@@ -79,7 +80,7 @@ pub struct MarketLoop {
 
 /// What a round is computed under.
 struct Conditions<'a> {
-    depth: Depth,
+    quality: Quality,
     now: Timestamp,
     /// Ends the round early.
     enough: &'a dyn Fn() -> bool,
@@ -179,14 +180,14 @@ impl MarketLoop {
         self.retain(&listed, now);
         self.passes.retain(&listed);
         let began = Instant::now();
-        let depth = self.depth_for(&due, now);
+        let quality = self.quality_for(&due, now);
         self.sort(&mut due);
-        if depth == Depth::Full {
+        if quality == Quality::Full {
             due.extend(self.preliminary_names());
         }
         let mut round = Round::new(due);
         if round.due() > 0 {
-            let mut pass = self.compute(&mut round, &Conditions { depth, now, enough });
+            let mut pass = self.compute(&mut round, &Conditions { quality, now, enough });
             self.tally.time_round(began.elapsed(), self.settings.rounds_kept, &mut pass);
             self.report(now, Some(pass));
         } else {
@@ -256,22 +257,22 @@ impl MarketLoop {
     }
 
     /// How far a round over some names goes.
-    fn depth_for(&self, names: &[Symbol], now: Timestamp) -> Depth {
+    fn quality_for(&self, names: &[Symbol], now: Timestamp) -> Quality {
         let cold = names.iter().filter(|&&name| !self.is_known(name));
-        self.settings.depth(cold.map(|&name| self.feed.contracts(name, now)))
+        self.settings.quality(cold.map(|&name| self.feed.contracts(name, now)))
     }
 
     /// Computes a round in batches, each published when it is done.
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
-        let &Conditions { depth, now, enough } = conditions;
-        let what = if depth == Depth::Preliminary { "preliminary pass" } else { "full pass" };
+        let &Conditions { quality, now, enough } = conditions;
+        let what = if quality == Quality::Preliminary { "preliminary pass" } else { "full pass" };
         let mut progress = ProgressLog::new(what, "names", Some(round.due()), |line| tracing::info!("{line}"));
         let mut pass = PassFacts::default();
         let (mut published, mut reported) = (Instant::now(), Instant::now());
         while round.due() > 0 && !enough() {
-            let names = self.next_batch(round, depth);
+            let names = self.next_batch(round, quality);
             let first = names.iter().any(|&name| !self.is_known(name));
-            let (computed, failed) = self.run(depth, &names, now);
+            let (computed, failed) = self.run(quality, &names, now);
             self.status.turned();
             let changed = !computed.is_empty() || !failed.is_empty();
             failed.into_iter().for_each(|chain| self.take_failed(chain));
@@ -296,7 +297,7 @@ impl MarketLoop {
             }
             if !is_last {
                 let changed = self.feed.changed(&self.moment(now));
-                let has_grown = depth == Depth::Full && self.depth_for(&changed, now) == Depth::Preliminary;
+                let has_grown = quality == Quality::Full && self.quality_for(&changed, now) == Quality::Preliminary;
                 round.note_changed(changed, |name| self.is_awaited(name));
                 if has_grown {
                     // most of a market came after its first names: the next round begins with a preliminary pass over
@@ -310,7 +311,7 @@ impl MarketLoop {
     }
 
     /// The names of the next batch.
-    fn next_batch(&self, round: &mut Round, depth: Depth) -> Vec<Symbol> {
+    fn next_batch(&self, round: &mut Round, quality: Quality) -> Vec<Symbol> {
         let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
         let known = |name: Symbol| match self.chains.get(&name).filter(|_| self.is_known(name)) {
             None => NameSize::Unknown,
@@ -318,7 +319,7 @@ impl MarketLoop {
             Some(chain) => NameSize::Full(chain.rows()),
         };
         let most = self.settings.batch_contracts.saturating_mul(threads);
-        round.next_batch(most, |name| self.settings.cost(depth, known(name)))
+        round.next_batch(most, |name| self.settings.cost(quality, known(name)))
     }
 
     /// Takes in a computed chain.
@@ -359,16 +360,16 @@ impl MarketLoop {
         self.chains.entry(name).or_insert(instead);
     }
 
-    /// Computes some names: by a preliminary pass where `depth` asks for it and no full values exist, else fully. What
-    /// was computed, and what failed.
-    fn run(&mut self, depth: Depth, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
+    /// Computes some names: by a preliminary pass where `quality` asks for it and no full values exist, else fully.
+    /// What was computed, and what failed.
+    fn run(&mut self, quality: Quality, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
         let mut books = self.feed.books(names, now, &self.passes);
         // the longest first, so that threads end together
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
         let (chains, restored) = (&self.chains, &self.restored);
         let is_preliminary = |name: Symbol| {
-            depth == Depth::Preliminary
+            quality == Quality::Preliminary
                 && chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name))
         };
         // the same values whatever was looked at before, as history and batch have them
@@ -382,8 +383,8 @@ impl MarketLoop {
             let (preliminary, full): (Vec<_>, Vec<_>) =
                 books.into_iter().partition(|(book, _)| is_preliminary(book.underlying));
             let (first, again): (Vec<_>, Vec<_>) = full.into_iter().partition(|(book, _)| is_first(book.underlying));
-            for (depth, books) in [(Depth::Preliminary, preliminary), (Depth::Full, again)] {
-                computed.append(&mut self.passes.run_to(depth, reference.market(), &books));
+            for (quality, books) in [(Quality::Preliminary, preliminary), (Quality::Full, again)] {
+                computed.append(&mut self.passes.run_to(quality, reference.market(), &books));
                 failed.append(&mut self.passes.take_failed());
             }
             computed.append(&mut self.passes.run_first(reference.market(), &first));

@@ -7,9 +7,9 @@
 //! rounds. A name that has changed and that was requested recently comes before both: where all names change all the
 //! time, each waits already.
 
-use engine::pass::Depth;
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::Symbol;
+use kernel::quality::Quality;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ pub struct LoopSettings {
     /// as one computed before; but threads wait for each other at the end of a batch, and shorter ones would cost more
     /// than they gain while the market is cold: these batches take about half a second.
     pub first_full_factor: u32,
-    /// Contracts that a name without a chain counts for at [`Depth::Preliminary`]: its size is unknown before it is
+    /// Contracts that a name without a chain counts for at [`Quality::Preliminary`]: its size is unknown before it is
     /// read. A twentieth of a batch, so that every thread gets several names.
     pub cold_preliminary_contracts: u32,
-    /// The same at [`Depth::Full`], ten times as dear: half a batch.
+    /// The same at [`Quality::Full`], ten times as dear: half a batch.
     pub cold_full_contracts: u32,
     /// Above this many contracts without a chain every name is first computed by a preliminary pass. At full accuracy
     /// they take some ten seconds, ten times as long as preliminary ones; a smaller market is better at full accuracy
@@ -72,23 +72,23 @@ pub enum NameSize {
 }
 
 impl LoopSettings {
-    /// Depth of a round that begins with names without a chain, given their numbers of contracts.
-    pub fn depth(&self, cold_contracts: impl IntoIterator<Item = usize>) -> Depth {
+    /// Quality of a round that begins with names without a chain, given their numbers of contracts.
+    pub fn quality(&self, cold_contracts: impl IntoIterator<Item = usize>) -> Quality {
         let mut sum = 0;
         // counting may be work, and stops when the answer is known
         let exceeds = cold_contracts.into_iter().any(|contracts| {
             sum += contracts;
             sum > self.preliminary_above_contracts
         });
-        if exceeds { Depth::Preliminary } else { Depth::Full }
+        if exceeds { Quality::Preliminary } else { Quality::Full }
     }
 
     /// What a name counts for in a batch, in contracts.
     #[must_use]
-    pub fn cost(&self, depth: Depth, known: NameSize) -> u32 {
-        match (known, depth) {
-            (NameSize::Unknown, Depth::Coarse | Depth::Preliminary) => self.cold_preliminary_contracts,
-            (NameSize::Unknown, Depth::Full) => self.cold_full_contracts,
+    pub fn cost(&self, quality: Quality, known: NameSize) -> u32 {
+        match (known, quality) {
+            (NameSize::Unknown, Quality::Coarse | Quality::Preliminary) => self.cold_preliminary_contracts,
+            (NameSize::Unknown, Quality::Full | Quality::Reference) => self.cold_full_contracts,
             (NameSize::Preliminary(contracts), _) => contracts.saturating_mul(self.first_full_factor),
             (NameSize::Full(contracts), _) => contracts,
         }
@@ -309,26 +309,26 @@ mod tests {
     fn a_batch_is_as_long_as_its_costs_allow() {
         let all = names(40);
         let settings = LoopSettings::default();
-        let batch = |known: NameSize, depth| {
-            Round::new(all.clone()).next_batch(settings.batch_contracts, |_| settings.cost(depth, known)).len()
+        let batch = |known: NameSize, quality| {
+            Round::new(all.clone()).next_batch(settings.batch_contracts, |_| settings.cost(quality, known)).len()
         };
-        assert_eq!(batch(NameSize::Unknown, Depth::Preliminary), 20);
-        assert_eq!(batch(NameSize::Unknown, Depth::Full), 2);
-        assert_eq!(batch(NameSize::Full(10_000), Depth::Full), 3);
-        assert_eq!(batch(NameSize::Full(7_000), Depth::Full), 5, "the last may exceed it");
-        assert_eq!(batch(NameSize::Preliminary(3_000), Depth::Full), 2);
-        assert_eq!(batch(NameSize::Preliminary(u32::MAX), Depth::Full), 1, "at least one");
-        assert_eq!(batch(NameSize::Full(0), Depth::Full), all.len());
+        assert_eq!(batch(NameSize::Unknown, Quality::Preliminary), 20);
+        assert_eq!(batch(NameSize::Unknown, Quality::Full), 2);
+        assert_eq!(batch(NameSize::Full(10_000), Quality::Full), 3);
+        assert_eq!(batch(NameSize::Full(7_000), Quality::Full), 5, "the last may exceed it");
+        assert_eq!(batch(NameSize::Preliminary(3_000), Quality::Full), 2);
+        assert_eq!(batch(NameSize::Preliminary(u32::MAX), Quality::Full), 1, "at least one");
+        assert_eq!(batch(NameSize::Full(0), Quality::Full), all.len());
     }
 
     #[test]
     fn a_large_cold_market_begins_with_a_preliminary_pass() {
         let settings = LoopSettings::default();
-        assert_eq!(settings.depth([]), Depth::Full);
-        assert_eq!(settings.depth([60_000, 40_000]), Depth::Full);
-        assert_eq!(settings.depth([60_000, 40_001]), Depth::Preliminary);
+        assert_eq!(settings.quality([]), Quality::Full);
+        assert_eq!(settings.quality([60_000, 40_000]), Quality::Full);
+        assert_eq!(settings.quality([60_000, 40_001]), Quality::Preliminary);
         let counted = std::cell::Cell::new(0);
-        let _ = settings.depth((0..100).map(|_| {
+        let _ = settings.quality((0..100).map(|_| {
             counted.set(counted.get() + 1);
             50_000
         }));

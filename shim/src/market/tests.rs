@@ -7,6 +7,7 @@ use super::*;
 use crate::config::RatesMode;
 use ::sim::SimOptions;
 use feed::{FeedProgress, ReferenceData};
+use kernel::quality::Quality;
 use std::sync::Mutex;
 
 fn market_loop() -> MarketLoop {
@@ -27,7 +28,7 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
     let mut market = market_loop();
     let at = market.clock.now();
     let names: Vec<Symbol> = ["KO", "F"].map(|name| Symbol::parse(name).unwrap()).to_vec();
-    let (computed, failed) = market.run(Depth::Preliminary, &names, at);
+    let (computed, failed) = market.run(Quality::Preliminary, &names, at);
     assert_eq!((computed.len(), failed.len()), (2, 0));
     let published = Arc::clone(&computed[0].chain);
     market.chains.insert(published.underlying, Arc::clone(&published));
@@ -41,7 +42,7 @@ fn a_name_that_fails_keeps_its_last_values_and_is_counted() {
     market.report(at, None);
     assert_eq!((market.status.facts().failing, market.status.facts().failures), (2, 2));
     market.feed.requeue(&names);
-    let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
+    let conditions = Conditions { quality: Quality::Full, now: at, enough: &|| false };
     market.compute(&mut Round::new(names), &conditions);
     market.report(at, None);
     assert_eq!((market.status.facts().failing, market.status.facts().failures), (0, 2));
@@ -53,7 +54,7 @@ fn states_and_books_are_in_the_facts_with_their_bytes() {
     let (name, at) = (Symbol::parse("KO").unwrap(), market.clock.now());
     let mut compute = || {
         market.feed.requeue(&[name]);
-        let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
+        let conditions = Conditions { quality: Quality::Full, now: at, enough: &|| false };
         let pass = market.compute(&mut Round::new([name]), &conditions);
         market.report(at, Some(pass));
         let facts = market.status.facts();
@@ -74,7 +75,7 @@ fn what_readers_hold_of_old_snapshots_is_told_and_freed_by_the_loop() {
     let compute = |market: &mut MarketLoop| {
         market.feed.requeue(&[name]);
         let at = market.clock.now();
-        let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
+        let conditions = Conditions { quality: Quality::Full, now: at, enough: &|| false };
         market.compute(&mut Round::new([name]), &conditions);
     };
     compute(&mut market);
@@ -210,9 +211,9 @@ fn a_market_that_comes_after_its_first_name_is_first_computed_by_a_preliminary_p
     let feed = Growing(Restless { feed, names: names.clone(), batches: Arc::default() });
     let mut market = market_loop_over(Box::new(feed));
     // a round over the first names ends as soon as the others are there
-    let conditions = Conditions { depth: Depth::Full, now: at, enough: &|| false };
+    let conditions = Conditions { quality: Quality::Full, now: at, enough: &|| false };
     let mut round = Round::new(names[..5].to_vec());
     market.compute(&mut round, &conditions);
     assert!(round.due() > 0 && round.has_changed(), "{round:?}");
-    assert_eq!(market.depth_for(&names, at), Depth::Preliminary);
+    assert_eq!(market.quality_for(&names, at), Quality::Preliminary);
 }

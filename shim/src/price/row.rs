@@ -1,9 +1,9 @@
 //! Lines of the file: a record to a contract, values to text. Never: a value's meaning.
 
 use super::value::{self, Contract, PriceInput};
-use kernel::american::Scheme;
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
+use kernel::quality::Quality;
 use std::borrow::Cow;
 
 /// The columns that describe a contract, in the order in which they are written.
@@ -57,7 +57,7 @@ impl Layout {
     }
 
     /// Prices one record.
-    pub(super) fn line(&self, record: &csv::ByteRecord, scheme: Scheme) -> OutputLine {
+    pub(super) fn line(&self, record: &csv::ByteRecord, scheme: Quality) -> OutputLine {
         let outcome = self.contract(record).and_then(|contract| value::value(&contract, scheme));
         let mut text = Vec::with_capacity(640);
         for &(_, place) in &self.inputs {

@@ -1,11 +1,12 @@
 //! Values of one contract, and the columns that they are written under.
 
 use engine::store::columns::{Col, Unit};
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::Greeks;
 use kernel::implied::{ImpliedStatus, implied as solve};
+use kernel::quality::Quality;
 
 /// Where the search for a volatility begins that nothing else suggests.
 const START_SIGMA: f64 = 0.3;
@@ -88,7 +89,7 @@ pub(super) const COLUMNS: [Column; 22] = [
 ];
 
 /// Prices one contract.
-pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, String> {
+pub(super) fn value(contract: &Contract, scheme: Quality) -> Result<Priced, String> {
     let Contract { s, k, terms, .. } = contract;
     if terms.a(0.0) >= *s {
         return Err("no model value: the dividends are worth more than the spot".to_owned());
@@ -122,7 +123,7 @@ pub(super) fn value(contract: &Contract, scheme: Scheme) -> Result<Priced, Strin
 /// The volatility at which the contract is worth `price`.
 ///
 /// Goes from band to band, each narrow enough for one set of tables, towards the side that the last one pointed to.
-fn implied(contract: &Contract, price: f64, scheme: Scheme) -> Result<f64, String> {
+fn implied(contract: &Contract, price: f64, scheme: Quality) -> Result<f64, String> {
     let european = search(contract, Style::European, price, scheme, START_SIGMA);
     if contract.style == Style::European {
         return european.map_err(|status| reason(status, price));
@@ -132,7 +133,7 @@ fn implied(contract: &Contract, price: f64, scheme: Scheme) -> Result<f64, Strin
     search(contract, Style::American, price, scheme, start).map_err(|status| reason(status, price))
 }
 
-fn search(contract: &Contract, style: Style, price: f64, scheme: Scheme, start: f64) -> Result<f64, ImpliedStatus> {
+fn search(contract: &Contract, style: Style, price: f64, scheme: Quality, start: f64) -> Result<f64, ImpliedStatus> {
     let Contract { right, s, k, terms, .. } = contract;
     let (mut low, mut high) = (start / BAND_RATIO, start * BAND_RATIO);
     let mut last = ImpliedStatus::Ok;

@@ -1,7 +1,7 @@
 //! `greeksd price` on the golden files: every column, every unit, every line.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
-use kernel::american::Scheme;
+use kernel::quality::Quality;
 use shim::price::{Summary, price};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn rows(text: &[u8]) -> Vec<Row> {
     reader.records().map(|record| row(record.unwrap())).collect()
 }
 
-fn priced(input: &[u8], scheme: Scheme) -> (Summary, Vec<u8>) {
+fn priced(input: &[u8], scheme: Quality) -> (Summary, Vec<u8>) {
     let mut out = Vec::new();
     let summary = price(input, &mut out, scheme).unwrap();
     (summary, out)
@@ -64,7 +64,7 @@ fn columns(text: &[u8], keep: impl Fn(&str) -> bool) -> Vec<u8> {
 }
 
 /// Every value column within `tolerance` of the golden one, beyond its stated error, relative to the value or `floor`.
-fn check(file: &str, scheme: Scheme, tolerance: impl Fn(&str) -> f64, floor: f64) {
+fn check(file: &str, scheme: Quality, tolerance: impl Fn(&str) -> f64, floor: f64) {
     let input = std::fs::read(golden(file)).unwrap();
     let (summary, output) = priced(&input, scheme);
     let (want, got) = (rows(&input), rows(&output));
@@ -82,7 +82,7 @@ fn check(file: &str, scheme: Scheme, tolerance: impl Fn(&str) -> f64, floor: f64
 
 #[test]
 fn european_rows_have_every_golden_value_in_its_published_unit() {
-    for scheme in [Scheme::Fast, Scheme::Accurate] {
+    for scheme in [Quality::Full, Quality::Reference] {
         check("european.csv", scheme, |_| 1e-9, 1e-6);
     }
 }
@@ -90,14 +90,14 @@ fn european_rows_have_every_golden_value_in_its_published_unit() {
 #[test]
 fn american_rows_agree_with_the_golden_values() {
     let loose = ["speed", "zomma", "color", "charm", "vera", "veta", "ultima"];
-    check("american_nodiv.csv", Scheme::Accurate, |name| if loose.contains(&name) { 2e-1 } else { 1e-2 }, 1e-3);
+    check("american_nodiv.csv", Quality::Reference, |name| if loose.contains(&name) { 2e-1 } else { 1e-2 }, 1e-3);
 }
 
 #[test]
 fn a_price_in_place_of_sigma_gives_the_implied_volatility_or_says_why_not() {
     let file = std::fs::read(golden("iv.csv")).unwrap();
     let input = columns(&file, |name| !name.starts_with("sigma") && name != "vega");
-    let (_, output) = priced(&input, Scheme::Accurate);
+    let (_, output) = priced(&input, Quality::Reference);
     assert!(output.starts_with(b"id,style,right,s,k,t_years,r,b,divs,price,iv,delta,"));
     let mut found = 0;
     for (want, got) in rows(&file).iter().zip(&rows(&output)).filter(|(row, _)| row["style"] == "european") {
@@ -122,7 +122,7 @@ fn a_row_that_cannot_be_priced_keeps_its_line() {
         c,european,put,100,100,1,0.05,0,0.2,0.5:110\n\
         d,european\n\
         e,european,put,100,100,1,0.05,0,0.2,0.5:1;0.75:1\n";
-    let (summary, output) = priced(input, Scheme::Fast);
+    let (summary, output) = priced(input, Quality::Full);
     assert_eq!(summary, Summary { rows: 5, errors: 3 });
     let got = rows(&output);
     let ids: Vec<&str> = got.iter().map(|row| row["id"].as_str()).collect();
@@ -147,17 +147,17 @@ fn a_long_file_is_priced_in_its_order_and_twice_the_same() {
     for i in 0..5000 {
         input.push_str(&format!("european,call,100,{},0.5,0.03,0.01,0.25\n", 50 + i % 100));
     }
-    let (summary, output) = priced(input.as_bytes(), Scheme::Fast);
+    let (summary, output) = priced(input.as_bytes(), Quality::Full);
     assert_eq!(summary, Summary { rows: 5000, errors: 0 });
     for (i, row) in rows(&output).iter().enumerate() {
         assert_eq!(row["k"], (50 + i % 100).to_string());
     }
-    assert!(priced(input.as_bytes(), Scheme::Fast).1 == output);
+    assert!(priced(input.as_bytes(), Quality::Full).1 == output);
 }
 
 #[test]
 fn an_input_without_its_columns_is_refused() {
-    let error = price(&b"a,b\n1,2\n"[..], Vec::new(), Scheme::Fast).unwrap_err().to_string();
+    let error = price(&b"a,b\n1,2\n"[..], Vec::new(), Quality::Full).unwrap_err().to_string();
     assert!(error.contains("no column style, right, s"), "{error}");
 }
 

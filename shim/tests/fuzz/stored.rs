@@ -8,12 +8,13 @@ use engine::pass::Passes;
 use engine::snapshot::saved::{self, ExpiryClock};
 use feeds::lines::parse_lines;
 use history::manifest::{MANIFEST, Manifest};
-use history::recipe::{Accuracy, Recipe};
+use history::recipe::Recipe;
 use history::reference::ReferenceSet;
 use history::tables::{StoredChains, read_chains};
 use host::secret::Keys;
 use http::{Limits, Metrics, Server, ServerConfig};
 use jiff::{SignedDuration, Timestamp};
+use kernel::quality::Quality;
 use shim::app::route_names;
 use shim::compare;
 use shim::config::{Invocation, read as read_words};
@@ -105,7 +106,7 @@ pub(crate) fn greeks_files(data: &[u8]) -> Kind {
     let path = file("greeks", data);
     let row = &rows_of(&market(time(CLOSE)), 0, time(CLOSE), 1)[0];
     let unit = (row.quote.underlying, time(CLOSE).to_zoned(jiff::tz::TimeZone::UTC).date());
-    let recipe = Recipe { accuracy: Accuracy::Preliminary, quotes: false };
+    let recipe = Recipe { quality: Quality::Preliminary, quotes: false };
     let read = read_chains(&path, unit, &ReferenceSet::default(), recipe);
     fs::remove_file(&path).unwrap();
     match read {

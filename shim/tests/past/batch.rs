@@ -3,10 +3,11 @@
 
 use crate::files::{CLOSES, Folder, csv, greeks, market, reference, rows, rows_of, time, tree, write_market};
 use engine::store::columns::Col;
-use history::recipe::{Accuracy, Recipe, compute};
+use history::recipe::{Recipe, compute};
 use history::row::HistoryRow;
 use jiff::Timestamp;
 use kernel::contract::osi::OSI_LEN;
+use kernel::quality::Quality;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::fs;
@@ -101,7 +102,7 @@ fn text_is_that_of_the_native_record() {
     let rows = rows(&market(at), 1, at);
     fs::create_dir_all(folder.path("quotes")).unwrap();
     fs::write(folder.path("quotes/ko.csv"), csv(&rows)).unwrap();
-    let recipe = Recipe { accuracy: Accuracy::Preliminary, quotes: true };
+    let recipe = Recipe { quality: Quality::Preliminary, quotes: true };
     let nothing = history::reference::ReferenceSet::default();
     assert!(!reference().dividends(rows[0].quote.underlying).is_empty(), "the job knows none of them");
     let chain = compute(&rows, Timestamp::MAX, &nothing, recipe).unwrap().pop().unwrap().1;

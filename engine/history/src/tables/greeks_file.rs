@@ -56,7 +56,7 @@ fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Rec
     let says = |key: &str, text: &str| facts.get(key).is_some_and(|said| said == text);
     let has_quotes = facts.get("greeksd.greeks").is_some_and(|groups| groups.split(',').any(|group| group == "quote"));
     let is_same = says("greeksd.recipe_version", &VERSION.to_string())
-        && says("greeksd.accuracy", wanted.accuracy.name())
+        && says("greeksd.accuracy", wanted.quality.name())
         && (has_quotes || !wanted.quotes);
     if !is_same {
         return Ok(StoredChains::OtherRecipe);

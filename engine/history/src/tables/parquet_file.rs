@@ -71,7 +71,7 @@ fn about(recipe: Recipe) -> Vec<(String, String)> {
     let facts = [
         ("greeksd.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("greeksd.recipe_version", VERSION.to_string()),
-        ("greeksd.accuracy", recipe.accuracy.name().to_owned()),
+        ("greeksd.accuracy", recipe.quality.name().to_owned()),
         ("greeksd.recipe", recipe.text()),
         ("greeksd.greeks", file_groups(recipe).to_owned()),
         ("greeksd.missing", "null: the value is missing; never zero, never NaN".to_owned()),

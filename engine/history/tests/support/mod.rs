@@ -6,7 +6,7 @@ use feeds::csv::decompress;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome, run};
 use history::output::FileForm;
-use history::recipe::{Accuracy, Recipe};
+use history::recipe::Recipe;
 use history::reference::RecordedReference;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
@@ -14,6 +14,7 @@ use history::tables::ParquetForm;
 use history::watch::{JobWatch, Unwatched};
 use jiff::Timestamp;
 use kernel::contract::ContractKey;
+use kernel::quality::Quality;
 use kernel::records::QuoteRecord;
 use sim::SimMarket;
 use sim::symbols::well_known;
@@ -169,7 +170,7 @@ pub struct Plain {
 impl Plain {
     /// At preliminary accuracy, which is quick.
     pub fn new() -> Self {
-        let recipe = Recipe { accuracy: Accuracy::Preliminary, quotes: true };
+        let recipe = Recipe { quality: Quality::Preliminary, quotes: true };
         Self { reference: reference(), recipe, threads: 2, allows_partial: false }
     }
 

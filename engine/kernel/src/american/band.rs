@@ -1,21 +1,12 @@
 //! What pricers are asked to serve, how well, and what they hold.
 
-/// How accurate, how fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// What the pass runs; within the tolerances of golden/tolerances.csv.
-    Fast,
-    /// The reference: finer grids, a table per contract.
-    Accurate,
-}
+use crate::quality::Quality;
 
-impl Scheme {
-    /// The factor of volatility that one boundary table may span.
-    pub(super) const fn sigma_ratio(self) -> f64 {
-        match self {
-            Self::Fast => 2.5,
-            Self::Accurate => 1.6,
-        }
+/// The factor of volatility that one boundary table may span.
+pub(super) const fn sigma_ratio(quality: Quality) -> f64 {
+    match quality {
+        Quality::Coarse | Quality::Preliminary | Quality::Full => 2.5,
+        Quality::Reference => 1.6,
     }
 }
 
@@ -44,7 +35,7 @@ pub struct Counts {
     pub european: usize,
     /// Premium tables that the usual strikes and terms did not resolve, built again with more. Counted above as well.
     pub refined: usize,
-    /// Of these, tables that needed [`Scheme::Accurate`].
+    /// Of these, tables that needed [`Quality::Reference`].
     pub accurate: usize,
 }
 

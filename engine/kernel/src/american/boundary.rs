@@ -10,11 +10,11 @@
 //! slope; in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with
 //! the other sign. Never: a spot.
 
-use super::band::Scheme;
 use crate::contract::Right;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+use crate::quality::Quality;
 use crate::solve::{chebyshev_roots, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials};
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
@@ -66,12 +66,12 @@ impl Collocation {
         Self { root, inner, rows, to_chebyshev: lobatto_to_chebyshev(n) }
     }
 
-    fn of(scheme: Scheme) -> &'static Self {
+    fn of(scheme: Quality) -> &'static Self {
         static FAST: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(12, 20));
         static ACCURATE: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(16, 32));
         match scheme {
-            Scheme::Fast => &FAST,
-            Scheme::Accurate => &ACCURATE,
+            Quality::Coarse | Quality::Preliminary | Quality::Full => &FAST,
+            Quality::Reference => &ACCURATE,
         }
     }
 }
@@ -312,7 +312,7 @@ pub(super) struct Domain {
     /// The rates to solve at.
     pub(super) r: f64,
     pub(super) b: f64,
-    /// Least and greatest volatility; the range should not exceed a factor of [`Scheme::sigma_ratio`].
+    /// Least and greatest volatility; the range should not exceed a factor of `band::sigma_ratio`.
     pub(super) sigma: (f64, f64),
     /// Least and greatest borrow rate solved for.
     range: (f64, f64),
@@ -382,8 +382,8 @@ struct Order {
 impl Boundary {
     /// Solves for a `domain`.
     ///
-    /// # Cost  0.3 ms with [`Scheme::Fast`]
-    pub(super) fn new(domain: &Domain, scheme: Scheme) -> Self {
+    /// # Cost  0.3 ms with [`Quality::Full`]
+    pub(super) fn new(domain: &Domain, scheme: Quality) -> Self {
         let Domain { right, t, r, b, sigma, range, far } = *domain;
         let grid = Collocation::of(scheme);
         let (lo, hi) = (sigma.0.ln(), sigma.1.ln());
@@ -713,7 +713,7 @@ mod tests {
         [(0.05, 0.0), (0.05, 0.03), (0.03, 0.06), (0.08, -0.02), (0.02, 0.5), (0.4, 0.05), (1.4, 0.12)];
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
-        let table = Boundary::new(&Domain::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma)), Scheme::Accurate);
+        let table = Boundary::new(&Domain::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma)), Quality::Reference);
         table.course::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
     }
 
@@ -728,7 +728,7 @@ mod tests {
                 {
                     let terms = Terms { t, r, b, divs: vec![] };
                     let band = Band { k: (50.0, 200.0), sigma: (0.9 * sigma, 1.1 * sigma) };
-                    let pricer = Pricer::new(Style::American, right, &terms, &band, Scheme::Accurate);
+                    let pricer = Pricer::new(Style::American, right, &terms, &band, Quality::Reference);
                     let inside = 1e-4 * right.phi() * sigma * t.sqrt();
                     let s = 100.0 * (ln_b(right, (r, b, t), sigma) - inside).exp();
                     let g = pricer.at(&terms, s).greeks(100.0, sigma);

@@ -5,15 +5,15 @@
 //! in it is analytic; the boundary moves with sigma and the rates, and its own derivatives come from [`Boundary`].
 //! Never: a difference of two prices.
 
-use super::band::Scheme;
 use super::boundary::{Boundary, BoundaryAtRates, Edge, Rate};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
+use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Nodes of the quadrature by scheme, those that each class of distance takes besides, and how many times as many a
+/// Nodes of the quadrature by quality, those that each class of distance takes besides, and how many times as many a
 /// great drift takes.
 const NODES: [usize; 2] = [24, 64];
 const MORE_CLOSE: usize = 3;
@@ -47,7 +47,7 @@ impl Rule {
     }
 
     /// The rule that serves every lane.
-    fn serving<L: Lanes>(scheme: Scheme, reach: &Reach<L>) -> &'static Self {
+    fn serving<L: Lanes>(quality: Quality, reach: &Reach<L>) -> &'static Self {
         type Rules = [[[Rule; DISTANCES]; 2]; 2];
         static RULES: LazyLock<Rules> = LazyLock::new(|| {
             let rule = |n: usize, class: usize| Rule::new(n + class * MORE_CLOSE, NEAREST * 0.5f64.powi(class as i32));
@@ -59,7 +59,7 @@ impl Rule {
         };
         let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
         let drifts = reach.drift.gt(L::splat(DRIFT)).any();
-        &RULES[usize::from(scheme == Scheme::Accurate)][usize::from(drifts)][class]
+        &RULES[usize::from(quality == Quality::Reference)][usize::from(drifts)][class]
     }
 }
 
@@ -147,11 +147,11 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
     (table, course): (&Boundary, &BoundaryAtRates),
     reach: &Reach<L>,
-    scheme: Scheme,
+    quality: Quality,
 ) -> Premium<L> {
     let place = table.place(at.sigma);
     let mut sum = Premium::zero();
-    for &(part, rest, weight) in &Rule::serving(scheme, reach).0 {
+    for &(part, rest, weight) in &Rule::serving(quality, reach).0 {
         let u = at.t * part;
         let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
         let edge = course.at_time::<FULL>(at.t * rest).edge((at.sigma, at.inv_sigma), place);

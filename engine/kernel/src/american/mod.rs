@@ -18,7 +18,8 @@ use super::dividends::Terms;
 use super::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
-pub use band::{Band, Counts, Scheme};
+use crate::quality::Quality;
+pub use band::{Band, Counts};
 use classes::{Class, LOST, LOST_KEPT, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;
@@ -59,7 +60,7 @@ pub struct Pricer {
     style: Style,
     right: Right,
     band: Band,
-    scheme: Scheme,
+    scheme: Quality,
     method: Method,
 }
 
@@ -72,13 +73,13 @@ impl Pricer {
         right: Right,
         terms: &Terms,
         bands: &B,
-        scheme: Scheme,
+        scheme: Quality,
     ) -> Self {
         let (band, bands) = (Band::around(bands.as_ref()), bands.as_ref());
         let method = match Self::class(style, right, terms, &band, LOST) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, &band, scheme)),
-            Class::TwoBoundaries | Class::Dividends if scheme == Scheme::Accurate => Method::Recursion,
+            Class::TwoBoundaries | Class::Dividends if scheme == Quality::Reference => Method::Recursion,
             Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, bands, scheme)),
         };
         Self { style, right, band, scheme, method }

@@ -1,6 +1,6 @@
 //! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
 
-use super::band::{Band, Scheme};
+use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, premium};
 use super::shared::Shared;
@@ -10,6 +10,7 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask};
+use crate::quality::Quality;
 
 /// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
 const AGE: f64 = 0.5;
@@ -23,13 +24,13 @@ const EXERCISED: f64 = 1e-9;
 #[derive(Clone, Debug)]
 pub(super) struct NoDividends {
     phi: f64,
-    scheme: Scheme,
+    scheme: Quality,
     /// Ascending and adjoining in sigma.
     tables: Box<[Shared]>,
 }
 
 impl NoDividends {
-    pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Scheme) -> Self {
+    pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Quality) -> Self {
         Self { phi: right.phi(), scheme, tables: Shared::over(right, terms, band.sigma, scheme).into() }
     }
 

@@ -1,16 +1,17 @@
 //! Boundaries without dividends, shared: they depend on rates, time and volatility only, and names have those in
 //! common.
 //!
-//! Time, rates and volatilities fall into cells, and with [`Scheme::Fast`] a boundary is solved for a cell as a whole:
+//! Time, rates and volatilities fall into cells, and with [`Quality::Full`] a boundary is solved for a cell as a whole:
 //! which one a contract reads depends on its own terms alone, not on who asked before. It is solved when it is first
 //! read, and forgotten when no pricer holds it and enough others have come since: of names that are computed one after
 //! the other each would else solve what the one before has just let go. Never: a strike, a spot.
 
-use super::band::Scheme;
+use super::band::sigma_ratio;
 use super::boundary::{Boundary, Domain};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
+use crate::quality::Quality;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
@@ -41,15 +42,15 @@ const KEPT: usize = 256;
 pub(super) struct Shared {
     /// What it is known for.
     pub(super) domain: Domain,
-    scheme: Scheme,
+    scheme: Quality,
     boundary: Arc<OnceLock<Boundary>>,
 }
 
 impl Shared {
     /// Those that adjoin over a range of volatilities: as narrow as it is, or cells.
-    pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Scheme) -> Vec<Self> {
+    pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Quality) -> Vec<Self> {
         let sigma = (sigma.0.max(LEAST), sigma.1.max(LEAST));
-        if scheme == Scheme::Fast {
+        if scheme < Quality::Reference {
             let at = |sigma: f64| (sigma.ln() / SIGMA_CELL.ln()).floor() as i32;
             let edge = |i: i32| SIGMA_CELL.powi(i);
             let cells = (at(sigma.0)..=at(sigma.1)).map(|i| cell(right, terms, (edge(i), edge(i + 1))));
@@ -57,7 +58,7 @@ impl Shared {
                 return cells.into_iter().map(|domain| Self::of(domain, scheme)).collect();
             }
         }
-        let n = ((sigma.1 / sigma.0).ln() / scheme.sigma_ratio().ln()).ceil().max(1.0);
+        let n = ((sigma.1 / sigma.0).ln() / sigma_ratio(scheme).ln()).ceil().max(1.0);
         let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
         let at = (terms.r, terms.b, terms.t);
         let domain = |i: i32| Domain::new(right, at, (edge(i), edge(i + 1)));
@@ -65,7 +66,7 @@ impl Shared {
     }
 
     /// The one of `domain` that is in use, or a new one.
-    fn of(domain: Domain, scheme: Scheme) -> Self {
+    fn of(domain: Domain, scheme: Quality) -> Self {
         let key = Key::new(&domain, scheme);
         let mut shelf = shelf(&key).lock().unwrap_or_else(PoisonError::into_inner);
         let boundary = shelf.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shelf.add(key));
@@ -129,12 +130,12 @@ fn geometric(x: f64, width: f64) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     right: Right,
-    scheme: Scheme,
+    scheme: Quality,
     numbers: [u64; 5],
 }
 
 impl Key {
-    fn new(domain: &Domain, scheme: Scheme) -> Self {
+    fn new(domain: &Domain, scheme: Quality) -> Self {
         let Domain { t, r, b, sigma, .. } = *domain;
         Key { right: domain.right, scheme, numbers: [t, r, b, sigma.0, sigma.1].map(f64::to_bits) }
     }
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn terms_that_are_close_share_a_boundary() {
-        let of = |t, r, b, sigma| Shared::over(Right::Put, &terms(t, r, b), sigma, Scheme::Fast);
+        let of = |t, r, b, sigma| Shared::over(Right::Put, &terms(t, r, b), sigma, Quality::Full);
         let one = of(0.52, 0.04, 0.0011, (0.21, 0.3));
         let other = of(0.521, 0.040001, 0.0009, (0.25, 0.31));
         assert!(one.iter().any(|one| other.iter().any(|other| Arc::ptr_eq(&one.boundary, &other.boundary))));
@@ -195,7 +196,7 @@ mod tests {
                 let borrow = [-0.03, -0.004, 0.0, 1e-9, 1e-4, 0.003, 0.0399, 0.04, 0.041, 0.2, 2.0];
                 for b in borrow.into_iter().filter(|&b| right == Right::Put || b > 0.0) {
                     for t in [1e-5, 0.003, 0.2, 2.7] {
-                        for shared in Shared::over(right, &terms(t, r, b), (0.1, 0.9), Scheme::Fast) {
+                        for shared in Shared::over(right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
                             let Domain { t: latest, .. } = shared.domain;
                             assert!(shared.domain.reaches(r, b), "{right:?} {r} {b} {t}: {:?}", shared.domain);
                             assert!(t <= latest && latest <= 1.2 * t);
@@ -211,7 +212,7 @@ mod tests {
         let mut shelf = Shelf::default();
         let key = |i: usize| {
             let domain = Domain::new(Right::Put, (0.03, 0.0, 0.5 + i as f64), (0.2, 0.3));
-            Key::new(&domain, Scheme::Fast)
+            Key::new(&domain, Quality::Full)
         };
         let (first, held) = (Arc::downgrade(&shelf.add(key(0))), shelf.add(key(1)));
         for i in 2..=KEPT {

@@ -3,9 +3,10 @@
 use crate::bytes;
 use engine::store::book::Book;
 use jiff::Timestamp;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::calendar::Calendar;
 use kernel::contract::{Right, Settle, Style, Symbol};
+use kernel::quality::Quality;
 use sim::symbols::well_known;
 use sim::{SimMarket, SliceTruth, Updated};
 use std::collections::BTreeMap;
@@ -280,7 +281,7 @@ fn american_values_agree_with_the_reference_scheme() {
 fn reference(truth: &SliceTruth, style: Style, right: Right, k: f64) -> f64 {
     let sigma = truth.sigma(k);
     let band = Band { k: (k, k), sigma: (sigma, sigma) };
-    let pricer = Pricer::new(style, right, &truth.terms, &band, Scheme::Accurate);
+    let pricer = Pricer::new(style, right, &truth.terms, &band, Quality::Reference);
     pricer.at(&truth.terms, truth.s).vol_derivatives(k, sigma).value
 }
 

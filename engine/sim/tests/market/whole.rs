@@ -3,8 +3,9 @@
 use crate::bytes;
 use engine::store::book::{Book, BookSlice};
 use jiff::Timestamp;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style, Symbol};
+use kernel::quality::Quality;
 use sim::surface::Class;
 use sim::symbols::{Every, Name};
 use sim::tier::Tier;
@@ -343,7 +344,7 @@ fn american_values_agree_with_the_reference_scheme() {
             let half = 0.5 * (slice.ask[row] - slice.bid[row]);
             let sigma = truth.sigma(k);
             let band = Band { k: (k, k), sigma: (sigma, sigma) };
-            let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Scheme::Accurate);
+            let pricer = Pricer::new(Style::American, right, &truth.terms, &band, Quality::Reference);
             let want = pricer.at(&truth.terms, truth.s).vol_derivatives(k, sigma).value;
             if half > 0.0 {
                 let what = format!(

@@ -5,9 +5,10 @@ use engine::explain::value_basis;
 use engine::store::chain::Chain;
 use engine::store::columns::{Col, Unit};
 use engine::store::quotes::QuoteNumber;
-use kernel::american::{Band, Pricer, Scheme};
+use kernel::american::{Band, Pricer};
 use kernel::contract::{ContractKey, Right, Style};
 use kernel::greeks::Greeks;
+use kernel::quality::Quality;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,7 @@ fn shown(is_without_dividend: bool) -> Vec<Shown> {
             }
             let k = f64::from(key.strike_milli) / 1000.0;
             let band = Band { k: (k, k), sigma: (sigma, sigma) };
-            let pricer = Pricer::new(style, key.right, &terms, &band, Scheme::Fast);
+            let pricer = Pricer::new(style, key.right, &terms, &band, Quality::Full);
             let greeks: Greeks<f64> = pricer.at(&terms, basis.s).greeks(k, sigma);
             [greeks.delta, greeks.gamma, greeks.vega / 100.0, greeks.theta / 365.0, greeks.rho / 100.0]
         } else {

@@ -5,8 +5,8 @@ mod compare;
 
 use crate::support::market;
 use crate::support::market::{NOW, get_from, service};
-use engine::explain::{EarlyMethod, Explanation, StrikeOutcome, Warning, explain};
-use engine::pass::{Depth, MarketData, Passes};
+use engine::explain::{Explanation, StrikeOutcome, ValueMethod, Warning, explain};
+use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -18,6 +18,7 @@ use engine::store::dropped::Drop;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Right, Style};
+use kernel::quality::Quality;
 use serde_json::Value;
 use shim::explain::document::{ExplainDocument, Surroundings};
 use shim::explain::text::text;
@@ -28,7 +29,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock};
 
-/// The chains of some names of the made-up market, quotes shown, at full depth.
+/// The chains of some names of the made-up market, quotes shown, at full quality.
 pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
     let names: Vec<Name> = well_known().into_iter().filter(|name| is_wanted(name)).collect();
     let sim = SimMarket::with_universe(1, NOW, &names);
@@ -40,9 +41,9 @@ pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
     let at = sim.instant(NOW);
     let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
     let mut chains = Vec::new();
-    for depth in [Depth::Preliminary, Depth::Full, Depth::Full] {
+    for quality in [Quality::Preliminary, Quality::Full, Quality::Full] {
         let market = MarketData { calendar: &calendar, rates: &curves };
-        chains = passes.run_to(depth, market, &work).into_iter().map(|done| done.chain).collect();
+        chains = passes.run_to(quality, market, &work).into_iter().map(|done| done.chain).collect();
     }
     chains
 }
@@ -185,14 +186,19 @@ fn schemes_agree_and_the_method_is_told() {
             assert!(values.european.value < values.reference.value + 1e-6 * strike, "{contract:?}");
             let premium = document.early_exercise.premium.unwrap();
             assert!((premium - (served - values.european.value)).abs() < 1e-12);
-            if !methods.contains(&values.method) {
-                methods.push(values.method);
+            let method = found.method.unwrap();
+            if !methods.contains(&method) {
+                methods.push(method);
+            }
+            if method == ValueMethod::ExercisedNow {
+                let paid = (found.basis.as_ref().unwrap().s - strike) * contract.right.phi();
+                assert!((served - paid).abs() < 1e-9 * strike, "{contract:?}: {served} is not what exercise pays");
             }
         }
     }
     println!("{n} contracts, reference and served differ by {worst:.1e} of the strike at most; {methods:?}");
     assert!(n > 100 && worst < 2e-4, "{n} {worst}");
-    let wanted = [EarlyMethod::NeverPays, EarlyMethod::ExercisedNow, EarlyMethod::Boundary, EarlyMethod::PremiumTables];
+    let wanted = [ValueMethod::NeverPays, ValueMethod::ExercisedNow, ValueMethod::NoDividends, ValueMethod::Dividends];
     assert!(wanted.iter().all(|method| methods.contains(method)), "{methods:?}");
 }
 
@@ -242,7 +248,7 @@ fn changed(change: impl Fn(&mut Book)) -> Arc<Chain> {
         (Calendar::embedded(), RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates())));
     let mut passes = Passes::new(1, |_| ()).unwrap();
     let market = MarketData { calendar: &calendar, rates: &curves };
-    passes.run_to(Depth::Preliminary, market, &[(&book, sim.instant(NOW))]).remove(0).chain
+    passes.run_to(Quality::Preliminary, market, &[(&book, sim.instant(NOW))]).remove(0).chain
 }
 
 /// The contract in the middle of a slice, and its row there.

@@ -11,10 +11,10 @@ use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercis
 use super::last_days::{Kink, exercised_before};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
-use crate::american::band::Scheme;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
+use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
@@ -44,14 +44,14 @@ pub(super) struct Clock<'a> {
 
 /// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
 /// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
-fn back(scheme: Scheme, stop: f64) -> (&'static [(f64, f64)], f64) {
+fn back(scheme: Quality, stop: f64) -> (&'static [(f64, f64)], f64) {
     static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(20));
     static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(32));
     static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
     match scheme {
         _ if stop < SOON_YEARS => (&SOON, WINDOW_SOON),
-        Scheme::Fast => (&FAST, WINDOW),
-        Scheme::Accurate => (&ACCURATE, WINDOW),
+        Quality::Coarse | Quality::Preliminary | Quality::Full => (&FAST, WINDOW),
+        Quality::Reference => (&ACCURATE, WINDOW),
     }
 }
 

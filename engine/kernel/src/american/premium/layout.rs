@@ -4,12 +4,13 @@
 //! them. Strikes at which a call is worth exercising before other ex-dates have groups of their own: in one table their
 //! boundaries would begin and end within its strikes. Never: a solve.
 
-use super::super::band::{Band, Scheme};
+use super::super::band::Band;
 use super::classify::{Span, changes, continuous};
 use super::table::Table;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
+use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// Strikes of a table span this ratio at least: fewer would have noisy derivatives.
@@ -56,7 +57,7 @@ impl TablePart {
     }
 
     /// The table, built if it is not there yet.
-    pub(super) fn table(&self, right: Right, terms: &Terms, scheme: Scheme) -> &Table {
+    pub(super) fn table(&self, right: Right, terms: &Terms, scheme: Quality) -> &Table {
         self.table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &self.span, scheme)))
     }
 
@@ -95,12 +96,14 @@ fn far_boundary(terms: &Terms) -> bool {
 }
 
 /// The tiles of `bands`: those close to each other share one.
-pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Vec<TablePart> {
+pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
     let most = |band: &Band| match scheme {
-        Scheme::Fast => STRIKES_MOST[right as usize].max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp(),
-        Scheme::Accurate => STRIKES_MOST[0].exp(),
+        Quality::Coarse | Quality::Preliminary | Quality::Full => {
+            STRIKES_MOST[right as usize].max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp()
+        }
+        Quality::Reference => STRIKES_MOST[0].exp(),
     };
     let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();
@@ -200,11 +203,11 @@ mod tests {
         let bands: Vec<Band> = (0..30).map(|i| around(50.0 + 5.0 * f64::from(i), 0.6 - 0.01 * f64::from(i))).collect();
         let wide = Band { k: (50.0, 200.0), sigma: (0.1, 1.0) };
         for right in [Right::Call, Right::Put] {
-            let tiles = tiles(right, &terms(0.9), &bands, Scheme::Fast);
+            let tiles = tiles(right, &terms(0.9), &bands, Quality::Full);
             assert!(bands.iter().all(|band| covered(band, &tiles)));
             assert!(tiles.len() <= 16, "{right:?}: {}", tiles.len());
             assert!(!covered(&around(100.0, 1.5), &tiles) && !covered(&wide, &tiles));
-            let tiles = super::tiles(right, &terms(0.9), &[wide], Scheme::Fast);
+            let tiles = super::tiles(right, &terms(0.9), &[wide], Quality::Full);
             assert!(covered(&wide, &tiles) && covered(&around(120.0, 0.3), &tiles));
         }
     }
@@ -214,7 +217,7 @@ mod tests {
         // interest on the strike from the first ex-date to the second: 0.00995·K
         let cut = 0.9 / (1.0 - (-0.04f64 * 0.25).exp());
         let bands = [around(0.97 * cut, 0.3), around(1.03 * cut, 0.3)];
-        let tiles = tiles(Right::Call, &terms(0.9), &bands, Scheme::Fast);
+        let tiles = tiles(Right::Call, &terms(0.9), &bands, Quality::Full);
         let of = |band: &Band| tiles.iter().position(|tile| tile.meets(band));
         assert_ne!(of(&bands[0]), of(&bands[1]));
     }

@@ -28,7 +28,7 @@ mod table;
 mod tabulate;
 mod taylor;
 
-use super::band::{Band, Counts, Scheme};
+use super::band::{Band, Counts};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -36,6 +36,7 @@ use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::norm_cdf;
+use crate::quality::Quality;
 use classify::{Span, continuous};
 use evaluate::Clock;
 use exercise::Inputs;
@@ -89,7 +90,7 @@ struct Reading<'a, L> {
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
-    scheme: Scheme,
+    scheme: Quality,
     /// Where two serve the same, the later one is read.
     tiles: Vec<TablePart>,
 }
@@ -117,11 +118,11 @@ impl<'a, L: Lanes> Serving<'a, L> {
 impl PremiumTables {
     /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
     ///
-    /// # Cost  1 ms a table with [`Scheme::Fast`], half of it for how it moves with the rates, several times that where
-    /// dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a
-    /// volatility ratio of 2. With [`Scheme::Accurate`] 15 to 90 ms
+    /// # Cost  1 ms a table with [`Quality::Full`], half of it for how it moves with the rates, several times that
+    /// where dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t),
+    /// and a volatility ratio of 2. With [`Quality::Reference`] 15 to 90 ms
     #[must_use]
-    pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Scheme) -> Self {
+    pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Self {
         let terms = live(terms);
         let tiles = tiles(right, &terms, bands, scheme);
         PremiumTables { right, terms, scheme, tiles }

@@ -6,8 +6,8 @@ use super::profile::SolvedColumn;
 use super::schedule::Problem;
 use super::solved::SolverRun;
 use super::table::{RATE_NODES, Rates, Table};
-use crate::american::band::Scheme;
 use crate::dividends::Terms;
+use crate::quality::Quality;
 
 /// Step of r and b to either side for the derivatives in them.
 const STEP: f64 = 5e-4;
@@ -34,8 +34,8 @@ impl Rates {
     fn of(table: &Table, problem: &Problem) -> Self {
         let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(Rates::NODES.1));
         let sizes = match table.scheme {
-            Scheme::Fast => (150, 40),
-            Scheme::Accurate => (500, 150),
+            Quality::Coarse | Quality::Preliminary | Quality::Full => (150, 40),
+            Quality::Reference => (500, 150),
         };
         // the same grid and time steps for all, so that what remains of their errors cancels
         let course = SolverRun::new(problem, (&sigma, &strike), sizes, table.down);

@@ -8,8 +8,8 @@ use super::european::European;
 use super::exercise::Inputs;
 use super::plan::planned;
 use super::table::Table;
-use crate::american::band::Scheme;
 use crate::dividends::{Dividend, Terms};
+use crate::quality::Quality;
 
 /// What the check may find, as a part of the greater of intrinsic value and 5 % of the spot. About half of what it
 /// finds is the worst price error of a table.
@@ -31,16 +31,16 @@ const STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];
 const PLACES: usize = 40;
 
 /// `table`, or if it is not resolved what `with` a scheme and more strikes and terms builds.
-pub(super) fn resolved(table: Table, terms: &Terms, with: impl Fn(Scheme, bool) -> Table) -> Table {
+pub(super) fn resolved(table: Table, terms: &Terms, with: impl Fn(Quality, bool) -> Table) -> Table {
     if table.unresolved(terms).most() <= RESOLVED {
         return table;
     }
-    let refined = with(Scheme::Fast, true);
+    let refined = with(Quality::Full, true);
     let unresolved = refined.unresolved(terms);
     if unresolved.series <= COARSE {
         return refined;
     }
-    let accurate = with(Scheme::Accurate, true);
+    let accurate = with(Quality::Reference, true);
     if accurate.unresolved(terms).most() < unresolved.most() { accurate } else { refined }
 }
 

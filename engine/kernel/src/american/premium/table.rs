@@ -10,8 +10,8 @@ use super::chebyshev::{Axis, local_slope};
 use super::classify::{Span, continuous};
 use super::schedule::Problem;
 use super::solved::Down;
-use crate::american::band::Scheme;
 use crate::dividends::Terms;
+use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// How the table is to be read.
@@ -55,7 +55,7 @@ pub(super) struct Table {
     /// Premium/K: one tensor polynomial for each Chebyshev term. Single precision: a coefficient is below 1 and its
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
-    pub(super) scheme: Scheme,
+    pub(super) scheme: Quality,
     /// True if it was built with more strikes and terms, because the usual ones did not resolve it.
     pub(super) refined: bool,
     /// How far its grids reach where exercise ends them.
@@ -90,8 +90,8 @@ impl Table {
     /// The part of a tail worth dropping that the scheme drops.
     pub(super) fn tail(&self) -> f64 {
         match self.scheme {
-            Scheme::Fast => 1.0,
-            Scheme::Accurate => 1e-3,
+            Quality::Coarse | Quality::Preliminary | Quality::Full => 1.0,
+            Quality::Reference => 1e-3,
         }
     }
 

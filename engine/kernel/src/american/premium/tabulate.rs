@@ -9,8 +9,8 @@ use super::profile::SolvedColumn;
 use super::resolution::resolved;
 use super::solved::{Down, SolverRun, WIDE};
 use super::table::{Layout, Table};
-use crate::american::band::Scheme;
 use crate::dividends::Terms;
+use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// A boundary whose highest term in 1/K is greater than this is not fitted by the table's few strikes.
@@ -34,11 +34,13 @@ struct Sizes {
 }
 
 /// Sizes by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
-fn sizes(scheme: Scheme, span: &Span) -> Sizes {
+fn sizes(scheme: Quality, span: &Span) -> Sizes {
     let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
     match scheme {
-        Scheme::Fast => Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 },
-        Scheme::Accurate => Sizes { intervals: 640, steps: 200, nodes: (6, 4), terms: 48 },
+        Quality::Coarse | Quality::Preliminary | Quality::Full => {
+            Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 }
+        }
+        Quality::Reference => Sizes { intervals: 640, steps: 200, nodes: (6, 4), terms: 48 },
     }
 }
 
@@ -54,19 +56,19 @@ const WIDE_RANGE: f64 = 1.21;
 
 impl Table {
     /// Builds the table of `span` at `terms`; a second time with more strikes and terms, and if need be with
-    /// `Scheme::Accurate`, where it is not resolved.
+    /// `Quality::Reference`, where it is not resolved.
     ///
-    /// # Cost  0.5 ms (`Scheme::Fast`, quarterly dividends), 15 to 90 ms (`Scheme::Accurate`)
-    pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Scheme) -> Self {
-        let with = |scheme: Scheme, refined: bool| Self::with(phi, terms, span, scheme, refined);
+    /// # Cost  0.5 ms (`Quality::Full`, quarterly dividends), 15 to 90 ms (`Quality::Reference`)
+    pub(super) fn build(phi: f64, terms: &Terms, span: &Span, scheme: Quality) -> Self {
+        let with = |scheme: Quality, refined: bool| Self::with(phi, terms, span, scheme, refined);
         let table = with(scheme, false);
-        if scheme == Scheme::Fast { resolved(table, terms, with) } else { table }
+        if scheme < Quality::Reference { resolved(table, terms, with) } else { table }
     }
 
     /// Builds it with the sizes of `scheme`.
-    fn with(phi: f64, terms: &Terms, span: &Span, scheme: Scheme, refined: bool) -> Self {
+    fn with(phi: f64, terms: &Terms, span: &Span, scheme: Quality, refined: bool) -> Self {
         let mut sizes = sizes(scheme, span);
-        sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme == Scheme::Fast { 2 } else { 1 });
+        sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme < Quality::Reference { 2 } else { 1 });
         if refined {
             sizes.nodes.1 = REFINED_STRIKES;
             sizes.intervals = sizes.intervals.max(REFINED_INTERVALS);

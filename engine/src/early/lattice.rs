@@ -1,7 +1,8 @@
 //! Greeks from trinomial lattices instead of premium tables: accurate to about 1e-4 of a price, without building tables
 //! first. The preliminary pass of a cold start uses them. Never: a table.
 
-use super::valuation::{Depth, Valuation, lanes_at_intrinsic, plain};
+use super::settings::LATTICE;
+use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, plain};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
 use kernel::american::{Band, never_exercised};
@@ -11,16 +12,7 @@ use kernel::dividends::Terms;
 use kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
-
-/// A volatility may move by this fraction of itself before expansions from a lattice are taken again: from the quotes
-/// of single strikes to the curve through them.
-pub(super) const SIGMA_MOVE: f64 = 0.05;
-/// The spot may move by this fraction of a standard deviation to expiry.
-pub(super) const SPOT_MOVE: f64 = 0.02;
-/// Time and rates may move so many times as far as for expansions from tables.
-pub(super) const TIMES: f64 = 5.0;
-/// The next trading day is a small step for an expiry so many times as far away: a series of second order reaches it.
-const FAR_OFF: f64 = 6.0;
+use kernel::quality::Quality;
 
 /// American and European Greeks of a block, and the premium elsewhere.
 pub(super) struct Taken {
@@ -34,7 +26,7 @@ pub(super) struct Taken {
 }
 
 /// The lattices of both rights of a slice at one place, made when they are first needed.
-pub(super) struct PreliminaryLattices<'a> {
+pub(super) struct LatticePair<'a> {
     here: &'a Valuation<'a>,
     /// Layers of the lattices.
     layers: usize,
@@ -53,27 +45,30 @@ struct LatticeSide {
     next: OnceCell<Lattice>,
 }
 
-impl<'a> PreliminaryLattices<'a> {
+impl<'a> LatticePair<'a> {
     /// The lattices at `here`, for the strikes of a ladder and the volatilities `sigma`; `None` where tables are asked
     /// for.
     pub(super) fn new(here: &'a Valuation<'a>, ladder: &Ladder, sigma: (f64, f64)) -> Option<Self> {
-        let layers = here.depth.layers()?;
+        let layers = lattice_layers(here.quality)?;
         let k = ladder.strikes();
         let band = Band { k: (k.first().copied().unwrap_or(1.0), k.last().copied().unwrap_or(1.0)), sigma };
         let sides = [Right::Call, Right::Put]
             .map(|right| LatticeSide { never: never_exercised(right, here.terms, &band), ..LatticeSide::default() });
         let next = here.next_session();
         let goes_ex = here.terms.divs.first().is_some_and(|d| d.t <= here.step);
-        Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step })
+        Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > LATTICE.far_off * here.step })
     }
 
     /// How well early exercise is known from them.
-    pub(super) fn depth(&self) -> Depth {
-        self.here.depth
+    pub(super) fn quality(&self) -> Quality {
+        self.here.quality
     }
 
     /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions
     /// where there is no premium.
+    ///
+    /// # Accuracy 1e-4 of a price: `lattices_are_good_enough_for_a_first_look`
+    /// # Cost     eleven walks over the lattice, or none where there is no premium for certain
     pub(super) fn take(&self, right: Right, k: Block, sigma: Block) -> (Option<Taken>, u8, u8) {
         let Valuation { s, terms, .. } = *self.here;
         let (phi, side) = (right.phi(), &self.sides[right as usize]);
@@ -103,17 +98,21 @@ impl<'a> PreliminaryLattices<'a> {
             (b.sigma, pick(exercised, &less(payoff, &european), b.value, b.vega))
         });
         let bits = lanes_at_intrinsic(right, s, k, american.value);
-        let (later, later_bits) = self.later(right, k, sigma, (&american, &european_now, bits));
+        let (later, later_bits) = self.later(right, k, sigma, &american, &european_now, bits);
         (Some(Taken { american, european: european_now, later, low, high }), bits, later_bits)
     }
 
-    /// The premium on the next trading day and the lanes that are exercised then.
+    /// The premium on the next trading day and the lanes that are exercised then, from the values of now.
+    ///
+    /// # Source   a Taylor series of second order in time for an expiry that is far off, else a lattice of that day
     fn later(
         &self,
         right: Right,
         k: Block,
         sigma: Block,
-        (american, plain, bits): (&Greeks<Block>, &Greeks<Block>, u8),
+        american: &Greeks<Block>,
+        plain: &Greeks<Block>,
+        bits: u8,
     ) -> (VolDerivatives<Block>, u8) {
         let c = |v: f64| Block::splat(v);
         let none = (american.value - plain.value, american.vega - plain.vega);

@@ -1,28 +1,29 @@
 //! The tables of both rights of one expiry, kept for as long as they serve. Never: a quote.
 
-use kernel::american::{Band, Pricer, Scheme};
+use super::settings::{TABLES, VOL};
+use super::valuation::Valuation;
+use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::lanes::{Block, Lanes};
-
-/// Least and greatest volatility that is looked for, per √year.
-pub const VOL: (f64, f64) = (1e-3, 20.0);
-/// Any strike.
-const STRIKES: (f64, f64) = (1e-6, 1e9);
-/// Tables reach this factor beyond the volatilities asked for.
-const BAND_MARGIN: f64 = 1.1;
-/// The part of that which must be left for tables to be kept.
-const MARGIN_LEFT: f64 = 0.3;
+use kernel::quality::Quality;
 
 /// Pricers of calls and puts, kept for as long as they serve.
 #[derive(Debug, Default)]
-pub(super) struct Pricers(Option<[Pricer; 2]>);
+pub(super) struct Pricers {
+    quality: Quality,
+    pair: Option<[Pricer; 2]>,
+}
 
 impl Pricers {
     /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as
     /// of [`bands`].
-    pub(super) fn serve(&mut self, style: Style, terms: &Terms, (near, bands): (&[Band], &[Band])) {
-        match &mut self.0 {
+    pub(super) fn serve(&mut self, here: &Valuation<'_>, terms: &Terms, near: &[Band], bands: &[Band]) {
+        let Valuation { style, quality, .. } = *here;
+        if self.quality < quality {
+            (self.quality, self.pair) = (quality, None);
+        }
+        match &mut self.pair {
             Some(pair) => {
                 for pricer in pair.iter_mut().filter(|p| !p.serves(terms, near)) {
                     pricer.refit(terms, bands);
@@ -30,39 +31,39 @@ impl Pricers {
             }
             none => {
                 *none =
-                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, bands, Scheme::Fast)));
+                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, bands, self.quality)));
             }
         }
     }
 
     /// True if those at hand serve these terms.
     pub(super) fn serves_terms(&self, terms: &Terms) -> bool {
-        self.0.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
+        self.pair.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
     }
 
     /// Bytes held beside itself.
     pub(super) fn bytes(&self) -> usize {
-        self.0.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
+        self.pair.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
     }
 
     /// Those at hand.
     pub(super) fn get(&self) -> Option<&[Pricer; 2]> {
-        self.0.as_ref()
+        self.pair.as_ref()
     }
 }
 
 /// Pricers of calls and puts as if no right could be exercised early; they cost nothing to build.
 #[must_use]
 pub fn european(terms: &Terms) -> [Pricer; 2] {
-    let band = Band { k: STRIKES, sigma: VOL };
-    [Right::Call, Right::Put].map(|right| Pricer::new(Style::European, right, terms, &band, Scheme::Fast))
+    let band = Band { k: (f64::MIN_POSITIVE, f64::MAX), sigma: VOL };
+    [Right::Call, Right::Put].map(|right| Pricer::new(Style::European, right, terms, &band, Quality::Full))
 }
 
 /// A lower and a higher volatility inside the range of the tables.
-pub(super) fn nodes((low, high): (Block, Block), sigma: Block) -> (Block, Block) {
+pub(super) fn nodes(low: Block, high: Block, sigma: Block) -> (Block, Block) {
     let c = |v: f64| Block::splat(v);
-    let down = (low * c(1.0 + 1e-9)).max(sigma * c(1.0 / BAND_MARGIN));
-    let up = (high * c(1.0 - 1e-9)).min(sigma * BAND_MARGIN);
+    let down = (low * c(1.0 + 1e-9)).max(sigma * c(1.0 / TABLES.beyond));
+    let up = (high * c(1.0 - 1e-9)).min(sigma * TABLES.beyond);
     (down, up)
 }
 
@@ -75,7 +76,7 @@ pub(super) fn span(vols: &[f64]) -> (f64, f64) {
 /// What tables must serve of strikes and their volatilities: at least, and with room so that quotes can move for a
 /// while.
 pub(super) fn bands(strikes: &[f64], sigma: &[f64]) -> [Vec<Band>; 2] {
-    [MARGIN_LEFT * BAND_MARGIN.ln(), BAND_MARGIN.ln()].map(|room| {
+    [TABLES.beyond_left * TABLES.beyond.ln(), TABLES.beyond.ln()].map(|room| {
         let known = strikes.iter().zip(sigma).filter(|(_, sigma)| sigma.is_finite() && **sigma > 0.0);
         let mut bands: Vec<Band> =
             known.map(|(&k, &sigma)| Band { k: (k, k), sigma: (sigma * (-room).exp(), sigma * room.exp()) }).collect();

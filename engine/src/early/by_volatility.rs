@@ -2,16 +2,14 @@
 //! table.
 
 use super::expansion::{ExpansionPoint, load, rounded};
+use super::settings::BY_VOLATILITY;
 use kernel::greeks::VolDerivatives;
 use kernel::lanes::{BLOCK, Block, Lanes};
-
-/// A node of volatility nearer than this fraction of the centre is none: a lane whose band ends at its own volatility.
-const NO_NODE: f64 = 0.02;
 
 /// The numbers of one block, at an expansion point. They change little while the spot moves by a tenth of a deviation:
 /// what changes fast is in the expansions, and these are what is left.
 #[derive(Clone, Debug)]
-pub(super) struct VolSlice {
+pub(super) struct VolPolynomial {
     pub(super) at: ExpansionPoint,
     /// Years to the same time on the next trading day.
     pub(super) step: f64,
@@ -26,10 +24,11 @@ pub(super) struct VolSlice {
 /// The premium on the next trading day, volatility derivatives, and the lanes that are exercised then.
 pub(super) type NextSessionChange = (VolDerivatives<Block>, u8);
 
-impl VolSlice {
+impl VolPolynomial {
     /// `now` is the premium at the expansion point, `sides` that at a lower and a higher volatility.
     pub(super) fn new(
-        (at, step): (ExpansionPoint, f64),
+        at: ExpansionPoint,
+        step: f64,
         now: &VolDerivatives<Block>,
         sides: [(Block, VolDerivatives<Block>); 2],
         later: Option<NextSessionChange>,
@@ -41,7 +40,7 @@ impl VolSlice {
             let (a1, a2) = (now.vega * h, c(0.5) * now.volga * h * h);
             let miss = there.value - now.value - a1 - a2;
             let slope = there.vega * h - a1 - a2 - a2;
-            let none = h.abs().lt(centre * NO_NODE) | !h.abs().lt(c(1e3));
+            let none = h.abs().lt(centre * BY_VOLATILITY.node_least) | !h.abs().lt(c(f64::INFINITY));
             let pick = |x: Block| Block::select(none, c(0.0), x);
             [Block::select(none, centre, h), pick(c(4.0) * miss - slope), pick(slope - c(3.0) * miss)].map(rounded)
         };
@@ -137,6 +136,7 @@ impl PremiumByVol {
         let [h, _, a4] = core::array::from_fn(|i| Block::select(above, self.up[i], self.down[i]));
         let u = (d / h).min(c(1.0));
         let beyond = d - u * h;
-        c(0.1) * u * u * a4.abs() + c(0.5) * (beyond * self.at(sigma).vega).abs()
+        c(BY_VOLATILITY.doubt_highest) * u * u * a4.abs()
+            + c(BY_VOLATILITY.doubt_beyond) * (beyond * self.at(sigma).vega).abs()
     }
 }
