@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made
 /// again.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// How accurately early exercise is valued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
