@@ -246,7 +246,7 @@ impl<'a> DayFiles<'a> {
             let unfinished = self.folder.join(format!(".{name}"));
             let file = BufWriter::new(File::create(&unfinished)?);
             let mut file = match args.gzip {
-                true => DayFile::Gzip(GzEncoder::new(file, Compression::fast())),
+                true => DayFile::Gzip(Box::new(GzEncoder::new(file, Compression::fast()))),
                 false => DayFile::Plain(file),
             };
             file.writer().write_all(layout.header().as_bytes())?;
@@ -272,7 +272,7 @@ impl<'a> DayFiles<'a> {
 
 enum DayFile {
     Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
+    Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
 impl DayFile {

@@ -235,7 +235,7 @@ fn activity(name: Stream, contract: ContractKey, spot: f64, days: f64, passed: f
     let strike = f64::from(contract.strike_milli) / 1000.0;
     let width = 0.02 + 0.02 * days.sqrt();
     let away = (ln(strike / spot) / width).abs();
-    let round = if contract.strike_milli % 5000 == 0 { 2.0 } else { 1.0 };
+    let round = if contract.strike_milli.is_multiple_of(5000) { 2.0 } else { 1.0 };
     let luck = name
         .sub(contract.expiry.year().unsigned_abs().into())
         .sub(contract.expiry.day_of_year().unsigned_abs().into())

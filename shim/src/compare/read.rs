@@ -85,12 +85,18 @@ fn check_layout(name: &str) -> Result<(), String> {
     }
     let words = |text: &str| text.to_lowercase().split(['-', '_']).map(str::to_owned).collect::<Vec<_>>();
     let own = words(name);
-    let is_near = |other: &&&str| {
-        words(other).iter().any(|word| own.iter().any(|own| own.starts_with(&word[..word.len().min(4)])))
-    };
+    let is_near = |other: &&&str| words(other).iter().any(|word| own.iter().any(|own| begin_alike(own, word)));
     let near: Vec<&str> = known.iter().filter(is_near).copied().collect();
-    let near = if near.is_empty() { known.join(", ") } else { near.join(", ") };
-    Err(format!("--layout: no layout is called {name}; nearest: {near}"))
+    Err(match near.is_empty() {
+        true => format!("--layout: no layout is called {name}; there are {}", known.join(", ")),
+        false => format!("--layout: no layout is called {name}; nearest: {}", near.join(", ")),
+    })
+}
+
+/// Whether two words begin with the same letters, four or as many as the shorter has, three at least.
+fn begin_alike(one: &str, other: &str) -> bool {
+    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    same >= one.len().min(other.len()).clamp(3, 4)
 }
 
 /// Why a file is not read, with the layouts that are known where it is of none of them.

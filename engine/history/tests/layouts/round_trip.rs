@@ -65,7 +65,11 @@ fn compare(layout: &str, (rows, read): (Vec<HistoryRow>, Read), written: &[MadeS
                 assert_eq!(got.is_nan(), !is_told, "{}: {got}", at());
                 // the day of DataShop has the volume of the close beside the quotes before it
                 let is_later = layout == "cboe-datashop-eod" && count == 0;
-                assert!(!is_told || is_later || got == f64::from(want), "{}: {got} for {want}", at());
+                assert!(
+                    !is_told || is_later || got.to_bits() == f64::from(want).to_bits(),
+                    "{}: {got} for {want}",
+                    at()
+                );
             }
             let want = snapshot.spot;
             let index = snapshot.underlying.as_str() == "SPX";

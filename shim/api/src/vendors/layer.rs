@@ -279,7 +279,7 @@ enum Content {
     Listing(Box<List>),
     Symbols(Box<SymbolList>),
     Catalog(Box<Catalog>),
-    Names(NameList),
+    Names(Box<NameList>),
     Text(String),
 }
 
@@ -419,7 +419,7 @@ impl Layer {
             Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
             Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
-            Serve::Names(parse) => parse(query).map(Content::Names),
+            Serve::Names(parse) => parse(query).map(|list| Content::Names(Box::new(list))),
             Serve::Text(write) => write(query).map(Content::Text),
         };
         if self.is_strict {
