@@ -176,6 +176,11 @@ readback *args:
     cargo build --release --locked
     python3 tests/readback/run.py {{ args }}
 
+# files of batch in a catalog of NautilusTrader, read back by its loaders
+nautilus *args:
+    cargo build --release --locked
+    python3 tests/nautilus/run.py {{ args }}
+
 # errors of batch against what is true of a made-up market, by class and delta, as a table
 truth *args:
     cargo build --release --locked

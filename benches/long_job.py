@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory and disk that `greeksd batch` needs for inputs of several sizes, and the processor time of each.
 
-usage: long_job.py [--greeksd PATH] [--days N,N,...] [--minutes N] [--made CSV] [--options TEXT]
+usage: long_job.py [--greeksd PATH] [--days N,N,...] [--every TIME] [--made CSV] [--options TEXT]
 
 KO, SPX and TSLA each minute of one day of the made-up market (3.6 million rows), in Cboe DataShop's layout of intervals with
 its calculated columns, some 220 bytes a row, stand as often as asked for under the next sessions' dates; what has expired by
@@ -42,7 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
     parser.add_argument("--greeksd", default=ROOT / "target/release/greeksd", type=pathlib.Path)
     parser.add_argument("--days", default="1,3,13", help="how many days each job has, ascending")
-    parser.add_argument("--minutes", default="391")
+    parser.add_argument("--every", default="1m")
     parser.add_argument("--made", type=pathlib.Path, help="the day, where it was written before")
     parser.add_argument("--options", default="", help="further options of batch, with blanks between them")
     wanted = parser.parse_args()
@@ -50,7 +50,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="greeksd-long-") as work:
         work = pathlib.Path(work)
         made = wanted.made or environment.made_up_market(
-            work / "made", "--names", "KO,SPX,TSLA", "--intraday", wanted.minutes, layout="datashop-intervals") / "2025-01-02.csv"
+            wanted.greeksd, work / "made", "--names", "KO,SPX,TSLA", "--days", 1, "--every", wanted.every, "--layout",
+            "cboe-datashop-intervals") / "2025-01-02.csv"
         quotes, out = work / "quotes", work / "greeks"
         quotes.mkdir()
         beside = [part for name in ("dividends", "rates") for part in (f"--{name}", made.parent.parent / f"{name}.csv")]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Errors of `greeksd batch` against what is true of the made-up market, by class and by delta, as one table.
 
-usage: truth.py [--greeksd PATH] [--names N] [--days N] [--minutes N] [--of A,B,C] [--made DIR...] [--worst N] [--options TEXT]
+usage: truth.py [--greeksd PATH] [--names N] [--days N] [--every TIME] [--of A,B,C] [--made DIR...] [--worst N] [--options TEXT]
 
-Days (20 names, 60 days) are written in Cboe DataShop's end-of-day layout, minutes (KO, SPX and TSLA, 391 of one day) in its
-layout of intervals, by engine/history/examples/generate, with what is true beside them. --made names folders that it has
+Days (20 names, 60 days) are written in Cboe DataShop's end-of-day layout, minutes (KO, SPX and TSLA, each of one day) in its
+layout of intervals, by `greeksd generate`, with what is true beside them. --made names folders that it has
 written before, and --worst prints the contracts that are furthest off. Makes a Python environment of its own in
 target/truth-venv; takes a quarter of an hour and 2 GB of disk.
 
@@ -39,7 +39,7 @@ ERRORS = {
 def joined(connection, made, greeks):
     """A table `error` with a row for each contract of the truth."""
     connection.execute(f"""create or replace table truth as
-        select *, cast(round(1000 * strike) as integer) as strike_milli from read_csv('{made}/truth.csv')""")
+        select *, cast(round(1000 * strike) as integer) as strike_milli from read_csv('{made}/_truth.csv')""")
     connection.execute(f"create or replace view greeks as from read_parquet('{greeks}/**/*.parquet', hive_partitioning = false)")
     columns = ", ".join(f"{error} as {name}_error" for name, error in ERRORS.items())
     connection.execute(f"""create or replace table error as
@@ -90,9 +90,9 @@ def worst(connection, count):
             print("| " + " | ".join(str(cell) for cell in row) + " |")
 
 
-def made_up(out, layout, *arguments):
+def made_up(greeksd, out, layout, *arguments):
     """The folder that has the quotes, and what is true, of days of the made-up market."""
-    return environment.made_up_market(out, *arguments, layout=layout).parent
+    return environment.made_up_market(greeksd, out, *arguments, "--layout", layout, "--truth").parent
 
 
 def main():
@@ -100,7 +100,7 @@ def main():
     parser.add_argument("--greeksd", default=ROOT / "target/release/greeksd", type=pathlib.Path)
     parser.add_argument("--names", default="20")
     parser.add_argument("--days", default="60")
-    parser.add_argument("--minutes", default="391")
+    parser.add_argument("--every", default="1m")
     parser.add_argument("--of", default="KO,SPX,TSLA")
     parser.add_argument("--made", nargs="+", type=pathlib.Path)
     parser.add_argument("--worst", default=0, type=int)
@@ -112,8 +112,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="greeksd-truth-") as work:
         work, options = pathlib.Path(work), wanted.options.split()
         made = wanted.made or [
-            made_up(work / "days", "datashop", "--names", wanted.names, "--days", wanted.days),
-            made_up(work / "minutes", "datashop-intervals", "--names", wanted.of, "--intraday", wanted.minutes),
+            made_up(wanted.greeksd, work / "days", "cboe-datashop-eod", "--names", wanted.names, "--days", wanted.days),
+            made_up(wanted.greeksd, work / "minutes", "cboe-datashop-intervals", "--names", wanted.of, "--days", 1, "--every", wanted.every),
         ]
         unknown = 0
         for number, folder in enumerate(made):

@@ -48,9 +48,14 @@ def plan(wanted):
     return sorted(tasks, key=lambda task: -task["rows"])
 
 
+def work_folder(output):
+    """The folder beside the outputs, where readers of the outputs do not find it."""
+    return os.path.join(output + ".job", "_tasks")
+
+
 def marker(output, task):
     """The file that says that a task is done."""
-    return os.path.join(output, "_tasks", task + ".done")
+    return os.path.join(work_folder(output), task + ".done")
 
 
 def run(task, output, greeksd, threads, options):
@@ -59,9 +64,10 @@ def run(task, output, greeksd, threads, options):
     Returns a dictionary: `failed` (what could not be computed; another try would say the same), `seconds`, `node`.
     """
     began = time.time()
-    os.makedirs(os.path.join(output, "_tasks"), exist_ok=True)
+    os.makedirs(work_folder(output), exist_ok=True)
     # of this try alone: a folder has one job at a time
-    part = tempfile.mkdtemp(prefix=task["id"] + ".", dir=os.path.join(output, "_tasks"))
+    attempt = tempfile.mkdtemp(prefix=task["id"] + ".", dir=work_folder(output))
+    part = os.path.join(attempt, "greeks")
     try:
         command = [greeksd, "batch", *task["inputs"], "-o", part, "--threads", str(threads), "--quiet", *options, *task["options"]]
         # it ends with whoever started it
@@ -87,7 +93,7 @@ def run(task, output, greeksd, threads, options):
                 done.write("\n".join(task["outputs"]) + "\n")
         return {"failed": failed, "seconds": time.time() - began, "node": os.uname().nodename, "rows": task["rows"]}
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(attempt, ignore_errors=True)
 
 
 def die_with_parent():
@@ -122,7 +128,7 @@ class Progress:
 
     def end(self, output):
         """Takes away what lost tries left, now that nothing runs; the summary; the exit status."""
-        for left in pathlib.Path(output, "_tasks").glob("*.*/"):
+        for left in pathlib.Path(work_folder(output)).glob("*.*/"):
             shutil.rmtree(left, ignore_errors=True)
         for task, why in self.failed:
             print(f"{task['inputs'][0]}{' and others' if len(task['inputs']) > 1 else ''}: {why}", file=sys.stderr)

@@ -18,8 +18,7 @@ def enter(name, requirements):
     os.execve(python, [str(python), *sys.argv], {**os.environ, INSIDE: name})
 
 
-def made_up_market(out, *arguments, layout="greeksd"):
-    """Writes days of the made-up market, with what is true beside them; the folder of their quotes."""
-    generate = ["cargo", "run", "--release", "--locked", "--quiet", "-p", "greeksd-history", "--example", "generate", "--"]
-    subprocess.run([*generate, layout, out, *arguments], check=True, cwd=ROOT)
+def made_up_market(greeksd, out, *arguments):
+    """Writes days of the made-up market by `greeksd generate`; the folder of their quotes."""
+    subprocess.run([greeksd, "generate", out, "--quiet", *map(str, arguments)], check=True, cwd=ROOT)
     return out / "quotes"

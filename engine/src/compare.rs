@@ -19,6 +19,8 @@ pub use world::{COMPARED, VendorNumbers, VendorRow};
 
 use crate::explain::value_basis;
 use crate::store::chain::Chain;
+use crate::store::columns::Col;
+use crate::store::quotes::QuoteNumber;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::Style;
@@ -54,6 +56,19 @@ pub struct Comparison {
     pub expiries: Vec<ExpiryComparison>,
     /// By contract, in the order of the rows, those that we have a value of.
     pub contracts: Vec<ContractComparison>,
+    /// Whose values lie inside of the quotes.
+    pub inside: InsideQuotes,
+}
+
+/// How many values lie within bid and ask, of contracts that are quoted on both sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InsideQuotes {
+    /// Such contracts with a volatility of the vendor.
+    pub quoted: usize,
+    /// Our values within.
+    pub ours: usize,
+    /// Values at the vendor's volatility, on our inputs, within.
+    pub vendor: usize,
 }
 
 /// One contract.
@@ -114,7 +129,8 @@ pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &
         vols = VendorVols::Implied;
         expiries = explained(chain, &mut works, (conventions, vols), digits);
     }
-    Comparison { conventions, vols, expiries, contracts: by_contract(chain, rows, conventions) }
+    let contracts = by_contract(chain, rows, conventions);
+    Comparison { conventions, vols, expiries, contracts, inside: inside_quotes(chain, rows) }
 }
 
 /// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
@@ -206,6 +222,30 @@ fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> V
     }
     all.retain(|of| of.ours.iter().all(|ours| ours.is_finite()));
     all
+}
+
+/// How many values lie within their quotes. The value at the vendor's volatility is ours carried there by vega and
+/// volga, which is exact enough to be told from a bid or an ask.
+///
+/// # Domain   any rows; those of a chain without quotes count nothing
+fn inside_quotes(chain: &Chain, rows: &[VendorRow]) -> InsideQuotes {
+    let mut inside = InsideQuotes::default();
+    let Some(quotes) = &chain.quotes else { return inside };
+    for row in rows.iter().filter(|row| row.sigma > 0.0 && row.sigma.is_finite()) {
+        let at = row.row as usize;
+        let of = |col| chain.columns.get(col)[at];
+        let (bid, ask) = (quotes.get(at, QuoteNumber::Bid), quotes.get(at, QuoteNumber::Ask));
+        let more = row.sigma - of(Col::SvcVol);
+        // vega is native, per 1 %
+        let vendor = of(Col::SvcTheo) + 100.0 * of(Col::Vega) * more + 0.5 * of(Col::Volga) * more * more;
+        if bid > 0.0 && ask >= bid && vendor.is_finite() {
+            let is_within = |value: f64| usize::from((bid..=ask).contains(&value));
+            inside.quoted += 1;
+            inside.ours += is_within(of(Col::SvcTheo));
+            inside.vendor += is_within(vendor);
+        }
+    }
+    inside
 }
 
 /// Reasons to try on some expiries.

@@ -17,9 +17,11 @@ use api::query::Query;
 use api::refusal::Refusal;
 use api::vendors::layer::{Layer, LayerRequest, RequestContext};
 use api::vendors::native::error_json;
+use api::vendors::native_explain::ExplainQuestion;
 use api::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
 use http::percent::decode_strict;
 use http::{Answer, Answered, App, Metrics, Request};
 use kernel::calendar::Calendar;
@@ -157,6 +159,7 @@ impl Service {
                     layer,
                     host: host.map(str::to_owned),
                     names: self.underlyings(&parsed),
+                    everything: parsed.asks_for_everything(),
                     prefixes: parsed.prefixes().map(<[Symbol]>::to_vec),
                     question,
                     parsed,
@@ -234,8 +237,21 @@ impl Service {
 
     /// Everything behind one contract.
     fn explain(&self, snapshot: &Snapshot, query: &str) -> Answer {
-        if let Ok(contract) = explaining::contract_of(query) {
-            self.asked.note(self.roots.underlying_of(contract.root));
+        let question = explaining::question_of(query);
+        if let (Ok(ExplainQuestion { contract, form, past: Some(question) }), Some(past)) = (&question, &self.past) {
+            let (explaining, contract, form) = (self.explaining.clone(), *contract, *form);
+            let (feed, zone) = (self.status.feed.clone(), self.status.zone.clone());
+            let names = vec![self.roots.underlying_of(contract.root)];
+            let explain = move |chain: Result<Arc<Chain>, Refusal>| {
+                let market = MarketPart { feed, ..MarketPart::default() };
+                let around = Surroundings { market, zone: Some(zone) };
+                let answer = chain.and_then(|chain| explaining.of_chain(chain, contract, form, around));
+                answer.unwrap_or_else(|refusal| explaining::refused(&refusal))
+            };
+            return past::chain(past, names, question.clone(), explaining::ROUTE, Box::new(explain));
+        }
+        if let Ok(question) = &question {
+            self.asked.note(self.roots.underlying_of(question.contract.root));
         }
         let market = MarketPart {
             feed: self.status.feed.clone(),

@@ -7,17 +7,19 @@ mod report;
 mod text;
 mod watch;
 
-use crate::config::{BatchArgs, BatchFormat};
+use crate::config::{BatchArgs, BatchFormat, BatchLayout};
 use crate::log::say;
 use api::rows::frame::Format;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome};
 use history::layouts::ReadOptions;
+use history::manifest::job_folder;
 use history::output::FileForm;
+use history::plan::OutputLayout;
 use history::recipe::Recipe;
 use history::row::HistoryRow;
 use history::tables::ParquetForm;
-use history::tasks::{HistoryTask, tasks};
+use history::tasks::{HistoryTask, TaskForm, tasks};
 use inputs::Inputs;
 use kernel::quality::Quality;
 use reference_files::ReferenceFiles;
@@ -122,6 +124,7 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
         out: &args.output,
         reference: &known.reference,
         recipe,
+        layout: layout(args),
         form: &*form,
         threads: threads(args),
         allows_partial: args.allow_partial,
@@ -130,7 +133,7 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
     };
     let outcome = history::job::run(&job).map_err(BatchError::Job)?;
     watch.end();
-    report::write(&args.output, &outcome, &known)
+    report::write(&job_folder(&args.output), &outcome, &known)
         .map_err(|error| BatchError::Job(JobError::Io { what: "writing the report", cause: error }))?;
     Ok((outcome, known))
 }
@@ -140,7 +143,8 @@ fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchE
     let Opened { inputs, known, options, form, .. } = Opened::new(args)?;
     listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
     let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
-    let tasks = tasks(&inputs.files, threads(args), &known.reference, &read, form.extension(), &**watch);
+    let form = TaskForm { layout: layout(args), extension: form.extension() };
+    let tasks = tasks(&inputs.files, threads(args), &known.reference, &read, form, &**watch);
     watch.end();
     let Some(tasks) = tasks else { return Ok(false) };
     let mut out = std::io::stdout().lock();
@@ -156,6 +160,14 @@ fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchE
         writeln!(out, "{line}").map_err(|error| BatchError::Arguments(format!("standard output: {error}")))?;
     }
     Ok(true)
+}
+
+fn layout(args: &BatchArgs) -> OutputLayout {
+    match args.layout {
+        BatchLayout::Day => OutputLayout::Day,
+        BatchLayout::Name => OutputLayout::Name,
+        BatchLayout::Flat => OutputLayout::Flat,
+    }
 }
 
 fn recipe(args: &BatchArgs) -> Recipe {

@@ -16,6 +16,7 @@ pub mod cpu;
 pub mod descriptors;
 pub mod explain;
 pub mod front;
+pub mod generate;
 pub mod log;
 pub mod market;
 mod newest;

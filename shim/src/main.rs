@@ -3,7 +3,7 @@
 use shim::config::{self, ConfigError, Invocation};
 #[cfg(feature = "view")]
 use shim::view;
-use shim::{batch, compare, cpu, explain, price, serve};
+use shim::{batch, compare, cpu, explain, generate, price, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -17,6 +17,7 @@ fn run() -> ExitCode {
         Ok(Invocation::Serve(config)) => serve::run(&config),
         Ok(Invocation::Price(args)) => price::run(&args),
         Ok(Invocation::Batch(args)) => batch::run(&args),
+        Ok(Invocation::Generate(args)) => generate::run(&args),
         #[cfg(not(feature = "view"))]
         Ok(Invocation::View(_)) => {
             eprintln!(

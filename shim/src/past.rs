@@ -16,6 +16,7 @@
 pub mod archive;
 pub mod cache;
 mod catalog;
+mod chain;
 pub mod folder;
 pub mod index;
 pub mod market;
@@ -23,11 +24,13 @@ mod series;
 mod single;
 
 use api::catalog::Catalog;
-use api::past::PastMoments;
+use api::past::{PastMoments, PastQuestion};
 use api::rows::clock::Clock;
 use api::vendors::layer::Layer;
 use catalog::AwaitedCatalog;
+use chain::{AwaitedChain, ChainAnswer};
 use http::Answer;
+use kernel::contract::Symbol;
 use market::{PastMarket, PastRequest};
 use series::AwaitedSeries;
 use single::AwaitedMoment;
@@ -43,6 +46,18 @@ pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> A
         }
         PastMoments::Many(span) => Answer::awaited(route, AwaitedSeries::new(Arc::clone(market), request, span, clock)),
     }
+}
+
+/// The answer that `then` makes of the chain of the first of some names that has one at a past moment.
+#[must_use]
+pub fn chain(
+    market: &Arc<PastMarket>,
+    names: Vec<Symbol>,
+    question: PastQuestion,
+    route: &'static str,
+    then: ChainAnswer,
+) -> Answer {
+    Answer::awaited(route, AwaitedChain::new(Arc::clone(market), names, question, then))
 }
 
 /// Lists the contents of an archive; `clock` is the clock of its headers and refusals.

@@ -53,6 +53,23 @@ def check(daemon):
     table = frame(daemon, "/v2/at_time/option/quote", **old, ivl=39600000, use_csv="true")
     native.require_equal(list(table["ms_of_day"]), [39600000] * 3, "time asked for")
     native.require_equal(list(table["bid"]), list(at["bid"]), "bids of both versions")
+    whole = {"root": "ACME", "exp": "20261218", **span}
+    answer = daemon.json("/v2/bulk_hist/option/greeks", **whole, ivl=1800000)
+    native.require_equal(len(answer["response"]), 18, "contracts of an expiration, each once")
+    same = next(row for row in answer["response"] if row["contract"]["strike"] == 100000 and row["contract"]["right"] == "C")
+    native.require_equal([dict(zip(names, ticks, strict=True)) for ticks in same["ticks"]], shown, "the rows of one contract")
+    reports = frame(daemon, "/v2/bulk_hist/option/eod_greeks", **(whole | {"exp": "0"}), use_csv="true")
+    native.require_equal(len(reports), 3 * 36, "reports of three days")
+    for _, row in reports[reports["date"] == int(last)].iterrows():
+        ours = next(
+            ours
+            for ours in past.rows(daemon, "ACME", past.DAYS[-1])
+            if (ours["expiry"].replace("-", ""), round(1000 * ours["strike"]), ours["right"][0].upper())
+            == (str(row["expiration"]), row["strike"], row["right"])
+        )
+        same_greeks(row, ours)
+    bids = frame(daemon, "/v2/bulk_at_time/option/quote", **whole, ivl=39600000, use_csv="true")
+    native.require_equal((len(bids), set(bids["ms_of_day"])), (3 * 18, {39600000}), "quotes of an expiration at one time")
     try:
         daemon.get("/v3/option/history/greeks/all", **contract, date="20261121")
     except urllib.error.HTTPError as refused:

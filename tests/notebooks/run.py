@@ -24,7 +24,7 @@ def main():
 
     with tempfile.TemporaryDirectory(prefix="greeksd-notebooks-") as work:
         work = pathlib.Path(work)
-        quotes = environment.made_up_market(work / "made", "--names", "2", "--days", "60")
+        quotes = environment.made_up_market(wanted.greeksd, work / "made", "--names", "2", "--days", "60")
         os.environ.update(QUOTES=str(quotes), GREEKS=str(work / "greeks"), GREEKSD=str(wanted.greeksd.resolve()))
         for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
             notebook = nbformat.read(path, as_version=4)

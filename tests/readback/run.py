@@ -26,7 +26,7 @@ KINDS = {
 TYPES = {
     "pyarrow": {"time": "timestamp[us, tz=UTC]", "date": "date32[day]", "int": "int32", "text": "string", "number": "double",
                 "word": "dictionary<values=string, indices=int32, ordered=0>"},
-    "pandas": {"time": "datetime64[us, UTC]", "date": "object", "int": "int32", "text": "str", "number": "float64",
+    "pandas": {"time": "datetime64[us, UTC]", "date": "date32[day][pyarrow]", "int": "int32", "text": "str", "number": "float64",
                "word": "category"},
     "polars": {"time": "Datetime(time_unit='us', time_zone='UTC')", "date": "Date", "int": "Int32", "text": "String",
                "number": "Float64", "word": "Categorical"},
@@ -128,6 +128,10 @@ def by_pandas(trial, files, folder, want):
     types = {name: str(dtype) for name, dtype in frames[0].dtypes.items()}
     got = pa.concat_tables([plain(pa.Table.from_pandas(frame, preserve_index=False)) for frame in frames])
     compare(trial, "pandas", got, want, types)
+    whole = pd.read_parquet(folder)
+    trial.check(f"pandas: the folder in one line, {len(whole):,} rows", len(whole) == want.num_rows and "day" in whole.columns)
+    objects = [name for name, dtype in whole.dtypes.items() if dtype == object]
+    trial.check(f"pandas: no column of objects ({', '.join(objects)})", not objects)
     # a filter goes by the statistics of row groups
     name = want["underlying"][0].as_py()
     kept = pd.read_parquet(folder, filters=[("underlying", "==", name)], columns=["osym"])
@@ -142,6 +146,8 @@ def by_polars(trial, files, folder, want):
     compare(trial, "polars", got.to_arrow(), want, types)
     facts = pl.read_parquet_metadata(files[0])
     trial.check("polars: facts of the file", all(f"greeksd.{fact}" in facts for fact in FACTS))
+    whole = pl.read_parquet(folder)
+    trial.check(f"polars: the folder in one line, {whole.height:,} rows", whole.height == want.num_rows and whole["day"].dtype == pl.Date)
     lazy = pl.scan_parquet(f"{folder}/**/*.parquet")
     trial.check("polars: the whole folder by a pattern", lazy.select(pl.len()).collect().item() == want.num_rows)
 
@@ -157,6 +163,8 @@ def by_duckdb(trial, files, folder, want):
     compare(trial, "DuckDB", connection.execute("from greeks").to_arrow_table(), want, types)
     rows = connection.execute(f"select count(*) from '{folder}/**/*.parquet'").fetchone()[0]
     trial.check("DuckDB: the whole folder by a pattern", rows == want.num_rows)
+    by_day = connection.execute(f"select day, count(*) from read_parquet('{folder}/**/*.parquet', hive_partitioning = true) group by day")
+    trial.check("DuckDB: the folder with its partitions", sum(rows for _, rows in by_day.fetchall()) == want.num_rows)
     keys = connection.execute(f"select decode(key) from parquet_kv_metadata('{files[0]}')").fetchall()
     trial.check("DuckDB: facts of the file", {f"greeksd.{fact}" for fact in FACTS} <= {key for (key,) in keys})
 
@@ -173,23 +181,10 @@ def by_spark(trial, files, folder, want):
         frame = spark.read.parquet(*[str(file) for file in files])
         compare(trial, "Spark", frame.toArrow(), want, dict(frame.dtypes))
         print(f"     Spark {spark.version}")
-        # by one path alone Spark wants all folders as deep as one another, unless it is told not to look at their names
-        whole = spark.read.option("recursiveFileLookup", "true").parquet(str(folder)).count()
-        trial.check("Spark: the whole folder with recursiveFileLookup", whole == want.num_rows)
-        for kinds in ("day=*", "root_symbol=*/day=*"):
-            there = [file for file in folder.glob(kinds + "/greeks.parquet")]
-            if there:
-                rows = spark.read.option("basePath", str(folder)).parquet(f"{folder}/{kinds}").count()
-                wanted = sum(rows_of(file) for file in there)
-                trial.check(f"Spark: {kinds} as partitions, {rows:,} rows", rows == wanted)
+        whole = spark.read.parquet(str(folder))
+        trial.check("Spark: the whole folder by its path, with its partitions", whole.count() == want.num_rows and "day" in whole.columns)
     finally:
         spark.stop()
-
-
-def rows_of(file):
-    import pyarrow.parquet as pq
-
-    return pq.ParquetFile(file).metadata.num_rows
 
 
 def by_csv(trial, folder, want):
@@ -198,7 +193,7 @@ def by_csv(trial, folder, want):
 
     numbers = {name: pa.float64() for name in want.column_names if kind(name) == "number"}
     options = csv.ConvertOptions(column_types={**numbers, "osym": pa.string(), "quote_time": pa.string()})
-    tables = [csv.read_csv(file, convert_options=options) for file in sorted(folder.glob("**/greeks.csv"))]
+    tables = [csv.read_csv(file, convert_options=options) for file in sorted(folder.glob("**/greeks*.csv"))]
     got = pa.concat_tables(tables)
     zoned = pc.assume_timezone(pc.cast(pc.utf8_slice_codeunits(got["quote_time"], 0, 19), pa.timestamp("us")), "America/New_York")
     got = got.set_column(got.column_names.index("quote_time"), "quote_time", zoned.cast(pa.timestamp("us", tz="UTC")))
@@ -234,14 +229,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="greeksd-readback-") as work:
         work, quotes = pathlib.Path(work), wanted.quotes
         if not quotes:
-            day = environment.made_up_market(work / "days", "--names", "4", "--days", "3")
-            minutes = environment.made_up_market(work / "minutes", "--names", "F", "--intraday", "5", "--from", "2025-02-03")
+            day = environment.made_up_market(wanted.greeksd, work / "days", "--names", "4", "--days", "3")
+            minutes = environment.made_up_market(
+                wanted.greeksd, work / "minutes", "--names", "F", "--days", "1", "--every", "1h", "--from", "2025-02-03")
             quotes = [day, minutes]
         out, text = work / "greeks", work / "text"
         options = wanted.options.split()
         trial.check("batch writes Parquet", job(wanted.greeksd, quotes, out, options, "parquet") == 0)
         trial.check("batch writes CSV", job(wanted.greeksd, quotes, text, options, "csv") == 0)
-        files = sorted(out.glob("**/greeks.parquet"))
+        files = sorted(out.glob("**/greeks*.parquet"))
         want = by_pyarrow(trial, files)
         by_csv(trial, text, want)
         by_pandas(trial, files, out, want)

@@ -17,13 +17,18 @@ import environment
 
 
 def digests(folder):
-    files = sorted(folder.glob("**/greeks.parquet"))
+    files = sorted(folder.glob("**/greeks*.parquet"))
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def tasks_of(out):
+    """Where the engines note what is done, beside the outputs."""
+    return out.with_name(out.name + ".job") / "_tasks"
 
 
 def wait_for_done(out, least, driver):
     """Waits until so many tasks are done, or the driver has ended."""
-    while driver.poll() is None and len(list(out.glob("_tasks/*.done"))) < least:
+    while driver.poll() is None and len(list(tasks_of(out).glob("*.done"))) < least:
         time.sleep(0.05)
     return driver.poll() is None
 
@@ -81,7 +86,7 @@ class Trial:
             print(said[-4000:])
         self.check(f"{name}: a node was killed while it worked", killed)
         self.check(f"{name}: the files of one process, byte for byte", digests(out) == self.wanted)
-        self.check(f"{name}: nothing is left but what is done", all(p.suffix == ".done" for p in out.glob("_tasks/*")))
+        self.check(f"{name}: nothing is left but what is done", all(p.suffix == ".done" for p in tasks_of(out).glob("*")))
         print(f"     {seconds:.1f} s; one process alone {self.seconds:.1f} s", flush=True)
         again = self.driver(name + "_batch.py", out, *self.address)
         said = again.communicate()[1]
@@ -164,7 +169,7 @@ def main():
     try:
         quotes = wanted.quotes
         if quotes is None:
-            quotes = environment.made_up_market(work / "made", "--names", "8", "--days", "12")
+            quotes = environment.made_up_market(wanted.greeksd, work / "made", "--names", "8", "--days", "12")
         trial = Trial(wanted.greeksd.resolve(), quotes.resolve(), work.resolve())
         trial.single()
         for engine in (trial.ray, trial.dask, trial.spark):

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use kernel::contract::{ContractKey, Symbol};
 use kernel::error::{Instead, Reason};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use std::path::Path;
 
@@ -156,6 +156,7 @@ impl AlpacaQuote<'_> {
             ask: at("latestQuote.ap", self.ask.or_nan(limits::PRICE))?,
             bid_size: at("latestQuote.bs", self.bid_size.or_nan(limits::SIZE))?,
             ask_size: at("latestQuote.as", self.ask_size.or_nan(limits::SIZE))?,
+            activity: Activity::default(),
         })
     }
 }

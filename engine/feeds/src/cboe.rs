@@ -13,7 +13,7 @@ use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use kernel::error::{Instead, Reason};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use std::path::Path;
 
@@ -38,6 +38,8 @@ objects! {
         ask: Number = "ask",
         bid_size: Number = "bid_size",
         ask_size: Number = "ask_size",
+        volume: Number = "volume",
+        open_interest: Number = "open_interest",
         last_trade_time: Text<'a> = "last_trade_time",
     }
 }
@@ -134,6 +136,10 @@ impl CboeContract<'_> {
             ask: at("ask", self.ask.or_nan(limits::PRICE))?,
             bid_size: at("bid_size", self.bid_size.or_nan(limits::SIZE))?,
             ask_size: at("ask_size", self.ask_size.or_nan(limits::SIZE))?,
+            activity: Activity {
+                volume: at("volume", self.volume.or_nan(limits::SIZE))?,
+                open_interest: at("open_interest", self.open_interest.or_nan(limits::SIZE))?,
+            },
         })
     }
 }

@@ -8,11 +8,11 @@ use jiff::{Timestamp, civil::Date};
 use kernel::contract::ContractKey;
 use kernel::contract::Symbol;
 use kernel::limits;
-use kernel::records::{DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use kernel::records::{Activity, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use kernel::report::Report;
 use std::path::Path;
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 13] = [
     required("quote_time"),
     required("underlying"),
     required("und_price"),
@@ -24,6 +24,8 @@ const COLUMNS: [Column; 11] = [
     required("ask"),
     optional("bid_size"),
     optional("ask_size"),
+    optional("volume"),
+    optional("open_interest"),
 ];
 const QUOTE_TIME: usize = 0;
 const UNDERLYING: usize = 1;
@@ -36,6 +38,8 @@ const BID: usize = 7;
 const ASK: usize = 8;
 const BID_SIZE: usize = 9;
 const ASK_SIZE: usize = 10;
+const VOLUME: usize = 11;
+const OPEN_INTEREST: usize = 12;
 
 /// What one chain file has.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +110,10 @@ impl Parser {
             ask: row.number_or_nan(ASK, limits::PRICE)?,
             bid_size: row.number_or_nan(BID_SIZE, limits::SIZE)?,
             ask_size: row.number_or_nan(ASK_SIZE, limits::SIZE)?,
+            activity: Activity {
+                volume: row.number_or_nan(VOLUME, limits::SIZE)?,
+                open_interest: row.number_or_nan(OPEN_INTEREST, limits::SIZE)?,
+            },
         })
     }
 }

@@ -193,6 +193,7 @@ mod tests {
     use jiff::civil::date;
     use kernel::calendar::Calendar;
     use kernel::contract::{Right, RootTable};
+    use kernel::records::Activity;
     use proptest::prelude::*;
 
     fn at(second: i64) -> Timestamp {
@@ -207,7 +208,16 @@ mod tests {
             let strike_milli = 1000 + 1000 * strike;
             let contract = ContractKey { root: underlying, expiry: date(2026, 12, 18), strike_milli, right };
             let (bid, ask) = (f64::from(bid), f64::from(ask));
-            QuoteRecord { ts: at(ts), underlying, contract, bid, ask, bid_size: f64::NAN, ask_size: f64::NAN }
+            QuoteRecord {
+                ts: at(ts),
+                underlying,
+                contract,
+                bid,
+                ask,
+                bid_size: f64::NAN,
+                ask_size: f64::NAN,
+                activity: Activity::default(),
+            }
         })
     }
 

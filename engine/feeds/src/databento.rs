@@ -14,7 +14,7 @@ use kernel::contract::ContractKey;
 use kernel::contract::{RootTable, Symbol};
 use kernel::error::{FeedError, Instead, Reason};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::collections::HashMap;
@@ -355,7 +355,7 @@ impl DatabentoQuote {
 
     fn record(&self, underlying: Symbol, contract: ContractKey) -> QuoteRecord {
         let Self { ts, bid, ask, bid_size, ask_size, .. } = *self;
-        QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size }
+        QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size, activity: Activity::default() }
     }
 
     fn price(&self) -> Option<f64> {

@@ -7,7 +7,7 @@ use kernel::contract::ContractKey;
 use kernel::contract::Symbol;
 use kernel::error::{FeedError, Instead, Reason, Refused};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -119,8 +119,16 @@ impl Intake {
         let (none, latest) = (f64::NAN, self.latest());
         for (place, contract) in contracts {
             let ts = latest.ok_or((field, Reason::NotATime));
-            let quote =
-                |ts| QuoteRecord { ts, underlying, contract, bid: none, ask: none, bid_size: none, ask_size: none };
+            let quote = |ts| QuoteRecord {
+                ts,
+                underlying,
+                contract,
+                bid: none,
+                ask: none,
+                bid_size: none,
+                ask_size: none,
+                activity: Activity::default(),
+            };
             self.quote(place, field, ts.map(quote));
         }
     }

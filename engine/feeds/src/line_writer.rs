@@ -62,7 +62,13 @@ impl LineWriter {
                 false => put(out, format_args!(",\"{name}\":{price}")),
             }
         }
-        for (name, size) in [("bid_size", quote.bid_size), ("ask_size", quote.ask_size)] {
+        let counts = [
+            ("bid_size", quote.bid_size),
+            ("ask_size", quote.ask_size),
+            ("volume", quote.activity.volume),
+            ("open_interest", quote.activity.open_interest),
+        ];
+        for (name, size) in counts {
             if !size.is_nan() {
                 put(out, format_args!(",\"{name}\":{size}"));
             }
@@ -126,7 +132,7 @@ mod tests {
     use crate::lines::parse_lines;
     use jiff::civil::date;
     use kernel::contract::ContractKey;
-    use kernel::records::Batch;
+    use kernel::records::{Activity, Batch};
     use proptest::prelude::*;
     use std::path::Path;
 
@@ -141,8 +147,10 @@ mod tests {
     }
 
     /// A quote as bits, for NaN is NaN here.
-    fn bits(q: &QuoteRecord) -> (Timestamp, Symbol, ContractKey, [u64; 4]) {
-        (q.ts, q.underlying, q.contract, [q.bid, q.ask, q.bid_size, q.ask_size].map(f64::to_bits))
+    fn bits(q: &QuoteRecord) -> (Timestamp, Symbol, ContractKey, [u64; 6]) {
+        let Activity { volume, open_interest } = q.activity;
+        let numbers = [q.bid, q.ask, q.bid_size, q.ask_size, volume, open_interest];
+        (q.ts, q.underlying, q.contract, numbers.map(f64::to_bits))
     }
 
     fn price() -> impl Strategy<Value = f64> {
@@ -153,6 +161,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read_again(
             (bid, ask, bid_size, ask_size) in (price(), price(), price(), price()),
+            (volume, open_interest) in (price(), price()),
             ns in 631_152_000_000_000_000i64..4_102_444_799_000_000_000,
             unit in prop::sample::select(vec![1i64, 1_000, 1_000_000, 1_000_000_000]),
             strike_milli in 1u32..100_000_000,
@@ -164,7 +173,7 @@ mod tests {
             let right = if put { Right::Put } else { Right::Call };
             let contract = ContractKey { root: sym(root), expiry: date(year, 2, 28), strike_milli, right };
             let ts = Timestamp::from_nanosecond(i128::from(ns / unit * unit)).unwrap();
-            let quote = QuoteRecord { ts, underlying: sym(underlying), contract, bid, ask, bid_size, ask_size };
+            let quote = QuoteRecord { ts, underlying: sym(underlying), contract, bid, ask, bid_size, ask_size, activity: Activity { volume, open_interest } };
             let mut out = Vec::new();
             LineWriter::new(RootTable::embedded()).quote(&quote, &mut out);
             let back = read(&out);

@@ -12,7 +12,7 @@ use kernel::contract::roots::is_flex;
 use kernel::contract::{ContractKey, Right, RootTable, Symbol, strike_milli};
 use kernel::error::{Reason, Refused};
 use kernel::limits::{self, Bound};
-use kernel::records::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use kernel::records::{Activity, Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use kernel::report::Report;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -117,6 +117,10 @@ impl LineParser {
             ask: line.ask.number_or_null("ask", limits::PRICE)?,
             bid_size: line.bid_size.number_or_nan("bid_size", limits::SIZE)?,
             ask_size: line.ask_size.number_or_nan("ask_size", limits::SIZE)?,
+            activity: Activity {
+                volume: line.volume.number_or_nan("volume", limits::SIZE)?,
+                open_interest: line.open_interest.number_or_nan("open_interest", limits::SIZE)?,
+            },
         })
     }
 
@@ -148,6 +152,8 @@ struct Line<'a> {
     ask: Cell<'a>,
     bid_size: Cell<'a>,
     ask_size: Cell<'a>,
+    volume: Cell<'a>,
+    open_interest: Cell<'a>,
     time: Cell<'a>,
     symbol: Cell<'a>,
     price: Cell<'a>,
@@ -174,6 +180,8 @@ impl Default for Line<'_> {
             ask: NONE,
             bid_size: NONE,
             ask_size: NONE,
+            volume: NONE,
+            open_interest: NONE,
             time: NONE,
             symbol: NONE,
             price: NONE,

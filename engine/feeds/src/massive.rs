@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use kernel::contract::{ContractKey, Symbol};
 use kernel::error::{Instead, Reason};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use std::path::Path;
 
@@ -39,6 +39,11 @@ objects! {
         details: Details<'a> = "details",
         last_quote: Given<MassiveQuote<'a>> = "last_quote",
         underlying: Underlying<'a> = "underlying_asset",
+        day: MassiveDay<'a> = "day",
+        open_interest: Number = "open_interest",
+    }
+    struct MassiveDay {
+        volume: Number = "volume",
     }
     struct Details {
         ticker: Text<'a> = "ticker",
@@ -90,7 +95,8 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
                 Some(quote) => {
                     // one delayed quote makes the page delayed: a mixture must not pass as live
                     delayed |= quote.timeframe.get(Reason::NotAWord) == Ok("DELAYED");
-                    intake.quote(i, "ticker", quote.record(underlying, key));
+                    let record = contract.activity().and_then(|activity| quote.record(underlying, key, activity));
+                    intake.quote(i, "ticker", record);
                 }
             },
         }
@@ -190,8 +196,17 @@ impl MassiveDividend<'_> {
     }
 }
 
+impl MassiveContract<'_> {
+    fn activity(&self) -> Result<Activity, Fault> {
+        Ok(Activity {
+            volume: at("day.volume", self.day.volume.or_nan(limits::SIZE))?,
+            open_interest: at("open_interest", self.open_interest.or_nan(limits::SIZE))?,
+        })
+    }
+}
+
 impl MassiveQuote<'_> {
-    fn record(&self, underlying: Symbol, contract: ContractKey) -> Result<QuoteRecord, Fault> {
+    fn record(&self, underlying: Symbol, contract: ContractKey, activity: Activity) -> Result<QuoteRecord, Fault> {
         let time = at("last_updated", self.last_updated.time(of_nanos))?;
         Ok(QuoteRecord {
             ts: time.ok_or(("last_updated", Reason::Missing))?,
@@ -201,6 +216,7 @@ impl MassiveQuote<'_> {
             ask: at("ask", self.ask.or_nan(limits::PRICE))?,
             bid_size: at("bid_size", self.bid_size.or_nan(limits::SIZE))?,
             ask_size: at("ask_size", self.ask_size.or_nan(limits::SIZE))?,
+            activity,
         })
     }
 }

@@ -14,7 +14,7 @@ use kernel::contract::ContractKey;
 use kernel::contract::{Right, Symbol};
 use kernel::error::{FeedError, Instead, Reason};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use std::path::Path;
 
@@ -177,6 +177,7 @@ impl<'a> Cells<'a> {
             ask: at("ask", self.ask.or_nan(limits::PRICE))?,
             bid_size: at("bid_size", self.bid_size.or_nan(limits::SIZE))?,
             ask_size: at("ask_size", self.ask_size.or_nan(limits::SIZE))?,
+            activity: Activity::default(),
         })
     }
 

@@ -12,7 +12,7 @@ use jiff::{Timestamp, civil::Date};
 use kernel::contract::Symbol;
 use kernel::error::{Instead, Reason};
 use kernel::limits;
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use kernel::report::Report;
 use std::path::Path;
 
@@ -32,6 +32,8 @@ objects! {
         ask: Number = "ask",
         bidsize: Number = "bidsize",
         asksize: Number = "asksize",
+        volume: Number = "volume",
+        open_interest: Number = "open_interest",
         bid_date: Whole = "bid_date",
         ask_date: Whole = "ask_date",
     }
@@ -218,6 +220,10 @@ impl TradierContract<'_> {
             ask: at("ask", self.ask.or_nan(limits::PRICE))?,
             bid_size: at("bidsize", self.bidsize.or_nan(limits::SIZE))?,
             ask_size: at("asksize", self.asksize.or_nan(limits::SIZE))?,
+            activity: Activity {
+                volume: at("volume", self.volume.or_nan(limits::SIZE))?,
+                open_interest: at("open_interest", self.open_interest.or_nan(limits::SIZE))?,
+            },
         })
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::gather::{Gathered, InputFacts, RowSource, gather};
 use crate::implied_rates::{imply, is_european};
-use crate::manifest::{Manifest, ManifestEntry};
+use crate::manifest::{MANIFEST, Manifest, ManifestEntry, job_folder};
 use crate::output::FileForm;
-use crate::plan::{FilePlan, plan_files};
+use crate::plan::{FilePlan, FileUnit, OutputLayout, plan_files};
 use crate::recipe::{Recipe, VERSION, unit_underlying};
 use crate::reference::ReferenceSet;
 use crate::row::HistoryRow;
@@ -47,6 +47,8 @@ pub struct HistoryJob<'a> {
     pub reference: &'a ReferenceSet,
     /// How units are computed.
     pub recipe: Recipe,
+    /// How the outputs are laid out.
+    pub layout: OutputLayout,
     /// The form of the outputs.
     pub form: &'a dyn FileForm,
     /// Threads that read and compute.
@@ -98,6 +100,10 @@ pub enum JobError {
     },
     /// Another job writes to the same folder.
     Busy,
+    /// The folder has files of an earlier version.
+    EarlierVersion,
+    /// The folder has files of this other layout.
+    OtherLayout(OutputLayout),
 }
 
 impl fmt::Display for JobError {
@@ -105,6 +111,13 @@ impl fmt::Display for JobError {
         match self {
             Self::Io { what, cause } => write!(f, "{what}: {cause}"),
             Self::Busy => f.write_str("another job writes to this folder"),
+            Self::EarlierVersion => {
+                write!(f, "the folder has a {MANIFEST}, so its files are of an earlier version: name another folder")
+            }
+            Self::OtherLayout(layout) => {
+                let name = layout.name();
+                write!(f, "the folder has files of --layout {name}: give that layout, or another folder")
+            }
         }
     }
 }
@@ -121,7 +134,16 @@ fn tried(what: &'static str) -> impl FnOnce(io::Error) -> JobError {
 /// The folder of outputs cannot be written to, or another job does. What is wrong with inputs is in the outcome.
 pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     let work = WorkFolder::open(job.out)?;
-    let mut manifest = Manifest::open(job.out).map_err(tried("reading the manifest"))?;
+    if job.out.join(MANIFEST).exists() {
+        return Err(JobError::EarlierVersion);
+    }
+    let own = job_folder(job.out);
+    fs::create_dir_all(&own).map_err(tried("making the folder of the manifest"))?;
+    let mut manifest = Manifest::open(&own).map_err(tried("reading the manifest"))?;
+    let layouts = manifest.files().filter_map(|file| Some(FileUnit::of(Path::new(file))?.layout));
+    if let Some(other) = layouts.into_iter().find(|&layout| layout != job.layout) {
+        return Err(JobError::OtherLayout(other));
+    }
     let sorted = work.path.join(SORTED);
     let runs = RunFolder::new(&work.path);
     let gathered = gather(job.inputs, job.threads, job.reference, &runs, job.read, job.watch);
@@ -144,7 +166,7 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     outcome.rates = days.iter().map(|&day| (day, reference.rates().on(Timestamp::MAX, day).origin)).collect();
     outcome.failed = units.iter().filter_map(failure_of).collect();
     let made_by = made_by(job);
-    let plans = plan_files(&units, job.form.extension());
+    let plans = plan_files(&units, job.layout, job.form.extension());
     let plans = left_to_do(job, &units, plans, &made_by, &mut manifest, &mut outcome)?;
 
     let of_plans = plans.iter().flat_map(|plan| &plan.units).map(|&unit| units[unit].rows);

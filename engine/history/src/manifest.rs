@@ -6,9 +6,20 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Its name in the folder of outputs.
+/// Its name in the folder of a job ([`job_folder`]).
 pub const MANIFEST: &str = "_manifest.csv";
 const HEADER: [&str; 6] = ["file", "from", "made_by", "bytes", "contracts", "failed"];
+
+/// The folder of what a job says of itself, beside that of its outputs: readers take every file there for data.
+#[must_use]
+pub fn job_folder(out: &Path) -> PathBuf {
+    let named = |path: &Path| {
+        let name = path.file_name()?.to_str()?;
+        Some(path.with_file_name(format!("{name}.job")))
+    };
+    // `.` and `..` have a name where they lead to
+    named(out).or_else(|| named(&out.canonicalize().ok()?)).unwrap_or_else(|| out.join("_job"))
+}
 
 /// One finished file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +84,11 @@ impl Manifest {
         self.log.iter_mut().try_for_each(|log| log.write_all(&line))
     }
 
+    /// Paths of the files, in their order.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
     /// Forgets a file that is no more.
     pub fn remove(&mut self, file: &str) {
         self.entries.remove(file);
@@ -130,6 +146,16 @@ mod tests {
     fn entry(contracts: u64) -> ManifestEntry {
         let [from, made_by, failed] = ["0f", "greeksd 1, full", "KO F"].map(str::to_owned);
         ManifestEntry { from, made_by, bytes: 7, contracts, failed }
+    }
+
+    #[test]
+    fn a_job_has_its_folder_beside_the_outputs() {
+        assert_eq!(job_folder(Path::new("a/greeks")), Path::new("a/greeks.job"));
+        assert_eq!(job_folder(Path::new("greeks/")), Path::new("greeks.job"));
+        assert_eq!(job_folder(Path::new("/")), Path::new("/_job"));
+        let here = std::env::current_dir().unwrap();
+        let name = format!("{}.job", here.file_name().unwrap().to_str().unwrap());
+        assert_eq!(job_folder(Path::new(".")), here.with_file_name(name));
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! A row as 77 bytes whose order is that of the rows: by day, underlying, time, expiry, root, strike and right. Rows of
+//! A row as 93 bytes whose order is that of the rows: by day, underlying, time, expiry, root, strike and right. Rows of
 //! any files in any order are sorted as bytes, and so are always the same. Never: a file.
 
 use crate::row::HistoryRow;
 use jiff::{Timestamp, civil::Date};
 use kernel::contract::{ContractKey, Right, Symbol};
-use kernel::records::QuoteRecord;
+use kernel::records::{Activity, QuoteRecord};
 
 /// How many bytes a row takes.
-pub const ROW_BYTES: usize = 77;
+pub const ROW_BYTES: usize = 93;
 /// Of these: what tells quotes apart; two rows that agree in them are two quotes of one contract at one time.
 const KEY_BYTES: usize = 37;
 /// Of these: day and underlying.
@@ -33,7 +33,9 @@ impl PackedRow {
         out.put(&symbol_bytes(root));
         out.put(&strike_milli.to_be_bytes());
         out.put(&[u8::from(right == Right::Put)]);
-        for number in [quote.bid, quote.ask, quote.bid_size, quote.ask_size, *spot] {
+        let Activity { volume, open_interest } = quote.activity;
+        // the price of the underlying last: `merged` sets it alone
+        for number in [quote.bid, quote.ask, quote.bid_size, quote.ask_size, volume, open_interest, *spot] {
             // one NaN for all
             let number = if number.is_nan() { f64::NAN } else { number };
             out.put(&number.to_bits().to_be_bytes());
@@ -56,10 +58,13 @@ impl PackedRow {
             _ => return None,
         };
         let mut number = || rest.take().map(u64::from_be_bytes).map(f64::from_bits);
-        let [bid, ask, bid_size, ask_size, spot] = [number()?, number()?, number()?, number()?, number()?];
+        let [bid, ask, bid_size, ask_size] = [number()?, number()?, number()?, number()?];
+        let [volume, open_interest, spot] = [number()?, number()?, number()?];
         let ts = Timestamp::from_nanosecond(i128::from(nanoseconds)).ok()?;
         let contract = ContractKey { root, expiry, strike_milli, right };
-        Some(HistoryRow { quote: QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size }, spot })
+        let activity = Activity { volume, open_interest };
+        let quote = QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size, activity };
+        Some(HistoryRow { quote, spot })
     }
 
     /// The day and the underlying of its unit.
@@ -164,7 +169,9 @@ mod tests {
         let (bid, ask, bid_size, ask_size) = (1.25, 1.5, f64::NAN, 10.0);
         let underlying = Symbol::parse("SPX").unwrap();
         let ts = ts.parse().unwrap();
-        HistoryRow { quote: QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size }, spot: 4500.5 }
+        let activity = Activity { volume: 12.0, open_interest: f64::NAN };
+        let quote = QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size, activity };
+        HistoryRow { quote, spot: 4500.5 }
     }
 
     fn packed(row: &HistoryRow, day: Date) -> PackedRow {

@@ -101,12 +101,19 @@ const EXPIRY: [FileColumn; 7] = [
 ];
 
 /// What was quoted.
-const QUOTE: [FileColumn; 5] = [
+const QUOTE: [FileColumn; 7] = [
     column("bid", FileCell::Quote(QuoteNumber::Bid), SHARE, "bid"),
     column("ask", FileCell::Quote(QuoteNumber::Ask), SHARE, "ask"),
     column("bid_size", FileCell::Quote(QuoteNumber::BidSize), "contracts", "contracts at the bid"),
     column("ask_size", FileCell::Quote(QuoteNumber::AskSize), "contracts", "contracts at the ask"),
     column("mid", FileCell::Quote(QuoteNumber::Mid), SHARE, "middle of bid and ask"),
+    column(
+        "volume",
+        FileCell::Quote(QuoteNumber::Volume),
+        "contracts",
+        "contracts traded since the open of the session",
+    ),
+    column("open_interest", FileCell::Quote(QuoteNumber::OpenInterest), "contracts", "contracts open"),
 ];
 
 /// What tables that are served say of times: a file has one time for a snapshot, a daemon one for each quote.
@@ -174,7 +181,7 @@ mod tests {
         let mut names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
-        assert_eq!(columns.len(), file_columns(Recipe::default()).len() + 5);
+        assert_eq!(columns.len(), file_columns(Recipe::default()).len() + 7);
         assert!(columns.iter().all(|column| !column.meaning.is_empty()));
     }
 }

@@ -183,14 +183,23 @@ mod tests {
     use crate::row::HistoryRow;
     use jiff::{Timestamp, civil::date};
     use kernel::contract::{ContractKey, Right, Symbol};
-    use kernel::records::QuoteRecord;
+    use kernel::records::{Activity, QuoteRecord};
 
     fn row(strike_milli: u32, bid: f64) -> PackedRow {
         let symbol = Symbol::parse("ABC").unwrap();
         let contract = ContractKey { root: symbol, expiry: date(2024, 2, 16), strike_milli, right: Right::Call };
         let ts = Timestamp::from_second(1_704_294_000).unwrap();
         let (ask, bid_size, ask_size) = (9.0, 1.0, 1.0);
-        let quote = QuoteRecord { ts, underlying: symbol, contract, bid, ask, bid_size, ask_size };
+        let quote = QuoteRecord {
+            ts,
+            underlying: symbol,
+            contract,
+            bid,
+            ask,
+            bid_size,
+            ask_size,
+            activity: Activity::default(),
+        };
         PackedRow::new(date(2024, 1, 3), symbol, &HistoryRow { quote, spot: 100.0 }).unwrap()
     }
 

@@ -14,7 +14,7 @@ mod rows;
 #[cfg(feature = "tables")]
 mod table_writer;
 
-pub use rows::{StoredChains, TableFormat, TableRows, TimedChains};
+pub use rows::{StoredChains, TableFormat, TableRows, TableSymbols, TimedChains};
 
 #[cfg(feature = "tables")]
 pub use {

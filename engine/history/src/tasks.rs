@@ -4,7 +4,7 @@
 
 use crate::gather::{READERS, RowSource, UnitOfRow, next_of};
 use crate::implied_rates::is_european;
-use crate::plan::file_of;
+use crate::plan::OutputLayout;
 use crate::reference::ReferenceSet;
 use crate::watch::{JobPhase, JobWatch};
 use jiff::Timestamp;
@@ -28,6 +28,15 @@ pub struct HistoryTask {
     pub rows: u64,
 }
 
+/// Which files of Greeks are to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskForm<'a> {
+    /// How they are laid out.
+    pub layout: OutputLayout,
+    /// What their names end in.
+    pub extension: &'a str,
+}
+
 /// What a file quotes: by day and underlying the time, or `None` where there are several.
 type Quoted = BTreeMap<(Date, Symbol), Option<Timestamp>>;
 
@@ -39,7 +48,7 @@ pub fn tasks(
     threads: usize,
     reference: &ReferenceSet,
     read: &RowSource<'_>,
-    extension: &str,
+    form: TaskForm<'_>,
     watch: &dyn JobWatch,
 ) -> Option<Vec<HistoryTask>> {
     watch.begin(JobPhase::Reading, inputs.len() as u64);
@@ -57,7 +66,7 @@ pub fn tasks(
     };
     std::thread::scope(|scope| (0..threads.clamp(1, READERS)).for_each(|_| _ = scope.spawn(reader)));
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (!watch.is_stopped()).then(|| with_rates(together(inputs, &done, extension), inputs, &done, reference))
+    (!watch.is_stopped()).then(|| with_rates(together(inputs, &done, form), inputs, &done, reference))
 }
 
 /// Adds the files of European chains to the tasks of their days.
@@ -90,14 +99,15 @@ fn note(quoted: &mut Quoted, unit: (Date, Symbol), time: Option<Timestamp>) {
 }
 
 /// Puts files together by what they quote.
-fn together(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, extension: &str) -> Vec<HistoryTask> {
+fn together(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, form: TaskForm<'_>) -> Vec<HistoryTask> {
     let mut all = Quoted::new();
     for (&unit, &time) in files.values().flat_map(|(quoted, _)| quoted) {
         note(&mut all, unit, time);
     }
     let output = |(day, underlying): (Date, Symbol)| {
-        let is_of_name = all.get(&(day, underlying)).is_some_and(Option::is_none);
-        file_of(day, is_of_name.then_some(underlying), extension)
+        let is_quoted_once = all.get(&(day, underlying)).is_none_or(Option::is_some);
+        let is_of_name = form.layout.is_of_name(is_quoted_once);
+        form.layout.file_of(day, is_of_name.then_some(underlying), form.extension)
     };
     let outputs: Vec<BTreeSet<String>> = (0..inputs.len())
         .map(|i| files.get(&i).into_iter().flat_map(|(quoted, _)| quoted.keys()).map(|&unit| output(unit)).collect())
@@ -142,7 +152,7 @@ mod tests {
     use crate::watch::Unwatched;
     use jiff::civil::date;
     use kernel::contract::{ContractKey, Right};
-    use kernel::records::QuoteRecord;
+    use kernel::records::{Activity, QuoteRecord};
     use kernel::report::Report;
     use std::path::Path;
 
@@ -156,7 +166,16 @@ mod tests {
                 ContractKey { root: symbol, expiry: date(2024, 2, 16), strike_milli: 1000, right: Right::Call };
             let (bid, ask, bid_size, ask_size) = (1.0, 2.0, f64::NAN, f64::NAN);
             take(HistoryRow {
-                quote: QuoteRecord { ts, underlying: symbol, contract, bid, ask, bid_size, ask_size },
+                quote: QuoteRecord {
+                    ts,
+                    underlying: symbol,
+                    contract,
+                    bid,
+                    ask,
+                    bid_size,
+                    ask_size,
+                    activity: Activity::default(),
+                },
                 spot: 100.0,
             });
         }
@@ -165,7 +184,8 @@ mod tests {
 
     fn of(files: &[&str]) -> Vec<(usize, Vec<String>)> {
         let inputs: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-        let tasks = tasks(&inputs, 2, &ReferenceSet::default(), &read, "parquet", &Unwatched).unwrap();
+        let form = TaskForm { layout: OutputLayout::Day, extension: "parquet" };
+        let tasks = tasks(&inputs, 2, &ReferenceSet::default(), &read, form, &Unwatched).unwrap();
         assert_eq!(tasks.iter().map(|task| task.inputs.len()).sum::<usize>(), files.len());
         tasks.into_iter().map(|task| (task.inputs.len(), task.outputs)).collect()
     }
@@ -186,7 +206,10 @@ mod tests {
         // names that are quoted several times have files of their own, whichever file says so
         assert_eq!(
             of(&["KO@2024-01-03T10:00,KO@2024-01-03T11:00", "F@2024-01-03T10:00", "F@2024-01-03T11:00"]),
-            [(1, vec![format!("root_symbol=KO/{}", day(3))]), (2, vec![format!("root_symbol=F/{}", day(3))])]
+            [
+                (1, vec!["day=2024-01-03/greeks-KO.parquet".to_owned()]),
+                (2, vec!["day=2024-01-03/greeks-F.parquet".to_owned()])
+            ]
         );
     }
 }

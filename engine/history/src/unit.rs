@@ -108,14 +108,23 @@ mod tests {
     use crate::row::HistoryRow;
     use jiff::civil::date;
     use kernel::contract::{ContractKey, Right};
-    use kernel::records::QuoteRecord;
+    use kernel::records::{Activity, QuoteRecord};
 
     fn row(underlying: &str, ts: &str, strike_milli: u32) -> PackedRow {
         let symbol = Symbol::parse(underlying).unwrap();
         let contract = ContractKey { root: symbol, expiry: date(2024, 2, 16), strike_milli, right: Right::Call };
         let (bid, ask, bid_size, ask_size) = (1.0, 2.0, f64::NAN, f64::NAN);
         let ts: jiff::Timestamp = ts.parse().unwrap();
-        let quote = QuoteRecord { ts, underlying: symbol, contract, bid, ask, bid_size, ask_size };
+        let quote = QuoteRecord {
+            ts,
+            underlying: symbol,
+            contract,
+            bid,
+            ask,
+            bid_size,
+            ask_size,
+            activity: Activity::default(),
+        };
         let day = kernel::calendar::Calendar::embedded().eastern(ts).date();
         PackedRow::new(day, symbol, &HistoryRow { quote, spot: 100.0 }).unwrap()
     }

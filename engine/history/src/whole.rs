@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use jiff::civil::date;
     use kernel::contract::ContractKey;
-    use kernel::records::QuoteRecord;
+    use kernel::records::{Activity, QuoteRecord};
 
     /// `n` strikes of each right listed, of an expiry in `month`, `minute` minutes after the first.
     fn slice(minute: i64, month: i8, rights: &[Right], n: u32) -> Vec<HistoryRow> {
@@ -169,7 +169,16 @@ mod tests {
             right,
         };
         let (bid, ask, bid_size, ask_size) = (1.0, 2.0, f64::NAN, f64::NAN);
-        let quote = |contract| QuoteRecord { ts, underlying: symbol, contract, bid, ask, bid_size, ask_size };
+        let quote = |contract| QuoteRecord {
+            ts,
+            underlying: symbol,
+            contract,
+            bid,
+            ask,
+            bid_size,
+            ask_size,
+            activity: Activity::default(),
+        };
         rows.map(contract).map(|contract| HistoryRow { quote: quote(contract), spot: 100.0 }).collect()
     }
 

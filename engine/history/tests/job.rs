@@ -4,7 +4,9 @@
 
 mod support;
 
-use history::manifest::MANIFEST;
+use history::job::JobError;
+use history::manifest::{MANIFEST, job_folder};
+use history::plan::OutputLayout;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::watch::{JobPhase, JobWatch};
 use history::whole::UnitFault;
@@ -32,12 +34,11 @@ fn pieces_threads_and_orders_give_the_same_bytes() {
     assert_eq!(
         names,
         [
-            MANIFEST,
             "day=2026-11-17/greeks.parquet",
+            "day=2026-11-18/greeks-F.parquet",
             "day=2026-11-18/greeks.parquet",
             "day=2026-11-19/greeks.parquet",
             "day=2026-11-20/greeks.parquet",
-            "root_symbol=F/day=2026-11-18/greeks.parquet",
         ]
     );
     assert_eq!(outcome.counts.contracts, outcome.rows);
@@ -93,10 +94,10 @@ fn what_is_there_is_left_as_it_is_and_what_changed_is_made_again() {
     assert!(tree(&out) == first);
 
     // a line of the manifest cut off
-    let manifest = out.join(MANIFEST);
+    let manifest = job_folder(&out).join(MANIFEST);
     let text = fs::read(&manifest).unwrap();
     fs::write(&manifest, &text[..text.len() - 5]).unwrap();
-    assert_eq!(counts(&job.run(&all, &out)), (1, 4, 11));
+    assert_eq!(counts(&job.run(&all, &out)), (1, 4, 9));
     assert!(tree(&out) == first);
 
     // a dividend concerns its name from that day back, and nothing after it
@@ -171,7 +172,7 @@ fn what_a_killed_job_left_is_taken_away_and_two_jobs_do_not_meet() {
     let days = write_market(&folder.path("in"));
     let out = folder.path("out");
     fs::create_dir_all(out.join("_work")).unwrap();
-    for left in ["_work/run-0", "_work/sorted", "_work/day=2026-11-17_greeks.parquet", "_manifest.unfinished"] {
+    for left in ["_work/run-0", "_work/sorted", "_work/day=2026-11-17_greeks.parquet"] {
         fs::write(out.join(left), "half of something").unwrap();
     }
     let job = Plain::new();
@@ -181,7 +182,7 @@ fn what_a_killed_job_left_is_taken_away_and_two_jobs_do_not_meet() {
     assert_eq!(refused.to_string(), "another job writes to this folder");
     drop(held);
     job.run(&days[0], &out);
-    assert_eq!(tree(&out).into_keys().collect::<Vec<_>>(), [MANIFEST, "day=2026-11-17/greeks.parquet"]);
+    assert_eq!(tree(&out).into_keys().collect::<Vec<_>>(), ["day=2026-11-17/greeks.parquet"]);
 }
 
 #[test]
@@ -246,7 +247,7 @@ fn half_a_chain_is_an_error_and_never_numbers() {
     job.allows_partial = false;
     assert_eq!(failures(&job.run(&[path, days[1][1].clone()], &out)), ["F 2026-11-18 few_contracts"]);
     assert!(greeks(&out).keys().any(|name| name == "day=2026-11-18/greeks.parquet"));
-    assert!(!greeks(&out).keys().any(|name| name.starts_with("root_symbol=F")));
+    assert!(!greeks(&out).keys().any(|name| name.contains("greeks-F")));
 }
 
 #[test]
@@ -273,4 +274,35 @@ fn a_bad_row_and_a_bad_file_cost_themselves() {
     assert_eq!(refused[0], 1);
     let damage: Vec<bool> = outcome.inputs.iter().map(|input| input.damage().is_some()).collect();
     assert_eq!(damage, [false, false, false, true]);
+}
+
+#[test]
+fn a_folder_has_files_of_one_layout() {
+    let folder = Folder::new("layouts");
+    let days = write_market(&folder.path("in"));
+    let all: Vec<PathBuf> = days.iter().flatten().cloned().collect();
+    let mut job = Plain::new();
+    let mut of_layout = Vec::new();
+    for layout in [OutputLayout::Day, OutputLayout::Name, OutputLayout::Flat] {
+        job.layout = layout;
+        let out = folder.path(layout.name());
+        let outcome = job.run(&all, &out);
+        assert_eq!((failures(&outcome), outcome.done), (vec![], 12));
+        let names: Vec<String> = greeks(&out).into_keys().collect();
+        let depth = |name: &String| name.split('/').count();
+        assert!(names.iter().all(|name| depth(name) == depth(&names[0])), "{names:?}");
+        assert!(names.iter().all(|name| name.starts_with("day=") == (layout == OutputLayout::Day)), "{names:?}");
+        of_layout.push((names.len(), outcome.counts.contracts));
+        // the same again is there already
+        assert_eq!((job.run(&all, &out).files, greeks(&out).len()), (0, names.len()));
+    }
+    assert_eq!(of_layout.iter().map(|(files, _)| *files).collect::<Vec<_>>(), [5, 12, 5]);
+    assert!(of_layout.iter().all(|(_, contracts)| *contracts == of_layout[0].1));
+    // two layouts in one folder would have every row twice
+    job.layout = OutputLayout::Day;
+    let refused = job.watched(&all, &folder.path("flat"), &history::watch::Unwatched).unwrap_err();
+    assert!(matches!(refused, JobError::OtherLayout(OutputLayout::Flat)), "{refused}");
+    fs::write(folder.path("day").join(MANIFEST), "file\n").unwrap();
+    let refused = job.watched(&all, &folder.path("day"), &history::watch::Unwatched).unwrap_err();
+    assert!(matches!(refused, JobError::EarlierVersion), "{refused}");
 }

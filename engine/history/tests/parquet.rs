@@ -196,7 +196,7 @@ fn a_name_within_a_day_stands_by_time_and_follows_its_recipe() {
         job.recipe = Recipe { quality, quotes: true };
         let out = folder.path(quality.name());
         job.run(std::slice::from_ref(&path), &out);
-        let (batch, ..) = open(&out.join("root_symbol=KO/day=2026-11-18/greeks.parquet"));
+        let (batch, ..) = open(&out.join("day=2026-11-18/greeks-KO.parquet"));
         let chains = by_hand(&snapshots, job.recipe.first(), job.recipe.later());
         let mut from = 0;
         for chain in &chains {
@@ -240,7 +240,7 @@ fn row_groups_have_a_fixed_length() {
     std::fs::write(&path, text).unwrap();
     let job = Plain::new();
     let outcome = job.run(&[path], &folder.path("out"));
-    let (.., metadata) = open(&folder.path("out/root_symbol=F/day=2026-11-17/greeks.parquet"));
+    let (.., metadata) = open(&folder.path("out/day=2026-11-17/greeks-F.parquet"));
     let groups: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
     assert_eq!(groups, [ROW_GROUP as i64, outcome.rows as i64 - ROW_GROUP as i64]);
     assert_eq!(outcome.counts.snapshots, times as u64);

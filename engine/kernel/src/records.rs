@@ -27,6 +27,32 @@ pub struct QuoteRecord {
     pub bid_size: f64,
     /// Contracts at the ask; NaN: not recorded.
     pub ask_size: f64,
+    /// How much it is traded and held.
+    pub activity: Activity,
+}
+
+/// How much of a contract is traded and held. No value depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Activity {
+    /// Contracts traded since the open of the session; NaN: not recorded.
+    pub volume: f64,
+    /// Contracts open, as counted before the session; NaN: not recorded.
+    pub open_interest: f64,
+}
+
+impl Default for Activity {
+    /// Nothing is recorded.
+    fn default() -> Self {
+        Self { volume: f64::NAN, open_interest: f64::NAN }
+    }
+}
+
+impl PartialEq for Activity {
+    /// Compares bits: what is not recorded is the same in both.
+    fn eq(&self, other: &Self) -> bool {
+        let bits = |activity: &Self| [activity.volume, activity.open_interest].map(f64::to_bits);
+        bits(self) == bits(other)
+    }
 }
 
 /// The price of an underlying.
@@ -181,7 +207,8 @@ impl SpotRecord {
 
 impl QuoteRecord {
     /// Which of two quotes of one contract counts, whatever order they come in: the later one; at one time the higher
-    /// bid, then the lower ask, then the larger sizes; what is missing loses.
+    /// bid, then the lower ask, then the larger sizes, volume and
+    /// open interest; what is missing loses.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
         // a missing price ranks as no quote, 0 or NaN alike, so the order is total
@@ -196,6 +223,8 @@ impl QuoteRecord {
             .then(ask(other).total_cmp(&ask(self)))
             .then(by_size(self.bid_size, other.bid_size))
             .then(by_size(self.ask_size, other.ask_size))
+            .then(by_size(self.activity.volume, other.activity.volume))
+            .then(by_size(self.activity.open_interest, other.activity.open_interest))
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod beat;
 mod carry;
+pub mod days;
 mod dirt;
 pub mod ladder;
 mod listing;

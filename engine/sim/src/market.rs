@@ -136,6 +136,12 @@ impl SimMarket {
         now.as_second().clamp(self.lister.session.open, self.lister.session.last())
     }
 
+    /// The part of the session that has passed at `now`, 0 to 1.
+    pub(crate) fn part_of_session(&self, now: Timestamp) -> f64 {
+        let Session { open, close, .. } = self.lister.session;
+        (self.second(now) - open) as f64 / (close - open).max(1) as f64
+    }
+
     /// How many underlyings there are.
     #[must_use]
     pub fn len(&self) -> usize {

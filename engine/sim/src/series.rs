@@ -356,7 +356,7 @@ impl Series {
             right: self.right.to_vec(),
             bid: vec![f64::NAN; rows],
             ask: vec![f64::NAN; rows],
-            sizes: Vec::new(),
+            counts: Vec::new(),
             ts: vec![Timestamp::UNIX_EPOCH; rows],
             stale: true,
         }

@@ -132,7 +132,7 @@ mod tests {
             right: vec![Right::Call, Right::Put],
             bid: vec![1.0; 2],
             ask: vec![2.0; 2],
-            sizes: Vec::new(),
+            counts: Vec::new(),
             ts: vec![at(); 2],
             stale: true,
         };

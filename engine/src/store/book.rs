@@ -29,13 +29,13 @@ pub struct Book {
 impl BookSlice {
     /// Bytes held, itself among them.
     fn bytes(&self) -> usize {
-        let Self { deliverables, strike_milli, right, bid, ask, sizes, ts, .. } = self;
+        let Self { deliverables, strike_milli, right, bid, ask, counts, ts, .. } = self;
         size_of::<Self>()
             + deliverables.capacity() * size_of::<(Option<Date>, Deliverable)>()
             + strike_milli.capacity() * size_of::<u32>()
             + right.capacity() * size_of::<Right>()
             + (bid.capacity() + ask.capacity()) * size_of::<f64>()
-            + sizes.capacity() * size_of::<[f64; 2]>()
+            + counts.capacity() * size_of::<QuoteCounts>()
             + ts.capacity() * size_of::<Timestamp>()
     }
 
@@ -80,6 +80,9 @@ impl Book {
     }
 }
 
+/// Contracts at bid, at ask, traded since the open, and open. NaN: not recorded.
+pub type QuoteCounts = [f64; 4];
+
 /// The quotes of one (root, expiry), one row per listed contract: strike ascending, call before put.
 #[derive(Clone, Debug)]
 pub struct BookSlice {
@@ -109,9 +112,8 @@ pub struct BookSlice {
     pub bid: Vec<f64>,
     /// Asks, currency per share; NaN: none.
     pub ask: Vec<f64>,
-    /// Contracts at bid and ask, NaN: not recorded; empty unless sizes are kept
-    /// ([`Store::keep_sizes`](super::ingest::Store::keep_sizes)).
-    pub sizes: Vec<[f64; 2]>,
+    /// Contracts of each quote; empty unless they are kept ([`Store::keep_sizes`](super::ingest::Store::keep_sizes)).
+    pub counts: Vec<QuoteCounts>,
     /// Time of each quote.
     pub ts: Vec<Timestamp>,
     /// Something changed since the last pass.

@@ -1,14 +1,14 @@
 //! Records into rows. Whatever order they come in, the same records make the same books: of two records of one thing
 //! the later counts, and at one time a fixed rule decides. Never: a formula, a file, a clock.
 
-use super::book::{Book, BookSlice};
+use super::book::{Book, BookSlice, QuoteCounts};
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
 use kernel::calendar::{Calendar, Day, expirations::canonical_expiry};
 use kernel::contract::{ContractKey, Deliverable, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use kernel::error::Reason;
 use kernel::limits;
-use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
+use kernel::records::{Activity, Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
 use kernel::records::{Override, OverrideRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -463,6 +463,12 @@ impl Store {
     }
 }
 
+/// A quote with other counts.
+fn with_counts(quote: &QuoteRecord, counts: QuoteCounts) -> QuoteRecord {
+    let [bid_size, ask_size, volume, open_interest] = counts;
+    QuoteRecord { bid_size, ask_size, activity: Activity { volume, open_interest }, ..*quote }
+}
+
 /// The places of quotes in the order of their rows: a row is put at the end of its slice then, not before all others.
 fn in_order(quotes: &[QuoteRecord]) -> Vec<usize> {
     let key = |quote: &QuoteRecord| {
@@ -524,7 +530,7 @@ impl BookSlice {
             right: Vec::new(),
             bid: Vec::new(),
             ask: Vec::new(),
-            sizes: Vec::new(),
+            counts: Vec::new(),
             ts: Vec::new(),
             stale: true,
         }
@@ -549,7 +555,7 @@ impl BookSlice {
             == (other.settles_at, &other.strike_milli, &other.right, &other.ts)
             && same(&self.bid, &other.bid)
             && same(&self.ask, &other.ask)
-            && same(self.sizes.as_flattened(), other.sizes.as_flattened())
+            && same(self.counts.as_flattened(), other.counts.as_flattened())
     }
 
     fn order(&self) -> (Date, Settle, Symbol) {
@@ -569,29 +575,34 @@ impl BookSlice {
         }
     }
 
-    /// Puts a quote in its row, unless one of higher precedence is present; with its sizes if those are kept.
+    /// Puts a quote in its row, unless one of higher precedence is present; with its counts if those are kept. A quote
+    /// that does not say how much is traded or open leaves what was said before.
     ///
     /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`]
     /// strikes
     fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {
         let ContractKey { strike_milli, right, .. } = q.contract;
         let (bid, ask) = (quoted(q.bid), quoted(q.ask));
-        let [bid_size, ask_size] = [q.bid_size, q.ask_size].map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
-        let new = QuoteRecord { bid_size, ask_size, ..*q };
+        let mut counts = [q.bid_size, q.ask_size, q.activity.volume, q.activity.open_interest]
+            .map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
+        let new = with_counts(q, counts);
         if keeps_sizes {
-            // quotes from before sizes were kept have none
-            self.sizes.resize(self.rows(), [f64::NAN; 2]);
+            // quotes from before counts were kept have none
+            self.counts.resize(self.rows(), [f64::NAN; 4]);
         }
         match self.search(strike_milli, right) {
             Ok(i) => {
-                let [bid_size, ask_size] = self.sizes.get(i).copied().unwrap_or([bid_size, ask_size]);
-                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], bid_size, ask_size, ..new };
+                let before = self.counts.get(i).copied().unwrap_or(counts);
+                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..with_counts(q, before) };
                 if new.precedence(&old).is_le() {
                     return Ok(false);
                 }
                 (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
                 if keeps_sizes {
-                    self.sizes[i] = [new.bid_size, new.ask_size];
+                    for (count, before) in counts.iter_mut().zip(before).skip(2).filter(|(count, _)| count.is_nan()) {
+                        *count = before;
+                    }
+                    self.counts[i] = counts;
                 }
             }
             Err(_) if self.rows() as f64 >= 2.0 * limits::STRIKES.most => return Err(Reason::TooMany),
@@ -601,7 +612,7 @@ impl BookSlice {
                 self.bid.insert(i, bid);
                 self.ask.insert(i, ask);
                 if keeps_sizes {
-                    self.sizes.insert(i, [bid_size, ask_size]);
+                    self.counts.insert(i, counts);
                 }
                 self.ts.insert(i, q.ts);
             }

@@ -1,16 +1,16 @@
 //! Quotes of each contract of a chain at the time of its computation. Only chains of a pass that keeps quotes have
 //! them. Never: a formula but the mid.
 
-use super::book::BookSlice;
+use super::book::{BookSlice, QuoteCounts};
 use jiff::Timestamp;
 
-/// The quotes of a chain, by row. A price or size that was not quoted is NaN.
+/// The quotes of a chain, by row. A price or count that was not quoted is NaN.
 #[derive(Clone, Debug, Default)]
 pub struct ChainQuotes {
     /// Bid and ask, currency per share.
     prices: Vec<[f64; 2]>,
-    /// Contracts at bid and ask; empty where the book has no sizes.
-    sizes: Vec<[f64; 2]>,
+    /// Contracts of each quote; empty where the book has no counts.
+    counts: Vec<QuoteCounts>,
     ts: Vec<Timestamp>,
 }
 
@@ -27,6 +27,10 @@ pub enum QuoteNumber {
     BidSize,
     /// Contracts at the ask.
     AskSize,
+    /// Contracts traded since the open of the session.
+    Volume,
+    /// Contracts open.
+    OpenInterest,
 }
 
 impl ChainQuotes {
@@ -35,35 +39,37 @@ impl ChainQuotes {
     pub fn of<'b>(slices: impl Iterator<Item = &'b BookSlice> + Clone) -> Self {
         let prices = slices.clone().flat_map(|slice| slice.bid.iter().zip(&slice.ask)).map(|(&bid, &ask)| [bid, ask]);
         let (prices, ts) = (prices.collect(), slices.clone().flat_map(|slice| &slice.ts).copied().collect());
-        let mut sizes = Vec::new();
-        if slices.clone().any(|slice| !slice.sizes.is_empty()) {
+        let mut counts = Vec::new();
+        if slices.clone().any(|slice| !slice.counts.is_empty()) {
             for slice in slices {
-                sizes.extend_from_slice(&slice.sizes);
-                sizes.resize(sizes.len() + slice.rows() - slice.sizes.len(), [f64::NAN; 2]);
+                counts.extend_from_slice(&slice.counts);
+                counts.resize(counts.len() + slice.rows() - slice.counts.len(), [f64::NAN; 4]);
             }
         }
-        Self { prices, sizes, ts }
+        Self { prices, counts, ts }
     }
 
-    /// Quotes that were written down: bid and ask, contracts at both, and the time, by row.
+    /// Quotes that were written down: bid and ask, contracts, and the time, by row.
     ///
     /// # Domain   as many of each as there are rows
     #[must_use]
-    pub fn new(prices: Vec<[f64; 2]>, sizes: Vec<[f64; 2]>, ts: Vec<Timestamp>) -> Self {
-        Self { prices, sizes, ts }
+    pub fn new(prices: Vec<[f64; 2]>, counts: Vec<QuoteCounts>, ts: Vec<Timestamp>) -> Self {
+        Self { prices, counts, ts }
     }
 
     /// A number of a row's quote; NaN: it was not quoted.
     #[must_use]
     pub fn get(&self, row: usize, number: QuoteNumber) -> f64 {
         let [bid, ask] = self.prices[row];
-        let size = |side: usize| self.sizes.get(row).map_or(f64::NAN, |sizes| sizes[side]);
+        let count = |at: usize| self.counts.get(row).map_or(f64::NAN, |counts| counts[at]);
         match number {
             QuoteNumber::Bid => bid,
             QuoteNumber::Ask => ask,
             QuoteNumber::Mid => 0.5 * (bid + ask),
-            QuoteNumber::BidSize => size(0),
-            QuoteNumber::AskSize => size(1),
+            QuoteNumber::BidSize => count(0),
+            QuoteNumber::AskSize => count(1),
+            QuoteNumber::Volume => count(2),
+            QuoteNumber::OpenInterest => count(3),
         }
     }
 
@@ -76,6 +82,6 @@ impl ChainQuotes {
     /// Bytes that it takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.prices) + size_of_val(&*self.sizes) + size_of_val(&*self.ts)
+        size_of_val(&*self.prices) + size_of_val(&*self.counts) + size_of_val(&*self.ts)
     }
 }

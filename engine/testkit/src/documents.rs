@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{Right, Symbol};
-use kernel::records::{QuoteRecord, quoted};
+use kernel::records::{Activity, QuoteRecord, quoted};
 use std::fmt::Write;
 
 /// The quotes of one underlying.
@@ -44,6 +44,7 @@ impl Quoted {
                     ask: slice.ask[row],
                     bid_size: size(slice.bid[row]),
                     ask_size: size(slice.ask[row]),
+                    activity: Activity::default(),
                 });
             }
         }

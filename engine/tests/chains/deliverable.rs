@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Deliverable, RootTable, Symbol};
-use kernel::records::{Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use kernel::records::{Activity, Batch, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::path::Path;
@@ -33,7 +33,16 @@ fn symbol(name: &str) -> Symbol {
 fn quote(osi: &str, bid: f64, ask: f64) -> QuoteRecord {
     let contract = ContractKey::parse_osi(osi).unwrap();
     let underlying = symbol("ABC");
-    QuoteRecord { ts: at(), underlying, contract, bid, ask, bid_size: f64::NAN, ask_size: f64::NAN }
+    QuoteRecord {
+        ts: at(),
+        underlying,
+        contract,
+        bid,
+        ask,
+        bid_size: f64::NAN,
+        ask_size: f64::NAN,
+        activity: Activity::default(),
+    }
 }
 
 fn osi(root: &str, expiry: &str, letter: char, strike_milli: u32) -> String {
@@ -133,7 +142,16 @@ fn standard_roots_stay_and_scaled_quotes_give_scaled_greeks() {
             };
             let (bid, ask) = (slice.bid[i], slice.ask[i]);
             let (underlying, none) = (symbol("ABC"), f64::NAN);
-            let standard = QuoteRecord { ts: at(), underlying, contract, bid, ask, bid_size: none, ask_size: none };
+            let standard = QuoteRecord {
+                ts: at(),
+                underlying,
+                contract,
+                bid,
+                ask,
+                bid_size: none,
+                ask_size: none,
+                activity: Activity::default(),
+            };
             let contract =
                 ContractKey { root: symbol("ABC1"), strike_milli: contract.strike_milli * 3 / 2, ..contract };
             quotes.push(standard);

@@ -211,7 +211,7 @@ fn recorded_book(name: &str) -> (Book, RateTable) {
         right: s.right.clone(),
         bid: s.bid.clone(),
         ask: s.ask.clone(),
-        sizes: Vec::new(),
+        counts: Vec::new(),
         ts: vec![now; s.bid.len()],
         stale: true,
     };

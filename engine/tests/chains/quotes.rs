@@ -10,7 +10,7 @@ use engine::store::quotes::QuoteNumber;
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
-use kernel::records::{Batch, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, QuoteRecord, SpotRecord};
 use std::sync::Arc;
 
 fn at() -> Timestamp {
@@ -39,6 +39,7 @@ fn quotes() -> Vec<QuoteRecord> {
                     ask: bid + 0.1,
                     bid_size: n + 1.0,
                     ask_size: if out.len() == 13 { f64::NAN } else { 2.0 * n },
+                    activity: Activity::default(),
                 });
             }
         }

@@ -135,7 +135,7 @@ impl Name {
             right: contracts.iter().map(|c| c.2).collect(),
             bid: of(|quote| quote.0),
             ask: of(|quote| quote.1),
-            sizes: Vec::new(),
+            counts: Vec::new(),
             ts: vec![now(); contracts.len()],
             stale: true,
         }

@@ -12,7 +12,7 @@ use kernel::black76::{Horizon, european_vol};
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Right, RootTable, Symbol};
 use kernel::quality::Quality;
-use kernel::records::{Batch, DividendRecord, QuoteRecord, SpotRecord};
+use kernel::records::{Activity, Batch, DividendRecord, QuoteRecord, SpotRecord};
 
 /// Bid and ask of a fair value.
 type Quoted = fn(f64) -> (f64, f64);
@@ -38,7 +38,16 @@ fn quotes(root: &str, quoted: Quoted) -> Vec<QuoteRecord> {
                 let contract = ContractKey::parse_osi(&osi).unwrap();
                 let underlying = symbol(root.trim_end_matches('1'));
                 let (bid_size, ask_size) = (f64::NAN, f64::NAN);
-                out.push(QuoteRecord { ts: at(), underlying, contract, bid, ask, bid_size, ask_size });
+                out.push(QuoteRecord {
+                    ts: at(),
+                    underlying,
+                    contract,
+                    bid,
+                    ask,
+                    bid_size,
+                    ask_size,
+                    activity: Activity::default(),
+                });
             }
         }
     }

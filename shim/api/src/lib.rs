@@ -17,4 +17,5 @@ pub mod query;
 pub mod refusal;
 pub mod rows;
 pub mod selection;
+pub mod term;
 pub mod vendors;

@@ -49,7 +49,7 @@ impl Inputs {
         let out = fs::canonicalize(out).ok();
         let (mut inputs, mut files, mut seen) = (Self::default(), BTreeSet::new(), BTreeSet::new());
         for path in given {
-            let metadata = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let metadata = fs::metadata(path).map_err(|error| absent(path, &error))?;
             if metadata.is_dir() {
                 inputs.folders.insert(path.clone());
                 list(path, out.as_deref(), DEPTH, &mut files, &mut seen)
@@ -61,6 +61,16 @@ impl Inputs {
         }
         inputs.files = files.into_iter().collect();
         if inputs.files.is_empty() { Err("no file of quotes found".to_owned()) } else { Ok(inputs) }
+    }
+}
+
+/// Why a path cannot be read; of a feed what to use in its place.
+fn absent(path: &Path, error: &std::io::Error) -> String {
+    let shown = path.display();
+    let is_simulated = path.to_str().is_some_and(|name| name == "sim" || name.starts_with("sim:"));
+    match is_simulated {
+        true => format!("{shown} is a feed, not files of quotes; `greeksd generate DIR` writes days of that market"),
+        false => format!("{shown}: {error}"),
     }
 }
 
@@ -136,7 +146,11 @@ pub(super) fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<Read
     })
 }
 
-fn parse_every(text: &str) -> Result<SignedDuration, String> {
+/// The time between two snapshots.
+///
+/// # Errors
+/// It is no integer number of seconds up to a day.
+pub(crate) fn parse_every(text: &str) -> Result<SignedDuration, String> {
     let every = text.parse::<SignedDuration>().ok();
     let is_whole = |every: &SignedDuration| every.subsec_nanos() == 0 && (1..=86_400).contains(&every.as_secs());
     every
@@ -201,6 +215,8 @@ mod tests {
         // what is named is read, whatever it is called, and once
         assert_eq!(find(&["b.dat", "a", "b.dat"]).unwrap(), ["a/2024/x.csv", "a/y.CSV.GZ", "b.dat"]);
         assert!(find(&["nothing"]).unwrap_err().contains("nothing"));
+        let feed = Inputs::find(&[PathBuf::from("sim:seed=2")], &out).unwrap_err();
+        assert!(feed.contains("greeksd generate"), "{feed}");
         assert_eq!(find(&["out"]).unwrap(), ["out/day=2024-01-03/greeks.csv"], "if it is asked for by name");
         assert!(find(&["a/_work/.."]).is_ok());
         #[cfg(unix)]

@@ -33,6 +33,9 @@ pub(super) struct VendorFile {
 /// # Errors
 /// It cannot be read, is damaged, or is of no layout with a vendor's numbers.
 pub(super) fn read(args: &CompareArgs, response: Option<&[u8]>) -> Result<VendorFile, String> {
+    if let Some(name) = &args.layout {
+        check_layout(name)?;
+    }
     let options = ReadOptions { layout: args.layout.clone(), time: args.time, ..ReadOptions::default() };
     let (mut quotes, mut beyond) = (Vec::new(), 0);
     let mut decimals: [Option<u8>; SHOWN] = [None; SHOWN];
@@ -55,6 +58,15 @@ pub(super) fn read(args: &CompareArgs, response: Option<&[u8]>) -> Result<Vendor
     if let Some(error) = read.report.errors.first() {
         return Err(error.to_string());
     }
+    let is_shown = |quote: &VendorQuote| quote.sigma.is_finite() || quote.greeks.iter().any(|greek| greek.is_finite());
+    if !quotes.is_empty() && !quotes.iter().any(is_shown) {
+        return Err(format!(
+            "{}: {} quotes of layout {}, none with a volatility or Greek of the vendor; docs/compare.md lists their columns",
+            args.input,
+            quotes.len(),
+            read.layout
+        ));
+    }
     let [sigma, greeks @ ..] = decimals.map(|n| n.map_or(0.0, |n| 0.1_f64.powi(i32::from(n))));
     Ok(VendorFile {
         layout: read.layout,
@@ -63,6 +75,28 @@ pub(super) fn read(args: &CompareArgs, response: Option<&[u8]>) -> Result<Vendor
         refused: read.report.refused_total() + beyond,
         places: read.report.places.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// Refuses the name of a layout that there is not, with the nearest ones.
+fn check_layout(name: &str) -> Result<(), String> {
+    let known = names_with_shown();
+    if known.contains(&name) || history::layouts::is_layout(name) {
+        return Ok(());
+    }
+    let words = |text: &str| text.to_lowercase().split(['-', '_']).map(str::to_owned).collect::<Vec<_>>();
+    let own = words(name);
+    let is_near = |other: &&&str| words(other).iter().any(|word| own.iter().any(|own| begin_alike(own, word)));
+    let near: Vec<&str> = known.iter().filter(is_near).copied().collect();
+    Err(match near.is_empty() {
+        true => format!("--layout: no layout is called {name}; there are {}", known.join(", ")),
+        false => format!("--layout: no layout is called {name}; nearest: {}", near.join(", ")),
+    })
+}
+
+/// Whether two words begin with the same letters, four or as many as the shorter has, three at least.
+fn begin_alike(one: &str, other: &str) -> bool {
+    let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    same >= one.len().min(other.len()).clamp(3, 4)
 }
 
 /// Why a file is not read, with the layouts that are known where it is of none of them.

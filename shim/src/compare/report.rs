@@ -32,6 +32,8 @@ pub(super) struct NameReport {
     pub(super) underlying: String,
     pub(super) valued_at: String,
     pub(super) contracts: usize,
+    /// Whose values lie within bid and ask.
+    pub(super) inside: InsideReport,
     /// Conventions of the vendor's Greeks.
     pub(super) conventions: ConventionsReport,
     /// Volatilities at which its Greeks are compared: `printed`, or `implied_by_greeks`.
@@ -45,6 +47,16 @@ pub(super) struct NameReport {
     pub(super) worst: Vec<WorstReport>,
     #[serde(skip)]
     pub(super) points: Vec<Point>,
+}
+
+/// How many values lie within bid and ask, of contracts quoted on both sides.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct InsideReport {
+    pub(super) quoted: usize,
+    /// Our values.
+    pub(super) ours: usize,
+    /// Values at the vendor's volatilities.
+    pub(super) vendor: usize,
 }
 
 /// Conventions of a vendor's Greeks.
@@ -188,6 +200,7 @@ impl NameReport {
             underlying: chain.underlying.to_string(),
             valued_at: chain.valued_at.to_string(),
             contracts: found.contracts.len(),
+            inside: InsideReport { quoted: found.inside.quoted, ours: found.inside.ours, vendor: found.inside.vendor },
             conventions: ConventionsReport {
                 theta: is_said(3).then(|| found.conventions.theta.name()),
                 vega_times: is_said(2).then_some(found.conventions.vega_times),

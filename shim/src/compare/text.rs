@@ -19,6 +19,17 @@ fn write_all(of: &Report, out: &mut String) -> std::fmt::Result {
 
 fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n{}: {} contracts as of {}", of.underlying, of.contracts, of.valued_at)?;
+    let inside = &of.inside;
+    if inside.quoted > 0 {
+        let part = |n: usize| 100.0 * n as f64 / inside.quoted as f64;
+        writeln!(
+            out,
+            "values inside bid and ask: ours {:.1} %, at the vendor's volatilities {:.1} %, of {} contracts with both sides",
+            part(inside.ours),
+            part(inside.vendor),
+            inside.quoted
+        )?;
+    }
     let conventions = &of.conventions;
     let theta = conventions.theta.map(|theta| format!("theta is per {}", theta.replace('_', " ")));
     let vega = conventions.vega_times.map(|times| format!("vega is {times} times that per 1 %"));

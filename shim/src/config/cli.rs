@@ -4,6 +4,7 @@ use super::options::GivenOptions;
 use super::value::{self, RatesMode};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -28,6 +29,8 @@ pub(super) enum Command {
     Price(PriceArgs),
     /// Compute Greeks for days of recorded quotes: reads files or folders of quotes, writes files of Greeks
     Batch(Box<BatchArgs>),
+    /// Write days of the simulated market as files of quotes, to try batch and past moments on
+    Generate(GenerateArgs),
     /// Show option chains in the terminal, from a running daemon or, with --feed, without one
     View(Box<ViewArgs>),
     /// Print a manual page in roff: greeksd man > greeksd.1
@@ -90,6 +93,10 @@ pub struct ExplainArgs {
     /// Compute the name from this feed (as for serve) instead of querying a daemon; repeatable
     #[arg(long, value_name = "SPEC", value_delimiter = ';')]
     pub feed: Vec<String>,
+    /// Explain this past moment: a date, or a time such as 2024-01-03T10:30 (Eastern); needs a daemon with --feed
+    /// history:DIR (with --feed, --now does the same)
+    #[arg(long, value_name = "TIME", conflicts_with = "feed", value_parser = value::past_moment)]
+    pub as_of: Option<String>,
     /// With --feed: fix the market clock at this instant (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = value::instant, requires = "feed")]
     pub now: Option<Timestamp>,
@@ -167,9 +174,9 @@ pub struct ReferencePaths {
 #[derive(Clone, Debug, PartialEq, Args)]
 #[command(
     after_help = "Names with one snapshot on a day are written to OUT/day=DATE/greeks.parquet, names with several to \
-    OUT/root_symbol=NAME/day=DATE/greeks.parquet. Existing files that would not change are kept, so a job that was \
-    stopped or killed continues with the same command. OUT/_report.json reports on each input. Exit codes: 0 success, \
-    1 an input could not be read or computed, 2 wrong arguments, 130 stopped. docs/history.md has the details."
+    OUT/day=DATE/greeks-NAME.parquet: pl.read_parquet, pd.read_parquet and DuckDB open OUT as one table. Existing files \
+    that would not change are kept, so a job that was stopped or killed continues with the same command. \
+    OUT.job/_report.json, beside OUT, reports on each input. Exit codes: 0 success, 1 an input could not be read or computed, 2 wrong arguments, 130 stopped. docs/history.md has the details."
 )]
 pub struct BatchArgs {
     /// Files or folders of quotes
@@ -181,6 +188,9 @@ pub struct BatchArgs {
     /// Format of the results
     #[arg(long, value_enum, default_value_t = BatchFormat::Parquet)]
     pub format: BatchFormat,
+    /// Layout of the results: a folder for each day, for each name (OUT/root_symbol=NAME/day=DATE/), or no folders
+    #[arg(long, value_enum, default_value_t = BatchLayout::Day)]
+    pub layout: BatchLayout,
     /// Accuracy of early exercise: full uses tables, preliminary only lattices, within 2e-4 of the price for nine in
     /// ten contracts and faster where dividends are frequent
     #[arg(long, value_enum, default_value_t = BatchAccuracy::Full)]
@@ -230,6 +240,51 @@ pub struct BatchArgs {
     pub quiet: bool,
 }
 
+/// Options of `greeksd generate`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(
+    after_help = "OUT gets the quotes in OUT/quotes, and dividends.csv and rates.csv beside them, where batch and \
+    history: look for them. Every price is simulated; the same options write the same bytes."
+)]
+pub struct GenerateArgs {
+    /// Folder to write; must be new or empty
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Layout of the files: greeksd, greeksd-symbols, greeksd-strikes, cboe-datashop-eod, cboe-datashop-intervals,
+    /// orats-strikes, optionsdx, historicaloptiondata, options-dataset, dolthub-option-chain, thetadata-v2,
+    /// thetadata-v3 or greeksd-recording
+    #[arg(long, value_name = "NAME", default_value = "greeksd")]
+    pub layout: String,
+    /// Number of underlyings, or a list such as SPX,AAPL
+    #[arg(long, value_name = "N|NAMES", default_value = "20")]
+    pub names: String,
+    /// Number of trading days
+    #[arg(long, value_name = "N", value_parser = value::trading_days, default_value = "100")]
+    pub days: usize,
+    /// First day [default: 2025-01-02]
+    #[arg(long, value_name = "DATE", value_parser = value::day)]
+    pub from: Option<Date>,
+    /// Interval between the snapshots of a day, such as 1m or 30m [default: one snapshot, at the close or when the
+    /// layout has it]
+    #[arg(long, value_name = "TIME")]
+    pub every: Option<String>,
+    /// Seed of the simulated market
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Compress the files with gzip
+    #[arg(long)]
+    pub gzip: bool,
+    /// Also write the true values and Greeks to OUT/_truth.csv; slower
+    #[arg(long)]
+    pub truth: bool,
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = value::threads)]
+    pub threads: Option<usize>,
+    /// Print errors only
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
 /// What `greeksd batch` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BatchFormat {
@@ -239,6 +294,17 @@ pub enum BatchFormat {
     Csv,
     /// The rows of /l1/greeks?format=ndjson
     Ndjson,
+}
+
+/// How `greeksd batch` lays out its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BatchLayout {
+    /// day=DATE/greeks.parquet; names with several snapshots on a day in day=DATE/greeks-NAME.parquet
+    Day,
+    /// root_symbol=NAME/day=DATE/greeks.parquet
+    Name,
+    /// greeks-DATE.parquet and greeks-DATE-NAME.parquet
+    Flat,
 }
 
 /// How accurately `greeksd batch` values early exercise.

@@ -14,7 +14,8 @@ mod resolved;
 mod value;
 
 pub use cli::{
-    BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs, ReferencePaths, ViewArgs, ViewColor,
+    BatchAccuracy, BatchArgs, BatchFormat, BatchLayout, CompareArgs, ExplainArgs, GenerateArgs, PriceArgs,
+    ReferencePaths, ViewArgs, ViewColor,
 };
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
@@ -38,6 +39,8 @@ pub enum Invocation {
     Price(PriceArgs),
     /// Compute days of recorded quotes.
     Batch(Box<BatchArgs>),
+    /// Write days of the simulated market.
+    Generate(GenerateArgs),
     /// Look at chains in the terminal.
     View(Box<ViewPlan>),
     /// Hold our values against a vendor's own.
@@ -69,6 +72,7 @@ pub fn read(
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
         Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),
+        Some(Command::Generate(args)) => return Ok(Invocation::Generate(args)),
         Some(Command::View(args)) => return view(*args, home).map(|plan| Invocation::View(Box::new(plan))),
         Some(Command::Man { of }) => {
             return cli::manual(of.as_deref()).map(Invocation::Print).map_err(ConfigError::Usage);

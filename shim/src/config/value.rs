@@ -1,8 +1,9 @@
 //! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
 
+use api::past::moment::AsOf;
 use host::clock::SPEED;
 use jiff::Timestamp;
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use kernel::calendar::Calendar;
 use kernel::limits;
 use std::ffi::OsString;
@@ -23,6 +24,8 @@ const LEVELS: [LevelFilter; 6] = [
 ];
 /// Threads beyond this are a slip of the finger.
 const THREADS_MAX: usize = 1024;
+/// Twenty years.
+const TRADING_DAYS_MAX: usize = 5040;
 
 /// A small market takes a few megabytes, the whole one 400.
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
@@ -184,6 +187,23 @@ pub(super) fn view_refresh(text: &str) -> Result<Milliseconds, String> {
 pub(super) fn threads(text: &str) -> Result<usize, String> {
     let hint = || format!("expected a number of threads from 1 to {THREADS_MAX}");
     text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)
+}
+
+/// A past moment, as requests spell it.
+pub(super) fn past_moment(text: &str) -> Result<String, String> {
+    let hint = || "expected a date or a time such as 2024-01-03T10:30".to_owned();
+    AsOf::parse(text).map(|_| text.to_owned()).ok_or_else(hint)
+}
+
+pub(super) fn trading_days(text: &str) -> Result<usize, String> {
+    let hint = || format!("expected a number of days from 1 to {TRADING_DAYS_MAX}");
+    text.parse().ok().filter(|n| (1..=TRADING_DAYS_MAX).contains(n)).ok_or_else(hint)
+}
+
+/// A date of a year that records may be of.
+pub(super) fn day(text: &str) -> Result<Date, String> {
+    let is_of_a_market = |date: &Date| limits::YEAR.holds(f64::from(date.year()));
+    text.parse().ok().filter(is_of_a_market).ok_or_else(|| "expected a date such as 2025-01-02".to_owned())
 }
 
 pub(super) fn divisor(text: &str) -> Result<f64, String> {

@@ -9,7 +9,7 @@ use api::query::Query;
 use api::refusal::Refusal;
 use api::selection::not_yet;
 use api::vendors::native::error_json;
-use api::vendors::native_explain::{self, ExplanationForm};
+use api::vendors::native_explain::{self, ExplainQuestion, ExplanationForm};
 use engine::explain::explain;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -46,9 +46,26 @@ impl Explaining {
     }
 
     fn begin(&self, snapshot: &Snapshot, query: &str, mut around: Surroundings) -> Result<Answer, Refusal> {
-        let (contract, form) = native_explain::parse(&Query::parse(query))?;
+        let ExplainQuestion { contract, form, past } = native_explain::parse(&Query::parse(query))?;
+        if let Some(refusal) = past.and_then(|past| past.if_live) {
+            return Err(refusal);
+        }
         let chain = listing(snapshot, &contract)?;
         around.market.snapshot = snapshot.number;
+        self.of_chain(chain, contract, form, around)
+    }
+
+    /// The answer about a contract of a chain.
+    ///
+    /// # Errors
+    /// Too many are in the making.
+    pub fn of_chain(
+        &self,
+        chain: Arc<Chain>,
+        contract: ContractKey,
+        form: ExplanationForm,
+        around: Surroundings,
+    ) -> Result<Answer, Refusal> {
         let place = self.take().ok_or(Refusal::Busy)?;
         let (done, answer) = channel();
         let work = move || {
@@ -68,12 +85,12 @@ impl Drop for ExplanationPermit {
     }
 }
 
-/// The contract that a query asks about.
+/// What a query asks about.
 ///
 /// # Errors
-/// None, or no contract's symbol.
-pub fn contract_of(query: &str) -> Result<ContractKey, Refusal> {
-    native_explain::parse(&Query::parse(query)).map(|(contract, _)| contract)
+/// As [`native_explain::parse`].
+pub fn question_of(query: &str) -> Result<ExplainQuestion, Refusal> {
+    native_explain::parse(&Query::parse(query))
 }
 
 /// The chain that lists a contract.
@@ -105,7 +122,9 @@ fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: Exp
     }
 }
 
-fn refused(refusal: &Refusal) -> Answer {
+/// The answer that says why there is no explanation.
+#[must_use]
+pub fn refused(refusal: &Refusal) -> Answer {
     Answer::full(ROUTE, refusal.status(), "application/json", error_json(refusal))
 }
 

@@ -6,6 +6,7 @@ use crate::config::ExplainArgs;
 use crate::log::say;
 use crate::market::overrides::OverridesFile;
 use crate::market::spec::{FeedSpec, OpenTerms};
+use api::cursor::percent_encode;
 use api::openapi::EXPLAIN;
 use engine::explain::explain;
 use engine::pass::Passes;
@@ -50,17 +51,18 @@ pub fn run(args: &ExplainArgs, keys: &Keys) -> ExitCode {
 fn document(args: &ExplainArgs, keys: &Keys) -> Result<ExplainDocument, String> {
     let contract = ContractKey::parse_osi(&args.osym)
         .ok_or_else(|| format!("{}: not the OSI symbol of a contract, such as AAPL270115C00200000", args.osym))?;
-    if args.feed.is_empty() { ask(&args.url, &contract) } else { compute(args, keys, &contract) }
+    if args.feed.is_empty() { ask(&args.url, &contract, args.as_of.as_deref()) } else { compute(args, keys, &contract) }
 }
 
 /// Queries a daemon.
-fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
+fn ask(url: &str, contract: &ContractKey, as_of: Option<&str>) -> Result<ExplainDocument, String> {
     let base = ServerBase::parse(url)?;
     let client = Client::new(base, Vec::new(), None, AnswerBounds::default())?;
     let mut osi = [0; OSI_LEN];
     let n = contract.write_compact(&mut osi);
     let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
-    let received = client.get(&format!("{EXPLAIN}?osym={symbol}"), None);
+    let moment = as_of.map_or_else(String::new, |as_of| format!("&as_of={}", percent_encode(as_of)));
+    let received = client.get(&format!("{EXPLAIN}?osym={symbol}{moment}"), None);
     match received.map_err(|failed| {
         format!(
             "{url}: {}: is a daemon running there? (`greeksd serve` starts one, --feed does without)",
@@ -70,6 +72,9 @@ fn ask(url: &str, contract: &ContractKey) -> Result<ExplainDocument, String> {
         Received::Body { status: 200, bytes, .. } => {
             serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}"))
         }
+        Received::Body { status: 404 | 400, .. } if as_of.is_some() => Err(format!(
+            "{url}: no snapshot at this time lists {symbol} there, or the daemon has no past (--feed history:DIR)"
+        )),
         Received::Body { status: 404, .. } => Err(format!("{url}: no contract {symbol} is listed there")),
         Received::Body { status: 502, .. } => Err(format!("{url}: {symbol} is not computed yet; try again")),
         Received::Body { status, .. } => Err(format!("{url}: status {status}")),

@@ -128,7 +128,9 @@ impl FeedSpec {
     pub fn open(specs: &[Self], terms: &OpenTerms) -> Result<Box<dyn Feed>, String> {
         if let [Self::Sim(options)] = specs {
             if terms.record.is_some() {
-                return Err("feed sim: the simulated market is not recorded: its seed reproduces it".to_owned());
+                return Err("feed sim: the simulated market is not recorded, for its seed reproduces it; `greeksd generate DIR --every 1m` \
+                     writes days of it"
+                    .to_owned());
             }
             return Ok(Box::new(SimFeed::open(*options, terms.clock.now(), terms.rates)));
         }

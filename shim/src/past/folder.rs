@@ -14,6 +14,7 @@ use api::listing::{GatheredContracts, Listing, StrikePool};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::implied_rates::{imply_day, is_european};
 use history::layouts::{self, LayoutError, ReadOptions};
+use history::plan::FileUnit;
 use history::recipe::{self, Recipe, unit_underlying};
 use history::reference::{RecordedReference, ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
@@ -36,9 +37,6 @@ use std::time::{Duration, SystemTime};
 
 /// How often it is looked whether files are new or have changed.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-
-/// The name of a file of Greeks, without its ending.
-const RESULT: &str = "greeks";
 
 /// A folder of recorded quotes.
 pub struct RecordedFolder {
@@ -297,24 +295,13 @@ type Results = BTreeMap<(Date, Option<Symbol>), PathBuf>;
 fn find(path: &Path) -> Result<(Inputs, Results), String> {
     // nothing is written now
     let mut inputs = Inputs::find(&[path.to_path_buf()], Path::new(""))?;
-    let is_result = |file: &PathBuf| file.file_stem().is_some_and(|name| name == RESULT);
-    let results =
-        inputs.files.iter().filter(|file| is_result(file)).filter_map(|file| Some((unit_of(file)?, file.clone())));
-    let results = results.collect();
-    inputs.files.retain(|file| !is_result(file));
+    let is_parquet = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "parquet");
+    let result = |file: &PathBuf| FileUnit::of(file).map(|unit| ((unit.day, unit.name), file.clone()));
+    let results = inputs.files.iter().filter(is_parquet).filter_map(result).collect();
+    // one that says neither day nor name is no file of quotes either
+    let is_nameless = |file: &PathBuf| file.file_stem().is_some_and(|name| name == "greeks");
+    inputs.files.retain(|file| FileUnit::of(file).is_none() && !is_nameless(file));
     Ok((inputs, results))
-}
-
-/// Returns name and day of a file of Greeks by its folders: `root_symbol=KO/day=2024-01-03/greeks.parquet`.
-fn unit_of(file: &Path) -> Option<(Date, Option<Symbol>)> {
-    file.extension().filter(|ending| *ending == "parquet")?;
-    let named = |path: Option<&Path>, key: &str| {
-        let name = path?.file_name()?.to_str()?;
-        Some(name.strip_prefix(key)?.to_owned())
-    };
-    let day = named(file.parent(), "day=")?.parse().ok()?;
-    let name = named(file.parent().and_then(Path::parent), "root_symbol=");
-    Some((day, name.and_then(|name| Symbol::parse(&name))))
 }
 
 /// When a file was last changed.
@@ -418,16 +405,6 @@ impl RecordedDays for ComputedDays {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_of_greeks_say_by_their_folders_what_they_are_of() {
-        let unit = |file: &str| unit_of(Path::new(file)).map(|(day, name)| format!("{day} {name:?}"));
-        assert_eq!(unit("a/day=2024-01-03/greeks.parquet").as_deref(), Some("2024-01-03 None"));
-        assert_eq!(unit("root_symbol=KO/day=2024-01-03/greeks.parquet").as_deref(), Some("2024-01-03 Some(KO)"));
-        for other in ["day=2024-01-03/greeks.csv", "greeks.parquet", "day=soon/greeks.parquet"] {
-            assert_eq!(unit(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn a_stamp_is_another_one_where_a_file_has_changed() {

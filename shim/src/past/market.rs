@@ -44,6 +44,8 @@ pub struct PastRequest {
     pub host: Option<String>,
     /// The underlyings that it names, each once.
     pub names: Vec<Symbol>,
+    /// True if it asks for every name.
+    pub everything: bool,
     /// Prefixes of the symbols to list, if it lists symbols.
     pub prefixes: Option<Vec<Symbol>>,
     /// What it asks.

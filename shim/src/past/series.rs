@@ -1,24 +1,32 @@
 //! The answer of many past moments: the rows of one snapshot after the other, in time order, each in memory for as long
 //! as its rows take. The next day is computed while one is sent.
 //!
-//! JSON that goes column by column cannot be sent so: its columns are put together first, up to a bound. A day that
-//! cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never: a vendor.
+//! JSON that goes column by column, or contract by contract, cannot be sent so: it is put together first, up to a
+//! bound. A day that cannot be used aborts the response, so that a client cannot mistake it for a complete one.
+//! Never: a vendor.
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::past::archive::{DayChains, Flight};
+use api::edition;
 use api::limits::{ALL_COLUMNS_BYTES, COLUMNS_BYTES};
+use api::listing::Listing;
 use api::past::span::{Pace, PastSpan, Pick};
+use api::picked::Picked;
 use api::refusal::Refusal;
+use api::rows::binary::{TableParts, content_type};
 use api::rows::clock::Clock;
+use api::rows::grouped::GroupedRows;
 use api::rows::layout::{AnswerLayout, Walk};
 use api::rows::stream::RowStream;
 use api::vendors::layer::{Headers, Layer, RowSet};
 use engine::store::chain::Chain;
+use history::tables::TableSymbols;
 use http::stream::PIECE_BYTES;
 use http::{Answer, Awaited, Progress, Stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use std::collections::VecDeque;
+use kernel::contract::Symbol;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -29,7 +37,7 @@ const STEPS_PER_LOOK: usize = 8;
 const DAYS_AHEAD: usize = 2;
 /// How long an answer waits before it asks a busy archive again, which looks for every name of the answer.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
-const TOO_MANY: &str = "too many rows for JSON in columns: request csv or ndjson, or fewer days";
+const TOO_MANY: &str = "too many rows for JSON in columns or by contract: request csv or ndjson, or fewer days";
 
 /// The snapshots of an answer, one after the other.
 struct Series {
@@ -102,6 +110,25 @@ impl Series {
         true
     }
 
+    /// About how many snapshots are left at most, the one at hand among them: the days ahead have as many as this one.
+    fn snapshots_left(&self) -> usize {
+        let days = self.ahead.len() + self.days.as_ref().map_or(0, VecDeque::len);
+        (self.picks.len() + 1).saturating_mul(days + 1)
+    }
+
+    /// The symbols that its rows may have, by the first of them and by what was recorded.
+    fn symbols(&self, first: &[Picked]) -> TableSymbols {
+        let archive = &self.market.archive;
+        let names = &self.request.names;
+        let days = archive.days(names).unwrap_or_default();
+        let asked = days.into_iter().filter(|&day| self.span.has(day, &self.market.zone));
+        let listings = asked.flat_map(|day| names.iter().flat_map(move |&name| archive.listings(name, day)));
+        let of_listing = |listing: Arc<Listing>| listing.slices().iter().map(|slice| slice.root).collect::<Vec<_>>();
+        let mut roots: BTreeSet<Symbol> = listings.flat_map(of_listing).collect();
+        roots.extend(first.iter().flat_map(|picked| picked.chain.slices.iter().map(|slice| slice.root)));
+        TableSymbols { underlyings: names.clone(), roots: roots.into_iter().collect() }
+    }
+
     fn rows_of(&self, pick: Pick) -> Result<RowSet, Refusal> {
         // where each snapshot is asked for, a name that has none of this time has been shown at its own
         let each = self.span.every == Pace::Snapshot;
@@ -121,16 +148,32 @@ pub(super) struct AwaitedSeries {
     series: Option<Series>,
     /// The first snapshot that had no row, while none has.
     empty: Option<Box<RowSet>>,
-    /// Collected columns, if rows are not sent one by one.
-    columns: Option<ColumnText>,
+    /// What is collected, if rows are not sent one by one.
+    collected: Option<CollectedText>,
 }
 
-/// An answer in columns, and the text of each so far.
-struct ColumnText {
+/// An answer that is put together first, and its text so far.
+struct CollectedText {
     layout: AnswerLayout,
     headers: Headers,
-    columns: Vec<Vec<u8>>,
+    text: Collected,
     held: HeldBytes,
+}
+
+enum Collected {
+    /// Of each column.
+    Columns(Vec<Vec<u8>>),
+    /// Of each contract.
+    Contracts(GroupedRows),
+}
+
+impl Collected {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Columns(columns) => columns.iter().map(Vec::len).sum(),
+            Self::Contracts(rows) => rows.bytes(),
+        }
+    }
 }
 
 /// Bytes of one answer, counted with those of all others for as long as they are held.
@@ -184,7 +227,7 @@ impl AwaitedSeries {
         let layer = request.layer;
         let (ahead, of_day, picks) = (VecDeque::new(), Vec::new(), VecDeque::new());
         let series = Series { market, request, span, days: None, ahead, of_day, picks, again_at: None };
-        Self { layer, clock, series: Some(series), empty: None, columns: None }
+        Self { layer, clock, series: Some(series), empty: None, collected: None }
     }
 
     /// Takes the rows of a snapshot; the answer, if it can begin with them.
@@ -193,34 +236,53 @@ impl AwaitedSeries {
             self.empty.get_or_insert(rows);
             return None;
         }
-        if rows.layout.walk == Walk::Columns && rows.layout.frame.nested {
+        if matches!(rows.layout.walk, Walk::Columns | Walk::Grouped) && rows.layout.frame.nested {
             return self.put_together(*rows).err().map(Err);
         }
-        let RowSet { layout, picked, headers, .. } = *rows;
+        let RowSet { layout, picked, headers, table, .. } = *rows;
+        let series = self.series.take()?;
+        if let Some(format) = table {
+            let parts = TableParts::new(format, &layout.fields, &layout.groups, &series.symbols(&picked));
+            return Some(parts.map_err(|_| Refusal::NoRows).map(|parts| {
+                let most = parts.most_bytes(&picked).saturating_mul(series.snapshots_left());
+                let stream = TableSeries { series, parts, next: Some(picked), most };
+                self.answer(content_type(format), stream, headers)
+            }));
+        }
         let part = RowStream::part(layout.clone(), picked, true);
+        let most = part.most_bytes().map(|most| most.saturating_mul(series.snapshots_left()));
         let content_type = layout.frame.content_type;
-        let stream = SeriesStream { series: self.series.take()?, layout, is_begun: false, part: Some(part) };
+        let stream = SeriesStream { series, layout, is_begun: false, part: Some(part), most };
         Some(Ok(self.answer(content_type, stream, headers)))
     }
 
     fn put_together(&mut self, rows: RowSet) -> Result<(), Refusal> {
         let RowSet { layout, picked, headers, .. } = rows;
         let Some(series) = &self.series else { return Err(Refusal::NoRows) };
-        let text = self.columns.get_or_insert_with(|| {
-            let columns = vec![Vec::new(); layout.fields.len()];
+        let collected = self.collected.get_or_insert_with(|| {
+            let text = match layout.walk {
+                Walk::Grouped => Collected::Contracts(GroupedRows::default()),
+                _ => Collected::Columns(vec![Vec::new(); layout.fields.len()]),
+            };
             let held = HeldBytes { of_all: Arc::clone(&series.market.columns_bytes), bytes: 0 };
-            ColumnText { layout: layout.clone(), headers, columns, held }
+            CollectedText { layout: layout.clone(), headers, text, held }
         });
-        RowStream::push_columns(&layout, &picked, &mut text.columns);
-        text.held.grow(text.columns.iter().map(Vec::len).sum())
+        match &mut collected.text {
+            Collected::Columns(columns) => RowStream::push_columns(&layout, &picked, columns),
+            Collected::Contracts(rows) => rows.push(&layout, picked),
+        }
+        collected.held.grow(collected.text.bytes())
     }
 
     /// The answer where no snapshot is left, and none was sent.
     fn end(&mut self) -> Result<Answer, Refusal> {
-        if let Some(text) = self.columns.take() {
-            let (content_type, headers) = (text.layout.frame.content_type, text.headers);
-            let pieces = text.layout.around_columns(text.columns).into();
-            return Ok(self.answer(content_type, Pieces { pieces, _held: text.held }, headers));
+        if let Some(CollectedText { layout, headers, text, held }) = self.collected.take() {
+            let pieces = match text {
+                Collected::Columns(columns) => layout.around_columns(columns),
+                Collected::Contracts(rows) => rows.into_pieces(&layout),
+            };
+            let pieces = Pieces { pieces: pieces.into(), _held: held };
+            return Ok(self.answer(layout.frame.content_type, pieces, headers));
         }
         if let Some(rows) = self.empty.take() {
             let RowSet { layout, headers, when_empty, .. } = *rows;
@@ -237,7 +299,8 @@ impl AwaitedSeries {
 
     fn answer(&self, content_type: &'static str, stream: impl Stream + 'static, headers: Headers) -> Answer {
         let answer = Answer { headers, ..Answer::stream(self.layer.name, content_type, stream) };
-        self.layer.with_headers(answer, &self.clock)
+        // whoever reads it in parts reads parts of one answer
+        self.layer.with_headers(answer.of_edition(Some(edition::single())), &self.clock)
     }
 }
 
@@ -248,9 +311,15 @@ struct SeriesStream {
     is_begun: bool,
     /// The rows at hand.
     part: Option<RowStream>,
+    /// About how many bytes will be written at most.
+    most: Option<usize>,
 }
 
 impl Stream for SeriesStream {
+    fn most_bytes(&self) -> Option<usize> {
+        self.most
+    }
+
     fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.layout.push_head(out, &self.layout.names());
@@ -280,6 +349,46 @@ impl Stream for SeriesStream {
             }
         }
         Progress::More
+    }
+}
+
+/// An answer of many past moments as a table, while it is sent.
+struct TableSeries {
+    series: Series,
+    parts: TableParts,
+    /// The rows at hand.
+    next: Option<Vec<Picked>>,
+    /// About how many bytes will be written at most.
+    most: usize,
+}
+
+impl Stream for TableSeries {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        let full = out.len() + PIECE_BYTES;
+        for _ in 0..STEPS_PER_LOOK {
+            if let Some(picked) = self.next.take()
+                && self.parts.push(&picked, out) == Progress::Broken
+            {
+                return Progress::Broken;
+            }
+            if out.len() >= full {
+                return Progress::More;
+            }
+            match self.series.step() {
+                Ok(Step::Later) => return Progress::Later,
+                Ok(Step::Rows(rows)) => self.next = Some(rows.picked).filter(|picked| !picked.is_empty()),
+                Ok(Step::End) => return self.parts.finish(out),
+                Err(refusal) => {
+                    tracing::warn!("response with several days aborted: {refusal}");
+                    return Progress::Broken;
+                }
+            }
+        }
+        Progress::More
+    }
+
+    fn most_bytes(&self) -> Option<usize> {
+        Some(self.most)
     }
 }
 

@@ -13,6 +13,9 @@ use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::sync::Arc;
 
+/// Names of a day that one answer may have: fewer than may wait to be computed.
+const NAMES_OF_A_DAY: usize = 1000;
+
 /// The answer of one past moment, in the making.
 pub(super) struct AwaitedMoment {
     market: Arc<PastMarket>,
@@ -65,6 +68,12 @@ impl AwaitedMoment {
 
     /// Requested names: those of the request, or the symbols of the day that it lists.
     fn names_of(&self, day: Date) -> Result<Vec<Symbol>, Refusal> {
+        if self.request.everything {
+            let names = self.market.archive.names(day);
+            let reason = "underlying=* with as_of serves days of at most 1000 names: name those that are wanted, or use \
+                          greeksd batch";
+            return if names.len() > NAMES_OF_A_DAY { Err(Refusal::Conflict { reason }) } else { Ok(names) };
+        }
         let Some(prefixes) = &self.request.prefixes else { return Ok(self.request.names.clone()) };
         let begins = |name: &Symbol| prefixes.iter().any(|prefix| name.as_str().starts_with(prefix.as_str()));
         let mut names = self.market.archive.names(day);

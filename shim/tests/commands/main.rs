@@ -4,6 +4,7 @@
 mod clock;
 mod daemon;
 mod explain;
+mod generate;
 mod price;
 mod program;
 #[path = "../support/mod.rs"]

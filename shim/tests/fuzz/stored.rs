@@ -7,7 +7,7 @@ use crate::market;
 use engine::pass::Passes;
 use engine::snapshot::saved::{self, ExpiryClock};
 use feeds::lines::parse_lines;
-use history::manifest::{MANIFEST, Manifest};
+use history::manifest::{MANIFEST, Manifest, job_folder};
 use history::recipe::Recipe;
 use history::reference::ReferenceSet;
 use history::tables::{StoredChains, read_chains};
@@ -98,7 +98,7 @@ static JOB: LazyLock<Job> = LazyLock::new(|| {
         .stdin(Stdio::null());
     assert!(batch.status().unwrap().success());
     let made = greeks(&out).into_values().next().unwrap();
-    Job { greeks: made, manifest: fs::read(out.join(MANIFEST)).unwrap() }
+    Job { greeks: made, manifest: fs::read(job_folder(&out).join(MANIFEST)).unwrap() }
 });
 
 /// A file of Greeks that `history:` serves again.

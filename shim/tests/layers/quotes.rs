@@ -22,6 +22,8 @@ struct Quote {
     ask: f64,
     bid_size: f64,
     ask_size: f64,
+    volume: f64,
+    open_interest: f64,
     ts: Timestamp,
 }
 
@@ -34,6 +36,8 @@ impl Quote {
             ask: unless(row % 7 == 3, bid + 0.1),
             bid_size: unless(row % 5 == 2 || row % 11 == 4, (row + 1) as f64),
             ask_size: unless(row % 7 == 3, (10 * row) as f64),
+            volume: unless(row % 13 == 5, (3 * row) as f64),
+            open_interest: unless(row % 17 == 6, (100 + row) as f64),
             ts: NOW - SignedDuration::from_millis(61_250) * i32::try_from(row).unwrap(),
         }
     }
@@ -62,7 +66,7 @@ fn quoted(chain: &Chain) -> ChainQuotes {
             right: chain.right[rows].to_vec(),
             bid: quotes.iter().map(|q| q.bid).collect(),
             ask: quotes.iter().map(|q| q.ask).collect(),
-            sizes: quotes.iter().map(|q| [q.bid_size, q.ask_size]).collect(),
+            counts: quotes.iter().map(|q| [q.bid_size, q.ask_size, q.volume, q.open_interest]).collect(),
             ts: quotes.iter().map(|q| q.ts).collect(),
             stale: false,
         });
@@ -129,7 +133,7 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
     let rows = json("/l1/greeks?underlying=ACME&greeks=quote");
     let first = rows[0].as_object().unwrap();
     assert_eq!(first["greeks"], "quote");
-    assert_eq!(first.len(), 7 + 6);
+    assert_eq!(first.len(), 7 + 8);
     each(
         rows.as_array().unwrap(),
         |row| word(&row["osym"]).replace(' ', ""),
@@ -140,6 +144,8 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
                 ("mid", quote.mid()),
                 ("bid_size", quote.bid_size),
                 ("ask_size", quote.ask_size),
+                ("volume", quote.volume),
+                ("open_interest", quote.open_interest),
             ] {
                 match row[name].as_f64() {
                     Some(found) => assert!((found - wanted).abs() < 5e-7, "{name}: {found} is not {wanted}"),
@@ -159,9 +165,9 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
 fn every_format_shows_the_group_and_sizes_stay_whole() {
     let csv = get_from(&showing(), "/l1/greeks?underlying=ACME&greeks=quote&format=csv").body;
     let lines: Vec<&str> = csv.split("\r\n").collect();
-    assert!(lines[0].ends_with(",bid,ask,bid_size,ask_size,mid,quote_time"), "{}", lines[0]);
-    assert!(lines[1].ends_with(",1.05,1.15,1,0,1.1,2026-11-20T15:42:07.318-05:00"), "{}", lines[1]);
-    assert!(lines[3].ends_with(",,1.45,,20,,2026-11-20T15:40:04.818-05:00"), "{}", lines[3]);
+    assert!(lines[0].ends_with(",bid,ask,bid_size,ask_size,mid,quote_time,volume,open_interest"), "{}", lines[0]);
+    assert!(lines[1].ends_with(",1.05,1.15,1,0,1.1,2026-11-20T15:42:07.318-05:00,0,100"), "{}", lines[1]);
+    assert!(lines[3].ends_with(",,1.45,,20,,2026-11-20T15:40:04.818-05:00,6,102"), "{}", lines[3]);
     let ndjson = get_from(&showing(), "/l1/greeks?underlying=ACME&greeks=quote&format=ndjson").body;
     let lines: Vec<Value> = ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(Value::Array(lines), json("/l1/greeks?underlying=ACME&greeks=quote"));
@@ -195,7 +201,9 @@ fn tradier() {
                 assert_eq!(row[date].as_i64(), Some(quote.ts.as_millisecond()));
             }
             assert_eq!(row["trade_date"].as_i64(), Some(NOW.as_millisecond()), "no trade is shown");
-            assert_eq!((&row["last"], &row["volume"]), (&Value::from(0), &Value::from(0)));
+            is_size(&row["volume"], quote.volume);
+            is_size(&row["open_interest"], quote.open_interest);
+            assert_eq!(row["last"], Value::from(0));
         },
     );
 }
@@ -315,10 +323,16 @@ fn alphavantage() {
                 let wanted = if wanted.is_nan() { 0.0 } else { wanted };
                 assert!((text.parse::<f64>().unwrap() - wanted).abs() < 5.001e-3, "{name}: {text} is not {wanted}");
             }
-            for (name, wanted) in [("bid_size", quote.bid_size), ("ask_size", quote.ask_size)] {
+            let counts = [
+                ("bid_size", quote.bid_size),
+                ("ask_size", quote.ask_size),
+                ("volume", quote.volume),
+                ("open_interest", quote.open_interest),
+            ];
+            for (name, wanted) in counts {
                 assert_eq!(word(&row[name]), if wanted.is_nan() { "0".to_owned() } else { wanted.to_string() });
             }
-            assert_eq!((&row["last"], &row["volume"]), (&Value::from("0.00"), &Value::from("0")));
+            assert_eq!(row["last"], Value::from("0.00"));
         },
     );
 }

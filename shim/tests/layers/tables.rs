@@ -181,8 +181,7 @@ fn what_has_no_table_says_so() {
     let service = service(market());
     for (query, words) in [
         ("underlying=*&format=html", "underlying=*"),
-        ("underlying=*&as_of=2026-11-19", "underlying=*"),
-        ("underlying=ACME&start=2026-11-19&format=arrow", "one snapshot"),
+        ("underlying=*&as_of=2026-11-19", "history:DIR"),
         ("underlying=ACME&format=feather", "arrow, parquet"),
     ] {
         let got = get_from(&service, &format!("/l1/greeks?{query}"));

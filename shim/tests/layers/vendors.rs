@@ -214,8 +214,10 @@ fn every_sample_is_answered_and_counted_under_its_layer() {
 #[test]
 fn every_endpoint_that_answers_rows_has_a_sample() {
     let tried: Vec<&str> = SAMPLES.iter().map(|(_, path, ..)| layer(path).path).collect();
-    // past days have tests of their own: `asof.rs`, `history.rs`
-    let is_past = |path: &str| ["/hist/", "/history/", "/at_time/"].iter().any(|word| path.contains(word));
+    // past days have tests of their own: `asof.rs`, `history.rs`, `vendor_calls.rs`
+    let is_past = |path: &str| {
+        ["/hist/", "/history/", "/at_time/", "/bulk_hist/", "/bulk_at_time/"].iter().any(|word| path.contains(word))
+    };
     let has_rows = |layer: &&&Layer| matches!(layer.serve, Serve::Rows(_)) && !is_past(layer.path);
     for layer in LAYERS.iter().filter(has_rows).filter(|layer| !ELSEWHERE.contains(&layer.name)) {
         assert!(tried.contains(&layer.path), "{} has no sample", layer.path);

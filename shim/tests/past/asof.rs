@@ -37,8 +37,8 @@ const BEFORE: Date = date(2026, 3, 6);
 const AFTER: Date = date(2026, 3, 9);
 /// What was recorded of it cannot be used.
 const DAMAGED: Date = date(2026, 11, 17);
-const DAYS: [Date; 6] = [BEFORE, AFTER, DAMAGED, WEDNESDAY, THURSDAY, FRIDAY];
-const TIMES: [(i8, i8); 4] = [(9, 30), (10, 0), (10, 30), (16, 0)];
+pub(crate) const DAYS: [Date; 6] = [BEFORE, AFTER, DAMAGED, WEDNESDAY, THURSDAY, FRIDAY];
+pub(crate) const TIMES: [(i8, i8); 4] = [(9, 30), (10, 0), (10, 30), (16, 0)];
 
 fn at(day: Date, (hour, minute): (i8, i8)) -> Timestamp {
     Calendar::embedded().instant(day.at(hour, minute, 0, 0))
@@ -106,12 +106,12 @@ fn listed(name: &str, contracts: &[(Date, u32, Right)]) -> Arc<Listing> {
     Arc::new(gathered.into_listing(&mut StrikePool::default()))
 }
 
-struct Fixture {
+pub(crate) struct Fixture {
     server: Server,
     days: Arc<Days>,
 }
 
-fn serve() -> Fixture {
+pub(crate) fn serve() -> Fixture {
     let days = Arc::<Days>::default();
     let archive = CachedArchive::start(SharedDays(Arc::clone(&days)), 1 << 20, 2, || {}).unwrap();
     let metrics = Arc::new(Metrics::new(&route_names()));
@@ -121,16 +121,16 @@ fn serve() -> Fixture {
 }
 
 impl Fixture {
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client::new(self.server.addresses()[0])
     }
 
-    fn get(&self, target: &str) -> (u16, String) {
+    pub(crate) fn get(&self, target: &str) -> (u16, String) {
         let response = self.client().get(target);
         (response.status, response.text())
     }
 
-    fn json(&self, target: &str) -> Value {
+    pub(crate) fn json(&self, target: &str) -> Value {
         let (status, body) = self.get(target);
         assert_eq!(status, 200, "{target}: {body}");
         serde_json::from_str(&body).unwrap_or_else(|e| panic!("{target}: {e}: {body}"))
@@ -322,7 +322,7 @@ fn a_request_is_parsed_once_for_however_many_moments() {
         let parsed = COUNTED.parse(&Query::parse(&format!("underlying=ACME&format=csv&right=call&{query}")));
         let question = parsed.past().unwrap().clone();
         let (layer, names) = (&COUNTED, vec![symbol("ACME")]);
-        let request = PastRequest { layer, parsed, host: None, names, prefixes: None, question };
+        let request = PastRequest { layer, parsed, host: None, names, everything: false, prefixes: None, question };
         let answer = past::answer(&past, request, market::clock());
         let rows = body_of(answer).lines().count() - 1;
         // two expirations of three strikes
@@ -409,11 +409,11 @@ fn symbols_of_a_day_are_listed() {
 }
 
 /// The native rows of a moment, by what names a contract.
-fn native(served: &Fixture, as_of: &str) -> Vec<Value> {
+pub(crate) fn native(served: &Fixture, as_of: &str) -> Vec<Value> {
     served.json(&format!("/l1/greeks?underlying=ACME&greeks=all&as_of={as_of}")).as_array().unwrap().clone()
 }
 
-fn near(shown: &Value, native: &Value, factor: f64) {
+pub(crate) fn near(shown: &Value, native: &Value, factor: f64) {
     let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.parse().ok()).unwrap();
     let (shown, native) = (number(shown), number(native) * factor);
     assert!((shown - native).abs() <= 5.1e-5 * factor.max(1.0), "{shown} is not {native}");

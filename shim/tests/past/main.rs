@@ -10,3 +10,4 @@ mod paths;
 #[path = "../support/mod.rs"]
 mod support;
 mod together;
+mod vendor_calls;

@@ -67,11 +67,23 @@ pub enum Meaning {
     PutSizes,
     /// Milliseconds since midnight, Eastern, of the date in the column of the time.
     DayMillis,
+    /// Contracts traded since the open of the session.
+    Volume,
+    /// Contracts open.
+    OpenInterest,
+    /// Contracts of the call of a strike that were traded.
+    CallVolume,
+    /// Contracts of the call of a strike that are open.
+    CallOpenInterest,
+    /// Contracts of the put of a strike that were traded.
+    PutVolume,
+    /// Contracts of the put of a strike that are open.
+    PutOpenInterest,
 }
 
 impl Meaning {
     /// Every meaning, in its order, with its name.
-    pub(super) const NAMES: [(Self, &'static str); 30] = [
+    pub(super) const NAMES: [(Self, &'static str); 36] = [
         (Self::QuoteTime, "quote_time"),
         (Self::UnixTime, "unix_time"),
         (Self::Underlying, "underlying"),
@@ -102,6 +114,12 @@ impl Meaning {
         (Self::PutAskSize, "put_ask_size"),
         (Self::PutSizes, "put_sizes"),
         (Self::DayMillis, "day_millis"),
+        (Self::Volume, "volume"),
+        (Self::OpenInterest, "open_interest"),
+        (Self::CallVolume, "call_volume"),
+        (Self::CallOpenInterest, "call_open_interest"),
+        (Self::PutVolume, "put_volume"),
+        (Self::PutOpenInterest, "put_open_interest"),
     ];
     /// How many there are.
     pub(super) const COUNT: usize = Self::NAMES.len();

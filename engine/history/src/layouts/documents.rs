@@ -3,7 +3,7 @@
 
 use super::cells::{Cell, Cells};
 use super::columns::Meaning::*;
-use super::columns::{Clock, Layout, PLAIN, Rows, may, must};
+use super::columns::{AT_CLOSE, Clock, Layout, PLAIN, Rows, may, must};
 use super::facts::Facts;
 use super::header::Plan;
 use super::options::ColumnMap;
@@ -33,7 +33,8 @@ pub(super) struct DocumentLayout {
 }
 
 /// Every layout of a response.
-pub(super) const DOCUMENTS: [&DocumentLayout; 4] = [&CBOE, &TRADIER, &YAHOO, &ORATS];
+pub(super) const DOCUMENTS: [&DocumentLayout; 9] =
+    [&CBOE, &TRADIER, &YAHOO, &ORATS, &MASSIVE, &ALPHA_VANTAGE, &INTRINIO, &ALPACA, &MARKETDATA];
 
 /// Cboe's delayed quotes. Name, time and price of the underlying are those that the reader of the feed finds.
 static CBOE: DocumentLayout = DocumentLayout {
@@ -121,6 +122,141 @@ static ORATS: DocumentLayout = DocumentLayout {
     },
 };
 
+/// Massive's (once Polygon's) snapshots of chains.
+static MASSIVE: DocumentLayout = DocumentLayout {
+    rows: &["results"],
+    shared: &[],
+    layout: Layout {
+        name: "massive",
+        columns: &[
+            must("details.ticker", Contract),
+            must("last_quote.bid", Bid),
+            must("last_quote.ask", Ask),
+            may("last_quote.bid_size", BidSize),
+            may("last_quote.ask_size", AskSize),
+            may("last_quote.last_updated", UnixTime),
+            may("underlying_asset.price", UndPrice),
+        ],
+        shown: &[["implied_volatility", "greeks.delta", "greeks.gamma", "greeks.vega", "greeks.theta", ""]],
+        ..PLAIN
+    },
+};
+
+/// Alpha Vantage's chains, of now or of a day; they have no price of the underlying.
+static ALPHA_VANTAGE: DocumentLayout = DocumentLayout {
+    rows: &["data"],
+    shared: &[],
+    layout: Layout {
+        name: "alpha-vantage",
+        clock: AT_CLOSE,
+        columns: &[
+            must("contractID", Contract),
+            must("bid", Bid),
+            must("ask", Ask),
+            may("symbol", Underlying),
+            may("date", QuoteTime),
+            may("bid_size", BidSize),
+            may("ask_size", AskSize),
+        ],
+        shown: &[["implied_volatility", "delta", "gamma", "vega", "theta", "rho"]],
+        ..PLAIN
+    },
+};
+
+/// Intrinio's realtime chains.
+static INTRINIO: DocumentLayout = DocumentLayout {
+    rows: &["chain"],
+    shared: &[],
+    layout: Layout {
+        name: "intrinio",
+        columns: &[
+            must("option.code", Contract),
+            must("price.bid", Bid),
+            must("price.ask", Ask),
+            may("option.ticker", Underlying),
+            may("price.bid_size", BidSize),
+            may("price.ask_size", AskSize),
+            may("price.bid_timestamp", QuoteTime),
+            may("stats.underlying_price", UndPrice),
+        ],
+        shown: &[["stats.implied_volatility", "stats.delta", "stats.gamma", "stats.vega", "stats.theta", ""]],
+        ..PLAIN
+    },
+};
+
+/// Alpaca's snapshots, by contract ([`by_row`]); they have no price of the underlying.
+static ALPACA: DocumentLayout = DocumentLayout {
+    rows: &["snapshots"],
+    shared: &[],
+    layout: Layout {
+        name: "alpaca",
+        columns: &[
+            must(KEY, Contract),
+            must("latestQuote.bp", Bid),
+            must("latestQuote.ap", Ask),
+            may("latestQuote.bs", BidSize),
+            may("latestQuote.as", AskSize),
+            may("latestQuote.t", QuoteTime),
+        ],
+        shown: &[["impliedVolatility", "greeks.delta", "greeks.gamma", "greeks.vega", "greeks.theta", "greeks.rho"]],
+        ..PLAIN
+    },
+};
+
+/// MarketData.app's chains, which are columns ([`by_row`]).
+static MARKETDATA: DocumentLayout = DocumentLayout {
+    rows: &[ROWS],
+    shared: &[],
+    layout: Layout {
+        name: "marketdata",
+        columns: &[
+            must("optionSymbol", Contract),
+            must("bid", Bid),
+            must("ask", Ask),
+            may("underlying", Underlying),
+            may("bidSize", BidSize),
+            may("askSize", AskSize),
+            may("updated", UnixTime),
+            may("underlyingPrice", UndPrice),
+        ],
+        shown: &[["iv", "delta", "gamma", "vega", "theta", ""]],
+        ..PLAIN
+    },
+};
+
+/// The name of the key that an object stood under.
+const KEY: &str = "key";
+/// Where the rows of a document in columns are put.
+const ROWS: &str = "rows";
+
+/// Makes a list of snapshots by contract, each with its key, and rows of columns.
+fn by_row(mut document: Value) -> Value {
+    if let Some(Value::Object(snapshots)) = document.get_mut("snapshots") {
+        let with_key = |(key, value): (String, Value)| match value {
+            Value::Object(mut of) => {
+                of.insert(KEY.to_owned(), Value::String(key));
+                Value::Object(of)
+            }
+            other => other,
+        };
+        let rows = std::mem::take(snapshots).into_iter().map(with_key).collect();
+        document["snapshots"] = Value::Array(rows);
+    }
+    let columns: Vec<(String, Vec<Value>)> = match document.as_object() {
+        Some(of) if of.get("optionSymbol").is_some_and(Value::is_array) => {
+            of.iter().filter_map(|(name, column)| Some((name.clone(), column.as_array()?.clone()))).collect()
+        }
+        _ => return document,
+    };
+    let rows = columns.iter().map(|(_, column)| column.len()).max().unwrap_or(0);
+    let row = |at: usize| {
+        let cells = columns.iter().filter_map(|(name, column)| Some((name.clone(), column.get(at)?.clone())));
+        Value::Object(cells.collect())
+    };
+    document[ROWS] = (0..rows).map(row).collect();
+    document
+}
+
 /// Reads every row of a response.
 ///
 /// # Errors
@@ -141,6 +277,7 @@ pub(super) fn read(
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let document: Value = serde_json::from_slice(bytes)
         .map_err(|error| LayoutError::NotJson { file: file.to_path_buf(), problem: error.to_string() })?;
+    let document = by_row(document);
     let fits = |of: &&&DocumentLayout| {
         let has = |row: &&Value| of.layout.columns.iter().all(|column| !column.must || at(row, column.names).is_some());
         facts.accepts(&of.layout) && found(&document, of.rows).first().is_some_and(has)

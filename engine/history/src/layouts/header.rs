@@ -33,6 +33,8 @@ pub(super) struct SideColumns {
     pub(super) bid_size: Option<Found>,
     pub(super) ask_size: Option<Found>,
     pub(super) sizes: Option<Found>,
+    pub(super) volume: Option<Found>,
+    pub(super) open_interest: Option<Found>,
     /// The vendor's own numbers.
     pub(super) shown: [Option<Found>; SHOWN],
 }
@@ -124,8 +126,9 @@ impl Plan {
 /// The columns of one side.
 fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<SideColumns> {
     use Meaning::{
-        Ask, AskSize, Bid, BidSize, CallAsk, CallAskSize, CallBid, CallBidSize, CallContract, CallSizes, Contract,
-        PutAsk, PutAskSize, PutBid, PutBidSize, PutContract, PutSizes,
+        Ask, AskSize, Bid, BidSize, CallAsk, CallAskSize, CallBid, CallBidSize, CallContract, CallOpenInterest,
+        CallSizes, CallVolume, Contract, OpenInterest, PutAsk, PutAskSize, PutBid, PutBidSize, PutContract,
+        PutOpenInterest, PutSizes, PutVolume, Volume,
     };
     let get = |own: Meaning, call: Meaning, put: Meaning| {
         at[match right {
@@ -142,6 +145,8 @@ fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<Si
         bid_size: get(BidSize, CallBidSize, PutBidSize),
         ask_size: get(AskSize, CallAskSize, PutAskSize),
         sizes: right.and(get(CallSizes, CallSizes, PutSizes)),
+        volume: get(Volume, CallVolume, PutVolume),
+        open_interest: get(OpenInterest, CallOpenInterest, PutOpenInterest),
         shown: [None; SHOWN],
     })
 }

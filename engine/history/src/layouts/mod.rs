@@ -120,6 +120,13 @@ pub fn names_with_shown() -> Vec<&'static str> {
     names
 }
 
+/// True if a layout of files or responses is called so, now or formerly.
+#[must_use]
+pub fn is_layout(name: &str) -> bool {
+    let documents = documents::DOCUMENTS.iter().map(|document| &document.layout);
+    documents.chain(vendors::LAYOUTS).any(|layout| layout.is_called(name))
+}
+
 fn read_all(
     path: &Path,
     mut facts: Facts<'_>,

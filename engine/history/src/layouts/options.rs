@@ -138,6 +138,9 @@ mod tests {
             assert_eq!(ColumnMap::parse(text), Err(error), "{text}");
         }
         let message = ColumnMapError::UnknownName("k".to_owned()).to_string();
-        assert!(message.contains("names are quote_time, unix_time") && message.ends_with("day_millis"), "{message}");
+        assert!(
+            message.contains("names are quote_time, unix_time") && message.ends_with("put_open_interest"),
+            "{message}"
+        );
     }
 }

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use kernel::contract::{ContractKey, Symbol};
 use kernel::error::Reason;
 use kernel::limits::{self, Bound};
-use kernel::records::QuoteRecord;
+use kernel::records::{Activity, QuoteRecord};
 use std::collections::HashMap;
 
 /// Milliseconds of a day.
@@ -140,7 +140,8 @@ impl<'a> Assembler<'a> {
             Some(column) => sizes(get(row, column)?).map_err(|reason| (column.name, reason))?,
             None => (size(side.bid_size)?, size(side.ask_size)?),
         };
-        let quote = QuoteRecord { ts: shared.ts, underlying, contract, bid, ask, bid_size, ask_size };
+        let activity = Activity { volume: size(side.volume)?, open_interest: size(side.open_interest)? };
+        let quote = QuoteRecord { ts: shared.ts, underlying, contract, bid, ask, bid_size, ask_size, activity };
         Ok((quote, ShownNumbers::read(row, &side.shown)?))
     }
 

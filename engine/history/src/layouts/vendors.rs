@@ -43,6 +43,8 @@ static DATASHOP_EOD: Layout = Layout {
         may("underlying_ask_1545", UndAsk),
         may("active_underlying_price_1545", UndPrice),
         may("implied_underlying_price_1545", ExpiryPrice),
+        may("trade_volume", Volume),
+        may("open_interest", OpenInterest),
     ],
     otherwise: Some(&DATASHOP_EOD_CLOSE),
     shown: &[["implied_volatility_1545", "delta_1545", "gamma_1545", "vega_1545", "theta_1545", "rho_1545"]],
@@ -67,6 +69,8 @@ static DATASHOP_EOD_CLOSE: Layout = Layout {
         may("ask_size_eod", AskSize),
         may("underlying_bid_eod", UndBid),
         may("underlying_ask_eod", UndAsk),
+        may("trade_volume", Volume),
+        may("open_interest", OpenInterest),
     ],
     ..PLAIN
 };
@@ -91,6 +95,8 @@ static DATASHOP_INTERVALS: Layout = Layout {
         may("underlying_ask", UndAsk),
         may("active_underlying_price", UndPrice),
         may("implied_underlying_price", ExpiryPrice),
+        may("trade_volume", Volume),
+        may("open_interest", OpenInterest),
     ],
     shown: &[["implied_volatility", "delta", "gamma", "vega", "theta", "rho"]],
     ..PLAIN
@@ -114,6 +120,10 @@ static ORATS: Layout = Layout {
         must("pAskPx", PutAsk),
         may("cOpra", CallContract),
         may("pOpra", PutContract),
+        may("cVolu", CallVolume),
+        may("cOi", CallOpenInterest),
+        may("pVolu", PutVolume),
+        may("pOi", PutOpenInterest),
     ],
     // the Greeks are the call's
     shown: &[["smoothSmvVol", "delta", "gamma", "vega", "theta", "rho"]],
@@ -137,6 +147,8 @@ static OPTIONSDX: Layout = Layout {
         must("P_ASK", PutAsk),
         may("C_SIZE", CallSizes),
         may("P_SIZE", PutSizes),
+        may("C_VOLUME", CallVolume),
+        may("P_VOLUME", PutVolume),
     ],
     shown: &[
         ["C_IV", "C_DELTA", "C_GAMMA", "C_VEGA", "C_THETA", "C_RHO"],
@@ -160,6 +172,8 @@ static HISTORICAL_OPTION_DATA: Layout = Layout {
         must("Strike", Strike),
         must("Bid", Bid),
         must("Ask", Ask),
+        may("Volume", Volume),
+        may("OpenInterest", OpenInterest),
     ],
     shown: &[["IV|impliedvol", "Delta", "Gamma", "Vega", "Theta", ""]],
     ..PLAIN
@@ -182,6 +196,8 @@ static OPTIONS_DATASET: Layout = Layout {
         may("bid_size", BidSize),
         may("ask_size", AskSize),
         may("underlying_price", UndPrice),
+        may("volume", Volume),
+        may("open_interest", OpenInterest),
     ],
     shown: &[["implied_volatility", "delta", "gamma", "vega", "theta", "rho"]],
     ..PLAIN
@@ -268,6 +284,8 @@ static OWN: Layout = Layout {
         may("und_ask", UndAsk),
         may("bid_size", BidSize),
         may("ask_size", AskSize),
+        may("volume", Volume),
+        may("open_interest", OpenInterest),
     ],
     shown: &[OWN_SHOWN],
     ..PLAIN
@@ -289,6 +307,8 @@ static OWN_SYMBOLS: Layout = Layout {
         may("und_ask", UndAsk),
         may("bid_size", BidSize),
         may("ask_size", AskSize),
+        may("volume", Volume),
+        may("open_interest", OpenInterest),
     ],
     shown: &[OWN_SHOWN],
     ..PLAIN
@@ -318,6 +338,10 @@ static OWN_STRIKES: Layout = Layout {
         may("call_ask_size", CallAskSize),
         may("put_bid_size", PutBidSize),
         may("put_ask_size", PutAskSize),
+        may("call_volume", CallVolume),
+        may("call_open_interest", CallOpenInterest),
+        may("put_volume", PutVolume),
+        may("put_open_interest", PutOpenInterest),
     ],
     ..PLAIN
 };

@@ -1,6 +1,6 @@
 //! The interface of this folder in a build without the feature `tables`: nothing is read, nothing is written.
 
-use super::rows::{StoredChains, TableFormat, TableRows};
+use super::rows::{StoredChains, TableFormat, TableRows, TableSymbols};
 use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::Recipe;
 use crate::reference::ReferenceSet;
@@ -52,12 +52,12 @@ impl AbsentWriter {
     ///
     /// # Errors
     /// Always.
-    pub fn new<'a>(
+    pub fn new(
         _: TableFormat,
         _: Vec<FileColumn>,
         _: &str,
         _: &[(String, String)],
-        _: impl Iterator<Item = &'a Chain> + Clone,
+        _: &TableSymbols,
     ) -> io::Result<Self> {
         absent()
     }

@@ -2,7 +2,7 @@
 //! file, a format on the wire.
 
 use super::fields::arrow_schema;
-use super::rows::TableRows;
+use super::rows::{TableRows, TableSymbols};
 use crate::schema::{FileCell, FileColumn, FileWord};
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::Int32Type;
@@ -77,6 +77,15 @@ impl Dictionary {
     }
 }
 
+impl Words {
+    /// True if a chain has no symbol but those of the table.
+    pub(super) fn has_all_of(&self, chain: &Chain) -> bool {
+        let is_there = |words: &Dictionary, symbol: Symbol| words.places.contains_key(&symbol);
+        is_there(&self.underlyings, chain.underlying)
+            && chain.slices.iter().all(|slice| is_there(&self.roots, slice.root))
+    }
+}
+
 impl ArrayForm {
     /// Tables of these columns; their schema carries the field groups and `about`.
     #[must_use]
@@ -97,13 +106,12 @@ impl ArrayForm {
         &self.columns
     }
 
-    /// The words of some chains.
+    /// The words of a table with these symbols.
     #[must_use]
-    pub(super) fn words<'a>(&self, chains: impl Iterator<Item = &'a Chain> + Clone) -> Words {
-        let roots = chains.clone().flat_map(|chain| chain.slices.iter().map(|slice| slice.root));
+    pub(super) fn words(&self, symbols: &TableSymbols) -> Words {
         Words {
-            underlyings: Dictionary::of_symbols(chains.map(|chain| chain.underlying)),
-            roots: Dictionary::of_symbols(roots),
+            underlyings: Dictionary::of_symbols(symbols.underlyings.iter().copied()),
+            roots: Dictionary::of_symbols(symbols.roots.iter().copied()),
             groups: Dictionary::of_words(&[&self.groups]),
             styles: Dictionary::of_words(&["american", "european"]),
             settlements: Dictionary::of_words(&["am", "pm"]),

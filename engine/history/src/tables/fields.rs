@@ -2,13 +2,35 @@
 
 use crate::schema::{FileCell, FileColumn};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use serde_json::json;
 use std::collections::HashMap;
 
 /// The Arrow schema of some columns: units and meanings are metadata of the fields, `about` that of the whole.
 #[must_use]
 pub(super) fn arrow_schema(columns: &[FileColumn], about: &[(String, String)]) -> Schema {
     let fields: Vec<Field> = columns.iter().map(field).collect();
-    Schema::new(fields).with_metadata(about.iter().cloned().collect())
+    Schema::new(fields).with_metadata(about.iter().cloned().chain([pandas_types(columns)]).collect())
+}
+
+/// What pandas is told of dates: a type of its own for them, where they would be objects of Python.
+#[must_use]
+pub(super) fn pandas_types(columns: &[FileColumn]) -> (String, String) {
+    let dates = columns.iter().filter(|column| matches!(column.cell, FileCell::Date | FileCell::Expiry));
+    let typed = |column: &FileColumn| {
+        json!({
+            "name": column.name, "field_name": column.name, "pandas_type": "date", "numpy_type": "date32[day][pyarrow]",
+            "metadata": null,
+        })
+    };
+    let types = json!({
+        "columns": dates.map(typed).collect::<Vec<_>>(),
+        "index_columns": [],
+        "column_indexes": [],
+        "creator": { "library": "greeksd", "version": env!("CARGO_PKG_VERSION") },
+        // the first whose types of Arrow can be named so
+        "pandas_version": "2.0.0",
+    });
+    ("pandas".to_owned(), types.to_string())
 }
 
 fn field(column: &FileColumn) -> Field {
@@ -48,5 +70,8 @@ mod tests {
         assert_eq!(unit("charm").as_deref(), Some("per year"));
         assert_eq!(unit("right"), None);
         assert_eq!(schema.metadata().get("a").map(String::as_str), Some("b"));
+        let pandas: serde_json::Value = serde_json::from_str(&schema.metadata()["pandas"]).unwrap();
+        let dates: Vec<_> = pandas["columns"].as_array().unwrap().iter().map(|column| &column["name"]).collect();
+        assert_eq!(dates, ["quote_date", "expiry"]);
     }
 }

@@ -11,6 +11,7 @@ use crate::schema::{FileCell, FileColumn, file_columns};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecondType};
+use engine::store::book::QuoteCounts;
 use engine::store::chain::{Chain, Slice, Uncomputed};
 use engine::store::columns::{Col, Columns};
 use engine::store::quotes::ChainQuotes;
@@ -24,6 +25,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The columns of quotes that are read back.
+const QUOTED: [&str; 6] = ["bid", "ask", "bid_size", "ask_size", "volume", "open_interest"];
 /// Rows of a batch.
 const BATCH: usize = 8192;
 
@@ -140,7 +143,7 @@ struct ChainRows {
     /// By column, by row.
     numbers: Vec<Vec<f64>>,
     prices: Vec<[f64; 2]>,
-    sizes: Vec<[f64; 2]>,
+    counts: Vec<QuoteCounts>,
 }
 
 impl Chains<'_> {
@@ -172,8 +175,7 @@ impl Chains<'_> {
         });
         let shown: Vec<(Col, Vec<f64>)> =
             shown.map(|(col, name)| Ok((col, numbers(name)?))).collect::<Result<_, String>>()?;
-        let quoted =
-            if self.quotes { ["bid", "ask", "bid_size", "ask_size"].map(numbers).to_vec() } else { Vec::new() };
+        let quoted = if self.quotes { QUOTED.map(numbers).to_vec() } else { Vec::new() };
         let quoted: Vec<Vec<f64>> = quoted.into_iter().collect::<Result<_, _>>()?;
         for row in 0..batch.num_rows() {
             let at = Timestamp::from_microsecond(times.value(row)).map_err(|error| error.to_string())?;
@@ -212,9 +214,9 @@ impl Chains<'_> {
             for (col, numbers) in &shown {
                 self.rows.numbers[*col as usize].push(numbers[row]);
             }
-            if let [bid, ask, bid_size, ask_size] = quoted.as_slice() {
+            if let [bid, ask, bid_size, ask_size, volume, open_interest] = quoted.as_slice() {
                 self.rows.prices.push([bid[row], ask[row]]);
-                self.rows.sizes.push([bid_size[row], ask_size[row]]);
+                self.rows.counts.push([bid_size[row], ask_size[row], volume[row], open_interest[row]]);
             }
         }
         Ok(())
@@ -222,7 +224,7 @@ impl Chains<'_> {
 
     /// The snapshot at hand is whole.
     fn end(&mut self) {
-        let ChainRows { at, slices, strike_milli, right, numbers, prices, sizes } = std::mem::take(&mut self.rows);
+        let ChainRows { at, slices, strike_milli, right, numbers, prices, counts } = std::mem::take(&mut self.rows);
         let n = strike_milli.len();
         if n == 0 {
             return;
@@ -232,7 +234,7 @@ impl Chains<'_> {
             columns.get_mut(col).copy_from_slice(numbers);
         }
         let is_priced = columns.get(Col::Delta).iter().any(|delta| delta.is_finite());
-        let quotes = (prices.len() == n).then(|| Box::new(ChainQuotes::new(prices, sizes, vec![at; n])));
+        let quotes = (prices.len() == n).then(|| Box::new(ChainQuotes::new(prices, counts, vec![at; n])));
         let spot = slices.iter().map(|slice| slice.und_price).find(|price| price.is_finite()).unwrap_or(f64::NAN);
         let chain = Chain {
             underlying: self.underlying,

@@ -2,7 +2,8 @@
 //! same chains give the same bytes. The only file that writes it. Never: a computation, a path.
 
 use super::arrays::ArrayForm;
-use super::rows::TableRows;
+use super::fields::pandas_types;
+use super::rows::{TableRows, TableSymbols};
 use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::{Recipe, VERSION};
 use crate::reference_digest::{RATES, REFERENCE_DIGESTS};
@@ -52,13 +53,14 @@ pub(crate) fn parquet_properties(
     zstd_level: i32,
 ) -> io::Result<WriterProperties> {
     let level = ZstdLevel::try_new(zstd_level).map_err(refused)?;
-    let facts: Vec<KeyValue> = about.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+    let facts = about.iter().cloned().chain([pandas_types(columns)]);
+    let facts: Vec<KeyValue> = facts.map(|(key, value)| KeyValue::new(key, value)).collect();
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("greeksd {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(level))
         .set_max_row_group_row_count(Some(ROW_GROUP))
         .set_dictionary_enabled(false)
-        .set_key_value_metadata(Some(facts).filter(|facts| !facts.is_empty()));
+        .set_key_value_metadata(Some(facts));
     for column in columns.iter().filter(|column| column.repeats()) {
         properties = properties.set_column_dictionary_enabled(ColumnPath::from(column.name), true);
     }
@@ -105,7 +107,7 @@ impl GreeksWriter for ParquetWriter {
         if chain.rows() == 0 {
             return Ok(());
         }
-        let (chain, words) = (&**chain, self.arrays.words(std::iter::once(&**chain)));
+        let (chain, words) = (&**chain, self.arrays.words(&TableSymbols::of(std::iter::once(&**chain))));
         let all = 0..chain.rows();
         let rows = TableRows { chain, rows: std::slice::from_ref(&all) };
         let batch = self.arrays.batch(&words, &[rows]).map_err(io::Error::other)?;

@@ -2,6 +2,7 @@
 
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use kernel::contract::Symbol;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +13,24 @@ pub struct TableRows<'a> {
     pub chain: &'a Chain,
     /// Ranges of its rows.
     pub rows: &'a [Range<u32>],
+}
+
+/// The symbols that rows of a table may have: a stream names them before its first row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableSymbols {
+    /// Underlyings.
+    pub underlyings: Vec<Symbol>,
+    /// Option roots.
+    pub roots: Vec<Symbol>,
+}
+
+impl TableSymbols {
+    /// Those of some chains.
+    #[must_use]
+    pub fn of<'a>(chains: impl Iterator<Item = &'a Chain> + Clone) -> Self {
+        let roots = chains.clone().flat_map(|chain| chain.slices.iter().map(|slice| slice.root)).collect();
+        Self { underlyings: chains.map(|chain| chain.underlying).collect(), roots }
+    }
 }
 
 /// How a table is written.

@@ -3,10 +3,9 @@
 
 use super::arrays::{ArrayForm, Words};
 use super::parquet_file::parquet_properties;
-use super::rows::{TableFormat, TableRows};
+use super::rows::{TableFormat, TableRows, TableSymbols};
 use crate::schema::FileColumn;
 use arrow_ipc::writer::StreamWriter;
-use engine::store::chain::Chain;
 use parquet::arrow::ArrowWriter;
 use std::io;
 
@@ -26,20 +25,20 @@ enum TableSink {
 }
 
 impl TableWriter {
-    /// Begins a table of rows of these chains and no others. Its schema carries `groups`, the field groups, and
+    /// Begins a table of rows with these symbols and no others. Its schema carries `groups`, the field groups, and
     /// `about`.
     ///
     /// # Errors
     /// The library refuses the columns.
-    pub fn new<'a>(
+    pub fn new(
         format: TableFormat,
         columns: Vec<FileColumn>,
         groups: &str,
         about: &[(String, String)],
-        chains: impl Iterator<Item = &'a Chain> + Clone,
+        symbols: &TableSymbols,
     ) -> io::Result<Self> {
         let form = ArrayForm::new(columns, groups, about);
-        let (words, schema) = (form.words(chains), form.schema());
+        let (words, schema) = (form.words(symbols), form.schema());
         let sink = match format {
             TableFormat::Arrow => {
                 TableSink::Arrow(StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?)
@@ -57,8 +56,11 @@ impl TableWriter {
     /// Parquet.
     ///
     /// # Errors
-    /// The library refuses them.
+    /// The library refuses them, or they have a symbol that the table has not.
     pub fn write(&mut self, rows: &[TableRows<'_>], out: &mut Vec<u8>) -> io::Result<()> {
+        if !rows.iter().all(|rows| self.words.has_all_of(rows.chain)) {
+            return Err(io::Error::other("rows with a symbol that the table has not"));
+        }
         let batch = self.form.batch(&self.words, rows).map_err(io::Error::other)?;
         match &mut self.sink {
             TableSink::Arrow(writer) => writer.write(&batch).map_err(io::Error::other)?,

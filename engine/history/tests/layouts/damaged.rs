@@ -2,7 +2,6 @@
 //! program.
 
 use crate::folder::{Folder, gzip, rows_in, rows_of, zip};
-use crate::market::{close, names, snapshots};
 use crate::tables::Table;
 use arrow_array::{ArrayRef, Date32Array, Float64Array, RecordBatch, StringArray};
 use history::layouts::{LayoutError, ReadOptions};
@@ -11,6 +10,7 @@ use jiff::civil::date;
 use kernel::calendar::Calendar;
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
+use sim::days::{close, names, snapshots};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::sync::{Arc, LazyLock};
@@ -86,7 +86,7 @@ static PARQUET: LazyLock<(Vec<u8>, usize)> = LazyLock::new(|| {
     let path = folder.path("x.parquet");
     let mut table = Table::new(File::create(&path).unwrap());
     let mut rows = 0;
-    snapshots(3, &names(2), &[close(&calendar, date(2024, 3, 8))], false, |snapshot| {
+    snapshots(3, &names()[..2], &[close(&calendar, date(2024, 3, 8))], false, |snapshot| {
         rows += snapshot.rows.len();
         table.quotes(&calendar, &snapshot).unwrap();
     });

@@ -2,6 +2,8 @@
 
 use history::layouts::{LayoutError, Read, ReadOptions, read};
 use history::row::HistoryRow;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, Right};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,6 +57,21 @@ pub(crate) fn line(row: &HistoryRow) -> String {
     let key = quote.contract;
     let (ts, name, bid, ask) = (quote.ts, quote.underlying, quote.bid, quote.ask);
     format!("{ts} {name} {} {} {} {:?} {bid} {ask} {spot}", key.root, key.expiry, key.strike_milli, key.right)
+}
+
+/// A price as vendors write it that have no other word for none.
+pub(crate) fn zero(price: f64) -> f64 {
+    if price.is_nan() { 0.0 } else { price }
+}
+
+pub(crate) fn osi(contract: ContractKey) -> String {
+    let mut symbol = [0; OSI_LEN];
+    let length = contract.write_compact(&mut symbol);
+    String::from_utf8_lossy(&symbol[..length]).into_owned()
+}
+
+pub(crate) fn word(right: Right) -> &'static str {
+    if right == Right::Call { "call" } else { "put" }
 }
 
 pub(crate) fn gzip(text: &[u8]) -> Vec<u8> {

@@ -6,6 +6,7 @@ use feeds::csv::decompress;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome, run};
 use history::output::FileForm;
+use history::plan::OutputLayout;
 use history::recipe::Recipe;
 use history::reference::RecordedReference;
 use history::reference::{ReferenceRecords, ReferenceSet};
@@ -15,7 +16,7 @@ use history::watch::{JobWatch, Unwatched};
 use jiff::Timestamp;
 use kernel::contract::ContractKey;
 use kernel::quality::Quality;
-use kernel::records::QuoteRecord;
+use kernel::records::{Activity, QuoteRecord};
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::collections::BTreeMap;
@@ -80,7 +81,16 @@ pub fn rows_of(market: &SimMarket, name: usize, at: Timestamp, expiries: usize) 
                 let (strike_milli, right) = (slice.strike_milli[i], slice.right[i]);
                 let contract = ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right };
                 let (bid, ask, underlying) = (slice.bid[i], slice.ask[i], book.underlying);
-                let quote = QuoteRecord { ts: at, underlying, contract, bid, ask, bid_size, ask_size };
+                let quote = QuoteRecord {
+                    ts: at,
+                    underlying,
+                    contract,
+                    bid,
+                    ask,
+                    bid_size,
+                    ask_size,
+                    activity: Activity::default(),
+                };
                 HistoryRow { quote, spot: book.spot }
             })
             .collect()
@@ -92,7 +102,7 @@ pub const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,stri
 
 pub fn line(row: &HistoryRow) -> String {
     let number = |x: f64| if x.is_nan() { String::new() } else { x.to_string() };
-    let QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size } = row.quote;
+    let QuoteRecord { ts, underlying, contract, bid, ask, bid_size, ask_size, .. } = row.quote;
     let right = if contract.right == kernel::contract::Right::Call { "call" } else { "put" };
     format!(
         "{ts},{underlying},{},{},{},{right},{},{},{},{},{}\n",
@@ -163,6 +173,7 @@ pub fn read(path: &Path, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
 pub struct Plain {
     pub reference: ReferenceSet,
     pub recipe: Recipe,
+    pub layout: OutputLayout,
     pub threads: usize,
     pub allows_partial: bool,
 }
@@ -171,7 +182,8 @@ impl Plain {
     /// At preliminary accuracy, which is quick.
     pub fn new() -> Self {
         let recipe = Recipe { quality: Quality::Preliminary, quotes: true };
-        Self { reference: reference(), recipe, threads: 2, allows_partial: false }
+        let layout = OutputLayout::Day;
+        Self { reference: reference(), recipe, layout, threads: 2, allows_partial: false }
     }
 
     pub fn watched(&self, inputs: &[PathBuf], out: &Path, watch: &dyn JobWatch) -> Result<JobOutcome, JobError> {
@@ -192,6 +204,7 @@ impl Plain {
             out,
             reference: &self.reference,
             recipe: self.recipe,
+            layout: self.layout,
             form,
             threads: self.threads,
             allows_partial: self.allows_partial,

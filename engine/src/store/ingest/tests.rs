@@ -1,4 +1,5 @@
 use super::*;
+use kernel::records::Activity;
 use proptest::prelude::*;
 
 fn sym(text: &str) -> Symbol {
@@ -19,6 +20,7 @@ fn quote(clock: &str, underlying: &str, osi: &str, bid: f64, ask: f64) -> QuoteR
         ask,
         bid_size: f64::NAN,
         ask_size: f64::NAN,
+        activity: Activity::default(),
     }
 }
 
@@ -228,7 +230,10 @@ fn sizes_are_kept_for_who_asks_and_belong_to_their_quote() {
         QuoteRecord { bid_size, ask_size, ..quote }
     };
     let put = quote("10:00", "KO", "KO261218P00070000", 1.0, 1.1);
-    let sizes = |store: &Store| store.books()[0].slices[0].sizes.clone();
+    let sizes = |store: &Store| {
+        let two = |counts: &[f64; 4]| [counts[0], counts[1]];
+        store.books()[0].slices[0].counts.iter().map(two).collect::<Vec<[f64; 2]>>()
+    };
     let mut store = filled(vec![put]);
     assert_eq!(store.quote(&sized("10:00", 3.0, 4.0)), Ok(true));
     assert_eq!(store.quote(&sized("10:00", 5.0, 4.0)), Ok(false), "nobody would see the other size");
@@ -243,6 +248,27 @@ fn sizes_are_kept_for_who_asks_and_belong_to_their_quote() {
     assert_eq!(store.quote(&sized("10:01", 3.0, 9.0)), Ok(true));
     assert_eq!(store.quote(&sized("10:01", 3.0, 9.0)), Ok(false));
     assert_eq!(sizes(&store)[0].map(f64::to_bits), [3.0, 9.0].map(f64::to_bits));
+}
+
+#[test]
+fn what_is_traded_and_open_stays_until_another_count_comes() {
+    let said = |clock, volume, open_interest| {
+        let quote = quote(clock, "KO", "KO261218C00070000", 1.0, 1.1);
+        QuoteRecord { activity: Activity { volume, open_interest }, ..quote }
+    };
+    let counts = |store: &Store| {
+        let [.., volume, open_interest] = store.books()[0].slices[0].counts[0];
+        [volume, open_interest].map(f64::to_bits)
+    };
+    let mut store = filled(vec![]);
+    store.keep_sizes();
+    assert_eq!(store.quote(&said("10:00", 5.0, 900.0)), Ok(true));
+    assert_eq!(store.quote(&said("10:00", 7.0, 900.0)), Ok(true), "at one time the larger volume counts");
+    assert_eq!(store.quote(&said("10:00", 6.0, 900.0)), Ok(false));
+    assert_eq!(store.quote(&said("10:01", f64::NAN, f64::NEG_INFINITY)), Ok(true), "a quote that says neither");
+    assert_eq!(counts(&store), [7.0, 900.0].map(f64::to_bits));
+    assert_eq!(store.quote(&said("10:02", 8.0, f64::NAN)), Ok(true));
+    assert_eq!(counts(&store), [8.0, 900.0].map(f64::to_bits));
 }
 
 #[test]
@@ -376,7 +402,7 @@ proptest! {
         prop_assert_eq!(format!("{:?}", one.books()), format!("{:?}", other.books()));
         for slice in one.books().iter().flat_map(|b| &b.slices) {
             let keys: Vec<_> = slice.strike_milli.iter().zip(&slice.right).collect();
-            prop_assert_eq!(slice.sizes.len(), if keeps_sizes { slice.rows() } else { 0 });
+            prop_assert_eq!(slice.counts.len(), if keeps_sizes { slice.rows() } else { 0 });
             prop_assert!(keys.is_sorted() && keys.windows(2).all(|w| w[0] != w[1]), "{:?}", slice);
         }
     }

@@ -119,7 +119,7 @@ fn around_rows(layout: &AnswerLayout) -> Value {
     let rows = match layout.walk {
         Walk::Columns => columns(&layout.fields),
         Walk::Arrays => array(members(&layout.fields)),
-        Walk::Rows => object(members(&layout.fields)),
+        Walk::Rows | Walk::Grouped => object(members(&layout.fields)),
     };
     with_rows(&serde_json::from_str(&text).unwrap_or(Value::Null), &rows, layout.walk)
 }

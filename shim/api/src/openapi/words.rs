@@ -16,7 +16,17 @@ const SEGMENTS: &[(&str, &str, &[&str])] = &[
     (
         "what",
         "Kind of data",
-        &["quote", "eod", "greeks", "greeks_second_order", "greeks_third_order", "all_greeks", "implied_volatility"],
+        &[
+            "quote",
+            "eod",
+            "eod_greeks",
+            "greeks",
+            "greeks_second_order",
+            "greeks_third_order",
+            "all_greeks",
+            "implied_volatility",
+            "open_interest",
+        ],
     ),
     ("contract", "OSI symbol of the contract", &["O:SPY261218C00720000"]),
     ("optionSymbol", "OSI symbol of the contract", &["SPY261218C00720000"]),

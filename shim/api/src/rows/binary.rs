@@ -5,7 +5,7 @@ use super::field::Field;
 use crate::picked::Picked;
 use engine::store::chain::Chain;
 use history::schema::{FileColumn, served_column};
-use history::tables::{TableFormat, TableRows, TableWriter};
+use history::tables::{TableFormat, TableRows, TableSymbols, TableWriter};
 use http::stream::{Progress, Stream};
 use std::collections::BTreeSet;
 use std::io;
@@ -55,7 +55,8 @@ impl TableStream {
         let rows: usize = picked.iter().map(Picked::count).sum();
         let chains: Vec<&Chain> = picked.iter().map(|picked| &*picked.chain).collect();
         let about = about_rates(&chains);
-        let writer = TableWriter::new(format, columns, groups, &about, chains.into_iter());
+        let symbols = TableSymbols::of(chains.into_iter());
+        let writer = TableWriter::new(format, columns, groups, &about, &symbols);
         Self {
             writer: writer.inspect_err(complain).ok(),
             picked: picked.into_iter().map(Some).collect(),
@@ -106,6 +107,48 @@ impl TableStream {
             }
         }
         Ok(Progress::More)
+    }
+}
+
+/// A table of the rows of many snapshots, one after the other.
+pub struct TableParts {
+    writer: TableWriter,
+    row_bytes: usize,
+}
+
+impl TableParts {
+    /// A table of these fields, whose rows have these symbols.
+    ///
+    /// # Errors
+    /// It cannot be written at all.
+    pub fn new(format: TableFormat, fields: &[Field], groups: &str, symbols: &TableSymbols) -> io::Result<Self> {
+        let columns: Vec<FileColumn> = fields.iter().filter_map(|field| served_column(field.name)).collect();
+        let row_bytes = columns.len() * CELL_BYTES;
+        Ok(Self { writer: TableWriter::new(format, columns, groups, &[], symbols)?, row_bytes })
+    }
+
+    /// Appends the rows of a snapshot.
+    pub fn push(&mut self, picked: &[Picked], out: &mut Vec<u8>) -> Progress {
+        let rows: Vec<TableRows<'_>> =
+            picked.iter().map(|picked| TableRows { chain: &picked.chain, rows: &picked.rows }).collect();
+        match self.writer.write(&rows, out).inspect_err(complain) {
+            Ok(()) => Progress::More,
+            Err(_) => Progress::Broken,
+        }
+    }
+
+    /// Ends the table.
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> Progress {
+        match self.writer.finish(out).inspect_err(complain) {
+            Ok(()) => Progress::Done,
+            Err(_) => Progress::Broken,
+        }
+    }
+
+    /// At most about this many bytes come of some rows.
+    #[must_use]
+    pub fn most_bytes(&self, picked: &[Picked]) -> usize {
+        2 * picked.iter().map(Picked::count).sum::<usize>() * self.row_bytes + SCHEMA_BYTES
     }
 }
 

@@ -52,6 +52,9 @@ pub enum Walk {
     Arrays,
     /// Column by column: `"name":[…],"name":[…]`.
     Columns,
+    /// Row by row, each an object that ends with a list; rows of several snapshots that differ in this list alone are
+    /// one, with all their lists.
+    Grouped,
 }
 
 /// What one row is.

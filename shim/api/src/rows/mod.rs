@@ -6,6 +6,7 @@ pub mod clock;
 pub mod derived;
 pub mod field;
 pub mod frame;
+pub mod grouped;
 pub mod heading;
 pub mod identity;
 pub mod layout;

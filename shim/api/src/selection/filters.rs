@@ -10,6 +10,7 @@ use crate::refusal::Refusal;
 use crate::rows::clock::days_between;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
@@ -34,6 +35,10 @@ pub struct VendorFilters {
     pub strikes: Vec<Bounds>,
     /// Which deltas.
     pub deltas: Deltas,
+    /// Contracts traded since the open; without effect where quotes are not shown.
+    pub volume: Bounds,
+    /// Contracts open; without effect where quotes are not shown.
+    pub open_interest: Bounds,
     /// How many strikes nearest to the spot, per (root, expiry).
     pub near_strikes: Option<usize>,
     /// Of calls and puts each.
@@ -212,6 +217,13 @@ fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Ri
     }
     if !filters.strikes.is_empty() {
         rows.retain(|&row| filters.strikes.iter().any(|bounds| bounds.admit(f64::from(strike(row)) / 1000.0)));
+    }
+    if let Some(quotes) = &chain.quotes {
+        let count = |row: u32, number| quotes.get(row as usize, number);
+        rows.retain(|&row| {
+            filters.volume.admit(count(row, QuoteNumber::Volume))
+                && filters.open_interest.admit(count(row, QuoteNumber::OpenInterest))
+        });
     }
     let magnitude = |row: u32| chain.columns.get(Col::Delta)[row as usize].abs();
     match &filters.deltas {

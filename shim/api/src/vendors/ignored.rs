@@ -31,6 +31,7 @@ const OWN_INPUTS: &str = "values use the inputs of the daemon";
 const NO_MARKET_DATA: &str = "applied to zeros it would empty the chain";
 const LIST: &str = "a list is whole, in JSON";
 const BULK: &str = "the interface does not have it on this path";
+const ONE_PAGE: &str = "every row is in one response, in order of time";
 const DOT: &str = "the name has a dot";
 const DATES: &str = "/v1/options/expirations/";
 const STRIKES: &str = "/v1/options/strikes/";
@@ -71,10 +72,10 @@ const IGNORED: &[IgnoredParameter] = &[
     row("intrinio", "", "stock_price_source", ONE_FEED),
     row("intrinio", "", "delay", ONE_FEED),
     row("intrinio", "", "model", ONE_ENGINE),
-    row("intrinio", "", "volume_greater_than", NO_MARKET_DATA),
-    row("intrinio", "", "volume_less_than", NO_MARKET_DATA),
-    row("intrinio", "", "open_interest_greater_than", NO_MARKET_DATA),
-    row("intrinio", "", "open_interest_less_than", NO_MARKET_DATA),
+    row("intrinio", "", "iv_mode", ONE_ENGINE),
+    row("intrinio", "", "recalculate_stats", ONE_ENGINE),
+    row("intrinio", "", "page_size", ONE_PAGE),
+    row("intrinio", "", "next_page", ONE_PAGE),
     row("intrinio", "/options/expirations/", "format", LIST),
     row("marketdata", "", "mode", ONE_FEED),
     row("marketdata", "", "maxage", ONE_FEED),
@@ -84,8 +85,6 @@ const IGNORED: &[IgnoredParameter] = &[
     row("marketdata", "", "maxAsk", NO_MARKET_DATA),
     row("marketdata", "", "maxBidAskSpread", NO_MARKET_DATA),
     row("marketdata", "", "maxBidAskSpreadPct", NO_MARKET_DATA),
-    row("marketdata", "", "minOpenInterest", NO_MARKET_DATA),
-    row("marketdata", "", "minVolume", NO_MARKET_DATA),
     row("marketdata", DATES, "format", LIST),
     row("marketdata", DATES, "columns", LIST),
     row("marketdata", DATES, "human", LIST),
@@ -99,6 +98,8 @@ const IGNORED: &[IgnoredParameter] = &[
     row("marketdata", STRIKES, "limit", LIST),
     row("marketdata", STRIKES, "offset", LIST),
     row("marketdata", STRIKES, "dateformat", LIST),
+    row("polygon", "/options/v1/analytics", "limit", ONE_PAGE),
+    row("polygon", "/options/v1/analytics", "sort", ONE_PAGE),
     row("polygon", "", "strike_price_gte", DOT),
     row("polygon", "", "strike_price_gt", DOT),
     row("polygon", "", "strike_price_lte", DOT),

@@ -2,11 +2,11 @@
 //! and the list of expirations that its clients ask first.
 
 use super::body::JSON;
-use super::columns::or_null;
+use super::columns::{or_null, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Wrap};
 use super::parameter::{FORMAT, exactly};
 use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, TrueFalse};
-use crate::query::{Query, Rights};
+use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::field::{
@@ -36,12 +36,12 @@ pub const EXPIRATIONS_REALTIME: Layer =
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/options/{rest*}", &[], Serve::Text(no_endpoint));
 
-const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+pub(super) const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
     Layer { name: "intrinio", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
 
 const OF_CHAINS: Parameters = &[
-    &TYPE,
+    &OPTION_TYPE,
     &STRIKE,
     &STRIKE_GREATER_THAN,
     &STRIKE_LESS_THAN,
@@ -49,20 +49,34 @@ const OF_CHAINS: Parameters = &[
     &SHOW_STATS,
     &SHOW_EXTENDED_PRICE,
     &MONEYNESS,
+    &VOLUME_GREATER_THAN,
+    &VOLUME_LESS_THAN,
+    &OPEN_INTEREST_GREATER_THAN,
+    &OPEN_INTEREST_LESS_THAN,
     &FORMAT,
 ];
 const OF_EXPIRATIONS: Parameters = &[&AFTER, &BEFORE];
 
-const TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
-const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike");
-const STRIKE_GREATER_THAN: Param<FiniteNumber> = Param::new("strike_greater_than", FiniteNumber, "Strikes above this");
-const STRIKE_LESS_THAN: Param<FiniteNumber> = Param::new("strike_less_than", FiniteNumber, "Strikes below this");
-const INCLUDE_RELATED_SYMBOLS: Param<TrueFalse> =
+pub(super) const OPTION_TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
+pub(super) const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike");
+pub(super) const STRIKE_GREATER_THAN: Param<FiniteNumber> =
+    Param::new("strike_greater_than", FiniteNumber, "Strikes above this");
+pub(super) const STRIKE_LESS_THAN: Param<FiniteNumber> =
+    Param::new("strike_less_than", FiniteNumber, "Strikes below this");
+pub(super) const INCLUDE_RELATED_SYMBOLS: Param<TrueFalse> =
     Param::new("include_related_symbols", TrueFalse, "true includes adjusted roots");
 const SHOW_STATS: Param<TrueFalse> = Param::new("show_stats", TrueFalse, "Adds Greeks and volatility [default: true]");
 const SHOW_EXTENDED_PRICE: Param<TrueFalse> = Param::new("show_extended_price", TrueFalse, "Adds price fields");
 const MONEYNESS: Param<OneWord<Money>> =
     Param::new("moneyness", OneWord(SIDES), "Moneyness: all, in, out of or near the money");
+const VOLUME_GREATER_THAN: Param<FiniteNumber> =
+    Param::new("volume_greater_than", FiniteNumber, "Volume above this, where quotes are shown");
+const VOLUME_LESS_THAN: Param<FiniteNumber> =
+    Param::new("volume_less_than", FiniteNumber, "Volume below this, where quotes are shown");
+const OPEN_INTEREST_GREATER_THAN: Param<FiniteNumber> =
+    Param::new("open_interest_greater_than", FiniteNumber, "Open interest above this, where quotes are shown");
+const OPEN_INTEREST_LESS_THAN: Param<FiniteNumber> =
+    Param::new("open_interest_less_than", FiniteNumber, "Open interest below this, where quotes are shown");
 const AFTER: Param<IsoDate> = Param::new("after", IsoDate, "First expiration");
 const BEFORE: Param<IsoDate> = Param::new("before", IsoDate, "Last expiration");
 
@@ -80,14 +94,14 @@ pub const FIELDS: &[Field] = &[
     zero("last"),
     zero("last_size"),
     snapshot_time("last_timestamp"),
-    zero("volume"),
+    count("volume", QuoteNumber::Volume),
     side("ask", QuoteNumber::Ask, Print::UpTo(4)),
     side("ask_size", QuoteNumber::AskSize, Print::UpTo(0)),
     time("ask_timestamp", When::Quote, Stamp::UtcOffsetMillis),
     side("bid", QuoteNumber::Bid, Print::UpTo(4)),
     side("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
     time("bid_timestamp", When::Quote, Stamp::UtcOffsetMillis),
-    zero("open_interest"),
+    count("open_interest", QuoteNumber::OpenInterest),
     text("exercise_style", Text::Style(["A", "E"])),
     close(),
 ];
@@ -124,8 +138,13 @@ pub const EXTENDED: &[Field] = &[
 ];
 
 /// A number of the quote: null where that side is not quoted.
-const fn side(name: &'static str, number: QuoteNumber, print: Print) -> Field {
+pub(super) const fn side(name: &'static str, number: QuoteNumber, print: Print) -> Field {
     quoted(name, QuoteCell { side: None, number, print, missing: Missing::Null, hidden: Hidden::Verbatim("0") })
+}
+
+/// A number of contracts: zero where the feed has none.
+const fn count(name: &'static str, number: QuoteNumber) -> Field {
+    quoted_size(name, None, number)
 }
 
 const fn snapshot_time(name: &'static str) -> Field {
@@ -144,16 +163,8 @@ const SIDES: &[(&str, Money)] = &[
 ];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
-    let mut selection = parse_symbol(query)?;
-    let expiration = query.segment("expiration");
-    if expiration != "*" {
-        let date = crate::query::parse_date(expiration);
-        selection.expiries = Some(vec![date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?]);
-    }
-    selection.rights = query.get(&TYPE)?.unwrap_or_default();
-    selection.strike = exactly(query.get(&STRIKE)?);
-    selection.strike_above = query.get(&STRIKE_GREATER_THAN)?;
-    selection.strike_below = query.get(&STRIKE_LESS_THAN)?;
+    let mut selection = with_strikes(query, of_expiration(query, named(query)?)?)?;
+    selection.rights = query.get(&OPTION_TYPE)?.unwrap_or_default();
     selection.standard_only = !query.get(&INCLUDE_RELATED_SYMBOLS)?.unwrap_or(false);
     let mut fields = FIELDS.to_vec();
     if query.get(&SHOW_STATS)?.unwrap_or(true) {
@@ -164,7 +175,12 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     }
     Ok(Reply {
         selection,
-        filters: VendorFilters { money: query.get(&MONEYNESS)?.unwrap_or_default(), ..VendorFilters::default() },
+        filters: VendorFilters {
+            money: query.get(&MONEYNESS)?.unwrap_or_default(),
+            volume: beyond(query, &VOLUME_GREATER_THAN, &VOLUME_LESS_THAN)?,
+            open_interest: beyond(query, &OPEN_INTEREST_GREATER_THAN, &OPEN_INTEREST_LESS_THAN)?,
+            ..VendorFilters::default()
+        },
         format: query.get(&FORMAT)?.unwrap_or_default(),
         fields,
         around: Wrap::text("{\"chain\":[", "]}"),
@@ -173,15 +189,44 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     })
 }
 
+/// Bounds that a number is beyond, where they are given.
+fn beyond(query: &Query<'_>, above: &Param<FiniteNumber>, below: &Param<FiniteNumber>) -> Result<Bounds, Refusal> {
+    let above = query.get(above)?.map_or_else(Bounds::default, |x| Bounds::above(x, false));
+    let below = query.get(below)?.map_or_else(Bounds::default, |x| Bounds::below(x, false));
+    Ok(above.and(below))
+}
+
 fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
-    let mut selection = parse_symbol(query)?;
+    let mut selection = named(query)?;
     selection.expiry_min = query.get(&AFTER)?;
     selection.expiry_max = query.get(&BEFORE)?;
     let around = |_: &Clock| Around::constant("{\"expirations\":[", "]}");
     Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
 }
 
-fn parse_symbol(query: &Query<'_>) -> Result<Selection, Refusal> {
+/// The same of the expiration in the path; `*` selects all.
+pub(super) fn of_expiration(query: &Query<'_>, selection: Selection) -> Result<Selection, Refusal> {
+    let expiration = query.segment("expiration");
+    if expiration == "*" {
+        return Ok(selection);
+    }
+    let date = crate::query::parse_date(expiration);
+    let date = date.ok_or_else(|| Refusal::invalid("expiration", expiration, "a date"))?;
+    Ok(Selection { expiries: Some(vec![date]), ..selection })
+}
+
+/// The same within the strikes that are asked for.
+pub(super) fn with_strikes(query: &Query<'_>, selection: Selection) -> Result<Selection, Refusal> {
+    Ok(Selection {
+        strike: exactly(query.get(&STRIKE)?),
+        strike_above: query.get(&STRIKE_GREATER_THAN)?,
+        strike_below: query.get(&STRIKE_LESS_THAN)?,
+        ..selection
+    })
+}
+
+/// Everything of the symbol in the path.
+pub(super) fn named(query: &Query<'_>) -> Result<Selection, Refusal> {
     let symbol = Symbol::parse_underlying(query.segment("symbol"));
     Ok(Selection::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
 }

@@ -196,6 +196,10 @@ pub struct List {
 pub struct NameList {
     /// The names as the request spells them.
     pub names: Vec<String>,
+    /// The names of a past day; empty at present.
+    pub symbols: Vec<Symbol>,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
     /// Writes the JSON about them.
     pub write: fn(&[String], &RequestContext<'_>, &Clock) -> Result<String, Refusal>,
 }
@@ -275,7 +279,7 @@ enum Content {
     Listing(Box<List>),
     Symbols(Box<SymbolList>),
     Catalog(Box<Catalog>),
-    Names(NameList),
+    Names(Box<NameList>),
     Text(String),
 }
 
@@ -299,16 +303,19 @@ impl LayerRequest {
 
     /// The names that it asks for, underlyings or roots.
     pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let selection = match &self.content {
-            Ok(Content::Rows(reply)) => Some(&reply.selection),
-            Ok(Content::Listing(list)) => Some(&list.selection),
+        let (selection, listed) = match &self.content {
+            Ok(Content::Rows(reply)) => (Some(&reply.selection), &[][..]),
+            Ok(Content::Listing(list)) => (Some(&list.selection), &[][..]),
+            Ok(Content::Names(list)) => (None, &list.symbols[..]),
             // a list of everything asks for no name
-            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Names(_) | Content::Text(_)) | Err(_) => None,
+            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => (None, &[][..]),
         };
-        selection.into_iter().flat_map(|Selection { name, underlyings, roots, contracts, .. }| {
-            let named = name.iter().chain(underlyings).chain(roots).copied();
-            named.chain(contracts.iter().map(|contract| contract.root))
-        })
+        listed.iter().copied().chain(selection.into_iter().flat_map(
+            |Selection { name, underlyings, roots, contracts, .. }| {
+                let named = name.iter().chain(underlyings).chain(roots).copied();
+                named.chain(contracts.iter().map(|contract| contract.root))
+            },
+        ))
     }
 
     /// Returns what it asks of the past, if it does. A request whose days depend on a date must be settled before.
@@ -318,8 +325,9 @@ impl LayerRequest {
             Content::Rows(reply) => reply.past.as_ref(),
             Content::Listing(list) => list.past.as_ref(),
             Content::Symbols(list) => list.past.as_ref(),
+            Content::Names(list) => list.past.as_ref(),
             // without a day it is about all that there are
-            Content::Catalog(_) | Content::Names(_) | Content::Text(_) => None,
+            Content::Catalog(_) | Content::Text(_) => None,
         }
     }
 
@@ -332,6 +340,12 @@ impl LayerRequest {
             _ => None,
         };
         self.past().is_some() || days.is_some_and(|days| days.past.is_some())
+    }
+
+    /// True if it asks for the rows of every name.
+    #[must_use]
+    pub fn asks_for_everything(&self) -> bool {
+        matches!(&self.content, Ok(Content::Rows(reply)) if reply.selection.everything)
     }
 
     /// The list of what there is that it asks for, if it asks for one.
@@ -380,6 +394,8 @@ pub struct RowSet {
     pub headers: Headers,
     /// The refusal that stands for no rows, in layers that have no empty form.
     pub when_empty: Option<Refusal>,
+    /// As a table of columns instead.
+    pub table: Option<TableFormat>,
 }
 
 impl Layer {
@@ -403,7 +419,7 @@ impl Layer {
             Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
             Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
-            Serve::Names(parse) => parse(query).map(Content::Names),
+            Serve::Names(parse) => parse(query).map(|list| Content::Names(Box::new(list))),
             Serve::Text(write) => write(query).map(Content::Text),
         };
         if self.is_strict {
@@ -490,8 +506,7 @@ impl Layer {
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
         // a page says how the feed is, too
         let edition = context.edition.filter(|_| reply.format != Format::Html);
-        let table = reply.table;
-        let RowSet { layout, picked, headers, .. } = self.row_set(reply, context, clock)?;
+        let RowSet { layout, picked, headers, table, .. } = self.row_set(reply, context, clock)?;
         let mut answer = match table {
             None => Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked)),
             Some(format) => {
@@ -524,8 +539,9 @@ impl Layer {
             heading.lines.push(count_line(&picked, &reply));
         }
         let (headers, roots) = (std::mem::take(&mut reply.headers), Arc::clone(context.roots));
+        let table = reply.table;
         let layout = reply.into_layout(next, context.host, heading, clock, roots);
-        Ok(RowSet { layout, picked, headers, when_empty: None })
+        Ok(RowSet { layout, picked, headers, when_empty: None, table })
     }
 
     fn list(&self, list: &List, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {

@@ -17,7 +17,7 @@ use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::derived::Derived;
 use crate::rows::field::{
     Field, QuoteNumber, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time,
-    verbatim, zero,
+    verbatim,
 };
 use crate::rows::frame::json_text;
 use crate::rows::layout::{Around, Walk};
@@ -26,8 +26,8 @@ use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::store::columns::{Col, Unit};
 use filters::{
-    AM, DATE, DELTA, DTE, EXPIRATION, FROM, MONTH, MONTHLY, NONSTANDARD, PM, QUARTERLY, RANGE, SIDE, STRIKE,
-    STRIKE_LIMIT, TO, WEEKLY, YEAR,
+    AM, DATE, DELTA, DTE, EXPIRATION, FROM, MIN_OPEN_INTEREST, MIN_VOLUME, MONTH, MONTHLY, NONSTANDARD, PM, QUARTERLY,
+    RANGE, SIDE, STRIKE, STRIKE_LIMIT, TO, WEEKLY, YEAR,
 };
 use jiff::Timestamp;
 use kernel::contract::{ContractKey, Symbol};
@@ -76,6 +76,8 @@ const OF_CHAINS: Parameters = &[
     &YEAR,
     &STRIKE,
     &DELTA,
+    &MIN_VOLUME,
+    &MIN_OPEN_INTEREST,
     &DATE,
     &DATE_FORMAT,
     &HUMAN,
@@ -129,8 +131,8 @@ const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25]
         (quoted_price("ask", None, QuoteNumber::Ask), "Ask"),
         (quoted_size("askSize", None, QuoteNumber::AskSize), "Ask Size"),
         (null("last"), "Last"),
-        (zero("openInterest"), "Open Interest"),
-        (zero("volume"), "Volume"),
+        (quoted_size("openInterest", None, QuoteNumber::OpenInterest), "Open Interest"),
+        (quoted_size("volume", None, QuoteNumber::Volume), "Volume"),
         (in_the_money("inTheMoney"), "In The Money"),
         (or_null("intrinsicValue", derived(Derived::Intrinsic), Unit::Plain), "Intrinsic Value"),
         (or_null("extrinsicValue", derived(Derived::Extrinsic), Unit::Plain), "Extrinsic Value"),

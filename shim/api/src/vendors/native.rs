@@ -15,6 +15,7 @@ use crate::rows::field::{
 };
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
+use crate::selection::filters::VendorFilters;
 use crate::selection::{Center, Selection};
 use engine::store::columns::{Col, Group, Unit};
 use history::tables::TableFormat;
@@ -74,15 +75,16 @@ pub const FIELDS: &[Field] = &[
     quote("ask_size", QuoteNumber::AskSize),
     quote("mid", QuoteNumber::Mid),
     time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
+    quote("volume", QuoteNumber::Volume),
+    quote("open_interest", QuoteNumber::OpenInterest),
 ];
 
 /// What rows of many snapshots say besides: the time of theirs.
 const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
+const NO_COUNTS: &str = "min_volume, min_open_interest: this daemon does not serve quotes; start it with --show-quotes";
 const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start it with --show-quotes";
 
-const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet hold one snapshot: use as_of, or json, csv or \
-                                   ndjson; greeksd batch writes Parquet files of many days";
-const NOT_OF_EVERYTHING: &str = "underlying=* serves the current snapshot only, as json, csv, ndjson, arrow or parquet";
+const NOT_OF_EVERYTHING: &str = "underlying=* serves one snapshot, as json, csv, ndjson, arrow or parquet";
 /// A form of rows: text, or a table of columns.
 #[derive(Clone, Copy)]
 enum Shape {
@@ -132,6 +134,8 @@ const PARAMETERS: Parameters = &[
     &MAX_DAYS,
     &MIN_DELTA,
     &MAX_DELTA,
+    &MIN_VOLUME,
+    &MIN_OPEN_INTEREST,
     &GREEKS,
     &CENTER,
     &STRIKE_COUNT,
@@ -165,6 +169,10 @@ const MIN_DAYS: Param<WholeNumber> = Param::new("min_days", WholeNumber::ANY, "M
 const MAX_DAYS: Param<WholeNumber> = Param::new("max_days", WholeNumber::ANY, "Maximum days to settlement");
 const MIN_DELTA: Param<FiniteNumber> = Param::new("min_delta", FiniteNumber, "Minimum absolute delta");
 const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Maximum absolute delta");
+const MIN_VOLUME: Param<FiniteNumber> =
+    Param::new("min_volume", FiniteNumber, "Minimum volume; needs a daemon with --show-quotes");
+const MIN_OPEN_INTEREST: Param<FiniteNumber> =
+    Param::new("min_open_interest", FiniteNumber, "Minimum open interest; needs a daemon with --show-quotes");
 const GREEKS: Param<WordList<Option<Group>>> = Param::new(
     "greeks",
     WordList(GROUP_WORDS),
@@ -201,6 +209,11 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let past = native_past::parse(query)?;
     let selection = parse_selection(query)?;
     let groups = parse_groups(query)?;
+    let filters = VendorFilters {
+        volume: Bounds { least: query.get(&MIN_VOLUME)?, most: None },
+        open_interest: Bounds { least: query.get(&MIN_OPEN_INTEREST)?, most: None },
+        ..VendorFilters::default()
+    };
     let shape = query.get(&FORMAT)?.unwrap_or(Shape::Text(Format::Json));
     let (format, table) = match shape {
         Shape::Text(format) => (format, None),
@@ -208,10 +221,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     };
     let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
     let is_series = past.as_ref().is_some_and(|past| matches!(past.moments, PastMoments::Many(_)));
-    if table.is_some() && is_series {
-        return Err(Refusal::Conflict { reason: NO_SERIES_OF_TABLES });
-    }
-    if selection.everything && (past.is_some() || format == Format::Html) {
+    if selection.everything && (is_series || format == Format::Html) {
         return Err(Refusal::Conflict { reason: NOT_OF_EVERYTHING });
     }
     let fields = FIELDS.iter().filter(shown).chain(is_series.then_some(&SNAPSHOT_TIME));
@@ -221,7 +231,8 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         format,
         table,
         fields: fields.copied().collect(),
-        needs_quotes: groups.iter().any(|&(_, group)| group == Group::Quote).then_some(NO_QUOTES),
+        needs_quotes: needs_quotes(&groups, &filters),
+        filters,
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
         ..Reply::default()
@@ -250,6 +261,14 @@ fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
         strike_count: usize::try_from(query.get(&STRIKE_COUNT)?.unwrap_or(1)).unwrap_or(usize::MAX),
         ..Selection::default()
     })
+}
+
+/// What of a request needs quotes, for the refusal where they are not shown.
+fn needs_quotes(groups: &[(&'static str, Group)], filters: &VendorFilters) -> Option<&'static str> {
+    if groups.iter().any(|&(_, group)| group == Group::Quote) {
+        return Some(NO_QUOTES);
+    }
+    (*filters != VendorFilters::default()).then_some(NO_COUNTS)
 }
 
 /// `atm`, `atf`, or a delta: of the call if positive, of the put if negative; up to 1 a fraction, above it percent.
@@ -310,7 +329,7 @@ mod tests {
         ("extra", "vanna volga charm veta bid_vol ask_vol prev_vol conf_vol"),
         ("exotic", "speed zomma color ultima vera lambda epsilon"),
         ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
-        ("quote", "bid ask bid_size ask_size mid quote_time"),
+        ("quote", "bid ask bid_size ask_size mid quote_time volume open_interest"),
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {

@@ -2,14 +2,16 @@
 //! chain.
 
 use super::native::{APIKEY, TOKEN};
+use super::native_past::{self, AS_OF};
 use super::parameter::A_CONTRACT;
+use crate::past::PastQuestion;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use kernel::contract::ContractKey;
 
 /// The parameters.
-pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &APIKEY, &TOKEN];
+pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
 
 const OSYM: Param<ReadAs<ContractKey>> = Param::new(
     "osym",
@@ -30,12 +32,27 @@ pub enum ExplanationForm {
     Text,
 }
 
-/// Parses a query: the contract, and how its explanation is written.
+/// What is to be explained.
+#[derive(Clone, Debug)]
+pub struct ExplainQuestion {
+    /// The contract.
+    pub contract: ContractKey,
+    /// How its explanation is written.
+    pub form: ExplanationForm,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+}
+
+/// Parses a query.
 ///
 /// # Errors
-/// No contract's symbol, or a parameter that is not in the table.
-pub fn parse(query: &Query<'_>) -> Result<(ContractKey, ExplanationForm), Refusal> {
+/// No contract's symbol, a value that is no moment, or a parameter that is not in the table.
+pub fn parse(query: &Query<'_>) -> Result<ExplainQuestion, Refusal> {
     query.only(PARAMETERS)?;
     let contract = query.required(&OSYM)?;
-    Ok((contract, query.get(&FORMAT)?.unwrap_or_default()))
+    Ok(ExplainQuestion {
+        contract,
+        form: query.get(&FORMAT)?.unwrap_or_default(),
+        past: native_past::parse_moment(query)?,
+    })
 }

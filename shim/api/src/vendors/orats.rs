@@ -45,10 +45,11 @@ const NOW: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT];
 const OF_A_DAY: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT, &TRADE_DATE.required("2026-12-18")];
 const OF_A_STRIKE: Parameters = &[&TICKER, &DTE, &DELTA, &FORMAT, &EXPIR_DATE, &STRIKE, &TRADE_DATE];
 
-const TICKER: Param<ReadEach<Symbol>> = Param::new("ticker", SYMBOLS, "Symbol of the underlying").required("SPY");
+pub(super) const TICKER: Param<ReadEach<Symbol>> =
+    Param::new("ticker", SYMBOLS, "Symbol of the underlying").required("SPY");
 const DTE: Param<NumberRange> = Param::new("dte", NumberRange, "Range of calendar days to expiry: min,max");
 const DELTA: Param<NumberRange> = Param::new("delta", NumberRange, "Range of the call delta: min,max");
-const TRADE_DATE: Param<IsoDate> = Param::new("tradeDate", IsoDate, "Date, for feeds with past data");
+pub(super) const TRADE_DATE: Param<IsoDate> = Param::new("tradeDate", IsoDate, "Date, for feeds with past data");
 const EXPIR_DATE: Param<IsoDate> = Param::new("expirDate", IsoDate, "Expiration date").required("2026-12-18");
 const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike").required("720");
 
@@ -59,12 +60,12 @@ const FIELDS: &[Field] = &[
     days_to_expiry("dte"),
     strike("strike"),
     or_zero("stockPrice", slice(SliceNumber::UndPrice), Unit::Plain),
-    zero("callVolume"),
-    zero("callOpenInterest"),
+    quoted_size("callVolume", CALL, QuoteNumber::Volume),
+    quoted_size("callOpenInterest", CALL, QuoteNumber::OpenInterest),
     quoted_size("callBidSize", CALL, QuoteNumber::BidSize),
     quoted_size("callAskSize", CALL, QuoteNumber::AskSize),
-    zero("putVolume"),
-    zero("putOpenInterest"),
+    quoted_size("putVolume", PUT, QuoteNumber::Volume),
+    quoted_size("putOpenInterest", PUT, QuoteNumber::OpenInterest),
     quoted_size("putBidSize", PUT, QuoteNumber::BidSize),
     quoted_size("putAskSize", PUT, QuoteNumber::AskSize),
     quoted_price("callBidPrice", CALL, QuoteNumber::Bid),
@@ -131,7 +132,7 @@ fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
 }
 
 /// The tickers asked for, one at least.
-fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
+pub(super) fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
     let tickers = query.get(&TICKER)?.unwrap_or_default();
     match tickers.len() {
         0 => Err(Refusal::missing("ticker")),

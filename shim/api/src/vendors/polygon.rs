@@ -56,7 +56,7 @@ pub const UNIVERSAL: Layer = layer("/v3/snapshot", &[], Serve::Text(no_endpoint)
 /// Everything else of this vendor.
 pub const REST: Layer = layer("/v3/snapshot/{rest*}", &[], Serve::Text(no_endpoint));
 
-const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
+pub(super) const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
     Layer { name: "polygon", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
 
@@ -112,7 +112,7 @@ pub const FIELDS: &[Field] = &[
     zero("low"),
     zero("open"),
     zero("previous_close"),
-    zero("volume"),
+    quoted_size("volume", None, QuoteNumber::Volume),
     zero("vwap"),
     zero("change"),
     zero("change_percent"),
@@ -143,7 +143,7 @@ pub const FIELDS: &[Field] = &[
     zero("size"),
     text("timeframe", Text::Fixed("REAL-TIME")),
     close(),
-    zero("open_interest"),
+    quoted_size("open_interest", None, QuoteNumber::OpenInterest),
     open("underlying_asset", Unpriced::Whole),
     snapshot_time("last_updated"),
     or_absent("change_to_break_even", derived(Derived::ToBreakEven), Unit::Plain),
@@ -245,7 +245,7 @@ fn parse_contract(query: &Query<'_>) -> Result<Reply, Refusal> {
 }
 
 /// A ticker, of an index with or without its prefix.
-fn parse_underlying(text: &str) -> Option<Symbol> {
+pub(super) fn parse_underlying(text: &str) -> Option<Symbol> {
     let prefix = text.get(..2).filter(|prefix| prefix.eq_ignore_ascii_case("I:"));
     Symbol::parse_underlying(&text[prefix.map_or(0, str::len)..])
 }
@@ -266,7 +266,7 @@ fn around_contract(ending: &Ending<'_>) -> Around {
 }
 
 /// The request's id is that of its snapshot, so that equal questions have equal answers.
-fn head(clock: &Clock) -> String {
+pub(super) fn head(clock: &Clock) -> String {
     format!("{{\"request_id\":\"{:0>32}\",\"status\":\"OK\",\"results\":", clock.snapshot(Stamp::Nanos))
 }
 

@@ -4,8 +4,9 @@
 
 use super::layer::Layer;
 use super::{
-    alpaca, alphavantage, intrinio, livevol, marketdata, native, native_symbols, orats, polygon, thetadata_lists,
-    thetadata_v2, thetadata_v2_past, thetadata_v3, thetadata_v3_past, tradier,
+    alpaca, alphavantage, intrinio, intrinio_past, livevol, marketdata, native, native_symbols, orats, orats_term,
+    polygon, polygon_analytics, thetadata_lists, thetadata_v2, thetadata_v2_bulk, thetadata_v2_past, thetadata_v3,
+    thetadata_v3_past, tradier,
 };
 use http::percent::decode_strict;
 
@@ -36,6 +37,12 @@ pub const LAYERS: &[&Layer] = &[
     &orats::HIST_STRIKES_JSON,
     &orats::HIST_STRIKES_CSV,
     &orats::HIST_OPTIONS,
+    &orats_term::SUMMARIES,
+    &orats_term::HIST_SUMMARIES,
+    &orats_term::CORES,
+    &orats_term::HIST_CORES,
+    &orats_term::MONIES,
+    &orats_term::HIST_MONIES,
     &livevol::QUOTES,
     &livevol::QUOTES_LIVE,
     &livevol::QUOTES_DELAYED,
@@ -55,6 +62,8 @@ pub const LAYERS: &[&Layer] = &[
     &thetadata_v2::ALL_GREEKS,
     &thetadata_v2_past::HISTORY,
     &thetadata_v2_past::QUOTE_AT,
+    &thetadata_v2_bulk::HISTORY,
+    &thetadata_v2_bulk::QUOTE_AT,
     &thetadata_lists::OLDER_ROOTS,
     &thetadata_lists::OLDER_EXPIRATIONS,
     &thetadata_lists::OLDER_STRIKES,
@@ -69,6 +78,12 @@ pub const LAYERS: &[&Layer] = &[
     &alpaca::CHAIN,
     &alpaca::REST,
     &intrinio::CHAIN,
+    // before the paths of Intrinio, which take everything that begins with /options
+    &polygon_analytics::ANALYTICS,
+    &intrinio_past::CHAIN_EOD,
+    &intrinio_past::PRICES_EOD,
+    &intrinio_past::GREEKS_BY_TICKER,
+    &intrinio_past::GREEKS,
     &intrinio::EXPIRATIONS,
     &intrinio::EXPIRATIONS_EOD,
     &intrinio::EXPIRATIONS_REALTIME,

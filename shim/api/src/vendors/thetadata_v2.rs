@@ -46,8 +46,8 @@ pub(super) const EXP: Param<CompactDate> =
 pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::LETTERS), "Calls, puts or both");
 pub(super) const USE_CSV: Param<OnlyTrue> = Param::new("use_csv", OnlyTrue, "true selects CSV");
 
-/// The contract, and the beginning of its numbers.
-const BASE: &[Field] = &[
+/// The contract.
+pub(super) const CONTRACT: &[Field] = &[
     open_bare("contract"),
     text("security_type", Text::Fixed("OPTION")),
     text("root", Text::Root),
@@ -55,8 +55,15 @@ const BASE: &[Field] = &[
     strike_milli("strike"),
     text("right", Text::Right(["C", "P"])),
     close(),
-    open_array(TICKS),
-    open_array(""),
+];
+
+/// The beginning of the numbers of a contract.
+pub(super) const fn open_ticks() -> [Field; 2] {
+    [open_array(TICKS), open_array("")]
+}
+
+/// The first numbers of a snapshot.
+const BASE: &[Field] = &[
     time("ms_of_day", When::Quote, Stamp::MillisOfDay),
     quoted_as("bid", QuoteNumber::Bid, POINT),
     quoted_as("ask", QuoteNumber::Ask, POINT),
@@ -109,8 +116,8 @@ fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Reply, Refusal> {
         ..Selection::named(root)
     };
     let (format, headers) = format_and_headers(query)?;
-    let fields = [BASE, &columns.concat(), TAIL].concat();
-    let (around, title) = (Wrap::Of(around), title(root));
+    let fields = [CONTRACT, &open_ticks(), BASE, &columns.concat(), TAIL].concat();
+    let (around, title) = (around_ticks(), title(root));
     Ok(Reply { selection, format, fields, around, headers, title, ..Reply::default() })
 }
 
@@ -121,6 +128,11 @@ pub(super) fn format_and_headers(query: &Query<'_>) -> Result<(Format, Headers),
         return Ok((Format::Csv, vec![("Next-Page", Cow::Borrowed("null"))]));
     }
     Ok((format, Vec::new()))
+}
+
+/// What stands around rows of ticks.
+pub(super) const fn around_ticks() -> Wrap {
+    Wrap::Of(around)
 }
 
 /// The header names the numbers of a row.

@@ -17,6 +17,7 @@ use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, own, slice, time};
 use crate::rows::layout::{Around, Walk};
+use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use jiff::SignedDuration;
@@ -36,21 +37,23 @@ pub const QUOTE_AT: Layer = at(
     Serve::Rows(parse_at),
 );
 
-const IVL: Param<WholeNumber> = Param::new(
+pub(super) const IVL: Param<WholeNumber> = Param::new(
     "ivl",
     WholeNumber { least: 0, most: STEP_MOST_MS },
     "Interval between rows in milliseconds; for at_time, milliseconds since midnight",
 );
-const TIME_OF_DAY: Param<WholeNumber> =
+pub(super) const TIME_OF_DAY: Param<WholeNumber> =
     Param::new("ivl", A_TIME, "Interval between rows in milliseconds; for at_time, milliseconds since midnight");
-const START_TIME: Param<WholeNumber> =
+pub(super) const START_TIME: Param<WholeNumber> =
     Param::new("start_time", A_TIME, "Start time of day, milliseconds since midnight");
-const END_TIME: Param<WholeNumber> = Param::new("end_time", A_TIME, "End time of day, milliseconds since midnight");
-const RTH: Param<TrueFalse> =
+pub(super) const END_TIME: Param<WholeNumber> =
+    Param::new("end_time", A_TIME, "End time of day, milliseconds since midnight");
+pub(super) const RTH: Param<TrueFalse> =
     Param::new("rth", TrueFalse, "true starts rows at the open of the session [default: true]");
 const STRIKE: Param<Thousandths> = Param::new("strike", Thousandths, "Strike in thousandths").required("720000");
-const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date, YYYYMMDD").such_as("2026-12-18");
-const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date, YYYYMMDD").such_as("2026-12-18");
+pub(super) const START_DATE: Param<IsoDate> =
+    Param::new("start_date", IsoDate, "Start date, YYYYMMDD").such_as("2026-12-18");
+pub(super) const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date, YYYYMMDD").such_as("2026-12-18");
 /// Milliseconds since midnight.
 const A_TIME: WholeNumber = WholeNumber { least: 0, most: LAST_MS };
 
@@ -59,6 +62,8 @@ const DATE: Field = time("date", When::Asked, Stamp::Date8);
 const MADE: Field = time("ms_of_day2", When::Snapshot, Stamp::MillisOfDay);
 const BID: Field = quoted_as("bid", QuoteNumber::Bid, POINT);
 const ASK: Field = quoted_as("ask", QuoteNumber::Ask, POINT);
+
+const OPEN_INTEREST: Field = quoted_as("open_interest", QuoteNumber::OpenInterest, Print::UpTo(0));
 
 const HEAD: &[Field] = &[MS_OF_DAY, BID, ASK];
 
@@ -76,12 +81,12 @@ const THIRD: &[Field] = &[
 const UNDERLYING: &[Field] = &[MADE, pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain), DATE];
 
 /// A quote and when it is of.
-fn quoted() -> Vec<Field> {
+pub(super) fn quoted() -> Vec<Field> {
     [&[MS_OF_DAY], QUOTED, &[DATE]].concat()
 }
 
 /// What is shown under each name, and whether it is quotes alone.
-fn fields(what: &str) -> Option<(Vec<Field>, bool)> {
+pub(super) fn history_fields(what: &str) -> Option<(Vec<Field>, bool)> {
     let priced = |of: &[&[Field]]| Some(([HEAD, &of.concat(), FITTED, UNDERLYING].concat(), false));
     match what {
         "greeks" => priced(&[FIRST]),
@@ -91,10 +96,18 @@ fn fields(what: &str) -> Option<(Vec<Field>, bool)> {
         "implied_volatility" => Some(([&[MS_OF_DAY], VOLATILITIES, UNDERLYING].concat(), false)),
         "quote" => Some((quoted(), true)),
         "eod" => Some(([&[MS_OF_DAY, MADE], BARS, QUOTED, &[DATE]].concat(), true)),
+        "eod_greeks" => {
+            let greeks = [FIRST, SECOND, ONLY_IN_ALL, FITTED].concat();
+            let behind = [pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain), DATE];
+            Some(([&[MS_OF_DAY, MADE], BARS, QUOTED, &greeks, &behind].concat(), false))
+        }
+        "open_interest" => Some((vec![MS_OF_DAY, OPEN_INTEREST, DATE], true)),
         _ => None,
     }
 }
 
+/// Reports of a day, which have one row for each.
+const DAILY: [&str; 3] = ["eod", "eod_greeks", "open_interest"];
 const NO_DATA: &str = "No data for the specified timeframe & contract.";
 const STEP_MOST_MS: i64 = 86_400_000;
 /// The last millisecond of a day.
@@ -103,11 +116,23 @@ const LAST_MS: i64 = 86_399_999;
 const OPENS_MS: i64 = 34_200_000;
 const CLOSES_MS: i64 = 57_600_000;
 
+/// Which times of each day.
+pub(super) struct PastSteps {
+    opens: Time,
+    closes: Time,
+    every: Pace,
+}
+
 fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
     let what = query.segment("what");
-    let (fields, is_quotes) = fields(what).ok_or(Refusal::UnknownPath)?;
-    if what == "eod" {
-        return parse(query, fields, is_quotes, Time::MIN, Time::MAX, Pace::Day);
+    let (fields, is_quotes) = history_fields(what).ok_or(Refusal::UnknownPath)?;
+    parse(query, fields, is_quotes, steps(query, what)?)
+}
+
+/// The times of each day: of reports of the day its end, else those of an interval.
+pub(super) fn steps(query: &Query<'_>, what: &str) -> Result<PastSteps, Refusal> {
+    if DAILY.contains(&what) {
+        return Ok(PastSteps { opens: Time::MIN, closes: Time::MAX, every: Pace::Day });
     }
     let step = query.get(&IVL)?.unwrap_or(0);
     // without steps the whole day counts, as at the vendor
@@ -119,12 +144,17 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
         0 => Pace::Snapshot,
         millis => Pace::Step { from: Some(opens), step: SignedDuration::from_millis(millis) },
     };
-    parse(query, fields, is_quotes, opens, closes, every)
+    Ok(PastSteps { opens, closes, every })
 }
 
 fn parse_at(query: &Query<'_>) -> Result<Reply, Refusal> {
+    parse(query, quoted(), true, at_time(query)?)
+}
+
+/// One time of each day.
+pub(super) fn at_time(query: &Query<'_>) -> Result<PastSteps, Refusal> {
     let at = query.get(&TIME_OF_DAY)?.unwrap_or(0);
-    parse(query, quoted(), true, Time::MIN, Time::MAX, Pace::At(time_of(at)))
+    Ok(PastSteps { opens: Time::MIN, closes: Time::MAX, every: Pace::At(time_of(at)) })
 }
 
 /// Milliseconds since midnight as a time of day.
@@ -132,14 +162,7 @@ fn time_of(millis: i64) -> Time {
     Time::MIN.saturating_add(SignedDuration::from_millis(millis))
 }
 
-fn parse(
-    query: &Query<'_>,
-    fields: Vec<Field>,
-    is_quotes: bool,
-    opens: Time,
-    closes: Time,
-    every: Pace,
-) -> Result<Reply, Refusal> {
+fn parse(query: &Query<'_>, fields: Vec<Field>, is_quotes: bool, steps: PastSteps) -> Result<Reply, Refusal> {
     let root = query.required(&ROOT)?;
     let strike = query.required(&STRIKE)?;
     let selection = Selection {
@@ -148,15 +171,21 @@ fn parse(
         rights: query.get(&RIGHT)?.unwrap_or(Rights::Call),
         ..Selection::named(root)
     };
+    let reply = of_days(query, is_quotes, steps)?;
+    let (walk, around, title) = (Walk::Arrays, Wrap::Of(around), title(root));
+    Ok(Reply { selection, fields, walk, around, title, ..reply })
+}
+
+/// What answers about past days have in common.
+pub(super) fn of_days(query: &Query<'_>, is_quotes: bool, steps: PastSteps) -> Result<Reply, Refusal> {
     let (first, last) = days(query, &START_DATE, &END_DATE, None)?;
+    let PastSteps { opens, closes, every } = steps;
     let moments = PastMoments::Many(PastSpan { start: AsOf::Day(first), end: AsOf::Day(last), opens, closes, every });
     let past = Some(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none });
     let (format, headers) = format_and_headers(query)?;
     let when_empty = Some(Refusal::NoTicks { text: NO_DATA.to_owned() });
     let needs_quotes = is_quotes.then_some(NO_QUOTES);
-    let (walk, around, title) = (Walk::Arrays, Wrap::Of(around), title(root));
-    let reply = Reply { selection, past, format, fields, walk, around, headers, title, ..Reply::default() };
-    Ok(Reply { when_empty, needs_quotes, ..reply })
+    Ok(Reply { past, format, headers, when_empty, needs_quotes, ..Reply::default() })
 }
 
 /// The header names the numbers of a row.

@@ -55,7 +55,7 @@ const FIELDS: &[Field] = &[
     text("type", Text::Fixed("option")),
     zero("last"),
     zero("change"),
-    zero("volume"),
+    quoted_size("volume", None, QuoteNumber::Volume),
     null("open"),
     null("high"),
     null("low"),
@@ -77,7 +77,7 @@ const FIELDS: &[Field] = &[
     quoted_size("asksize", None, QuoteNumber::AskSize),
     text("askexch", EXCHANGE),
     time("ask_date", When::Quote, Stamp::Millis),
-    zero("open_interest"),
+    quoted_size("open_interest", None, QuoteNumber::OpenInterest),
     verbatim("contract_size", "100"),
     text("expiration_date", Text::Expiry),
     text("expiration_type", Text::Fixed("standard")),
@@ -154,7 +154,7 @@ fn parse_names(query: &Query<'_>) -> Result<NameList, Refusal> {
     match names.len() {
         0 => Err(Refusal::missing(SYMBOLS.name())),
         n if n > SYMBOLS_MAX => Err(Refusal::invalid(SYMBOLS.name(), &n.to_string(), "up to 100 symbols")),
-        _ => Ok(NameList { names, write: write_quotes }),
+        _ => Ok(NameList { names, symbols: Vec::new(), past: None, write: write_quotes }),
     }
 }
 

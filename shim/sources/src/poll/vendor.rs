@@ -352,6 +352,7 @@ pub fn is_index(roots: &RootTable, name: Symbol) -> bool {
 mod tests {
     use super::*;
     use kernel::contract::Right;
+    use kernel::records::Activity;
     use kernel::records::QuoteRecord;
 
     /// A page of contracts of one expiry.
@@ -372,6 +373,7 @@ mod tests {
             ask: 2.0,
             bid_size: nan,
             ask_size: nan,
+            activity: Activity::default(),
         };
         (Batch { quotes: strikes.map(quote).collect(), ..Batch::default() }, Report::default())
     }

@@ -3,7 +3,7 @@ use engine::store::ingest::{Admitted, Store};
 use feeds::dir::DirFeed;
 use jiff::civil::date;
 use kernel::contract::{ContractKey, Right};
-use kernel::records::{QuoteRecord, SpotRecord};
+use kernel::records::{Activity, QuoteRecord, SpotRecord};
 use proptest::prelude::*;
 use std::fs;
 
@@ -33,7 +33,16 @@ fn quote(strike: u32, bid: f64, second: i64) -> QuoteRecord {
     let contract =
         ContractKey { root: sym("AA"), expiry: date(2026, 12, 18), strike_milli: 1000 * strike, right: Right::Call };
     let nan = f64::NAN;
-    QuoteRecord { ts: at(second), underlying: sym("AA"), contract, bid, ask: 9.5, bid_size: nan, ask_size: nan }
+    QuoteRecord {
+        ts: at(second),
+        underlying: sym("AA"),
+        contract,
+        bid,
+        ask: 9.5,
+        bid_size: nan,
+        ask_size: nan,
+        activity: Activity::default(),
+    }
 }
 
 fn of(quotes: Vec<QuoteRecord>) -> Batch {
@@ -69,7 +78,16 @@ fn batches() -> impl Strategy<Value = Vec<Batch>> {
             let bid = if bid == 0 { f64::NAN } else { f64::from(bid) / 100.0 };
             let underlying = sym(if ts % 2 == 0 { NAMES[name] } else { ROOTS[name] });
             let ts = at(ts);
-            QuoteRecord { ts, underlying, contract, bid, ask: f64::from(ask), bid_size: 1.0, ask_size: f64::NAN }
+            QuoteRecord {
+                ts,
+                underlying,
+                contract,
+                bid,
+                ask: f64::from(ask),
+                bid_size: 1.0,
+                ask_size: f64::NAN,
+                activity: Activity::default(),
+            }
         },
     );
     let spot = (0..3usize, 0..9i64, 1..4u32).prop_map(|(name, ts, price)| SpotRecord {

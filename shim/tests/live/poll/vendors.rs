@@ -4,7 +4,7 @@ use host::secret::Keys;
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, tz::TimeZone};
 use kernel::contract::{ContractKey, Right, Symbol};
-use kernel::records::QuoteRecord;
+use kernel::records::{Activity, QuoteRecord};
 use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
 use sources::poll::vendor::{Adjust, PolledVendor, Vendor};
@@ -71,6 +71,7 @@ impl Told {
                 ask: cents(value + 0.05),
                 bid_size: 10.0,
                 ask_size: 12.0,
+                activity: Activity::default(),
             }
         });
         Quoted { underlying, spot: self.spot, ts: self.ts, quotes: quotes.collect() }

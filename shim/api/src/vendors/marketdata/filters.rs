@@ -3,7 +3,7 @@
 
 use crate::limits::NUMBERS;
 use crate::past::day::{DISTANCE_MOST, NamedDay, PastDays, PastDaysAsked, RequestDays};
-use crate::query::parameter::{AnyText, OneWord, Param, Parameters, ReadAs, TrueFalse, WholeNumber};
+use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, Parameters, ReadAs, TrueFalse, WholeNumber};
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
 use crate::selection::Selection;
@@ -40,6 +40,10 @@ pub(super) const YEAR: Param<WholeNumber> =
     Param::new("year", WholeNumber { least: 1000, most: 9999 }, "Expirations of this year");
 pub(super) const STRIKE: Param<AnyText> = Param::new("strike", AnyText, "Strikes, numbers or ranges, comma-separated");
 pub(super) const DELTA: Param<AnyText> = Param::new("delta", AnyText, "Deltas, numbers or ranges, comma-separated");
+pub(super) const MIN_VOLUME: Param<FiniteNumber> =
+    Param::new("minVolume", FiniteNumber, "Minimum volume, where quotes are shown");
+pub(super) const MIN_OPEN_INTEREST: Param<FiniteNumber> =
+    Param::new("minOpenInterest", FiniteNumber, "Minimum open interest, where quotes are shown");
 pub(super) const DATE: Param<ReadAs<NamedDay>> = Param::new("date", A_DAY, "Date, for feeds with past data");
 
 const A_DAY: ReadAs<NamedDay> = ReadAs { read: read_day, wants: "a date" };
@@ -80,10 +84,17 @@ pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(Ven
         strikes: query.text(&STRIKE).map(parse_strikes).transpose()?.unwrap_or_default(),
         deltas: query.text(&DELTA).map(parse_deltas).transpose()?.unwrap_or_default(),
         near_strikes: near_strikes.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        volume: at_least(query.get(&MIN_VOLUME)?),
+        open_interest: at_least(query.get(&MIN_OPEN_INTEREST)?),
         near_each_right: matches!(money, Money::In | Money::Out) && selection.rights == Rights::Both,
         ..VendorFilters::default()
     };
     Ok((filters, days))
+}
+
+/// At least this number, where one is given.
+fn at_least(number: Option<f64>) -> Bounds {
+    Bounds { least: number, most: None }
 }
 
 /// Which kinds of expirations.

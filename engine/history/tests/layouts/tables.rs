@@ -1,13 +1,13 @@
-//! Snapshots as Parquet, in the layout of the open sets `options-dataset-hist`. Never: a computation.
+//! MadeSnapshots as Parquet, in the layout of the open sets `options-dataset-hist`. Never: a computation.
 
-use crate::market::Snapshot;
-use crate::vendors::{date_of, osi, word, zero};
+use crate::folder::{osi, word, zero};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use kernel::calendar::Calendar;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
+use sim::days::MadeSnapshot;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -24,16 +24,18 @@ impl Table {
     }
 
     /// Writes the quotes of a snapshot.
-    pub(crate) fn quotes(&mut self, calendar: &Calendar, snapshot: &Snapshot) -> Result<()> {
+    pub(crate) fn quotes(&mut self, calendar: &Calendar, snapshot: &MadeSnapshot) -> Result<()> {
         let rows = &snapshot.rows;
-        let (name, date) = (snapshot.underlying.to_string(), date_of(calendar, snapshot.ts));
+        let (name, date) = (snapshot.underlying.to_string(), calendar.eastern(snapshot.ts).date().to_string());
         let text = |of: &dyn Fn(usize) -> String| -> ArrayRef {
             Arc::new((0..rows.len()).map(|row| Some(of(row))).collect::<StringArray>())
         };
         let number = |of: &dyn Fn(usize) -> f64| -> ArrayRef {
             Arc::new((0..rows.len()).map(|row| Some(of(row))).collect::<Float64Array>())
         };
-        let zeros: ArrayRef = Arc::new((0..rows.len()).map(|_| Some(0)).collect::<Int64Array>());
+        let count = |of: &dyn Fn(usize) -> u32| -> ArrayRef {
+            Arc::new((0..rows.len()).map(|row| Some(i64::from(of(row)))).collect::<Int64Array>())
+        };
         self.write(RecordBatch::try_from_iter([
             ("contract_id", text(&|row| osi(rows[row].contract))),
             ("symbol", text(&|_| name.clone())),
@@ -42,8 +44,8 @@ impl Table {
             ("type", text(&|row| word(rows[row].contract.right).to_owned())),
             ("bid", number(&|row| zero(rows[row].bid))),
             ("ask", number(&|row| zero(rows[row].ask))),
-            ("volume", Arc::clone(&zeros)),
-            ("open_interest", zeros),
+            ("volume", count(&|row| rows[row].volume)),
+            ("open_interest", count(&|row| rows[row].open_interest)),
             ("date", text(&|_| date.clone())),
             ("implied_volatility", number(&|_| 0.0)),
             ("delta", number(&|_| 0.0)),
@@ -51,14 +53,14 @@ impl Table {
     }
 
     /// Writes the closing prices beside quotes.
-    pub(crate) fn closes(&mut self, calendar: &Calendar, snapshots: &[(Snapshot, f64)]) -> Result<()> {
-        let text = |of: &dyn Fn(&Snapshot) -> String| -> ArrayRef {
+    pub(crate) fn closes(&mut self, calendar: &Calendar, snapshots: &[(MadeSnapshot, f64)]) -> Result<()> {
+        let text = |of: &dyn Fn(&MadeSnapshot) -> String| -> ArrayRef {
             Arc::new(snapshots.iter().map(|(snapshot, _)| Some(of(snapshot))).collect::<StringArray>())
         };
         let close: ArrayRef = Arc::new(snapshots.iter().map(|(_, spot)| Some(*spot)).collect::<Float64Array>());
         self.write(RecordBatch::try_from_iter([
             ("symbol", text(&|snapshot| snapshot.underlying.to_string())),
-            ("date", text(&|snapshot| date_of(calendar, snapshot.ts))),
+            ("date", text(&|snapshot| calendar.eastern(snapshot.ts).date().to_string())),
             ("open", Arc::clone(&close)),
             ("close", Arc::clone(&close)),
             ("adjusted_close", close),

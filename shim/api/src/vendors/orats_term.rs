@@ -1,0 +1,375 @@
+//! ORATS beyond strikes: `GET /datav2/{summaries, cores, monies/implied}`, the same of past days under `/datav2/hist`.
+//! One record a ticker, or a ticker and expiry. What the vendor computes from
+//! earnings, prices of shares and its own forecasts is zero, because its client refuses null.
+
+use super::body;
+use super::layer::{Layer, NameList, RequestContext, Serve};
+use super::orats::{TICKER, TRADE_DATE, parse_tickers};
+use crate::past::moment::AsOf;
+use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
+use crate::query::Query;
+use crate::query::parameter::Parameters;
+use crate::refusal::Refusal;
+use crate::rows::clock::{Clock, Stamp};
+use crate::rows::frame::json_text;
+use crate::rows::number::{self, Print};
+use crate::term::{ExpirySummary, TermStructure};
+use engine::store::chain::Chain;
+use kernel::contract::Symbol;
+
+/// Summaries of tickers.
+pub const SUMMARIES: Layer = at("/datav2/summaries", NOW, |query| now(query, write_summaries));
+/// The same of a past day.
+pub const HIST_SUMMARIES: Layer = at("/datav2/hist/summaries", OF_A_DAY, |query| of_day(query, write_summaries));
+/// Core data of tickers.
+pub const CORES: Layer = at("/datav2/cores", NOW, |query| now(query, write_cores));
+/// The same of a past day.
+pub const HIST_CORES: Layer = at("/datav2/hist/cores", OF_A_DAY, |query| of_day(query, write_cores));
+/// Volatilities of each expiry by delta.
+pub const MONIES: Layer = at("/datav2/monies/implied", NOW, |query| now(query, write_monies));
+/// The same of a past day.
+pub const HIST_MONIES: Layer = at("/datav2/hist/monies/implied", OF_A_DAY, |query| of_day(query, write_monies));
+
+const fn at(path: &'static str, parameters: Parameters, parse: fn(&Query<'_>) -> Result<NameList, Refusal>) -> Layer {
+    let serve = Serve::Names(parse);
+    Layer { name: "orats", path, parameters, is_strict: false, serve, refuse: body::message, headers: &[] }
+}
+
+const NOW: Parameters = &[&TICKER];
+const OF_A_DAY: Parameters = &[&TICKER, &TRADE_DATE.required("2026-12-18")];
+
+/// Writes the records of some names.
+type Write = fn(&[String], &RequestContext<'_>, &Clock) -> Result<String, Refusal>;
+
+fn now(query: &Query<'_>, write: Write) -> Result<NameList, Refusal> {
+    let symbols = parse_tickers(query)?;
+    Ok(NameList { names: symbols.iter().map(ToString::to_string).collect(), symbols, past: None, write })
+}
+
+fn of_day(query: &Query<'_>, write: Write) -> Result<NameList, Refusal> {
+    let list = now(query, write)?;
+    let day = query.required(&TRADE_DATE)?;
+    let moments = PastMoments::One(AsOf::Day(day));
+    let past = PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none: Lacking::refusal };
+    Ok(NameList { past: Some(past), ..list })
+}
+
+/// The records of every name that has a chain; names without one have none.
+fn records(
+    names: &[String],
+    context: &RequestContext<'_>,
+    mut of: impl FnMut(&Chain, &TermStructure, &mut Vec<String>),
+) -> Result<String, Refusal> {
+    let mut all = Vec::new();
+    for name in names {
+        let Some(symbol) = Symbol::parse_underlying(name) else { continue };
+        let underlying = context.roots.underlying_of(symbol);
+        match context.snapshot.chain(underlying) {
+            Some(chain) => of(chain, &TermStructure::of(chain), &mut all),
+            None if context.snapshot.is_pending(underlying) => return Err(Refusal::Busy),
+            None => {}
+        }
+    }
+    Ok(format!(r#"{{"data":[{}]}}"#, all.join(",")))
+}
+
+/// One record in the making.
+struct Record(String);
+
+impl Record {
+    /// Begins with the ticker, the day and the price.
+    fn new(chain: &Chain, clock: &Clock) -> Self {
+        let ticker = json_text(chain.underlying.as_str());
+        Self(format!(r#"{{"ticker":{ticker},"tradeDate":"{}""#, clock.today()))
+    }
+
+    fn number(&mut self, name: &str, x: f64) {
+        let shown = if x.is_finite() { number::text(x, Print::UpTo(6)) } else { "0".to_owned() };
+        self.0.push_str(&format!(r#","{name}":{shown}"#));
+    }
+
+    fn word(&mut self, name: &str, word: &str) {
+        self.0.push_str(&format!(r#","{name}":{}"#, json_text(word)));
+    }
+
+    fn zeros(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.number(name, 0.0));
+    }
+
+    fn end(mut self, clock: &Clock) -> String {
+        self.0.push_str(&format!(r#","updatedAt":"{}"}}"#, clock.snapshot(Stamp::UtcIso)));
+        self.0
+    }
+}
+
+/// Days of the vendor's constant times, with the ends of names that have them.
+const TIMES: [(&str, f64); 7] =
+    [("10d", 10.0), ("20d", 20.0), ("30d", 30.0), ("60d", 60.0), ("90d", 90.0), ("6m", 180.0), ("1y", 365.0)];
+/// Spans of forward volatilities.
+const FORWARDS: [(&str, f64, f64); 5] = [
+    ("30_20", 20.0, 30.0),
+    ("60_30", 30.0, 60.0),
+    ("90_60", 60.0, 90.0),
+    ("180_90", 90.0, 180.0),
+    ("90_30", 30.0, 90.0),
+];
+const AT_MONEY: f64 = 0.5;
+const YEAR: f64 = 365.0;
+const TWO_YEARS: f64 = 730.0;
+
+/// Volatilities at the money of every constant time, with and without earnings, which are not modelled.
+fn put_vols(record: &mut Record, term: &TermStructure, last: &str) {
+    for prefix in ["exErnIv", "iv"] {
+        for (end, days) in TIMES {
+            let end = if end == "1y" { last } else { end };
+            record.number(&format!("{prefix}{end}"), term.vol_at(days, AT_MONEY));
+        }
+    }
+}
+
+fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
+    records(names, context, |chain, term, all| {
+        let mut record = Record::new(chain, clock);
+        let dividends = term.at(YEAR, |expiry| expiry.divs);
+        record.number("stockPrice", term.at(0.0, |expiry| expiry.und_price));
+        record.number("annActDiv", dividends);
+        record.number("annIdiv", dividends);
+        record.zeros(&["nextDiv", "impliedNextDiv"]);
+        record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
+        record.number("borrow2y", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
+        record.number("confidence", term.at(30.0, ExpirySummary::confidence));
+        put_vols(&mut record, term, "1y");
+        record.zeros(&["ieeEarnEffect", "impliedMove", "impliedEarningsMove", "mwAdj30", "mwAdj2y"]);
+        record.zeros(&["rDrv30", "rDrv2y", "rSlp30", "rSlp2y"]);
+        record.number("rVol30", term.vol_at(30.0, AT_MONEY));
+        record.number("rVol2y", term.vol_at(TWO_YEARS, AT_MONEY));
+        record.zeros(&["rip"]);
+        record.number("riskFree30", term.at(30.0, |expiry| expiry.disc_rate));
+        record.number("riskFree2y", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
+        record.zeros(&["skewing", "contango", "totalErrorConf"]);
+        for percent in [5.0, 25.0, 75.0, 95.0] {
+            for prefix in ["dlt", "exErnDlt"] {
+                for (end, days) in TIMES {
+                    record.number(&format!("{prefix}{percent}Iv{end}"), term.vol_at(days, percent / 100.0));
+                }
+            }
+        }
+        for prefix in ["fwd", "fexErn"] {
+            for (end, from, to) in FORWARDS {
+                record.number(&format!("{prefix}{end}"), term.forward_vol(from, to));
+            }
+        }
+        for prefix in ["ffwd", "ffexErn", "fbfwd", "fbfexErn"] {
+            FORWARDS.iter().for_each(|(end, ..)| record.number(&format!("{prefix}{end}"), 0.0));
+        }
+        all.push(record.end(clock));
+    })
+}
+
+fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
+    records(names, context, |chain, term, all| {
+        for expiry in term.expiries() {
+            let mut record = Record::new(chain, clock);
+            record.word("expirDate", &expiry.expiry.to_string());
+            record.number("stockPrice", expiry.und_price);
+            record.number("spotPrice", expiry.und_price);
+            record.number("riskFreeRate", expiry.disc_rate);
+            record.number("yieldRate", expiry.yield_rate);
+            record.number("residualYieldRate", expiry.borr_rate);
+            record.zeros(&["residualRateSlp", "residualR2"]);
+            record.number("confidence", expiry.confidence());
+            record.zeros(&["mwVol"]);
+            for percent in (0..=100).rev().step_by(5) {
+                record.number(&format!("vol{percent}"), expiry.vol_at(f64::from(percent) / 100.0));
+            }
+            record.number("atmiv", expiry.vol_at(AT_MONEY));
+            record.zeros(&["slope", "deriv", "fit"]);
+            record.number("calVol", expiry.vol_at(AT_MONEY));
+            record.number("unadjVol", expiry.vol_at(AT_MONEY));
+            record.zeros(&["earnEffect"]);
+            all.push(record.end(clock));
+        }
+    })
+}
+
+/// Fields of core data that are of prices of shares, earnings or forecasts, and dates of which none is known.
+const CORE_ZEROS: &[&str] = &[
+    "assetType",
+    "mktCap",
+    "cVolu",
+    "cOi",
+    "pVolu",
+    "pOi",
+    "orFcst20d",
+    "orIvFcst20d",
+    "orFcstInf",
+    "orIvXern20d",
+    "orIvXernInf",
+    "iv200Ma",
+    "px1kGam",
+    "volOfVol",
+    "volOfIvol",
+    "slope",
+    "slopeInf",
+    "slopeFcst",
+    "slopeFcstInf",
+    "deriv",
+    "derivInf",
+    "derivFcst",
+    "derivFcstInf",
+    "mktWidthVol",
+    "mktWidthVolInf",
+    "rip",
+    "ivEarnReturn",
+    "fcstR2",
+    "fcstR2Imp",
+    "stkVolu",
+    "avgOptVolu20d",
+    "orHv1d",
+    "orHv5d",
+    "orHv10d",
+    "orHv20d",
+    "orHv60d",
+    "orHv90d",
+    "orHv120d",
+    "orHv252d",
+    "orHv500d",
+    "orHv1000d",
+    "clsHv5d",
+    "clsHv10d",
+    "clsHv20d",
+    "clsHv60d",
+    "clsHv90d",
+    "clsHv120d",
+    "clsHv252d",
+    "clsHv500d",
+    "clsHv1000d",
+    "clsPx1w",
+    "stkPxChng1wk",
+    "clsPx1m",
+    "stkPxChng1m",
+    "clsPx6m",
+    "stkPxChng6m",
+    "clsPx1y",
+    "stkPxChng1y",
+    "divFreq",
+    "divYield",
+    "divGrwth",
+    "divAmt",
+    "lastErnTod",
+    "absAvgErnMv",
+    "impliedIee",
+    "tkOver",
+    "correlSpy1m",
+    "correlSpy1y",
+    "correlEtf1m",
+    "correlEtf1y",
+    "beta1m",
+    "beta1y",
+    "ivPctile1m",
+    "ivPctile1y",
+    "ivPctileSpy",
+    "ivPctileEtf",
+    "ivStdvMean",
+    "ivStdv1y",
+    "ivSpyRatio",
+    "ivSpyRatioAvg1m",
+    "ivSpyRatioAvg1y",
+    "ivSpyRatioStdv1y",
+    "ivEtfRatio",
+    "ivEtfRatioAvg1m",
+    "ivEtfRatioAvg1y",
+    "ivEtFratioStdv1y",
+    "ivHvXernRatio",
+    "ivHvXernRatio1m",
+    "ivHvXernRatio1y",
+    "ivHvXernRatioStdv1y",
+    "etfIvHvXernRatio",
+    "etfIvHvXernRatio1m",
+    "etfIvHvXernRatio1y",
+    "etfIvHvXernRatioStdv1y",
+    "slopepctile",
+    "slopeavg1m",
+    "slopeavg1y",
+    "slopeStdv1y",
+    "etfSlopeRatio",
+    "etfSlopeRatioAvg1m",
+    "etfSlopeRatioAvg1y",
+    "etfSlopeRatioAvgStdv1y",
+    "impliedR2",
+    "contango",
+    "nextDiv",
+    "impliedNextDiv",
+    "error",
+    "wksNextErn",
+    "oi",
+    "straPxM1",
+    "straPxM2",
+    "smoothStraPxM1",
+    "smoothStrPxM2",
+    "fcstStraPxM1",
+    "fcstStraPxM2",
+    "loStrikeM1",
+    "hiStrikeM1",
+    "loStrikeM2",
+    "hiStrikeM2",
+    "fcstSlope",
+    "fcstErnEffct",
+    "ernMvStdv",
+    "impliedEe",
+    "impErnMv",
+    "impMth2ErnMv",
+    "fairVol90d",
+    "fairXieeVol90d",
+    "fairMth2XieeVol90d",
+    "impErnMv90d",
+    "impErnMvMth290d",
+    "priorCls",
+];
+/// Lists of fields by number, from 1 to 12.
+const CORE_SERIES: [&str; 3] = ["ernMv", "ernStraPct", "ernEffct"];
+/// Windows of volatilities without earnings.
+const CORE_WINDOWS: [&str; 9] = ["5d", "10d", "20d", "60d", "90d", "120d", "252d", "500d", "1000d"];
+const CORE_WORDS: [&str; 4] = ["sector", "etfIncl", "bestEtf", "sectorName"];
+/// Stands for a date that is not known.
+const NO_DATE: &str = "1970-01-01";
+/// Expiries that core data have, the first monthly ones at the vendor; here the first ones of a week or more.
+const CORE_EXPIRIES: usize = 4;
+const WEEK_DAYS: f64 = 7.0;
+
+fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
+    records(names, context, |chain, term, all| {
+        let mut record = Record::new(chain, clock);
+        record.number("pxAtmIv", term.at(0.0, |expiry| expiry.und_price));
+        record.number("pxCls", term.at(0.0, |expiry| expiry.und_price));
+        record.zeros(CORE_ZEROS);
+        let mut expiries = term.expiries().iter().filter(|expiry| expiry.days >= WEEK_DAYS);
+        for n in 1..=CORE_EXPIRIES {
+            let expiry = expiries.next();
+            let vol = expiry.map_or(0.0, |expiry| expiry.vol_at(AT_MONEY));
+            record.number(&format!("atmIvM{n}"), vol);
+            record.number(&format!("atmFitIvM{n}"), vol);
+            record.number(&format!("atmFcstIvM{n}"), 0.0);
+            record.number(&format!("dtExM{n}"), expiry.map_or(0.0, |expiry| expiry.days.round()));
+        }
+        record.number("iRate5wk", term.at(35.0, |expiry| expiry.disc_rate));
+        record.number("iRateLt", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
+        let dividends = term.at(YEAR, |expiry| expiry.divs);
+        record.number("annActDiv", dividends);
+        record.number("annIdiv", dividends);
+        record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
+        record.number("borrow2yr", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
+        record.number("confidence", term.at(30.0, ExpirySummary::confidence));
+        CORE_WORDS.iter().for_each(|name| record.word(name, ""));
+        ["divDate", "nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
+        for n in 1..=12 {
+            record.word(&format!("ernDate{n}"), NO_DATE);
+            CORE_SERIES.iter().for_each(|name| record.number(&format!("{name}{n}"), 0.0));
+        }
+        for window in CORE_WINDOWS {
+            ["orHvXern", "clsHvXern"].iter().for_each(|name| record.number(&format!("{name}{window}"), 0.0));
+        }
+        put_vols(&mut record, term, "1yr");
+        all.push(record.end(clock));
+    })
+}
