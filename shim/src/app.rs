@@ -4,6 +4,9 @@
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, ServiceState, viewer};
+use crate::positions::answer as positions;
+use crate::positions::desk::PositionDesk;
+use crate::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
 use crate::past::archive::Archive;
 use crate::past::{
     self,
@@ -21,7 +24,7 @@ use api::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use http::percent::decode_strict;
-use http::{Answer, Answered, App, Metrics, Request};
+use http::{Answer, Answered, App, Method, Metrics, Request};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use sources::requested::RequestedNames;
@@ -29,7 +32,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 6] = ["front", "openapi", "health", "metrics", explaining::ROUTE, "unknown"];
+const PAGES: [&str; 8] =
+    ["front", "openapi", "health", "metrics", explaining::ROUTE, scenarios::ROUTE, positions::ROUTE, "unknown"];
 
 /// The service behind the server.
 pub struct Service {
@@ -46,6 +50,8 @@ pub struct Service {
     /// The description of the interface, when it was first asked for.
     openapi: OnceLock<Vec<u8>>,
     explaining: Explaining,
+    scenarios: ScenarioDesk,
+    positions: Arc<PositionDesk>,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -56,6 +62,12 @@ pub fn route_names() -> Vec<&'static str> {
 
 impl App for Service {
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
+        if request.method() == Method::Put {
+            return Answered::Now(self.put(request));
+        }
+        if let Some(heavy) = self.heavy_page(request) {
+            return heavy;
+        }
         let Some((layer, parsed)) = parse(request.raw_path(), request.query()) else {
             return Answered::Now(self.page(request.raw_path(), request.query()));
         };
@@ -76,6 +88,7 @@ impl Service {
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
+        let positions = Arc::new(PositionDesk::new(Arc::clone(&roots), calendar.clone(), false, false));
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
         Self {
             market,
@@ -89,6 +102,8 @@ impl Service {
             past: None,
             openapi: OnceLock::new(),
             explaining: Explaining::default(),
+            scenarios: ScenarioDesk::default(),
+            positions,
         }
     }
 
@@ -108,6 +123,49 @@ impl Service {
     #[must_use]
     pub fn showing_quotes(self, shows_quotes: bool) -> Self {
         Self { shows_quotes, ..self }
+    }
+
+    /// The same, with positions.
+    #[must_use]
+    pub fn holding(self, positions: Arc<PositionDesk>) -> Self {
+        Self { positions, ..self }
+    }
+
+    /// Takes a body.
+    fn put(&self, request: &Request<'_>) -> Answer {
+        let path = request.path();
+        if path.strip_suffix('/').unwrap_or(&path) != openapi::POSITIONS {
+            return Answer::full("unknown", 405, "application/json", r#"{"error":"method not allowed"}"#)
+                .with_header("Allow", "GET, HEAD");
+        }
+        positions::put(&self.positions, request.body(), &self.market.load_full())
+    }
+
+    /// The pages whose rows take too long for a thread that small requests wait for.
+    fn heavy_page(self: &Arc<Self>, request: &Request<'_>) -> Option<Answered> {
+        let path = request.path();
+        let path = path.strip_suffix('/').unwrap_or(&path);
+        if ![openapi::SCENARIO, openapi::POSITIONS].contains(&path) {
+            return None;
+        }
+        let (service, raw_path) = (Arc::clone(self), request.raw_path().to_owned());
+        let query = request.query().to_owned();
+        Some(Answered::Heavy(Box::new(move || service.page(&raw_path, &query))))
+    }
+
+    /// What contracts and positions are worth in scenarios.
+    fn scenario(&self, snapshot: &Snapshot, query: &str) -> Answer {
+        let lines = self.positions.lines();
+        let note = self.note(snapshot);
+        let around = ScenarioSurroundings {
+            snapshot,
+            book: &lines,
+            roots: &self.roots,
+            calendar: &self.calendar,
+            zone: &self.status.zone,
+            note: &note,
+        };
+        self.scenarios.answer(query, &around)
     }
 
     /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes
@@ -222,6 +280,8 @@ impl Service {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             openapi::EXPLAIN => self.explain(snapshot, query),
+            openapi::SCENARIO => self.scenario(snapshot, query),
+            openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(snapshot)),
             _ => unknown(),
         }
     }
@@ -255,7 +315,7 @@ impl Service {
     }
 
     /// Bytes that are alive, by what they are for.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 10] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 11] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -268,6 +328,7 @@ impl Service {
             ("bodies", self.metrics.cache_bytes()),
             ("connections", self.metrics.connection_bytes()),
             ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
+            ("scenarios", self.scenarios.bytes() as u64),
             ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
         ]
     }

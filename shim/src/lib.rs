@@ -10,6 +10,7 @@ compile_error!("greeksd must be built with panic = \"unwind\"");
 
 pub mod app;
 pub mod batch;
+pub mod chains;
 pub mod compare;
 pub mod config;
 pub mod cpu;
@@ -22,7 +23,9 @@ mod newest;
 pub mod past;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
+pub mod positions;
 mod progress;
+pub mod scenario;
 pub mod serve;
 pub mod status;
 #[cfg(feature = "view")]

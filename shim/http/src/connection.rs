@@ -8,7 +8,7 @@ use super::cache::BodyPiece;
 use super::exchange::{self, InFlight, NotYet, Remainder, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
-use super::request::{Fault, HeadFacts, parse};
+use super::request::{Fault, HeadFacts, Method, parse};
 use super::turn::Turn;
 use crate::stream::Progress;
 use mio::net::TcpStream;
@@ -237,6 +237,23 @@ impl Connection {
                     self.refuse(fault, turn);
                     // where a head is malformed nothing behind it can be trusted to be the next head
                     (kept, answered) = (0..0, true);
+                }
+                Ok(Some((request, facts))) if request.method() == Method::Put => {
+                    let whole = facts.length + usize::try_from(facts.body).unwrap_or(usize::MAX);
+                    if kept.len() < whole {
+                        // a client that waits for permission gets it once, right after the head
+                        if facts.expects_continue && kept.len() == facts.length {
+                            turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                        }
+                        self.parse_at = whole;
+                        break;
+                    }
+                    (self.searched, self.parse_at) = (0, 0);
+                    let body = &inbox[kept.start + facts.length..kept.start + whole];
+                    let reply = exchange::reply(&request.with_body(body), &facts, turn);
+                    kept.start += whole;
+                    self.begin(reply, turn);
+                    answered = true;
                 }
                 Ok(Some((request, facts))) => {
                     let behind = kept.len() - facts.length;

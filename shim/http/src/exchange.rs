@@ -239,7 +239,9 @@ pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut
     }
     let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
     // a cache hit does not parse the query
-    if let Some(opened) = find_kept(&terms, turn) {
+    if request.method() != Method::Put
+        && let Some(opened) = find_kept(&terms, turn)
+    {
         return deliver(opened, terms, turn);
     }
     let (shared, piece) = (&turn.shared, &mut turn.piece);
@@ -333,7 +335,10 @@ fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> ReadyRe
         return not_modified(head, etag, terms);
     }
     // caches in between must know that the body depends on Accept-Encoding even where this client got it plain
-    let varies = head.status == 200 && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
+    // an event must not wait within an encoder
+    let varies = head.status == 200
+        && !head.content_type.starts_with("text/event-stream")
+        && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
     let mut gzip = take_gzip(varies, terms, turn);
     let zipped = gzip.is_some();
     // compressing takes time that other connections of the small reactor would wait for

@@ -14,7 +14,8 @@ mod resolved;
 mod value;
 
 pub use cli::{
-    BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs, ReferencePaths, ViewArgs, ViewColor,
+    BatchAccuracy, BatchArgs, BatchFormat, CompareArgs, ExplainArgs, PriceArgs, ReferencePaths, ScenarioArgs,
+    SourceArgs, ViewArgs, ViewColor,
 };
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
@@ -44,6 +45,8 @@ pub enum Invocation {
     Compare(Box<CompareArgs>),
     /// Say everything behind one contract; the keys of vendors, where a feed is asked for it.
     Explain(Box<ExplainArgs>, Keys),
+    /// Revalue contracts or positions from a feed.
+    Scenario(Box<ScenarioArgs>, Keys),
 }
 
 /// What `greeksd view` runs with.
@@ -77,8 +80,12 @@ pub fn read(
         Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
         Some(Command::Explain(args)) => {
             let keys =
-                if args.feed.is_empty() { Ok(Keys::default()) } else { Keys::read(args.key_file.as_deref(), home) };
+                if args.feed.is_empty() { Ok(Keys::default()) } else { Keys::read(args.source.key_file.as_deref(), home) };
             return Ok(Invocation::Explain(args, keys.map_err(ConfigError::Value)?));
+        }
+        Some(Command::Scenario(args)) => {
+            let keys = Keys::read(args.source.key_file.as_deref(), home).map_err(ConfigError::Value)?;
+            return Ok(Invocation::Scenario(args, keys));
         }
         Some(Command::Serve(args)) => *args,
         None => cli.serve,

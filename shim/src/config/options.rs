@@ -345,6 +345,34 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         shown: |config| Some(config.show_quotes.shown()),
     },
     ServeOption {
+        key: "positions",
+        variable: "GREEKSD_POSITIONS",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "CSV file of positions (account,osym or symbol,quantity,price,beta), served by /l1/positions and usable in /l1/scenario; reloaded when it changes",
+        check: None,
+        set: |config, text| {
+            config.positions = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.positions.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "allow-positions",
+        variable: "GREEKSD_ALLOW_POSITIONS",
+        value: "BOOL",
+        form: Form::Flag,
+        is_of_user: false,
+        help: "Let programs on this machine replace the positions: PUT /l1/positions with a CSV body of up to 8 MB",
+        check: None,
+        set: |config, text| {
+            config.allow_positions = value::flag(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.allow_positions.shown()),
+    },
+    ServeOption {
         key: "history-mb",
         variable: "GREEKSD_HISTORY_MB",
         value: "MB",

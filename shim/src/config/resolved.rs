@@ -58,6 +58,10 @@ pub struct Config {
     pub gzip_loopback: bool,
     /// Layers show the quotes of the feed.
     pub show_quotes: bool,
+    /// The file of positions.
+    pub positions: Option<PathBuf>,
+    /// Positions may be replaced by a request.
+    pub allow_positions: bool,
     /// Bytes that past days which were computed may take.
     pub history_bytes: u64,
     /// The configuration file, and what of it does not count.
@@ -94,6 +98,8 @@ impl Default for Config {
             response_cache_bytes: 64_000_000,
             gzip_loopback: false,
             show_quotes: false,
+            positions: None,
+            allow_positions: false,
             // some hundred chains of many expirations
             history_bytes: 1_000_000_000,
             file_note: None,
