@@ -3,6 +3,7 @@
 
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
+use crate::alerts::log::AlertLog;
 use crate::front::{self, ServiceState, viewer};
 use crate::positions::answer as positions;
 use crate::positions::desk::PositionDesk;
@@ -13,6 +14,8 @@ use crate::past::{
     market::{PastMarket, PastRequest},
 };
 use crate::status::{Status, ledger};
+use crate::stream::desk::{self as streams, StreamDesk};
+use crate::stream::events::EventSources;
 use api::edition;
 use api::openapi;
 use api::past::PastQuestion;
@@ -28,12 +31,22 @@ use http::{Answer, Answered, App, Method, Metrics, Request};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use sources::requested::RequestedNames;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 8] =
-    ["front", "openapi", "health", "metrics", explaining::ROUTE, scenarios::ROUTE, positions::ROUTE, "unknown"];
+const PAGES: [&str; 9] = [
+    "front",
+    "openapi",
+    "health",
+    "metrics",
+    explaining::ROUTE,
+    scenarios::ROUTE,
+    positions::ROUTE,
+    streams::ROUTE,
+    "unknown",
+];
 
 /// The service behind the server.
 pub struct Service {
@@ -52,6 +65,10 @@ pub struct Service {
     explaining: Explaining,
     scenarios: ScenarioDesk,
     positions: Arc<PositionDesk>,
+    streams: StreamDesk,
+    alerts: Arc<AlertLog>,
+    /// Differs from run to run.
+    run: u64,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -104,6 +121,9 @@ impl Service {
             explaining: Explaining::default(),
             scenarios: ScenarioDesk::default(),
             positions,
+            streams: StreamDesk::default(),
+            alerts: Arc::default(),
+            run: RandomState::new().build_hasher().finish(),
         }
     }
 
@@ -125,10 +145,23 @@ impl Service {
         Self { shows_quotes, ..self }
     }
 
-    /// The same, with positions.
+    /// The same, with positions, and with the hits of alert rules.
     #[must_use]
-    pub fn holding(self, positions: Arc<PositionDesk>) -> Self {
-        Self { positions, ..self }
+    pub fn holding(self, positions: Arc<PositionDesk>, alerts: Arc<AlertLog>) -> Self {
+        Self { positions, alerts, ..self }
+    }
+
+    /// A stream of events; `last` is the last one that the client has.
+    #[must_use]
+    pub fn stream(&self, query: &str, last: Option<&str>) -> Answer {
+        let sources = EventSources {
+            market: Arc::clone(&self.market),
+            positions: Arc::clone(&self.positions),
+            alerts: Arc::clone(&self.alerts),
+            zone: self.status.zone.clone(),
+            run: self.run,
+        };
+        self.streams.answer(query, last, sources)
     }
 
     /// Takes a body.
@@ -145,11 +178,15 @@ impl Service {
     fn heavy_page(self: &Arc<Self>, request: &Request<'_>) -> Option<Answered> {
         let path = request.path();
         let path = path.strip_suffix('/').unwrap_or(&path);
-        if ![openapi::SCENARIO, openapi::POSITIONS].contains(&path) {
+        if ![openapi::SCENARIO, openapi::POSITIONS, openapi::STREAM].contains(&path) {
             return None;
         }
         let (service, raw_path) = (Arc::clone(self), request.raw_path().to_owned());
         let query = request.query().to_owned();
+        if path == openapi::STREAM {
+            let last = request.header("last-event-id").map(str::to_owned);
+            return Some(Answered::Heavy(Box::new(move || service.stream(&query, last.as_deref()))));
+        }
         Some(Answered::Heavy(Box::new(move || service.page(&raw_path, &query))))
     }
 
@@ -281,6 +318,7 @@ impl Service {
             }
             openapi::EXPLAIN => self.explain(snapshot, query),
             openapi::SCENARIO => self.scenario(snapshot, query),
+            openapi::STREAM => self.stream(query, None),
             openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(snapshot)),
             _ => unknown(),
         }
@@ -315,7 +353,7 @@ impl Service {
     }
 
     /// Bytes that are alive, by what they are for.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 11] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 12] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -329,6 +367,7 @@ impl Service {
             ("connections", self.metrics.connection_bytes()),
             ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
             ("scenarios", self.scenarios.bytes() as u64),
+            ("streams", self.streams.bytes() as u64),
             ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
         ]
     }

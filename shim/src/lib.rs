@@ -8,6 +8,7 @@
 #[cfg(panic = "abort")]
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
+pub mod alerts;
 pub mod app;
 pub mod batch;
 pub mod chains;
@@ -28,5 +29,6 @@ mod progress;
 pub mod scenario;
 pub mod serve;
 pub mod status;
+pub mod stream;
 #[cfg(feature = "view")]
 pub mod view;

@@ -1,5 +1,8 @@
 //! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
 
+use crate::alerts::deliver::AlertSender;
+use crate::alerts::log::AlertLog;
+use crate::alerts::watch::AlertWatch;
 use crate::app::{Service, route_names};
 use crate::config::Config;
 use crate::descriptors;
@@ -15,6 +18,7 @@ use crate::past::cache::CachedArchive;
 use crate::past::folder::ComputedDays;
 use crate::positions::desk::PositionDesk;
 use crate::positions::file::PositionsFile;
+use crate::positions::valued::ValuedBook;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::pass::Passes;
@@ -113,6 +117,7 @@ pub struct OpenedDaemon {
     status: Arc<Status>,
     positions: Arc<PositionDesk>,
     positions_file: Option<PositionsFile>,
+    alerts: Option<AlertWatch>,
     server: Server,
 }
 
@@ -181,11 +186,19 @@ impl OpenedDaemon {
             positions_file.is_some(),
         );
         let positions = Arc::new(positions);
+        let alert_log = Arc::<AlertLog>::default();
+        let alerts = match &config.alerts {
+            Some(path) => {
+                let sender = AlertSender::start(config.alert_targets.clone()).map_err(|e| format!("no thread: {e}"))?;
+                Some(AlertWatch::open(path, Arc::clone(&alert_log), sender)?)
+            }
+            None => None,
+        };
         let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
             .with_old_snapshot_bytes(config.old_snapshot_bytes)
             .showing_quotes(config.show_quotes)
             .noting(Arc::clone(&asked))
-            .holding(Arc::clone(&positions));
+            .holding(Arc::clone(&positions), alert_log);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
             let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
@@ -206,6 +219,7 @@ impl OpenedDaemon {
             status,
             positions,
             positions_file,
+            alerts,
             server,
         })
     }
@@ -229,6 +243,7 @@ impl OpenedDaemon {
             status,
             positions,
             positions_file,
+            mut alerts,
             server,
         } = self;
         let simulated = feed.is_simulated();
@@ -248,9 +263,12 @@ impl OpenedDaemon {
         let refresh = config.refresh;
         let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
         let run = move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref());
-        if positions.is_used() {
+        if positions.is_used() || alerts.is_some() {
             let (file, market, ending) = (positions_file, Arc::clone(&market), Arc::clone(&ending));
-            positions.start(file, market, ending, |_, _| ()).map_err(|e| format!("no thread: {e}"))?;
+            let passed = move |snapshot: &Snapshot, valued: &ValuedBook| {
+                alerts.iter_mut().for_each(|alerts| alerts.look(snapshot, valued));
+            };
+            positions.start(file, market, ending, passed).map_err(|e| format!("no thread: {e}"))?;
         }
         let market_thread = threads::spawn_once("market", run).map_err(|e| format!("no thread: {e}"))?;
         Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder })

@@ -13,7 +13,7 @@ use crate::query::parameter::{Parameter, ParameterForm, Parameters};
 use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
 use crate::rows::heading::ColumnHead;
-use crate::vendors::{native_explain, native_positions, native_scenario};
+use crate::vendors::{native_explain, native_positions, native_scenario, native_stream};
 use crate::vendors::routes::LAYERS;
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,8 @@ use serde_json::{Map, Value, json};
 pub const EXPLAIN: &str = "/l1/explain";
 /// The path of scenarios.
 pub const SCENARIO: &str = "/l1/scenario";
+/// The path of streams.
+pub const STREAM: &str = "/l1/stream";
 /// The path of positions.
 pub const POSITIONS: &str = "/l1/positions";
 /// What a pattern's last word has that stands for any number of segments: there is no endpoint behind it.
@@ -43,6 +45,7 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
     }
     paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
     paths.insert(SCENARIO.to_owned(), json!({ "get": scenario() }));
+    paths.insert(STREAM.to_owned(), json!({ "get": stream() }));
     paths.insert(POSITIONS.to_owned(), json!({ "get": positions(), "put": new_positions() }));
     let document = json!({
         "openapi": "3.1.0",
@@ -114,6 +117,17 @@ fn positions() -> Value {
     let title = "Positions: value, profit and Greeks, by contract, expiry, underlying, account and in total";
     let of = native_positions::PARAMETERS;
     table(POSITIONS, title, of, &["400", "503"], &[native_positions::COLUMNS])
+}
+
+/// The description of /l1/stream.
+fn stream() -> Value {
+    let parameters: Vec<Value> = native_stream::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
+    let title = "Rows as they change, as server-sent events: an image first, then what has changed";
+    let mut responses = refused(&["400", "502", "503"]);
+    let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
+    json!({ "operationId": identifier(STREAM), "summary": title, "tags": ["native"],
+            "parameters": parameters, "responses": responses })
 }
 
 /// The description of PUT /l1/positions.

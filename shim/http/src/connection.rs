@@ -145,7 +145,7 @@ impl Connection {
     /// Looks at the deadline.
     pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
         let answer = turn.shared.limits.answer;
-        let started = self.in_flight.as_ref().map(InFlight::started);
+        let started = self.in_flight.as_ref().filter(|body| !body.is_endless()).map(InFlight::started);
         let started = started.or(self.waiting.as_ref().map(Waiting::started));
         let is_overdue = started.is_some_and(|started| turn.now >= started + answer);
         // a client that takes a few bytes again and again moves its deadline: the answer as a whole has a limit too
@@ -370,6 +370,9 @@ impl Connection {
             // a short write means that the socket is full: an edge-triggered poll reports when it is not
             let is_blocked = n < pieces.iter().map(|piece| piece.len()).sum();
             return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
+        }
+        if turn.stopping && in_flight.is_endless() {
+            return Err(Gone);
         }
         turn.out.clear();
         let progress = in_flight.next(turn).ok_or(Gone)?;

@@ -51,6 +51,12 @@ impl Webhook {
     }
 }
 
+impl std::fmt::Display for Webhook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "http://{}{}", self.address, self.path)
+    }
+}
+
 /// Hands hits over.
 #[derive(Debug)]
 pub struct AlertSender(Option<SyncSender<AlertHit>>);

@@ -2,6 +2,7 @@
 //! `greeksd.toml` and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row.
 //! Never: where a value comes from.
 
+use crate::alerts::deliver::Webhook;
 use super::origin::Origin;
 use super::resolved::Config;
 use super::value::{self, FEEDS_APART, Shown};
@@ -371,6 +372,48 @@ pub(super) const OPTIONS: &[ServeOption] = &[
             Ok(())
         },
         shown: |config| Some(config.allow_positions.shown()),
+    },
+    ServeOption {
+        key: "alerts",
+        variable: "GREEKSD_ALERTS",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "File of alert rules, one comparison a line, such as: SPY atm_vol 30d > 20; hits go to the log and to /l1/stream?alerts=true; reloaded when it changes",
+        check: None,
+        set: |config, text| {
+            config.alerts = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.alerts.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "alert-command",
+        variable: "GREEKSD_ALERT_COMMAND",
+        value: "PROGRAM",
+        form: Form::One,
+        is_of_user: true,
+        help: "Program to run at each hit of an alert rule, with the hit as JSON as its argument; it may take 10 s",
+        check: None,
+        set: |config, text| {
+            config.alert_targets.command = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.alert_targets.command.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "alert-webhook",
+        variable: "GREEKSD_ALERT_WEBHOOK",
+        value: "URL",
+        form: Form::One,
+        is_of_user: true,
+        help: "Address of this machine to post each hit of an alert rule to as JSON, such as http://127.0.0.1:8080/alert",
+        check: None,
+        set: |config, text| {
+            config.alert_targets.webhook = Some(Webhook::parse(text)?);
+            Ok(())
+        },
+        shown: |config| config.alert_targets.webhook.as_ref().map(|webhook| webhook.to_string().shown()),
     },
     ServeOption {
         key: "history-mb",

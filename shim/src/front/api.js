@@ -24,7 +24,8 @@ export async function ask(target, signal) {
   throw new Refused(answer.status, said(body) || `status ${answer.status}`);
 }
 
-function said(body) {
+/** The reason that a refusal gives. */
+export function said(body) {
   try {
     const { error } = JSON.parse(body);
     return typeof error === "string" ? error : "";

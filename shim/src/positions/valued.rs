@@ -179,7 +179,11 @@ impl ValuedBook {
                 sum.missing += 1;
             }
         }
-        sums.into_values().collect()
+        let mut sums: Vec<PositionTotal> = sums.into_values().collect();
+        for sum in sums.iter_mut().filter(|sum| sum.missing == sum.positions) {
+            sum.numbers = PositionNumbers::MISSING;
+        }
+        sums
     }
 }
 

@@ -99,7 +99,8 @@ impl EventStream {
             }
         }
         // an id of another run of the daemon says nothing about this one's snapshots
-        let of_this_run = |id: &str| id.strip_prefix(&run_prefix(sources.run))?.parse().ok();
+        let run = sources.run;
+        let of_this_run = |id: &str| id.strip_prefix(&run_prefix(run))?.parse().ok();
         let now = Instant::now();
         let alert = sources.alerts.last();
         Ok(Self {
