@@ -14,7 +14,5 @@ mod shock;
 mod tables;
 
 pub use revalue::{Revalued, ShareValues, Unvalued, revalue, revalue_share};
-pub use shock::{
-    ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights,
-};
+pub use shock::{ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights};
 pub use tables::ScenarioTables;

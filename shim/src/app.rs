@@ -1,18 +1,18 @@
 //! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a
 //! computation.
 
+use crate::alerts::log::AlertLog;
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
-use crate::alerts::log::AlertLog;
 use crate::front::{self, ServiceState, viewer};
-use crate::positions::answer as positions;
-use crate::positions::desk::PositionDesk;
-use crate::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
 use crate::past::archive::Archive;
 use crate::past::{
     self,
     market::{PastMarket, PastRequest},
 };
+use crate::positions::answer as positions;
+use crate::positions::desk::PositionDesk;
+use crate::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
 use crate::status::{Status, ledger};
 use crate::stream::desk::{self as streams, StreamDesk};
 use crate::stream::events::EventSources;

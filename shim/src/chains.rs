@@ -115,7 +115,6 @@ impl ChainSource {
         self.feed.requeue(&[name]);
         let books = self.feed.books(&[name], moment.now, &self.passes);
         let last = self.passes.run_first(reference.market(), &books).pop();
-        last.map(|computed| computed.chain)
-            .ok_or_else(|| format!("{name}: not computed because of an internal error"))
+        last.map(|computed| computed.chain).ok_or_else(|| format!("{name}: not computed because of an internal error"))
     }
 }

@@ -22,9 +22,9 @@ pub mod log;
 pub mod market;
 mod newest;
 pub mod past;
+pub mod positions;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
-pub mod positions;
 mod progress;
 pub mod scenario;
 pub mod serve;

@@ -117,8 +117,7 @@ pub fn revalue(
 pub fn revalue_share(chain: &Chain, grid: &ScenarioGrid, moments: &[Timestamp]) -> ShareValues {
     let spot = if chain.spot.is_nan() { chain.implied_spot } else { chain.spot };
     let counted = chain.evidence.iter().flat_map(|evidence| &evidence.dividends);
-    let dividends: Vec<Dividend> =
-        counted.map(|d| Dividend { t: d.t, amount: d.amount * grid.dividends }).collect();
+    let dividends: Vec<Dividend> = counted.map(|d| Dividend { t: d.t, amount: d.amount * grid.dividends }).collect();
     let mut values = ShareValues { now: spot, values: Vec::new(), spots: Vec::new() };
     for &at in moments {
         let tau = years_between(chain.valued_at, at).max(0.0);
@@ -263,11 +262,8 @@ impl<'a> SliceScenarios<'a> {
         for row in of.rows {
             for (spot, &s) in of.spots.iter().enumerate() {
                 let paid = (of.right.phi() * (s - row.k)).max(0.0);
-                let value = if s > 0.0 {
-                    ScenarioValue::cash(ScenarioState::Settled, paid)
-                } else {
-                    ScenarioValue::NO_VALUE
-                };
+                let value =
+                    if s > 0.0 { ScenarioValue::cash(ScenarioState::Settled, paid) } else { ScenarioValue::NO_VALUE };
                 (0..self.grid.vol.len()).for_each(|vol| found.values[self.place(row, of.at, vol, spot)] = value);
             }
         }
@@ -285,9 +281,7 @@ impl<'a> SliceScenarios<'a> {
     fn exercise(&self, of: &RightAt<'_>, found: &mut Revalued) {
         for (n, ex) in self.path.ex_dates(of.tau).enumerate() {
             let before = self.path.gone(ex.t) - ex.amount;
-            let spot_before = |spot: usize| {
-                self.path.moved(self.grid.spot[spot], self.grid.spot_unit, of.tau) - before
-            };
+            let spot_before = |spot: usize| self.path.moved(self.grid.spot[spot], self.grid.spot_unit, of.tau) - before;
             let after: Vec<f64> = (0..of.spots.len()).map(|spot| spot_before(spot) - ex.amount).collect();
             let terms = self.path.terms(ex.t);
             let is_settled = self.path.is_settled(ex.t);
@@ -374,14 +368,7 @@ impl<'a> SliceScenarios<'a> {
     }
 
     /// Values of all rows in all scenarios of volatility at some spots: spot by spot, row by row.
-    fn read(
-        &self,
-        key: TableKey,
-        terms: &Terms,
-        of: &RightAt<'_>,
-        spots: &[f64],
-        full: bool,
-    ) -> Vec<ScenarioValue> {
+    fn read(&self, key: TableKey, terms: &Terms, of: &RightAt<'_>, spots: &[f64], full: bool) -> Vec<ScenarioValue> {
         let sticks = self.grid.vol_rule == VolRule::StickyStrike;
         let of_spot = |s: f64| {
             let ratio = if sticks { 1.0 } else { self.fwd / terms.fwd(s) };

@@ -10,11 +10,11 @@ mod tables;
 mod words;
 
 use crate::query::parameter::{Parameter, ParameterForm, Parameters};
+use crate::rows::heading::ColumnHead;
 use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
-use crate::rows::heading::ColumnHead;
-use crate::vendors::{native_explain, native_positions, native_scenario, native_stream};
 use crate::vendors::routes::LAYERS;
+use crate::vendors::{native_explain, native_positions, native_scenario, native_stream};
 use serde_json::{Map, Value, json};
 
 /// The path of explanations.
@@ -75,10 +75,8 @@ fn table(
     let parameters: Vec<Value> = parameters.iter().map(|of| query_parameter(*of)).collect();
     let row = |columns: &&[ColumnHead<'static>]| {
         let kind = |column: &ColumnHead<'static>| if column.is_number { "number" } else { "string" };
-        let fields: Map<String, Value> = columns
-            .iter()
-            .map(|column| (column.name.to_owned(), json!({ "type": [kind(column), "null"] })))
-            .collect();
+        let fields: Map<String, Value> =
+            columns.iter().map(|column| (column.name.to_owned(), json!({ "type": [kind(column), "null"] }))).collect();
         json!({ "type": "object", "properties": fields })
     };
     let rows: Vec<Value> = columns.iter().map(row).collect();

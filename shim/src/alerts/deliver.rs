@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn a_webhook_is_on_this_machine() {
         assert!(Webhook::parse("http://127.0.0.1:8080/hook").is_ok() && Webhook::parse("http://[::1]:1/").is_ok());
-        for bad in ["https://127.0.0.1:1/", "http://10.0.0.1:1/", "http://localhost:1/", "http://127.0.0.1:1/a b", "x"] {
+        for bad in ["https://127.0.0.1:1/", "http://10.0.0.1:1/", "http://localhost:1/", "http://127.0.0.1:1/a b", "x"]
+        {
             assert!(Webhook::parse(bad).is_err(), "{bad}");
         }
     }

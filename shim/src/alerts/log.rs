@@ -31,7 +31,8 @@ impl AlertHit {
     /// The hit as JSON, on one line.
     #[must_use]
     pub fn json(&self) -> String {
-        let at = Stamp::EasternOffsetMillis.text(&self.at.to_zoned(TimeZone::get("America/New_York").unwrap_or(TimeZone::UTC)));
+        let at = Stamp::EasternOffsetMillis
+            .text(&self.at.to_zoned(TimeZone::get("America/New_York").unwrap_or(TimeZone::UTC)));
         let state = if self.is_on { "on" } else { "off" };
         format!(
             "{{\"number\":{},\"rule\":{},\"line\":{},\"value\":{},\"state\":\"{state}\",\"time\":\"{at}\"}}",

@@ -9,12 +9,12 @@
 //! positions vega account ira < -5000
 //! ```
 
+use crate::positions::valued::{PositionLevel, ValuedBook};
+use crate::scenario::legs::find;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
 use engine::store::columns::Col;
 use engine::term;
-use crate::positions::valued::{PositionLevel, ValuedBook};
-use crate::scenario::legs::find;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::Instrument;
 use std::time::Duration;
@@ -54,7 +54,11 @@ enum AlertSubject {
     /// Percent, at so many days.
     Borrow(Symbol, f64),
     Contract(ContractKey, Col),
-    Positions { number: fn(&PositionNumbers) -> f64, account: Option<String>, name: Option<Symbol> },
+    Positions {
+        number: fn(&PositionNumbers) -> f64,
+        account: Option<String>,
+        name: Option<Symbol>,
+    },
 }
 
 /// What became of a rule.
@@ -264,11 +268,10 @@ mod tests {
         assert_eq!(complaints, Vec::<String>::new());
         assert_eq!(rules.len(), 8);
         assert_eq!((rules[0].line, rules[0].quiet), (2, Duration::from_mins(15)));
-        assert_eq!([19.0, 19.5, 20.5].map(|vol| rules[0].state(vol)), [
-            AlertState::Off,
-            AlertState::Same,
-            AlertState::On
-        ]);
+        assert_eq!(
+            [19.0, 19.5, 20.5].map(|vol| rules[0].state(vol)),
+            [AlertState::Off, AlertState::Same, AlertState::On]
+        );
         assert_eq!(rules[0].state(f64::NAN), AlertState::Same);
         assert_eq!((rules[1].state(-100_001.0), rules[1].state(100.0)), (AlertState::On, AlertState::Off));
         assert_eq!((rules[4].state(699.0), rules[4].state(701.0)), (AlertState::On, AlertState::Off));

@@ -79,8 +79,11 @@ pub fn read(
         Some(Command::Completions { shell }) => return Ok(Invocation::Print(cli::completions(shell))),
         Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
         Some(Command::Explain(args)) => {
-            let keys =
-                if args.feed.is_empty() { Ok(Keys::default()) } else { Keys::read(args.source.key_file.as_deref(), home) };
+            let keys = if args.feed.is_empty() {
+                Ok(Keys::default())
+            } else {
+                Keys::read(args.source.key_file.as_deref(), home)
+            };
             return Ok(Invocation::Explain(args, keys.map_err(ConfigError::Value)?));
         }
         Some(Command::Scenario(args)) => {

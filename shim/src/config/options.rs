@@ -2,10 +2,10 @@
 //! `greeksd.toml` and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row.
 //! Never: where a value comes from.
 
-use crate::alerts::deliver::Webhook;
 use super::origin::Origin;
 use super::resolved::Config;
 use super::value::{self, FEEDS_APART, Shown};
+use crate::alerts::deliver::Webhook;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;

@@ -2,9 +2,7 @@
 
 use api::refusal::Refusal;
 use api::selection::{not_yet, select};
-use api::vendors::native_scenario::{
-    ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject,
-};
+use api::vendors::native_scenario::{ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject};
 use engine::scenario::{ScenarioGrid, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -166,7 +164,11 @@ fn moments_of(grid: &ScenarioGrid, chain: &Chain, calendar: &Calendar) -> Result
         let valued_at = calendar.eastern(chain.valued_at);
         moment.instant(calendar, chain.valued_at).ok_or_else(|| {
             let date = valued_at.date();
-            Refusal::invalid("at", &format!("{NO_SUCH_TIME} of {}", chain.underlying), format!("moment from {date} on"))
+            Refusal::invalid(
+                "at",
+                &format!("{NO_SUCH_TIME} of {}", chain.underlying),
+                format!("a moment from {date} on"),
+            )
         })
     };
     grid.at.iter().map(instant).collect()

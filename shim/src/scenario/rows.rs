@@ -80,12 +80,7 @@ struct GroupKey {
 impl<'a> ScenarioWriter<'a> {
     /// A writer of an answer.
     #[must_use]
-    pub fn new(
-        request: &'a ScenarioRequest,
-        legs: &'a Legs,
-        tables: &'a ScenarioTables,
-        zone: &'a TimeZone,
-    ) -> Self {
+    pub fn new(request: &'a ScenarioRequest, legs: &'a Legs, tables: &'a ScenarioTables, zone: &'a TimeZone) -> Self {
         Self { request, legs, tables, zone, columns: request.columns() }
     }
 
@@ -225,16 +220,8 @@ impl<'a> ScenarioWriter<'a> {
             cells.extend(self.sum_cells(&sum));
             return cells;
         }
-        let numbers = [
-            value.vol,
-            value.value,
-            value.value - now,
-            value.delta,
-            value.gamma,
-            value.vega,
-            value.theta,
-            value.rho,
-        ];
+        let numbers =
+            [value.vol, value.value, value.value - now, value.delta, value.gamma, value.vega, value.theta, value.rho];
         let shown = if self.request.with_greeks { PER_SHARE.len() } else { BEFORE_GREEKS[0] };
         core::iter::once(state).chain(numbers.map(Fact::Number)).take(shown).collect()
     }
@@ -251,7 +238,8 @@ impl<'a> ScenarioWriter<'a> {
 
     /// Sums of all legs, in the order in which groups occur.
     fn sum(&self, by: ScenarioSum) -> Result<Vec<SummedGroup>, Cut> {
-        let mut groups = SummedGroups { by, scenarios: self.request.grid.len(), groups: Vec::new(), places: HashMap::new() };
+        let mut groups =
+            SummedGroups { by, scenarios: self.request.grid.len(), groups: Vec::new(), places: HashMap::new() };
         for leg in &self.legs.legs {
             match leg {
                 Leg::Contracts { chain, slice, held } => self.sum_contracts(chain, *slice, held, &mut groups)?,

@@ -35,8 +35,8 @@ pub fn run(args: &ScenarioArgs, keys: &Keys) -> ExitCode {
 fn write(args: &ScenarioArgs, keys: &Keys) -> Result<(), String> {
     let query = args.query.join("&");
     // an option has the form of a parameter, so that a request of a daemon can be given as it is
-    let mut request = native_scenario::parse(&Query::parse(&with_positions(&query, args)))
-        .map_err(|refusal| refusal.to_string())?;
+    let mut request =
+        native_scenario::parse(&Query::parse(&with_positions(&query, args))).map_err(|refusal| refusal.to_string())?;
     let roots = RootTable::embedded();
     let book = match &args.positions {
         Some(path) => {

@@ -86,8 +86,9 @@ impl StreamDesk {
             EventStream::begin(request, last, sources, permit)
         });
         match begun {
-            Ok(stream) => Answer::stream(ROUTE, "text/event-stream; charset=utf-8", stream)
-                .with_header("X-Accel-Buffering", "no"),
+            Ok(stream) => {
+                Answer::stream(ROUTE, "text/event-stream; charset=utf-8", stream).with_header("X-Accel-Buffering", "no")
+            }
             Err(refusal) => Answer::full(ROUTE, refusal.status(), "application/json", error_json(&refusal)),
         }
     }

@@ -19,8 +19,8 @@ use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use http::{Progress, Stream};
 use jiff::tz::TimeZone;
-use kernel::contract::osi::OSI_LEN;
 use kernel::contract::ContractKey;
+use kernel::contract::osi::OSI_LEN;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -84,12 +84,9 @@ const SPOT_UNIT: Param<OneWord<SpotUnit>> = Param::new(
     OneWord(&[("percent", SpotUnit::Percent), ("points", SpotUnit::Points), ("level", SpotUnit::Level)]),
     "Unit of spot: percent of it, currency added to it, or the price itself [default: percent]",
 );
-const VOL: Param<ReadAs<Vec<f64>>> = Param::new(
-    "vol",
-    ReadAs { read: read_axis, wants: AXIS },
-    "Shifts of volatility, such as -10,0,10 [default: 0]",
-)
-.such_as("-5,0,5");
+const VOL: Param<ReadAs<Vec<f64>>> =
+    Param::new("vol", ReadAs { read: read_axis, wants: AXIS }, "Shifts of volatility, such as -10,0,10 [default: 0]")
+        .such_as("-5,0,5");
 const VOL_UNIT: Param<OneWord<VolUnit>> = Param::new(
     "vol_unit",
     OneWord(&[("points", VolUnit::Points), ("relative", VolUnit::Relative)]),
@@ -182,8 +179,7 @@ pub const IDENTITY: &[ColumnHead<'static>] =
 /// The columns of a position beside those.
 pub const HELD: &[ColumnHead<'static>] = &[word("account"), number("quantity")];
 /// The columns that name a group of a sum, and its number of positions.
-pub const GROUP: &[ColumnHead<'static>] =
-    &[word("account"), word("underlying"), word("expiry"), number("positions")];
+pub const GROUP: &[ColumnHead<'static>] = &[word("account"), word("underlying"), word("expiry"), number("positions")];
 /// The column of a sum for positions without a value in the scenario.
 pub const MISSING: ColumnHead<'static> = number("missing");
 /// The columns that name a scenario.
@@ -441,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_request_names_what_it_revalues() {
-        let missing = "missing parameter: underlying, root, osym or positions";
+        let missing = "underlying, root, osym or positions is required";
         assert_eq!(parsed("spot=1").map(|_| ()), Err(missing.to_owned()));
         let of = |query: &str| parsed(query).unwrap();
         let request = of("underlying=SPY&spot=-1..1:1&vol=-1,1&at=now,+1d&rate=0.5&borrow=-1&dividends=-50");

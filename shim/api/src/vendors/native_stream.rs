@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(names("underlying=SPY"), CORE);
         assert_eq!(names("underlying=SPY&fields=svc_vol,fwd_price"), "svc_vol,fwd_price");
         assert!(parsed("underlying=SPY&fields=svc_vol,nothing").unwrap_err().starts_with("fields: not columns"));
-        assert!(parsed("fields=delta").unwrap_err().starts_with("missing parameter"));
+        assert!(parsed("fields=delta").unwrap_err().contains("is required"));
         assert!(parsed("underlying=*").unwrap_err().contains("is not streamed"));
         assert!(parsed("positions=total").unwrap().selection.is_none());
         assert!(parsed("alerts=true&every=250ms").unwrap().alerts);
