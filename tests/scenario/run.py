@@ -74,13 +74,13 @@ def expected(x, spot_move, vol_move, tau):
     value = lambda u: american(right, style, at(u), strike, t - u, r, b, sigma, left(u))
     if style == "american" and right == "call":
         for u, d in dividends:
-            if u > min(tau, t) + 1e-9:
+            if u > min(tau, t) + 2e-6:
                 break
             pays = at(u) + d - strike
             floor = max((at(u) - sum(e * math.exp(-(r - b) * v) for v, e in left(u))) * math.exp(-b * (t - u)) - strike * math.exp(-r * (t - u)), 0)
-            if pays > floor and pays >= (value(u) if u < t - 1e-8 else max(at(u) - strike, 0)):
+            if pays > floor and pays >= (value(u) if u < t - 2e-6 else max(at(u) - strike, 0)):
                 return pays, "exercised"
-    if tau >= t - 1e-8:
+    if tau >= t - 2e-6:
         return max(phi * (at(t) - strike), 0.0), "settled"
     return value(tau), "open"
 

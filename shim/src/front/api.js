@@ -1,4 +1,5 @@
 // The daemon's own API, on the address that this page came from.
+import { showQuotes } from "./numbers.js";
 
 const PATIENCE_MS = 10_000;
 
@@ -68,6 +69,7 @@ export function chainTarget({ root, expiry }, groups, format = "json") {
 export async function midVols(underlying, { root, expiry }, signal) {
   const parameters = new URLSearchParams({ symbol: underlying, root, min_expiry: expiry, max_expiry: expiry });
   const rows = await ask(`/allaccess/market/option-and-underlying-quotes?${parameters}`, signal);
+  if (rows.some((row) => row.option_ask > 0)) showQuotes();
   const found = { C: new Map(), P: new Map() };
   for (const row of rows) if (row.mid_iv > 0) found[row.option_type]?.set(row.strike, row.mid_iv);
   return { call: found.C, put: found.P };

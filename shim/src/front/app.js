@@ -1,9 +1,9 @@
 // A viewer of the daemon's market: search, chain, smile, term structure, once a second. What is asked for is what is shown.
-import { Refused, ask, chainTarget, greeks, health, midVols, symbol as symbolOf, symbols, termTarget } from "./api.js";
+import { Refused, ask, chainTarget, health, midVols, symbol as symbolOf, symbols, termTarget } from "./api.js";
 import { ChainTable, byStrike } from "./chain.js";
 import { Smile, Term, axisNumber } from "./charts.js";
 import { COLUMNS, GROUPS } from "./columns.js";
-import { columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, showQuotes, strikeText } from "./numbers.js";
+import { columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./numbers.js";
 import { element, flash, memory, say, set } from "./dom.js";
 import { explain } from "./explain.js";
 import { search } from "./search.js";
@@ -141,23 +141,8 @@ async function chooseSymbol(signal) {
   view.symbol = first?.symbol ?? null;
 }
 
-let knowsQuotes = false;
-
-/** Finds out once whether the daemon shows quotes: they are among the first columns then. */
-async function findQuotes(underlying, signal) {
-  if (knowsQuotes) return;
-  try {
-    await ask(greeks({ underlying, center: "atm", right: "call", greeks: "quote" }), signal);
-    showQuotes(true);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-  }
-  knowsQuotes = true;
-}
-
 /** Asks for the expiries of a name and for the chain of one, and shows them. */
 async function market(name, signal) {
-  await findQuotes(name, signal);
   const columns = columnsNow();
   const groups = groupsFor(columns);
   const termed = ask(termTarget(name), signal);
@@ -171,6 +156,8 @@ async function market(name, signal) {
   const isKnown = known && place && known.expiry === place.expiry && known.root === place.root;
   const [rows, mids] = isKnown ? await asked : place ? await chainOf(name, place, groups, signal) : [[], null];
   if (signal.aborted) return;
+  // the first answer says whether there are quotes: they are among the first columns then
+  if (columnsNow().length !== columns.length) return market(name, signal);
   view.expiry = place?.expiry ?? null;
   view.root = place?.root ?? null;
   writeAddress(false);

@@ -9,8 +9,8 @@ const QUOTED = ["bid", "ask"];
 let quotes = false;
 
 /** Notes that the daemon shows quotes. */
-export function showQuotes(are) {
-  quotes = are;
+export function showQuotes() {
+  quotes = true;
 }
 
 /** The columns of a view that names none. */
