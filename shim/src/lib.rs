@@ -18,6 +18,7 @@ pub mod cpu;
 pub mod descriptors;
 pub mod explain;
 pub mod front;
+pub mod listed;
 pub mod log;
 pub mod market;
 mod newest;

@@ -27,9 +27,10 @@ const BETA: usize = 5;
 /// Longest name of an account, bytes.
 const ACCOUNT_BYTES: usize = 64;
 
-/// Reads `account,osym,symbol,quantity,price,beta`. Each row has a quantity and either an option (`osym`, an OSI symbol,
-/// padded or compact) or shares (`symbol`); an OSI symbol under `symbol` is an option, too. Rows of the same contract are
-/// lots of their own. A row that cannot be used costs itself; those after the hundred-thousandth are refused.
+/// Reads `account,osym,symbol,quantity,price,beta`. Each row has a quantity and either an option (`osym`, an OSI
+/// symbol, padded or compact) or shares (`symbol`); an OSI symbol under `symbol` is an option, too. Rows of the same
+/// contract are lots of their own. A row that cannot be used costs itself; those after the hundred-thousandth are
+/// refused.
 #[must_use]
 pub fn parse_positions(file: &Path, bytes: &[u8]) -> (Vec<PositionLine>, Report) {
     let mut lines = Vec::new();

@@ -181,6 +181,10 @@ struct RightAt<'a> {
 }
 
 impl<'a> SliceScenarios<'a> {
+    /// Gathers what a slice is revalued from.
+    ///
+    /// # Domain   any slice of a finished chain
+    /// # Errors   it has no inputs to revalue it with
     fn new(
         chain: &'a Chain,
         slice: usize,
@@ -278,6 +282,8 @@ impl<'a> SliceScenarios<'a> {
     }
 
     /// Calls that were worth more before an ex-date, exercised, than after it, kept, have become cash then.
+    ///
+    /// # Domain   American calls of the slice, at a moment whose values are there
     fn exercise(&self, of: &RightAt<'_>, found: &mut Revalued) {
         for (n, ex) in self.path.ex_dates(of.tau).enumerate() {
             let before = self.path.gone(ex.t) - ex.amount;
@@ -368,6 +374,8 @@ impl<'a> SliceScenarios<'a> {
     }
 
     /// Values of all rows in all scenarios of volatility at some spots: spot by spot, row by row.
+    ///
+    /// # Domain   `terms` are of the expiry at the moment that `key` is of; no value where S ≤ A(0)
     fn read(&self, key: TableKey, terms: &Terms, of: &RightAt<'_>, spots: &[f64], full: bool) -> Vec<ScenarioValue> {
         let sticks = self.grid.vol_rule == VolRule::StickyStrike;
         let of_spot = |s: f64| {

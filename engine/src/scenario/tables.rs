@@ -136,8 +136,8 @@ impl ScenarioTables {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
-    /// Lets `read` read tables of `key` that serve `terms`, and each strike at volatilities from least to greatest. They
-    /// are built, or widened, where they do not serve yet.
+    /// Lets `read` read tables of `key` that serve `terms`, and each strike at volatilities from least to greatest.
+    /// They are built, or widened, where they do not serve yet.
     pub(super) fn with<T>(
         &self,
         key: TableKey,

@@ -9,8 +9,8 @@
 //! positions vega account ira < -5000
 //! ```
 
+use crate::listed::find;
 use crate::positions::valued::{PositionLevel, ValuedBook};
-use crate::scenario::legs::find;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
 use engine::store::columns::Col;

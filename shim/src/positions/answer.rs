@@ -2,16 +2,18 @@
 
 use super::desk::{PositionDesk, PositionFacts};
 use super::valued::{PositionLevel, PositionTotal, ValuedBook, ValuedPosition};
-use crate::scenario::rows::{facts_of, identity_of_share};
+use crate::listed::{facts_of, identity_of_share};
 use api::query::Query;
 use api::refusal::Refusal;
+use api::rows::binary::content_type;
 use api::rows::frame::json_text;
-use api::rows::heading::Heading;
+use api::rows::heading::{ColumnHead, Heading};
 use api::rows::table::{Fact, write};
 use api::vendors::native::error_json;
 use api::vendors::native_positions::{self, COLUMNS, PositionRequest, PositionRows};
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
+use history::tables::{PlainColumn, TableFormat, plain_table};
 use http::Answer;
 use kernel::position::Instrument;
 
@@ -30,6 +32,9 @@ pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
         Ok(request) => {
             let valued = desk.valued();
             let rows = rows(&valued, &request);
+            if let Some(table) = request.table {
+                return table_answer(table, &rows);
+            }
             let heading = Heading { title: "Positions".to_owned(), lines: note.to_vec() };
             let body = write(request.format, &heading, COLUMNS, &rows);
             Answer::full(ROUTE, 200, request.format.frame().content_type, body)
@@ -59,6 +64,37 @@ pub fn facts_json(facts: &PositionFacts) -> String {
         "{{\"source\":{},\"lines\":{lines},\"refused\":{refused},\"unusable\":{is_unusable},\"errors\":[{errors}]}}",
         json_text(source)
     )
+}
+
+/// The rows as a table of columns.
+fn table_answer(format: TableFormat, rows: &[Vec<Fact>]) -> Answer {
+    let column = |(place, head): (usize, &ColumnHead<'static>)| {
+        let cells = rows.iter().map(|row| &row[place]);
+        let column = if head.is_number {
+            PlainColumn::Numbers(cells.map(number_of).collect())
+        } else {
+            PlainColumn::Words(
+                cells.map(|cell| if let Fact::Word(word) = cell { Some(word.clone()) } else { None }).collect(),
+            )
+        };
+        (head.name, column)
+    };
+    let columns: Vec<(&str, PlainColumn)> = COLUMNS.iter().enumerate().map(column).collect();
+    match plain_table(format, &columns) {
+        Ok(body) => Answer::full(ROUTE, 200, content_type(format), body),
+        Err(why) => {
+            let why = json_text(&why.to_string());
+            Answer::full(ROUTE, 500, "application/json", format!("{{\"error\":{why}}}"))
+        }
+    }
+}
+
+fn number_of(cell: &Fact) -> f64 {
+    match cell {
+        Fact::Number(x) => *x,
+        Fact::Count(n) => *n as f64,
+        _ => f64::NAN,
+    }
 }
 
 fn refused(refusal: &Refusal) -> Answer {

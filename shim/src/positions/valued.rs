@@ -1,7 +1,6 @@
 //! Positions valued on one snapshot, in the native order of their contracts, and sums of them.
 
-use crate::scenario::legs::{ListedPlace, find};
-use crate::scenario::rows::multiplier;
+use crate::listed::{ListedPlace, find, multiplier};
 use engine::positions::{Holding, PositionNumbers};
 use engine::scenario::Unvalued;
 use engine::snapshot::Snapshot;

@@ -1,7 +1,7 @@
 //! `GET /l1/scenario`: the request, and its answer in the making.
 //!
-//! Values are computed on a thread of its own, a few requests at once and no more. It hands pieces to whoever sends them
-//! and waits where these are not taken, so that an answer of any length takes the memory of a few pieces.
+//! Values are computed on a thread of its own, a few requests at once and no more. It hands pieces to whoever sends
+//! them and waits where these are not taken, so that an answer of any length takes the memory of a few pieces.
 
 use super::legs::Legs;
 use super::rows::{Cut, ScenarioWriter};

@@ -1,5 +1,6 @@
 //! Which contracts and shares a request is about, expiry by expiry, with the moments that its grid has for each chain.
 
+use crate::listed::{ListedPlace, find};
 use api::refusal::Refusal;
 use api::selection::{not_yet, select};
 use api::vendors::native_scenario::{ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject};
@@ -226,58 +227,4 @@ fn of_positions<'a>(
     }
     legs.extend(last);
     legs
-}
-
-/// Where a snapshot lists an instrument.
-#[derive(Clone, Debug)]
-pub struct ListedPlace {
-    /// The chain.
-    pub chain: Arc<Chain>,
-    /// The slice; `None`: shares of the underlying.
-    pub slice: Option<usize>,
-    /// The row of a contract.
-    pub row: usize,
-}
-
-impl ListedPlace {
-    fn order(&self) -> (kernel::contract::Symbol, Option<usize>, usize) {
-        (self.chain.underlying, self.slice, self.row)
-    }
-}
-
-/// Finds an instrument.
-///
-/// # Errors
-/// It is not listed, or has expired.
-pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> Result<ListedPlace, Unvalued> {
-    let key = match instrument {
-        Instrument::Share(symbol) => {
-            let name = roots.canonical(symbol);
-            let chain = snapshot.chain(symbol).or_else(|| snapshot.chain(name)).ok_or(Unvalued::NotListed)?;
-            return Ok(ListedPlace { chain: Arc::clone(chain), slice: None, row: 0 });
-        }
-        Instrument::Contract(key) => key,
-    };
-    let mut last = None;
-    for chain in snapshot.chains_of_root(key.root) {
-        last = Some(chain.valued_at);
-        for (slice, of) in chain.slices.iter().enumerate() {
-            if of.root != key.root || of.expiry != key.expiry {
-                continue;
-            }
-            let rows = of.rows.start as usize..of.rows.end as usize;
-            let strikes = &chain.strike_milli[rows.clone()];
-            let first = rows.start + strikes.partition_point(|&milli| milli < key.strike_milli);
-            let row = (first..rows.end)
-                .take_while(|&row| chain.strike_milli[row] == key.strike_milli)
-                .find(|&row| chain.right[row] == key.right);
-            if let Some(row) = row {
-                return Ok(ListedPlace { chain: Arc::clone(chain), slice: Some(slice), row });
-            }
-        }
-    }
-    // a root without a contract left has no chain: the whole market knows the date
-    let now = last.unwrap_or(snapshot.time);
-    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
-    Err(if key.expiry < today { Unvalued::Expired } else { Unvalued::NotListed })
 }

@@ -1,25 +1,23 @@
 //! Scenarios as rows of a table, piece by piece: values of each contract, or sums of them.
 
 use super::legs::{HeldRow, Leg, Legs};
+use crate::listed::{facts_of, identity_of, identity_of_share, multiplier};
 use api::rows::clock::Stamp;
 use api::rows::heading::{ColumnHead, Heading};
 use api::rows::table::{Fact, TableLines};
 use api::vendors::native_scenario::{
-    BEFORE_GREEKS, IDENTITY, OF_POSITIONS, PER_SHARE, SCENARIO, SUMS_MOST, ScenarioRequest, ScenarioSum,
+    BEFORE_GREEKS, OF_POSITIONS, PER_SHARE, SCENARIO, SUMS_MOST, ScenarioRequest, ScenarioSum,
 };
 use engine::scenario::{ScenarioTables, ScenarioValue, revalue, revalue_share};
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use kernel::contract::osi::OSI_LEN;
-use kernel::contract::{ContractKey, Right, Symbol};
+use kernel::contract::{ContractKey, Symbol};
 use kernel::position::Instrument;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Shares behind a contract, but for adjusted roots.
-const CONTRACT: f64 = 100.0;
 /// About how many bytes a piece has.
 const PIECE: usize = 64 * 1024;
 
@@ -399,13 +397,6 @@ impl PositionSum {
     }
 }
 
-/// What a quoted price is multiplied with to give the price of a contract.
-#[must_use]
-pub fn multiplier(chain: &Chain, slice: usize) -> f64 {
-    let own = chain.evidence.as_ref().and_then(|evidence| evidence.slices.get(slice));
-    own.and_then(|own| own.deliverable).map_or(CONTRACT, |terms| terms.multiplier)
-}
-
 /// A share as a value.
 fn share(value: f64) -> ScenarioValue {
     let nothing = ScenarioValue::NO_VALUE;
@@ -422,36 +413,4 @@ fn identity(chain: &Chain, slice: usize, row: usize) -> Vec<Fact> {
         right: chain.right[row],
     };
     facts_of(chain.underlying, &key)
-}
-
-/// The cells of [`IDENTITY`] of a contract.
-#[must_use]
-pub fn facts_of(underlying: Symbol, key: &ContractKey) -> Vec<Fact> {
-    let mut osi = [0; OSI_LEN];
-    key.write_padded(&mut osi);
-    vec![
-        Fact::Word(underlying.to_string()),
-        Fact::Word(key.root.to_string()),
-        Fact::Word(key.expiry.to_string()),
-        Fact::Number(f64::from(key.strike_milli) / 1000.0),
-        Fact::Word(if key.right == Right::Call { "call" } else { "put" }.to_owned()),
-        Fact::Word(String::from_utf8_lossy(&osi).into_owned()),
-    ]
-}
-
-/// The cells of [`IDENTITY`] of shares.
-#[must_use]
-pub fn identity_of_share(symbol: Symbol) -> Vec<Fact> {
-    let mut cells = vec![Fact::Word(symbol.to_string())];
-    cells.resize(IDENTITY.len(), Fact::Missing);
-    cells
-}
-
-/// The cells of [`IDENTITY`] of what no chain lists.
-#[must_use]
-pub fn identity_of(instrument: Instrument) -> Vec<Fact> {
-    match instrument {
-        Instrument::Share(symbol) => identity_of_share(symbol),
-        Instrument::Contract(key) => facts_of(key.root, &key),
-    }
 }

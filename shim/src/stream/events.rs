@@ -1,7 +1,7 @@
 //! The events of one stream: a full image first, then what has changed, heartbeats in between.
 
-use super::desk::StreamPermit;
 use super::image::{ClientImage, number};
+use super::permit::{NUMBERS_OF_ONE, StreamPermit};
 use crate::alerts::log::AlertLog;
 use crate::positions::answer::rows as position_rows;
 use crate::positions::desk::PositionDesk;
@@ -92,7 +92,7 @@ impl EventStream {
         if let Some(selection) = &request.selection {
             let picked = select(&sources.market.load(), selection)?;
             let rows: usize = picked.iter().map(Picked::count).sum();
-            if rows.saturating_mul(request.fields.len()) > super::desk::NUMBERS_OF_ONE {
+            if rows.saturating_mul(request.fields.len()) > NUMBERS_OF_ONE {
                 return Err(Refusal::Conflict {
                     reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
                 });
@@ -236,6 +236,7 @@ impl EventStream {
             underlyings: Vec::new(),
             index: None,
             format: Format::Json,
+            table: None,
         };
         let mut rows = position_rows(&valued, &request);
         let is_cut = rows.len() > POSITION_ROWS;

@@ -203,6 +203,11 @@ fn positions_are_summed_at_every_level() {
     assert!((number(total, "beta_shares") * spx - number(total, "beta_delta")).abs() < 1e-2);
     assert!(of("contract").iter().any(|row| row["reason"] == "expired"));
     assert!(of("contract").iter().all(|row| row["session_profit"].is_null()), "no session was seen before");
+    for format in ["arrow", "parquet"] {
+        let answer = service.answer_to("/l1/positions", &format!("format={format}"));
+        let Body::Full(bytes) = answer.body else { panic!("{format}") };
+        assert!(answer.status == 200 && answer.content_type.contains(format) && bytes.len() > 1000, "{format}");
+    }
     for format in ["csv", "ndjson", "html"] {
         let got = get_from(&service, &format!("/l1/positions?format={format}"));
         assert_eq!(got.status, 200);

@@ -85,13 +85,13 @@ const NO_SERIES_OF_TABLES: &str = "format=arrow and format=parquet hold one snap
 const NOT_OF_EVERYTHING: &str = "underlying=* serves the current snapshot only, as json, csv, ndjson, arrow or parquet";
 /// A form of rows: text, or a table of columns.
 #[derive(Clone, Copy)]
-enum Shape {
+pub(super) enum Shape {
     Text(Format),
     #[cfg_attr(not(feature = "tables"), allow(dead_code, reason = "no word of the build names one"))]
     Table(TableFormat),
 }
 
-const SHAPES: &[(&str, Shape)] = &[
+pub(super) const SHAPES: &[(&str, Shape)] = &[
     ("json", Shape::Text(Format::Json)),
     ("csv", Shape::Text(Format::Csv)),
     ("ndjson", Shape::Text(Format::Ndjson)),

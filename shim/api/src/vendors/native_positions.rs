@@ -1,12 +1,13 @@
 //! The request of `GET /l1/positions`: its parameters, and the columns of its rows. Never: a position.
 
-use super::native::{APIKEY, TOKEN};
-use super::parameter::{A_SYMBOL, FORMAT};
+use super::native::{APIKEY, SHAPES, Shape, TOKEN};
+use super::parameter::A_SYMBOL;
 use crate::query::Query;
 use crate::query::parameter::{ItemList, OneWord, Param, Parameters, ReadAs, WordList};
 use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
+use history::tables::TableFormat;
 use kernel::contract::Symbol;
 
 /// The parameters.
@@ -21,7 +22,7 @@ const ACCOUNT: Param<ItemList> = Param::new("account", ItemList, "Accounts, comm
 const UNDERLYING: Param<ItemList> = Param::new("underlying", ItemList, "Underlyings, comma-separated [default: all]");
 const INDEX: Param<ReadAs<Symbol>> =
     Param::new("index", A_SYMBOL, "Underlying whose shares express beta_shares; betas are a column of the positions");
-const FORMS: Param<OneWord<Format>> = FORMAT;
+const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
 
 const LEVELS: &[(&str, PositionRows)] = &[
     ("contract", PositionRows::Contract),
@@ -71,8 +72,10 @@ pub struct PositionRequest {
     pub underlyings: Vec<Symbol>,
     /// Index of beta-weighted shares.
     pub index: Option<Symbol>,
-    /// Format of the answer.
+    /// Format of the answer, as text.
     pub format: Format,
+    /// As a table of columns instead.
+    pub table: Option<TableFormat>,
 }
 
 /// The columns, in the order of a row.
@@ -125,12 +128,18 @@ pub fn parse(query: &Query<'_>) -> Result<PositionRequest, Refusal> {
     levels.sort_unstable();
     levels.dedup();
     let underlyings = query.items(&UNDERLYING).map(|name| A_SYMBOL.text(UNDERLYING.name(), name));
+    let (format, table) = match query.get(&FORMAT)? {
+        None => (Format::default(), None),
+        Some(Shape::Text(format)) => (format, None),
+        Some(Shape::Table(table)) => (Format::default(), Some(table)),
+    };
     Ok(PositionRequest {
         levels,
         accounts: query.items(&ACCOUNT).map(str::to_owned).collect(),
         underlyings: underlyings.collect::<Result<Vec<Symbol>, _>>()?,
         index: query.get(&INDEX)?,
-        format: query.get(&FORMS)?.unwrap_or_default(),
+        format,
+        table,
     })
 }
 

@@ -1,5 +1,5 @@
-//! The request of `GET /l1/scenario`: its parameters, and the columns of its rows. What contracts are worth in a scenario
-//! is the engine's to find. Never: a chain.
+//! The request of `GET /l1/scenario`: its parameters, and the columns of its rows. What contracts are worth in a
+//! scenario is the engine's to find. Never: a chain.
 
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
