@@ -145,6 +145,11 @@ scenario *args:
     cargo build --release --locked
     python3 tests/scenario/run.py {{ args }}
 
+# a book of 2,000 lines on a market that moves: `--feed sim:full` takes the whole one
+positions *args:
+    cargo build --release --locked
+    python3 tests/positions/run.py {{ args }}
+
 # 200 clients of /l1/stream, one stopped, one slow, one that comes back, beside polling
 stream *args:
     cargo build --release --locked

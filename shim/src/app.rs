@@ -80,7 +80,9 @@ pub fn route_names() -> Vec<&'static str> {
 impl App for Service {
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
         if request.method() == Method::Put {
-            return Answered::Now(self.put(request));
+            let (service, path) = (Arc::clone(self), request.path().into_owned());
+            let body = request.body().to_vec();
+            return Answered::Heavy(Box::new(move || service.put(&path, &body)));
         }
         if let Some(heavy) = self.heavy_page(request) {
             return heavy;
@@ -165,13 +167,12 @@ impl Service {
     }
 
     /// Takes a body.
-    fn put(&self, request: &Request<'_>) -> Answer {
-        let path = request.path();
-        if path.strip_suffix('/').unwrap_or(&path) != openapi::POSITIONS {
+    fn put(&self, path: &str, body: &[u8]) -> Answer {
+        if path.strip_suffix('/').unwrap_or(path) != openapi::POSITIONS {
             return Answer::full("unknown", 405, "application/json", r#"{"error":"method not allowed"}"#)
                 .with_header("Allow", "GET, HEAD");
         }
-        positions::put(&self.positions, request.body(), &self.market.load_full())
+        positions::put(&self.positions, body, &self.market.load_full())
     }
 
     /// The pages whose rows take too long for a thread that small requests wait for.
