@@ -6,5 +6,6 @@ mod daemon;
 mod explain;
 mod price;
 mod program;
+mod scenario;
 #[path = "../support/mod.rs"]
 mod support;
