@@ -61,8 +61,8 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
         "Look",
         &[
             ("1 2 3 4", "chain, smile, term structure, watch list; Tab: next"),
-            ("Enter", "details of this strike, then its explanation; opens a watched name"),
-            ("e p v V", "explain this strike; positions; scenarios of it, of positions"),
+            ("Enter", "details of this strike, then explanation; watched name"),
+            ("e p v V", "explain strike; positions; what if of strike, positions"),
             ("g", "columns: your own, core, extra, exotic, quotes"),
             ("c", "choose columns and their order"),
             (", .", "shift columns towards, away from the strike"),
