@@ -68,6 +68,8 @@ pub(super) struct Connection {
     searched: usize,
     /// Parse at this length even without the end of a head, to notice early what is none.
     parse_at: usize,
+    /// A client that waits for permission to send a body has it.
+    has_permitted: bool,
     /// Bytes of the current request's body that have not come yet; `inbox` begins with its head.
     body_left: Option<u64>,
     unsent: Vec<u8>,
@@ -95,6 +97,7 @@ impl Connection {
             inbox: Vec::new(),
             searched: 0,
             parse_at: 0,
+            has_permitted: false,
             body_left: None,
             unsent: Vec::new(),
             sent: 0,
@@ -242,13 +245,14 @@ impl Connection {
                     let whole = facts.length + usize::try_from(facts.body).unwrap_or(usize::MAX);
                     if kept.len() < whole {
                         // a client that waits for permission gets it once, right after the head
-                        if facts.expects_continue && kept.len() == facts.length {
+                        if facts.expects_continue && kept.len() == facts.length && !self.has_permitted {
+                            self.has_permitted = true;
                             turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
                         }
                         self.parse_at = whole;
                         break;
                     }
-                    (self.searched, self.parse_at) = (0, 0);
+                    (self.searched, self.parse_at, self.has_permitted) = (0, 0, false);
                     let body = &inbox[kept.start + facts.length..kept.start + whole];
                     let reply = exchange::reply(&request.with_body(body), &facts, turn);
                     kept.start += whole;

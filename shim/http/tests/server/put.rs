@@ -35,7 +35,7 @@ fn a_client_that_waits_for_permission_gets_it_once() {
     let fixture = serve_with(taking());
     let mut client = fixture.connect();
     client.send(
-        b"PUT /body HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 4\r\n\r\n",
+        b"PUT /body HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 4\r\n\r\n",
     );
     std::thread::sleep(Duration::from_millis(50));
     client.send(b"ab");
@@ -57,7 +57,8 @@ fn what_is_not_taken_is_refused() {
     let cross = put("/body", "abc", "Sec-Fetch-Site: cross-site\r\nConnection: close\r\n");
     assert_eq!(statuses(&fixture.exchange(cross.as_bytes())), [403]);
     let limits = Limits { head: Duration::from_millis(150), ..taking() };
-    let mut never = serve_with(limits).connect();
+    let fixture = serve_with(limits);
+    let mut never = fixture.connect();
     never.send(b"PUT /body HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
     assert_eq!(statuses(&never.rest()), [408], "a body that does not come");
 }
