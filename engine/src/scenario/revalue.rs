@@ -77,7 +77,9 @@ impl Unvalued {
 /// # Domain   rows of the slice; any grid
 /// # Accuracy tolerances of the tables; exactly the row of the chain where nothing is moved
 /// # Cost     about the cost of a steady pass for each value; tables that are missing are built first, 1 ms each
-/// # Errors   the slice has no inputs to revalue it with
+///
+/// # Errors
+/// The slice has no inputs to revalue it with.
 pub fn revalue(
     chain: &Chain,
     slice: usize,

@@ -1,7 +1,7 @@
 //! What is moved, and what comes out: the axes of a grid, and one value of it.
 
 use jiff::civil::{Date, DateTime};
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use jiff::{SignedDuration, Span, Timestamp};
 use kernel::calendar::Calendar;
 
 /// How a move of the spot is written.
@@ -79,7 +79,7 @@ impl ScenarioMoment {
             Self::Now => now,
             Self::NextSession => calendar.next_trading_day(now),
             Self::Later { days, hours } => {
-                let later = calendar.eastern(now).checked_add(days.days()).ok()?;
+                let later = calendar.eastern(now).checked_add(Span::new().try_days(days).ok()?).ok()?;
                 calendar.instant(later).checked_add(SignedDuration::from_hours(hours.into())).ok()?
             }
             Self::At(at) => at,
