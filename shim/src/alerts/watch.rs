@@ -96,11 +96,12 @@ impl AlertWatch {
                 AlertState::Off => known.is_on = false,
                 AlertState::Same => {}
             }
-            let is_quiet = known.rang.is_some_and(|rang| now < rang + rule.quiet);
+            let is_quiet = known.rang.is_some_and(|rang| now.saturating_sub(rang) < rule.quiet);
             let comes = known.is_on && (!was_on || known.is_held);
             known.is_held = comes && is_quiet;
             let goes = !known.is_on && was_on && !is_quiet;
-            if !(comes && !is_quiet) && !goes {
+            let rings = comes && !is_quiet;
+            if !rings && !goes {
                 continue;
             }
             if comes {

@@ -11,6 +11,7 @@ use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 /// All positions, valued.
@@ -76,6 +77,9 @@ pub struct PositionTotal {
     /// The sum.
     pub numbers: PositionNumbers,
 }
+
+/// What positions have in common that are summed: account, underlying, expiration date.
+type TotalKey = (Option<Arc<str>>, Option<Symbol>, Option<Date>);
 
 /// Values of units in the session before, by instrument.
 #[derive(Clone, Debug, Default)]
@@ -151,7 +155,7 @@ impl ValuedBook {
     /// Sums of positions at one level above contracts, ascending.
     #[must_use]
     pub fn totals(&self, level: PositionLevel) -> Vec<PositionTotal> {
-        let mut sums: BTreeMap<(Option<Arc<str>>, Option<Symbol>, Option<Date>), PositionTotal> = BTreeMap::new();
+        let mut sums: BTreeMap<TotalKey, PositionTotal> = BTreeMap::new();
         for position in &self.positions {
             let expiry = match position.line.instrument {
                 Instrument::Share(_) => None,
@@ -173,7 +177,7 @@ impl ValuedBook {
             });
             sum.positions += 1;
             if position.numbers.is_known() {
-                sum.numbers += position.numbers;
+                sum.numbers.add_assign(position.numbers);
             } else {
                 sum.missing += 1;
             }

@@ -12,6 +12,7 @@ use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable};
 use kernel::position::{Instrument, PositionLine};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Values that are computed at once: enough for whole blocks, few enough for memory that stays in caches.
@@ -132,8 +133,8 @@ impl Legs {
         }
         let mut moments = HashMap::new();
         for chain in legs.iter().filter_map(Leg::chain) {
-            if !moments.contains_key(&chain.underlying) {
-                moments.insert(chain.underlying, moments_of(&request.grid, chain, calendar)?);
+            if let Entry::Vacant(entry) = moments.entry(chain.underlying) {
+                entry.insert(moments_of(&request.grid, chain, calendar)?);
             }
         }
         Ok(Self { legs, moments })

@@ -183,7 +183,7 @@ impl EventStream {
         let (number, is_full, missed) = (update.snapshot.number, update.is_full, update.missed);
         let is_empty = rows.is_empty() && gone.is_empty();
         // an update in which nothing has changed is none, but for the image that every client begins with
-        if is_empty && !(is_full && !more) {
+        if is_empty && (more || !is_full) {
             if !more {
                 self.finish(number);
             }

@@ -129,7 +129,7 @@ pub(super) fn number(field: StreamField, chain: &Chain, slice: &Slice, row: usiz
 fn differs(before: &[f64], now: &[f64], min_move: f64) -> bool {
     let has_come_or_gone = |(before, now): (&f64, &f64)| before.is_nan() != now.is_nan();
     let is_other = |(before, now): (&f64, &f64)| {
-        has_come_or_gone((before, now)) || (before * SHOWN).round() != (now * SHOWN).round() && !now.is_nan()
+        has_come_or_gone((before, now)) || ((before * SHOWN).round() - (now * SHOWN).round()).abs() > 0.5
     };
     if min_move > 0.0 {
         let moved = before.first().zip(now.first()).is_some_and(|(before, now)| (now - before).abs() >= min_move);
