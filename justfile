@@ -166,6 +166,21 @@ explain *args:
     cargo build --release --locked
     python3 tests/explain/run.py {{ args }}
 
+# scenarios by QuantLib from what `greeksd explain` prints, in a Python environment of its own
+scenario *args:
+    cargo build --release --locked
+    python3 tests/scenario/run.py {{ args }}
+
+# a book of 2,000 lines on a market that moves: `--feed sim:full` takes the whole one
+positions *args:
+    cargo build --release --locked
+    python3 tests/positions/run.py {{ args }}
+
+# 200 clients of /l1/stream, one stopped, one slow, one that comes back, beside polling
+stream *args:
+    cargo build --release --locked
+    python3 tests/stream/run.py {{ args }}
+
 # batch work on two Ray nodes, two Dask workers and two Spark executors of this machine, one of each killed in the middle
 scale *args:
     cargo build --release --locked

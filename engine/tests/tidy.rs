@@ -39,8 +39,22 @@ const BEHIND: [(&str, &[&str]); 12] = [
     ("zip", &["engine/history"]),
 ];
 /// Modules of the engine from the sources to the right end; an import may only point left.
-const FLOW: [&str; 11] =
-    ["rates", "store", "early", "calibrate", "surface", "price", "explain", "compare", "snapshot", "pass", "lib"];
+const FLOW: [&str; 14] = [
+    "rates",
+    "store",
+    "early",
+    "calibrate",
+    "surface",
+    "price",
+    "explain",
+    "scenario",
+    "positions",
+    "term",
+    "compare",
+    "snapshot",
+    "pass",
+    "lib",
+];
 /// The modules of the crate `kernel` that are numbers only.
 const NUMBERS: [&str; 10] =
     ["american", "black76", "dividends", "elementary", "greeks", "implied", "lanes", "lattice", "normal", "solve"];

@@ -1,6 +1,7 @@
 //! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a
 //! computation.
 
+use crate::alerts::log::AlertLog;
 use crate::explain::answer::{self as explaining, Explaining};
 use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, ServiceState, viewer};
@@ -9,7 +10,12 @@ use crate::past::{
     self,
     market::{PastMarket, PastRequest},
 };
+use crate::positions::answer as positions;
+use crate::positions::desk::PositionDesk;
+use crate::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
 use crate::status::{Status, ledger};
+use crate::stream::desk::{self as streams, StreamDesk};
+use crate::stream::events::EventSources;
 use api::edition;
 use api::openapi;
 use api::past::PastQuestion;
@@ -23,15 +29,26 @@ use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use http::percent::decode_strict;
-use http::{Answer, Answered, App, Metrics, Request};
+use http::{Answer, Answered, App, Method, Metrics, Request};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use sources::requested::RequestedNames;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 6] = ["front", "openapi", "health", "metrics", explaining::ROUTE, "unknown"];
+const PAGES: [&str; 9] = [
+    "front",
+    "openapi",
+    "health",
+    "metrics",
+    explaining::ROUTE,
+    scenarios::ROUTE,
+    positions::ROUTE,
+    streams::ROUTE,
+    "unknown",
+];
 
 /// The service behind the server.
 pub struct Service {
@@ -48,6 +65,12 @@ pub struct Service {
     /// The description of the interface, when it was first asked for.
     openapi: OnceLock<Vec<u8>>,
     explaining: Explaining,
+    scenarios: ScenarioDesk,
+    positions: Arc<PositionDesk>,
+    streams: StreamDesk,
+    alerts: Arc<AlertLog>,
+    /// Differs from run to run.
+    run: u64,
 }
 
 /// Under which names requests are counted; what [`Metrics::new`] wants.
@@ -58,6 +81,14 @@ pub fn route_names() -> Vec<&'static str> {
 
 impl App for Service {
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
+        if request.method() == Method::Put {
+            let (service, path) = (Arc::clone(self), request.path().into_owned());
+            let body = request.body().to_vec();
+            return Answered::Heavy(Box::new(move || service.put(&path, &body)));
+        }
+        if let Some(heavy) = self.heavy_page(request) {
+            return heavy;
+        }
         let Some((layer, parsed)) = parse(request.raw_path(), request.query()) else {
             return Answered::Now(self.page(request.raw_path(), request.query()));
         };
@@ -78,6 +109,7 @@ impl Service {
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
+        let positions = Arc::new(PositionDesk::new(Arc::clone(&roots), calendar.clone(), false, false));
         let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
         Self {
             market,
@@ -91,6 +123,11 @@ impl Service {
             past: None,
             openapi: OnceLock::new(),
             explaining: Explaining::default(),
+            scenarios: ScenarioDesk::default(),
+            positions,
+            streams: StreamDesk::default(),
+            alerts: Arc::default(),
+            run: RandomState::new().build_hasher().finish(),
         }
     }
 
@@ -110,6 +147,65 @@ impl Service {
     #[must_use]
     pub fn showing_quotes(self, shows_quotes: bool) -> Self {
         Self { shows_quotes, ..self }
+    }
+
+    /// The same, with positions, and with the hits of alert rules.
+    #[must_use]
+    pub fn holding(self, positions: Arc<PositionDesk>, alerts: Arc<AlertLog>) -> Self {
+        Self { positions, alerts, ..self }
+    }
+
+    /// A stream of events; `last` is the last one that the client has.
+    #[must_use]
+    pub fn stream(&self, query: &str, last: Option<&str>) -> Answer {
+        let sources = EventSources {
+            market: Arc::clone(&self.market),
+            positions: Arc::clone(&self.positions),
+            alerts: Arc::clone(&self.alerts),
+            zone: self.status.zone.clone(),
+            run: self.run,
+        };
+        self.streams.answer(query, last, sources)
+    }
+
+    /// Takes a body.
+    fn put(&self, path: &str, body: &[u8]) -> Answer {
+        if path.strip_suffix('/').unwrap_or(path) != openapi::POSITIONS {
+            return Answer::full("unknown", 405, "application/json", r#"{"error":"method not allowed"}"#)
+                .with_header("Allow", "GET, HEAD");
+        }
+        positions::put(&self.positions, body, &self.market.load_full())
+    }
+
+    /// The pages whose rows take too long for a thread that small requests wait for.
+    fn heavy_page(self: &Arc<Self>, request: &Request<'_>) -> Option<Answered> {
+        let path = request.path();
+        let path = path.strip_suffix('/').unwrap_or(&path);
+        if ![openapi::SCENARIO, openapi::POSITIONS, openapi::STREAM].contains(&path) {
+            return None;
+        }
+        let (service, raw_path) = (Arc::clone(self), request.raw_path().to_owned());
+        let query = request.query().to_owned();
+        if path == openapi::STREAM {
+            let last = request.header("last-event-id").map(str::to_owned);
+            return Some(Answered::Heavy(Box::new(move || service.stream(&query, last.as_deref()))));
+        }
+        Some(Answered::Heavy(Box::new(move || service.page(&raw_path, &query))))
+    }
+
+    /// What contracts and positions are worth in scenarios.
+    fn scenario(&self, snapshot: &Snapshot, query: &str) -> Answer {
+        let lines = self.positions.lines();
+        let note = self.note(snapshot);
+        let around = ScenarioSurroundings {
+            snapshot,
+            book: &lines,
+            roots: &self.roots,
+            calendar: &self.calendar,
+            zone: &self.status.zone,
+            note: &note,
+        };
+        self.scenarios.answer(query, &around)
     }
 
     /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes
@@ -225,6 +321,9 @@ impl Service {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             openapi::EXPLAIN => self.explain(snapshot, query),
+            openapi::SCENARIO => self.scenario(snapshot, query),
+            openapi::STREAM => self.stream(query, None),
+            openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(snapshot)),
             _ => unknown(),
         }
     }
@@ -271,7 +370,7 @@ impl Service {
     }
 
     /// Bytes that are alive, by what they are for.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 10] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 12] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -284,6 +383,8 @@ impl Service {
             ("bodies", self.metrics.cache_bytes()),
             ("connections", self.metrics.connection_bytes()),
             ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
+            ("scenarios", self.scenarios.bytes() as u64),
+            ("streams", self.streams.bytes() as u64),
             ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
         ]
     }

@@ -8,8 +8,10 @@
 #[cfg(panic = "abort")]
 compile_error!("greeksd must be built with panic = \"unwind\"");
 
+pub mod alerts;
 pub mod app;
 pub mod batch;
+pub mod chains;
 pub mod compare;
 pub mod config;
 pub mod cpu;
@@ -17,14 +19,18 @@ pub mod descriptors;
 pub mod explain;
 pub mod front;
 pub mod generate;
+pub mod listed;
 pub mod log;
 pub mod market;
 mod newest;
 pub mod past;
+pub mod positions;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
 mod progress;
+pub mod scenario;
 pub mod serve;
 pub mod status;
+pub mod stream;
 #[cfg(feature = "view")]
 pub mod view;

@@ -3,7 +3,7 @@
 use shim::config::{self, ConfigError, Invocation};
 #[cfg(feature = "view")]
 use shim::view;
-use shim::{batch, compare, cpu, explain, generate, price, serve};
+use shim::{batch, compare, cpu, explain, generate, price, scenario, serve};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,6 +29,7 @@ fn run() -> ExitCode {
         Ok(Invocation::View(plan)) => view::run(&plan, &|name| std::env::var(name).ok()),
         Ok(Invocation::Compare(args)) => compare::run(&args),
         Ok(Invocation::Explain(args, keys)) => explain::run(&args, &keys),
+        Ok(Invocation::Scenario(args, keys)) => scenario::run(&args, &keys),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),
         Err(error @ ConfigError::Value(_)) => {

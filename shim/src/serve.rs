@@ -1,5 +1,8 @@
 //! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
 
+use crate::alerts::deliver::AlertSender;
+use crate::alerts::log::AlertLog;
+use crate::alerts::watch::AlertWatch;
 use crate::app::{Service, route_names};
 use crate::config::Config;
 use crate::descriptors;
@@ -13,6 +16,9 @@ use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
 use crate::past::cache::CachedArchive;
 use crate::past::folder::ComputedDays;
+use crate::positions::desk::PositionDesk;
+use crate::positions::file::PositionsFile;
+use crate::positions::valued::ValuedBook;
 use crate::status::Status;
 use arc_swap::ArcSwap;
 use engine::pass::Passes;
@@ -23,7 +29,7 @@ use host::{faults, threads};
 use http::{self, Limits, Metrics, Server};
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
-use kernel::contract::Symbol;
+use kernel::contract::{RootTable, Symbol};
 use sources::requested::RequestedNames;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -36,6 +42,8 @@ use std::time::{Duration, Instant};
 
 /// Threads that stream long answers.
 const BULK_THREADS: usize = 2;
+/// Most bytes of positions in a request: a hundred thousand lines.
+const PUT_BYTES: u64 = 8 << 20;
 /// How often a start that takes long says how far it is.
 const PROGRESS: Duration = Duration::from_secs(5);
 /// How often the threads are looked after.
@@ -107,6 +115,9 @@ pub struct OpenedDaemon {
     saved: SavedMarket,
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
+    positions: Arc<PositionDesk>,
+    positions_file: Option<PositionsFile>,
+    alerts: Option<AlertWatch>,
     server: Server,
 }
 
@@ -167,17 +178,50 @@ impl OpenedDaemon {
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(known.into_iter().collect())));
         let metrics = Arc::new(Metrics::new(&route_names()));
         let status = Arc::new(new_status(config, simulated, clock));
+        let positions_file = config.positions.as_deref().map(PositionsFile::open).transpose()?;
+        let positions = PositionDesk::new(
+            Arc::new(RootTable::embedded()),
+            Calendar::embedded(),
+            config.allow_positions,
+            positions_file.is_some(),
+        );
+        let positions = Arc::new(positions);
+        let alert_log = Arc::<AlertLog>::default();
+        let alerts = match &config.alerts {
+            Some(path) => {
+                let sender = AlertSender::start(config.alert_targets.clone()).map_err(|e| format!("no thread: {e}"))?;
+                Some(AlertWatch::open(path, Arc::clone(&alert_log), sender)?)
+            }
+            None => None,
+        };
         let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
             .with_old_snapshot_bytes(config.old_snapshot_bytes)
             .showing_quotes(config.show_quotes)
-            .noting(Arc::clone(&asked));
+            .noting(Arc::clone(&asked))
+            .holding(Arc::clone(&positions), alert_log);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
             let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
             service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
         let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
-        Ok(Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, saved, market, status, server })
+        Ok(Self {
+            feed,
+            passes,
+            clock,
+            overrides,
+            asked,
+            recorder,
+            folder,
+            keeper,
+            saved,
+            market,
+            status,
+            positions,
+            positions_file,
+            alerts,
+            server,
+        })
     }
 
     /// Begins to compute; `announces`: says on standard error when everything is there.
@@ -185,8 +229,23 @@ impl OpenedDaemon {
     /// # Errors
     /// The system has no thread for it.
     pub fn start(self, config: &Config, announces: bool) -> Result<RunningDaemon, String> {
-        let Self { feed, passes, clock, overrides, asked, recorder, folder, keeper, saved, market, status, server } =
-            self;
+        let Self {
+            feed,
+            passes,
+            clock,
+            overrides,
+            asked,
+            recorder,
+            folder,
+            keeper,
+            saved,
+            market,
+            status,
+            positions,
+            positions_file,
+            mut alerts,
+            server,
+        } = self;
         let simulated = feed.is_simulated();
         let ending = Arc::new(AtomicBool::new(false));
         let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
@@ -204,6 +263,13 @@ impl OpenedDaemon {
         let refresh = config.refresh;
         let (loop_ending, loop_market, loop_status) = (Arc::clone(&ending), Arc::clone(&market), status);
         let run = move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref());
+        if positions.is_used() || alerts.is_some() {
+            let (file, market, ending) = (positions_file, Arc::clone(&market), Arc::clone(&ending));
+            let passed = move |snapshot: &Snapshot, valued: &ValuedBook| {
+                alerts.iter_mut().for_each(|alerts| alerts.look(snapshot, valued));
+            };
+            positions.start(file, market, ending, passed).map_err(|e| format!("no thread: {e}"))?;
+        }
         let market_thread = threads::spawn_once("market", run).map_err(|e| format!("no thread: {e}"))?;
         Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder })
     }
@@ -307,6 +373,7 @@ fn limits(config: &Config) -> Limits {
         connections: own.connections.min(room).max(1),
         cache_bytes: config.response_cache_bytes,
         gzip_loopback: config.gzip_loopback,
+        put_bytes: if config.allow_positions { PUT_BYTES } else { 0 },
         ..own
     }
 }

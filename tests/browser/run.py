@@ -318,7 +318,8 @@ def what_is_asked(place):
     with place.page(place.still.base) as page:
         page.shows("SPY")
         asked = lambda: page.run("performance.getEntriesByType('resource').map(e => e.name.slice(location.origin.length))")
-        page.until("some rounds", lambda: sum(target == "/health" for target in asked()) > 4)
+        page.until("a stream", lambda: any(target.startswith("/l1/stream?root=SPY") for target in asked()) or page.run("performance.now()") > 15000)
+        page.until("some rounds", lambda: sum(target == "/health" for target in asked()) > 1)
         greeks = [target for target in asked() if target.startswith("/l1/greeks")]
         assert len(greeks) <= 4, greeks
         assert any("center=atf&right=call" in target for target in greeks), greeks
@@ -375,6 +376,42 @@ def keys(place):
         assert {"search", "columns-button", "theme-button", "help-button", "chain-scroll", "term-scroll", "atm-button"} <= reached, reached
 
 
+def explanations(place):
+    """Enter and a click on a contract open its explanation"""
+    from selenium.webdriver.common.keys import Keys
+
+    with place.page(place.still.base, "#symbol=SPY") as page:
+        page.shows("SPY")
+        page.press(Keys.ARROW_DOWN, Keys.ENTER)
+        page.until("an explanation", lambda: "forward" in page.text("#explain-text").lower())
+        put = page.text("#explain-title")
+        page.press(Keys.ESCAPE)
+        assert not page.run("document.querySelector('#explain').open")
+        page.run("document.querySelector('#chain-scroll tr.on td.c').click()")
+        page.until("another", lambda: "forward" in page.text("#explain-text").lower() and page.text("#explain-title") != put)
+    with place.page(place.still.base, "#SPX") as page:
+        page.shows("SPX")
+
+
+def desk(place):
+    """pages of positions and scenarios: totals, curves, a heat map, numbers by expiry, all by keyboard"""
+    with tempfile.TemporaryDirectory(prefix="greeksd-positions-") as folder:
+        book = pathlib.Path(folder) / "book.csv"
+        book.write_text("account,osym,symbol,quantity,price\na,SPY261218C00720000,,-2,9.5\na,SPY261218P00700000,,3,5\na,,SPY,100,700\n")
+        with Daemon(place.program, "--feed", "sim", "--clock", "2026-11-20T13:00", "--positions", book) as daemon:
+            with place.page(daemon.base, path="/positions") as page:
+                page.until("a total", lambda: "Total" in page.texts("#rows tbody th"))
+                before = page.text("#rows")
+                page.until("other numbers, by the stream", lambda: page.text("#rows") != before)
+                page.run("(() => { const by = document.querySelector('#by'); by.value = 'contract'; by.dispatchEvent(new Event('change')); })()")
+                page.until("contracts", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")))
+                page.run("document.querySelector('#rows tbody button').click()")
+            with place.page(daemon.base, path="/scenarios") as page:
+                page.until("curves", lambda: page.run("document.querySelectorAll('#curves path[class^=curve]')[2].getAttribute('d')?.length > 50"))
+                assert len(page.texts("#heat tbody tr")) == 5 and len(page.texts("#expiries tbody tr")) == 2
+                assert page.run("document.querySelector('#curves svg').getAttribute('aria-label')").startswith("Profit by spot")
+
+
 def themes(place):
     """the theme follows the system, then the button; it is remembered where the browser remembers"""
     back = "getComputedStyle(document.body).backgroundColor"
@@ -403,7 +440,7 @@ def states(place):
     """held, stale, no Greeks, no such symbol and refused columns are said"""
     with Daemon(place.program, "--feed", "sim", "--now", "2026-11-21T12:00:00-05:00") as closed, place.page(closed.base) as page:
         page.shows("SPY")
-        page.until("held", lambda: page.chips() == ["Held", "Simulated"])
+        page.until("held", lambda: page.chips() == ["Held 2026-11-20", "Simulated"])
     with place.page(place.still.base, "#symbol=NOSUCH") as page:
         page.until("no such symbol", lambda: "No such symbol: NOSUCH" in page.text("#notice"))
     with place.page(place.still.base, "#symbol=SPY&columns=theo,bid,delta", expects=["status of 400"]) as page:
@@ -525,10 +562,24 @@ def accessibility(place):
     with place.page(place.still.base, "#symbol=NOSUCH", path="/") as page:
         page.until("a notice", lambda: page.text("#notice"))
         look(page, "notice")
+    with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--allow-positions") as daemon:
+        import http.client
+
+        book = "symbol,quantity,price\nSPY261218C00720000,-2,9.5\nSPY,100,700\n"
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port)
+        connection.request("PUT", "/l1/positions", body=book)
+        assert connection.getresponse().status == 200
+        for scheme, size in [("light", WIDE), ("dark", WIDE), ("dark", PHONE)]:
+            with place.page(daemon.base, path="/positions", scheme=scheme, size=size) as page:
+                page.until("rows", lambda: "Total" in page.texts("#rows tbody th"))
+                look(page, f"positions, {scheme}")
+            with place.page(daemon.base, path="/scenarios", scheme=scheme, size=size) as page:
+                page.until("rows", lambda: page.texts("#expiries tbody tr"))
+                look(page, f"scenarios, {scheme}")
     assert not faults, "\n".join(faults)
 
 
-CHECKS = [first_view, search, expiries, refreshing, what_is_asked, keys, themes, states, gone_and_back, foreign_text, phone,
+CHECKS = [first_view, search, expiries, refreshing, what_is_asked, keys, explanations, desk, themes, states, gone_and_back, foreign_text, phone,
           without_scripts, accessibility]
 
 
@@ -558,6 +609,20 @@ def pictures(program, chromium, driver, out):
                 time.sleep(1)
                 page.web.save_screenshot(str(out / f"{name}.png"))
                 print(f"{out / name}.png")
+    with tempfile.TemporaryDirectory(prefix="greeksd-positions-") as folder:
+        book = pathlib.Path(folder) / "book.csv"
+        book.write_text("account,osym,symbol,quantity,price\nira,SPY261218C00730000,,-10,7.5\nira,SPY261218P00700000,,10,6\nira,,SPY,1000,700\n"
+                        "fut,AAPL270115C00300000,,5,8\nfut,XOM270219P00110000,,20,3\n")
+        with Daemon(program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--positions", book) as daemon:
+            place = Place(program, chromium, driver, daemon, daemon)
+            for name, path, size, scheme, ready in [("positions", "/positions", WIDE, "light", "#rows tbody tr"),
+                                                    ("scenarios", "/scenarios", WIDE, "light", "#expiries tbody tr"),
+                                                    ("scenarios-phone", "/scenarios", PHONE, "dark", "#expiries tbody tr")]:
+                with place.page(daemon.base, path=path, size=size, scheme=scheme) as page:
+                    page.until("rows", lambda: page.texts(ready))
+                    time.sleep(1)
+                    page.web.save_screenshot(str(out / f"{name}.png"))
+                    print(f"{out / name}.png")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ pub mod lines;
 pub mod massive;
 pub mod nasdaq;
 pub mod overrides;
+pub mod positions;
 pub mod rates;
 pub mod recording;
 pub mod reference;

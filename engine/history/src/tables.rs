@@ -10,20 +10,23 @@ mod fields;
 mod greeks_file;
 #[cfg(feature = "tables")]
 mod parquet_file;
+#[cfg(feature = "tables")]
+mod plain;
 mod rows;
 #[cfg(feature = "tables")]
 mod table_writer;
 
-pub use rows::{StoredChains, TableFormat, TableRows, TableSymbols, TimedChains};
+pub use rows::{PlainColumn, StoredChains, TableFormat, TableRows, TableSymbols, TimedChains};
 
 #[cfg(feature = "tables")]
 pub use {
     greeks_file::read_chains,
     parquet_file::{ParquetForm, ROW_GROUP},
+    plain::plain_table,
     table_writer::TableWriter,
 };
 
 #[cfg(not(feature = "tables"))]
 mod absent;
 #[cfg(not(feature = "tables"))]
-pub use absent::{AbsentForm as ParquetForm, AbsentWriter as TableWriter, read_chains};
+pub use absent::{AbsentForm as ParquetForm, AbsentWriter as TableWriter, plain_table, read_chains};

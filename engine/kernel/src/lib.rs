@@ -24,6 +24,7 @@ pub mod lattice;
 pub mod limits;
 pub mod normal;
 pub mod par_yields;
+pub mod position;
 pub mod quality;
 pub mod records;
 pub mod report;

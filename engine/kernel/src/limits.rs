@@ -59,6 +59,9 @@ bounds! {
     SHARES           1e-3      1_000_000.0     "per contract"            "shares of an adjusted contract";
     CASH             0.0       100_000_000.0   "currency per contract"   "cash of an adjusted contract";
     MULTIPLIER       1e-2      1_000_000.0     "1"                       "multiplier of an adjusted contract";
+    QUANTITY         -1e9      1e9             "shares or contracts"     "position";
+    POSITION_LINES   0.0       100_000.0       "lines"                   "book of positions";
+    BETA             -100.0    100.0           "1"                       "beta of an underlying";
     VOL_SHIFT        -500.0    500.0           "points, 1 is 1 %"        "shift of volatilities";
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";

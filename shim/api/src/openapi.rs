@@ -9,15 +9,22 @@ mod schema;
 mod tables;
 mod words;
 
-use crate::query::parameter::{Parameter, ParameterForm};
+use crate::query::parameter::{Parameter, ParameterForm, Parameters};
+use crate::rows::heading::ColumnHead;
 use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
-use crate::vendors::native_explain;
 use crate::vendors::routes::LAYERS;
+use crate::vendors::{native_explain, native_positions, native_scenario, native_stream};
 use serde_json::{Map, Value, json};
 
 /// The path of explanations.
 pub const EXPLAIN: &str = "/l1/explain";
+/// The path of scenarios.
+pub const SCENARIO: &str = "/l1/scenario";
+/// The path of streams.
+pub const STREAM: &str = "/l1/stream";
+/// The path of positions.
+pub const POSITIONS: &str = "/l1/positions";
 /// What a pattern's last word has that stands for any number of segments: there is no endpoint behind it.
 const REST: &str = "*}";
 
@@ -37,6 +44,9 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
         paths.insert(path.to_owned(), json!({ "get": get }));
     }
     paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
+    paths.insert(SCENARIO.to_owned(), json!({ "get": scenario() }));
+    paths.insert(STREAM.to_owned(), json!({ "get": stream() }));
+    paths.insert(POSITIONS.to_owned(), json!({ "get": positions(), "put": new_positions() }));
     let document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -52,6 +62,85 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
         "components": { "responses": components() },
     });
     serde_json::to_vec(&document).unwrap_or_default()
+}
+
+/// The description of an endpoint whose rows are a table of these columns.
+fn table(
+    path: &str,
+    title: &str,
+    parameters: Parameters,
+    refusals: &[&str],
+    columns: &[&[ColumnHead<'static>]],
+) -> Value {
+    let parameters: Vec<Value> = parameters.iter().map(|of| query_parameter(*of)).collect();
+    let row = |columns: &&[ColumnHead<'static>]| {
+        let kind = |column: &ColumnHead<'static>| if column.is_number { "number" } else { "string" };
+        let fields: Map<String, Value> =
+            columns.iter().map(|column| (column.name.to_owned(), json!({ "type": [kind(column), "null"] }))).collect();
+        json!({ "type": "object", "properties": fields })
+    };
+    let rows: Vec<Value> = columns.iter().map(row).collect();
+    let items = if let [one] = rows.as_slice() { one.clone() } else { json!({ "anyOf": rows }) };
+    let text = json!({ "schema": { "type": "string" } });
+    let content = json!({ "application/json": { "schema": { "type": "array", "items": items } },
+                          "application/x-ndjson": text, "text/csv": text, "text/html": text });
+    let mut responses = refused(refusals);
+    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
+    json!({ "operationId": identifier(path), "summary": title, "tags": ["native"],
+            "parameters": parameters, "responses": responses })
+}
+
+fn refused(statuses: &[&str]) -> Map<String, Value> {
+    let reference = |status: &str| json!({ "$ref": format!("#/components/responses/Refused{status}") });
+    statuses.iter().map(|status| ((*status).to_owned(), reference(status))).collect()
+}
+
+/// The description of /l1/scenario.
+fn scenario() -> Value {
+    use native_scenario::{GROUP, HELD, IDENTITY, MISSING, OF_POSITIONS, PER_SHARE, SCENARIO as WHERE};
+    let of_contracts = [IDENTITY, WHERE, PER_SHARE].concat();
+    let of_positions = [HELD, IDENTITY, WHERE, &PER_SHARE[..2], OF_POSITIONS].concat();
+    let of_sums = [GROUP, WHERE, &[MISSING], OF_POSITIONS].concat();
+    table(
+        SCENARIO,
+        "Contracts or positions at other spots, volatilities, times, rates, borrow rates and dividends",
+        native_scenario::PARAMETERS,
+        &["400", "404", "502", "503"],
+        &[&of_contracts, &of_positions, &of_sums],
+    )
+}
+
+/// The description of GET /l1/positions.
+fn positions() -> Value {
+    let title = "Positions: value, profit and Greeks, by contract, expiry, underlying, account and in total";
+    let of = native_positions::PARAMETERS;
+    table(POSITIONS, title, of, &["400", "503"], &[native_positions::COLUMNS])
+}
+
+/// The description of /l1/stream.
+fn stream() -> Value {
+    let parameters: Vec<Value> = native_stream::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
+    let title = "Rows as they change, as server-sent events: an image first, then what has changed";
+    let mut responses = refused(&["400", "502", "503"]);
+    let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
+    json!({ "operationId": identifier(STREAM), "summary": title, "tags": ["native"],
+            "parameters": parameters, "responses": responses })
+}
+
+/// The description of PUT /l1/positions.
+fn new_positions() -> Value {
+    let mut responses = refused(&["400", "403"]);
+    let fields = json!({ "source": { "type": "string" }, "lines": { "type": "integer" },
+                         "refused": { "type": "integer" }, "unusable": { "type": "boolean" },
+                         "errors": { "type": "array", "items": { "type": "string" } } });
+    let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
+    responses.insert("200".to_owned(), json!({ "description": "What was taken", "content": content }));
+    responses.insert("405".to_owned(), json!({ "description": "The daemon runs without --allow-positions" }));
+    json!({ "operationId": "put_l1_positions", "tags": ["native"],
+            "summary": "Replace all positions; from this machine, with --allow-positions",
+            "requestBody": { "required": true, "content": { "text/csv": { "schema": { "type": "string" } } } },
+            "responses": responses })
 }
 
 /// The description of /l1/explain.

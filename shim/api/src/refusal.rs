@@ -174,7 +174,7 @@ impl fmt::Display for Refusal {
             | Self::EmptyTime { text }
             | Self::NoTicks { text }
             | Self::Damaged { text } => f.write_str(text),
-            Self::Busy => f.write_str("too many requests for past data at once; try again in a moment"),
+            Self::Busy => f.write_str("too many such requests at once; try again in a moment"),
             Self::UnknownPath => f.write_str("not found"),
             Self::NoRows => f.write_str("no data"),
             Self::NoSnapshot { waiting_for } => write!(f, "upstream data unavailable: waiting for {waiting_for}"),
@@ -225,7 +225,7 @@ mod tests {
             (Refusal::EmptyTime { text: text() }, 200, "2024-01-03"),
             (Refusal::NoTicks { text: text() }, 472, "2024-01-03"),
             (Refusal::Damaged { text: text() }, 502, "2024-01-03"),
-            (Refusal::Busy, 503, "too many requests for past data at once; try again in a moment"),
+            (Refusal::Busy, 503, "too many such requests at once; try again in a moment"),
             (unsupported, 501, "the switch must be true"),
             (Refusal::NoSnapshot { waiting_for: text() }, 502, "upstream data unavailable: waiting for 2024-01-03"),
             (Refusal::Crowded, 503, "too much memory held by slow clients; try again, or request one name"),

@@ -8,7 +8,7 @@ use super::cache::BodyPiece;
 use super::exchange::{self, InFlight, NotYet, Remainder, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
-use super::request::{Fault, HeadFacts, parse};
+use super::request::{Fault, HeadFacts, Method, parse};
 use super::turn::Turn;
 use crate::stream::Progress;
 use mio::net::TcpStream;
@@ -68,6 +68,8 @@ pub(super) struct Connection {
     searched: usize,
     /// Parse at this length even without the end of a head, to notice early what is none.
     parse_at: usize,
+    /// A client that waits for permission to send a body has it.
+    has_permitted: bool,
     /// Bytes of the current request's body that have not come yet; `inbox` begins with its head.
     body_left: Option<u64>,
     unsent: Vec<u8>,
@@ -95,6 +97,7 @@ impl Connection {
             inbox: Vec::new(),
             searched: 0,
             parse_at: 0,
+            has_permitted: false,
             body_left: None,
             unsent: Vec::new(),
             sent: 0,
@@ -145,7 +148,7 @@ impl Connection {
     /// Looks at the deadline.
     pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
         let answer = turn.shared.limits.answer;
-        let started = self.in_flight.as_ref().map(InFlight::started);
+        let started = self.in_flight.as_ref().filter(|body| !body.is_endless()).map(InFlight::started);
         let started = started.or(self.waiting.as_ref().map(Waiting::started));
         let is_overdue = started.is_some_and(|started| turn.now >= started + answer);
         // a client that takes a few bytes again and again moves its deadline: the answer as a whole has a limit too
@@ -237,6 +240,24 @@ impl Connection {
                     self.refuse(fault, turn);
                     // where a head is malformed nothing behind it can be trusted to be the next head
                     (kept, answered) = (0..0, true);
+                }
+                Ok(Some((request, facts))) if request.method() == Method::Put => {
+                    let whole = facts.length + usize::try_from(facts.body).unwrap_or(usize::MAX);
+                    if kept.len() < whole {
+                        // a client that waits for permission gets it once, right after the head
+                        if facts.expects_continue && kept.len() == facts.length && !self.has_permitted {
+                            self.has_permitted = true;
+                            turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                        }
+                        self.parse_at = whole;
+                        break;
+                    }
+                    (self.searched, self.parse_at, self.has_permitted) = (0, 0, false);
+                    let body = &inbox[kept.start + facts.length..kept.start + whole];
+                    let reply = exchange::reply(&request.with_body(body), &facts, turn);
+                    kept.start += whole;
+                    self.begin(reply, turn);
+                    answered = true;
                 }
                 Ok(Some((request, facts))) => {
                     let behind = kept.len() - facts.length;
@@ -353,6 +374,9 @@ impl Connection {
             // a short write means that the socket is full: an edge-triggered poll reports when it is not
             let is_blocked = n < pieces.iter().map(|piece| piece.len()).sum();
             return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
+        }
+        if turn.stopping && in_flight.is_endless() {
+            return Err(Gone);
         }
         turn.out.clear();
         let progress = in_flight.next(turn).ok_or(Gone)?;

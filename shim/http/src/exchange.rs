@@ -19,6 +19,8 @@ use std::time::Instant;
 
 /// What panics of answers are counted as: they cost the answer and no thread.
 const FAULTS: &str = "http";
+/// The type of a body that is events as they come: never compressed, without a limit of its time.
+const EVENTS: &str = "text/event-stream";
 /// Longest body that the small reactor compresses itself (about 0.1 ms); a longer one goes to a bulk reactor.
 const GZIP_AT_ONCE: usize = 8 * 1024;
 
@@ -132,6 +134,8 @@ pub(super) struct InFlight {
     status: u16,
     bytes: usize,
     started: Instant,
+    /// It has no end of its own: events as they come.
+    is_endless: bool,
 }
 
 /// Where the bytes of a body come from.
@@ -178,6 +182,11 @@ impl InFlight {
             Sending::Made(body) => size_of::<Outgoing>() + body.bytes(),
             Sending::Kept(reader) => reader.own_bytes(),
         }
+    }
+
+    /// True if the body has no end of its own.
+    pub(super) fn is_endless(&self) -> bool {
+        self.is_endless
     }
 
     /// When the answer was begun.
@@ -239,7 +248,9 @@ pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut
     }
     let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
     // a cache hit does not parse the query
-    if let Some(opened) = find_kept(&terms, turn) {
+    if request.method() != Method::Put
+        && let Some(opened) = find_kept(&terms, turn)
+    {
         return deliver(opened, terms, turn);
     }
     let (shared, piece) = (&turn.shared, &mut turn.piece);
@@ -333,7 +344,10 @@ fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> ReadyRe
         return not_modified(head, etag, terms);
     }
     // caches in between must know that the body depends on Accept-Encoding even where this client got it plain
-    let varies = head.status == 200 && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
+    // an event must not wait within an encoder
+    let varies = head.status == 200
+        && !head.content_type.starts_with(EVENTS)
+        && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
     let mut gzip = take_gzip(varies, terms, turn);
     let zipped = gzip.is_some();
     // compressing takes time that other connections of the small reactor would wait for
@@ -419,7 +433,8 @@ fn not_modified(head: Head, etag: ETag, terms: &ReplyTerms) -> ReadyReply {
 /// Writes the head of a reply, which nothing else does, and its body where that does not stream. Counts the answer; one
 /// that streams is counted when its body has been sent.
 fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut Turn<A>) -> Remainder {
-    let ReadyReply { head: Head { route, status, .. }, ref delivery, .. } = reply;
+    let ReadyReply { head: Head { route, status, content_type, .. }, ref delivery, .. } = reply;
+    let is_endless = content_type.starts_with(EVENTS);
     let (before, keep_alive) = (turn.out.len(), delivery.keep_alive);
     write_head(&mut turn.out, &reply.head, delivery, turn.date.as_str());
     let mut streamed = None;
@@ -436,7 +451,7 @@ fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut
         ReadyBody::Part(mut reader) => while !head_only && reader.fill(&mut turn.out) == Progress::More {},
     }
     let bytes = turn.out.len() - before;
-    let in_flight = streamed.map(|body| InFlight { body, route, status, bytes, started });
+    let in_flight = streamed.map(|body| InFlight { body, route, status, bytes, started, is_endless });
     // an answer counts when its last byte is written, so that durations include slow readers
     if in_flight.is_none() {
         count(turn, route, status, bytes, started);

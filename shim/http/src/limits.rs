@@ -16,6 +16,8 @@ pub struct Limits {
     pub head_bytes: usize,
     /// Most bytes of a request's body, which is read and dropped; more are answered with 413.
     pub body_bytes: u64,
+    /// Most bytes of the body of a PUT, which is kept until it is answered; 0: PUT is not taken.
+    pub put_bytes: u64,
     /// No further pipelined request is parsed while more bytes than this wait to be sent.
     pub unsent_bytes: usize,
     /// Open connections, those that stream among them. For a further one the longest idle one is closed; where none is
@@ -56,6 +58,7 @@ impl Default for Limits {
         Self {
             head_bytes: 32 * 1024,
             body_bytes: 1 << 20,
+            put_bytes: 0,
             unsent_bytes: 64 * 1024,
             connections: 8192,
             head: Duration::from_secs(10),

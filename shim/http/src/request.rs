@@ -15,6 +15,8 @@ pub enum Method {
     Get,
     /// The answer's head only; the server takes the body away.
     Head,
+    /// The body is to be kept under the path; only where the app takes it, and from this machine.
+    Put,
 }
 
 /// One parsed request. Borrows the connection's buffer.
@@ -26,10 +28,22 @@ pub struct Request<'a> {
     authority: Option<&'a str>,
     headers: &'a [httparse::Header<'a>],
     peer: SocketAddr,
+    body: &'a [u8],
 }
 
 impl<'a> Request<'a> {
-    /// GET or HEAD. An answer need not look at it.
+    /// The same with its body.
+    pub(super) fn with_body(self, body: &'a [u8]) -> Self {
+        Self { body, ..self }
+    }
+
+    /// The body of [`Method::Put`]; empty otherwise.
+    #[must_use]
+    pub fn body(&self) -> &'a [u8] {
+        self.body
+    }
+
+    /// GET, HEAD or PUT. An answer to one of the first two need not look at it.
     #[must_use]
     pub fn method(&self) -> Method {
         self.method
@@ -176,14 +190,16 @@ pub(super) fn parse<'a>(
     let method = match head.method {
         Some("GET") => Method::Get,
         Some("HEAD") => Method::Head,
-        // nothing here changes state
+        // whoever may reach this machine may not change what is on it
+        Some("PUT") if limits.put_bytes > 0 && peer.ip().to_canonical().is_loopback() => Method::Put,
         _ => return Err(Fault::Method),
     };
-    if facts.body > limits.body_bytes {
+    let most = if method == Method::Put { limits.put_bytes } else { limits.body_bytes };
+    if facts.body > most {
         return Err(Fault::ContentTooLarge);
     }
     let (authority, path, query) = split_target(head.path.unwrap_or_default()).ok_or(Fault::BadPath)?;
-    Ok(Some((Request { method, path, query, authority, headers, peer }, facts)))
+    Ok(Some((Request { method, path, query, authority, headers, peer, body: &[] }, facts)))
 }
 
 /// True if the third word of the request line is a version of HTTP.

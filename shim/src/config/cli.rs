@@ -48,6 +48,8 @@ pub(super) enum Command {
     /// Explain the Greeks of one contract: quote, spot, rate, dividends, forward, curve, early exercise, values,
     /// warnings
     Explain(Box<ExplainArgs>),
+    /// Revalue contracts or positions at other spots, volatilities and times, from a feed, without a daemon
+    Scenario(Box<ScenarioArgs>),
     /// Compare a vendor's Greeks with ours: differences by Greek, and the likely reason for each expiry
     Compare(Box<CompareArgs>),
 }
@@ -97,6 +99,17 @@ pub struct ExplainArgs {
     /// history:DIR (with --feed, --now does the same)
     #[arg(long, value_name = "TIME", conflicts_with = "feed", value_parser = value::past_moment)]
     pub as_of: Option<String>,
+    /// What goes with a feed.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// Write JSON with all digits instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of commands that compute names from a feed.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct SourceArgs {
     /// With --feed: fix the market clock at this instant (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = value::instant, requires = "feed")]
     pub now: Option<Timestamp>,
@@ -109,9 +122,28 @@ pub struct ExplainArgs {
     /// With --feed: file with vendors' API keys
     #[arg(long, value_name = "FILE", requires = "feed")]
     pub key_file: Option<PathBuf>,
-    /// Write JSON with all digits instead of text
-    #[arg(long)]
-    pub json: bool,
+}
+
+/// Options of `greeksd scenario`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(
+    after_help = "Parameters are those of GET /l1/scenario, written NAME=VALUE: underlying, osym, spot=-20..20:1, \
+    vol=-10,0,10, at=now,2026-12-18,+5d, rate, borrow, dividends, sum, format and so on. Values are computed from the \
+    feed, without a daemon. docs/scenarios.md has the parameters and the rules."
+)]
+pub struct ScenarioArgs {
+    /// Parameters of the request
+    #[arg(value_name = "NAME=VALUE", required_unless_present = "positions")]
+    pub query: Vec<String>,
+    /// Feed to compute the names from (as for serve); repeatable
+    #[arg(long, value_name = "SPEC", value_delimiter = ';', required = true)]
+    pub feed: Vec<String>,
+    /// CSV file of positions (account,osym or symbol,quantity,price); all of them unless positions=ACCOUNT is given
+    #[arg(long, value_name = "FILE")]
+    pub positions: Option<PathBuf>,
+    /// What goes with a feed.
+    #[command(flatten)]
+    pub source: SourceArgs,
 }
 
 /// Options of `greeksd compare`.

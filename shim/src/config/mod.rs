@@ -15,7 +15,7 @@ mod value;
 
 pub use cli::{
     BatchAccuracy, BatchArgs, BatchFormat, BatchLayout, CompareArgs, ExplainArgs, GenerateArgs, PriceArgs,
-    ReferencePaths, ViewArgs, ViewColor,
+    ReferencePaths, ScenarioArgs, SourceArgs, ViewArgs, ViewColor,
 };
 use cli::{Cli, Command, ServeArgs};
 pub use error::ConfigError;
@@ -47,6 +47,8 @@ pub enum Invocation {
     Compare(Box<CompareArgs>),
     /// Say everything behind one contract; the keys of vendors, where a feed is asked for it.
     Explain(Box<ExplainArgs>, Keys),
+    /// Revalue contracts or positions from a feed.
+    Scenario(Box<ScenarioArgs>, Keys),
 }
 
 /// What `greeksd view` runs with.
@@ -80,9 +82,16 @@ pub fn read(
         Some(Command::Completions { shell }) => return Ok(Invocation::Print(cli::completions(shell))),
         Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
         Some(Command::Explain(args)) => {
-            let keys =
-                if args.feed.is_empty() { Ok(Keys::default()) } else { Keys::read(args.key_file.as_deref(), home) };
+            let keys = if args.feed.is_empty() {
+                Ok(Keys::default())
+            } else {
+                Keys::read(args.source.key_file.as_deref(), home)
+            };
             return Ok(Invocation::Explain(args, keys.map_err(ConfigError::Value)?));
+        }
+        Some(Command::Scenario(args)) => {
+            let keys = Keys::read(args.source.key_file.as_deref(), home).map_err(ConfigError::Value)?;
+            return Ok(Invocation::Scenario(args, keys));
         }
         Some(Command::Serve(args)) => *args,
         None => cli.serve,

@@ -5,6 +5,7 @@
 use super::origin::Origin;
 use super::resolved::Config;
 use super::value::{self, FEEDS_APART, Shown};
+use crate::alerts::deliver::Webhook;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;
@@ -343,6 +344,76 @@ pub(super) const OPTIONS: &[ServeOption] = &[
             Ok(())
         },
         shown: |config| Some(config.show_quotes.shown()),
+    },
+    ServeOption {
+        key: "positions",
+        variable: "GREEKSD_POSITIONS",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "CSV file of positions (account,osym or symbol,quantity,price,beta), served by /l1/positions and usable in /l1/scenario; reloaded when it changes",
+        check: None,
+        set: |config, text| {
+            config.positions = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.positions.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "allow-positions",
+        variable: "GREEKSD_ALLOW_POSITIONS",
+        value: "BOOL",
+        form: Form::Flag,
+        is_of_user: false,
+        help: "Let programs on this machine replace the positions: PUT /l1/positions with a CSV body of up to 8 MB",
+        check: None,
+        set: |config, text| {
+            config.allow_positions = value::flag(text)?;
+            Ok(())
+        },
+        shown: |config| Some(config.allow_positions.shown()),
+    },
+    ServeOption {
+        key: "alerts",
+        variable: "GREEKSD_ALERTS",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "File of alert rules, one comparison a line, such as: SPY atm_vol 30d > 20; hits go to the log and to /l1/stream?alerts=true; reloaded when it changes",
+        check: None,
+        set: |config, text| {
+            config.alerts = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.alerts.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "alert-command",
+        variable: "GREEKSD_ALERT_COMMAND",
+        value: "PROGRAM",
+        form: Form::One,
+        is_of_user: true,
+        help: "Program to run at each hit of an alert rule, with the hit as JSON as its argument; it may take 10 s",
+        check: None,
+        set: |config, text| {
+            config.alert_targets.command = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.alert_targets.command.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "alert-webhook",
+        variable: "GREEKSD_ALERT_WEBHOOK",
+        value: "URL",
+        form: Form::One,
+        is_of_user: true,
+        help: "Address of this machine to post each hit of an alert rule to as JSON, such as http://127.0.0.1:8080/alert",
+        check: None,
+        set: |config, text| {
+            config.alert_targets.webhook = Some(Webhook::parse(text)?);
+            Ok(())
+        },
+        shown: |config| config.alert_targets.webhook.as_ref().map(|webhook| webhook.to_string().shown()),
     },
     ServeOption {
         key: "history-mb",

@@ -1,6 +1,7 @@
 //! What `greeksd serve` runs with, and its defaults. Never: where a value comes from.
 
 use super::value::{Log, RatesMode};
+use crate::alerts::deliver::AlertTargets;
 use host::secret::Keys;
 use jiff::Timestamp;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -58,6 +59,14 @@ pub struct Config {
     pub gzip_loopback: bool,
     /// Layers show the quotes of the feed.
     pub show_quotes: bool,
+    /// The file of positions.
+    pub positions: Option<PathBuf>,
+    /// Positions may be replaced by a request.
+    pub allow_positions: bool,
+    /// The file of alert rules.
+    pub alerts: Option<PathBuf>,
+    /// Where hits of alert rules go, beside log and streams.
+    pub alert_targets: AlertTargets,
     /// Bytes that past days which were computed may take.
     pub history_bytes: u64,
     /// The configuration file, and what of it does not count.
@@ -94,6 +103,10 @@ impl Default for Config {
             response_cache_bytes: 64_000_000,
             gzip_loopback: false,
             show_quotes: false,
+            positions: None,
+            allow_positions: false,
+            alerts: None,
+            alert_targets: AlertTargets::default(),
             // some hundred chains of many expirations
             history_bytes: 1_000_000_000,
             file_note: None,

@@ -1,4 +1,5 @@
 // The daemon's own API, on the address that this page came from.
+import { showQuotes } from "./numbers.js";
 
 const PATIENCE_MS = 10_000;
 
@@ -24,7 +25,8 @@ export async function ask(target, signal) {
   throw new Refused(answer.status, said(body) || `status ${answer.status}`);
 }
 
-function said(body) {
+/** The reason that a refusal gives. */
+export function said(body) {
   try {
     const { error } = JSON.parse(body);
     return typeof error === "string" ? error : "";
@@ -67,6 +69,7 @@ export function chainTarget({ root, expiry }, groups, format = "json") {
 export async function midVols(underlying, { root, expiry }, signal) {
   const parameters = new URLSearchParams({ symbol: underlying, root, min_expiry: expiry, max_expiry: expiry });
   const rows = await ask(`/allaccess/market/option-and-underlying-quotes?${parameters}`, signal);
+  if (rows.some((row) => row.option_ask > 0)) showQuotes();
   const found = { C: new Map(), P: new Map() };
   for (const row of rows) if (row.mid_iv > 0) found[row.option_type]?.set(row.strike, row.mid_iv);
   return { call: found.C, put: found.P };

@@ -5,9 +5,12 @@ import { Smile, Term, axisNumber } from "./charts.js";
 import { COLUMNS, GROUPS } from "./columns.js";
 import { columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./numbers.js";
 import { element, flash, memory, say, set } from "./dom.js";
+import { explain } from "./explain.js";
 import { search } from "./search.js";
 
 const PERIOD_MS = 1000;
+/** How often health is asked for while the stream says what changes. */
+const CALM_MS = 10_000;
 const FIRST_CHOICE = "SPY";
 const DAYS_AT_FIRST = 30;
 
@@ -31,7 +34,9 @@ let refused = "";
 function readAddress() {
   const said = new URLSearchParams(location.hash.slice(1));
   const word = (name) => said.get(name)?.trim() || null;
-  view.symbol = word("symbol")?.toUpperCase() ?? null;
+  // an address typed by hand: /#SPX
+  const typed = /^#[A-Za-z0-9./-]{1,8}$/.test(location.hash) ? location.hash.slice(1) : null;
+  view.symbol = (word("symbol") ?? typed)?.toUpperCase() ?? null;
   view.expiry = /^\d{4}-\d\d-\d\d$/.test(word("expiry") ?? "") ? word("expiry") : null;
   view.root = word("root");
   view.columns = word("columns")?.split(",") ?? null;
@@ -55,6 +60,29 @@ const columnsNow = () => {
   return columns.length ? columns : columnsOf(defaultColumns());
 };
 
+// --- following -----------------------------------------------------------------------------------------------------
+
+const stream = { of: null, events: null, isOpen: false };
+
+/** Follows the stream of what is looked at; whether it is open. A change is looked at at once. */
+function follow() {
+  const of = view.root && view.expiry && !document.hidden
+    ? `/l1/stream?${new URLSearchParams({ root: view.root, exp: view.expiry, fields: "svc_theo,svc_vol", every: "1s" })}` : null;
+  if (of !== stream.of) {
+    stream.events?.close();
+    Object.assign(stream, { of, events: of ? new EventSource(of) : null, isOpen: false });
+    const { events } = stream;
+    const changed = () => {
+      stream.isOpen = true;
+      if (!running) refresh();
+    };
+    events?.addEventListener("image", () => (stream.isOpen = true));
+    events?.addEventListener("update", changed);
+    events?.addEventListener("error", () => (stream.isOpen = false));
+  }
+  return stream.isOpen;
+}
+
 // --- asking --------------------------------------------------------------------------------------------------------
 
 /** Asks again at once: something else is looked at. */
@@ -65,7 +93,7 @@ function refresh() {
   cycle(mine.signal).finally(() => {
     if (running !== mine) return;
     running = null;
-    if (!document.hidden) timer = setTimeout(refresh, PERIOD_MS);
+    if (!document.hidden) timer = setTimeout(refresh, follow() ? CALM_MS : PERIOD_MS);
   });
 }
 
@@ -128,6 +156,8 @@ async function market(name, signal) {
   const isKnown = known && place && known.expiry === place.expiry && known.root === place.root;
   const [rows, mids] = isKnown ? await asked : place ? await chainOf(name, place, groups, signal) : [[], null];
   if (signal.aborted) return;
+  // the first answer says whether there are quotes: they are among the first columns then
+  if (columnsNow().length !== columns.length) return market(name, signal);
   view.expiry = place?.expiry ?? null;
   view.root = place?.root ?? null;
   writeAddress(false);
@@ -154,7 +184,11 @@ function chooseExpiry(term) {
 
 const marks = { pointed: (index) => light(index), picked: (index) => pick(index) };
 const smile = new Smile($("smile-chart"), marks);
-const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: marks.picked });
+const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: (index, side) => {
+  pick(index);
+  const contract = side && shown.lines[index]?.[side];
+  if (contract) explain(contract.osym);
+} });
 const term = new Term($("term-charts"), [
   { name: "Volatility at the money", read: (row) => row.svc_vol, spell: axisNumber(100, " %") },
   { name: "Forward", read: (row) => row.fwd_price, spell: axisNumber(1) },
@@ -286,14 +320,14 @@ const STATES = {
   gone: ["No answer", "bad", "The daemon does not answer"],
 };
 
-function showChips(words) {
+function showChips(words, day) {
   const host = $("chips");
   while (host.children.length > words.length) host.lastChild.remove();
   while (host.children.length < words.length) host.append(element("span", { class: "chip" }));
   words.forEach((word, i) => {
     const [text, kind, meaning] = STATES[word] ?? [word, "calm", word];
     const chip = host.children[i];
-    say(chip, text);
+    say(chip, i === 0 && day ? `${text} ${day}` : text);
     set(chip, "class", `chip ${kind}`);
     set(chip, "title", meaning);
   });
@@ -310,7 +344,7 @@ function showState(state, facts) {
   const words = [word];
   if (facts?.preliminary) words.push("preliminary");
   if (state.simulated) words.push("simulated");
-  showChips(words);
+  showChips(words, word === "held" ? state.snapshot_time?.slice(0, 10) : null);
   const time = state.snapshot_time ? `${state.snapshot_time.slice(0, 10)} ${state.snapshot_time.slice(11, 19)} New York` : "none yet";
   const clock = state.clock === "running" ? "" : ` · clock ${state.clock}`;
   const rates = ratesOf(state);
@@ -434,6 +468,12 @@ function pressed(event) {
       goTo(Math.min(shown.term.length - 1, Math.max(0, shown.index + STEPS[event.key])));
       $("term-table").tBodies[0].rows[shown.index]?.querySelector("button").focus();
     } else moveLine(STEPS[event.key]);
+  } else if (event.key === "Enter" && chosenLine !== null && !event.target.closest("button, a")) {
+    event.preventDefault();
+    const { strike, call, put } = shown.lines[chosenLine];
+    const isOut = strike < (shown.term[shown.index]?.fwd_price ?? 0);
+    const contract = isOut !== event.shiftKey ? put : call;
+    if (contract) explain(contract.osym);
   } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
     event.preventDefault();
     goTo(shown.index + (event.key === "ArrowLeft" ? -1 : 1));
@@ -515,6 +555,7 @@ const moved = () => {
 addEventListener("hashchange", moved);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && !running) refresh();
+  if (document.hidden) follow();
 });
 showTheme();
 readAddress();

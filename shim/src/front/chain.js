@@ -26,7 +26,7 @@ export class ChainTable {
     this.key = "";
     scroll.addEventListener("click", (event) => {
       const row = event.target.closest("tbody tr");
-      if (row) picked(row.sectionRowIndex);
+      if (row) picked(row.sectionRowIndex, event.target.closest("td.c") ? "call" : event.target.closest("td.p") ? "put" : null);
     });
     scroll.addEventListener("pointerover", (event) => {
       const row = event.target.closest("tbody tr");
@@ -127,7 +127,11 @@ export class ChainTable {
     const row = this.body?.rows[this.money < 0 ? this.lines.length - 1 : this.money];
     if (!row) return;
     this.lineHeight = row.offsetHeight;
-    this.scroll.scrollTop = row.offsetTop - this.scroll.clientHeight / 2;
+    // a whole number of lines below the head, so that none is half under it
+    const head = this.scroll.querySelector("thead").offsetHeight;
+    const lines = Math.floor((this.scroll.clientHeight - head) / 2 / this.lineHeight);
+    const first = Math.max(0, row.sectionRowIndex - lines);
+    this.scroll.scrollTop = this.body.rows[first].offsetTop - head;
     // the strikes in the middle, where not all columns have room
     const strike = row.querySelector(".strike");
     const table = this.scroll.firstElementChild;

@@ -21,7 +21,7 @@ export function ticks(least, most, count) {
 }
 
 /** The least range with round ends that holds another. */
-function rounded(least, most, count) {
+export function rounded(least, most, count) {
   if (!(most > least)) [least, most] = [least - Math.abs(least || 1) * 0.01, most + Math.abs(most || 1) * 0.01];
   const at = ticks(least, most, count);
   const step = at.length > 1 ? at[1] - at[0] : most - least;
@@ -34,7 +34,7 @@ function decimalsOf(values) {
 }
 
 /** A frame with grid and numbers on both axes. */
-class Axes {
+export class Axes {
   constructor(host, label, bottom = BOTTOM) {
     this.host = host;
     this.bottom = bottom;
@@ -56,7 +56,7 @@ class Axes {
     this.height = Math.floor(this.host.clientHeight);
     if (this.width < 80 || this.height < 40) return false;
     set(this.root, "viewBox", `0 0 ${this.width} ${this.height}`);
-    for (const [name, value] of [["x", LEFT], ["y", 0], ["width", this.width - LEFT - RIGHT], ["height", this.height - this.bottom + 4]]) {
+    for (const [name, value] of [["x", LEFT], ["y", TOP - 4], ["width", this.width - LEFT - RIGHT], ["height", this.height - this.bottom - TOP + 8]]) {
       set(this.hole, name, value);
     }
     return true;
@@ -99,7 +99,7 @@ class Axes {
 
 const dot = (x, y) => `M${x.toFixed(1)} ${y.toFixed(1)}h.01`;
 
-function line(points) {
+export function line(points) {
   return points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 

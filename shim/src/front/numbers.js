@@ -4,10 +4,19 @@ import { COLUMNS } from "./columns.js";
 
 const WIDE = ["theo", "bidvol", "askvol", "delta", "gamma", "vega", "theta"];
 const NARROW = ["theo", "delta"];
+/** Before these, where the daemon shows quotes. */
+const QUOTED = ["bid", "ask"];
+let quotes = false;
+
+/** Notes that the daemon shows quotes. */
+export function showQuotes() {
+  quotes = true;
+}
 
 /** The columns of a view that names none. */
 export function defaultColumns() {
-  return matchMedia("(max-width: 640px)").matches ? NARROW : WIDE;
+  if (matchMedia("(max-width: 640px)").matches) return NARROW;
+  return quotes ? [...QUOTED, ...WIDE] : WIDE;
 }
 
 /** The columns of these keys, in the order of the table; unknown keys are left out. */

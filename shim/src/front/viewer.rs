@@ -33,7 +33,13 @@ macro_rules! asset {
 
 const ASSETS: &[Asset] = &[
     Asset { path: "", content_type: PAGE, text: include_str!("index.html") },
+    Asset { path: "/positions", content_type: PAGE, text: include_str!("positions.html") },
+    Asset { path: "/scenarios", content_type: PAGE, text: include_str!("scenarios.html") },
     asset!("app.css", STYLE),
+    asset!("desk.js", SCRIPT),
+    asset!("explain.js", SCRIPT),
+    asset!("positions.js", SCRIPT),
+    asset!("scenarios.js", SCRIPT),
     asset!("theme.js", SCRIPT),
     asset!("app.js", SCRIPT),
     asset!("api.js", SCRIPT),

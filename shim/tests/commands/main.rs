@@ -7,5 +7,6 @@ mod explain;
 mod generate;
 mod price;
 mod program;
+mod scenario;
 #[path = "../support/mod.rs"]
 mod support;

@@ -12,6 +12,7 @@ use engine::store::session::SessionVols;
 use feeds::chains::parse_chains;
 use feeds::csv::decompress;
 use feeds::overrides::parse_overrides;
+use feeds::positions::parse_positions;
 use feeds::recording::{parse_recording, whole_len};
 use feeds::reference::{parse_days, parse_dividends, parse_rates};
 use history::layouts::ReadOptions;
@@ -24,6 +25,7 @@ use kernel::error::Reason;
 use kernel::limits;
 use kernel::records::{Batch, quoted};
 use kernel::report::Report;
+use shim::alerts::rules::parse_rules;
 use shim::app::Service;
 use shim::market::spec::FeedSpec;
 use std::ffi::OsString;
@@ -48,6 +50,8 @@ pub(crate) const BODIES: &[Body] = &[
     ("packed", packed),
     ("recordings", recordings),
     ("overrides", overrides),
+    ("positions", positions),
+    ("alerts", alerts),
     ("dividends", dividends),
     ("rates", rates),
     ("days", days),
@@ -197,6 +201,19 @@ pub(crate) fn recordings(data: &[u8]) -> Kind {
     let batch = Batch { quotes: chains.quotes, spots: chains.spots, ..Batch::default() };
     Store::new(RootTable::embedded(), Calendar::embedded()).ingest(&batch, Timestamp::MAX);
     mix([of_report(&report)].into_iter().chain(parts.map(about)))
+}
+
+/// A file of positions.
+pub(crate) fn positions(data: &[u8]) -> Kind {
+    let (lines, report) = parse_positions(Path::new("p.csv"), data);
+    assert!(lines.iter().all(|line| line.quantity.is_finite() && !line.price.is_infinite()));
+    mix([of_report(&report), about(lines.len())])
+}
+
+/// A file of alert rules.
+pub(crate) fn alerts(data: &[u8]) -> Kind {
+    let (rules, complaints) = parse_rules(&String::from_utf8_lossy(data));
+    mix([about(rules.len()), about(complaints.len())])
 }
 
 /// A file of overrides.

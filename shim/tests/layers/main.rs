@@ -5,6 +5,7 @@ mod arrange;
 mod http_golden;
 mod native;
 mod quotes;
+mod scenario;
 mod select;
 mod served;
 mod status;

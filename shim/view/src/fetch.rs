@@ -2,6 +2,7 @@
 //! The screen never waits for it. Never: what is shown.
 
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
+use super::pages::TextPage;
 use super::parse;
 use super::wants::{About, Ask, FetchedAnswers, Wants};
 use host::secret::Secret;
@@ -37,6 +38,8 @@ pub(crate) enum News {
     Watch(Vec<WatchRow>),
     /// Names that begin so.
     Found(String, Vec<NameFacts>),
+    /// A page of text.
+    Text(TextPage, Vec<String>),
     /// Not computed yet.
     Pending(About),
     /// The daemon shows no quotes.
@@ -186,6 +189,11 @@ impl Asking {
                 news(about, &bytes).unwrap_or_else(News::Failed)
             }
             Ok((PENDING, _)) => News::Pending(ask.about),
+            // what the daemon says stands where the page would
+            Ok((_, bytes)) if matches!(ask.about, About::Text(_)) => {
+                let About::Text(page) = ask.about else { return News::Failed("no page".to_owned()) };
+                News::Text(page, vec![printable(&bytes)])
+            }
             Ok((REFUSED, _)) if ask.target.contains("quote") => News::NoQuotes,
             Ok((status, _)) => News::Failed(format!("status {status} for {}", ask.target)),
         }
@@ -205,6 +213,10 @@ fn news(about: About, bytes: &[u8]) -> Result<News, String> {
         About::Copy(number, _) => News::Copied(number, printable(bytes)),
         About::Watch(names) => News::Watch(parse::watch(bytes, &names)?),
         About::Found(prefix) => News::Found(prefix, parse::names(bytes)?),
+        About::Text(page) => {
+            let lines = page.lines(bytes)?;
+            News::Text(page, lines)
+        }
     })
 }
 

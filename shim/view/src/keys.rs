@@ -3,7 +3,8 @@
 use super::column::Column;
 use super::layout::Page;
 use super::news::Effect;
-use super::state::{Cursor, Detail, NameStatus, Overlay, Search, State, WATCH_MOST};
+use super::pages::TextPage;
+use super::state::{Cursor, Detail, NameStatus, Overlay, Search, State, TextView, WATCH_MOST};
 use kernel::columns::Group;
 
 /// A key that was pressed.
@@ -50,18 +51,18 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
     (
         "Move",
         &[
-            ("Left Right", "previous, next expiry"),
+            ("Left Right", "previous, next expiry; f, l: first, last"),
             ("Up Down", "lower, higher strike; name in the watch list"),
             ("PgUp PgDn", "by ten strikes; Home, End: first, last strike"),
             ("a", "follow the strike at the money"),
-            ("f l", "first, last expiry"),
         ],
     ),
     (
         "Look",
         &[
             ("1 2 3 4", "chain, smile, term structure, watch list; Tab: next"),
-            ("Enter", "details of this strike; opens a name of the watch list"),
+            ("Enter", "details of this strike, then explanation; watched name"),
+            ("e p v V", "explain strike; positions; what if of strike, positions"),
             ("g", "columns: your own, core, extra, exotic, quotes"),
             ("c", "choose columns and their order"),
             (", .", "shift columns towards, away from the strike"),
@@ -106,6 +107,10 @@ impl State {
                 Effect::None
             }
             Some(Overlay::Detail(detail)) => self.on_detail_key(detail, key),
+            Some(Overlay::Text(view)) => {
+                self.on_text_key(view, key);
+                Effect::None
+            }
         }
     }
 
@@ -122,7 +127,16 @@ impl State {
             Key::Char('2') => self.page = Page::Smile,
             Key::Char('3') => self.page = Page::Term,
             Key::Char('4') => self.page = Page::Watch,
+            Key::Char('p') => self.open_page(TextPage::Positions),
+            Key::Char('V') => self.open_page(TextPage::PositionScenario),
             _ if self.page == Page::Watch && self.on_watch_key(key) => {}
+            Key::Char('e') => self.explain(false),
+            Key::Char('E') => self.explain(true),
+            Key::Char('v') => {
+                if let Some(pair) = self.pair() {
+                    self.open_page(TextPage::Scenario(pair));
+                }
+            }
             Key::Enter => self.open_detail(),
             Key::Char('g') => self.next_group(),
             Key::Char('.' | '>') => self.shift = (self.shift + 1).min(self.columns().len().saturating_sub(1)),
@@ -308,6 +322,37 @@ impl State {
         to
     }
 
+    fn open_page(&mut self, page: TextPage) {
+        self.overlay = Some(Overlay::Text(TextView { page, lines: None, top: 0 }));
+    }
+
+    /// Opens the explanation of the contract of the strike that is out of the money, or of the `other` one.
+    fn explain(&mut self, other: bool) {
+        let Some([call, put]) = self.pair() else { return };
+        let is_below = self.row().map(|row| row.strike) < self.expiry().map(|expiry| expiry.fwd);
+        let osym = if is_below == other { call } else { put };
+        if osym.is_empty() {
+            self.say("no such contract is listed");
+        } else {
+            self.open_page(TextPage::Explanation(osym));
+        }
+    }
+
+    fn on_text_key(&mut self, mut view: TextView, key: Key) {
+        let last = view.lines.as_ref().map_or(0, |lines| lines.len().saturating_sub(1));
+        match key {
+            Key::Esc | Key::Enter | Key::Char('q' | 'e' | 'p' | 'v' | 'V') => return,
+            Key::Up | Key::Char('k') => view.top = view.top.saturating_sub(1),
+            Key::Down | Key::Char('j') => view.top = (view.top + 1).min(last),
+            Key::PageUp => view.top = view.top.saturating_sub(PAGE_ROWS.unsigned_abs()),
+            Key::PageDown | Key::Char(' ') => view.top = (view.top + PAGE_ROWS.unsigned_abs()).min(last),
+            Key::Home => view.top = 0,
+            Key::End => view.top = last,
+            _ => {}
+        }
+        self.overlay = Some(Overlay::Text(view));
+    }
+
     fn open_detail(&mut self) {
         if let Some(pair) = self.pair() {
             self.overlay = Some(Overlay::Detail(Box::new(Detail { pair, ..Detail::default() })));
@@ -317,7 +362,11 @@ impl State {
     /// Strikes and expiries can be gone through with everything about them open.
     fn on_detail_key(&mut self, detail: Box<Detail>, key: Key) -> Effect {
         match key {
-            Key::Esc | Key::Enter | Key::Char('q') => return Effect::None,
+            Key::Esc | Key::Char('q') => return Effect::None,
+            Key::Enter | Key::Char('e') => {
+                self.explain(false);
+                return Effect::None;
+            }
             Key::Char('y') => self.copy(),
             _ => self.on_move_key(key),
         }

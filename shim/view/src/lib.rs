@@ -14,6 +14,7 @@ mod lines;
 mod model;
 mod news;
 mod number;
+mod pages;
 mod palette;
 mod parse;
 mod state;

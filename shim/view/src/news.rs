@@ -2,6 +2,7 @@
 
 use super::fetch::News;
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
+use super::pages::TextPage;
 use super::state::{Away, FLASH_MS, NameStatus, Overlay, State};
 use super::wants::About;
 
@@ -40,6 +41,7 @@ impl State {
             }
             News::Watch(rows) => self.on_watch(rows),
             News::Found(text, names) => self.on_found(text, names),
+            News::Text(page, lines) => self.on_text(&page, lines),
             News::Pending(about) => self.on_pending(&about),
             News::NoQuotes => {
                 self.without_quotes = true;
@@ -125,6 +127,14 @@ impl State {
         if detail.pair == *pair {
             let of = |osym: &String| values.iter().find(|(found, _)| found == osym).map(|(_, values)| *values);
             detail.values = [of(&pair[0]), of(&pair[1])];
+        }
+    }
+
+    fn on_text(&mut self, page: &TextPage, lines: Vec<String>) {
+        let Some(Overlay::Text(view)) = &mut self.overlay else { return };
+        if view.page == *page {
+            view.top = view.top.min(lines.len().saturating_sub(1));
+            view.lines = Some(lines);
         }
     }
 

@@ -48,6 +48,39 @@ impl Table {
     }
 }
 
+/// A table of an answer, read by the names of its header.
+pub(crate) struct TextTable(Table);
+
+/// One of its rows.
+pub(crate) struct TextRow<'t> {
+    table: &'t Table,
+    row: &'t StringRecord,
+}
+
+impl TextTable {
+    /// Reads a table.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
+        Table::read(bytes).map(Self)
+    }
+
+    /// Its rows.
+    pub(crate) fn rows(&self) -> Vec<TextRow<'_>> {
+        self.0.rows.iter().map(|row| TextRow { table: &self.0, row }).collect()
+    }
+}
+
+impl TextRow<'_> {
+    /// A cell; empty where there is no such column.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.table.text(self.row, name)
+    }
+
+    /// A number; NaN where there is none.
+    pub(crate) fn number(&self, name: &str) -> f64 {
+        self.table.number(self.row, name)
+    }
+}
+
 fn number(text: &str) -> f64 {
     text.parse().ok().filter(|value: &f64| value.is_finite()).unwrap_or(f64::NAN)
 }

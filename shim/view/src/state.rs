@@ -5,6 +5,7 @@ use super::column::{Column, N_COLUMNS};
 use super::layout::{Areas, Page};
 use super::lines::{ChainLine, chain_lines, scrolled};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, SliceKey, StrikeRow, WatchRow};
+use super::pages::TextPage;
 use super::wants::Wants;
 use kernel::columns::Group;
 use std::collections::BTreeSet;
@@ -33,6 +34,19 @@ pub(crate) enum Overlay {
     Columns(usize),
     /// Everything about the contracts of a strike.
     Detail(Box<Detail>),
+    /// A page of text.
+    Text(TextView),
+}
+
+/// A page of text, scrolled.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TextView {
+    /// What it is of.
+    pub(crate) page: TextPage,
+    /// Its lines; `None`: they are on their way.
+    pub(crate) lines: Option<Vec<String>>,
+    /// The first line that is shown.
+    pub(crate) top: usize,
 }
 
 /// The search box.
@@ -208,10 +222,11 @@ impl State {
             groups.insert(Group::Extra);
         }
         let slice = self.slice.clone().filter(|_| sees(Page::Chain) || sees(Page::Smile));
-        let (mut search, mut detail) = (None, None);
+        let (mut search, mut detail, mut text) = (None, None, None);
         match &self.overlay {
             Some(Overlay::Search(box_)) => search = Some(box_.text.clone()),
             Some(Overlay::Detail(shown)) => detail = Some(shown.pair.clone()),
+            Some(Overlay::Text(shown)) => text = Some(shown.page.clone()),
             Some(Overlay::Help | Overlay::Columns(_)) | None => {}
         }
         Wants {
@@ -222,6 +237,7 @@ impl State {
             copy: self.copying.clone(),
             watch: if sees(Page::Watch) { self.watch.clone() } else { Vec::new() },
             search,
+            text,
             without_quotes: self.without_quotes,
         }
     }

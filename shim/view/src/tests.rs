@@ -605,6 +605,27 @@ fn every_key_of_the_table_does_something() {
 }
 
 #[test]
+fn pages_of_text_are_asked_for_shown_and_scrolled() {
+    let mut state = shown((80, 24));
+    let pages = [(Key::Char('e'), "Explanation of"), (Key::Char('p'), "Positions"), (Key::Char('v'), "Profit of one")];
+    for (key, title) in pages.into_iter().chain([(Key::Char('V'), "Profit of all")]) {
+        press(&mut state, &[key]);
+        let page = state.wants().text.unwrap();
+        assert!(page.title().starts_with(title), "{title}");
+        let lines = (0..100).map(|n| format!("line {n}")).collect();
+        state.on_news(News::Text(page, lines));
+        press(&mut state, &[Key::PageDown, Key::Down]);
+        let text = drawn(&state, NO_COLOUR).content().iter().map(|cell| cell.symbol()).collect::<String>();
+        assert!(text.contains(title) && text.contains("line 11 ") && !text.contains("line 10 "), "{title}");
+        press(&mut state, &[Key::Esc]);
+        assert_eq!((state.wants().text, &state.overlay), (None, &None));
+    }
+    // Enter leads from a strike to its details, and from there to the explanation
+    press(&mut state, &[Key::Enter, Key::Enter]);
+    assert!(matches!(&state.overlay, Some(Overlay::Text(_))));
+}
+
+#[test]
 fn styles_without_colour_have_none() {
     let mut state = shown((120, 40));
     state.on_news(News::Away("gone".to_owned()));

@@ -2,6 +2,7 @@
 //! is wanted in, requests out.
 
 use super::model::SliceKey;
+use super::pages::TextPage;
 use kernel::columns::Group;
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,6 +26,8 @@ pub(crate) struct Wants {
     pub(crate) copy: Option<(u64, [String; 2])>,
     /// The watch list, where it is on the screen.
     pub(crate) watch: Vec<String>,
+    /// The page of text that lies over the screen.
+    pub(crate) text: Option<TextPage>,
     /// What names in the search box begin with.
     pub(crate) search: Option<String>,
     /// The daemon shows no quotes: they are not asked for.
@@ -50,6 +53,8 @@ pub(crate) enum About {
     Watch(Vec<String>),
     /// Names that begin so.
     Found(String),
+    /// A page of text.
+    Text(TextPage),
 }
 
 /// A request.
@@ -75,6 +80,9 @@ impl Wants {
         for (pair, about) in detail.chain(copy) {
             let both: Vec<String> = pair.iter().filter(|osym| !osym.is_empty()).map(|osym| escaped(osym)).collect();
             add(about, format!("/l1/greeks?osym={}&greeks={}&format=csv", both.join(","), self.every_group()));
+        }
+        if let Some(page) = &self.text {
+            add(About::Text(page.clone()), page.target(escaped));
         }
         if self.any_name {
             add(About::AnyName, "/l1/symbols?format=csv".to_owned());

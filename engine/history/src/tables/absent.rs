@@ -1,6 +1,6 @@
 //! The interface of this folder in a build without the feature `tables`: nothing is read, nothing is written.
 
-use super::rows::{StoredChains, TableFormat, TableRows, TableSymbols};
+use super::rows::{PlainColumn, StoredChains, TableFormat, TableRows, TableSymbols};
 use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::Recipe;
 use crate::reference::ReferenceSet;
@@ -85,4 +85,12 @@ impl AbsentWriter {
 /// Always.
 pub fn read_chains(file: &Path, _: (Symbol, Date), _: &ReferenceSet, _: Recipe) -> Result<StoredChains, String> {
     Err(format!("{}: {ABSENT}", file.display()))
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Always.
+pub fn plain_table(_: TableFormat, _: &[(&str, PlainColumn)]) -> io::Result<Vec<u8>> {
+    absent()
 }

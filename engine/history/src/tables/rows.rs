@@ -42,6 +42,15 @@ pub enum TableFormat {
     Parquet,
 }
 
+/// A column of a table that has no chain behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlainColumn {
+    /// Words; `None`: missing.
+    Words(Vec<Option<String>>),
+    /// Numbers; NaN: missing.
+    Numbers(Vec<f64>),
+}
+
 /// Chains with their times, in time order.
 pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
 

@@ -80,7 +80,7 @@ fn of_fact(fact: &Fact) -> Value {
         Fact::Word(_) => json!({ "type": "string" }),
         Fact::Words(_) => json!({ "type": "array", "items": { "type": "string" } }),
         Fact::Count(_) => json!({ "type": "integer" }),
-        Fact::Milli(_) => json!({ "type": "number" }),
+        Fact::Milli(_) | Fact::Number(_) => json!({ "type": "number" }),
         Fact::Flag(_) => json!({ "type": "boolean" }),
     }
 }

@@ -3,9 +3,10 @@
 
 use super::frame::Format;
 use super::heading::{ColumnHead, Heading};
+use super::number::{self, Print};
 
 /// One cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// Nothing is known: `null` in JSON, nothing in CSV and HTML.
     Missing,
@@ -19,31 +20,75 @@ pub enum Fact {
     Milli(u32),
     /// `true` or `false`.
     Flag(bool),
+    /// A number with up to six decimals, four in HTML; missing if it is not finite.
+    Number(f64),
 }
 
 /// Rows in a format: JSON is an array of flat objects. Each row has a cell for each of the columns.
 #[must_use]
 pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> Vec<u8> {
-    let frame = format.frame();
     let mut out = Vec::new();
-    if frame.wrapped {
-        out.push(b'[');
+    let mut lines = TableLines::begin(format, heading, columns, &mut out);
+    rows.iter().for_each(|row| lines.push(columns, row, &mut out));
+    lines.end(&mut out);
+    out
+}
+
+/// The same, row by row.
+#[derive(Clone, Debug)]
+pub struct TableLines {
+    format: Format,
+    is_first: bool,
+}
+
+impl TableLines {
+    /// Begins a table.
+    #[must_use]
+    pub fn begin(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], out: &mut Vec<u8>) -> Self {
+        let frame = format.frame();
+        if frame.wrapped {
+            out.push(b'[');
+        }
+        (frame.head)(out, heading, columns);
+        Self { format, is_first: true }
     }
-    (frame.head)(&mut out, heading, columns);
-    for (i, row) in rows.iter().enumerate() {
-        let between = if i > 0 { frame.row_between } else { "" };
+
+    /// Appends a row, which has a cell for each of the columns.
+    pub fn push(&mut self, columns: &[ColumnHead<'_>], row: &[Fact], out: &mut Vec<u8>) {
+        self.open_row(out);
+        self.push_cells(columns, row, true, out);
+        self.close_row(out);
+    }
+
+    /// Begins a row.
+    pub fn open_row(&mut self, out: &mut Vec<u8>) {
+        let frame = self.format.frame();
+        let between = if self.is_first { "" } else { frame.row_between };
+        self.is_first = false;
         out.extend_from_slice(between.as_bytes());
         out.extend_from_slice(frame.row_open.as_bytes());
-        for (j, (column, fact)) in columns.iter().zip(row).enumerate() {
-            push_cell(&mut out, format, column, fact, j == 0);
+    }
+
+    /// Appends cells; `is_first`: they are the first ones of their row.
+    pub fn push_cells(&self, columns: &[ColumnHead<'_>], cells: &[Fact], is_first: bool, out: &mut Vec<u8>) {
+        for (j, (column, fact)) in columns.iter().zip(cells).enumerate() {
+            push_cell(out, self.format, column, fact, is_first && j == 0);
         }
-        out.extend_from_slice(frame.row_close.as_bytes());
     }
-    if frame.wrapped {
-        out.push(b']');
+
+    /// Ends a row.
+    pub fn close_row(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.format.frame().row_close.as_bytes());
     }
-    out.extend_from_slice(frame.foot.as_bytes());
-    out
+
+    /// Ends the table.
+    pub fn end(&self, out: &mut Vec<u8>) {
+        let frame = self.format.frame();
+        if frame.wrapped {
+            out.push(b']');
+        }
+        out.extend_from_slice(frame.foot.as_bytes());
+    }
 }
 
 /// The rows in JSON, column by column: `{"a":[…],"b":[…]}`.
@@ -114,6 +159,8 @@ fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
         Fact::Count(n) => push(&n.to_string()),
         Fact::Milli(milli) => push(&pointed(*milli, frame.tabular)),
         Fact::Flag(yes) => push(if *yes { "true" } else { "false" }),
+        Fact::Number(x) if x.is_finite() => number::push_as(out, *x, frame.print.unwrap_or(Print::UpTo(6))),
+        Fact::Number(_) => push(frame.null),
     }
 }
 

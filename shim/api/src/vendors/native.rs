@@ -87,13 +87,13 @@ const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start 
 const NOT_OF_EVERYTHING: &str = "underlying=* serves one snapshot, as json, csv, ndjson, arrow or parquet";
 /// A form of rows: text, or a table of columns.
 #[derive(Clone, Copy)]
-enum Shape {
+pub(super) enum Shape {
     Text(Format),
     #[cfg_attr(not(feature = "tables"), allow(dead_code, reason = "no word of the build names one"))]
     Table(TableFormat),
 }
 
-const SHAPES: &[(&str, Shape)] = &[
+pub(super) const SHAPES: &[(&str, Shape)] = &[
     ("json", Shape::Text(Format::Json)),
     ("csv", Shape::Text(Format::Csv)),
     ("ndjson", Shape::Text(Format::Ndjson)),
@@ -148,27 +148,27 @@ const PARAMETERS: Parameters = &[
     &TOKEN,
 ];
 
-const UNDERLYING: Param<ReadEach<Symbol>> =
+pub(super) const UNDERLYING: Param<ReadEach<Symbol>> =
     Param::new("underlying", SYMBOLS, "Underlyings with all their roots, comma-separated: SPX selects SPX and SPXW")
         .such_as("SPY");
-const ROOT: Param<ReadEach<Symbol>> = Param::new("root", ReadEach(A_ROOT), "Roots, comma-separated");
-const OSYM: Param<ReadEach<ContractKey>> = Param::new(
+pub(super) const ROOT: Param<ReadEach<Symbol>> = Param::new("root", ReadEach(A_ROOT), "Roots, comma-separated");
+pub(super) const OSYM: Param<ReadEach<ContractKey>> = Param::new(
     "osym",
     ReadEach(ReadAs { wants: "an OSI symbol", ..A_CONTRACT }),
     "Contracts as padded or compact OSI symbols, comma-separated",
 );
 const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
-const EXP: Param<DateList> =
+pub(super) const EXP: Param<DateList> =
     Param::new("exp", DateList, "Expiration dates, comma-separated; * selects all [default: *]");
-const MIN_EXP: Param<IsoDate> = Param::new("min_exp", IsoDate, "First expiration");
-const MAX_EXP: Param<IsoDate> = Param::new("max_exp", IsoDate, "Last expiration");
-const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::WORDS), "Calls, puts or both");
-const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
-const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
-const MIN_DAYS: Param<WholeNumber> = Param::new("min_days", WholeNumber::ANY, "Minimum days to settlement");
-const MAX_DAYS: Param<WholeNumber> = Param::new("max_days", WholeNumber::ANY, "Maximum days to settlement");
-const MIN_DELTA: Param<FiniteNumber> = Param::new("min_delta", FiniteNumber, "Minimum absolute delta");
-const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Maximum absolute delta");
+pub(super) const MIN_EXP: Param<IsoDate> = Param::new("min_exp", IsoDate, "First expiration");
+pub(super) const MAX_EXP: Param<IsoDate> = Param::new("max_exp", IsoDate, "Last expiration");
+pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::WORDS), "Calls, puts or both");
+pub(super) const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
+pub(super) const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
+pub(super) const MIN_DAYS: Param<WholeNumber> = Param::new("min_days", WholeNumber::ANY, "Minimum days to settlement");
+pub(super) const MAX_DAYS: Param<WholeNumber> = Param::new("max_days", WholeNumber::ANY, "Maximum days to settlement");
+pub(super) const MIN_DELTA: Param<FiniteNumber> = Param::new("min_delta", FiniteNumber, "Minimum absolute delta");
+pub(super) const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Maximum absolute delta");
 const MIN_VOLUME: Param<FiniteNumber> =
     Param::new("min_volume", FiniteNumber, "Minimum volume; needs a daemon with --show-quotes");
 const MIN_OPEN_INTEREST: Param<FiniteNumber> =
@@ -179,13 +179,13 @@ const GREEKS: Param<WordList<Option<Group>>> = Param::new(
     "Field groups, comma-separated; all is core, extra, exotic and chain; quote needs a daemon with \
      --show-quotes [default: core]",
 );
-const CENTER: Param<ReadAs<Center>> = Param::new(
+pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
     "center",
     ReadAs { read: read_center, wants: "atm, atf or a delta between -100 and 100" },
     "Centre of the strikes of each expiry: atm (spot), atf (forward), or a delta: of the call (0.25 or 25), or negative, \
      of the put (-0.25 or -25)",
 );
-const STRIKE_COUNT: Param<WholeNumber> =
+pub(super) const STRIKE_COUNT: Param<WholeNumber> =
     Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
 /// A key that clients send.
 pub const APIKEY: Param<NoEffect> = Param::new("apikey", NoEffect, "Accepted and ignored");
@@ -239,7 +239,11 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     })
 }
 
-fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
+/// Reads which contracts are asked for.
+///
+/// # Errors
+/// [`Refusal::Missing`] if nothing is named; [`Refusal::Invalid`] as for each parameter.
+pub(super) fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
     let everything = query.text(&UNDERLYING) == Some(ANY);
     if names(query).next().is_none() {
         return Err(Refusal::missing("underlying or root"));

@@ -4,5 +4,6 @@
 mod bounds;
 mod cached;
 mod pipelining;
+mod put;
 mod refusals;
 mod support;

@@ -44,6 +44,7 @@ impl App for TestApp {
                 Answer::stream("rows", "application/x-ndjson", Rows { next: 0, wanted, seen: Arc::clone(&self.0) })
                     .with_header("X-Rows", wanted.to_string())
             }
+            "/body" => Answer::full("small", 200, "text/plain", format!("{} bytes", request.body().len())),
             // so many bytes of the edition's number, in rows of eight
             "/version" => {
                 self.0.streams.fetch_add(1, Ordering::SeqCst);

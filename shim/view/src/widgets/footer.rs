@@ -44,7 +44,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let hints = match &state.overlay {
         Some(Overlay::Help) => ANY,
         Some(Overlay::Search(_)) => SEARCH,
-        Some(Overlay::Columns(_) | Overlay::Detail(_)) => &[],
+        Some(Overlay::Columns(_) | Overlay::Detail(_) | Overlay::Text(_)) => &[],
         None if state.page == Page::Watch => WATCH,
         None => PAGE,
     };

@@ -5,7 +5,7 @@ use crate::column::{Column, N_COLUMNS};
 use crate::keys::KEYS;
 use crate::number::{count, shown, strike};
 use crate::palette::Look;
-use crate::state::{Detail, Overlay, Search, State};
+use crate::state::{Detail, Overlay, Search, State, TextView};
 use ratatui::layout::Rect;
 
 /// Draws what lies over the screen.
@@ -17,6 +17,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, screen: Rect, state: &State) {
         Some(Overlay::Search(box_)) => search(pen, within, box_),
         Some(Overlay::Columns(at)) => columns(pen, within, state, *at),
         Some(Overlay::Detail(shown)) => detail(pen, within, state, shown),
+        Some(Overlay::Text(view)) => text(pen, within, view),
         None => {}
     }
 }
@@ -65,6 +66,25 @@ fn search(pen: &mut Pen<'_>, within: Rect, search: &Search) {
         line.put(&format!("{pointer} {:<12}", name.symbol), look).cell(10, &count(name.expiries), look);
         let state = if name.is_preliminary { format!("{}, preliminary", name.state) } else { name.state.clone() };
         line.cell(12, &count(name.contracts), look).put(&format!("   {state:<17}"), look);
+    }
+}
+
+fn text(pen: &mut Pen<'_>, within: Rect, view: &TextView) {
+    let inner = pen.frame(within, within.width, within.height, &view.page.title());
+    if inner.is_empty() {
+        return;
+    }
+    match &view.lines {
+        None => pen.middle(inner.y + inner.height / 2, inner, "loading", Look::Faint),
+        Some(lines) => {
+            for (y, line) in (inner.y..inner.bottom() - 1).zip(lines.iter().skip(view.top)) {
+                pen.text(inner.x, y, inner, line, Look::Plain);
+            }
+        }
+    }
+    let mut line = pen.line(inner.bottom() - 1, inner);
+    for (key, says) in [("Up Down", "scroll"), ("PgUp PgDn", "by ten lines"), ("Esc", "close")] {
+        line.put(key, Look::Key).put(&format!(" {says}  "), Look::Faint);
     }
 }
 

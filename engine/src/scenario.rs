@@ -1,0 +1,18 @@
+//! What contracts are worth elsewhere: at another spot, at other volatilities, at a later moment, at other rates,
+//! borrow and dividends. Every value is computed from the model, by the pricers of the passes; nothing is
+//! extrapolated from Greeks. docs/scenarios.md has the rules: what moves, and what stays.
+//!
+//! A finished chain is all that is read: spot, terms and volatilities of its expiries. Where nothing is moved the row
+//! of the chain is the answer, so that a scenario without a shock shows the served numbers. Never: a book, a text.
+#![warn(clippy::arithmetic_side_effects)]
+#![allow(clippy::arithmetic_side_effects, reason = "sums of floats and of places within vectors that are sized here")]
+
+mod curve;
+mod path;
+mod revalue;
+mod shock;
+mod tables;
+
+pub use revalue::{Revalued, ShareValues, Unvalued, revalue, revalue_share};
+pub use shock::{ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights};
+pub use tables::ScenarioTables;

@@ -1,0 +1,164 @@
+//! The request of `GET /l1/positions`: its parameters, and the columns of its rows. Never: a position.
+
+use super::native::{APIKEY, SHAPES, Shape, TOKEN};
+use super::parameter::A_SYMBOL;
+use crate::query::Query;
+use crate::query::parameter::{ItemList, OneWord, Param, Parameters, ReadAs, WordList};
+use crate::refusal::Refusal;
+use crate::rows::frame::Format;
+use crate::rows::heading::ColumnHead;
+use history::tables::TableFormat;
+use kernel::contract::Symbol;
+
+/// The parameters.
+pub const PARAMETERS: Parameters = &[&BY, &ACCOUNT, &UNDERLYING, &INDEX, &FORMAT, &APIKEY, &TOKEN];
+
+const BY: Param<WordList<PositionRows>> = Param::new(
+    "by",
+    WordList(LEVELS),
+    "Levels of rows: each contract, or sums by expiry, underlying, account or of all [default: all levels]",
+);
+const ACCOUNT: Param<ItemList> = Param::new("account", ItemList, "Accounts, comma-separated [default: all]");
+const UNDERLYING: Param<ItemList> = Param::new("underlying", ItemList, "Underlyings, comma-separated [default: all]");
+const INDEX: Param<ReadAs<Symbol>> =
+    Param::new("index", A_SYMBOL, "Underlying whose shares express beta_shares; betas are a column of the positions");
+const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+
+const LEVELS: &[(&str, PositionRows)] = &[
+    ("contract", PositionRows::Contract),
+    ("expiry", PositionRows::Expiry),
+    ("underlying", PositionRows::Underlying),
+    ("account", PositionRows::Account),
+    ("total", PositionRows::Total),
+];
+
+/// Rows of one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PositionRows {
+    /// One for each position.
+    Contract,
+    /// One for each underlying and expiration date.
+    Expiry,
+    /// One for each underlying.
+    Underlying,
+    /// One for each account.
+    Account,
+    /// One.
+    Total,
+}
+
+impl PositionRows {
+    /// The level of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        LEVELS.iter().find(|(name, _)| *name == word).map(|&(_, level)| level)
+    }
+
+    /// Its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        LEVELS.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A request for positions.
+#[derive(Clone, Debug)]
+pub struct PositionRequest {
+    /// Levels of rows, ascending.
+    pub levels: Vec<PositionRows>,
+    /// Accounts; empty: all.
+    pub accounts: Vec<String>,
+    /// Underlyings; empty: all.
+    pub underlyings: Vec<Symbol>,
+    /// Index of beta-weighted shares.
+    pub index: Option<Symbol>,
+    /// Format of the answer, as text.
+    pub format: Format,
+    /// As a table of columns instead.
+    pub table: Option<TableFormat>,
+}
+
+/// The columns, in the order of a row.
+pub const COLUMNS: &[ColumnHead<'static>] = &[
+    word("level"),
+    word("account"),
+    word("underlying"),
+    word("root"),
+    word("expiry"),
+    number("strike"),
+    word("right"),
+    word("osym"),
+    number("quantity"),
+    number("price"),
+    number("positions"),
+    number("missing"),
+    word("reason"),
+    number("und_price"),
+    number("svc_theo"),
+    number("svc_vol"),
+    number("value"),
+    number("profit"),
+    number("session_profit"),
+    number("dollar_delta"),
+    number("gamma_1pct"),
+    number("vega"),
+    number("theta"),
+    number("decay"),
+    number("rho"),
+    number("epsilon"),
+    number("beta_delta"),
+    number("beta_shares"),
+];
+
+const fn word(name: &'static str) -> ColumnHead<'static> {
+    ColumnHead { name, is_number: false }
+}
+
+const fn number(name: &'static str) -> ColumnHead<'static> {
+    ColumnHead { name, is_number: true }
+}
+
+/// Parses a query.
+///
+/// # Errors
+/// A value that is none of its parameter's, or a parameter that is not in the table.
+pub fn parse(query: &Query<'_>) -> Result<PositionRequest, Refusal> {
+    query.only(PARAMETERS)?;
+    let mut levels = query.get(&BY)?.unwrap_or_else(|| LEVELS.iter().map(|&(_, level)| level).collect());
+    levels.sort_unstable();
+    levels.dedup();
+    let underlyings = query.items(&UNDERLYING).map(|name| A_SYMBOL.text(UNDERLYING.name(), name));
+    let (format, table) = match query.get(&FORMAT)? {
+        None => (Format::default(), None),
+        Some(Shape::Text(format)) => (format, None),
+        Some(Shape::Table(table)) => (Format::default(), Some(table)),
+    };
+    Ok(PositionRequest {
+        levels,
+        accounts: query.items(&ACCOUNT).map(str::to_owned).collect(),
+        underlyings: underlyings.collect::<Result<Vec<Symbol>, _>>()?,
+        index: query.get(&INDEX)?,
+        format,
+        table,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_each_shown_once_in_their_order() {
+        let parsed = |text: &str| {
+            let query = Query::parse(text);
+            query.expect_only(PARAMETERS);
+            parse(&query).map_err(|refusal| refusal.to_string())
+        };
+        assert_eq!(parsed("").unwrap().levels.len(), 5);
+        let some = parsed("by=total,contract,total&account=a,b&underlying=spy&index=SPX").unwrap();
+        assert_eq!(some.levels, [PositionRows::Contract, PositionRows::Total]);
+        assert_eq!((some.accounts.len(), some.underlyings[0].as_str()), (2, "SPY"));
+        assert!(parsed("by=name").unwrap_err().starts_with("by: not one of contract, expiry"));
+        assert_eq!(PositionRows::Expiry.name(), "expiry");
+    }
+}

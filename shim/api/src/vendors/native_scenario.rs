@@ -1,0 +1,477 @@
+//! The request of `GET /l1/scenario`: its parameters, and the columns of its rows. What contracts are worth in a
+//! scenario is the engine's to find. Never: a chain.
+
+use super::native::{
+    APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
+    RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
+};
+use super::parameter::{ANY, FORMAT};
+use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs};
+use crate::query::{Query, items, parse_date};
+use crate::refusal::Refusal;
+use crate::rows::frame::Format;
+use crate::rows::heading::ColumnHead;
+use crate::selection::Selection;
+use engine::scenario::{ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit, VolWeights};
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+
+/// Most points of one axis.
+pub const AXIS_MOST: usize = 401;
+/// Most scenarios of a grid.
+pub const GRID_MOST: usize = 20_000;
+/// Most values, contracts times scenarios, that are answered as rows.
+pub const ROWS_MOST: usize = 5_000_000;
+/// Most values that are summed.
+pub const SUMMED_MOST: usize = 20_000_000;
+/// Most groups times scenarios of a sum.
+pub const SUMS_MOST: usize = 1_000_000;
+/// Furthest moment, in days.
+const DAYS_MOST: i32 = 20_000;
+
+/// The parameters.
+pub const PARAMETERS: Parameters = &[
+    &UNDERLYING,
+    &ROOT,
+    &OSYM,
+    &POSITIONS,
+    &QUANTITY,
+    &SPOT,
+    &SPOT_UNIT,
+    &VOL,
+    &VOL_UNIT,
+    &VOL_RULE,
+    &VOL_WEIGHT,
+    &AT,
+    &RATE,
+    &BORROW,
+    &DIVIDENDS,
+    &SUM,
+    &GREEKS,
+    &FORMAT,
+    &EXP,
+    &RIGHT,
+    &MIN_STRIKE,
+    &MAX_STRIKE,
+    &MIN_EXP,
+    &MAX_EXP,
+    &MIN_DAYS,
+    &MAX_DAYS,
+    &MIN_DELTA,
+    &MAX_DELTA,
+    &CENTER,
+    &STRIKE_COUNT,
+    &APIKEY,
+    &TOKEN,
+];
+
+const AXIS: &str = "numbers or ranges FROM..TO:STEP, comma-separated, at most 401 values";
+const POSITIONS: Param<ItemList> =
+    Param::new("positions", ItemList, "Accounts whose positions are revalued, comma-separated; * selects all");
+const QUANTITY: Param<ReadAs<Vec<f64>>> = Param::new(
+    "quantity",
+    ReadAs { read: read_numbers, wants: "numbers, one for each contract of osym" },
+    "Contracts held of each osym, comma-separated, negative if sold: values are then of all of them",
+);
+const SPOT: Param<ReadAs<Vec<f64>>> = Param::new(
+    "spot",
+    ReadAs { read: read_axis, wants: AXIS },
+    "Moves of the spot, such as -20..20:1, or a list [default: 0]",
+)
+.such_as("-10..10:5");
+const SPOT_UNIT: Param<OneWord<SpotUnit>> = Param::new(
+    "spot_unit",
+    OneWord(&[("percent", SpotUnit::Percent), ("points", SpotUnit::Points), ("level", SpotUnit::Level)]),
+    "Unit of spot: percent of it, currency added to it, or the price itself [default: percent]",
+);
+const VOL: Param<ReadAs<Vec<f64>>> =
+    Param::new("vol", ReadAs { read: read_axis, wants: AXIS }, "Shifts of volatility, such as -10,0,10 [default: 0]")
+        .such_as("-5,0,5");
+const VOL_UNIT: Param<OneWord<VolUnit>> = Param::new(
+    "vol_unit",
+    OneWord(&[("points", VolUnit::Points), ("relative", VolUnit::Relative)]),
+    "Unit of vol: points (1 is 0.01 of volatility), or percent of the volatility [default: points]",
+);
+const VOL_RULE: Param<OneWord<VolRule>> = Param::new(
+    "vol_rule",
+    OneWord(&[("strike", VolRule::StickyStrike), ("moneyness", VolRule::StickyMoneyness)]),
+    "Volatility when the spot moves: that of the strike, or that of its ratio to the forward [default: strike]",
+);
+const VOL_WEIGHT: Param<ReadAs<VolWeights>> = Param::new(
+    "vol_weight",
+    ReadAs { read: read_weights, wants: "equal, sqrt, or DATE:WEIGHT, comma-separated" },
+    "Factor of vol by expiry: sqrt is the root of 30 / days; or DATE:WEIGHT for some [default: equal]",
+);
+const AT: Param<ReadAs<Vec<ScenarioMoment>>> = Param::new(
+    "at",
+    ReadAs {
+        read: read_moments,
+        wants: "now, next, +5d, +36h, a date or an Eastern date and time, comma-separated, at most 401",
+    },
+    "Moments: now, next (same time on the next trading day), +5d, +36h, a date (its close), or an Eastern date and \
+     time [default: now]",
+)
+.such_as("now");
+const RATE: Param<FiniteNumber> = Param::new("rate", FiniteNumber, "Added to discount rates, in points of percent");
+const BORROW: Param<FiniteNumber> = Param::new("borrow", FiniteNumber, "Added to borrow rates, in points of percent");
+const DIVIDENDS: Param<FiniteNumber> =
+    Param::new("dividends", FiniteNumber, "Change of every dividend, in percent: -100 drops them");
+const SUM: Param<OneWord<ScenarioSum>> = Param::new(
+    "sum",
+    OneWord(SUMS),
+    "Sum of values, by expiry, underlying, account, or of all: of one contract each unless quantities are given",
+);
+const GREEKS: Param<OneWord<bool>> =
+    Param::new("greeks", OneWord(&[("core", true), ("none", false)]), "Greeks beside values [default: core]");
+
+const SUMS: &[(&str, ScenarioSum)] = &[
+    ("expiry", ScenarioSum::Expiry),
+    ("underlying", ScenarioSum::Underlying),
+    ("account", ScenarioSum::Account),
+    ("total", ScenarioSum::Total),
+];
+
+/// By what values are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScenarioSum {
+    /// Underlying and expiration date.
+    Expiry,
+    /// Underlying.
+    Underlying,
+    /// Account.
+    Account,
+    /// All of them.
+    Total,
+}
+
+/// What is revalued.
+#[derive(Clone, Debug)]
+pub enum ScenarioSubject {
+    /// Contracts; with quantities, one for each contract of the selection.
+    Contracts {
+        /// Which.
+        selection: Box<Selection>,
+        /// How many of each; empty: values are per share.
+        quantities: Vec<f64>,
+    },
+    /// Positions of these accounts; empty: of all.
+    Positions(Vec<String>),
+}
+
+/// A request for scenarios.
+#[derive(Clone, Debug)]
+pub struct ScenarioRequest {
+    /// What is revalued.
+    pub subject: ScenarioSubject,
+    /// In which scenarios.
+    pub grid: ScenarioGrid,
+    /// Values come with Greeks.
+    pub with_greeks: bool,
+    /// Values are summed.
+    pub sum: Option<ScenarioSum>,
+    /// Format of the answer.
+    pub format: Format,
+}
+
+/// The columns that name a contract.
+pub const IDENTITY: &[ColumnHead<'static>] =
+    &[word("underlying"), word("root"), word("expiry"), number("strike"), word("right"), word("osym")];
+/// The columns of a position beside those.
+pub const HELD: &[ColumnHead<'static>] = &[word("account"), number("quantity")];
+/// The columns that name a group of a sum, and its number of positions.
+pub const GROUP: &[ColumnHead<'static>] = &[word("account"), word("underlying"), word("expiry"), number("positions")];
+/// The column of a sum for positions without a value in the scenario.
+pub const MISSING: ColumnHead<'static> = number("missing");
+/// The columns that name a scenario.
+pub const SCENARIO: &[ColumnHead<'static>] = &[word("at"), number("spot_move"), number("vol_move"), number("spot")];
+/// The columns of values, per share.
+pub const PER_SHARE: &[ColumnHead<'static>] = &[
+    word("state"),
+    number("vol"),
+    number("value"),
+    number("profit"),
+    number("delta"),
+    number("gamma"),
+    number("vega"),
+    number("theta"),
+    number("rho"),
+];
+/// The columns of values of positions: in currency.
+pub const OF_POSITIONS: &[ColumnHead<'static>] = &[
+    number("value"),
+    number("profit"),
+    number("dollar_delta"),
+    number("gamma_1pct"),
+    number("vega"),
+    number("theta"),
+    number("rho"),
+];
+/// How many of the columns of values stand before Greeks.
+pub const BEFORE_GREEKS: [usize; 2] = [4, 2];
+
+const fn word(name: &'static str) -> ColumnHead<'static> {
+    ColumnHead { name, is_number: false }
+}
+
+const fn number(name: &'static str) -> ColumnHead<'static> {
+    ColumnHead { name, is_number: true }
+}
+
+impl ScenarioRequest {
+    /// True if values are of positions, in currency, and not per share.
+    #[must_use]
+    pub fn is_of_positions(&self) -> bool {
+        match &self.subject {
+            ScenarioSubject::Positions(_) => true,
+            ScenarioSubject::Contracts { quantities, .. } => !quantities.is_empty() || self.sum.is_some(),
+        }
+    }
+
+    /// The columns of the answer.
+    #[must_use]
+    pub fn columns(&self) -> Vec<ColumnHead<'static>> {
+        let is_of_positions = self.is_of_positions();
+        let values = if is_of_positions { OF_POSITIONS } else { PER_SHARE };
+        let shown = if self.with_greeks { values.len() } else { BEFORE_GREEKS[usize::from(is_of_positions)] };
+        let names: Vec<ColumnHead<'static>> = match (self.sum, is_of_positions) {
+            (Some(_), _) => GROUP.to_vec(),
+            (None, true) => [HELD, IDENTITY].concat(),
+            (None, false) => IDENTITY.to_vec(),
+        };
+        let state: &[ColumnHead<'static>] = match (self.sum, is_of_positions) {
+            (Some(_), _) => &[MISSING],
+            (None, true) => &[word("state"), number("vol")],
+            (None, false) => &[],
+        };
+        [names.as_slice(), SCENARIO, state, &values[..shown]].concat()
+    }
+}
+
+/// Parses a query.
+///
+/// # Errors
+/// Nothing to revalue is named, a parameter is not in the table, or the grid is too large.
+pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
+    query.only(PARAMETERS)?;
+    let grid = parse_grid(query)?;
+    if grid.len() > GRID_MOST {
+        return Err(Refusal::Conflict { reason: "more than 20000 scenarios: ask for fewer spots, vols or moments" });
+    }
+    let quantities = query.get(&QUANTITY)?.unwrap_or_default();
+    let subject = if query.text(&POSITIONS).is_some() {
+        if !quantities.is_empty() || [query.text(&UNDERLYING), query.text(&ROOT), query.text(&OSYM)] != [None; 3] {
+            return Err(Refusal::Conflict { reason: "positions excludes underlying, root, osym and quantity" });
+        }
+        let accounts = query.items(&POSITIONS).filter(|account| *account != ANY);
+        ScenarioSubject::Positions(accounts.map(str::to_owned).collect())
+    } else {
+        if [query.text(&UNDERLYING), query.text(&ROOT), query.text(&OSYM)] == [None; 3] {
+            return Err(Refusal::missing("underlying, root, osym or positions"));
+        }
+        let selection = Box::new(parse_selection(query)?);
+        if !quantities.is_empty() && quantities.len() != selection.contracts.len() {
+            return Err(Refusal::Conflict { reason: "quantity has one number for each contract of osym" });
+        }
+        ScenarioSubject::Contracts { selection, quantities }
+    };
+    Ok(ScenarioRequest {
+        subject,
+        grid,
+        with_greeks: query.get(&GREEKS)?.unwrap_or(true),
+        sum: query.get(&SUM)?,
+        format: query.get(&FORMAT)?.unwrap_or_default(),
+    })
+}
+
+fn parse_grid(query: &Query<'_>) -> Result<ScenarioGrid, Refusal> {
+    let plain = ScenarioGrid::default();
+    // points of percent to decimals, within what a market can have
+    let points = |param: &Param<FiniteNumber>, most: f64| match query.get(param)? {
+        Some(points) if points.abs() <= most => Ok(points),
+        Some(_) => Err(Refusal::invalid(
+            param.name(),
+            query.text(param).unwrap_or_default(),
+            format!("a number from -{most} to {most}"),
+        )),
+        None => Ok(0.0),
+    };
+    Ok(ScenarioGrid {
+        spot: query.get(&SPOT)?.unwrap_or(plain.spot),
+        spot_unit: query.get(&SPOT_UNIT)?.unwrap_or_default(),
+        vol: query.get(&VOL)?.unwrap_or(plain.vol),
+        vol_unit: query.get(&VOL_UNIT)?.unwrap_or_default(),
+        vol_rule: query.get(&VOL_RULE)?.unwrap_or_default(),
+        vol_weights: query.get(&VOL_WEIGHT)?.unwrap_or_default(),
+        at: query.get(&AT)?.unwrap_or(plain.at),
+        rate: points(&RATE, 20.0)? / 100.0,
+        borrow: points(&BORROW, 200.0)? / 100.0,
+        dividends: (1.0 + points(&DIVIDENDS, 1000.0)? / 100.0).max(0.0),
+    })
+}
+
+fn read_number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|x: &f64| x.is_finite() && x.abs() <= 1e9)
+}
+
+fn read_numbers(text: &str) -> Option<Vec<f64>> {
+    items(text).map(read_number).collect()
+}
+
+/// Numbers, and ranges `FROM..TO:STEP`, which may descend.
+fn read_axis(text: &str) -> Option<Vec<f64>> {
+    let mut values = Vec::new();
+    for item in items(text) {
+        let Some((from, rest)) = item.split_once("..") else {
+            values.push(read_number(item)?);
+            continue;
+        };
+        let (to, step) = rest.split_once(':').unwrap_or((rest, "1"));
+        let (from, to, step) = (read_number(from)?, read_number(to)?, read_number(step)?);
+        // a last step that rounding leaves a hair short counts
+        let steps = ((to - from).abs() / step + 1e-9).floor();
+        if step <= 0.0 || steps >= AXIS_MOST as f64 {
+            return None;
+        }
+        let by = step.copysign(to - from);
+        values.extend((0..=steps as u32).map(|n| rounded(from + by * f64::from(n))));
+    }
+    (!values.is_empty() && values.len() <= AXIS_MOST).then_some(values)
+}
+
+/// A sum of steps without the hair that rounding leaves: nine decimals are more than anybody means, and a step onto
+/// zero must be none.
+fn rounded(x: f64) -> f64 {
+    let x = (x * 1e9).round() / 1e9;
+    if x == 0.0 { 0.0 } else { x }
+}
+
+fn read_moments(text: &str) -> Option<Vec<ScenarioMoment>> {
+    let moments: Vec<ScenarioMoment> = items(text).map(read_moment).collect::<Option<_>>()?;
+    (!moments.is_empty() && moments.len() <= AXIS_MOST).then_some(moments)
+}
+
+fn read_moment(text: &str) -> Option<ScenarioMoment> {
+    if text.eq_ignore_ascii_case("now") {
+        return Some(ScenarioMoment::Now);
+    }
+    if text.eq_ignore_ascii_case("next") {
+        return Some(ScenarioMoment::NextSession);
+    }
+    if let Some(date) = parse_date(text) {
+        return Some(ScenarioMoment::Close(date));
+    }
+    // the plus sign of a query is a space where it was not escaped
+    let later = text.strip_prefix('+').unwrap_or(text);
+    let unit = later.chars().last().filter(char::is_ascii_alphabetic);
+    if let Some(unit) = unit
+        && let Ok(n) = later[..later.len() - 1].parse::<i32>()
+        && (0..=DAYS_MOST).contains(&n)
+    {
+        return match unit {
+            'd' => Some(ScenarioMoment::Later { days: n, hours: 0 }),
+            'w' => Some(ScenarioMoment::Later { days: n.checked_mul(7).filter(|&n| n <= DAYS_MOST)?, hours: 0 }),
+            'h' => Some(ScenarioMoment::Later { days: 0, hours: n }),
+            _ => None,
+        };
+    }
+    if !text.contains(':') {
+        return None;
+    }
+    let in_range = |year: i16| (1990..2100).contains(&year);
+    let instant = text.parse::<Timestamp>().ok().map(ScenarioMoment::At);
+    instant.or_else(|| text.parse::<DateTime>().ok().filter(|at| in_range(at.year())).map(ScenarioMoment::Clock))
+}
+
+fn read_weights(text: &str) -> Option<VolWeights> {
+    if text.eq_ignore_ascii_case("equal") {
+        return Some(VolWeights::Equal);
+    }
+    if text.eq_ignore_ascii_case("sqrt") {
+        return Some(VolWeights::SquareRoot);
+    }
+    let weight = |item: &str| {
+        let (date, weight) = item.split_once(':')?;
+        let weight = read_number(weight).filter(|weight| weight.abs() <= 1000.0)?;
+        Some((parse_date(date)?, weight))
+    };
+    let weights: Vec<(Date, f64)> = items(text).map(weight).collect::<Option<_>>()?;
+    (!weights.is_empty() && weights.len() <= AXIS_MOST).then_some(VolWeights::ByExpiry(weights))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(query: &str) -> Result<ScenarioRequest, String> {
+        let query = Query::parse(query);
+        query.expect_only(PARAMETERS);
+        parse(&query).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn axes_are_ranges_and_lists() {
+        assert_eq!(read_axis("-2..2:1"), Some(vec![-2.0, -1.0, 0.0, 1.0, 2.0]));
+        assert_eq!(read_axis("0.3..0:0.1,7"), Some(vec![0.3, 0.2, 0.1, 0.0, 7.0]));
+        assert_eq!(read_axis("-20..20:1").map(|axis| axis.len()), Some(41));
+        assert_eq!(read_axis("5..5"), Some(vec![5.0]));
+        for bad in ["", "a", "1..", "1..2:0", "1..2:-1", "0..1e8:1", "nan", "1..inf", "0..401:1"] {
+            assert_eq!(read_axis(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn moments_have_words_distances_and_dates() {
+        use ScenarioMoment::{Clock, Close, Later, NextSession, Now};
+        let date = "2026-12-18".parse().unwrap();
+        let clock = "2026-12-18T10:30".parse().unwrap();
+        let wanted = vec![Now, NextSession, Later { days: 5, hours: 0 }, Later { days: 14, hours: 0 }, Close(date)];
+        assert_eq!(read_moments("now,next,+5d,2w,2026-12-18"), Some(wanted));
+        assert_eq!(read_moment("2026-12-18T10:30"), Some(Clock(clock)));
+        assert_eq!(read_moment("+36h"), Some(Later { days: 0, hours: 36 }));
+        assert!(matches!(read_moment("2026-12-18T10:30:00-05:00"), Some(ScenarioMoment::At(_))));
+        for bad in ["", "5", "-5d", "+5x", "yesterday", "2026-13-01", "999999999d", "9999-01-01T10:00", "é"] {
+            assert_eq!(read_moment(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_what_it_revalues() {
+        let missing = "underlying, root, osym or positions is required";
+        assert_eq!(parsed("spot=1").map(|_| ()), Err(missing.to_owned()));
+        let of = |query: &str| parsed(query).unwrap();
+        let request = of("underlying=SPY&spot=-1..1:1&vol=-1,1&at=now,+1d&rate=0.5&borrow=-1&dividends=-50");
+        assert_eq!((request.grid.len(), request.is_of_positions()), (12, false));
+        let ScenarioGrid { rate, borrow, dividends, .. } = request.grid;
+        assert!((rate - 0.005).abs() < 1e-15 && (borrow + 0.01).abs() < 1e-15 && (dividends - 0.5).abs() < 1e-15);
+        assert!(of("underlying=SPY&sum=total").is_of_positions());
+        assert!(of("positions=*").is_of_positions());
+        assert!(parsed("positions=a&underlying=SPY").unwrap_err().starts_with("positions excludes"));
+        assert!(parsed("osym=SPY261218C00700000&quantity=1,2").unwrap_err().starts_with("quantity has one"));
+        assert!(parsed("underlying=SPY&spot=-200..200:1&vol=-200..200:1").unwrap_err().starts_with("more than"));
+        assert!(parsed("underlying=SPY&spots=1").unwrap_err().starts_with("unknown parameter"));
+        assert!(parsed("underlying=SPY&rate=1000").unwrap_err().contains("a number from -20 to 20"));
+    }
+
+    #[test]
+    fn columns_follow_what_is_asked_for() {
+        let names = |query: &str| parsed(query).unwrap().columns().iter().map(|c| c.name).collect::<Vec<_>>().join(",");
+        assert_eq!(
+            names("underlying=SPY"),
+            "underlying,root,expiry,strike,right,osym,at,spot_move,vol_move,spot,state,vol,value,profit,delta,gamma,\
+             vega,theta,rho"
+        );
+        assert_eq!(
+            names("underlying=SPY&sum=total&greeks=none"),
+            "account,underlying,expiry,positions,at,spot_move,vol_move,spot,missing,value,profit"
+        );
+        assert!(names("positions=*").starts_with("account,quantity,underlying"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_panics(text in "[-+.:,0-9a-zT&=é]{0,40}") {
+            let _ = (read_axis(&text), read_moments(&text), read_weights(&text), read_numbers(&text));
+        }
+    }
+}

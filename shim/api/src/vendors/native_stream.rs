@@ -1,0 +1,220 @@
+//! The request of `GET /l1/stream`: its parameters. What is sent, and when, is the program's to find. Never: a chain.
+
+use super::native::{
+    APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
+    RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
+};
+use super::native_positions::PositionRows;
+use crate::query::parameter::{FiniteNumber, Param, Parameters, ReadAs, TrueFalse};
+use crate::query::{Query, items};
+use crate::refusal::Refusal;
+use crate::selection::Selection;
+use engine::store::chain::Slice;
+use engine::store::columns::Col;
+use kernel::greeks::Unit;
+use std::time::Duration;
+
+/// The parameters.
+pub const PARAMETERS: Parameters = &[
+    &UNDERLYING,
+    &ROOT,
+    &OSYM,
+    &FIELDS,
+    &EVERY,
+    &MIN_MOVE,
+    &POSITIONS,
+    &ALERTS,
+    &EXP,
+    &RIGHT,
+    &MIN_STRIKE,
+    &MAX_STRIKE,
+    &MIN_EXP,
+    &MAX_EXP,
+    &MIN_DAYS,
+    &MAX_DAYS,
+    &MIN_DELTA,
+    &MAX_DELTA,
+    &CENTER,
+    &STRIKE_COUNT,
+    &APIKEY,
+    &TOKEN,
+];
+
+const FIELDS: Param<ReadAs<Vec<StreamField>>> = Param::new(
+    "fields",
+    ReadAs { read: read_fields, wants: "columns of /l1/greeks, comma-separated" },
+    "Numbers of each row, by their names in /l1/greeks, comma-separated [default: the group core]",
+);
+const EVERY: Param<ReadAs<Duration>> = Param::new(
+    "every",
+    ReadAs { read: read_duration, wants: "a time from 100ms to 1h, such as 1s or 500ms" },
+    "Least time between two updates, such as 500ms, 1s or 1m [default: 1s]",
+);
+const MIN_MOVE: Param<FiniteNumber> = Param::new(
+    "min_move",
+    FiniteNumber,
+    "Rows are sent again once the first of the fields has moved by this much, or a field has come or gone [default: 0]",
+);
+const POSITIONS: Param<ReadAs<PositionRows>> = Param::new(
+    "positions",
+    ReadAs { read: PositionRows::of, wants: "one of contract, expiry, underlying, account, total" },
+    "Also send the positions at a level, whenever they have changed",
+);
+const ALERTS: Param<TrueFalse> =
+    Param::new("alerts", TrueFalse, "Also send hits of the alert rules as they come [default: false]");
+
+/// The fields of the group core, in its order.
+const CORE: &str = "und_price,delta,gamma,vega,theta,decay,rho,svc_theo,svc_vol";
+
+/// A number of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum StreamField {
+    /// A column.
+    Column(Col),
+    /// A number of an expiry.
+    Slice(&'static str, fn(&Slice) -> f64),
+}
+
+/// The numbers of expiries, by name.
+const OF_SLICES: &[StreamField] = &[
+    StreamField::Slice("und_price", |slice| slice.und_price),
+    StreamField::Slice("fwd_price", |slice| slice.fwd_price),
+    StreamField::Slice("days", |slice| slice.days),
+    StreamField::Slice("disc_rate", |slice| slice.disc_rate),
+    StreamField::Slice("borr_rate", |slice| slice.borr_rate),
+    StreamField::Slice("divs", |slice| slice.divs),
+];
+
+impl StreamField {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Column(col) => col.name(),
+            Self::Slice(name, _) => name,
+        }
+    }
+
+    /// Its unit.
+    #[must_use]
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Column(col) => col.unit(),
+            Self::Slice(..) => Unit::Plain,
+        }
+    }
+}
+
+/// A request for a stream.
+#[derive(Clone, Debug)]
+pub struct StreamRequest {
+    /// Which contracts; `None`: none, for a stream of positions or alerts alone.
+    pub selection: Option<Box<Selection>>,
+    /// Numbers of each row.
+    pub fields: Vec<StreamField>,
+    /// Least time between two updates.
+    pub every: Duration,
+    /// Least move of the first field.
+    pub min_move: f64,
+    /// Level of positions.
+    pub positions: Option<PositionRows>,
+    /// Hits of alert rules.
+    pub alerts: bool,
+}
+
+/// Parses a query.
+///
+/// # Errors
+/// Nothing to send is named, or a parameter is not in the table.
+pub fn parse(query: &Query<'_>) -> Result<StreamRequest, Refusal> {
+    query.only(PARAMETERS)?;
+    let positions = query.get(&POSITIONS)?;
+    let alerts = query.get(&ALERTS)?.unwrap_or(false);
+    let is_named = [query.text(&UNDERLYING), query.text(&ROOT), query.text(&OSYM)] != [None; 3];
+    if !is_named && positions.is_none() && !alerts {
+        return Err(Refusal::missing("underlying, root, osym, positions or alerts"));
+    }
+    let selection = if is_named { Some(Box::new(parse_selection(query)?)) } else { None };
+    if selection.as_ref().is_some_and(|selection| selection.everything) {
+        return Err(Refusal::Conflict { reason: "underlying=* is not streamed: name underlyings, or poll /l1/greeks" });
+    }
+    let min_move = query.get(&MIN_MOVE)?.unwrap_or(0.0);
+    Ok(StreamRequest {
+        selection,
+        fields: match query.get(&FIELDS)? {
+            Some(fields) => fields,
+            None => read_fields(CORE).unwrap_or_default(),
+        },
+        every: query.get(&EVERY)?.unwrap_or(Duration::from_secs(1)),
+        min_move: min_move.max(0.0),
+        positions,
+        alerts,
+    })
+}
+
+fn read_fields(text: &str) -> Option<Vec<StreamField>> {
+    let field = |name: &str| {
+        let column = Col::ALL.iter().find(|col| col.name() == name).map(|&col| StreamField::Column(col));
+        column.or_else(|| OF_SLICES.iter().find(|field| field.name() == name).copied())
+    };
+    let fields: Vec<StreamField> = items(text).map(field).collect::<Option<_>>()?;
+    (!fields.is_empty() && fields.len() <= 64).then_some(fields)
+}
+
+/// A time with its unit, or seconds.
+fn read_duration(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let scale = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    let seconds = number.trim().parse::<f64>().ok()? * scale;
+    (0.1..=3600.0).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(query: &str) -> Result<StreamRequest, String> {
+        let query = Query::parse(query);
+        query.expect_only(PARAMETERS);
+        parse(&query).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_stream_names_what_it_sends() {
+        let names = |query: &str| {
+            let fields = parsed(query).unwrap().fields;
+            fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(",")
+        };
+        assert_eq!(names("underlying=SPY"), CORE);
+        assert_eq!(names("underlying=SPY&fields=svc_vol,fwd_price"), "svc_vol,fwd_price");
+        assert!(parsed("underlying=SPY&fields=svc_vol,nothing").unwrap_err().starts_with("fields: not columns"));
+        assert!(parsed("fields=delta").unwrap_err().contains("is required"));
+        assert!(parsed("underlying=*").unwrap_err().contains("is not streamed"));
+        assert!(parsed("positions=total").unwrap().selection.is_none());
+        assert!(parsed("alerts=true&every=250ms").unwrap().alerts);
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, ms) in [("1s", 1000), ("500ms", 500), ("2", 2000), ("1m", 60_000), ("0.25s", 250)] {
+            assert_eq!(read_duration(text), Some(Duration::from_millis(ms)), "{text}");
+        }
+        for bad in ["", "0s", "50ms", "2h", "1x", "-1s", "nans", "é"] {
+            assert_eq!(read_duration(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9a-zé.,_ -]{0,20}") {
+            let _ = (read_duration(&text), read_fields(&text));
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Rules of alerts: one comparison a line. A line that cannot be read costs itself, and is named with the reason.
+//!
+//! ```text
+//! SPY spot < 700
+//! SPY atm_vol 30d > 20 hysteresis 1 quiet 15m
+//! KO borrow > 3%
+//! SPY261218C00700000 delta > 0.6
+//! positions dollar_delta abs > 100000
+//! positions vega account ira < -5000
+//! ```
+
+use crate::listed::find;
+use crate::positions::valued::{PositionLevel, ValuedBook};
+use engine::positions::PositionNumbers;
+use engine::snapshot::Snapshot;
+use engine::store::columns::Col;
+use engine::term;
+use kernel::contract::{ContractKey, RootTable, Symbol};
+use kernel::position::Instrument;
+use std::time::Duration;
+
+/// Most rules of a file.
+pub const RULES: usize = 1000;
+/// Longest line.
+const LINE_BYTES: usize = 200;
+/// How long a rule is quiet after a hit unless it says otherwise.
+const QUIET: Duration = Duration::from_mins(1);
+/// The tenor of a rule that names none.
+const TENOR: f64 = 30.0;
+
+/// A rule.
+#[derive(Clone, Debug)]
+pub struct AlertRule {
+    /// As it is written.
+    pub text: String,
+    /// Its line, from 1.
+    pub line: u64,
+    subject: AlertSubject,
+    is_abs: bool,
+    is_above: bool,
+    threshold: f64,
+    /// It is over when the number is back by so much.
+    hysteresis: f64,
+    /// Least time between two hits.
+    pub quiet: Duration,
+}
+
+/// What is compared.
+#[derive(Clone, Debug)]
+enum AlertSubject {
+    Spot(Symbol),
+    /// Percent, at so many days.
+    AtmVol(Symbol, f64),
+    /// Percent, at so many days.
+    Borrow(Symbol, f64),
+    Contract(ContractKey, Col),
+    Positions {
+        number: fn(&PositionNumbers) -> f64,
+        account: Option<String>,
+        name: Option<Symbol>,
+    },
+}
+
+/// What became of a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AlertState {
+    /// It is true.
+    On,
+    /// It is not, and not nearly.
+    Off,
+    /// Between threshold and hysteresis, or the number is missing: it stays as it was.
+    Same,
+}
+
+impl AlertRule {
+    /// Compares.
+    #[must_use]
+    pub fn state(&self, value: f64) -> AlertState {
+        let value = if self.is_abs { value.abs() } else { value };
+        let beyond = if self.is_above { value - self.threshold } else { self.threshold - value };
+        match beyond {
+            beyond if beyond.is_nan() => AlertState::Same,
+            beyond if beyond > 0.0 => AlertState::On,
+            beyond if beyond <= -self.hysteresis => AlertState::Off,
+            _ => AlertState::Same,
+        }
+    }
+
+    /// The number that the rule compares; NaN: there is none now.
+    #[must_use]
+    pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
+        let chain = |name: &Symbol| snapshot.chain(*name);
+        match &self.subject {
+            AlertSubject::Spot(name) => {
+                chain(name).map_or(f64::NAN, |of| if of.spot.is_nan() { of.implied_spot } else { of.spot })
+            }
+            AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| 100.0 * term::vol_at(of, *days)),
+            AlertSubject::Borrow(name, days) => chain(name).map_or(f64::NAN, |of| 100.0 * term::borrow_at(of, *days)),
+            AlertSubject::Contract(key, col) => {
+                let place = find(Instrument::Contract(*key), snapshot, roots);
+                place.map_or(f64::NAN, |place| place.chain.columns.get(*col)[place.row])
+            }
+            AlertSubject::Positions { number, account, name } => {
+                let level = match (account, name) {
+                    (Some(_), _) => PositionLevel::Account,
+                    (None, Some(_)) => PositionLevel::Underlying,
+                    (None, None) => PositionLevel::Total,
+                };
+                let totals = valued.totals(level);
+                let is_of = |total: &&crate::positions::valued::PositionTotal| match (account, name) {
+                    (Some(account), _) => total.account.as_deref() == Some(account.as_str()),
+                    (None, Some(name)) => total.underlying == Some(*name),
+                    (None, None) => true,
+                };
+                totals.iter().find(is_of).map_or(f64::NAN, |total| number(&total.numbers))
+            }
+        }
+    }
+}
+
+/// Reads a file of rules: rules, and complaints with their lines. Empty lines, and what follows a `#`, do not count.
+#[must_use]
+pub fn parse_rules(text: &str) -> (Vec<AlertRule>, Vec<String>) {
+    let (mut rules, mut complaints) = (Vec::new(), Vec::new());
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.split('#').next().unwrap_or_default().trim();
+        if text.is_empty() {
+            continue;
+        }
+        let rule = match parse_rule(text, line) {
+            _ if rules.len() >= RULES => Err("more than a thousand rules".to_owned()),
+            rule => rule,
+        };
+        match rule {
+            Ok(rule) => rules.push(rule),
+            Err(why) => complaints.push(format!("line {line}: {why}")),
+        }
+    }
+    (rules, complaints)
+}
+
+fn parse_rule(text: &str, line: u64) -> Result<AlertRule, String> {
+    if text.len() > LINE_BYTES {
+        return Err("longer than 200 bytes".to_owned());
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let operator = words.iter().position(|word| matches!(*word, ">" | "<" | ">=" | "<="));
+    let at = operator.ok_or("no comparison: expected > or < with blanks around it")?;
+    let (left, right) = (&words[..at], &words[at + 1..]);
+    let threshold = right.first().and_then(|word| number(word)).ok_or("no number after the comparison")?;
+    let mut rule = AlertRule {
+        text: words.join(" "),
+        line,
+        subject: AlertSubject::Spot(Symbol::parse("X").ok_or("no subject")?),
+        is_abs: left.contains(&"abs"),
+        is_above: words[at].starts_with('>'),
+        threshold,
+        hysteresis: 0.0,
+        quiet: QUIET,
+    };
+    let left: Vec<&str> = left.iter().copied().filter(|word| *word != "abs").collect();
+    rule.subject = subject(&left)?;
+    let mut rest = right[1..].iter();
+    while let Some(word) = rest.next() {
+        let value = rest.next().ok_or_else(|| format!("{word}: no value"))?;
+        match *word {
+            "hysteresis" => rule.hysteresis = number(value).filter(|x| *x >= 0.0).ok_or("hysteresis: not a number")?,
+            "quiet" => rule.quiet = duration(value).ok_or("quiet: not a time such as 15m or 30s")?,
+            word => return Err(format!("{word}: expected hysteresis or quiet")),
+        }
+    }
+    Ok(rule)
+}
+
+fn subject(words: &[&str]) -> Result<AlertSubject, String> {
+    let (&first, rest) = words.split_first().ok_or("nothing to compare")?;
+    if first == "positions" {
+        return positions(rest);
+    }
+    if let Some(key) = ContractKey::parse_osi(first) {
+        let name = rest.first().copied().unwrap_or("svc_theo");
+        let col = Col::ALL.iter().copied().find(|col| col.name() == name);
+        return match (col, rest.len() <= 1) {
+            (Some(col), true) => Ok(AlertSubject::Contract(key, col)),
+            _ => Err(format!("{name}: not a column of /l1/greeks")),
+        };
+    }
+    // "KO borrow" and "borrow KO" mean the same
+    let (name, what, rest) = match (first, rest) {
+        ("borrow" | "spot" | "atm_vol", [name, rest @ ..]) => (*name, first, rest),
+        (name, [what, rest @ ..]) => (name, *what, rest),
+        (_, []) => return Err("expected a number of the name: spot, atm_vol or borrow".to_owned()),
+    };
+    let symbol = Symbol::parse_underlying(name).ok_or_else(|| format!("{name}: not a symbol"))?;
+    let days = match rest {
+        [] => TENOR,
+        [tenor] => tenor_days(tenor).ok_or_else(|| format!("{tenor}: not a tenor such as 30d"))?,
+        [_, more, ..] => return Err(format!("{more}: not expected")),
+    };
+    match what {
+        "spot" if rest.is_empty() => Ok(AlertSubject::Spot(symbol)),
+        "atm_vol" => Ok(AlertSubject::AtmVol(symbol, days)),
+        "borrow" => Ok(AlertSubject::Borrow(symbol, days)),
+        _ => Err(format!("{what}: expected spot, atm_vol or borrow")),
+    }
+}
+
+fn positions(words: &[&str]) -> Result<AlertSubject, String> {
+    let (&first, rest) = words.split_first().ok_or("positions: no number is named")?;
+    let number: fn(&PositionNumbers) -> f64 = match first {
+        "value" => |of| of.value,
+        "profit" => |of| of.profit,
+        "session_profit" => |of| of.session_profit,
+        "delta" | "dollar_delta" => |of| of.dollar_delta,
+        "gamma" | "gamma_1pct" => |of| of.gamma_1pct,
+        "vega" => |of| of.vega,
+        "theta" => |of| of.theta,
+        "decay" => |of| of.decay,
+        "rho" => |of| of.rho,
+        "epsilon" => |of| of.epsilon,
+        "beta_delta" => |of| of.beta_delta,
+        other => return Err(format!("{other}: not a column of /l1/positions")),
+    };
+    match rest {
+        [] => Ok(AlertSubject::Positions { number, account: None, name: None }),
+        ["account", account] => {
+            Ok(AlertSubject::Positions { number, account: Some((*account).to_owned()), name: None })
+        }
+        ["underlying", name] => {
+            let name = Symbol::parse_underlying(name).ok_or_else(|| format!("{name}: not a symbol"))?;
+            Ok(AlertSubject::Positions { number, account: None, name: Some(name) })
+        }
+        [word, ..] => Err(format!("{word}: expected account NAME or underlying NAME")),
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.strip_suffix('%').unwrap_or(text).parse().ok().filter(|x: &f64| x.is_finite())
+}
+
+fn tenor_days(text: &str) -> Option<f64> {
+    text.strip_suffix('d')?.parse().ok().filter(|days| (1.0..=5000.0).contains(days))
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let (n, seconds) = match text.strip_suffix('s') {
+        Some(n) => (n, 1),
+        None => match text.strip_suffix('m') {
+            Some(n) => (n, 60),
+            None => (text.strip_suffix('h')?, 3600),
+        },
+    };
+    let seconds = n.parse::<u64>().ok()?.checked_mul(seconds)?;
+    (seconds <= 86_400 * 7).then(|| Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_rule_is_one_comparison() {
+        let text = "# rules\nSPY atm_vol 30d > 20 hysteresis 1 quiet 15m\n\npositions delta abs > 100000 # all\n\
+                    borrow KO > 3%\nKO borrow 60d > 3\nSPY spot <= 700\nSPY261218C00700000 delta > 0.6\n\
+                    positions vega account ira < -5000\npositions theta underlying KO < -1\n";
+        let (rules, complaints) = parse_rules(text);
+        assert_eq!(complaints, Vec::<String>::new());
+        assert_eq!(rules.len(), 8);
+        assert_eq!((rules[0].line, rules[0].quiet), (2, Duration::from_mins(15)));
+        assert_eq!(
+            [19.0, 19.5, 20.5].map(|vol| rules[0].state(vol)),
+            [AlertState::Off, AlertState::Same, AlertState::On]
+        );
+        assert_eq!(rules[0].state(f64::NAN), AlertState::Same);
+        assert_eq!((rules[1].state(-100_001.0), rules[1].state(100.0)), (AlertState::On, AlertState::Off));
+        assert_eq!((rules[4].state(699.0), rules[4].state(701.0)), (AlertState::On, AlertState::Off));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named() {
+        for (bad, why) in [
+            ("SPY spot 700", "no comparison"),
+            ("SPY spot > x", "no number"),
+            ("SPY gamma > 1", "gamma: expected spot"),
+            ("SPY atm_vol 30 > 1", "30: not a tenor"),
+            ("positions charm > 1", "charm: not a column"),
+            ("positions vega of ira > 1", "of: expected account"),
+            ("SPY spot > 1 hysteresis", "hysteresis: no value"),
+            ("SPY spot > 1 quiet x", "quiet: not a time"),
+            ("> 1", "nothing to compare"),
+        ] {
+            let (rules, complaints) = parse_rules(&format!("KO spot > 1\n{bad}"));
+            assert_eq!(rules.len(), 1);
+            assert!(complaints[0].starts_with(&format!("line 2: {why}")), "{bad}: {complaints:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[A-Za-z0-9 <>=.%#é\n-]{0,80}") {
+            let _ = parse_rules(&text);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Chains of single names from a feed, computed here and not by a daemon: what commands ask that look at a name. Never:
+//! what is done with them.
+
+use crate::config::SourceArgs;
+use crate::log::say;
+use crate::market::feed::Feed;
+use crate::market::overrides::OverridesFile;
+use crate::market::spec::{FeedSpec, OpenTerms};
+use engine::pass::Passes;
+use engine::store::chain::Chain;
+use host::clock::MarketClock;
+use host::secret::Keys;
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
+use sources::Moment;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a feed may take to list a name.
+const FEED_MOST: Duration = Duration::from_secs(60);
+/// The pause between two looks at a feed.
+const FEED_PAUSE: Duration = Duration::from_millis(50);
+
+/// An opened feed and what computes its names.
+pub struct ChainSource {
+    feed: Box<dyn Feed>,
+    passes: Passes,
+    clock: MarketClock,
+    began: Instant,
+    named: String,
+}
+
+impl ChainSource {
+    /// Opens feeds, and files beside them.
+    ///
+    /// # Errors
+    /// One of them cannot be opened: which, and why.
+    pub fn open(feeds: &[String], args: &SourceArgs, keys: &Keys) -> Result<Self, String> {
+        let specs = feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
+        let clock = args.now.map_or(MarketClock::Running, MarketClock::Fixed);
+        let overrides = args.overrides.as_deref();
+        let terms = OpenTerms {
+            clock,
+            allow_remote: false,
+            keys: keys.clone(),
+            authorities: None,
+            asked: Arc::default(),
+            record: None,
+            is_replay: false,
+            recorded: FeedSpec::recorded(&specs, overrides)?,
+            rates: args.rates,
+            last_rates: None,
+        };
+        let mut feed = FeedSpec::open(&specs, &terms)?;
+        feed.keep_sizes();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut passes = Passes::new(threads, |_| ()).map_err(|error| format!("no threads: {error}"))?;
+        passes.keep_quotes();
+        if let Some(path) = overrides {
+            let read = OverridesFile::open(path)?.poll(Duration::ZERO, &|complaint| say(complaint));
+            read.into_iter().for_each(|overrides| passes.set_overrides(overrides));
+        }
+        Ok(Self { feed, passes, clock, began: Instant::now(), named: feeds.join(", ") })
+    }
+
+    /// The calendar of the feed.
+    #[must_use]
+    pub fn calendar(&self) -> &Calendar {
+        &self.feed.reference().calendar
+    }
+
+    /// True if its quotes are simulated.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.feed.is_simulated()
+    }
+
+    /// True if the market is open by its clock.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.calendar().is_open(self.clock.now())
+    }
+
+    /// Computes the first of some names that the feed lists: an underlying, else a root that is one of its own.
+    ///
+    /// # Errors
+    /// The feed lists none of them in a minute, or the computation fails.
+    pub fn first_of(&mut self, names: &[Symbol]) -> Result<Arc<Chain>, String> {
+        loop {
+            let (clock, elapsed) = (self.clock, self.began.elapsed());
+            let moment = Moment { now: clock.now(), latest: clock.latest(), elapsed, log: &say };
+            self.feed.poll(&moment);
+            let listed = names.iter().copied().find(|&name| self.feed.contracts(name, moment.now) > 0);
+            if let Some(listed) = listed {
+                return self.compute(listed, &moment);
+            }
+            if elapsed > FEED_MOST || !self.feed.lists_later() {
+                let name = names.first().map(ToString::to_string).unwrap_or_default();
+                return Err(format!("{}: the feed lists no contract of {name}", self.named));
+            }
+            std::thread::sleep(FEED_PAUSE);
+        }
+    }
+
+    /// Computes a name.
+    ///
+    /// # Errors
+    /// As for [`ChainSource::first_of`].
+    pub fn chain(&mut self, name: Symbol) -> Result<Arc<Chain>, String> {
+        self.first_of(&[name])
+    }
+
+    fn compute(&mut self, name: Symbol, moment: &Moment<'_>) -> Result<Arc<Chain>, String> {
+        let reference = self.feed.reference().clone();
+        self.feed.requeue(&[name]);
+        let books = self.feed.books(&[name], moment.now, &self.passes);
+        let last = self.passes.run_first(reference.market(), &books).pop();
+        last.map(|computed| computed.chain).ok_or_else(|| format!("{name}: not computed because of an internal error"))
+    }
+}

@@ -1,0 +1,48 @@
+// What the pages of positions and of scenarios share: tables of numbers, notices, numbers of money.
+import { element, say } from "./dom.js";
+import { NOTHING } from "./numbers.js";
+
+/** A sum of money, or a Greek in money: without decimals where it is large. */
+export function money(value) {
+  if (typeof value !== "number" || !Number.isFinite(value)) return NOTHING;
+  const decimals = Math.abs(value) >= 1000 ? 0 : 2;
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** Text above the page, or none. */
+export function notice(text) {
+  const place = document.getElementById("notice");
+  say(place, text);
+  place.hidden = !text;
+}
+
+/** Writes a table again: columns are `{ title, help, read, isWord }`, rows anything. `picked` takes a row. */
+export function fill(table, caption, columns, rows, picked) {
+  const head = columns.map(({ title, help, isWord }) =>
+    element("th", { scope: "col", class: isWord ? "w" : null }, element("abbr", { title: help ?? title }, title)));
+  const body = element("tbody");
+  for (const row of rows) {
+    const cells = columns.map(({ read, isWord, isName }) => {
+      const content = isName && picked ? element("button", { type: "button", class: "link" }, read(row)) : read(row);
+      const cell = element(isName ? "th" : "td", { class: isWord ? "w" : null, scope: isName ? "row" : null }, content);
+      if (isName && picked) cell.firstChild.addEventListener("click", () => picked(row));
+      return cell;
+    });
+    body.append(element("tr", { class: row.level === "total" ? "total" : null }, ...cells));
+  }
+  table.replaceChildren(element("caption", { class: "vh" }, caption), element("thead", {}, element("tr", {}, ...head)), body);
+}
+
+/** The columns of positions and sums that are numbers of money. */
+export const MONEY = [
+  ["value", "Value", "Model value"],
+  ["profit", "Profit", "Value less cost"],
+  ["session_profit", "Session", "Value less that of the session before"],
+  ["dollar_delta", "Delta $", "Delta times spot"],
+  ["gamma_1pct", "Gamma 1%", "Change of delta $ for a move of 1 percent"],
+  ["vega", "Vega", "Per 1 percent of volatility"],
+  ["theta", "Theta", "Per calendar day"],
+  ["decay", "Decay", "To the same time on the next trading day"],
+  ["rho", "Rho", "Per 1 percent of the discount rate"],
+  ["epsilon", "Borrow", "Per 1 percent of the borrow rate"],
+].map(([field, title, help]) => ({ field, title, help, read: (row) => money(row[field]) }));

@@ -1,0 +1,19 @@
+// The explanation of a contract, as text, in a dialog of the page.
+import { said } from "./api.js";
+import { say } from "./dom.js";
+
+/** Opens the explanation of a contract by its OSI symbol. */
+export async function explain(osym) {
+  const dialog = document.getElementById("explain");
+  const text = document.getElementById("explain-text");
+  say(document.getElementById("explain-title"), osym);
+  say(text, "…");
+  if (!dialog.open) dialog.showModal();
+  try {
+    const answer = await fetch(`/l1/explain?${new URLSearchParams({ osym: osym.replaceAll(" ", ""), format: "text" })}`, { cache: "no-store" });
+    const body = await answer.text();
+    say(text, answer.ok ? body : said(body) || `status ${answer.status}`);
+  } catch {
+    say(text, "The daemon does not answer.");
+  }
+}

@@ -1,0 +1,73 @@
+// The positions as the daemon values them, renewed by its stream.
+import { MONEY, fill, notice } from "./desk.js";
+import { ask } from "./api.js";
+import { explain } from "./explain.js";
+import { fixed } from "./numbers.js";
+import { say } from "./dom.js";
+
+const $ = (id) => document.getElementById(id);
+const LEVELS = ["contract", "expiry", "underlying", "account"];
+let events = null;
+
+const NAMES = {
+  contract: [
+    { title: "Account", read: (row) => row.account ?? "", isWord: true },
+    { title: "Position", read: (row) => row.osym?.replaceAll(" ", "") ?? row.underlying ?? "Total", isWord: true, isName: true },
+    { title: "Quantity", read: (row) => (row.quantity === null ? "" : String(row.quantity)) },
+    { title: "Cost", read: (row) => (row.price === null ? "" : fixed(row.price, 2)) },
+    { title: "Theo", help: "Model value of one; of shares their price", read: (row) => (row.svc_theo === null ? row.reason ?? "" : fixed(row.svc_theo, 3)) },
+  ],
+  expiry: [
+    { title: "Underlying", read: (row) => row.underlying ?? "Total", isWord: true, isName: true },
+    { title: "Expiry", read: (row) => row.expiry ?? "", isWord: true },
+  ],
+  underlying: [{ title: "Underlying", read: (row) => row.underlying ?? "Total", isWord: true, isName: true }],
+  account: [{ title: "Account", read: (row) => row.account ?? "Total", isWord: true, isName: true }],
+};
+const COUNTS = [
+  { title: "Lines", help: "Positions", read: (row) => String(row.positions) },
+  { title: "Missing", help: "Positions without a value", read: (row) => (row.missing ? String(row.missing) : "") },
+];
+
+async function show() {
+  const by = $("by").value;
+  try {
+    const rows = await ask(`/l1/positions?by=${by},total`);
+    const columns = [...NAMES[by], ...(by === "contract" ? [] : COUNTS), ...MONEY];
+    fill($("rows"), `Positions by ${by}, and in total`, columns, rows, (row) => {
+      if (row.osym) explain(row.osym);
+      else if (row.underlying) location.href = `/#symbol=${row.underlying}`;
+    });
+    const total = rows.at(-1);
+    say($("sub"), `${total.positions} lines${total.missing ? `, ${total.missing} without a value` : ""}`);
+    notice(total.positions ? "" : "There are no positions: the file is empty, or nothing was sent yet.");
+  } catch (error) {
+    notice(error.message || "The daemon does not answer.");
+  }
+}
+
+/** Shows again whenever the stream says that the positions have changed. */
+function listen() {
+  events?.close();
+  events = new EventSource("/l1/stream?positions=total");
+  events.addEventListener("positions", (event) => {
+    say($("source"), `Snapshot ${JSON.parse(event.data).snapshot}`);
+    show();
+  });
+  events.addEventListener("error", () => notice("The daemon does not answer. The values shown are old."));
+}
+
+const wanted = new URLSearchParams(location.hash.slice(1)).get("by");
+if (LEVELS.includes(wanted)) $("by").value = wanted;
+$("by").addEventListener("change", () => {
+  history.replaceState(null, "", `#by=${$("by").value}`);
+  show();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    events?.close();
+    events = null;
+  } else if (!events) listen();
+});
+show();
+listen();

@@ -1,0 +1,110 @@
+//! Contracts and shares by name: where a snapshot lists them, what they are quoted in, and the cells of a row that name
+//! them. Never: a value.
+
+use api::rows::table::Fact;
+use api::vendors::native_scenario::IDENTITY;
+use engine::scenario::Unvalued;
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::position::Instrument;
+use std::sync::Arc;
+
+/// Shares behind a contract, but for adjusted roots.
+const CONTRACT: f64 = 100.0;
+
+/// Where a snapshot lists an instrument.
+#[derive(Clone, Debug)]
+pub struct ListedPlace {
+    /// The chain.
+    pub chain: Arc<Chain>,
+    /// The slice; `None`: shares of the underlying.
+    pub slice: Option<usize>,
+    /// The row of a contract.
+    pub row: usize,
+}
+
+impl ListedPlace {
+    /// What positions are sorted by: the native order, shares before contracts.
+    #[must_use]
+    pub fn order(&self) -> (Symbol, Option<usize>, usize) {
+        (self.chain.underlying, self.slice, self.row)
+    }
+}
+
+/// Finds an instrument.
+///
+/// # Errors
+/// It is not listed, or has expired.
+pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> Result<ListedPlace, Unvalued> {
+    let key = match instrument {
+        Instrument::Share(symbol) => {
+            let name = roots.canonical(symbol);
+            let chain = snapshot.chain(symbol).or_else(|| snapshot.chain(name)).ok_or(Unvalued::NotListed)?;
+            return Ok(ListedPlace { chain: Arc::clone(chain), slice: None, row: 0 });
+        }
+        Instrument::Contract(key) => key,
+    };
+    let mut last = None;
+    for chain in snapshot.chains_of_root(key.root) {
+        last = Some(chain.valued_at);
+        for (slice, of) in chain.slices.iter().enumerate() {
+            if of.root != key.root || of.expiry != key.expiry {
+                continue;
+            }
+            let rows = of.rows.start as usize..of.rows.end as usize;
+            let strikes = &chain.strike_milli[rows.clone()];
+            let first = rows.start + strikes.partition_point(|&milli| milli < key.strike_milli);
+            let row = (first..rows.end)
+                .take_while(|&row| chain.strike_milli[row] == key.strike_milli)
+                .find(|&row| chain.right[row] == key.right);
+            if let Some(row) = row {
+                return Ok(ListedPlace { chain: Arc::clone(chain), slice: Some(slice), row });
+            }
+        }
+    }
+    // a root without a contract left has no chain: the whole market knows the date
+    let now = last.unwrap_or(snapshot.time);
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    Err(if key.expiry < today { Unvalued::Expired } else { Unvalued::NotListed })
+}
+
+/// What a quoted price is multiplied with to give the price of a contract.
+#[must_use]
+pub fn multiplier(chain: &Chain, slice: usize) -> f64 {
+    let own = chain.evidence.as_ref().and_then(|evidence| evidence.slices.get(slice));
+    own.and_then(|own| own.deliverable).map_or(CONTRACT, |terms| terms.multiplier)
+}
+
+/// The cells of [`IDENTITY`] of a contract.
+#[must_use]
+pub fn facts_of(underlying: Symbol, key: &ContractKey) -> Vec<Fact> {
+    let mut osi = [0; OSI_LEN];
+    key.write_padded(&mut osi);
+    vec![
+        Fact::Word(underlying.to_string()),
+        Fact::Word(key.root.to_string()),
+        Fact::Word(key.expiry.to_string()),
+        Fact::Number(f64::from(key.strike_milli) / 1000.0),
+        Fact::Word(if key.right == Right::Call { "call" } else { "put" }.to_owned()),
+        Fact::Word(String::from_utf8_lossy(&osi).into_owned()),
+    ]
+}
+
+/// The cells of [`IDENTITY`] of shares.
+#[must_use]
+pub fn identity_of_share(symbol: Symbol) -> Vec<Fact> {
+    let mut cells = vec![Fact::Word(symbol.to_string())];
+    cells.resize(IDENTITY.len(), Fact::Missing);
+    cells
+}
+
+/// The cells of [`IDENTITY`] of what no chain lists.
+#[must_use]
+pub fn identity_of(instrument: Instrument) -> Vec<Fact> {
+    match instrument {
+        Instrument::Share(symbol) => identity_of_share(symbol),
+        Instrument::Contract(key) => facts_of(key.root, &key),
+    }
+}

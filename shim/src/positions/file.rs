@@ -1,0 +1,144 @@
+//! The file of positions, read again when it has changed and stands still. A row that cannot be used costs itself, a
+//! file that cannot be used leaves the positions that were last read. Never: a value.
+
+use feeds::dir::{FileStamp, SETTLED, read_raw};
+use feeds::positions::parse_positions;
+use kernel::error::FeedError;
+use kernel::limits;
+use kernel::position::PositionLine;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Complaints that are shown and logged at most; all are counted.
+const PLACES_SHOWN: usize = 20;
+
+/// A file that is watched.
+#[derive(Debug)]
+pub struct PositionsFile {
+    path: PathBuf,
+    /// As it was last read; `None`: it was not there.
+    read: Option<FileStamp>,
+    /// It is not as it was read: how it is now, and since when.
+    moving: Option<(Option<FileStamp>, Duration)>,
+    is_new: bool,
+}
+
+/// What was read of a file, or of a request.
+#[derive(Clone, Debug, Default)]
+pub struct ReadPositions {
+    /// The positions.
+    pub lines: Vec<PositionLine>,
+    /// Rows that were refused.
+    pub refused: u64,
+    /// The first ones, with place and reason.
+    pub complaints: Vec<String>,
+}
+
+impl PositionsFile {
+    /// A file, which must be there; nothing is read yet.
+    ///
+    /// # Errors
+    /// It is not there, or no file: why, for the user.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let wrong = |why: String| format!("positions {}: {why}", path.display());
+        let metadata = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(wrong("not a regular file".to_owned()));
+        }
+        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true })
+    }
+
+    /// Its path, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the positions if the file has changed and stands still; `at` is the time since some fixed moment. A
+    /// deleted file has none. An error says why a changed file cannot be used.
+    pub fn poll(&mut self, at: Duration) -> Option<Result<ReadPositions, String>> {
+        let now = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
+        if now == self.read && !self.is_new {
+            self.moving = None;
+            return None;
+        }
+        let since = self.moving.filter(|(seen, _)| *seen == now).map_or(at, |(_, since)| since);
+        if !self.is_new && at.saturating_sub(since) < SETTLED {
+            self.moving = Some((now, since));
+            return None;
+        }
+        (self.read, self.moving, self.is_new) = (now, None, false);
+        if now.is_none() {
+            return Some(Ok(ReadPositions::default()));
+        }
+        let (lines, read) = match read(&self.path) {
+            Ok(read) => (read.lines.len(), Ok(read)),
+            Err(why) => (0, Err(why)),
+        };
+        // a file that is being written may have been cut between two looks at its size: it is read again then
+        let after = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
+        if after != now && lines > 0 {
+            self.moving = Some((after, at));
+            self.read = None;
+            return None;
+        }
+        Some(read)
+    }
+}
+
+/// Reads a file once: its positions, and complaints on rows.
+///
+/// # Errors
+/// It cannot be read, or has no usable header.
+pub fn read_positions(path: &Path) -> Result<(Vec<PositionLine>, Vec<String>), String> {
+    read(path).map(|read| (read.lines, read.complaints))
+}
+
+fn read(path: &Path) -> Result<ReadPositions, String> {
+    let raw = read_raw(path, &limits::DOCUMENT_BYTES).map_err(|error| error.to_string())?;
+    let bytes = raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())?;
+    parse(path, &bytes)
+}
+
+/// Reads positions from bytes; `path` is their name in messages.
+///
+/// # Errors
+/// There is no usable header.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPositions, String> {
+    let (lines, report) = parse_positions(path, bytes);
+    match report.errors.first() {
+        Some(error) => Err(error.to_string()),
+        None => {
+            let complaints = report.places.iter().take(PLACES_SHOWN).map(ToString::to_string).collect();
+            Ok(ReadPositions { lines, refused: report.refused_total(), complaints })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_when_it_stands_still() {
+        let path = std::env::temp_dir().join(format!("greeksd-positions-{}.csv", std::process::id()));
+        let ms = Duration::from_millis;
+        assert!(PositionsFile::open(&path).unwrap_err().contains("positions "));
+        fs::write(&path, "symbol,quantity\nKO,100\nKO,x\n").unwrap();
+        let mut file = PositionsFile::open(&path).unwrap();
+        let first = file.poll(ms(0)).unwrap().unwrap();
+        assert_eq!((first.lines.len(), first.refused), (1, 1));
+        assert!(first.complaints[0].ends_with(":3: quantity: not_a_number"), "{:?}", first.complaints);
+        assert!(file.poll(ms(1)).is_none());
+        fs::write(&path, "symbol,quantity\nKO,100\nSPY,20\n").unwrap();
+        assert!(file.poll(ms(1000)).is_none(), "it has just been written");
+        assert_eq!(file.poll(ms(2000)).unwrap().unwrap().lines.len(), 2);
+        fs::write(&path, "no header").unwrap();
+        assert!(file.poll(ms(3000)).is_none());
+        assert!(file.poll(ms(4000)).unwrap().is_err());
+        fs::remove_file(&path).unwrap();
+        assert!(file.poll(ms(5000)).is_none());
+        assert!(file.poll(ms(6000)).unwrap().unwrap().lines.is_empty());
+    }
+}

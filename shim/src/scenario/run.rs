@@ -1,0 +1,118 @@
+//! `greeksd scenario`: computes names from a feed, and answers a scenario request without a daemon. Never: a formula.
+
+use super::legs::Legs;
+use super::rows::{Cut, ScenarioWriter};
+use crate::chains::ChainSource;
+use crate::config::ScenarioArgs;
+use crate::log::say;
+use crate::positions::file::read_positions;
+use api::query::Query;
+use api::rows::heading::Heading;
+use api::vendors::native_scenario::{self, ScenarioRequest, ScenarioSubject};
+use engine::scenario::ScenarioTables;
+use engine::snapshot::Snapshot;
+use host::secret::Keys;
+use kernel::contract::{RootTable, Symbol};
+use kernel::position::{Instrument, PositionLine};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Bytes that tables of early exercise may take.
+const TABLES: usize = 1 << 30;
+
+/// Runs the command.
+#[must_use]
+pub fn run(args: &ScenarioArgs, keys: &Keys) -> ExitCode {
+    match write(args, keys) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            say(&format!("greeksd scenario: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write(args: &ScenarioArgs, keys: &Keys) -> Result<(), String> {
+    let query = args.query.join("&");
+    // an option has the form of a parameter, so that a request of a daemon can be given as it is
+    let mut request =
+        native_scenario::parse(&Query::parse(&with_positions(&query, args))).map_err(|refusal| refusal.to_string())?;
+    let roots = RootTable::embedded();
+    let book = match &args.positions {
+        Some(path) => {
+            let (lines, complaints) = read_positions(path)?;
+            complaints.iter().for_each(|complaint| say(&format!("refused: {complaint}")));
+            lines
+        }
+        None => Vec::new(),
+    };
+    if args.positions.is_none() && matches!(request.subject, ScenarioSubject::Positions(_)) {
+        return Err("positions: give their file, --positions FILE".to_owned());
+    }
+    let names = names(&request, &book, &roots);
+    let mut source = ChainSource::open(&args.feed, &args.source, keys)?;
+    let calendar = source.calendar().clone();
+    let mut chains = Vec::new();
+    for name in names {
+        match source.chain(name) {
+            Ok(chain) => chains.push(chain),
+            // a position in what the feed does not list is listed with the reason
+            Err(why) if matches!(request.subject, ScenarioSubject::Positions(_)) => say(&why),
+            Err(why) => return Err(why),
+        }
+    }
+    let snapshot = Snapshot::new(1, chains, Vec::new());
+    settle(&mut request);
+    let legs = Legs::of(&request, &snapshot, &book, &roots, &calendar).map_err(|refusal| refusal.to_string())?;
+    let tables = ScenarioTables::new(TABLES);
+    let writer = ScenarioWriter::new(&request, &legs, &tables, calendar.zone());
+    let mut out = std::io::stdout().lock();
+    let mut failed = None;
+    let heading = Heading { title: "Scenarios".to_owned(), lines: Vec::new() };
+    let written = writer.write(&heading, &mut |piece| match out.write_all(&piece) {
+        Ok(()) => true,
+        Err(error) => {
+            failed = Some(error.to_string());
+            false
+        }
+    });
+    match written {
+        Ok(()) => Ok(()),
+        Err(Cut::Gone) => Err(format!("cannot write: {}", failed.unwrap_or_default())),
+        Err(Cut::TooManyGroups) => Err("a sum has more than a million values".to_owned()),
+    }
+}
+
+/// The query, with all positions of the file where nothing is named.
+fn with_positions(query: &str, args: &ScenarioArgs) -> String {
+    let names = ["underlying=", "root=", "osym=", "positions="];
+    let is_named = query.split('&').any(|pair| names.iter().any(|name| pair.starts_with(name)));
+    if args.positions.is_some() && !is_named { format!("{query}&positions=*") } else { query.to_owned() }
+}
+
+/// Names in the order of a request.
+fn names(request: &ScenarioRequest, book: &[PositionLine], roots: &RootTable) -> Vec<Symbol> {
+    let mut names: Vec<Symbol> = match &request.subject {
+        ScenarioSubject::Contracts { selection, .. } => {
+            let of_roots = selection.roots.iter().copied().chain(selection.contracts.iter().map(|key| key.root));
+            selection.underlyings.iter().copied().chain(of_roots.map(|root| roots.underlying_of(root))).collect()
+        }
+        ScenarioSubject::Positions(_) => book
+            .iter()
+            .map(|line| match line.instrument {
+                Instrument::Share(symbol) => roots.canonical(symbol),
+                Instrument::Contract(key) => roots.underlying_of(key.root),
+            })
+            .collect(),
+    };
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    names
+}
+
+/// A file of all positions is meant where an account is not named.
+fn settle(request: &mut ScenarioRequest) {
+    if let ScenarioSubject::Positions(accounts) = &mut request.subject {
+        accounts.retain(|account| !account.is_empty());
+    }
+}

@@ -1,0 +1,45 @@
+//! The answer to a request for a stream.
+
+use super::events::{EventSources, EventStream};
+use super::permit::StreamCounts;
+use api::query::Query;
+use api::refusal::Refusal;
+use api::vendors::native::error_json;
+use api::vendors::native_stream;
+use http::Answer;
+use std::sync::Arc;
+
+/// Under which name requests are counted.
+pub const ROUTE: &str = "stream";
+/// Places for streams.
+#[derive(Clone, Debug, Default)]
+pub struct StreamDesk(Arc<StreamCounts>);
+
+impl StreamDesk {
+    /// Bytes that the streams hold.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Streams that are open, and snapshots that their clients did not see.
+    #[must_use]
+    pub fn counts(&self) -> (usize, u64) {
+        self.0.counts()
+    }
+
+    /// The answer to a query; `last` is what the client names as the last event that it has.
+    #[must_use]
+    pub fn answer(&self, query: &str, last: Option<&str>, sources: EventSources) -> Answer {
+        let begun = native_stream::parse(&Query::parse(query)).and_then(|request| {
+            let permit = self.0.take().ok_or(Refusal::Busy)?;
+            EventStream::begin(request, last, sources, permit)
+        });
+        match begun {
+            Ok(stream) => {
+                Answer::stream(ROUTE, "text/event-stream; charset=utf-8", stream).with_header("X-Accel-Buffering", "no")
+            }
+            Err(refusal) => Answer::full(ROUTE, refusal.status(), "application/json", error_json(&refusal)),
+        }
+    }
+}

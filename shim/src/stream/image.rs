@@ -1,0 +1,154 @@
+//! What a client of a stream has: the numbers of each row, as they were last sent.
+
+use api::vendors::native_stream::StreamField;
+use engine::store::chain::{Chain, Slice};
+use jiff::civil::Date;
+use kernel::contract::{ContractKey, Right, Symbol};
+use std::collections::HashMap;
+
+/// Decimals that are shown: what does not change them is no change.
+const SHOWN: f64 = 1e6;
+
+/// The rows that a client has.
+#[derive(Debug, Default)]
+pub(super) struct ClientImage {
+    slices: HashMap<SliceName, SliceImage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SliceName {
+    underlying: Symbol,
+    root: Symbol,
+    expiry: Date,
+}
+
+#[derive(Debug, Default)]
+struct SliceImage {
+    /// Strike and right, ascending.
+    keys: Vec<(u32, Right)>,
+    /// For each key, each field.
+    values: Vec<f64>,
+    /// The update that it was last part of.
+    update: u64,
+}
+
+/// What an update makes of one slice.
+#[derive(Debug, Default)]
+pub(super) struct SliceChange {
+    /// Rows of the chain that have changed, or are new.
+    pub(super) changed: Vec<usize>,
+    /// Contracts that the client has and that are gone.
+    pub(super) gone: Vec<ContractKey>,
+}
+
+impl ClientImage {
+    /// How many numbers it holds.
+    pub(super) fn len(&self) -> usize {
+        self.slices.values().map(|slice| slice.values.len()).sum()
+    }
+
+    /// Takes the picked rows of a slice as what the client has, and says what of them differs from before by
+    /// `min_move` of the first field, or in any shown decimal where that is 0.
+    pub(super) fn take(
+        &mut self,
+        chain: &Chain,
+        slice: &Slice,
+        rows: impl Iterator<Item = u32>,
+        fields: &[StreamField],
+        min_move: f64,
+        update: u64,
+    ) -> SliceChange {
+        let name = SliceName { underlying: chain.underlying, root: slice.root, expiry: slice.expiry };
+        let image = self.slices.entry(name).or_default();
+        let old = core::mem::take(image);
+        let mut new = SliceImage { keys: Vec::new(), values: Vec::new(), update };
+        let mut change = SliceChange::default();
+        let mut at = 0;
+        let mut numbers = Vec::with_capacity(fields.len());
+        for row in rows.map(|row| row as usize) {
+            let key = (chain.strike_milli[row], chain.right[row]);
+            while at < old.keys.len() && order(old.keys[at]) < order(key) {
+                change.gone.push(contract(slice, old.keys[at]));
+                at += 1;
+            }
+            numbers.clear();
+            numbers.extend(fields.iter().map(|field| number(*field, chain, slice, row)));
+            let before = (old.keys.get(at) == Some(&key)).then(|| &old.values[at * fields.len()..][..fields.len()]);
+            at += usize::from(before.is_some());
+            new.keys.push(key);
+            match before {
+                // what was not sent again stays as the client has it
+                Some(before) if !differs(before, &numbers, min_move) => new.values.extend_from_slice(before),
+                _ => {
+                    change.changed.push(row);
+                    new.values.extend_from_slice(&numbers);
+                }
+            }
+        }
+        change.gone.extend(old.keys.iter().skip(at).map(|&key| contract(slice, key)));
+        *image = new;
+        change
+    }
+
+    /// Forgets slices that were no part of an update; their contracts.
+    pub(super) fn end(&mut self, update: u64) -> Vec<ContractKey> {
+        let mut gone: Vec<ContractKey> = Vec::new();
+        self.slices.retain(|name, slice| {
+            if slice.update != update {
+                let key = |&(strike_milli, right): &(u32, Right)| ContractKey {
+                    root: name.root,
+                    expiry: name.expiry,
+                    strike_milli,
+                    right,
+                };
+                gone.extend(slice.keys.iter().map(key));
+            }
+            slice.update == update
+        });
+        gone.sort_unstable();
+        gone
+    }
+}
+
+fn order(key: (u32, Right)) -> (u32, u8) {
+    (key.0, key.1 as u8)
+}
+
+fn contract(slice: &Slice, key: (u32, Right)) -> ContractKey {
+    ContractKey { root: slice.root, expiry: slice.expiry, strike_milli: key.0, right: key.1 }
+}
+
+/// A number of a row; NaN: missing.
+pub(super) fn number(field: StreamField, chain: &Chain, slice: &Slice, row: usize) -> f64 {
+    match field {
+        StreamField::Column(col) => chain.columns.get(col)[row],
+        StreamField::Slice(_, find) => find(slice),
+    }
+}
+
+fn differs(before: &[f64], now: &[f64], min_move: f64) -> bool {
+    let has_come_or_gone = |(before, now): (&f64, &f64)| before.is_nan() != now.is_nan();
+    let is_other = |(before, now): (&f64, &f64)| {
+        has_come_or_gone((before, now)) || ((before * SHOWN).round() - (now * SHOWN).round()).abs() > 0.5
+    };
+    if min_move > 0.0 {
+        let moved = before.first().zip(now.first()).is_some_and(|(before, now)| (now - before).abs() >= min_move);
+        return moved || before.iter().zip(now).any(has_come_or_gone);
+    }
+    before.iter().zip(now).any(is_other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_one_that_is_shown() {
+        let nan = f64::NAN;
+        assert!(!differs(&[1.0, nan], &[1.000_000_4, nan], 0.0));
+        assert!(differs(&[1.0, nan], &[1.000_000_6, nan], 0.0));
+        assert!(differs(&[1.0, nan], &[1.0, 2.0], 0.0) && differs(&[1.0, 2.0], &[1.0, nan], 0.0));
+        assert!(!differs(&[1.0, 5.0], &[1.05, 9.0], 0.1), "the first field has not moved enough");
+        assert!(differs(&[1.0, 5.0], &[1.1, 5.0], 0.1) && differs(&[1.0, nan], &[1.0, 5.0], 0.1));
+    }
+}

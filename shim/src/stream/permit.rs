@@ -1,0 +1,92 @@
+//! Places for streams, and how much they hold together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Most streams at once; further requests get status 503.
+pub const CLIENTS: usize = 512;
+/// Most numbers that all streams hold together: 256 MB.
+const NUMBERS: usize = 32 << 20;
+/// Most numbers of one stream.
+pub const NUMBERS_OF_ONE: usize = 1 << 20;
+
+/// What all streams count together.
+#[derive(Debug, Default)]
+pub struct StreamCounts {
+    clients: AtomicUsize,
+    numbers: AtomicUsize,
+    missed: AtomicU64,
+}
+
+/// One place, and the numbers that its stream holds; given back when it is dropped.
+#[derive(Debug)]
+pub struct StreamPermit {
+    counts: Arc<StreamCounts>,
+    numbers: usize,
+}
+
+impl StreamCounts {
+    /// Takes a place, where one is free.
+    pub fn take(self: &Arc<Self>) -> Option<StreamPermit> {
+        let free = |n: usize| (n < CLIENTS).then_some(n + 1);
+        self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
+        Some(StreamPermit { counts: Arc::clone(self), numbers: 0 })
+    }
+
+    /// Bytes that the streams hold.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.numbers.load(Ordering::Relaxed).saturating_mul(size_of::<f64>())
+    }
+
+    /// Streams that are open, and snapshots that their clients did not see.
+    #[must_use]
+    pub fn counts(&self) -> (usize, u64) {
+        (self.clients.load(Ordering::Relaxed), self.missed.load(Ordering::Relaxed))
+    }
+}
+
+impl StreamPermit {
+    /// Notes how many numbers the stream holds; false if that is too many.
+    pub fn holds(&mut self, numbers: usize) -> bool {
+        let before = core::mem::replace(&mut self.numbers, numbers);
+        let all = &self.counts.numbers;
+        let sum = all.fetch_add(numbers, Ordering::AcqRel).saturating_add(numbers).saturating_sub(before);
+        all.fetch_sub(before, Ordering::AcqRel);
+        numbers <= NUMBERS_OF_ONE && sum <= NUMBERS
+    }
+
+    /// Counts snapshots that a client did not see.
+    pub fn missed(&self, n: u64) {
+        self.counts.missed.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        self.counts.clients.fetch_sub(1, Ordering::AcqRel);
+        self.counts.numbers.fetch_sub(self.numbers, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_numbers_are_bounded_and_given_back() {
+        let desk = Arc::<StreamCounts>::default();
+        let mut permits: Vec<StreamPermit> = (0..CLIENTS).filter_map(|_| desk.take()).collect();
+        assert!(permits.len() == CLIENTS && desk.take().is_none());
+        assert!(!permits[0].holds(NUMBERS_OF_ONE + 1) && permits[0].holds(10));
+        assert_eq!(desk.bytes(), 80);
+        let mut fit = 0;
+        while permits[fit + 1].holds(NUMBERS_OF_ONE) {
+            fit += 1;
+        }
+        assert_eq!(fit, 31, "the 32nd goes beyond the sum, with ten more");
+        permits.clear();
+        assert_eq!((desk.bytes(), desk.counts().0), (0, 0));
+        assert!(desk.take().is_some());
+    }
+}

@@ -1,0 +1,310 @@
+//! Scenarios, positions and streams over the simulated market, through the service as a client sees it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use crate::support::market;
+use crate::support::market::{Got, get_from, read, symbol};
+use arc_swap::ArcSwap;
+use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
+use host::secret::Keys;
+use http::{Body, Metrics, Progress};
+use kernel::calendar::Calendar;
+use kernel::contract::RootTable;
+use serde_json::Value;
+use shim::app::{Service, route_names};
+use shim::chains::ChainSource;
+use shim::config::{RatesMode, SourceArgs};
+use shim::positions::desk::PositionDesk;
+use shim::positions::file::parse;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// KO without dividends, XOM with one, and SPX, which cannot be exercised early, once for all tests.
+fn chains() -> &'static [Arc<Chain>] {
+    static CHAINS: OnceLock<Vec<Arc<Chain>>> = OnceLock::new();
+    CHAINS.get_or_init(|| {
+        let args = SourceArgs { now: Some(market::NOW), overrides: None, rates: RatesMode::Auto, key_file: None };
+        let mut source = ChainSource::open(&["sim".to_owned()], &args, &Keys::default()).unwrap();
+        ["KO", "SPX", "XOM"].map(|name| source.chain(symbol(name)).unwrap()).to_vec()
+    })
+}
+
+fn desk(csv: &str) -> Arc<PositionDesk> {
+    let desk = PositionDesk::new(Arc::new(RootTable::embedded()), Calendar::embedded(), true, false);
+    desk.replace("test", parse(Path::new("p"), csv.as_bytes()).unwrap());
+    desk.value(&snapshot(1));
+    Arc::new(desk)
+}
+
+fn snapshot(number: u64) -> Snapshot {
+    Snapshot::new(number, chains().to_vec(), vec![])
+}
+
+/// A service, and where its market is published.
+fn service_of(csv: &str) -> (Service, Arc<ArcSwap<Snapshot>>) {
+    let status = market::status_at(Duration::from_secs(86_400));
+    status.turned();
+    let published = Arc::new(ArcSwap::from_pointee(snapshot(1)));
+    let metrics = Arc::new(Metrics::new(&route_names()));
+    let service = Service::new(Arc::clone(&published), Arc::new(status), metrics);
+    (service.holding(desk(csv), Arc::default()), published)
+}
+
+fn rows(target: &str) -> Vec<Value> {
+    let got = get_from(&service_of("symbol,quantity\n").0, target);
+    assert_eq!(got.status, 200, "{target}: {}", got.body);
+    serde_json::from_str(&got.body).unwrap()
+}
+
+fn refused(target: &str) -> String {
+    let Got { status, body, .. } = get_from(&service_of("symbol,quantity\n").0, target);
+    format!("{status} {body}")
+}
+
+fn number(row: &Value, field: &str) -> f64 {
+    row[field].as_f64().unwrap_or(f64::NAN)
+}
+
+#[test]
+fn a_scenario_without_a_shock_is_the_served_row() {
+    for name in ["KO", "SPX"] {
+        let served = rows(&format!("/l1/greeks?underlying={name}"));
+        let found = rows(&format!("/l1/scenario?underlying={name}"));
+        let level = rows(&format!(
+            "/l1/scenario?underlying={name}&spot_unit=level&spot={}&vol_rule=moneyness",
+            number(&served[0], "und_price")
+        ));
+        assert!(served.len() > 100 && served.len() == found.len());
+        let mut n = 0;
+        for ((served, found), level) in served.iter().zip(&found).zip(&level) {
+            assert_eq!(served["osym"], found["osym"]);
+            if served["svc_theo"].is_null() {
+                continue;
+            }
+            n += 1;
+            for (a, b) in [
+                ("svc_theo", "value"),
+                ("svc_vol", "vol"),
+                ("delta", "delta"),
+                ("gamma", "gamma"),
+                ("vega", "vega"),
+                ("theta", "theta"),
+                ("rho", "rho"),
+            ] {
+                assert_eq!(served[a], found[b], "{} {a}", served["osym"]);
+                if name == "KO" {
+                    assert_eq!(served[a], level[b], "{} {a}, by level", served["osym"]);
+                }
+            }
+            assert_eq!(number(found, "profit"), 0.0);
+        }
+        assert!(n > 100);
+    }
+}
+
+#[test]
+fn expired_contracts_have_paid_and_calls_are_exercised_before_ex_dates() {
+    let all = rows("/l1/scenario?underlying=XOM&spot=-10,0,10,60&vol=0,5&at=now,2028-06-30&greeks=none");
+    let mut states = std::collections::BTreeMap::new();
+    for row in &all {
+        *states.entry(row["state"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        let (strike, value) = (number(row, "strike"), number(row, "value"));
+        if row["state"] == "settled" && row["right"] == "put" {
+            // the spot falls by dividends until settlement, and on until the moment: the put has paid at most that
+            assert!((0.0..=(strike - number(row, "spot")).max(0.0) + 1e-6).contains(&value), "{row}");
+        }
+        if row["state"] == "exercised" {
+            assert_eq!(row["right"], "call");
+            assert!(value > 0.0 && row.get("delta").is_none());
+        }
+        if row["state"] == "open" {
+            let pays = if row["right"] == "call" { number(row, "spot") - strike } else { strike - number(row, "spot") };
+            assert!(value >= pays.max(0.0) - 1e-4, "{row}");
+        }
+    }
+    let n = |state: &str| states.get(state).copied().unwrap_or(0);
+    assert!(n("settled") > 100 && n("exercised") > 10 && n("open") > 100, "{states:?}");
+}
+
+#[test]
+fn dividends_rates_and_borrow_move_values_the_way_they_must() {
+    let of = |more: &str| {
+        let target = format!("/l1/scenario?underlying=XOM&center=atm&min_days=80&max_days=120&greeks=none{more}");
+        let found: Vec<(bool, f64)> =
+            rows(&target).into_iter().map(|row| (row["right"] == "call", number(&row, "profit"))).collect();
+        assert_eq!(found.len(), 2, "{more}");
+        found
+    };
+    for (more, call_rises) in [("&dividends=-100", true), ("&rate=1", true), ("&borrow=1", false)] {
+        for (is_call, profit) in of(more) {
+            assert!(profit.abs() > 1e-3 && (profit > 0.0) == (is_call == call_rises), "{more} {is_call} {profit}");
+        }
+    }
+    assert!(of("&vol=1").iter().all(|(_, profit)| *profit > 0.0));
+    // half the shift, where the expiry has half the weight
+    let expiry = rows("/l1/scenario?underlying=XOM&center=atm&min_days=80&max_days=120")[0]["expiry"].clone();
+    let expiry = expiry.as_str().unwrap();
+    let weighted = of(&format!("&vol=2&vol_weight={expiry}:0.5&exp={expiry}"));
+    assert_eq!(weighted, of(&format!("&vol=1&exp={expiry}")));
+    assert!(of("&vol=-1000")[0].1 < 0.0, "no shift leaves less than one percent");
+}
+
+#[test]
+fn sums_are_those_of_the_rows() {
+    let csv = "account,osym,symbol,quantity,price\n\
+               a,KO261218C00070000,,-3,1\nb,KO261218P00070000,,5,2\nb,,KO,100,60\na,KO261218P99000000,,1,1\n";
+    let (service, _) = service_of(csv);
+    let get = |target: &str| -> Vec<Value> {
+        let got = get_from(&service, target);
+        assert_eq!(got.status, 200, "{}", got.body);
+        serde_json::from_str(&got.body).unwrap()
+    };
+    let grid = "spot=-10,0,10&vol=0,5&at=now,%2B20d";
+    let each = get(&format!("/l1/scenario?positions=*&{grid}"));
+    let total = get(&format!("/l1/scenario?positions=*&{grid}&sum=total"));
+    assert_eq!((each.len(), total.len()), (3 * 12 + 1, 12));
+    for sum in &total {
+        assert_eq!((sum["positions"].as_u64(), sum["missing"].as_u64()), (Some(4), Some(1)));
+        let same = |row: &&Value| ["at", "spot_move", "vol_move"].iter().all(|field| row[field] == sum[field]);
+        for field in ["value", "profit", "dollar_delta", "gamma_1pct", "vega", "theta", "rho"] {
+            let parts: f64 = each.iter().filter(same).map(|row| number(row, field)).sum();
+            assert!((parts - number(sum, field)).abs() < 1e-5 * parts.abs().max(1.0), "{field} {sum}");
+        }
+    }
+    let of_a = get(&format!("/l1/scenario?positions=a&{grid}&sum=account"));
+    assert!(of_a.iter().all(|row| row["account"] == "a" && row["positions"] == 2));
+    // what is held is worth what /l1/positions says
+    let held = get("/l1/positions?by=total");
+    assert!((number(&held[0], "value") - number(&total[1], "value")).abs() < 1e-5);
+    assert!(each.iter().any(|row| row["state"] == "not_listed"));
+}
+
+#[test]
+fn positions_are_summed_at_every_level() {
+    let csv = "account,osym,symbol,quantity,price,beta\n\
+               a,KO261218C00070000,,-3,1,0.5\nb,KO261218P00070000,,5,,\nb,,KO,100,60,\na,KO251218P00070000,,1,1,\n";
+    let (service, _) = service_of(csv);
+    let got = get_from(&service, "/l1/positions?index=SPX");
+    let rows: Vec<Value> = serde_json::from_str(&got.body).unwrap();
+    let of = |level: &str| rows.iter().filter(|row| row["level"] == level).collect::<Vec<_>>();
+    assert_eq!(["contract", "expiry", "underlying", "account", "total"].map(|level| of(level).len()), [4, 3, 1, 2, 1]);
+    for level in ["expiry", "underlying", "account", "total"] {
+        for field in ["value", "dollar_delta", "gamma_1pct", "vega", "theta", "decay", "rho", "epsilon"] {
+            let sum = |level: &str| of(level).iter().filter_map(|row| row[field].as_f64()).sum::<f64>();
+            assert!((sum(level) - sum("contract")).abs() < 1e-4, "{level} {field}");
+        }
+    }
+    let total = of("total")[0];
+    assert_eq!((total["positions"].as_u64(), total["missing"].as_u64()), (Some(4), Some(1)));
+    assert!(total["profit"].is_null(), "a cost is unknown");
+    assert!((number(total, "beta_delta") - 0.5 * number(total, "dollar_delta")).abs() < 1e-4);
+    let spx = chains()[1].spot;
+    assert!((number(total, "beta_shares") * spx - number(total, "beta_delta")).abs() < 1e-2);
+    assert!(of("contract").iter().any(|row| row["reason"] == "expired"));
+    assert!(of("contract").iter().all(|row| row["session_profit"].is_null()), "no session was seen before");
+    for format in ["arrow", "parquet"] {
+        let answer = service.answer_to("/l1/positions", &format!("format={format}"));
+        let Body::Full(bytes) = answer.body else { panic!("{format}") };
+        assert!(answer.status == 200 && answer.content_type.contains(format) && bytes.len() > 1000, "{format}");
+    }
+    for format in ["csv", "ndjson", "html"] {
+        let got = get_from(&service, &format!("/l1/positions?format={format}"));
+        assert_eq!(got.status, 200);
+        assert!(got.body.contains("KO261218C00070000") || got.body.contains("KO    261218C00070000"), "{format}");
+    }
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_with_a_reason() {
+    let none = market::get("/l1/positions");
+    assert_eq!((none.status, none.body.contains("--positions FILE")), (400, true), "{}", none.body);
+    for (target, wanted) in [
+        ("/l1/scenario", "400 {\"error\":\"underlying, root, osym or positions is required"),
+        ("/l1/scenario?underlying=KO&spot=x", "400 {\"error\":\"spot: not numbers or ranges"),
+        ("/l1/scenario?underlying=KO&at=2020-01-01", "400 {\"error\":\"at: not a moment from 2026-11-20 on"),
+        ("/l1/scenario?underlying=SPX&spot=-100..100:0.5&vol=-20..20:1", "400 {\"error\":\"too many values"),
+        ("/l1/scenario?underlying=KO&strike=1", "400 {\"error\":\"unknown parameter: strike"),
+        ("/l1/positions?by=name", "400 {\"error\":\"by: not one of"),
+        ("/l1/stream?fields=delta", "400 {\"error\":\"underlying, root, osym, positions or alerts is required"),
+        ("/l1/stream?underlying=*", "400 {\"error\":\"underlying=* is not streamed"),
+    ] {
+        let got = refused(target);
+        assert!(got.starts_with(wanted), "{target}: {got}");
+    }
+    // chains of a restart have no inputs: rows with the reason
+    let restored = market::get("/l1/scenario?underlying=ACME&format=csv");
+    assert_eq!(restored.status, 200);
+    assert!(restored.body.lines().nth(1).unwrap().contains(",restored,"), "{}", restored.body);
+}
+
+#[test]
+fn a_long_answer_is_streamed_whole() {
+    let got = get_from(
+        &service_of("symbol,quantity\n").0,
+        "/l1/scenario?underlying=KO&max_days=60&spot=-20..20:1&vol=-5,0,5&format=csv&greeks=none",
+    );
+    let contracts = rows("/l1/greeks?underlying=KO&max_days=60").len();
+    assert_eq!(got.body.lines().count(), 1 + contracts * 41 * 3);
+}
+
+/// The events of a stream until it has nothing more to send.
+fn events(stream: &mut dyn http::Stream) -> Vec<(String, Value)> {
+    let mut text = Vec::new();
+    while stream.fill(&mut text) == Progress::More {}
+    let text = String::from_utf8(text).unwrap();
+    let field =
+        |event: &str, name: &str| event.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
+    let data = |event: &str| serde_json::from_str(&field(event, "data: ")).unwrap_or(Value::Null);
+    text.split("\n\n")
+        .filter(|event| event.contains("data: "))
+        .map(|event| (field(event, "event: "), data(event)))
+        .collect()
+}
+
+#[test]
+fn a_stream_begins_with_an_image_and_goes_on_with_what_has_changed() {
+    let (service, published) = service_of("symbol,quantity\nKO,1\n");
+    let answer = service.stream("underlying=KO&max_days=60&every=100ms&fields=svc_theo,delta&positions=total", None);
+    let Body::Stream(mut stream) = answer.body else { panic!("no stream") };
+    let first = events(stream.as_mut());
+    let images: Vec<&Value> = first.iter().filter(|(name, _)| name == "image").map(|(_, data)| data).collect();
+    let rows: usize = images.iter().map(|data| data["rows"].as_array().unwrap().len()).sum();
+    assert_eq!(rows, self::rows("/l1/greeks?underlying=KO&max_days=60").len());
+    assert!(images.iter().rev().skip(1).all(|data| data["more"] == true) && images.last().unwrap()["more"] == false);
+    assert!(first.iter().any(|(name, _)| name == "positions"));
+    // the same market again is no event
+    published.store(Arc::new(snapshot(2)));
+    std::thread::sleep(Duration::from_millis(120));
+    assert_eq!(events(stream.as_mut()), []);
+    // one row changes, one contract goes, and two snapshots were not seen
+    let mut chain = Chain::clone(&chains()[0]);
+    chain.columns.get_mut(engine::store::columns::Col::SvcTheo)[3] += 0.5;
+    let last = chain.slices.iter().rposition(|slice| slice.days < 60.0).unwrap();
+    let row = chain.slices[last].rows.start as usize;
+    chain.strike_milli[row] -= 1;
+    published.store(Arc::new(Snapshot::new(5, vec![Arc::new(chain)], vec![])));
+    std::thread::sleep(Duration::from_millis(120));
+    let update = events(stream.as_mut());
+    let (name, data) = update.iter().find(|(name, _)| name == "update").unwrap();
+    assert_eq!((name.as_str(), data["missed"].as_u64(), data["snapshot"].as_u64()), ("update", Some(2), Some(5)));
+    assert_eq!((data["rows"].as_array().unwrap().len(), data["gone"].as_array().unwrap().len()), (2, 1), "{data}");
+}
+
+#[test]
+fn a_client_that_comes_back_is_shown_what_it_missed() {
+    let (service, published) = service_of("symbol,quantity\n");
+    let text = |last: Option<&str>| {
+        let answer = service.stream("underlying=KO&center=atm", last);
+        let Body::Stream(mut stream) = answer.body else { panic!("no stream") };
+        let mut out = Vec::new();
+        while stream.fill(&mut out) == Progress::More {}
+        String::from_utf8(out).unwrap()
+    };
+    let first = text(None);
+    let id = first.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    published.store(Arc::new(snapshot(9)));
+    assert!(text(Some(&id)).contains("\"snapshot\":9,") && text(Some(&id)).contains("\"missed\":7,"));
+    assert!(text(Some("other-1")).contains("\"missed\":0,"), "another run of the daemon");
+    assert_eq!(read(service.stream("underlying=KO&every=1ms", None)).status, 400);
+}

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Values scenarios of /l1/scenario again with QuantLib, from nothing but what /l1/explain prints, and compares.
+
+usage: run.py [--greeksd PATH] [--points N]
+
+The daemon serves the simulated market, its clock standing still. Contracts are American with dividends, over an ex-date
+and to expiry, American without dividends, and European. Each point is a contract at another spot, volatility and moment.
+QuantLib's finite differences with escrowed dividends (FdBlackScholesVanillaEngine) know days only; so time is stretched to
+DAYS days, and rates and volatility shrink with it: a value depends on r·t, b·t and sigma²·t alone. European values are
+Black's formula. Beside that: a scenario without a shock is the served row to the last digit, the profit until the next
+trading day is the served decay, and the profit of a small move is explained by the served Greeks, order by order. Makes a
+Python environment of its own in target/scenario-venv. Exit code 1 where something is further off than the tolerances.
+"""
+import argparse, datetime, math, pathlib, random, statistics, sys, urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import environment
+from daemon import PROGRAM, Daemon, knows_all
+
+NOW = "2026-11-20T15:42:07.318-05:00"
+NAMES = ["KO", "T", "JPM", "XOM", "AAPL", "AMZN", "BYND", "SPY", "SPX"]
+SPOTS, VOLS = [-20, -10, -3, 0, 3, 10, 20], [-5, 0, 8]
+DAYS = 20_000
+STEPS, NODES = 500, 800
+TOLERANCE = 1e-4  # of the spot
+DECAY_TOLERANCE = 1e-4  # of the spot: the served decay carries early exercise by a series
+
+
+def parse(time):
+    return datetime.datetime.fromisoformat(time)
+
+
+def american(right, style, spot, strike, t, r, b, sigma, dividends):
+    """Value by QuantLib; dividends are (years from now, amount)."""
+    import QuantLib as ql
+
+    shrink = t / (DAYS / 365)
+    today = ql.Date(1, 1, 2020)
+    ql.Settings.instance().evaluationDate = today
+    days = ql.Actual365Fixed()
+    kind = ql.Option.Call if right == "call" else ql.Option.Put
+    if style == "european":
+        carry = r - b
+        escrowed = sum(d * math.exp(-carry * u) for u, d in dividends)
+        forward = (spot - escrowed) * math.exp(carry * t)
+        return ql.blackFormula(kind, strike, forward, sigma * math.sqrt(t), math.exp(-r * t))
+    flat = lambda rate: ql.YieldTermStructureHandle(ql.FlatForward(today, rate * shrink, days))
+    vol = ql.BlackConstantVol(today, ql.NullCalendar(), sigma * math.sqrt(shrink), days)
+    process = ql.BlackScholesMertonProcess(
+        ql.QuoteHandle(ql.SimpleQuote(spot)), flat(b), flat(r), ql.BlackVolTermStructureHandle(vol)
+    )
+    option = ql.VanillaOption(ql.PlainVanillaPayoff(kind, strike), ql.AmericanExercise(today, today + DAYS))
+    place = lambda u: min(DAYS, max(1, round(u / t * DAYS)))
+    paid = ql.DividendVector([today + place(u) for u, _ in dividends], [d for _, d in dividends])
+    engine = ql.FdBlackScholesVanillaEngine(
+        process, paid, STEPS, NODES, 0, ql.FdmSchemeDesc.Douglas(), False, -sys.float_info.max,
+        ql.FdBlackScholesVanillaEngine.Escrowed,
+    )
+    option.setPricingEngine(engine)
+    return option.NPV()
+
+
+def expected(x, spot_move, vol_move, tau):
+    """Value and state of a contract in a scenario, tau years ahead, from its explanation."""
+    c, right, style, strike = x["carry"], x["contract"]["right"], x["contract"]["ex_style"], x["contract"]["strike"]
+    t, r, b = c["t_years"], c["rate"], c["borrow"]
+    sigma = x["volatility"]["svc_vol"]
+    sigma = max(sigma + vol_move / 100, min(0.01, sigma)) if vol_move else sigma
+    moved = x["spot"]["used"] * (1 + spot_move / 100)
+    dividends = [(d["t_years"], d["amount"]) for d in c["dividends"] if d["t_years"] <= t]
+    at = lambda u: moved - sum(d for v, d in dividends if v <= u)
+    left = lambda u: [(v - u, d) for v, d in dividends if v > u]
+    phi = 1 if right == "call" else -1
+    value = lambda u: american(right, style, at(u), strike, t - u, r, b, sigma, left(u))
+    if style == "american" and right == "call":
+        for u, d in dividends:
+            if u > min(tau, t) + 2e-6:
+                break
+            pays = at(u) + d - strike
+            floor = max((at(u) - sum(e * math.exp(-(r - b) * v) for v, e in left(u))) * math.exp(-b * (t - u)) - strike * math.exp(-r * (t - u)), 0)
+            if pays > floor and pays >= (value(u) if u < t - 2e-6 else max(at(u) - strike, 0)):
+                return pays, "exercised"
+    if tau >= t - 2e-6:
+        return max(phi * (at(t) - strike), 0.0), "settled"
+    return value(tau), "open"
+
+
+def ask(daemon, **parameters):
+    return daemon.json("/l1/scenario?" + urllib.parse.urlencode(parameters, safe=",:"))
+
+
+def drawn(daemon, name, n, rng):
+    rows = daemon.json(f"/l1/greeks?underlying={name}&greeks=core,chain&max_days=420")
+    rows = [r for r in rows if r.get("svc_theo") and 0.05 < abs(r["delta"]) < 0.97 and r["days"] > 12]
+    return rng.sample(rows, min(n, len(rows)))
+
+
+def check_points(daemon, wanted, rng):
+    """Points against QuantLib; the number of failures."""
+    failed, worst, states, n = 0, (0, ""), {}, 0
+    per_name = max(2, wanted // (6 * len(NAMES)) + 1)
+    for name in NAMES:
+        for row in drawn(daemon, name, per_name, rng):
+            osym = row["osym"].replace(" ", "")
+            x = daemon.json(f"/l1/explain?osym={osym}")
+            now, settles = parse(NOW), parse(NOW) + datetime.timedelta(days=x["carry"]["t_years"] * 365)
+            moments = {"+7d", row["expiry"]}
+            for d in x["carry"]["dividends"][:2]:
+                after = now + datetime.timedelta(days=d["t_years"] * 365 + 1.5)
+                if after < settles:
+                    moments.add(after.strftime("%Y-%m-%dT%H:%M"))
+            found = ask(daemon, osym=osym, spot=",".join(map(str, SPOTS)), vol=",".join(map(str, VOLS)), at="now," + ",".join(sorted(moments)))
+            moved = [p for p in found if p["spot_move"] or p["vol_move"] or parse(p["at"]) > now + datetime.timedelta(minutes=1)]
+            # moves around the strike are where early exercise matters
+            for p in rng.sample(moved, min(6, len(moved))):
+                if n >= wanted:
+                    break
+                # times are shown by the second
+                at = parse(p["at"])
+                tau = max(0.0, (at - now).total_seconds() / 86400 / 365) if at > now + datetime.timedelta(minutes=1) else 0.0
+                value, state = expected(x, p["spot_move"], p["vol_move"], tau)
+                n += 1
+                states[(row["ex_style"], state)] = states.get((row["ex_style"], state), 0) + 1
+                off = abs(value - p["value"]) / x["spot"]["used"] if p["value"] is not None else math.inf
+                what = f"{osym} spot {p['spot_move']:+} % vol {p['vol_move']:+} at {p['at']} ({p['state']})"
+                # a tie between exercise and keeping may fall either way
+                is_tie = {state, p["state"]} == {"open", "exercised"} and off <= TOLERANCE
+                if off > TOLERANCE or (state != p["state"] and not is_tie):
+                    failed += 1
+                    print(f"FAIL {what}: {p['value']}, QuantLib {value:.6f} ({state})")
+                worst = max(worst, (off, f"{what}: {p['value']}, QuantLib {value:.6f}"))
+    print(f"ok   {n} points, {failed} beyond {TOLERANCE:.0e} of the spot; worst {worst[0]:.1e}: {worst[1]}")
+    print("     " + ", ".join(f"{style} {state}: {count}" for (style, state), count in sorted(states.items())))
+    return failed + (n < min(wanted, 100))
+
+
+def check_zero(daemon):
+    """A scenario without a shock is the served row, digit by digit."""
+    failed = n = 0
+    for name in NAMES:
+        served = {}
+        for line in daemon.get(f"/l1/greeks?underlying={name}&format=csv").split("\r\n")[1:]:
+            cells = line.split(",")
+            if len(cells) > 10:
+                # delta gamma vega theta decay rho svc_theo svc_vol
+                _, delta, gamma, vega, theta, _, rho, value, vol = cells[7:16]
+                served[cells[5]] = (vol, value, delta, gamma, vega, theta, rho)
+        for line in daemon.get(f"/l1/scenario?underlying={name}&format=csv").split("\r\n")[1:]:
+            cells = line.split(",")
+            if len(cells) > 10 and cells[10] == "open":
+                vol, value, profit, *greeks = cells[11:]
+                n += 1
+                if (vol, value, *greeks) != served[cells[5]] or float(profit) != 0:
+                    failed += 1
+                    print(f"FAIL {cells[5]}: {cells[11:]}, served {served[cells[5]]}")
+    print(f"ok   {n} scenarios without a shock, {failed} differ from the served row")
+    return failed + (n < 1000)
+
+
+def check_decay(daemon):
+    """The profit until the same time on the next trading day is the served decay."""
+    worst, n = (0, ""), 0
+    for name in NAMES:
+        rows = {r["osym"]: r for r in daemon.json(f"/l1/greeks?underlying={name}")}
+        for p in ask(daemon, underlying=name, at="next", greeks="none"):
+            row = rows[p["osym"]]
+            if p["profit"] is not None and row["decay"] is not None and p["state"] == "open":
+                n += 1
+                worst = max(worst, (abs(p["profit"] - row["decay"]) / row["und_price"], p["osym"]))
+    failed = worst[0] > DECAY_TOLERANCE
+    print(f"{'FAIL' if failed else 'ok  '} {n} profits until the next trading day: off the served decay by {worst[0]:.1e} of the spot at most ({worst[1]})")
+    return failed
+
+
+def check_explained(daemon):
+    """The profit of the next day's spot, volatility and time against sums of served Greeks, order by order."""
+    left = {0: [], 1: [], 2: [], 3: []}
+    for name in NAMES:
+        rows = {r["osym"]: r for r in daemon.json(f"/l1/greeks?underlying={name}&greeks=all&min_days=20&max_days=400")}
+        for p in ask(daemon, underlying=name, min_days=20, max_days=400, spot=1, vol=1, at="+1d", greeks="none"):
+            r = rows[p["osym"]]
+            if p["state"] != "open" or r["delta"] is None or not 0.1 < abs(r["delta"]) < 0.9 or r["divs"]:
+                continue
+            s, v, t = 0.01 * r["und_price"], 0.01, 1 / 365
+            first = r["delta"] * s + r["vega"] + r["theta"]
+            second = r["gamma"] * s * s / 2 + r["volga"] * v * v / 2 + r["vanna"] * s * v + r["charm"] * s * t + r["veta"] * v * t
+            third = r["speed"] * s**3 / 6 + r["ultima"] * v**3 / 6 + r["zomma"] * s * s * v / 2 + r["color"] * s * s * t / 2
+            for order, explained in enumerate([0, first, first + second, first + second + third]):
+                left[order].append(abs(p["profit"] - explained) / r["und_price"])
+    medians = [statistics.median(left[order]) for order in range(4)]
+    failed = not (medians[0] > 5 * medians[1] > 5 * medians[2] and medians[3] <= medians[2])
+    print(f"{'FAIL' if failed else 'ok  '} {len(left[0])} profits of +1 % spot, +1 vol, +1 day: of the spot, median {medians[0]:.1e}; left after first order {medians[1]:.1e}, second {medians[2]:.1e}, third {medians[3]:.1e}")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
+    parser.add_argument("--greeksd", default=PROGRAM, type=pathlib.Path)
+    parser.add_argument("--points", default=300, type=int)
+    wanted = parser.parse_args()
+    environment.enter("scenario-venv", pathlib.Path(__file__).with_name("requirements.txt"))
+    still = ["--feed", "sim", "--now", NOW, "--log-level", "error"]
+    with Daemon(wanted.greeksd, *still, until=knows_all) as daemon:
+        failed = check_zero(daemon) + check_decay(daemon) + check_explained(daemon)
+        failed += check_points(daemon, wanted.points, random.Random(27))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
