@@ -231,7 +231,8 @@ fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> V
 fn inside_quotes(chain: &Chain, rows: &[VendorRow]) -> InsideQuotes {
     let mut inside = InsideQuotes::default();
     let Some(quotes) = &chain.quotes else { return inside };
-    for row in rows.iter().filter(|row| row.sigma > 0.0 && row.sigma.is_finite()) {
+    let is_there = |row: &&VendorRow| row.row < chain.rows() && row.sigma > 0.0 && row.sigma.is_finite();
+    for row in rows.iter().filter(is_there) {
         let at = row.row as usize;
         let of = |col| chain.columns.get(col)[at];
         let (bid, ask) = (quotes.get(at, QuoteNumber::Bid), quotes.get(at, QuoteNumber::Ask));

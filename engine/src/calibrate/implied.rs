@@ -27,7 +27,7 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut SliceScratch) {
     let SliceScratch { terms, quotes, out, found, open, updated, .. } = draft;
-    state.last = Some((carry.fwd, carry.b));
+    let before = state.last.replace((carry.fwd, carry.b));
     out.begin(carry, quotes);
     terms.b = carry.b;
     if carry.fwd.is_nan() || carry.s <= terms.a(0.0) {
@@ -37,9 +37,10 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     start_vols(input, terms, carry.fwd, quotes, ladder, sigma);
     let here = input.valuation(carry.s, terms);
     let preliminary = !input.quality.is_final();
-    if input.style == Style::American && updated.is_none() {
-        // the first moment of the pass, late: there was no carry before
-        *updated = Some(early.update(&here, ladder, sigma));
+    let jumped = before.is_none_or(|(_, b)| (b - carry.b).abs() * terms.t > IMPLIED.carry_moved);
+    if input.style == Style::American && (updated.is_none() || jumped) {
+        // the first moment of the pass, late: there was no carry before, or one far away
+        *updated = Some(updated.unwrap_or(0) + early.update(&here, ladder, sigma));
     }
     let mut memory = Memory { before: RememberedVols::new(searched), now: found, open };
     memory.now.clear();

@@ -223,6 +223,9 @@ settings! {
         allowed: f64 = 5e-5, "of the volatility", Judgement("a thirtieth of what a mid is known to at best (`QUOTES.half_least` of the surface)");
         /// And below this part of the distance from where the search began: a hundredth of half a spread.
         allowed_of_step: f64 = 0.01, "of the step", Judgement("bid and ask start from the mid, so the step is half a spread");
+        /// Where the borrow rate of a pass has moved by more than this since the one before, early exercise is brought
+        /// up to date at it before volatilities are implied.
+        carry_moved: f64 = 2e-4, "of rate × time", Judgement("ten times what noise moves it by; an override that comes or goes moves it by 1e-3 and more");
         /// A half of an ask alone implies a first volatility between that of the nearest strike with a mid and this
         /// many times that.
         lone_most: f64 = 2.0, "1", Judgement("a first guess: results do not depend on it");

@@ -57,10 +57,10 @@ impl ChainQuotes {
         Self { prices, counts, ts }
     }
 
-    /// A number of a row's quote; NaN: it was not quoted.
+    /// A number of a row's quote; NaN: it was not quoted, or there is no such row.
     #[must_use]
     pub fn get(&self, row: usize, number: QuoteNumber) -> f64 {
-        let [bid, ask] = self.prices[row];
+        let [bid, ask] = self.prices.get(row).copied().unwrap_or([f64::NAN; 2]);
         let count = |at: usize| self.counts.get(row).map_or(f64::NAN, |counts| counts[at]);
         match number {
             QuoteNumber::Bid => bid,

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! ROWS: a file of golden/ by name, or a path to one with its columns. VALUES: what one program says of some of its
-//! rows, as CSV with the columns id, ns and any of price, delta, gamma; its name is the file's. `just peers` makes them.
+//! rows, as CSV with the columns id, ns and any of price, delta, gamma; its name is the file's. `just peers` makes
+//! them.
 //!
 //! Four lines are greeksd's own: one contract of a chain whose tables are there (all values, eight contracts at a
 //! time); the same with its part of the tables; a contract alone, tables and all; and the accurate scheme alone.

@@ -10,7 +10,8 @@ const SIDE: i32 = 6;
 const REACH: f64 = 1.3;
 /// How volatility falls with the strike: by this power of it, a tenth at 30 % more.
 const SKEW: f64 = -0.35;
-/// Tables reach this far beyond the volatilities of the chain, in ln sigma, and are kept for as long as so much is left.
+/// Tables reach this far beyond the volatilities of the chain, in ln sigma, and are kept for as long as so much is
+/// left.
 const ROOM: f64 = 0.0953;
 const ROOM_LEFT: f64 = 0.3 * ROOM;
 

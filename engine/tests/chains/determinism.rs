@@ -192,8 +192,8 @@ fn a_steady_pass_keeps_what_the_last_one_built() {
     let part = |n: u32| f64::from(n) / all as f64;
     // at the volatilities of single quotes, and again at the curve's
     assert!((0.8..=2.0).contains(&part(taken[0])), "the first pass takes nearly every block: {taken:?} of {all}");
-    // the market moves on, and blocks that it has left are taken again: but only those. The limits of `early/validity.rs`
-    // leave a gamma 1e-3 stale at most, so that the last hours of an expiry are taken every few seconds
+    // the market moves on, and blocks that it has left are taken again: but only those. The limits of
+    // `early/validity.rs` leave a gamma 1e-3 stale at most, so the last hours of an expiry are taken every few seconds
     assert!(part(taken[2]) < 0.30, "{taken:?} of {all}");
     assert!(searched[2] * 10 < searched[0], "{searched:?}");
 }

@@ -116,6 +116,7 @@ fn each_row_shows_its_own_quote() {
 fn sizes_that_are_not_kept_are_missing_and_take_no_memory() {
     let (with, without) = (chain(&store(true, true), true), chain(&store(true, false), true));
     let (with, without) = (with.quotes.as_ref().unwrap(), without.quotes.as_ref().unwrap());
-    assert_eq!(with.bytes() - without.bytes(), 20 * 2 * size_of::<f64>());
+    // bid and ask size, volume and open interest
+    assert_eq!(with.bytes() - without.bytes(), 20 * 4 * size_of::<f64>());
     assert!(without.get(0, QuoteNumber::BidSize).is_nan() && !without.get(0, QuoteNumber::Bid).is_nan());
 }
