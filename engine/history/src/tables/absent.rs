@@ -5,7 +5,6 @@ use crate::output::{FileAbout, FileForm, GreeksWriter};
 use crate::recipe::Recipe;
 use crate::reference::ReferenceSet;
 use crate::schema::FileColumn;
-use engine::store::chain::Chain;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::convert::Infallible;
