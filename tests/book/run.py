@@ -122,7 +122,7 @@ class Place:
 
     def run(self, where, line):
         line = re.sub(r"^((?:[A-Z_]+=\S+ )*)cargo run --release(?: --)?", r"\1greeksd", line)
-        if line.startswith(("cargo ", "just ")):
+        if re.match(r"""(?:[A-Z_]+=(?:"[^"]*"|\S+) )*(?:cargo|just) """, line):
             return 0
         if SERVES.match(line):
             # an example of a key is none; a key that is wrong is told when it is used
