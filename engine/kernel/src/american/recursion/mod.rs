@@ -120,7 +120,7 @@ impl Interval {
             return self.solve_to(p, end);
         }
         if p.is_double() {
-            // with dividends, exercise between the dates counts as none: at most 7e-5 of the value, for r < 0 only
+            // with dividends, exercise between the dates counts as none: 1e-3 of the value at most, for r < 0 only
             return if p.divs.is_empty() { self.solve_pair(p) } else { Outcome::Solved };
         }
         let earns = if p.b > 0.0 { p.r * p.k / p.b - self.escrow(p, self.end - 1e-12) } else { -1.0 };
