@@ -104,7 +104,7 @@ def accuracy(files, each):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accuracy", action="store_true", help="only QuantLib's American engines and ours, row by row")
-    parser.add_argument("--each", type=int, default=1, metavar="N", help="QuantLib on every N-th row of these only")
+    parser.add_argument("--each", type=int, default=1, metavar="N", help="let QuantLib value every N-th row only")
     parser.add_argument("rows", nargs="*", type=pathlib.Path, metavar="ROWS", help="further rows for --accuracy")
     args = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)

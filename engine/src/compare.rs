@@ -225,7 +225,7 @@ fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> V
 }
 
 /// How many values lie within their quotes. The value at the vendor's volatility is ours carried there by vega and
-/// volga, which is exact enough to be told from a bid or an ask.
+/// volga, which is exact enough to compare with a bid or an ask.
 ///
 /// # Domain   any rows; those of a chain without quotes count nothing
 fn inside_quotes(chain: &Chain, rows: &[VendorRow]) -> InsideQuotes {

@@ -106,7 +106,7 @@ pub struct MadeReference {
 }
 
 impl MadeReference {
-    /// Adds what a later day says; a dividend that an earlier day has said stays.
+    /// Adds what a later day says; a dividend of an earlier day stays.
     pub fn extend(&mut self, later: Self) {
         for (key, amount) in later.dividends {
             self.dividends.entry(key).or_insert(amount);

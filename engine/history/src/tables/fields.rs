@@ -12,7 +12,7 @@ pub(super) fn arrow_schema(columns: &[FileColumn], about: &[(String, String)]) -
     Schema::new(fields).with_metadata(about.iter().cloned().chain([pandas_types(columns)]).collect())
 }
 
-/// What pandas is told of dates: a type of its own for them, where they would be objects of Python.
+/// Metadata that gives dates a type of their own in pandas, which would read them as Python objects.
 #[must_use]
 pub(super) fn pandas_types(columns: &[FileColumn]) -> (String, String) {
     let dates = columns.iter().filter(|column| matches!(column.cell, FileCell::Date | FileCell::Expiry));

@@ -35,7 +35,7 @@ pub struct Counts {
     pub european: usize,
     /// Premium tables that the usual strikes and terms did not resolve, built again with more. Counted above as well.
     pub refined: usize,
-    /// Of these, tables that needed [`Quality::Reference`].
+    /// Refined tables that needed [`Quality::Reference`].
     pub accurate: usize,
 }
 

@@ -54,17 +54,11 @@ impl Alone<'_> {
         [v, x1, x2]
     }
 
-    /// Three points on either side of σ.
-    fn by_sigma(&self, rates: (f64, f64)) -> [[Spot; 2]; 3] {
-        let step = SIGMA_STEP * self.sigma;
-        let at = |n: f64| self.moved(rates, self.k, self.sigma + n * step);
-        [[at(-1.0), at(1.0)], [at(-2.0), at(2.0)], [at(-3.0), at(3.0)]]
-    }
-
     /// The first three σ derivatives, and the first of both derivatives in X.
     fn sigma(&self, middle: f64) -> ([f64; 3], [f64; 2]) {
         let step = SIGMA_STEP * self.sigma;
-        let points = self.by_sigma((0.0, 0.0));
+        let at = |n: f64| self.moved((0.0, 0.0), self.k, self.sigma + n * step);
+        let points = [[at(-1.0), at(1.0)], [at(-2.0), at(2.0)], [at(-3.0), at(3.0)]];
         let odd = |weights: [f64; 3], which: usize| -> f64 {
             weights.iter().zip(&points).map(|(w, [low, high])| w * (high[which] - low[which])).sum()
         };
@@ -132,19 +126,17 @@ impl Alone<'_> {
         all.iter().all(|input| *input > 0.0 && input.is_finite())
     }
 
-    /// The American value alone; NaN where there is none.
-    fn value(&self) -> f64 {
-        let value = |solution: Solution| solution.value(self.x.ln())[0];
-        if self.is_served() { value(self.solution(self.terms, self.k, self.sigma)) } else { f64::NAN }
+    /// The recursion at the contract's own inputs; `None`: it has no model value.
+    fn own(&self) -> Option<Solution> {
+        self.is_served().then(|| self.solution(self.terms, self.k, self.sigma))
     }
 
     /// Sets all derivatives in `jet`, the European ones. True if exercising now is optimal.
     fn set(&self, jet: &mut Derivatives<f64>) -> bool {
-        if !self.is_served() {
+        let Some(solution) = self.own() else {
             jet.v = f64::NAN;
             return false;
-        }
-        let solution = self.solution(self.terms, self.k, self.sigma);
+        };
         if solution.is_exercised(self.x.ln()) {
             return true;
         }
@@ -215,11 +207,12 @@ pub(super) fn vol_derivatives<L: Lanes>(
 ) -> (VolDerivatives<L>, L::Mask) {
     let lanes: Vec<(f64, [f64; 3], f64)> = contracts(right, terms, x, k, sigma)
         .map(|contract| {
-            let value = contract.value();
-            let is_exercised =
-                contract.is_served() && contract.solution(terms, contract.k, contract.sigma).is_exercised(x.ln());
-            let sigma = if value.is_nan() || is_exercised { [value; 3] } else { contract.sigma(value).0 };
-            (value, sigma, f64::from(u8::from(is_exercised)))
+            let Some(solution) = contract.own() else { return (f64::NAN, [f64::NAN; 3], 0.0) };
+            let [value, ..] = solution.value(x.ln());
+            if solution.is_exercised(x.ln()) {
+                return (value, [0.0; 3], 1.0);
+            }
+            (value, contract.sigma(value).0, 0.0)
         })
         .collect();
     let by = |of: fn(&(f64, [f64; 3], f64)) -> f64| L::load(&lanes.iter().map(of).collect::<Vec<_>>());
@@ -236,8 +229,7 @@ pub(super) fn vol_derivatives<L: Lanes>(
 /// The spot at which exercise becomes optimal; NaN where it does not.
 pub(super) fn boundary<L: Lanes>(right: Right, terms: &Terms, k: L, sigma: L) -> L {
     let of = |contract: Alone<'_>| {
-        let boundary = || contract.solution(terms, contract.k, contract.sigma).boundary();
-        let ln_b = if contract.is_served() { boundary() } else { None };
+        let ln_b = contract.own().and_then(|solution| solution.boundary());
         ln_b.map_or(f64::NAN, |ln_b| ln_b.exp() + terms.a(0.0))
     };
     L::load(&contracts(right, terms, 1.0, k, sigma).map(of).collect::<Vec<_>>())

@@ -4,8 +4,7 @@
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
-use crate::solve::gauss_legendre;
-use std::f64::consts::PI;
+use crate::solve::{gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
 
 /// Collocation points of a boundary.
@@ -38,21 +37,17 @@ pub(super) fn gauss(n: usize) -> &'static [(f64, f64)] {
 /// The collocation points on [0, 1], ascending.
 pub(super) fn points() -> &'static [f64; POINTS] {
     static ALL: OnceLock<[f64; POINTS]> = OnceLock::new();
-    ALL.get_or_init(|| core::array::from_fn(|i| 0.5 * (1.0 - (PI * i as f64 / (POINTS - 1) as f64).cos())))
+    ALL.get_or_init(|| ascending(&lobatto(POINTS - 1)).map(|z| 0.5 * (1.0 + z)))
 }
 
 /// Weights of the collocation points in the polynomial through them at `u` in [0, 1].
-pub(super) fn interpolation(u: f64) -> [f64; POINTS] {
-    let points = points();
-    // the barycentric weights divide by the distance to each point
-    if let Some(hit) = points.iter().position(|p| (u - p).abs() < 1e-13) {
-        return core::array::from_fn(|i| f64::from(u8::from(i == hit)));
-    }
-    let end = |i: usize| if i == 0 || i == POINTS - 1 { 0.5 } else { 1.0 };
-    let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let row: [f64; POINTS] = core::array::from_fn(|i| sign(i) * end(i) / (u - points[i]));
-    let sum: f64 = row.iter().sum();
-    row.map(|w| w / sum)
+fn interpolation(u: f64) -> [f64; POINTS] {
+    ascending(&lobatto_row(POINTS - 1, 2.0 * u - 1.0))
+}
+
+/// What belongs to the Lobatto points, which descend, in the order of [`points`].
+fn ascending(of: &[f64]) -> [f64; POINTS] {
+    core::array::from_fn(|i| of[POINTS - 1 - i])
 }
 
 /// The index in [`REACHES`] of the greatest that is not above `reach`.
@@ -155,11 +150,8 @@ impl SpotRule {
 pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
     static MATRIX: OnceLock<[[f64; POINTS]; POINTS]> = OnceLock::new();
     let matrix = MATRIX.get_or_init(|| {
-        let n = (POINTS - 1) as f64;
-        let end = |i: usize| if i == 0 || i == POINTS - 1 { 0.5 } else { 1.0 };
-        // the points ascend, so their angles fall
-        let entry = |j: usize, i: usize| 2.0 / n * end(i) * end(j) * (j as f64 * PI * (1.0 - i as f64 / n)).cos();
-        core::array::from_fn(|j| core::array::from_fn(|i| entry(j, i)))
+        let rows = lobatto_to_chebyshev(POINTS - 1);
+        core::array::from_fn(|j| ascending(&rows[j]))
     });
     core::array::from_fn(|j| matrix[j].iter().zip(values).map(|(m, v)| m * v).sum())
 }
