@@ -34,3 +34,4 @@ pub mod status;
 pub mod stream;
 #[cfg(feature = "view")]
 pub mod view;
+mod watched_file;

@@ -1,16 +1,16 @@
 //! The file of overrides, reloaded when it changes. A row that cannot be used costs itself,
 //! a file that cannot be used leaves what was last read of it. Never: what a row does.
 
+use crate::watched_file::WatchedFile;
 use engine::store::overrides::Overrides;
-use feeds::dir::{FileStamp, SETTLED, read_raw};
+use feeds::dir::read_raw;
 use feeds::overrides::parse_overrides;
 use kernel::contract::RootTable;
 use kernel::error::FeedError;
 use kernel::limits;
 use kernel::records::Override;
 use sources::facts::OverrideFacts;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Rows and errors that are shown and logged at most; all are counted.
@@ -19,13 +19,7 @@ const PLACES_TOLD: usize = 20;
 /// A file that is watched.
 #[derive(Debug)]
 pub struct OverridesFile {
-    path: PathBuf,
-    /// As it was last read; `None`: it was not there.
-    read: Option<FileStamp>,
-    /// It is not as it was read: how it is now, and since when.
-    moving: Option<(Option<FileStamp>, Duration)>,
-    /// Nothing was read yet.
-    is_new: bool,
+    file: WatchedFile,
     facts: OverrideFacts,
 }
 
@@ -35,36 +29,22 @@ impl OverridesFile {
     /// # Errors
     /// It is not there, or no file: why, for the user.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let wrong = |why: String| format!("overrides {}: {why}", path.display());
-        let metadata = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-        if !metadata.is_file() {
-            return Err(wrong("not a regular file".to_owned()));
-        }
+        let file = WatchedFile::open("overrides", path)?;
         let facts = OverrideFacts { file: path.display().to_string(), ..OverrideFacts::default() };
-        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true, facts })
+        Ok(Self { file, facts })
     }
 
     /// Returns the overrides if the file has changed and can be read. A deleted file has none. `at` is the time since
     /// some fixed moment; `log` takes complaints.
     pub fn poll(&mut self, at: Duration, log: &dyn Fn(&str)) -> Option<Overrides> {
-        let now = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
-        if now == self.read && !self.is_new {
-            self.moving = None;
-            return None;
-        }
-        let since = self.moving.filter(|(seen, _)| *seen == now).map_or(at, |(_, since)| since);
-        if !self.is_new && at.saturating_sub(since) < SETTLED {
-            self.moving = Some((now, since));
-            return None;
-        }
-        (self.read, self.moving, self.is_new) = (now, None, false);
+        let is_there = self.file.changed(at)?;
         let facts = OverrideFacts { file: self.facts.file.clone(), ..OverrideFacts::default() };
-        if now.is_none() {
+        if !is_there {
             log(&format!("overrides {}: the file is gone, no override applies", self.facts.file));
             self.facts = facts;
             return Some(Overrides::default());
         }
-        match read(&self.path) {
+        match read(self.file.path()) {
             Ok((overrides, refused, errors)) => {
                 errors.iter().for_each(|error| log(&format!("refused: {error}")));
                 let counts = overrides.counts().map(|n| n as u64);
@@ -83,7 +63,7 @@ impl OverridesFile {
     /// When it should be looked at again, if that is soon.
     #[must_use]
     pub fn poll_within(&self) -> Option<Duration> {
-        self.moving.map(|_| SETTLED)
+        self.file.look_within()
     }
 
     /// Its status.
@@ -110,6 +90,7 @@ fn read(path: &Path) -> Result<(Overrides, u64, Vec<String>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_changed_file_is_read_when_it_stands_still_and_a_broken_one_changes_nothing() {

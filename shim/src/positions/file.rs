@@ -1,13 +1,13 @@
 //! The file of positions, read again when it has changed and stands still. A row that cannot be used costs itself, a
 //! file that cannot be used leaves the positions that were last read. Never: a value.
 
-use feeds::dir::{FileStamp, SETTLED, read_raw};
+use crate::watched_file::WatchedFile;
+use feeds::dir::read_raw;
 use feeds::positions::parse_positions;
 use kernel::error::FeedError;
 use kernel::limits;
 use kernel::position::PositionLine;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Complaints that are shown and logged at most; all are counted.
@@ -16,12 +16,7 @@ const PLACES_SHOWN: usize = 20;
 /// A file that is watched.
 #[derive(Debug)]
 pub struct PositionsFile {
-    path: PathBuf,
-    /// As it was last read; `None`: it was not there.
-    read: Option<FileStamp>,
-    /// It is not as it was read: how it is now, and since when.
-    moving: Option<(Option<FileStamp>, Duration)>,
-    is_new: bool,
+    file: WatchedFile,
 }
 
 /// What was read of a file, or of a request.
@@ -41,46 +36,27 @@ impl PositionsFile {
     /// # Errors
     /// It is not there, or no file: why, for the user.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let wrong = |why: String| format!("positions {}: {why}", path.display());
-        let metadata = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-        if !metadata.is_file() {
-            return Err(wrong("not a regular file".to_owned()));
-        }
-        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true })
+        WatchedFile::open("positions", path).map(|file| Self { file })
     }
 
     /// Its path, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// Returns the positions if the file has changed and stands still; `at` is the time since some fixed moment. A
     /// deleted file has none. An error says why a changed file cannot be used.
     pub fn poll(&mut self, at: Duration) -> Option<Result<ReadPositions, String>> {
-        let now = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
-        if now == self.read && !self.is_new {
-            self.moving = None;
-            return None;
-        }
-        let since = self.moving.filter(|(seen, _)| *seen == now).map_or(at, |(_, since)| since);
-        if !self.is_new && at.saturating_sub(since) < SETTLED {
-            self.moving = Some((now, since));
-            return None;
-        }
-        (self.read, self.moving, self.is_new) = (now, None, false);
-        if now.is_none() {
+        if !self.file.changed(at)? {
             return Some(Ok(ReadPositions::default()));
         }
-        let (lines, read) = match read(&self.path) {
+        let (lines, read) = match read(self.file.path()) {
             Ok(read) => (read.lines.len(), Ok(read)),
             Err(why) => (0, Err(why)),
         };
         // a file that is being written may have been cut between two looks at its size: it is read again then
-        let after = fs::metadata(&self.path).ok().as_ref().map(FileStamp::of);
-        if after != now && lines > 0 {
-            self.moving = Some((after, at));
-            self.read = None;
+        if lines > 0 && self.file.has_moved_on(at) {
             return None;
         }
         Some(read)
@@ -119,6 +95,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPositions, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_is_read_when_it_stands_still() {
