@@ -63,9 +63,10 @@ impl Rule {
     }
 }
 
-/// What decides how many nodes an integral needs, in units of sigma·√t.
+/// What decides how many nodes an integral needs, in standard deviations of ln X over the time that it covers.
 pub(super) struct Reach<L> {
-    /// |ln(S/B)|; infinite where there is nothing to integrate.
+    /// |ln(X/B)|, or the deviation until that time begins if that is more; infinite where there is nothing to
+    /// integrate.
     pub(super) distance: L,
     /// |r − b|·t; 0 where there is nothing to integrate.
     pub(super) drift: L,
@@ -74,7 +75,8 @@ pub(super) struct Reach<L> {
 /// The option whose premium is looked for, one strike and volatility per lane.
 pub(super) struct Contract<L> {
     pub(super) phi: f64,
-    /// Years to expiry, rate, borrow rate.
+    /// Years until exercise may begin (0: now) and to expiry, rate, borrow rate.
+    pub(super) from: f64,
     pub(super) t: f64,
     pub(super) r: f64,
     pub(super) b: f64,
@@ -102,9 +104,23 @@ pub(super) struct Premium<L> {
 }
 
 impl<L: Lanes> Premium<L> {
-    fn zero() -> Self {
+    pub(super) fn zero() -> Self {
         let z = L::splat(0.0);
         Self { v: z, l: [z; 4], sigma: [z; 3], l_sigma: z, ll_sigma: z, rate: z, rate_sigma: z }
+    }
+
+    /// `yes` in the lanes where the mask says so, else `no`.
+    pub(super) fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
+        let pick = |yes, no| L::select(mask, yes, no);
+        Self {
+            v: pick(yes.v, no.v),
+            l: core::array::from_fn(|i| pick(yes.l[i], no.l[i])),
+            sigma: core::array::from_fn(|i| pick(yes.sigma[i], no.sigma[i])),
+            l_sigma: pick(yes.l_sigma, no.l_sigma),
+            ll_sigma: pick(yes.ll_sigma, no.ll_sigma),
+            rate: pick(yes.rate, no.rate),
+            rate_sigma: pick(yes.rate_sigma, no.rate_sigma),
+        }
     }
 }
 
@@ -149,12 +165,11 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     reach: &Reach<L>,
     quality: Quality,
 ) -> Premium<L> {
-    let place = table.place(at.sigma);
+    let (life, place) = (at.t - at.from, table.place(at.sigma));
     let mut sum = Premium::zero();
     for &(part, rest, weight) in &Rule::serving(quality, reach).0 {
-        let u = at.t * part;
-        let moment = Moment { u, weight: at.t * weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) };
-        let edge = course.at_time::<FULL>(at.t * rest).edge((at.sigma, at.inv_sigma), place);
+        let moment = Moment::new(at, at.from + life * part, life * weight);
+        let edge = course.at_time::<FULL>(life * rest).edge((at.sigma, at.inv_sigma), place);
         let f = Integrand::new(at, &moment, &edge);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {
@@ -163,6 +178,24 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
         }
     }
     sum
+}
+
+/// What a year of exercise earns where it begins, `at.from` years from now, and its first derivative in sigma.
+#[inline(never)]
+pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, (table, course): (&Boundary, &BoundaryAtRates)) -> [L; 2] {
+    let mut sum = Premium::zero();
+    let moment = Moment::new(at, at.from, 1.0);
+    let edge = course.at_time::<false>(at.t - at.from).edge((at.sigma, at.inv_sigma), table.place(at.sigma));
+    Integrand::new(at, &moment, &edge).add_sigma::<false>(at, &moment, &edge, &mut sum);
+    [sum.v, sum.sigma[0]]
+}
+
+impl Moment {
+    /// That `u` years from now.
+    #[inline(always)]
+    fn new<L: Lanes>(at: &Contract<L>, u: f64, weight: f64) -> Self {
+        Self { u, weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) }
+    }
 }
 
 impl<L: Lanes> Integrand<L> {

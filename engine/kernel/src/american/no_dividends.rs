@@ -2,7 +2,7 @@
 
 use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
-use super::integral::{Contract, Premium, Reach, premium};
+use super::integral::{Contract, Premium, Reach, earned_first, premium};
 use super::shared::Shared;
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
@@ -17,6 +17,8 @@ const AGE: f64 = 0.5;
 /// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
 /// 1e-10 of the strike.
 const FAR_OUT: f64 = 6.5;
+/// A premium whose exercise begins later changes over this part of the deviation of ln X until then.
+const WAIT: f64 = 2.0;
 /// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
 const EXERCISED: f64 = 1e-9;
 
@@ -112,6 +114,58 @@ impl NoDividends {
         (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
     }
 
+    /// The premium where exercise begins `from` years from now, and the derivative in each of the rates; with `FULL`
+    /// false those in sigma only. `terms`: those of now, whose dividends are paid before.
+    ///
+    /// # Domain    terms that are [served](Self::serves) once exercise begins
+    pub(super) fn premium_from<L: Lanes, const FULL: bool>(
+        &self,
+        (terms, from): (&Terms, f64),
+        x: L,
+        k: L,
+        sigma: L,
+    ) -> (Premium<L>, RateDerivatives<L>) {
+        let c = |v: f64| L::splat(v);
+        let (mut all, mut by_rates) = (Premium::zero(), RateDerivatives::zero());
+        for table in &self.tables {
+            let lanes = table.lanes(sigma, self.ends(table));
+            if !lanes.any() {
+                continue;
+            }
+            let sigma = table.within(sigma);
+            let (ln_xk, life) = (ln(x / k), terms.t - from);
+            let table = table.get();
+            let course = table.course::<FULL>(terms.r, terms.b);
+            let ln_b = course.at_time::<false>(life).ln_b(sigma, table.place(sigma).0);
+            let width = sigma * c(life.sqrt());
+            let at = Contract {
+                phi: self.phi,
+                from,
+                t: terms.t,
+                r: terms.r,
+                b: terms.b,
+                x,
+                k,
+                ln_xk,
+                sigma,
+                inv_x: c(1.0) / x,
+                inv_sigma: c(1.0) / sigma,
+            };
+            let waits = c(WAIT * (from / life).sqrt());
+            let reach = Reach {
+                distance: L::select(lanes, ((ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
+                drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
+            };
+            let gain = premium::<L, FULL>(&at, (table, &course), &reach, self.scheme);
+            if FULL {
+                let first = earned_first(&at, (table, &course));
+                by_rates = RateDerivatives::select(lanes, &later_rates(&gain, &at, first, table.moved), &by_rates);
+            }
+            all = Premium::select(lanes, &gain, &all);
+        }
+        (all, by_rates)
+    }
+
     /// The spot at which exercise becomes optimal; NaN where it never does.
     pub(super) fn boundary<L: Lanes>(&self, terms: &Terms, k: L, sigma: L) -> L {
         let c = |v: f64| L::splat(v);
@@ -165,6 +219,7 @@ impl NoDividends {
         let idle = beyond | far_out | !lanes;
         let at = Contract {
             phi: self.phi,
+            from: 0.0,
             t: terms.t,
             r: terms.r,
             b: terms.b,
@@ -180,6 +235,54 @@ impl NoDividends {
             drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
         };
         Some(Part { lanes, beyond, integrate: !idle.all(), reach, at, course })
+    }
+}
+
+/// Derivatives of a premium in r, in r and sigma, and in b.
+#[derive(Clone, Copy)]
+pub(super) struct RateDerivatives<L> {
+    pub(super) r: L,
+    pub(super) r_sigma: L,
+    pub(super) b: L,
+}
+
+impl<L: Lanes> RateDerivatives<L> {
+    fn zero() -> Self {
+        let zero = L::splat(0.0);
+        Self { r: zero, r_sigma: zero, b: zero }
+    }
+
+    fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
+        let pick = |yes, no| L::select(mask, yes, no);
+        Self { r: pick(yes.r, no.r), r_sigma: pick(yes.r_sigma, no.r_sigma), b: pick(yes.b, no.b) }
+    }
+}
+
+/// The derivatives in the rates of a premium whose exercise begins later: scaling time gives r·P_r + b·P_b +
+/// ½·sigma·P_sigma = t·P_t + from·P_from, where P_from is less what exercise earns first.
+#[inline(always)]
+fn later_rates<L: Lanes>(
+    gain: &Premium<L>,
+    at: &Contract<L>,
+    [first, first_sigma]: [L; 2],
+    moved: Rate,
+) -> RateDerivatives<L> {
+    let c = |v: f64| L::splat(v);
+    let (t, life, r, b) = (c(at.t), c(at.t - at.from), c(at.r), c(at.b));
+    let ([l1, l2, ..], [vega, volga, _]) = (gain.l, gain.sigma);
+    let (drift, half) = (r - b, at.sigma * at.sigma * 0.5);
+    let later = half.mul_add(l2 - l1, drift.mul_add(l1, -(r * gain.v)));
+    let bend = gain.ll_sigma - gain.l_sigma;
+    let later_sigma = half.mul_add(bend, at.sigma.mul_add(l2 - l1, drift.mul_add(gain.l_sigma, -(r * vega))));
+    let total = t * later + life * first - c(0.5) * at.sigma * vega;
+    let total_sigma = t * later_sigma + life * first_sigma - c(0.5) * at.sigma.mul_add(volga, vega);
+    match moved {
+        Rate::R => RateDerivatives { r: gain.rate, r_sigma: gain.rate_sigma, b: (total - r * gain.rate) / b },
+        Rate::B => RateDerivatives {
+            r: (total - b * gain.rate) / r,
+            r_sigma: (total_sigma - b * gain.rate_sigma) / r,
+            b: gain.rate,
+        },
     }
 }
 

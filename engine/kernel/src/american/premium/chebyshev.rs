@@ -139,6 +139,14 @@ impl Lobatto {
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }
 
+    /// The same, a series in each lane.
+    pub(super) fn lanes<L: Lanes>(&self, f: impl Fn(f64) -> L) -> Vec<L> {
+        let values: Vec<L> = self.points.iter().map(|&u| f(u)).collect();
+        let product =
+            |row: &Vec<f64>| row.iter().zip(&values).fold(L::splat(0.0), |sum, (a, b)| b.mul_add(L::splat(*a), sum));
+        self.to_coefficients.iter().map(product).collect()
+    }
+
     /// Coefficients of the series through `f` at the points.
     pub(super) fn coefficients(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
         let values: Vec<f64> = self.points.iter().map(|&u| f(u)).collect();

@@ -11,6 +11,7 @@ use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercis
 use super::last_days::{Kink, exercised_before};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
+use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
@@ -145,6 +146,10 @@ impl Table {
         if self.layout == Layout::Once {
             let exercise = self.exercise(clock);
             return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
+        }
+        if let Some(last_interval) = &self.last_interval {
+            let terms = Terms { t: clock.t, r: clock.r, b: clock.b, divs: Vec::new() };
+            return (last_interval.premium::<L, ALL>((&terms, clock.stop), on), never);
         }
         let beta = self.boundary_series(clock, on);
         if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {

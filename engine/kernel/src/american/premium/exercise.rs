@@ -233,14 +233,14 @@ const GAUSS: [(f64, f64); 10] = [
 
 /// A correlation in (0, 1), and what the integral over it needs.
 #[derive(Clone, Copy, Debug)]
-struct Correlation {
+pub(super) struct Correlation {
     rho: f64,
     /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
     nodes: [(f64, f64, f64); 20],
 }
 
 impl Correlation {
-    fn new(rho: f64) -> Self {
+    pub(super) fn new(rho: f64) -> Self {
         let half = 0.5 * rho.asin();
         let node = |i: usize| {
             let (x, weight) = GAUSS[i / 2];
@@ -253,7 +253,7 @@ impl Correlation {
 
 /// P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(never)]
-fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
+pub(super) fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
     if rho.rho < STEEP { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho.rho) }
 }
 

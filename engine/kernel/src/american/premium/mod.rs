@@ -9,12 +9,14 @@
 
 mod chebyshev;
 mod classify;
+mod dates;
 mod edges;
 mod european;
 mod evaluate;
 mod exercise;
 mod grid;
 mod last_days;
+mod last_interval;
 mod layout;
 mod plan;
 mod profile;
@@ -228,7 +230,7 @@ impl PremiumTables {
             && (terms.b - self.terms.b).abs() <= b_move
             && terms.t > 0.0
             && age > -DATE_SLACK
-            && self.built().all(|t| t.serves_age(age, &self.terms))
+            && self.built().all(|t| t.serves_age(age, &self.terms) && t.serves_rates(&self.terms, &terms))
     }
 
     /// Makes the tables serve `bands`. What is built for these stays.
@@ -248,7 +250,7 @@ impl PremiumTables {
             match table.layout {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,
-                Layout::Once => counts.closed += 1,
+                Layout::Once | Layout::LastInterval => counts.closed += 1,
                 Layout::Anchored | Layout::AnchoredAtExDate => counts.anchored += 1,
             }
         }
@@ -473,19 +475,24 @@ impl core::fmt::Debug for PremiumTables {
 impl Table {
     /// True if anything is tabulated.
     fn has_premium(&self) -> bool {
-        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once)
+        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval)
     }
 
     /// True if it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
-        matches!(self.layout, Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate)
+        matches!(self.layout, Layout::Once | Layout::LastInterval | Layout::AtExDate | Layout::AnchoredAtExDate)
+    }
+
+    /// True if what it reads beside itself is there at the rates of `terms`; it was built at `own`.
+    fn serves_rates(&self, own: &Terms, terms: &Terms) -> bool {
+        self.last_interval.as_ref().is_none_or(|last| last.serves(terms, own.t - self.stop))
     }
 
     fn serves_age(&self, age: f64, terms: &Terms) -> bool {
         let next = terms.divs.first().map_or(terms.t, |d| d.t);
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
-            Layout::Once | Layout::AtExDate | Layout::AnchoredAtExDate => age < self.stop - 1e-6,
+            Layout::Once | Layout::LastInterval | Layout::AtExDate | Layout::AnchoredAtExDate => age < self.stop - 1e-6,
             Layout::Now | Layout::Anchored => age <= AGE.min(AGE_PART * next),
         }
     }

@@ -1,7 +1,9 @@
 //! How a premium table moves with the rates: derivatives in r and b of its boundary and of its series.
 //! Never: a value, an evaluation.
 
-use super::chebyshev::{Lobatto, fit_tensor, without_tail};
+use super::chebyshev::{Axis, Lobatto, fit_tensor, without_tail};
+use super::classify::SAME_DATE;
+use super::dates::AtFirstDate;
 use super::profile::SolvedColumn;
 use super::schedule::Problem;
 use super::solved::SolverRun;
@@ -48,6 +50,9 @@ impl Rates {
                 Problem { terms, ..problem.clone() }
             })
         });
+        if let Some(rates) = Self::of_dates(table, &course.pairs, (&sigma, &strike), (&moved, steps)) {
+            return rates;
+        }
         let solved = course.profiles(moved.as_flattened());
         let solved = |part: usize, end: usize, lane: usize| &solved[2 * part + end][lane];
         let steady = |part: usize, lane: usize| {
@@ -85,11 +90,49 @@ impl Rates {
             let sampled = without_tail((0..lanes).map(by).collect(), WORTH * table.tail());
             fit_tensor(&sigma, &strike, &sampled)
         });
-        let n_terms = fitted.iter().map(|f| f.len() / RATE_NODES).max().unwrap_or(0);
-        let at = |part: usize, i: usize| fitted[part].get(i).map_or(0.0, |c| *c as f32);
-        let term = |term: usize| core::array::from_fn(|part| core::array::from_fn(|i| at(part, term * RATE_NODES + i)));
-        Rates { boundary, premium: (0..n_terms).map(term).collect() }
+        Rates { boundary, premium: terms_of(&fitted) }
     }
+}
+
+impl Rates {
+    /// The same for a call that is exercised right before dates only; `None`: it is exercised otherwise too.
+    fn of_dates(
+        table: &Table,
+        pairs: &[(f64, f64)],
+        (sigma, strike): (&Axis, &Axis),
+        (moved, steps): (&[[Problem; 2]; 2], [[f64; 2]; 2]),
+    ) -> Option<Self> {
+        let solve = |problem: &Problem| {
+            AtFirstDate::new(problem, pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME_DATE)
+        };
+        let [[r_low, r_high], [b_low, b_high]] = moved;
+        let solved = [[solve(r_low)?, solve(r_high)?], [solve(b_low)?, solve(b_high)?]];
+        let boundary = [0, 1].map(|part: usize| {
+            let [low, high] = &solved[part];
+            let by = |i: usize| vec![(high.boundary(i) - low.boundary(i)) / width(steps[part])];
+            let fitted = fit_tensor(sigma, strike, &(0..pairs.len()).map(by).collect::<Vec<_>>());
+            core::array::from_fn(|i| fitted[i])
+        });
+        let terms = ((TERMS_MOVING * table.sampled as f64) as usize).max(2);
+        let fitted = [0, 1].map(|part: usize| {
+            let [low, high] = &solved[part];
+            let [low, high] = [low, high].map(|solved| solved.series(table.reach, terms));
+            let by = |(low, high): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
+                high.iter().zip(low).map(|(high, low)| (high - low) / width(steps[part])).collect()
+            };
+            let sampled = without_tail(low.iter().zip(&high).map(by).collect(), WORTH * table.tail());
+            fit_tensor(sigma, strike, &sampled)
+        });
+        Some(Self { boundary, premium: terms_of(&fitted) })
+    }
+}
+
+/// The tensors of both rates by term.
+fn terms_of(fitted: &[Vec<f64>; 2]) -> Box<[[[f32; RATE_NODES]; 2]]> {
+    let n_terms = fitted.iter().map(|f| f.len() / RATE_NODES).max().unwrap_or(0);
+    let at = |part: usize, i: usize| fitted[part].get(i).map_or(0.0, |c| *c as f32);
+    let term = |term: usize| core::array::from_fn(|part| core::array::from_fn(|i| at(part, term * RATE_NODES + i)));
+    (0..n_terms).map(term).collect()
 }
 
 /// Steps down and up of r and of b for the derivatives in them; never across the kink at r = 0.

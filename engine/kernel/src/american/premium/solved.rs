@@ -41,9 +41,7 @@ impl SolverRun {
         (intervals, steps): (usize, usize),
         down: Down,
     ) -> Self {
-        let volatilities: Vec<f64> = sigma.nodes().iter().map(|s| s.exp()).collect();
-        let of = |k: f64| volatilities.iter().map(move |sigma| (k, *sigma));
-        let pairs: Vec<(f64, f64)> = strike.nodes().iter().flat_map(|inverse| of(1.0 / inverse)).collect();
+        let pairs = pairs(sigma, strike);
         let end = |&(k, sigma): &(f64, f64)| {
             let (edge, far) = grid_ends(problem, k, sigma);
             let deepest = k.ln() - WIDE * sigma * problem.terms.t.sqrt();
@@ -110,6 +108,13 @@ impl SolverRun {
         }
         out
     }
+}
+
+/// The (strike, volatility) of the nodes of two axes, volatilities running fastest.
+pub(super) fn pairs(sigma: &Axis, strike: &Axis) -> Vec<(f64, f64)> {
+    let volatilities: Vec<f64> = sigma.nodes().iter().map(|s| s.exp()).collect();
+    let of = |k: f64| volatilities.iter().map(move |sigma| (k, *sigma));
+    strike.nodes().iter().flat_map(|inverse| of(1.0 / inverse)).collect()
 }
 
 /// Finds the profile's exercise boundary: the free boundary, or before an ex-date where a call meets its payoff.

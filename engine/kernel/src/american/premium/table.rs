@@ -8,6 +8,7 @@
 
 use super::chebyshev::{Axis, local_slope};
 use super::classify::{Span, continuous};
+use super::last_interval::LastInterval;
 use super::schedule::Problem;
 use super::solved::Down;
 use crate::dividends::Terms;
@@ -27,6 +28,8 @@ pub(super) enum Layout {
     Anchored,
     /// A call worth exercising right before one date, and European from there on: in closed form.
     Once,
+    /// A put not worth exercising before the last ex-date: an integral over the boundary from there on.
+    LastInterval,
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
     /// The same of puts from a common anchor outwards: some strikes or volatilities have no boundary there.
@@ -60,6 +63,8 @@ pub(super) struct Table {
     pub(super) refined: bool,
     /// How far its grids reach where exercise ends them.
     pub(super) down: Down,
+    /// The boundary from the last ex-date on, where the layout is that.
+    pub(super) last_interval: Option<LastInterval>,
     /// How it moves with the rates, from when that was first asked for.
     pub(super) rates: OnceLock<Rates>,
 }
@@ -108,7 +113,8 @@ impl Table {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
-        size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates
+        let last = self.last_interval.as_ref().map_or(0, LastInterval::bytes);
+        size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + last
     }
 
     /// Distance from the boundary, in units of σ, of the series' coordinate `u`.

@@ -5,9 +5,12 @@ use super::chebyshev::{Axis, Lobatto, MOST_TERMS, fit_tensor, without_tail};
 use super::classify::{
     SAME_DATE, Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided,
 };
+use super::dates::AtFirstDate;
+use super::last_interval::LastInterval;
 use super::profile::SolvedColumn;
 use super::resolution::resolved;
-use super::solved::{Down, SolverRun, WIDE};
+use super::schedule::Problem;
+use super::solved::{Down, SolverRun, WIDE, pairs};
 use super::table::{Layout, Table};
 use crate::dividends::Terms;
 use crate::quality::Quality;
@@ -51,6 +54,8 @@ const MORE_ANCHORED: f64 = 1.3;
 const REFINED_STRIKES: usize = 8;
 const REFINED_TERMS: usize = MOST_TERMS;
 const REFINED_INTERVALS: usize = 320;
+/// Strike nodes that calls at dates take besides: they cost little, and three leave 6e-5 of a price.
+const STRIKES_AT_DATES: usize = 2;
 /// Strike ratio up to which three nodes do.
 const WIDE_RANGE: f64 = 1.21;
 
@@ -89,6 +94,7 @@ impl Table {
             scheme,
             refined,
             down: Down::ToExercise,
+            last_interval: None,
             rates: OnceLock::new(),
         };
         let start = start(phi, terms, span);
@@ -107,6 +113,11 @@ impl Table {
             table.layout = Layout::Once;
             return table;
         }
+        if phi < 0.0 && table.stop > 0.0 && terms.divs.iter().all(|d| d.t <= table.stop + SAME_DATE) {
+            table.layout = Layout::LastInterval;
+            table.last_interval = Some(LastInterval::new(terms, table.stop, span, scheme));
+            return table;
+        }
         if !table.fill(terms, &sizes) {
             table.stop = 0.0;
             table.fill(terms, &sizes);
@@ -117,6 +128,9 @@ impl Table {
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
+        if self.fit_dates(&problem, sizes) {
+            return true;
+        }
         let (axes, grid) = ((&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
         let solved =
             |down| SolverRun::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
@@ -157,6 +171,29 @@ impl Table {
             .collect();
         let worth = if self.stop > 0.0 { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
         let sampled = without_tail(sampled, worth * self.tail());
+        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
+        true
+    }
+
+    /// Solves and fits calls that are exercised right before dates only; false if they are not, or if the strikes are
+    /// too few for their boundary.
+    fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
+        let strike = self.strike.with((self.strike.len() + STRIKES_AT_DATES).min(REFINED_STRIKES));
+        let pairs = pairs(&self.sigma, &strike);
+        let Some(solved) = AtFirstDate::new(problem, &pairs) else { return false };
+        let relative = |(i, pair): (usize, &(f64, f64))| vec![self.placed(solved.boundary(i) - pair.0.ln())];
+        let relative: Vec<Vec<f64>> = pairs.iter().enumerate().map(relative).collect();
+        let boundary = fit_tensor(&self.sigma, &strike, &relative);
+        if boundary[(strike.len() - 1) * self.sigma.len()].abs() > BEND_MAX {
+            return false;
+        }
+        self.strike = strike;
+        self.boundary = boundary.into();
+        self.layout = Layout::AtExDate;
+        self.stop = solved.date();
+        self.reach = solved.reach();
+        self.sampled = self.terms_kept(sizes, &problem.terms);
+        let sampled = without_tail(solved.series(self.reach, self.sampled), WORTH_INTEGRATING * self.tail());
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
         true
     }
