@@ -9,13 +9,18 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Held while a folder is there: a program that another thread's fork has open for writing cannot be started.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A folder of a package, removed at the end.
-struct Installed(PathBuf);
+struct Installed(PathBuf, #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 impl Installed {
     /// `greeksd` in `launcher`, and in `builds` a script for each level, both seen from the folder.
     fn of(name: &str, launcher: &str, builds: &str, script: &str) -> Self {
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = std::env::temp_dir().join(format!("greeksd-start-{}-{name}", std::process::id()));
         let (launcher, builds) = (folder.join(launcher), folder.join(builds));
         fs::create_dir_all(&launcher).unwrap();
@@ -26,7 +31,7 @@ impl Installed {
             fs::write(&build, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&build, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        Self(folder)
+        Self(folder, turn)
     }
 
     fn run(&self, program: &str, arguments: &[&str], level: Option<&str>) -> Output {
@@ -50,7 +55,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn arguments_streams_and_exit_code_are_the_builds() {
     let script = r#"echo "$(basename "$0") $#"; for each; do echo "<$each>"; done; echo problem >&2; exit 70"#;
-    let installed = Installed::of("archive", ".", "lib/greeksd", script);
+    let installed = Installed::of("archive", "", "lib/greeksd", script);
     let output = installed.run("greeksd", &["price", "two words", ""], None);
     let build = file(Processor::here().level());
     assert_eq!(text(&output.stdout), format!("{build} 3\n<price>\n<two words>\n<>\n"));
@@ -69,7 +74,7 @@ fn builds_beside_the_launcher_are_found_through_links() {
 
 #[test]
 fn the_process_stays_the_same() {
-    let installed = Installed::of("process", ".", "lib/greeksd", "echo $$");
+    let installed = Installed::of("process", "", "lib/greeksd", "echo $$");
     let child = Command::new(installed.0.join("greeksd")).stdout(Stdio::piped()).spawn().unwrap();
     let number = child.id();
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), format!("{number}\n"));
@@ -77,7 +82,7 @@ fn the_process_stays_the_same() {
 
 #[test]
 fn what_cannot_be_started_is_said() {
-    let installed = Installed::of("refused", ".", "lib/greeksd", "echo started");
+    let installed = Installed::of("refused", "", "lib/greeksd", "echo started");
     let output = installed.run("greeksd", &[], Some("avx2"));
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(text(&output.stderr), "greeksd: GREEKSD_LEVEL=avx2: levels are x86-64-v2, x86-64-v3 and x86-64-v4\n");
