@@ -39,9 +39,10 @@ const BEHIND: [(&str, &[&str]); 12] = [
     ("zip", &["engine/history"]),
 ];
 /// Modules of the engine from the sources to the right end; an import may only point left.
-const FLOW: [&str; 14] = [
+const FLOW: [&str; 15] = [
     "rates",
     "store",
+    "explicit",
     "early",
     "calibrate",
     "surface",

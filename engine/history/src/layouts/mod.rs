@@ -25,6 +25,8 @@ mod sink;
 mod text;
 mod vendors;
 
+#[cfg(feature = "tables")]
+pub use columnar::{TableCells, read_table, table_text};
 pub use columns::{Meaning, SHOWN};
 pub use options::{ColumnMap, ColumnMapError, ReadOptions};
 pub use refusal::{LayoutError, NearLayout};
