@@ -1,0 +1,199 @@
+"""Builds programs for other systems and processors: which compiler, linker and flags each target needs.
+
+    python3 packaging/build.py x86_64-unknown-linux-musl x86-64-v3     the program of one level; prints its path
+    python3 packaging/build.py x86_64-unknown-linux-musl launcher      what picks a level at start
+    python3 packaging/build.py aarch64-unknown-linux-musl              a target without levels
+
+`packaging/make.py` makes whole packages. For trials: GREEKSD_PACKAGE_PROFILE=fast builds in another profile than
+`release`, and GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas).
+
+The Rust compiler is the one of rust-toolchain.toml where it has the target's standard library (`rustup target add
+TARGET`) or the library's source (`rustup component add rust-src`), else Debian's (rustc-web, cargo-web, rust-web-src).
+"""
+
+import functools
+import os
+import pathlib
+import subprocess
+import sys
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGES = ROOT / "target" / "packages"
+PROFILE = os.environ.get("GREEKSD_PACKAGE_PROFILE", "release")
+X86_64_LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A system and processor: the levels that packages have builds for, and what their build needs.
+
+    `zig` is the target in zig's words where zig compiles C and links; else the host's tools do. `rustflags` come after
+    those that all targets have, and `environment` goes to Cargo and to the build scripts.
+    """
+
+    levels: tuple[str | None, ...]
+    zig: str | None = None
+    suffix: str = ""
+    rustflags: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+TARGETS = {
+    # musl's start files and unwinder are zig's
+    "x86_64-unknown-linux-musl": Target(
+        X86_64_LEVELS, zig="x86_64-unknown-linux-musl", rustflags=("-C", "link-self-contained=no")
+    ),
+    "aarch64-unknown-linux-musl": Target(
+        (None,), zig="aarch64-unknown-linux-musl", rustflags=("-C", "link-self-contained=no")
+    ),
+    # for extension modules, which share the interpreter's C library: that of 2014 or a later one
+    "x86_64-unknown-linux-gnu": Target(X86_64_LEVELS, zig="x86_64-unknown-linux-gnu.2.17"),
+    "aarch64-unknown-linux-gnu": Target((None,), zig="aarch64-unknown-linux-gnu.2.17"),
+    "x86_64-pc-windows-gnu": Target(X86_64_LEVELS, suffix=".exe"),
+    "x86_64-apple-darwin": Target(X86_64_LEVELS, zig="x86_64-apple-darwin"),
+    "aarch64-apple-darwin": Target((None,), zig="aarch64-apple-darwin"),
+}
+
+
+def levels(triple: str) -> tuple[str | None, ...]:
+    """The levels that a target is built for: all of its own, or those of GREEKSD_PACKAGE_LEVELS."""
+    wanted = os.environ.get("GREEKSD_PACKAGE_LEVELS")
+    every = TARGETS[triple].levels
+    if not wanted or every == (None,):
+        return every
+    chosen = tuple(level for level in every if level in wanted.split(","))
+    if not chosen:
+        sys.exit(f"GREEKSD_PACKAGE_LEVELS={wanted}: {triple} has {', '.join(map(str, every))}")
+    return chosen
+
+
+def program(triple: str, level: str | None) -> pathlib.Path:
+    """Builds `greeksd` for a target and a level (None where the target has none), stripped; its path."""
+    return compiled(triple, level, "greeksd") / ("greeksd" + TARGETS[triple].suffix)
+
+
+def launcher(triple: str) -> pathlib.Path:
+    """Builds the program that picks a level at start, for every processor of the target; its path."""
+    return compiled(triple, "launcher", "greeksd-launcher") / ("greeksd-launcher" + TARGETS[triple].suffix)
+
+
+def compiled(triple: str, level: str | None, package: str, *arguments: str) -> pathlib.Path:
+    """Builds a crate of the workspace for a target and a level; the folder of what was built.
+
+    The level `launcher` is the target's common base, in a folder of its own. `arguments` are added to Cargo's.
+    """
+    target = TARGETS[triple]
+    cpu = {"launcher": "x86-64" if triple.startswith("x86_64") else None}.get(level, level)
+    cargo, rustc, builds_library = toolchain(triple)
+    out = PACKAGES / f"{triple}-{level or 'base'}"
+    flags = [*(("-C", f"target-cpu={cpu}") if cpu else ()), *target.rustflags, *remapped(rustc)]
+    environment = {
+        **os.environ,
+        **dict(target.environment),
+        "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
+        f"CARGO_PROFILE_{PROFILE.upper()}_STRIP": "symbols",
+        "CARGO": cargo,
+        "RUSTC": rustc,
+        "SOURCE_DATE_EPOCH": commit_time(),
+        "GREEKSD_COMMIT": commit(),
+    }
+    environment.pop("RUSTFLAGS", None)
+    command = [cargo]
+    if target.zig:
+        bin = tools()
+        environment["PATH"] = f"{bin}{os.pathsep}{environment['PATH']}"
+        command = [str(bin / "cargo-zigbuild"), "zigbuild"]
+    else:
+        command.append("build")
+    command += ["--locked", "--profile", PROFILE, "--target", target.zig or triple, "--target-dir", str(out)]
+    command += ["-p", package, *arguments]
+    if builds_library:
+        environment["RUSTC_BOOTSTRAP"] = "1"
+        command.append("-Zbuild-std=std,panic_unwind")
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return out / triple / PROFILE
+
+
+@functools.cache
+def toolchain(triple: str) -> tuple[str, str, bool]:
+    """Cargo, the compiler, and whether the standard library is to be built, for a target."""
+    for home in ("", "/usr/bin/"):
+        try:
+            rustc = asked(f"{home}rustc", "--print", "sysroot")
+        except (FileNotFoundError, subprocess.CalledProcessError):
+            continue
+        library = pathlib.Path(rustc) / "lib" / "rustlib"
+        if (library / triple / "lib").is_dir():
+            return f"{home}cargo", f"{home}rustc", False
+        if (library / "src" / "rust" / "library" / "Cargo.lock").exists():
+            return f"{home}cargo", f"{home}rustc", True
+    sys.exit(
+        f"missing, the standard library of {triple}: `rustup target add {triple}`, or its source: "
+        "`rustup component add rust-src`, or Debian's rustc-web, cargo-web and rust-web-src"
+    )
+
+
+def remapped(rustc: str) -> list[str]:
+    """Flags that keep this machine's folders out of the programs: the same bytes wherever they are built."""
+    cargo_home = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"))
+    subprocess.run(["cargo", "fetch", "--locked", "--quiet"], cwd=ROOT, check=True)
+    folders = {str(source): "crates" for source in sorted((cargo_home / "registry" / "src").iterdir())}
+    folders[str(pathlib.Path(asked(rustc, "--print", "sysroot")) / "lib" / "rustlib" / "src" / "rust")] = "rust"
+    folders[str(ROOT)] = "greeksd"
+    return [f"--remap-path-prefix={folder}={name}" for folder, name in folders.items()]
+
+
+@functools.cache
+def tools() -> pathlib.Path:
+    """The folder of programs that `packaging/requirements.txt` names; installs them where they are not there."""
+    home = ROOT / "target" / "packaging-venv"
+    python = home / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-r", ROOT / "packaging" / "requirements.txt"], check=True)
+    return home / "bin"
+
+
+@functools.cache
+def commit() -> str:
+    """The commit that is built, with `-modified` where tracked files differ from it; `unknown` outside of git."""
+    try:
+        name = asked("git", "rev-parse", "HEAD")
+        return name + ("-modified" if asked("git", "status", "--porcelain", "-uno") else "")
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+@functools.cache
+def commit_time() -> str:
+    """Seconds since 1970 of the commit that is built; that is also the time of every file in a package."""
+    try:
+        return asked("git", "log", "-1", "--format=%ct")
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return os.environ.get("SOURCE_DATE_EPOCH", "0")
+
+
+def version() -> str:
+    """The version in Cargo.toml."""
+    lines = (ROOT / "Cargo.toml").read_text().splitlines()
+    return next(line.split('"')[1] for line in lines if line.startswith("version = "))
+
+
+def asked(*command: str) -> str:
+    """What a command prints, in the repository."""
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> None:
+    if not 2 <= len(sys.argv) <= 3 or sys.argv[1] not in TARGETS:
+        sys.exit(f"{__doc__}\ntargets: {', '.join(TARGETS)}")
+    triple, level = sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else None
+    if level != "launcher" and level not in TARGETS[triple].levels:
+        sys.exit(f"{level}: {triple} has {', '.join(map(str, TARGETS[triple].levels))}")
+    print(launcher(triple) if level == "launcher" else program(triple, level))
+
+
+if __name__ == "__main__":
+    main()
