@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from ._compute import BatchReport, Greeks, Prices, batch, greeks, price
 from ._daemon import Daemon, Server, connect, serve
-from ._native import native as _native
+from ._native import native as _module
 from ._push import Pusher, push
 from ._table import Table
 from .errors import DaemonError, Error, GreeksWarning, InputError, JobError
 
-__version__: str = _native.VERSION
+__version__: str = _module.VERSION
 
 __all__ = [
     "BatchReport",

@@ -7,7 +7,6 @@ import datetime
 import decimal
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -60,8 +59,18 @@ def table_of(name: str, columns: Mapping[str, Sequence[Any]]) -> Any:
     return _of_columns(name, columns.items())
 
 
-def _given(column: str, kind: str, data: bytes | None = None, texts: Any = None, is_utc: bool = False) -> dict[str, Any]:
-    return {"name": column, "kind": kind, "data": data, "texts": texts, "is_utc": is_utc, "facts": {}}
+def _given(
+    column: str,
+    kind: str,
+    data: bytes | None = None,
+    *,
+    texts: list[str | None] | None = None,
+    missing: bytes | None = None,
+    is_utc: bool = False,
+) -> dict[str, Any]:
+    """A column as the native module takes it."""
+    facts: dict[str, str] = {}
+    return {"name": column, "kind": kind, "data": data, "texts": texts, "missing": missing, "is_utc": is_utc, "facts": facts}
 
 
 def _column(name: str, column: str, values: Any) -> dict[str, Any]:
@@ -94,15 +103,20 @@ def _of_objects(place: str, column: str, values: list[Any]) -> dict[str, Any]:
     """A column of Python's own objects: numbers if all of them are, else texts."""
     values = [None if _is_missing(value) else value for value in values]
     numbers = [value for value in values if value is not None]
-    if numbers and all(isinstance(value, int) and not isinstance(value, bool) for value in numbers):
-        if len(numbers) == len(values) and all(-(2**63) < value < 2**63 for value in numbers):
-            return _given(column, "i8", b"".join(value.to_bytes(8, sys.byteorder, signed=True) for value in numbers))
+    if numbers and all(_is_whole(value) for value in numbers):
+        whole = arrays.array("q", (0 if value is None else value for value in values)).tobytes()
+        missing = bytes(value is None for value in values) if len(numbers) < len(values) else None
+        return _given(column, "i8", whole, missing=missing)
     if numbers and all(_is_number(value) for value in numbers):
         return _given(column, "f8", arrays.array("d", (_NAN if value is None else value for value in values)).tobytes())
     return _given(column, "text", texts=[_text(f"{place}, row {row}", value) for row, value in enumerate(values)])
 
 
 _NAN = float("nan")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) < value < 2**63
 
 
 def _is_number(value: object) -> bool:

@@ -147,16 +147,22 @@ def greeks(
     ...     "expiry": ["2026-12-18"] * 6,
     ...     "strike": [95.0, 100.0, 105.0] * 2,
     ...     "right": ["call"] * 3 + ["put"] * 3,
-    ...     "bid": [7.31, 4.30, 2.26, 1.92, 3.89, 6.83],
-    ...     "ask": [7.41, 4.40, 2.36, 2.02, 3.99, 6.93],
+    ...     "bid": [6.86, 3.96, 2.03, 1.86, 3.96, 7.03],
+    ...     "ask": [6.96, 4.06, 2.13, 1.96, 4.06, 7.13],
     ...     "und_price": [100.0] * 6,
     ... }
     >>> result = greeks(chain, dividends=[], rates="zero", at="2026-10-20T15:45:00-04:00")
     >>> result.counts["priced"], len(result.refused)
     (6, 0)
     >>> frame = result.to_dict()
-    >>> [(strike, right, round(delta, 1)) for strike, right, delta in zip(frame["strike"], frame["right"], frame["delta"])]
-    [(95.0, 'call', 0.7), (95.0, 'put', -0.3), (100.0, 'call', 0.5), (100.0, 'put', -0.5), (105.0, 'call', 0.3), (105.0, 'put', -0.7)]
+    >>> for strike, right, delta in zip(frame["strike"], frame["right"], frame["delta"]):
+    ...     print(strike, right, round(delta, 2))
+    95.0 call 0.71
+    95.0 put -0.29
+    100.0 call 0.52
+    100.0 put -0.48
+    105.0 call 0.33
+    105.0 put -0.67
     >>> result.units["vega"]
     'per 1 %'
     """

@@ -42,12 +42,13 @@ class _Bar:
         self._tqdm, self._bar, self._phase = tqdm, None, ""
 
     def __call__(self, phase: str, done: int, total: int) -> None:
+        if not total:
+            return
         if phase != self._phase or self._bar is None:
             self.close()
-            self._phase, self._bar = phase, self._tqdm(total=total, desc=f"greeksd: {phase}", unit="", leave=True)
-        self._bar.total = total
-        self._bar.n = done
-        self._bar.refresh()
+            self._phase, self._bar = phase, self._tqdm(total=total, desc=f"greeksd: {phase}", unit_scale=True)
+        # draws at most ten times a second
+        self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
         if self._bar is not None:

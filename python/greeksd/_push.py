@@ -32,7 +32,8 @@ class Pusher:
     Every call sends at once. `time` is when a thing was so: a datetime with its zone, RFC 3339, or a count since 1970
     (seconds to nanoseconds); now where it is not given. A side that is not quoted is None, NaN or 0. Where the daemon
     was restarted the connection is made again, for `retry` seconds; what it had not read is lost, as quotes are that
-    nobody received. The daemon answers nothing: lines that it refuses are counted in its ``/health`` (``sources``).
+    nobody received. The daemon answers nothing: lines that it refuses are counted in its ``/health``, and its
+    log names the first.
     May be used by several threads.
     """
 

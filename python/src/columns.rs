@@ -24,6 +24,8 @@ pub(crate) struct GivenColumn {
     /// Values of 8 bytes in the machine's order.
     data: Option<Vec<u8>>,
     texts: Option<Vec<Option<String>>>,
+    /// A byte for each value of `i8`, 1 where there is none.
+    missing: Option<Vec<u8>>,
     /// Instants: they are of UTC, and not of no zone.
     is_utc: bool,
     /// `unit` and `meaning`, if they are known.
@@ -65,7 +67,13 @@ fn array(column: &GivenColumn) -> Option<ArrayRef> {
     let zone = column.is_utc.then_some("UTC");
     Some(match column.kind.as_str() {
         "f8" => Arc::new(Float64Array::from_iter_values(eights().map(|bytes| f64::from_ne_bytes(*bytes)))),
-        "i8" => Arc::new(Int64Array::from_iter_values(eights().map(|bytes| i64::from_ne_bytes(*bytes)))),
+        "i8" => {
+            let missing = column.missing.as_deref().unwrap_or_default();
+            let values = eights().enumerate().map(|(row, bytes)| {
+                Some(i64::from_ne_bytes(*bytes)).filter(|_| missing.get(row).is_none_or(|&gone| gone == 0))
+            });
+            Arc::new(Int64Array::from_iter(values))
+        }
         "day" => Arc::new(Date32Array::from_iter(counts().map(|n| n.and_then(|n| i32::try_from(n).ok())))),
         "s" => Arc::new(TimestampSecondArray::from_iter(counts()).with_timezone_opt(zone)),
         "ms" => Arc::new(TimestampMillisecondArray::from_iter(counts()).with_timezone_opt(zone)),
