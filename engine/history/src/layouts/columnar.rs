@@ -3,13 +3,9 @@
 //! a column.
 
 use super::cells::{Cell, Cells, Fault};
-use super::facts::Facts;
-use super::options::ReadOptions;
 use super::packed::unreadable;
 use super::refusal::LayoutError;
 use super::sink::Sink;
-use super::{Read, fenced};
-use crate::row::HistoryRow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -79,38 +75,36 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
     }
 }
 
-/// Hands over every quote of a table in memory, as [`read`](super::read) does those of a file; `source` is what it is
-/// called, and `refused` gets every row that cannot be used, from 0.
+/// Rows of a table in memory.
+pub type TableBatch = RecordBatch;
+/// Names and types of its columns.
+pub type TableSchema = Schema;
+
+/// Reads every row of a table in memory, as [`read`] does those of a file; `refused` gets each row that cannot be used,
+/// from 0.
 ///
 /// # Errors
-/// The columns are of no known layout.
-pub fn read_table(
+/// The sink does not know the columns.
+pub(super) fn read_batches<S: Sink>(
     source: &Path,
-    schema: &Schema,
-    batches: &mut dyn Iterator<Item = RecordBatch>,
-    options: &ReadOptions,
-    take: &mut dyn FnMut(HistoryRow),
+    schema: &TableSchema,
+    batches: &mut dyn Iterator<Item = TableBatch>,
+    sink: &mut S,
+    report: &mut Report,
     refused: &mut dyn FnMut(u64, &'static str, Reason),
-) -> Result<Read, LayoutError> {
-    let facts = Facts::new(options);
-    let mut take = |row: HistoryRow, _: &_| take(row);
-    fenced(source, &facts, Report::default(), &mut take, |sink, report| {
-        sink.header(source, &names(schema.fields()))?;
-        let places = sink.places();
-        let name = Arc::new(source.to_path_buf());
-        for batch in batches {
-            let Ok(read) = batch.project(&places) else {
-                return Err(unreadable(source, ErrorKind::InvalidData));
-            };
-            let before = report.records;
-            take_batch(&read, &places, sink, |line, (field, reason)| {
-                refused(before + line - 1, field, reason);
-                report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason });
-            });
-            report.records += batch.num_rows() as u64;
-        }
-        Ok(())
-    })
+) -> Result<(), LayoutError> {
+    sink.header(source, &names(schema.fields()))?;
+    let (name, places) = (Arc::new(source.to_path_buf()), sink.places());
+    for batch in batches {
+        let Ok(read) = batch.project(&places) else { return Err(unreadable(source, ErrorKind::InvalidData)) };
+        let before = report.records;
+        take_batch(&read, &places, sink, |line, (field, reason)| {
+            refused(before + line - 1, field, reason);
+            report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason });
+        });
+        report.records += batch.num_rows() as u64;
+    }
+    Ok(())
 }
 
 /// The cells of some rows in memory, for whoever reads a table by itself.
