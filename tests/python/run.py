@@ -2,10 +2,11 @@
 """The Python package: numbers bit by bit beside the program's, every kind of table in and out, errors, Ctrl-C, threads,
 processes, a daemon, the recipes for vendors' clients, the code of docs/python.md and of the docstrings.
 
-usage: run.py [--greeksd PATH] [--profile NAME] [--wheel FILE] [NAME ...]
+usage: run.py [--greeksd PATH] [--profile NAME] [--built | --wheel FILE] [NAME ...]
 
 Builds the native module in the profile of the program (`--profile`, release) and puts the package together in
-target/python-package; with --wheel the package is installed from that file instead. NAME chooses tests (`equal`, `work`).
+target/python-package. --built takes the module that `cargo test --workspace` has built, which shares its libraries with that
+of the program; --wheel installs the package from a file instead. NAME chooses tests (`equal`, `work`).
 Makes a Python environment of its own in target/python-venv.
 """
 import argparse, os, pathlib, shutil, subprocess, sys, time
@@ -16,11 +17,14 @@ sys.path.insert(0, str(ROOT / "tests"))
 import environment
 
 
-def package(profile):
+def package(profile, is_built):
     """The folder that Python finds the package in."""
-    command = ["cargo", "build", "--locked", "--profile", profile, "-p", "greeksd-python", "-p", "greeksd-level"]
-    subprocess.run(command, check=True, cwd=ROOT)
     built = ROOT / "target" / ("debug" if profile == "dev" else profile)
+    if is_built:
+        built /= "deps"
+    else:
+        command = ["cargo", "build", "--locked", "--profile", profile, "-p", "greeksd-python", "-p", "greeksd-level"]
+        subprocess.run(command, check=True, cwd=ROOT)
     home = ROOT / "target" / "python-package"
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(ROOT / "python" / "greeksd", home / "greeksd", ignore=shutil.ignore_patterns("__pycache__"))
@@ -35,6 +39,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--greeksd", type=pathlib.Path, default=ROOT / "target" / "release" / "greeksd")
     parser.add_argument("--profile", default="release")
+    parser.add_argument("--built", action="store_true")
     parser.add_argument("--wheel", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
@@ -45,7 +50,7 @@ def main():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall"]
         subprocess.run([*pip, "--no-deps", given.wheel], check=True)
     else:
-        home = package(given.profile)
+        home = package(given.profile, given.built)
         variables |= {"PYTHONPATH": str(home), "GREEKSD_LEVEL_LIBRARY": str(home / "level")}
     print(f"package: {time.monotonic() - began:.0f} s", flush=True)
     market = ROOT / "target" / "python-market"
