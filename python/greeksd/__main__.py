@@ -12,7 +12,8 @@ def main() -> int:
     """Runs ``greeksd`` with the arguments of this process; its exit code."""
     # the program hears signals itself, and where it does not they end it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return native.main(["greeksd", *sys.argv[1:]])
+    code: int = native.main(["greeksd", *sys.argv[1:]])
+    return code
 
 
 if __name__ == "__main__":

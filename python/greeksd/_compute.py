@@ -320,7 +320,7 @@ def batch(
         threads=_threads(threads),
     )
     with shown(progress) as display:
-        done = native.batch([*options, "--", *map(os.fspath, given)], display)
+        done = native.batch([*options, "--", *(os.fspath(path) for path in given)], display)
     result = BatchReport()
     result.out, result.notes = pathlib.Path(out), done["notes"]
     result.report = json.loads(done["report"])

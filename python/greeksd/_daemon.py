@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import collections
 import http.client
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from ._native import native
 from ._table import Table
@@ -94,16 +96,19 @@ class Daemon:
 
     def explain(self, osym: str, *, as_of: Any = None) -> dict[str, Any]:
         """Everything behind one contract's numbers (docs/explain.md)."""
-        return self._json("/l1/explain", {"osym": osym, "as_of": as_of})
+        why: dict[str, Any] = self._json("/l1/explain", {"osym": osym, "as_of": as_of})
+        return why
 
     def symbols(self, **filters: Any) -> list[dict[str, Any]]:
         """The underlyings that are served (``/l1/symbols``)."""
-        return self._json("/l1/symbols", filters)
+        rows: list[dict[str, Any]] = self._json("/l1/symbols", filters)
+        return rows
 
     def health(self) -> dict[str, Any]:
         """How the daemon is (docs/running.md). A daemon that is still starting answers too."""
         status, body, _ = self._get("/health", {})
-        return _parsed(body, status)
+        health: dict[str, Any] = _parsed(body, status)
+        return health
 
     def _table(self, parameters: dict[str, Any]) -> Table:
         body = self._asked("/l1/greeks", {**parameters, "format": "arrow"})
@@ -188,12 +193,16 @@ class Server(Daemon):
         """The process of the daemon."""
         return self._process.pid
 
+    def ended(self) -> int | None:
+        """The exit code of the daemon; None while it runs."""
+        return self._process.poll()
+
     def close(self) -> None:
         """Ends the daemon, which saves its state; one that does not end is killed."""
         atexit.unregister(self.close)
         if self._process.stdin is not None:
             self._process.stdin.close()
-        if self._process.poll() is None:
+        if self.ended() is None:
             self._process.terminate()
         try:
             self._process.wait(_END)
@@ -227,7 +236,7 @@ def serve(
     listens on a free port of this machine, or on `listen` (``"127.0.0.1:2112"``). `log` is where its log goes: a file,
     or None for nowhere. The daemon ends with the block, with this process however that ends, and with `Server.close`.
 
-    Raises `DaemonError` where it ends again at once, with what it said; or does not answer within `start` seconds.
+    Raises `DaemonError` where it ends at once, with what it said; or does not answer within `start` seconds.
 
     >>> with serve("sim") as daemon:
     ...     terms = daemon.term_structure("SPX", max_days=40)
@@ -255,37 +264,42 @@ def serve(
     )
     heard = _Heard(process.stderr) if process.stderr is not None else None
     server = Server(process, f"http://{address}", timeout=timeout, wait=wait)
-    until = time.monotonic() + start
+    try:
+        _answered(server, address, heard, start)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+def _answered(server: Server, address: str, heard: _Heard | None, seconds: float) -> None:
+    """Waits until a daemon answers."""
+    until = time.monotonic() + seconds
     while True:
         try:
             server.health()
-            return server
+            return
         except DaemonError:
             pass
-        if process.poll() is not None:
-            server.close()
+        code = server.ended()
+        if code is not None:
             reason = heard.text() if heard is not None else "its log says why"
-            raise DaemonError(f"the daemon ended with code {process.returncode}: {reason}")
+            raise DaemonError(f"the daemon ended with code {code}: {reason}")
         if time.monotonic() > until:
-            server.close()
-            raise DaemonError(f"the daemon did not answer at {address} within {start:g} s")
+            raise DaemonError(f"the daemon did not answer at {address} within {seconds:g} s")
         time.sleep(_LOOK)
 
 
 class _Heard:
     """The last lines of a log that nobody else reads: a full pipe would hold the daemon up."""
 
-    def __init__(self, stream: Any) -> None:
-        import collections
-        import threading
-
-        self._lines: Any = collections.deque(maxlen=20)
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._lines: collections.deque[str] = collections.deque(maxlen=20)
         self._thread = threading.Thread(target=self._read, args=(stream,), name="greeksd-log", daemon=True)
         self._thread.start()
 
-    def _read(self, stream: Any) -> None:
+    def _read(self, stream: IO[bytes]) -> None:
         with stream:
-            self._lines.extend(())
             for line in stream:
                 self._lines.append(line.decode(errors="replace").rstrip())
 

@@ -15,6 +15,7 @@ import pathlib
 import sys
 import sysconfig
 from types import ModuleType
+from typing import Any
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _NAME = "greeksd._greeksd"
@@ -79,4 +80,5 @@ def _load() -> ModuleType:
     return module
 
 
-native = _load()
+#: The native module; `_greeksd.pyi` has its types.
+native: Any = _load()

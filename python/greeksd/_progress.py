@@ -31,7 +31,7 @@ def shown(progress: Progress) -> Iterator[Callable[[str, int, int], object] | No
 
 def _bar() -> Any:
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None
     return _Bar(tqdm)
@@ -39,7 +39,8 @@ def _bar() -> Any:
 
 class _Bar:
     def __init__(self, tqdm: Any) -> None:
-        self._tqdm, self._bar, self._phase = tqdm, None, ""
+        self._tqdm, self._phase = tqdm, ""
+        self._bar: Any = None
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         if not total:

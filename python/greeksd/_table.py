@@ -86,6 +86,7 @@ class Table:
         """
         import pandas
 
+        out: pandas.DataFrame
         columns = {name: _pandas_of(self._frame.column(name)) for name in self.columns}
         out = pandas.DataFrame(columns, index=pandas.RangeIndex(len(self)))
         out.attrs["units"] = self.units

@@ -226,7 +226,7 @@ class Recipes(unittest.TestCase):
                                  "timestamp": [at.astimezone(ZoneInfo("America/New_York"))], "bid_size": [12], "bid": [4.1],
                                  "ask_size": [7], "ask": [4.2]})
         import thetadata
-        from thetadata.client import CompressionAlgo, DataTable, TimeZone, endpoints_pb2
+        from thetadata._proto.endpoints_pb2 import CompressionAlgo, DataTable, ResponseData, TimeZone
 
         table = DataTable()
         table.headers.extend(["symbol", "expiration", "strike", "right", "timestamp", "bid_size", "bid", "ask_size", "ask"])
@@ -242,7 +242,7 @@ class Recipes(unittest.TestCase):
             else:
                 # hundredths: the client's table of price types says so
                 value.price.type, value.price.value = 8, {"strike": 6250, "bid": 410, "ask": 420}[name]
-        response = endpoints_pb2.ResponseData()
+        response = ResponseData()
         response.compression_description.algo = CompressionAlgo.NONE
         response.compressed_data = table.SerializeToString()
         client = thetadata.ThetaClient.__new__(thetadata.ThetaClient)
