@@ -191,6 +191,15 @@ readback *args:
     cargo build --release --locked
     python3 tests/readback/run.py {{ args }}
 
+# the Python package from this source: built, put together, tried beside the program; `--wheel FILE` tries a wheel
+python *args:
+    cargo build --release --locked
+    python3 tests/python/run.py {{ args }}
+
+# a recorded or simulated chain by this package, py_vollib and QuantLib: seconds, contracts a second, differences
+python-beside *args:
+    python3 tests/python/beside.py {{ args }}
+
 # files of batch in a catalog of NautilusTrader, read back by its loaders
 nautilus *args:
     cargo build --release --locked

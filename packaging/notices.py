@@ -20,6 +20,8 @@ import build
 LICENCES, MATERIALS = "THIRD-PARTY-LICENSES.txt", "greeksd.cdx.json"
 # crates of the packages' programs
 PROGRAMS = ("greeksd", "greeksd-launcher")
+# and of the Python wheel, the only package for targets of GNU's C library
+MODULES = ("greeksd-python", "greeksd-level")
 TEXT = re.compile(r"(?i)^(licen[cs]e|copying|copyright|notice|unlicense)")
 
 
@@ -28,6 +30,11 @@ def write(triple: str, folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / LICENCES).write_text(licences(triple))
     (folder / MATERIALS).write_text(json.dumps(materials(triple), indent=1) + "\n")
+
+
+def roots(triple: str) -> tuple[str, ...]:
+    """The crates of a target's packages."""
+    return MODULES if triple.endswith("-linux-gnu") else PROGRAMS
 
 
 @functools.cache
@@ -39,7 +46,7 @@ def metadata() -> dict:
 @functools.cache
 def linked(triple: str) -> dict[str, dict]:
     """The crates that are linked into a target's programs, by `name version`, in order."""
-    chosen = [argument for name in PROGRAMS for argument in ("-p", name)]
+    chosen = [argument for name in roots(triple) for argument in ("-p", name)]
     shape = ("-e", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}", "--locked")
     lines = build.asked("cargo", "tree", *chosen, *shape, "--target", triple).splitlines()
     names = {" ".join(line.split()[:2]).replace(" v", " ") for line in lines if line}
@@ -127,7 +134,7 @@ def materials(triple: str) -> dict:
         },
         "components": [component(crate, sums[name]) for name, crate in crates.items()],
         "dependencies": [
-            {"ref": root, "dependsOn": [purl(name) for name in crates if name.split()[0] in PROGRAMS]},
+            {"ref": root, "dependsOn": [purl(name) for name in crates if name.split()[0] in roots(triple)]},
             *({"ref": purl(name), "dependsOn": [purl(each) for each in graph[crate["id"]]]} for name, crate in crates.items()),
         ],
     }

@@ -9,6 +9,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod early;
 pub mod explain;
+pub mod explicit;
 pub mod pass;
 pub mod positions;
 pub mod price;

@@ -20,7 +20,10 @@ use history::recipe::Recipe;
 use history::row::HistoryRow;
 use history::tables::ParquetForm;
 use history::tasks::{HistoryTask, TaskForm, tasks};
+use history::watch::JobWatch;
 use inputs::Inputs;
+pub use inputs::read_options;
+use kernel::error::Refused;
 use kernel::quality::Quality;
 use reference_files::ReferenceFiles;
 use std::fmt;
@@ -41,7 +44,7 @@ const INTERRUPTED: u8 = 130;
 
 /// Why nothing was done, or not all of it.
 #[derive(Debug)]
-enum BatchError {
+pub enum BatchError {
     /// An argument, or a file that one names.
     Arguments(String),
     /// The job broke off.
@@ -69,10 +72,17 @@ pub fn run(args: &BatchArgs) -> ExitCode {
             Err(error) => refused(&error),
         };
     }
-    let (outcome, known) = match run_watched(args, &watch) {
+    let begin = |notes: &[String]| {
+        if !args.quiet {
+            notes.iter().for_each(|note| say(note));
+        }
+        listen_for_signals(Arc::clone(&watch)).map_err(|error| error.to_string())
+    };
+    let BatchDone { outcome, known } = match execute(args, &*watch, begin) {
         Ok(done) => done,
         Err(error) => return refused(&error),
     };
+    watch.end();
     let summary = report::summary(&outcome, &known, began.elapsed(), threads(args));
     let is_whole = report::is_whole(&outcome);
     if outcome.is_stopped {
@@ -111,12 +121,43 @@ impl Opened {
     }
 }
 
-fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome, ReferenceFiles), BatchError> {
-    let Opened { inputs, known, options, recipe, form } = Opened::new(args)?;
-    if !args.quiet {
-        known.notes.iter().for_each(|note| say(note));
+/// A job that has come to its end.
+pub struct BatchDone {
+    outcome: JobOutcome,
+    known: ReferenceFiles,
+}
+
+impl BatchDone {
+    /// What came of it.
+    #[must_use]
+    pub fn outcome(&self) -> &JobOutcome {
+        &self.outcome
     }
-    listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
+
+    /// The report, as the file beside the outputs has it: JSON.
+    #[must_use]
+    pub fn report(&self) -> String {
+        report::text(&self.outcome, &self.known)
+    }
+
+    /// Refused rows with their places, the first of each file.
+    pub fn refused(&self) -> impl Iterator<Item = &Refused> {
+        self.known.places.iter().chain(self.outcome.inputs.iter().flat_map(|input| &input.read.report.places))
+    }
+}
+
+/// Does what the arguments say, but for `--plan`. `begin` is called when they have been read, with what a user should
+/// hear before the work begins; an error of it ends the job.
+///
+/// # Errors
+/// An argument that makes no sense, a folder that cannot be written to. What is wrong with inputs is in the outcome.
+pub fn execute(
+    args: &BatchArgs,
+    watch: &dyn JobWatch,
+    begin: impl FnOnce(&[String]) -> Result<(), String>,
+) -> Result<BatchDone, BatchError> {
+    let Opened { inputs, known, options, recipe, form } = Opened::new(args)?;
+    begin(&known.notes).map_err(BatchError::Arguments)?;
     let read = |path: &Path, take: &mut dyn FnMut(HistoryRow)| -> FileRead { inputs::read(path, &options, take) };
     let job = HistoryJob {
         inputs: &inputs.files,
@@ -129,13 +170,12 @@ fn run_watched(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<(JobOutcome,
         threads: threads(args),
         allows_partial: args.allow_partial,
         read: &read,
-        watch: &**watch,
+        watch,
     };
     let outcome = history::job::run(&job).map_err(BatchError::Job)?;
-    watch.end();
     report::write(&job_folder(&args.output), &outcome, &known)
         .map_err(|error| BatchError::Job(JobError::Io { what: "writing the report", cause: error }))?;
-    Ok((outcome, known))
+    Ok(BatchDone { outcome, known })
 }
 
 /// Prints the tasks that the files make; whether it was not stopped.
@@ -170,7 +210,9 @@ fn layout(args: &BatchArgs) -> OutputLayout {
     }
 }
 
-fn recipe(args: &BatchArgs) -> Recipe {
+/// How the arguments have units computed.
+#[must_use]
+pub fn recipe(args: &BatchArgs) -> Recipe {
     let quality = if args.is_preliminary() { Quality::Preliminary } else { Quality::Full };
     Recipe { quality, quotes: args.quotes }
 }
@@ -183,7 +225,9 @@ fn form(args: &BatchArgs, recipe: Recipe) -> std::io::Result<Box<dyn FileForm>> 
     })
 }
 
-fn threads(args: &BatchArgs) -> usize {
+/// On how many threads.
+#[must_use]
+pub fn threads(args: &BatchArgs) -> usize {
     args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 

@@ -27,6 +27,8 @@ pub mod past;
 pub mod positions;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]
 pub mod price;
+#[expect(clippy::print_stderr, reason = "nothing is served yet")]
+pub mod program;
 mod progress;
 pub mod scenario;
 pub mod serve;

@@ -7,7 +7,6 @@
 
 mod output;
 mod row;
-mod value;
 
 use crate::config::PriceArgs;
 use crate::progress::ProgressLog;

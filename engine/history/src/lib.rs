@@ -22,6 +22,7 @@ pub mod plan;
 pub mod recipe;
 pub mod reference;
 pub mod reference_digest;
+pub mod reference_documents;
 pub mod row;
 pub mod schema;
 pub mod spill;

@@ -145,7 +145,9 @@ pub const fn file_groups(recipe: Recipe) -> &'static str {
     if recipe.quotes { "core,extra,exotic,chain,quote" } else { "core,extra,exotic,chain" }
 }
 
-fn unit_text(col: Col) -> &'static str {
+/// The unit of a column in words; empty: it has none.
+#[must_use]
+pub fn unit_text(col: Col) -> &'static str {
     match (col, col.unit()) {
         (Col::SvcTheo | Col::Decay, _) => SHARE,
         (Col::SvcVol | Col::BidVol | Col::AskVol | Col::PrevVol, _) => "per square root of a year, decimal",

@@ -9,6 +9,8 @@ mod fields;
 #[cfg(feature = "tables")]
 mod greeks_file;
 #[cfg(feature = "tables")]
+mod memory;
+#[cfg(feature = "tables")]
 mod parquet_file;
 #[cfg(feature = "tables")]
 mod plain;
@@ -21,6 +23,7 @@ pub use rows::{PlainColumn, StoredChains, TableFormat, TableRows, TableSymbols, 
 #[cfg(feature = "tables")]
 pub use {
     greeks_file::read_chains,
+    memory::MemoryForm,
     parquet_file::{ParquetForm, ROW_GROUP},
     plain::plain_table,
     table_writer::TableWriter,

@@ -121,7 +121,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(Hist
 ///
 /// # Errors
 /// An argument that says nothing that can be meant.
-pub(super) fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<ReadOptions, String> {
+pub fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<ReadOptions, String> {
     let defaults = ReadOptions::default();
     let columns = args.columns.as_deref().map(ColumnMap::parse).transpose();
     let zone = |name: &String| {

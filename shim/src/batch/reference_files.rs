@@ -3,13 +3,9 @@
 
 use super::inputs::Inputs;
 use crate::config::ReferencePaths;
-use feeds::csv::decompress;
-use feeds::dir::read_raw;
-use feeds::overrides::parse_overrides;
-use feeds::reference::{parse_dated_dividends, parse_days, parse_deliverables, parse_rates};
 use history::reference::{ReferenceRecords, ReferenceSet};
-use kernel::limits;
-use kernel::report::Report;
+use history::reference_documents::{DocumentRecords, ReferenceDocument, ReferenceDocuments};
+use kernel::error::Refused;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of refused rows that are reported; all are counted.
@@ -58,6 +54,8 @@ pub(crate) struct ReferenceFiles {
     pub(crate) named: NamedFiles,
     /// Number of refused rows.
     pub(crate) refused: u64,
+    /// The first of them in each file.
+    pub(crate) places: Vec<Refused>,
 }
 
 impl ReferenceFiles {
@@ -66,7 +64,6 @@ impl ReferenceFiles {
     /// # Errors
     /// One of them cannot be used: numbers without it would be other numbers.
     pub(crate) fn read(named: &ReferencePaths, inputs: &Inputs) -> Result<Self, String> {
-        let mut reader = Reader::default();
         let found_beside = |name: &str| if named.reference_as_named { Vec::new() } else { beside(inputs, name) };
         let found = |given: &[PathBuf], name: &str| if given.is_empty() { found_beside(name) } else { given.to_vec() };
         let dividends = found(&named.dividends, "dividends.csv");
@@ -75,27 +72,23 @@ impl ReferenceFiles {
         let zero_rates = named.rates.iter().any(|path| path == Path::new(ZERO_RATES));
         let rates = if zero_rates { Vec::new() } else { rates };
         let deliverables = found(&named.deliverables, "deliverables.csv");
-        // a root that the user gives overrides the file beside the quotes: of two rows of one root the last counts
-        let mut overrides = reader.all(&deliverables, parse_deliverables)?;
-        overrides.extend(reader.all(named.overrides.as_slice(), parse_overrides)?);
-        let dated = reader.all(&dividends, parse_dated_dividends)?;
-        let declared = dated.iter().filter_map(|row| Some((row.record.underlying, row.record.ex_date, row.declared?)));
-        let records = ReferenceRecords {
-            dividends: dated.iter().map(|row| row.record).collect(),
-            declared: declared.collect(),
-            covers_dividends: !dividends.is_empty(),
-            rates: reader.all(&rates, parse_rates)?,
+        let files = |paths: &[PathBuf]| paths.iter().cloned().map(ReferenceDocument::File).collect();
+        let documents = ReferenceDocuments {
+            dividends: files(&dividends),
+            rates: files(&rates),
             zero_rates,
-            days: reader.all(&calendar, parse_days)?,
-            overrides,
+            days: files(&calendar),
+            deliverables: files(&deliverables),
+            overrides: files(named.overrides.as_slice()),
         };
-        let Reader { files, mut notes, refused } = reader;
+        let DocumentRecords { records, paths, refused, places } = documents.read()?;
+        let mut notes: Vec<String> = places.iter().take(PLACES_TOLD).map(|place| format!("refused: {place}")).collect();
         let named = NamedFiles { dividends, rates, days: calendar, deliverables };
         if named.dividends.is_empty() {
             notes.push("no dividends: give dividends.csv or --dividends".to_owned());
         }
         let reference = ReferenceSet::new(&records);
-        Ok(Self { records, reference, notes, files, named, refused })
+        Ok(Self { records, reference, notes, files: paths, named, refused, places })
     }
 }
 
@@ -110,30 +103,4 @@ fn beside(inputs: &Inputs, name: &str) -> Vec<PathBuf> {
     found.sort_by_key(|path| path.canonicalize().ok());
     found.dedup_by_key(|path| path.canonicalize().ok());
     found
-}
-
-#[derive(Default)]
-struct Reader {
-    files: Vec<PathBuf>,
-    notes: Vec<String>,
-    refused: u64,
-}
-
-impl Reader {
-    fn all<T>(&mut self, paths: &[PathBuf], parse: fn(&Path, &[u8]) -> (Vec<T>, Report)) -> Result<Vec<T>, String> {
-        let mut all = Vec::new();
-        for path in paths {
-            let raw = read_raw(path, &limits::FILE_BYTES).map_err(|error| error.to_string())?;
-            let (bytes, damage) = decompress(path, raw.ok_or_else(|| format!("{}: too large", path.display()))?);
-            let (records, report) = parse(path, &bytes);
-            if let Some(error) = damage.iter().chain(&report.errors).next() {
-                return Err(error.to_string());
-            }
-            self.refused += report.refused_total();
-            self.notes.extend(report.places.iter().take(PLACES_TOLD).map(|refused| format!("refused: {refused}")));
-            self.files.push(path.clone());
-            all.extend(records);
-        }
-        Ok(all)
-    }
 }

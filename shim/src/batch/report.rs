@@ -32,6 +32,11 @@ pub(super) fn is_whole(outcome: &JobOutcome) -> bool {
 
 /// Writes the report.
 pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &ReferenceFiles) -> io::Result<()> {
+    write_whole(&out.join(REPORT), text(outcome, known).as_bytes())
+}
+
+/// The report.
+pub(super) fn text(outcome: &JobOutcome, known: &ReferenceFiles) -> String {
     let counts = &outcome.counts;
     let failed: Vec<Value> = outcome
         .failed
@@ -74,7 +79,7 @@ pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &ReferenceFiles) ->
         "failed": failed,
         "files_read": outcome.inputs.iter().map(input).collect::<Vec<_>>(),
     });
-    write_whole(&out.join(REPORT), format!("{report:#}\n").as_bytes())
+    format!("{report:#}\n")
 }
 
 /// What became of an input file; its refused rows only where there are some.

@@ -1,18 +1,20 @@
-//! Rows of Parquet files, batch by batch; the only file that names `parquet` and `arrow`. Types come from the file's
-//! own schema, not from what another library noted beside it. Never: a meaning of a column.
+//! Rows of Parquet files and of tables in memory, batch by batch; of the readers the only one that names `parquet` and
+//! `arrow`. Types come from the table's own schema, not from what another library noted beside it. Never: a meaning of
+//! a column.
 
-use super::cells::{Cell, Cells};
+use super::cells::{Cell, Cells, Fault};
 use super::packed::unreadable;
 use super::refusal::LayoutError;
 use super::sink::Sink;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+    Date32Type, Date64Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Fields, Schema, TimeUnit};
+use jiff::civil::{DateTime, Time};
 use jiff::{Timestamp, tz::TimeZone};
 use kernel::calendar::shift::date_of_epoch_day;
 use kernel::error::{FeedError, Reason, Refused};
@@ -44,12 +46,7 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = guarded(|| QuoteFileReader::try_new_with_options(from, options).ok()).flatten();
     let builder = builder.ok_or_else(|| unreadable(file, ErrorKind::InvalidData))?;
-    let fields = builder.schema().fields().clone();
-    let name = |field: &Arc<arrow_schema::Field>| {
-        // a column of columns has no value
-        if field.data_type().is_nested() { String::new() } else { field.name().trim().to_owned() }
-    };
-    sink.header(file, &fields.iter().map(name).collect::<Vec<_>>())?;
+    sink.header(file, &names(builder.schema().fields()))?;
     let places = sink.places();
     admit_compression(file, &builder, &places)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
@@ -76,6 +73,111 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
             }
         }
     }
+}
+
+/// Rows of a table in memory.
+pub type TableBatch = RecordBatch;
+/// Names and types of its columns.
+pub type TableSchema = Schema;
+
+/// Reads every row of a table in memory, as [`read`] does those of a file; `refused` gets each row that cannot be used,
+/// from 0.
+///
+/// # Errors
+/// The sink does not know the columns.
+pub(super) fn read_batches<S: Sink>(
+    source: &Path,
+    schema: &TableSchema,
+    batches: &mut dyn Iterator<Item = TableBatch>,
+    sink: &mut S,
+    report: &mut Report,
+    refused: &mut dyn FnMut(u64, &'static str, Reason),
+) -> Result<(), LayoutError> {
+    sink.header(source, &names(schema.fields()))?;
+    let (name, places) = (Arc::new(source.to_path_buf()), sink.places());
+    for batch in batches {
+        let Ok(read) = batch.project(&places) else { return Err(unreadable(source, ErrorKind::InvalidData)) };
+        let before = report.records;
+        take_batch(&read, &places, sink, |line, (field, reason)| {
+            refused(before + line - 1, field, reason);
+            report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason });
+        });
+        report.records += batch.num_rows() as u64;
+    }
+    Ok(())
+}
+
+/// The cells of some rows in memory, for whoever reads a table by itself.
+pub struct TableCells<'a>(Vec<Values<'a>>);
+
+impl<'a> TableCells<'a> {
+    /// Those of a batch.
+    #[must_use]
+    pub fn of(batch: &'a RecordBatch) -> Self {
+        Self(batch.columns().iter().map(Values::of).collect())
+    }
+
+    /// A cell as a number, where it is one: NaN where it is missing.
+    #[must_use]
+    pub fn number(&self, column: usize, row: usize) -> Option<f64> {
+        match self.0.get(column)?.cell(row).ok()? {
+            Cell::Empty => Some(f64::NAN),
+            Cell::Number(x) => Some(x),
+            Cell::Whole(n) => Some(n as f64),
+            _ => None,
+        }
+    }
+
+    /// A cell as a file of text has it; `None`: its type has no text.
+    #[must_use]
+    pub fn text(&self, column: usize, row: usize) -> Option<String> {
+        self.0.get(column)?.cell(row).ok().map(cell_text)
+    }
+}
+
+/// A table in memory as the text of a file, for readers of text.
+///
+/// # Errors
+/// A column whose type has no text, by its name.
+pub fn table_text(schema: &Schema, batches: &[RecordBatch]) -> Result<Vec<u8>, String> {
+    let mut text = csv::Writer::from_writer(Vec::new());
+    let names = names(schema.fields());
+    text.write_record(&names).map_err(|error| error.to_string())?;
+    for batch in batches {
+        let columns: Vec<Values<'_>> = batch.columns().iter().map(Values::of).collect();
+        for row in 0..batch.num_rows() {
+            for (column, name) in columns.iter().zip(&names) {
+                let cell = column.cell(row).map_err(|reason| format!("row {row}: {name}: {}", reason.name()))?;
+                text.write_field(cell_text(cell)).map_err(|error| error.to_string())?;
+            }
+            text.write_record(None::<&[u8]>).map_err(|error| error.to_string())?;
+        }
+    }
+    text.into_inner().map_err(|error| error.to_string())
+}
+
+/// A cell as a file of text has it. Midnight is what libraries write for a date.
+fn cell_text(cell: Cell<'_>) -> String {
+    let date_or_time =
+        |at: DateTime, time: String| if at.time() == Time::midnight() { at.date().to_string() } else { time };
+    match cell {
+        Cell::Empty => String::new(),
+        Cell::Text(text) => text.to_owned(),
+        Cell::Number(x) => x.to_string(),
+        Cell::Whole(n) => n.to_string(),
+        Cell::Date(date) => date.to_string(),
+        Cell::Civil(at) => date_or_time(at, at.to_string()),
+        Cell::Time(at) => date_or_time(TimeZone::UTC.to_datetime(at), at.to_string()),
+    }
+}
+
+/// The names of columns; a column of columns has no value, and no name.
+fn names(fields: &Fields) -> Vec<String> {
+    let is_plain = |kind: &DataType| !kind.is_nested() || matches!(kind, DataType::Dictionary(..));
+    let name = |field: &Arc<arrow_schema::Field>| {
+        if is_plain(field.data_type()) { field.name().trim().to_owned() } else { String::new() }
+    };
+    fields.iter().map(name).collect()
 }
 
 /// What a reading of bytes gives; `None` where the library gives up on them. It has bounds for most damage, and asserts
@@ -106,12 +208,7 @@ fn admit_compression(file: &Path, builder: &QuoteFileReader, places: &[usize]) -
     Ok(())
 }
 
-fn take_batch<S: Sink>(
-    batch: &RecordBatch,
-    places: &[usize],
-    sink: &mut S,
-    mut refuse: impl FnMut(u64, (&'static str, Reason)),
-) {
+fn take_batch<S: Sink>(batch: &RecordBatch, places: &[usize], sink: &mut S, mut refuse: impl FnMut(u64, Fault)) {
     let columns: Vec<Values<'_>> = batch.columns().iter().map(Values::of).collect();
     for row in 0..batch.num_rows() {
         if let Err(fault) = sink.row(&BatchRow { columns: &columns, places, row }) {
@@ -137,12 +234,19 @@ impl Cells for BatchRow<'_> {
 /// The values of a column of a batch, by their type.
 enum Values<'a> {
     Text(&'a arrow_array::StringArray),
+    LargeText(&'a arrow_array::LargeStringArray),
+    TextView(&'a arrow_array::StringViewArray),
+    /// One of the values, by its place among them.
+    Word(&'a ArrayRef, fn(&ArrayRef, usize) -> Option<usize>, Box<Values<'a>>),
+    /// No value at all.
+    Nothing,
     Bytes(&'a arrow_array::BinaryArray),
     Double(&'a arrow_array::Float64Array),
     Single(&'a arrow_array::Float32Array),
     Whole(&'a ArrayRef, fn(&ArrayRef, usize) -> Option<i64>),
     Decimal(&'a arrow_array::Decimal128Array, f64),
     Date(&'a arrow_array::Date32Array),
+    LongDate(&'a arrow_array::Date64Array),
     /// Nanoseconds since 1970, in UTC or on no zone's clock.
     Instant(&'a ArrayRef, fn(&ArrayRef, usize) -> Option<i128>, bool),
     /// A type that no column of quotes has.
@@ -155,6 +259,15 @@ macro_rules! whole {
     };
 }
 
+macro_rules! word {
+    ($type:ty) => {
+        |array: &ArrayRef, row: usize| {
+            let words = array.as_dictionary::<$type>();
+            words.keys().is_valid(row).then(|| words.keys().value(row)).and_then(|key| usize::try_from(key).ok())
+        }
+    };
+}
+
 macro_rules! instant {
     ($type:ty, $each:literal) => {
         |array: &ArrayRef, row: usize| i128::from(array.as_primitive::<$type>().value(row)).checked_mul($each)
@@ -164,7 +277,24 @@ macro_rules! instant {
 impl<'a> Values<'a> {
     fn of(array: &'a ArrayRef) -> Self {
         match array.data_type() {
+            DataType::Null => Self::Nothing,
             DataType::Utf8 => Self::Text(array.as_string()),
+            DataType::LargeUtf8 => Self::LargeText(array.as_string()),
+            DataType::Utf8View => Self::TextView(array.as_string_view()),
+            DataType::Dictionary(keys, _) => {
+                let read: fn(&ArrayRef, usize) -> Option<usize> = match **keys {
+                    DataType::Int8 => word!(Int8Type),
+                    DataType::Int16 => word!(Int16Type),
+                    DataType::Int32 => word!(Int32Type),
+                    DataType::Int64 => word!(Int64Type),
+                    DataType::UInt8 => word!(UInt8Type),
+                    DataType::UInt16 => word!(UInt16Type),
+                    DataType::UInt32 => word!(UInt32Type),
+                    DataType::UInt64 => word!(UInt64Type),
+                    _ => return Self::Other,
+                };
+                Self::Word(array, read, Box::new(Self::of(array.as_any_dictionary().values())))
+            }
             DataType::Binary => Self::Bytes(array.as_binary()),
             DataType::Float64 => Self::Double(array.as_primitive::<Float64Type>()),
             DataType::Float32 => Self::Single(array.as_primitive::<Float32Type>()),
@@ -180,9 +310,10 @@ impl<'a> Values<'a> {
                 Self::Decimal(array.as_primitive::<Decimal128Type>(), 10f64.powi(i32::from(*scale)))
             }
             DataType::Date32 => Self::Date(array.as_primitive::<Date32Type>()),
+            DataType::Date64 => Self::LongDate(array.as_primitive::<Date64Type>()),
             DataType::Timestamp(unit, zone) => {
                 let read: fn(&ArrayRef, usize) -> Option<i128> = match unit {
-                    TimeUnit::Second => return Self::Other,
+                    TimeUnit::Second => instant!(TimestampSecondType, 1_000_000_000),
                     TimeUnit::Millisecond => instant!(TimestampMillisecondType, 1_000_000),
                     TimeUnit::Microsecond => instant!(TimestampMicrosecondType, 1000),
                     TimeUnit::Nanosecond => instant!(TimestampNanosecondType, 1),
@@ -196,11 +327,16 @@ impl<'a> Values<'a> {
     fn is_null(&self, row: usize) -> bool {
         match self {
             Self::Text(array) => array.is_null(row),
+            Self::LargeText(array) => array.is_null(row),
+            Self::TextView(array) => array.is_null(row),
+            Self::Word(array, ..) => array.is_null(row),
+            Self::Nothing => true,
             Self::Bytes(array) => array.is_null(row),
             Self::Double(array) => array.is_null(row) || array.value(row).is_nan(),
             Self::Single(array) => array.is_null(row) || array.value(row).is_nan(),
             Self::Decimal(array, _) => array.is_null(row),
             Self::Date(array) => array.is_null(row),
+            Self::LongDate(array) => array.is_null(row),
             Self::Whole(array, _) | Self::Instant(array, ..) => array.is_null(row),
             Self::Other => false,
         }
@@ -212,6 +348,12 @@ impl<'a> Values<'a> {
         }
         match self {
             Self::Text(array) => Cell::of_text(array.value(row).as_bytes()),
+            Self::LargeText(array) => Cell::of_text(array.value(row).as_bytes()),
+            Self::TextView(array) => Cell::of_text(array.value(row).as_bytes()),
+            Self::Word(array, read, words) => {
+                read(array, row).map_or(Err(Reason::Malformed), |place| words.cell(place))
+            }
+            Self::Nothing => Ok(Cell::Empty),
             Self::Bytes(array) => Cell::of_text(array.value(row)),
             Self::Double(array) => Ok(Cell::Number(array.value(row))),
             // the number that was meant: 105.1 and not the nearest one of 24 bits
@@ -221,6 +363,10 @@ impl<'a> Values<'a> {
             Self::Whole(array, read) => read(array, row).map(Cell::Whole).ok_or(Reason::OutOfRange),
             Self::Decimal(array, unit) => Ok(Cell::Number(array.value(row) as f64 / unit)),
             Self::Date(array) => date_of_epoch_day(array.value(row).into()).map(Cell::Date).ok_or(Reason::NotADate),
+            Self::LongDate(array) => {
+                let days = i32::try_from(array.value(row).div_euclid(86_400_000)).map_err(|_| Reason::NotADate)?;
+                date_of_epoch_day(days.into()).map(Cell::Date).ok_or(Reason::NotADate)
+            }
             Self::Instant(array, read, is_utc) => {
                 let ts = read(array, row).and_then(|nanos| Timestamp::from_nanosecond(nanos).ok());
                 let ts = ts.ok_or(Reason::NotATime)?;

@@ -297,7 +297,7 @@ pub(super) fn read(
     let shown = of.layout.shown.iter().flatten().copied().filter(|name| !name.is_empty());
     let names: Vec<&str> = own.chain(shown).collect();
     let header: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    quotes.begin(file, Plan::of(file, &header, &[&of.layout], &ColumnMap::default())?)?;
+    quotes.begin(file, Plan::of(file, &header, &[&of.layout], &ColumnMap::default(), &[])?)?;
     let place = Arc::new(file.to_path_buf());
     for (line, row) in (1..).zip(rows) {
         let shared_or_own = |name: &&str| {

@@ -51,7 +51,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The first of the layouts that a header fits.
+    /// The first of the layouts that a header fits; it may lack the columns of `given`, whose values are known.
     ///
     /// # Errors
     /// There is none, or the map names a column that is not there.
@@ -60,17 +60,18 @@ impl Plan {
         header: &[String],
         layouts: &[&'static Layout],
         map: &ColumnMap,
+        given: &[Meaning],
     ) -> Result<Self, LayoutError> {
         if let Some((_, column)) = map.pairs().find(|(_, column)| place(header, column).is_none()) {
             return Err(LayoutError::NoMappedColumn { file: file.to_path_buf(), column: column.to_owned() });
         }
-        layouts.iter().find_map(|layout| Self::try_of(header, layout, map)).ok_or_else(|| {
+        layouts.iter().find_map(|layout| Self::try_of(header, layout, map, given)).ok_or_else(|| {
             let nearest = nearest(header, layouts, map);
             LayoutError::UnknownHeader { file: file.to_path_buf(), columns: header.len(), nearest }
         })
     }
 
-    fn try_of(header: &[String], layout: &'static Layout, map: &ColumnMap) -> Option<Self> {
+    fn try_of(header: &[String], layout: &'static Layout, map: &ColumnMap, given: &[Meaning]) -> Option<Self> {
         let mut at = [None; Meaning::COUNT];
         for (meaning, column) in map.pairs() {
             at[meaning as usize] = place(header, column).map(|at| Found { at, name: meaning.name() });
@@ -79,7 +80,7 @@ impl Plan {
             let found = find(header, column.names);
             let place = &mut at[column.meaning as usize];
             *place = place.or(found);
-            if column.must && place.is_none() {
+            if column.must && place.is_none() && !given.contains(&column.meaning) {
                 return None;
             }
         }
@@ -91,7 +92,7 @@ impl Plan {
         for (side, columns) in sides.iter_mut().zip(layout.shown) {
             side.shown = columns.map(|names| find(header, names));
         }
-        let otherwise = layout.otherwise.and_then(|layout| Self::try_of(header, layout, &ColumnMap::default()));
+        let otherwise = layout.otherwise.and_then(|layout| Self::try_of(header, layout, &ColumnMap::default(), given));
         Some(Self { layout, at, sides, otherwise: otherwise.map(Box::new) })
     }
 
@@ -237,7 +238,7 @@ mod tests {
 
     fn plan(header: &str, map: &str) -> Result<Plan, LayoutError> {
         let names = names(header.split(',').map(str::as_bytes));
-        Plan::of(Path::new("x.csv"), &names, &LAYOUTS, &ColumnMap::parse(map).unwrap())
+        Plan::of(Path::new("x.csv"), &names, &LAYOUTS, &ColumnMap::parse(map).unwrap(), &[])
     }
 
     const OWN: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask";
@@ -276,6 +277,15 @@ mod tests {
         assert_eq!(said, "x.csv: the header has no column `KK`");
         let said = plan(&header, "strike=K").unwrap_err().to_string();
         assert!(said.contains("greeksd has `expiry`"), "{said}");
+    }
+
+    #[test]
+    fn a_header_may_lack_what_is_given() {
+        let names = names(OWN.replace("quote_time,", "").split(',').map(str::as_bytes));
+        let plan = |given: &[Meaning]| Plan::of(Path::new("x.csv"), &names, &LAYOUTS, &ColumnMap::default(), given);
+        assert!(plan(&[]).unwrap_err().to_string().contains("greeksd has `quote_time`"));
+        let plan = plan(&[Meaning::QuoteTime]).unwrap();
+        assert_eq!((plan.layout.name, plan.get(Meaning::QuoteTime).is_none()), ("greeksd", true));
     }
 
     #[test]

@@ -25,6 +25,8 @@ mod sink;
 mod text;
 mod vendors;
 
+#[cfg(feature = "tables")]
+pub use columnar::{TableBatch, TableCells, TableSchema, table_text};
 pub use columns::{Meaning, SHOWN};
 pub use options::{ColumnMap, ColumnMapError, ReadOptions};
 pub use refusal::{LayoutError, NearLayout};
@@ -104,6 +106,26 @@ pub fn read_shown_response(
     fenced(source, &facts, Report::default(), take, |quotes, report| match packed::packing_of(source, bytes)? {
         Packing::Zip => read_archive(source, Cursor::new(bytes), &facts, quotes, report),
         _ => read_member(source, bytes, &facts, quotes, report),
+    })
+}
+
+/// Hands over every quote of a table in memory, as [`read`] does those of a file; `source` is what errors call it, and
+/// `refused` gets every row that cannot be used, from 0.
+///
+/// # Errors
+/// The columns are of no known layout.
+#[cfg(feature = "tables")]
+pub fn read_table(
+    source: &Path,
+    schema: &TableSchema,
+    batches: &mut dyn Iterator<Item = TableBatch>,
+    options: &ReadOptions,
+    take: &mut dyn FnMut(HistoryRow),
+    refused: &mut dyn FnMut(u64, &'static str, kernel::error::Reason),
+) -> Result<Read, LayoutError> {
+    let facts = Facts::new(options);
+    fenced(source, &facts, Report::default(), &mut |row, _| take(row), |quotes, report| {
+        columnar::read_batches(source, schema, batches, quotes, report, refused)
     })
 }
 

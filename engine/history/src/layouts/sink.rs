@@ -80,8 +80,11 @@ impl<'a, 'g> Quotes<'a, 'g> {
 impl Sink for Quotes<'_, '_> {
     fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
         let layouts: Vec<&'static Layout> = LAYOUTS.into_iter().filter(|layout| self.facts.accepts(layout)).collect();
-        let plan = Plan::of(file, names, &layouts, &self.facts.options.columns).map_err(|refused| {
-            let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default()).is_ok();
+        let options = self.facts.options;
+        let given: &[Meaning] =
+            if options.time.is_some() { &[Meaning::QuoteTime, Meaning::UnixTime, Meaning::DayMillis] } else { &[] };
+        let plan = Plan::of(file, names, &layouts, &options.columns, given).map_err(|refused| {
+            let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default(), &[]).is_ok();
             if of_prices { LayoutError::OfPrices { file: file.to_path_buf() } } else { refused }
         })?;
         if self.facts.reads_shown && !plan.has_shown() {
@@ -118,7 +121,7 @@ impl<'a, 'f> Prices<'a, 'f> {
 
 impl Sink for Prices<'_, '_> {
     fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
-        self.plan = Some(Plan::of(file, names, &[&PRICES], &ColumnMap::default())?);
+        self.plan = Some(Plan::of(file, names, &[&PRICES], &ColumnMap::default(), &[])?);
         Ok(())
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn parquet_properties(
 
 /// What a file says of itself.
 #[must_use]
-fn about(recipe: Recipe) -> Vec<(String, String)> {
+pub(super) fn about(recipe: Recipe) -> Vec<(String, String)> {
     let facts = [
         ("greeksd.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("greeksd.recipe_version", VERSION.to_string()),

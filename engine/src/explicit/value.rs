@@ -1,6 +1,6 @@
-//! Values of one contract, and the columns that they are written under.
+//! Values of one contract, and the columns that they are shown under. Never: a cell of a table.
 
-use engine::store::columns::{Col, Unit};
+use crate::store::columns::{Col, Unit};
 use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
@@ -22,20 +22,26 @@ const POLISH_REACH: f64 = 1.05;
 /// The value at an implied volatility is the price that was given, to this fraction of the spot.
 const PRICE_AGREES: f64 = 1e-6;
 
-/// A contract as a row of the file describes it.
+/// A contract with all of its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Contract {
-    pub(super) style: Style,
-    pub(super) right: Right,
-    pub(super) s: f64,
-    pub(super) k: f64,
-    pub(super) terms: Terms,
-    pub(super) asked: PriceInput,
+pub struct ExplicitContract {
+    /// American or European.
+    pub style: Style,
+    /// Call or put.
+    pub right: Right,
+    /// Spot, currency per share.
+    pub s: f64,
+    /// Strike, currency per share.
+    pub k: f64,
+    /// Time, rates and dividends.
+    pub terms: Terms,
+    /// What is known besides.
+    pub asked: PriceInput,
 }
 
 /// What is known besides the terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum PriceInput {
+pub enum PriceInput {
     /// Values at this volatility.
     At(f64),
     /// The volatility that gives this price, and values there.
@@ -44,26 +50,40 @@ pub(super) enum PriceInput {
 
 /// Every value of a contract, raw units.
 #[derive(Clone, Debug)]
-pub(super) struct Priced {
-    pub(super) sigma: f64,
+pub struct ExplicitValues {
+    /// Volatility, per √year: the given one, or the implied one.
+    pub sigma: f64,
     greeks: Greeks<f64>,
     fwd: f64,
 }
 
 /// One column of the output: its name, its number in raw units, and the unit it is written in.
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) of: fn(&Priced) -> f64,
-    pub(super) unit: Unit,
+#[derive(Clone, Copy, Debug)]
+pub struct ValueColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// The column of the native record that has the same number; `None`: it has none.
+    pub col: Option<Col>,
+    of: fn(&ExplicitValues) -> f64,
+    unit: Unit,
+}
+
+impl ValueColumn {
+    /// Its number in the unit that is shown.
+    #[must_use]
+    pub fn number(&self, values: &ExplicitValues) -> f64 {
+        // adding 0 turns -0 into 0
+        (self.of)(values) / self.unit.divisor() + 0.0
+    }
 }
 
 /// A column in the unit of the native record.
-const fn native(name: &'static str, col: Col, of: fn(&Priced) -> f64) -> Column {
-    Column { name, of, unit: col.unit() }
+const fn native(name: &'static str, col: Col, of: fn(&ExplicitValues) -> f64) -> ValueColumn {
+    ValueColumn { name, col: Some(col), of, unit: col.unit() }
 }
 
 /// The value columns of the golden files, in their order.
-pub(super) const COLUMNS: [Column; 22] = [
+pub const COLUMNS: [ValueColumn; 22] = [
     native("price", Col::SvcTheo, |p| p.greeks.value),
     native("delta", Col::Delta, |p| p.greeks.delta),
     native("gamma", Col::Gamma, |p| p.greeks.gamma),
@@ -85,12 +105,17 @@ pub(super) const COLUMNS: [Column; 22] = [
     native("dual_gamma", Col::DualGamma, |p| p.greeks.dual_gamma),
     native("d1", Col::D1, |p| p.greeks.d1),
     native("d2", Col::D2, |p| p.greeks.d2),
-    Column { name: "fwd", of: |p| p.fwd, unit: Unit::Plain },
+    ValueColumn { name: "fwd", col: None, of: |p| p.fwd, unit: Unit::Plain },
 ];
 
 /// Prices one contract.
-pub(super) fn value(contract: &Contract, scheme: Quality) -> Result<Priced, String> {
-    let Contract { s, k, terms, .. } = contract;
+///
+/// # Errors
+/// Why it has no value, or no implied volatility, in words.
+///
+/// # Domain   what [`ParameterColumns::contract`](super::ParameterColumns::contract) lets in
+pub fn value(contract: &ExplicitContract, scheme: Quality) -> Result<ExplicitValues, String> {
+    let ExplicitContract { s, k, terms, .. } = contract;
     if terms.a(0.0) >= *s {
         return Err("no model value: the dividends are worth more than the spot".to_owned());
     }
@@ -108,7 +133,7 @@ pub(super) fn value(contract: &Contract, scheme: Quality) -> Result<Priced, Stri
             (pricer, if polished.status(0) == ImpliedStatus::Ok { polished.sigma } else { near })
         }
     };
-    let priced = Priced { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
+    let priced = ExplicitValues { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
     if !COLUMNS.iter().all(|column| (column.of)(&priced).is_finite()) {
         return Err("no model value: outside the range that can be computed".to_owned());
     }
@@ -123,7 +148,7 @@ pub(super) fn value(contract: &Contract, scheme: Quality) -> Result<Priced, Stri
 /// The volatility at which the contract is worth `price`.
 ///
 /// Goes from band to band, each narrow enough for one set of tables, towards the side that the last one pointed to.
-fn implied(contract: &Contract, price: f64, scheme: Quality) -> Result<f64, String> {
+fn implied(contract: &ExplicitContract, price: f64, scheme: Quality) -> Result<f64, String> {
     let european = search(contract, Style::European, price, scheme, START_SIGMA);
     if contract.style == Style::European {
         return european.map_err(|status| reason(status, price));
@@ -133,8 +158,14 @@ fn implied(contract: &Contract, price: f64, scheme: Quality) -> Result<f64, Stri
     search(contract, Style::American, price, scheme, start).map_err(|status| reason(status, price))
 }
 
-fn search(contract: &Contract, style: Style, price: f64, scheme: Quality, start: f64) -> Result<f64, ImpliedStatus> {
-    let Contract { right, s, k, terms, .. } = contract;
+fn search(
+    contract: &ExplicitContract,
+    style: Style,
+    price: f64,
+    scheme: Quality,
+    start: f64,
+) -> Result<f64, ImpliedStatus> {
+    let ExplicitContract { right, s, k, terms, .. } = contract;
     let (mut low, mut high) = (start / BAND_RATIO, start * BAND_RATIO);
     let mut last = ImpliedStatus::Ok;
     loop {

@@ -1,0 +1,314 @@
+"""A running daemon, and one that this process starts."""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterable
+from types import TracebackType
+from typing import IO, Any
+
+from ._native import native
+from ._table import Table
+from .errors import DaemonError, InputError
+
+_URL = "http://127.0.0.1:2112"
+#: Statuses that say: not yet.
+_NOT_YET = (502, 503)
+#: Seconds between two looks at a daemon that starts.
+_LOOK = 0.05
+#: Seconds that a daemon has to end in; it saves its state within eight.
+_END = 12.0
+
+
+class Daemon:
+    """A greeksd that runs somewhere: `connect` makes one.
+
+    Only the standard library is used, and no proxy. One object may be used by several threads. ``timeout`` is how many
+    seconds a response may take, ``wait`` for how many a name may be asked for again that is being computed.
+    """
+
+    def __init__(self, url: str = _URL, *, timeout: float = 60.0, wait: float = 60.0) -> None:
+        parts = urllib.parse.urlsplit(url if "//" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(f"url: not one such as {_URL}: {url}")
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self.timeout, self.wait = timeout, wait
+        self._parts = parts
+
+    def __repr__(self) -> str:
+        return f"<greeksd.{type(self).__name__} at {self.url}>"
+
+    def chain(
+        self,
+        underlying: str | Iterable[str] | None = None,
+        *,
+        root: str | Iterable[str] | None = None,
+        osym: str | Iterable[str] | None = None,
+        greeks: str = "all",
+        **filters: Any,
+    ) -> Table:
+        """Contracts with their Greeks, a row each, as the daemon has them now.
+
+        One of `underlying`, `root`, `osym` says which: a name, or several. `greeks` are groups of fields (``core``,
+        ``extra``, ``exotic``, ``chain``, ``quote``; ``all`` is the first four). `filters` are the parameters of
+        ``/l1/greeks`` (docs/api.md): ``exp``, ``min_days``, ``max_days``, ``right``, ``min_strike``, ``max_strike``,
+        ``min_delta``, ``center``, ``strike_count``, ``as_of`` (a past moment), … Units are in `Table.units`.
+        """
+        return self._table({"underlying": underlying, "root": root, "osym": osym, "greeks": greeks, **filters})
+
+    def term_structure(self, underlying: str, *, center: str = "atf", **filters: Any) -> Table:
+        """A row for each expiry (and root) of an underlying: the call at its forward.
+
+        ``expiry``, ``days``, ``fwd_price``, ``disc_rate``, ``borr_rate``, ``divs``, and ``svc_vol`` and the Greeks of
+        the strike nearest to the forward. `center` is ``atf``, ``atm`` (the spot) or a delta: ``0.25`` of the call,
+        ``-0.25`` of the put.
+        """
+        right = "put" if str(center).startswith("-") else "call"
+        asked = {"underlying": underlying, "center": center, "right": right, "greeks": "core,chain", **filters}
+        return self._table(asked)
+
+    def history(
+        self,
+        underlying: str | Iterable[str] | None = None,
+        *,
+        start: Any,
+        end: Any,
+        interval: str = "1d",
+        greeks: str = "all",
+        **filters: Any,
+    ) -> Table:
+        """Contracts at each of many past moments, by time; of a daemon with ``--feed history:DIR``.
+
+        `start` and `end` are dates (``2024-01-03``) or instants, `interval` ``1d``, ``1h``, ``1m``, …
+        """
+        moments = {"start": start, "end": end, "interval": interval}
+        return self._table({"underlying": underlying, "greeks": greeks, **moments, **filters})
+
+    def explain(self, osym: str, *, as_of: Any = None) -> dict[str, Any]:
+        """Everything behind one contract's numbers (docs/explain.md)."""
+        why: dict[str, Any] = self._json("/l1/explain", {"osym": osym, "as_of": as_of})
+        return why
+
+    def symbols(self, **filters: Any) -> list[dict[str, Any]]:
+        """The underlyings that are served (``/l1/symbols``)."""
+        rows: list[dict[str, Any]] = self._json("/l1/symbols", filters)
+        return rows
+
+    def health(self) -> dict[str, Any]:
+        """How the daemon is (docs/running.md). A daemon that is still starting answers too."""
+        status, body, _ = self._get("/health", {})
+        health: dict[str, Any] = _parsed(body, status)
+        return health
+
+    def _table(self, parameters: dict[str, Any]) -> Table:
+        body = self._asked("/l1/greeks", {**parameters, "format": "arrow"})
+        return Table._of(native.frame_of_ipc(body))
+
+    def _json(self, path: str, parameters: dict[str, Any]) -> Any:
+        return _parsed(self._asked(path, parameters), 200)
+
+    def _asked(self, path: str, parameters: dict[str, Any]) -> bytes:
+        """The body of an answer; what is not computed yet is asked for again."""
+        until = time.monotonic() + self.wait
+        while True:
+            status, body, retry_after = self._get(path, parameters)
+            if status == 200:
+                return body
+            pause = min(retry_after if retry_after is not None else 1.0, 1.0)
+            if status not in _NOT_YET or retry_after is None or time.monotonic() + pause > until:
+                raise DaemonError(f"{self.url}{path}: {status}: {_said(body)}", status)
+            time.sleep(pause)
+
+    def _get(self, path: str, parameters: dict[str, Any]) -> tuple[int, bytes, float | None]:
+        given = {name: _parameter(value) for name, value in parameters.items() if value is not None}
+        target = self._parts.path.rstrip("/") + path + ("?" + urllib.parse.urlencode(given) if given else "")
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(self._parts.hostname or "", self._parts.port, timeout=self.timeout)
+        try:
+            connection.request("GET", target, headers={"Accept-Encoding": "identity"})
+            response = connection.getresponse()
+            after = response.getheader("Retry-After")
+            return response.status, response.read(), float(after) if after and after.isdigit() else None
+        except (OSError, http.client.HTTPException) as error:
+            raise DaemonError(f"{self.url}{path}: no answer: {error}") from error
+        finally:
+            connection.close()
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    if isinstance(value, (list, tuple, set)):
+        return ",".join(_parameter(item) for item in value)
+    return str(value)
+
+
+def _parsed(body: bytes, status: int) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise DaemonError(f"an answer that is no JSON: {error}", status) from None
+
+
+def _said(body: bytes) -> str:
+    """The sentence of a refusal."""
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, KeyError, TypeError):
+        return body[:200].decode(errors="replace")
+
+
+def connect(url: str = _URL, *, timeout: float = 60.0, wait: float = 60.0) -> Daemon:
+    """A daemon that runs; asks it whether it is there.
+
+    Raises `DaemonError` where nothing answers.
+    """
+    daemon = Daemon(url, timeout=timeout, wait=wait)
+    daemon.health()
+    return daemon
+
+
+class Server(Daemon):
+    """A daemon that this process has started, and that ends with it: `serve` makes one."""
+
+    def __init__(self, process: subprocess.Popen[bytes], url: str, *, timeout: float, wait: float) -> None:
+        super().__init__(url, timeout=timeout, wait=wait)
+        self._process = process
+        atexit.register(self.close)
+
+    @property
+    def pid(self) -> int:
+        """The process of the daemon."""
+        return self._process.pid
+
+    def ended(self) -> int | None:
+        """The exit code of the daemon; None while it runs."""
+        return self._process.poll()
+
+    def close(self) -> None:
+        """Ends the daemon, which saves its state; one that does not end is killed."""
+        atexit.unregister(self.close)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if self.ended() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def serve(
+    *feeds: str,
+    listen: str | None = None,
+    options: Iterable[str] = (),
+    log: Any = None,
+    start: float = 60.0,
+    timeout: float = 60.0,
+    wait: float = 60.0,
+    **settings: Any,
+) -> Server:
+    """Starts a daemon and waits until it answers: a context manager that ends it.
+
+    `feeds` are those of ``--feed`` (``"sim"`` where none is given; ``"dir:PATH"``, ``"tcp:2113"``, …), `settings` the
+    other options by name (``show_quotes=True``, ``state_dir="…"``), `options` further arguments as they stand. It
+    listens on a free port of this machine, or on `listen` (``"127.0.0.1:2112"``). `log` is where its log goes: a file,
+    or None for nowhere. The daemon ends with the block, with this process however that ends, and with `Server.close`.
+
+    Raises `DaemonError` where it ends at once, with what it said; or does not answer within `start` seconds.
+
+    >>> with serve("sim") as daemon:
+    ...     terms = daemon.term_structure("SPX", max_days=40)
+    ...     "fwd_price" in terms.columns and len(terms) > 0
+    True
+    """
+    address = listen or f"127.0.0.1:{_free_port()}"
+    command = [sys.executable, "-m", "greeksd._child", "serve", "--listen", address]
+    command += [argument for feed in feeds or ("sim",) for argument in ("--feed", feed)]
+    for name, value in settings.items():
+        option = "--" + name.replace("_", "-")
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if item is not None and item is not False:
+                command += [option] if item is True else [option, str(item)]
+    command += [os.fspath(option) for option in options]
+    # what it says before it serves is the reason where it does not
+    said = subprocess.PIPE if log is None else log
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=said,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        start_new_session=True,
+    )
+    heard = _Heard(process.stderr) if process.stderr is not None else None
+    server = Server(process, f"http://{address}", timeout=timeout, wait=wait)
+    try:
+        _answered(server, address, heard, start)
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+def _answered(server: Server, address: str, heard: _Heard | None, seconds: float) -> None:
+    """Waits until a daemon answers."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            server.health()
+            return
+        except DaemonError:
+            pass
+        code = server.ended()
+        if code is not None:
+            reason = heard.text() if heard is not None else "its log says why"
+            raise DaemonError(f"the daemon ended with code {code}: {reason}")
+        if time.monotonic() > until:
+            raise DaemonError(f"the daemon did not answer at {address} within {seconds:g} s")
+        time.sleep(_LOOK)
+
+
+class _Heard:
+    """The last lines of a log that nobody else reads: a full pipe would hold the daemon up."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._lines: collections.deque[str] = collections.deque(maxlen=20)
+        self._thread = threading.Thread(target=self._read, args=(stream,), name="greeksd-log", daemon=True)
+        self._thread.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with stream:
+            for line in stream:
+                self._lines.append(line.decode(errors="replace").rstrip())
+
+    def text(self) -> str:
+        self._thread.join(1.0)
+        return "; ".join(line for line in self._lines if line)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,37 @@
+//! Options of `greeksd batch` as Python gives them: one table of names, checks and messages for the command and the
+//! module. Never: an option.
+
+use crate::InputError;
+use pyo3::PyErr;
+use shim::config::{self, BatchArgs, ConfigError, Invocation};
+use std::ffi::OsString;
+
+/// Reads the arguments of `greeksd batch`, without the program's name and the command's.
+///
+/// # Errors
+/// What is wrong with one, in words.
+pub(crate) fn batch(arguments: Vec<OsString>) -> Result<Box<BatchArgs>, PyErr> {
+    let command = ["greeksd", "batch"].map(OsString::from);
+    match config::read(command.into_iter().chain(arguments), &|_| None) {
+        Ok(Invocation::Batch(args)) if !args.plan => Ok(args),
+        Ok(_) => Err(InputError::new_err("not arguments of batch")),
+        Err(ConfigError::Usage(error)) => {
+            let text = error.to_string();
+            let first = text.split("\n\n").next().unwrap_or_default();
+            Err(InputError::new_err(as_keyword(first.trim_start_matches("error: "))))
+        }
+        Err(ConfigError::Value(text)) => Err(InputError::new_err(as_keyword(&text))),
+    }
+}
+
+/// A message about an option as one about the keyword of that name.
+pub(crate) fn as_keyword(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in text.split("--").enumerate() {
+        let word = part.find(|c: char| !(c.is_ascii_alphabetic() || c == '-')).unwrap_or(part.len());
+        let (word, rest) = if at == 0 { ("", part) } else { part.split_at(word) };
+        out.push_str(&word.replace('-', "_"));
+        out.push_str(rest);
+    }
+    out
+}

@@ -1,0 +1,45 @@
+//! Streams of Arrow across Python, by its capsules: the only file with pointers of others. Never: a value.
+#![allow(unsafe_code, reason = "the interface of Arrow for C is made of pointers")]
+
+use crate::InputError;
+use crate::frame::Frame;
+use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{RecordBatchIterator, RecordBatchReader};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use std::ffi::CStr;
+
+const STREAM: &CStr = c"arrow_array_stream";
+const SCHEMA: &CStr = c"arrow_schema";
+
+/// Reads all of an object that has `__arrow_c_stream__`.
+pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<Frame> {
+    let refused = |why: String| InputError::new_err(format!("{name}: {why}"));
+    let object = source.call_method0("__arrow_c_stream__")?;
+    let capsule = object.cast::<PyCapsule>().map_err(|_| refused("__arrow_c_stream__ gave no capsule".to_owned()))?;
+    let pointer = capsule.pointer_checked(Some(STREAM))?;
+    // SAFETY: a capsule of this name holds such a stream (Arrow's PyCapsule interface), which is moved out of it once:
+    // the capsule is left with a released one. It is alive here.
+    let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
+    let reader = reader.map_err(|error| refused(error.to_string()))?;
+    // what gives the batches may be Python itself, and takes the lock where it is
+    let read = source.py().detach(move || {
+        let schema = reader.schema();
+        reader.collect::<Result<Vec<_>, _>>().map(|batches| Frame { schema, batches })
+    });
+    read.map_err(|error| refused(error.to_string()))
+}
+
+/// A stream of a frame, as others take it.
+pub(crate) fn stream<'py>(py: Python<'py>, frame: &Frame) -> PyResult<Bound<'py, PyCapsule>> {
+    let batches = frame.batches.clone().into_iter().map(Ok);
+    let reader = RecordBatchIterator::new(batches, frame.schema.clone());
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+}
+
+/// The schema of a frame, as others take it.
+pub(crate) fn schema<'py>(py: Python<'py>, frame: &Frame) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(&*frame.schema).map_err(|error| InputError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}

@@ -1,0 +1,175 @@
+//! A table of quotes to a table of Greeks: a job of `history` whose input and output are in memory. Never: a formula.
+
+use crate::arguments::{self, as_keyword};
+use crate::frame::Frame;
+use crate::refused::RefusedRow;
+use crate::work::{WorkWatch, watched};
+use crate::{InputError, JobError};
+use history::gather::FileRead;
+use history::job::{HistoryJob, JobOutcome};
+use history::layouts::{read_table, table_text};
+use history::plan::OutputLayout;
+use history::reference::{RecordedReference, ReferenceSet};
+use history::reference_documents::{ReferenceDocument, ReferenceDocuments};
+use history::row::HistoryRow;
+use history::tables::MemoryForm;
+use jiff::Timestamp;
+use kernel::report::Report;
+use pyo3::prelude::*;
+use shim::batch::{read_options, recipe, threads};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What errors and refused rows call the table of quotes; no symbol is spelt so.
+const QUOTES: &str = "<quotes>";
+
+/// A table or a file of reference data.
+#[derive(FromPyObject)]
+enum GivenReference<'py> {
+    Table(PyRef<'py, Frame>),
+    File(PathBuf),
+}
+
+/// What `greeks` takes beside the quotes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct GreeksArguments<'py> {
+    dividends: Vec<GivenReference<'py>>,
+    rates: Vec<GivenReference<'py>>,
+    zero_rates: bool,
+    calendar: Vec<GivenReference<'py>>,
+    deliverables: Vec<GivenReference<'py>>,
+    overrides: Vec<GivenReference<'py>>,
+    /// RFC 3339.
+    at: Option<String>,
+    /// Of `greeksd batch`.
+    options: Vec<OsString>,
+    /// A folder for what does not fit in memory.
+    work: PathBuf,
+}
+
+/// What came of it.
+#[derive(IntoPyObject)]
+pub(crate) struct GreeksDone {
+    frame: Frame,
+    refused: Vec<RefusedRow>,
+    /// Day, underlying, name of the reason, and the reason.
+    failed: Vec<(String, String, String, String)>,
+    /// Day, source, and the date of the curve.
+    rates: Vec<(String, String, Option<String>)>,
+    counts: HashMap<&'static str, u64>,
+    layout: &'static str,
+}
+
+/// Computes the Greeks of a table of quotes.
+#[pyfunction]
+pub(crate) fn greeks(
+    py: Python<'_>,
+    quotes: &Frame,
+    arguments: GreeksArguments<'_>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<GreeksDone> {
+    let args = arguments::batch(arguments.options.clone())?;
+    let documents = arguments.documents()?;
+    let read = py.detach(|| documents.read()).map_err(InputError::new_err)?;
+    let reference = ReferenceSet::new(&read.records);
+    let mut options =
+        read_options(&args, reference.calendar()).map_err(|error| InputError::new_err(as_keyword(&error)))?;
+    let at = arguments.at.as_deref().map(str::parse::<Timestamp>).transpose();
+    options.time = at.map_err(|error| InputError::new_err(format!("at: {error}")))?;
+    let (refused, stopped_by) = (Mutex::new(Vec::new()), Mutex::new(None));
+    let read_quotes = |_: &Path, take: &mut dyn FnMut(HistoryRow)| {
+        let mut batches = quotes.batches.iter().cloned();
+        let mut refuse = |row, field: &'static str, reason: kernel::error::Reason| {
+            let row = RefusedRow::of_table(QUOTES, row, Some(field), reason.name());
+            refused.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        };
+        match read_table(Path::new(QUOTES), &quotes.schema, &mut batches, &options, take, &mut refuse) {
+            Ok(read) => FileRead { layout: read.layout, reference: read.reference, report: read.report, refused: None },
+            Err(error) => {
+                let text = error.to_string();
+                *stopped_by.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+                let (report, reference) = (Report::default(), RecordedReference::default());
+                FileRead { layout: "", reference, report, refused: Some(text) }
+            }
+        }
+    };
+    let (recipe, watch) = (recipe(&args), WorkWatch::default());
+    let form = MemoryForm::new(recipe);
+    let inputs = [PathBuf::from(QUOTES)];
+    let job = HistoryJob {
+        inputs: &inputs,
+        rates_from: &args.rates_from,
+        out: &arguments.work,
+        reference: &reference,
+        recipe,
+        layout: OutputLayout::Day,
+        form: &form,
+        threads: threads(&args),
+        allows_partial: args.allow_partial,
+        read: &read_quotes,
+        watch: &watch,
+    };
+    let outcome = watched(py, &watch, progress.as_ref(), || history::job::run(&job))?;
+    let outcome = outcome.map_err(|error| JobError::new_err(error.to_string()))?;
+    if let Some(text) = stopped_by.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(InputError::new_err(text));
+    }
+    let (schema, batches) = py.detach(|| form.into_batches()).map_err(|error| JobError::new_err(error.to_string()))?;
+    let mut refused = refused.into_inner().unwrap_or_else(PoisonError::into_inner);
+    refused.extend(read.places.iter().map(RefusedRow::of_document));
+    refused.extend(RefusedRow::counted(QUOTES, &outcome.counts.refused));
+    Ok(done(Frame { schema, batches }, refused, &outcome))
+}
+
+fn done(frame: Frame, refused: Vec<RefusedRow>, outcome: &JobOutcome) -> GreeksDone {
+    let counts = &outcome.counts;
+    let failure = |unit: &history::tally::UnitFailure| {
+        let (day, name) = (unit.day.to_string(), unit.underlying.as_str().to_owned());
+        (day, name, unit.fault.name().to_owned(), unit.fault.to_string())
+    };
+    let rates = outcome.rates.iter().map(|(day, origin)| {
+        (day.to_string(), origin.source.name().to_owned(), origin.as_of.map(|date| date.to_string()))
+    });
+    GreeksDone {
+        frame,
+        refused,
+        failed: outcome.failed.iter().map(failure).collect(),
+        rates: rates.collect(),
+        counts: HashMap::from([
+            ("rows", outcome.rows),
+            ("duplicates", outcome.duplicates),
+            ("snapshots", counts.snapshots),
+            ("contracts", counts.contracts),
+            ("priced", counts.priced),
+        ]),
+        layout: outcome.inputs.first().map_or("", |input| input.read.layout),
+    }
+}
+
+impl GreeksArguments<'_> {
+    fn documents(&self) -> PyResult<ReferenceDocuments> {
+        Ok(ReferenceDocuments {
+            dividends: documents("<dividends>", &self.dividends)?,
+            rates: documents("<rates>", &self.rates)?,
+            zero_rates: self.zero_rates,
+            days: documents("<calendar>", &self.calendar)?,
+            deliverables: documents("<deliverables>", &self.deliverables)?,
+            overrides: documents("<overrides>", &self.overrides)?,
+        })
+    }
+}
+
+fn documents(name: &str, given: &[GivenReference<'_>]) -> PyResult<Vec<ReferenceDocument>> {
+    let document = |given: &GivenReference<'_>| match given {
+        GivenReference::File(path) => Ok(ReferenceDocument::File(path.clone())),
+        GivenReference::Table(frame) => {
+            let text = table_text(&frame.schema, &frame.batches);
+            let text = text.map_err(|error| InputError::new_err(format!("{name}: {error}")))?;
+            Ok(ReferenceDocument::Text(PathBuf::from(name), text))
+        }
+    };
+    given.iter().map(document).collect()
+}

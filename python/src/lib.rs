@@ -1,0 +1,50 @@
+//! The native part of the Python package `greeksd`: tables in, tables of Greeks out, and the whole program. What a user
+//! calls, with its defaults and documents, is Python (`python/greeksd`); here stand the computations, which give the
+//! interpreter's lock back. Never: a formula, a layout of quotes, a thread or a pool before somebody asks for work.
+
+mod arguments;
+mod batch;
+mod capsule;
+mod columns;
+mod frame;
+mod greeks;
+mod price;
+mod refused;
+mod work;
+
+use pyo3::prelude::*;
+use shim::{cpu, program};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pyo3::import_exception!(greeksd.errors, InputError);
+pyo3::import_exception!(greeksd.errors, JobError);
+
+/// Runs the program with these arguments, its name first; its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    let code = py.detach(|| if cpu::can_run() { program::run(arguments) } else { ExitCode::FAILURE });
+    // the standard library shows the number to the system only
+    (0..=u8::MAX).find(|&n| ExitCode::from(n) == code).unwrap_or(1)
+}
+
+/// The native part of the package.
+#[pymodule]
+mod _greeksd {
+    #[pymodule_export]
+    use super::batch::batch;
+    #[pymodule_export]
+    use super::columns::frame_of_columns;
+    #[pymodule_export]
+    use super::frame::{Frame, frame_of_ipc, frame_of_stream};
+    #[pymodule_export]
+    use super::greeks::greeks;
+    #[pymodule_export]
+    use super::main;
+    #[pymodule_export]
+    use super::price::price;
+
+    /// The version of the program.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}
