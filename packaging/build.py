@@ -8,7 +8,9 @@
 `release`, and GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas).
 
 The Rust compiler is the one of rust-toolchain.toml where it has the target's standard library (`rustup target add
-TARGET`) or the library's source (`rustup component add rust-src`), else Debian's (rustc-web, cargo-web, rust-web-src).
+TARGET`) or the library's source: of `rustup component add rust-src`, or of Debian's rust-src in that very version
+(trixie-backports has 1.95.0; `dpkg-deb -x` will do, only /usr/src/rustc-1.95.0/library is read). Else it is Debian's
+(rustc-web, cargo-web, rust-web-src).
 """
 
 import functools
@@ -50,7 +52,16 @@ TARGETS = {
     # for extension modules, which share the interpreter's C library: that of 2014 or a later one
     "x86_64-unknown-linux-gnu": Target(X86_64_LEVELS, zig="x86_64-unknown-linux-gnu.2.17"),
     "aarch64-unknown-linux-gnu": Target((None,), zig="aarch64-unknown-linux-gnu.2.17"),
-    "x86_64-pc-windows-gnu": Target(X86_64_LEVELS, suffix=".exe"),
+    # Debian's gcc-mingw-w64-x86-64: its import libraries are those of Windows itself
+    "x86_64-pc-windows-gnu": Target(
+        X86_64_LEVELS,
+        suffix=".exe",
+        environment=(
+            ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", "x86_64-w64-mingw32-gcc"),
+            ("CC_x86_64_pc_windows_gnu", "x86_64-w64-mingw32-gcc"),
+            ("AR_x86_64_pc_windows_gnu", "x86_64-w64-mingw32-ar"),
+        ),
+    ),
     "x86_64-apple-darwin": Target(X86_64_LEVELS, zig="x86_64-apple-darwin"),
     "aarch64-apple-darwin": Target((None,), zig="aarch64-apple-darwin"),
 }
@@ -85,9 +96,9 @@ def compiled(triple: str, level: str | None, package: str, *arguments: str) -> p
     """
     target = TARGETS[triple]
     cpu = {"launcher": "x86-64" if triple.startswith("x86_64") else None}.get(level, level)
-    cargo, rustc, builds_library = toolchain(triple)
+    cargo, rustc, source = toolchain(triple)
     out = PACKAGES / f"{triple}-{level or 'base'}"
-    flags = [*(("-C", f"target-cpu={cpu}") if cpu else ()), *target.rustflags, *remapped(rustc)]
+    flags = [*(("-C", f"target-cpu={cpu}") if cpu else ()), *target.rustflags, *remapped(source)]
     environment = {
         **os.environ,
         **dict(target.environment),
@@ -108,38 +119,41 @@ def compiled(triple: str, level: str | None, package: str, *arguments: str) -> p
         command.append("build")
     command += ["--locked", "--profile", PROFILE, "--target", target.zig or triple, "--target-dir", str(out)]
     command += ["-p", package, *arguments]
-    if builds_library:
-        environment["RUSTC_BOOTSTRAP"] = "1"
+    if source:
+        environment |= {"RUSTC_BOOTSTRAP": "1", "__CARGO_TESTS_ONLY_SRC_ROOT": str(source)}
         command.append("-Zbuild-std=std,panic_unwind")
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     return out / triple / PROFILE
 
 
 @functools.cache
-def toolchain(triple: str) -> tuple[str, str, bool]:
-    """Cargo, the compiler, and whether the standard library is to be built, for a target."""
+def toolchain(triple: str) -> tuple[str, str, pathlib.Path | None]:
+    """Cargo, the compiler, and the source of the standard library where that is to be built, for a target."""
     for home in ("", "/usr/bin/"):
         try:
-            rustc = asked(f"{home}rustc", "--print", "sysroot")
+            sysroot = asked(f"{home}rustc", "--print", "sysroot")
+            version = asked(f"{home}rustc", "--version").split()[1]
         except (FileNotFoundError, subprocess.CalledProcessError):
             continue
-        library = pathlib.Path(rustc) / "lib" / "rustlib"
+        library = pathlib.Path(sysroot) / "lib" / "rustlib"
         if (library / triple / "lib").is_dir():
-            return f"{home}cargo", f"{home}rustc", False
-        if (library / "src" / "rust" / "library" / "Cargo.lock").exists():
-            return f"{home}cargo", f"{home}rustc", True
+            return f"{home}cargo", f"{home}rustc", None
+        for source in (library / "src" / "rust" / "library", pathlib.Path(f"/usr/src/rustc-{version}/library")):
+            if (source / "Cargo.lock").exists():
+                return f"{home}cargo", f"{home}rustc", source.resolve()
     sys.exit(
         f"missing, the standard library of {triple}: `rustup target add {triple}`, or its source: "
-        "`rustup component add rust-src`, or Debian's rustc-web, cargo-web and rust-web-src"
+        "`rustup component add rust-src`, or Debian's rust-src in the compiler's version"
     )
 
 
-def remapped(rustc: str) -> list[str]:
+def remapped(library: pathlib.Path | None) -> list[str]:
     """Flags that keep this machine's folders out of the programs: the same bytes wherever they are built."""
     cargo_home = pathlib.Path(os.environ.get("CARGO_HOME", pathlib.Path.home() / ".cargo"))
     subprocess.run(["cargo", "fetch", "--locked", "--quiet"], cwd=ROOT, check=True)
     folders = {str(source): "crates" for source in sorted((cargo_home / "registry" / "src").iterdir())}
-    folders[str(pathlib.Path(asked(rustc, "--print", "sysroot")) / "lib" / "rustlib" / "src" / "rust")] = "rust"
+    if library:
+        folders[str(library)] = "rust/library"
     folders[str(ROOT)] = "greeksd"
     return [f"--remap-path-prefix={folder}={name}" for folder, name in folders.items()]
 
