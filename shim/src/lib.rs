@@ -30,6 +30,8 @@ pub mod price;
 mod progress;
 pub mod scenario;
 pub mod serve;
+#[cfg(windows)]
+pub mod service;
 pub mod status;
 pub mod stream;
 #[cfg(feature = "view")]

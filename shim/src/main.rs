@@ -15,6 +15,8 @@ fn main() -> ExitCode {
 fn run() -> ExitCode {
     match config::read(std::env::args_os(), &|name| std::env::var_os(name)) {
         Ok(Invocation::Serve(config)) => serve::run(&config),
+        #[cfg(windows)]
+        Ok(Invocation::Service(config)) => shim::service::run(*config),
         Ok(Invocation::Price(args)) => price::run(&args),
         Ok(Invocation::Batch(args)) => batch::run(&args),
         Ok(Invocation::Generate(args)) => generate::run(&args),
