@@ -5,6 +5,24 @@
 //! the rest, so it does nothing that the compiler has special instructions for: no text is put together, nothing is
 //! shifted, bits are compared where they stand. `tests/processors.sh` runs it where those instructions are not.
 
+/// The level of x86-64 that the compiler had leave to use in this build, or the architecture.
+#[must_use]
+pub fn built_for() -> &'static str {
+    if cfg!(not(target_arch = "x86_64")) {
+        return std::env::consts::ARCH;
+    }
+    // a compiler's level has all of its features; these are the newest of each
+    if cfg!(all(target_feature = "avx512vl", target_feature = "avx512bw", target_feature = "avx512dq")) {
+        "x86-64-v4"
+    } else if cfg!(all(target_feature = "avx2", target_feature = "fma", target_feature = "bmi2")) {
+        "x86-64-v3"
+    } else if cfg!(all(target_feature = "sse4.2", target_feature = "popcnt")) {
+        "x86-64-v2"
+    } else {
+        "x86-64"
+    }
+}
+
 /// True if the processor has all that the build needs; else says on standard error what is lacking.
 #[must_use]
 pub fn can_run() -> bool {

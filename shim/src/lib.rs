@@ -34,6 +34,7 @@ pub mod serve;
 pub mod service;
 pub mod status;
 pub mod stream;
+pub mod version;
 #[cfg(feature = "view")]
 pub mod view;
 mod watched_file;

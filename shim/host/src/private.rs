@@ -58,19 +58,20 @@ fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Res
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Gives a file that is damaged, or none of the program's, the name `NAME.csv.bad`, where somebody may look at it, and
-/// logs that.
-pub fn move_aside(path: &Path) {
-    let aside = path.with_extension("csv.bad");
+/// Why a file is not read: it is damaged, or somebody else put it there.
+pub const DAMAGED_OR_FOREIGN: &str = "is damaged or not a file of greeksd";
+
+/// Gives a file that cannot be used the name `FILE.bad`, where somebody may look at it, and logs that with the reason,
+/// which follows the file's name.
+pub fn move_aside(path: &Path, reason: &str) {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".bad");
     match fs::rename(path, &aside) {
-        Ok(()) => tracing::warn!(
-            "{} is damaged or not a file of greeksd; it has been renamed to {}",
-            path.display(),
-            aside.display()
-        ),
-        Err(error) => {
-            tracing::warn!("{} is damaged or not a file of greeksd, and cannot be renamed: {error}", path.display());
+        Ok(()) => {
+            let aside = Path::new(&aside).display();
+            tracing::warn!("{} {reason}; it has been renamed to {aside}", path.display());
         }
+        Err(error) => tracing::warn!("{} {reason}, and cannot be renamed: {error}", path.display()),
     }
 }
 

@@ -10,12 +10,18 @@ use std::path::PathBuf;
 
 /// Compute Greeks of US listed options on this machine and serve them over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "greeksd", version, args_conflicts_with_subcommands = true)]
+#[command(name = "greeksd", args_conflicts_with_subcommands = true)]
 #[command(after_help = "Without a command, greeksd runs serve. Each option of serve is also an environment variable \
     (named in its help) and a key of greeksd.toml. The command line overrides the environment, which overrides the file.")]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub(super) version: bool,
+    /// With --version: also print commit, build, target, processor level and features
+    #[arg(long, requires = "version")]
+    pub(super) verbose: bool,
     #[command(flatten)]
     pub(super) serve: ServeArgs,
 }

@@ -13,6 +13,7 @@ mod origin;
 mod resolved;
 mod value;
 
+use crate::version;
 pub use cli::{
     BatchAccuracy, BatchArgs, BatchFormat, BatchLayout, CompareArgs, ExplainArgs, GenerateArgs, PriceArgs,
     ReferencePaths, ScenarioArgs, SourceArgs, ViewArgs, ViewColor,
@@ -36,7 +37,7 @@ pub enum Invocation {
     /// Run the daemon as a service.
     #[cfg(windows)]
     Service(Box<Config>),
-    /// Print this (the configuration, a manual page, completions) and end.
+    /// Print this (the configuration, the version, a manual page, completions) and end.
     Print(String),
     /// Price the rows of a file.
     Price(PriceArgs),
@@ -68,12 +69,15 @@ pub struct ViewPlan {
 /// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …) or hold keys.
 ///
 /// # Errors
-/// An option, variable or key that is unknown or malformed, with a hint; `--help` and `--version`.
+/// An option, variable or key that is unknown or malformed, with a hint; `--help`.
 pub fn read(
     arguments: impl IntoIterator<Item = OsString>,
     home: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Invocation, ConfigError> {
     let cli = Cli::read(arguments)?;
+    if cli.version {
+        return Ok(Invocation::Print(if cli.verbose { version::lines() } else { version::line() }));
+    }
     let args = match cli.command {
         Some(Command::Price(args)) => return Ok(Invocation::Price(args)),
         Some(Command::Batch(args)) => return Ok(Invocation::Batch(args)),

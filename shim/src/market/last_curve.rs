@@ -9,7 +9,7 @@ use engine::rates::curve::{DiscountCurve, DiscountCurves};
 use engine::rates::source::RateSource;
 use engine::rates::table::DatedCurve;
 use feeds::reference::parse_rates;
-use host::private;
+use host::private::{self, DAMAGED_OR_FOREIGN};
 use jiff::civil::Date;
 use std::fmt::Write as _;
 use std::fs;
@@ -39,7 +39,7 @@ impl LastCurve {
         let path = folder.join(NAME);
         let kept = match fs::read(&path) {
             Ok(bytes) => read(&path, &bytes).or_else(|| {
-                private::move_aside(&path);
+                private::move_aside(&path, DAMAGED_OR_FOREIGN);
                 None
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

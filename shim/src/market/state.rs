@@ -3,13 +3,13 @@
 //! a thread, when something is kept.
 //!
 //! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
-//! power cut there is the old file or the new one. What is none of ours, or damaged, is moved aside and never read
-//! twice.
+//! power cut there is the old file or the new one. What is damaged, none of ours or of a version that saves otherwise
+//! is moved aside and never read twice.
 
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
-use host::private;
+use host::private::{self, DAMAGED_OR_FOREIGN};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
@@ -29,6 +29,8 @@ const MARKETS_KEPT: usize = 5;
 const RECORDED: &str = "market-recorded-";
 /// The file of all live names.
 const LIVE: &str = "market-live.saved";
+/// Why a saved market is not read, although it may be whole.
+const OTHER_VERSION: &str = "was saved by another version of greeksd, which has other columns";
 /// The first line of every file of volatilities.
 const HEADER: &[u8] = b"root,expiry,strike,right,svc_vol\n";
 /// An unfinished file of this age was left behind by a program that did not end: writing one takes seconds.
@@ -148,7 +150,7 @@ impl StateFolder {
         if is_ours && refused == 0 && whole == text.len() {
             return Some(vols);
         }
-        private::move_aside(&path);
+        private::move_aside(&path, DAMAGED_OR_FOREIGN);
         if vols.is_empty() {
             return None;
         }
@@ -228,7 +230,7 @@ impl StateFolder {
     }
 
     /// A market as it was last saved: the `wanted` names, or all of them, without what has settled at `now`. What is
-    /// damaged of it is skipped and logged; a market saved by another version is ignored.
+    /// damaged of it is skipped and logged; a file of another version, or without a whole head, is moved aside.
     #[must_use]
     pub fn saved_market(&self, market: &SavedMarket, wanted: Option<&BTreeSet<Symbol>>, now: Timestamp) -> Vec<Chain> {
         let former = self.former_markets().len();
@@ -245,6 +247,14 @@ impl StateFolder {
                 chains
             }
             Err(SavedError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(SavedError::Foreign) => {
+                private::move_aside(&path, OTHER_VERSION);
+                Vec::new()
+            }
+            Err(SavedError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                private::move_aside(&path, DAMAGED_OR_FOREIGN);
+                Vec::new()
+            }
             Err(error) => {
                 tracing::info!("{}: {error}; nothing is restored from it", path.display());
                 Vec::new()
@@ -409,6 +419,35 @@ mod tests {
         }
         let _ = StateFolder::open(&folder.0.path);
         assert_eq!(folder.names(), ["mine.unfinished", "vols-2024-11-19.1.unfinished"]);
+    }
+
+    /// The head of a saved market: what it begins with, the version of its layout, the fingerprint of its columns.
+    #[test]
+    fn a_market_of_another_version_is_moved_aside_and_the_next_one_saved() {
+        let folder = Folder::new("versions");
+        let now = Timestamp::now();
+        assert!(folder.0.save_market(&SavedMarket::Live, &[], now).is_some());
+        let ours = fs::read(folder.0.path.join(LIVE)).unwrap();
+        assert!(folder.0.saved_market(&SavedMarket::Live, None, now).is_empty());
+        assert_eq!(folder.names(), [LIVE], "this version's is read");
+
+        let aside = format!("{LIVE}.bad");
+        for (part, at) in [("version", 8), ("columns", 12)] {
+            for newer in [true, false] {
+                let mut theirs = ours.clone();
+                theirs[at] = if newer { theirs[at].wrapping_add(1) } else { theirs[at].wrapping_sub(1) };
+                folder.put(LIVE, &theirs);
+                assert!(folder.0.saved_market(&SavedMarket::Live, None, now).is_empty());
+                assert_eq!(folder.names(), [aside.as_str()], "{part}");
+                assert_eq!(fs::read(folder.0.path.join(&aside)).unwrap(), theirs, "{part}: as it was");
+                assert!(folder.0.save_market(&SavedMarket::Live, &[], now).is_some());
+                assert_eq!(folder.names(), [LIVE, aside.as_str()], "{part}");
+                assert_eq!(fs::read(folder.0.path.join(LIVE)).unwrap(), ours, "{part}");
+            }
+        }
+        folder.put(LIVE, &ours[..9]);
+        assert!(folder.0.saved_market(&SavedMarket::Live, None, now).is_empty());
+        assert_eq!(folder.names(), [aside.as_str()], "a head that was cut");
     }
 
     #[test]
