@@ -214,6 +214,22 @@ portable:
 avx2:
     RUSTFLAGS="-C target-cpu=x86-64-v3" cargo build --release --locked --target-dir target/avx2
 
+# packages below dist, with checksums and a manifest: all, or of linux, windows, macos, wheel (docs/releasing.md)
+packages *kinds:
+    python3 packaging/make.py {{ kinds }}
+
+# the Python wheel below dist
+wheel:
+    python3 packaging/make.py wheel
+
+# packages of Linux, each installed, started and removed in a bare root file system; needs root, debootstrap, qemu-user
+try-packages *files="dist/*-linux-*.tar.gz dist/*.deb dist/*-oci-*.tar":
+    python3 tests/packages/bare.py {{ files }}
+
+# which build an installed launcher picks on older processors, and what that computes; needs qemu-user
+try-levels prefix="target/packages/x86_64-unknown-linux-musl-prefix":
+    python3 tests/packages/levels.py {{ prefix }}
+
 # licenses, sources, bans and known advisories of the dependencies (advisories need the network)
 deny:
     command -v cargo-deny > /dev/null || cargo install --locked cargo-deny

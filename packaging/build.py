@@ -5,7 +5,8 @@
     python3 packaging/build.py aarch64-unknown-linux-musl              a target without levels
 
 `packaging/make.py` makes whole packages. For trials: GREEKSD_PACKAGE_PROFILE=fast builds in another profile than
-`release`, and GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas).
+`release`, GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas), and GREEKSD_COMMIT=trial keeps what is built
+from one commit to the next.
 
 The Rust compiler is the one of rust-toolchain.toml where it has the target's standard library (`rustup target add
 TARGET`) or the library's source: of `rustup component add rust-src`, or of Debian's rust-src in that very version
@@ -19,6 +20,7 @@ import pathlib
 import subprocess
 import sys
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "target" / "packages"
@@ -111,7 +113,7 @@ def compiled(triple: str, level: str | None, package: str, *arguments: str) -> p
         "CARGO": cargo,
         "RUSTC": rustc,
         "SOURCE_DATE_EPOCH": commit_time(),
-        "GREEKSD_COMMIT": commit(),
+        "GREEKSD_COMMIT": os.environ.get("GREEKSD_COMMIT") or f"{commit()}, {commit_day()}",
     }
     environment.pop("RUSTFLAGS", None)
     command = [cargo]
@@ -191,6 +193,11 @@ def commit_time() -> str:
         return asked("git", "log", "-1", "--format=%ct")
     except (FileNotFoundError, subprocess.CalledProcessError):
         return os.environ.get("SOURCE_DATE_EPOCH", "0")
+
+
+def commit_day() -> str:
+    """The date of the commit that is built, in UTC."""
+    return datetime.fromtimestamp(int(commit_time()), timezone.utc).date().isoformat()
 
 
 def version() -> str:
