@@ -206,6 +206,11 @@ def version() -> str:
     return next(line.split('"')[1] for line in lines if line.startswith("version = "))
 
 
+def release_url() -> str:
+    """Where the files of this release are downloaded from: GREEKSD_RELEASE_URL, which a release sets."""
+    return os.environ.get("GREEKSD_RELEASE_URL", f"https://greeksd.invalid/releases/{version()}")
+
+
 def asked(*command: str) -> str:
     """What a command prints, in the repository."""
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()

@@ -1,10 +1,9 @@
 """The package of Windows: an archive of launcher and builds, with what installs it and its service, and winget's manifests.
 
-Trials of it: `python3 tests/windows/run.py` (windows-files/README.txt has what a user does).
+Trials of it: tests/windows/run.py. What its user does: windows/README.txt.
 """
 
 import hashlib
-import os
 import pathlib
 import shutil
 
@@ -14,7 +13,7 @@ import contents
 import notices
 from archive import Member
 
-FILES = build.ROOT / "packaging" / "windows-files"
+FILES = build.ROOT / "packaging" / "windows"
 TRIPLE = "x86_64-pc-windows-gnu"
 WINGET = "greeksd.greeksd"
 
@@ -35,7 +34,7 @@ def members(name: str) -> list[Member]:
     notices.write(TRIPLE, documents)
     for file in ("LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"):
         shutil.copyfile(build.ROOT / file, documents / file)
-    for file in sorted(FILES.iterdir()):
+    for file in sorted(file for file in FILES.iterdir() if file.suffix in (".txt", ".ps1")):
         # Windows' own editors and PowerShell expect such ends of lines
         text = file.read_text().replace("VERSION", build.version()).replace("\n", "\r\n")
         (folder / file.name).write_bytes(text.encode())
@@ -55,7 +54,7 @@ def winget(zipped: pathlib.Path, dist: pathlib.Path) -> list[pathlib.Path]:
         + "InstallerType: zip\nNestedInstallerType: portable\nNestedInstallerFiles:\n"
         # the launcher finds its builds from the link that winget makes
         + f"- RelativeFilePath: {inner}\\bin\\greeksd.exe\n  PortableCommandAlias: greeksd\n"
-        + f"Commands:\n- greeksd\nInstallers:\n- Architecture: x64\n  InstallerUrl: {release_url()}/{zipped.name}\n"
+        + f"Commands:\n- greeksd\nInstallers:\n- Architecture: x64\n  InstallerUrl: {build.release_url()}/{zipped.name}\n"
         + f"  InstallerSha256: {checksum}\nManifestType: installer\n"
         + tail,
         f"{WINGET}.locale.en-US.yaml": head
@@ -69,8 +68,3 @@ def winget(zipped: pathlib.Path, dist: pathlib.Path) -> list[pathlib.Path]:
     for file, text in texts.items():
         (dist / file).write_text(text)
     return [dist / file for file in texts]
-
-
-def release_url() -> str:
-    """Where the files of this release are downloaded from: GREEKSD_RELEASE_URL, which a release sets."""
-    return os.environ.get("GREEKSD_RELEASE_URL", "https://greeksd.invalid/releases/" + build.version())
