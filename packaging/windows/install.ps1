@@ -55,6 +55,7 @@ if ($Uninstall) {
 if (-not (Test-Path -LiteralPath (Join-Path $PSScriptRoot 'bin\greeksd.exe'))) {
     throw "bin\greeksd.exe is not beside this script: unpack the whole archive and run the script there"
 }
+if ($PSScriptRoot.TrimEnd('\') -eq $Into.TrimEnd('\')) { throw "$Into is what is installed: run the script of the archive" }
 if ((Test-Path -LiteralPath $Into) -and -not (Test-Path -LiteralPath (Join-Path $bin 'greeksd.exe')) -and (Get-ChildItem -LiteralPath $Into -Force)) {
     throw "$Into has something else in it: name another folder with -Into"
 }
