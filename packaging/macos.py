@@ -24,6 +24,7 @@ OLDEST = "12.0"
 LIBRARIES = {
     "/usr/lib/libSystem.B.dylib",
     "/usr/lib/libobjc.A.dylib",
+    "/usr/lib/libcharset.1.dylib",
     "/usr/lib/libiconv.2.dylib",
     "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation",
     "/System/Library/Frameworks/Foundation.framework/Versions/C/Foundation",
