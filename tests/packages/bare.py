@@ -38,6 +38,8 @@ def main():
     for package in map(pathlib.Path, sys.argv[1:]):
         kind = archive if package.name.endswith(".tar.gz") else deb if package.suffix == ".deb" else image
         with tempfile.TemporaryDirectory(prefix="greeksd-root-") as folder:
+            # a root that every user may enter
+            os.chmod(folder, 0o755)
             kind(package.resolve(), pathlib.Path(folder))
 
 

@@ -76,14 +76,14 @@ static FEATURES: [Feature; 23] = [
     (Level::V3, "bmi2", Ebx7, 1 << 8),
     (Level::V3, "lzcnt", Amd, 1 << 5),
     // registers of SSE and of AVX
-    (Level::V3, "a system that keeps the registers of avx", Kept, 0b110),
+    (Level::V3, "registers of avx that the system keeps", Kept, 0b110),
     (Level::V4, "avx512f", Ebx7, 1 << 16),
     (Level::V4, "avx512dq", Ebx7, 1 << 17),
     (Level::V4, "avx512cd", Ebx7, 1 << 28),
     (Level::V4, "avx512bw", Ebx7, 1 << 30),
     (Level::V4, "avx512vl", Ebx7, 1 << 31),
     // masks, and the upper halves and the upper sixteen of the wide registers
-    (Level::V4, "a system that keeps the registers of avx512", Kept, 0b1110_0110),
+    (Level::V4, "registers of avx512 that the system keeps", Kept, 0b1110_0110),
 ];
 
 /// What a processor and its system answer; the numbers are registers.
@@ -176,7 +176,7 @@ mod tests {
     fn registers_that_the_system_does_not_keep_are_not_used() {
         assert_eq!(Processor { kept: 0x7, ..SKYLAKE_SERVER }.level(), Level::V3);
         assert_eq!(Processor { kept: 0x3, ..SKYLAKE_SERVER }.level(), Level::V2);
-        assert_eq!(Processor { kept: 0x3, ..HASWELL }.lacks(Level::V3), ["a system that keeps the registers of avx"]);
+        assert_eq!(Processor { kept: 0x3, ..HASWELL }.lacks(Level::V3), ["registers of avx that the system keeps"]);
     }
 
     #[test]

@@ -25,8 +25,18 @@ fn main() -> ExitCode {
 
 /// Where the builds are; links to the launcher are followed.
 fn folders() -> std::io::Result<Vec<PathBuf>> {
-    let launcher = std::env::current_exe()?.canonicalize()?;
+    let launcher = std::env::current_exe().or_else(|error| as_started().ok_or(error))?.canonicalize()?;
     Ok(launcher.parent().map(choice::folders).unwrap_or_default())
+}
+
+/// This program by the name that it was started with, for a root without `/proc`.
+fn as_started() -> Option<PathBuf> {
+    let name = PathBuf::from(std::env::args_os().next()?);
+    if name.components().count() > 1 {
+        return Some(name);
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
 fn failed(code: u8, why: &str) -> ExitCode {
