@@ -2,7 +2,7 @@
 """Tries the program of Windows: on Windows, or elsewhere under wine.
 
     python3 tests/windows/run.py target/packages/x86_64-pc-windows-gnu-x86-64-v3/x86_64-pc-windows-gnu/release/greeksd.exe
-    python3 tests/windows/run.py greeksd.exe --only service,view
+    python3 tests/windows/run.py greeksd-0.1.0-windows-x86_64 --only launcher,service     an unpacked archive
 
 Python 3.11 with its standard library; wine (wine64 of Debian), tmux for consoles, and mingw where wine lacks a library.
 Everything happens in a folder of its own, wine's too, on the loopback and on free ports; it ends what it has started.
@@ -71,7 +71,17 @@ class Place:
     """The program, and a folder for everything that a trial leaves."""
 
     def __init__(self, program, folder):
-        self.program, self.folder = program.resolve(), pathlib.Path(folder)
+        self.folder = pathlib.Path(folder)
+        self.launcher = program / "bin" / "greeksd.exe" if program.is_dir() else None
+        self.program = (self.picked() if self.launcher else program).resolve()
+
+    def picked(self):
+        """The build that the launcher picks: what is tried of an archive, beside the launcher itself."""
+        command = [*runner(self.launcher), str(self.launcher.resolve()), "--version", "--verbose"]
+        said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
+        level = re.search(r"^processor level: (\S+)", said, re.MULTILINE)
+        expect(level, f"the launcher starts nothing: {said}")
+        return self.launcher.parents[1] / "lib" / "greeksd" / f"greeksd-{level.group(1)}.exe"
 
     def new(self, name):
         path = self.folder / name
@@ -250,6 +260,37 @@ def service(place):
     return f"runs, stops after {took:.1f} s with its state saved"
 
 
+def launcher(place):
+    """What is started by the launcher: its streams, exit codes and console are the build's, and they end together."""
+    if not place.launcher:
+        raise Skipped("a build alone; give an unpacked archive")
+    build, place.program = place.program, place.launcher.resolve()
+    source = ROOT / "golden" / "european.csv"
+    code, out, _ = place.run("price", source)
+    expect(code == 0 and out.count("\n") > 100, f"{code}: {out[:200]}")
+    expect(place.run("--listen", "nonsense")[0] == 2, "another exit code than the build's")
+    os.environ["GREEKSD_LEVEL"] = "x86-64-v9"
+    code, _, err = place.run("--version")
+    del os.environ["GREEKSD_LEVEL"]
+    expect(code == 2 and "levels are" in err, f"{code}: {err}")
+    with Daemon(place.program, *SIM) as daemon:
+        daemon.kill()
+        until(lambda: not answers(daemon.port), "the build outlives a launcher that was killed")
+    if IS_WINDOWS:
+        return f"starts {build.name}; ends with it"
+    with Console(place) as console:
+        console.type(f"wine {place.program} serve {' '.join(SIM)} --listen 127.0.0.1:{daemon.port}; echo ended-$?")
+        console.expect("serving http://")
+        console.keys("C-c")
+        console.expect("stopping", "ended-0")
+    return f"starts {build.name}, ends with it; Ctrl-C ends both in order"
+
+
+def answers(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Console:
     """A console in tmux."""
 
@@ -327,7 +368,7 @@ def view(place):
     return "pages, search, end (of what is written; wine draws it elsewhere than Windows)"
 
 
-TRIALS = [starts, numbers, keep_alive, port_of_one, folder_feed, state, ctrl_c, log_file, service, console, view]
+TRIALS = [starts, numbers, keep_alive, port_of_one, folder_feed, state, ctrl_c, log_file, service, console, view, launcher]
 
 
 def main():
