@@ -1,5 +1,6 @@
-//! Standard error, or a file, without waiting: lines go through a bounded queue to a thread that writes them. Whoever logs neither
-//! waits for a reader that is slow nor fails with one that has left; what does not fit is dropped and counted.
+//! Standard error, or a file, without waiting: lines go through a bounded queue to a thread that writes them. Whoever
+//! logs neither waits for a reader that is slow nor fails with one that has left; what does not fit is dropped and
+//! counted.
 //! Never: what a line says.
 
 use crate::config::Log;
