@@ -136,6 +136,14 @@ databento:
 run *args:
     cargo run --release -- {{ args }}
 
+# a program of Windows, or an unpacked archive of one, on Windows or under wine: `just windows PATH`
+windows *args:
+    python3 tests/windows/run.py {{ args }}
+
+# programs or archives of macOS, read and not run: `just macos dist/greeksd-*-macos-*.tar.gz`
+macos *args:
+    python3 tests/macos/run.py {{ args }}
+
 # the vendors' published clients against a running daemon, in a Python environment of their own
 clients *args:
     cargo build --release --locked

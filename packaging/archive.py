@@ -4,6 +4,8 @@ import gzip
 import io
 import pathlib
 import tarfile
+import time
+import zipfile
 from dataclasses import dataclass
 
 import build
@@ -49,3 +51,18 @@ def tar(members: list[Member]) -> bytes:
 def gzipped(data: bytes) -> bytes:
     """The same, compressed, without a name or a time."""
     return gzip.compress(data, compresslevel=9, mtime=0)
+
+
+def zip(members: list[Member]) -> bytes:
+    """A zip archive of members, in their order."""
+    out = io.BytesIO()
+    # the format has local time and even seconds; 1980 is its first year
+    made = max(time.gmtime(int(build.commit_time()))[:6], (1980, 1, 1, 0, 0, 0))
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for member in members:
+            is_folder = member.data is None
+            entry = zipfile.ZipInfo(member.name + ("/" if is_folder else ""), made)
+            entry.create_system, entry.compress_type = 3, zipfile.ZIP_STORED if is_folder else zipfile.ZIP_DEFLATED
+            entry.external_attr = ((0o040000 if is_folder else 0o100000) | member.mode) << 16 | (0x10 if is_folder else 0)
+            archive.writestr(entry, member.data or b"")
+    return out.getvalue()

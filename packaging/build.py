@@ -43,6 +43,9 @@ class Target:
     environment: tuple[tuple[str, str], ...] = ()
 
 
+# the oldest macOS that is meant, and the names of what its frameworks and libraries have: all that a linker asks an SDK for
+APPLE = (("MACOSX_DEPLOYMENT_TARGET", "12.0"), ("SDKROOT", str(ROOT / "packaging" / "macos" / "sdk")))
+
 TARGETS = {
     # musl's start files and unwinder are zig's
     "x86_64-unknown-linux-musl": Target(
@@ -64,8 +67,9 @@ TARGETS = {
             ("AR_x86_64_pc_windows_gnu", "x86_64-w64-mingw32-ar"),
         ),
     ),
-    "x86_64-apple-darwin": Target(X86_64_LEVELS, zig="x86_64-apple-darwin"),
-    "aarch64-apple-darwin": Target((None,), zig="aarch64-apple-darwin"),
+    # macOS saves the registers of AVX-512 from a thread's first use on, so that no launcher may rely on them
+    "x86_64-apple-darwin": Target(X86_64_LEVELS[:2], zig="x86_64-apple-darwin", environment=APPLE),
+    "aarch64-apple-darwin": Target((None,), zig="aarch64-apple-darwin", environment=APPLE),
 }
 
 
@@ -200,6 +204,11 @@ def version() -> str:
     """The version in Cargo.toml."""
     lines = (ROOT / "Cargo.toml").read_text().splitlines()
     return next(line.split('"')[1] for line in lines if line.startswith("version = "))
+
+
+def release_url() -> str:
+    """Where the files of this release are downloaded from: GREEKSD_RELEASE_URL, which a release sets."""
+    return os.environ.get("GREEKSD_RELEASE_URL", f"https://greeksd.invalid/releases/{version()}")
 
 
 def asked(*command: str) -> str:

@@ -43,6 +43,12 @@ def prefix(triple: str, runner: list[str], folder: pathlib.Path) -> None:
 
     The folder is emptied first.
     """
+    programs(triple, folder)
+    share(runner, triple, folder / "share")
+
+
+def programs(triple: str, folder: pathlib.Path) -> None:
+    """Fills `folder`, which is emptied first, with a target's programs alone."""
     if folder.exists():
         shutil.rmtree(folder)
     suffix = build.TARGETS[triple].suffix
@@ -55,4 +61,3 @@ def prefix(triple: str, runner: list[str], folder: pathlib.Path) -> None:
         (folder / "lib" / "greeksd").mkdir(parents=True)
         for level in levels:
             shutil.copy(build.program(triple, level), folder / "lib" / "greeksd" / f"greeksd-{level}{suffix}")
-    share(runner, triple, folder / "share")

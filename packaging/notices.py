@@ -106,6 +106,13 @@ def tool_chain(triple: str) -> list[tuple[str, pathlib.Path]]:
     found = [("Rust's standard library", file) for file in library if file.is_file()]
     if not found:
         sys.exit(f"missing, what Rust's standard library is licensed under: {' or '.join(map(str, library))}")
+    if triple.endswith("windows-gnu"):
+        # what mingw links in, as Debian has it
+        parts = {"mingw-w64's runtime": "mingw-w64-x86-64-dev", "libgcc, with its runtime library exception": "gcc-mingw-w64-x86-64-win32-runtime"}
+        texts = {name: pathlib.Path("/usr/share/doc", package, "copyright") for name, package in parts.items()}
+        if lacking := [str(text) for text in texts.values() if not text.is_file()]:
+            sys.exit(f"missing, what mingw is licensed under: {', '.join(lacking)}")
+        found += texts.items()
     if build.TARGETS[triple].zig and "musl" in triple:
         zig = pathlib.Path(build.asked(str(build.tools() / "python"), "-c", "import ziglang; print(ziglang.__path__[0])"))
         found.append(("musl", zig / "lib" / "libc" / "musl" / "COPYRIGHT"))

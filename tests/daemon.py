@@ -14,6 +14,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "target" / "release" / ("greeksd.exe" if os.name == "nt" else "greeksd")
 
+# what asks a daemon to end: on Windows Ctrl-Break, which reaches a group of processes
+END = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM)
+OWN_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+
 START_SECONDS = 300
 STOP_SECONDS = 30
 
@@ -44,6 +48,11 @@ def knows_all(health):
     return serves(health) and health["pending"] == 0 and health["preliminary"] == 0
 
 
+def runner(program):
+    """What runs a program of another system: wine, where a program of Windows is tried elsewhere."""
+    return ["wine"] if pathlib.Path(program).suffix == ".exe" and os.name != "nt" else []
+
+
 class Daemon:
     """`greeksd serve` with these arguments; it may be stopped and started again on its port.
 
@@ -58,7 +67,7 @@ class Daemon:
         where = ["--listen", f"127.0.0.1:{self.port}"]
         if "--state-dir" not in arguments:
             where += ["--state-dir", os.path.join(self.folder.name, "state")]
-        self.command = [str(pathlib.Path(program).resolve()), "serve", *where, *map(str, arguments)]
+        self.command = [*runner(program), str(pathlib.Path(program).resolve()), "serve", *where, *map(str, arguments)]
         self.until, self.seconds, self.environment, self.stdin = until, seconds, environment or {}, stdin
         self.log = log or tempfile.TemporaryFile(mode="w+")
         self.process = None
@@ -74,8 +83,11 @@ class Daemon:
     def launch(self):
         """Starts the process and waits for nothing; the daemon itself."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GREEKSD_")}
+        # wine's own complaints are not the daemon's
+        kept |= {"WINEDEBUG": "-all"} if self.command[0] == "wine" else {}
         self.process = subprocess.Popen(
-            self.command, cwd=self.folder.name, env=kept | self.environment, stdin=self.stdin, stdout=self.log, stderr=self.log
+            self.command, cwd=self.folder.name, env=kept | self.environment, stdin=self.stdin, stdout=self.log, stderr=self.log,
+            creationflags=OWN_GROUP,
         )
         return self
 
@@ -109,7 +121,7 @@ class Daemon:
         if self.process is None:
             return None
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(END if self.command[0] != "wine" else signal.SIGINT)
             try:
                 self.process.wait(seconds)
             except subprocess.TimeoutExpired:

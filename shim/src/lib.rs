@@ -32,6 +32,8 @@ pub mod program;
 mod progress;
 pub mod scenario;
 pub mod serve;
+#[cfg(windows)]
+pub mod service;
 pub mod status;
 pub mod stream;
 pub mod version;

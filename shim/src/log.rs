@@ -1,11 +1,14 @@
-//! Standard error without waiting: lines go through a bounded queue to a thread that writes them. Whoever logs neither
-//! waits for a reader that is slow nor fails with one that has left; what does not fit is dropped and counted.
+//! Standard error, or a file, without waiting: lines go through a bounded queue to a thread that writes them. Whoever
+//! logs neither waits for a reader that is slow nor fails with one that has left; what does not fit is dropped and
+//! counted.
 //! Never: what a line says.
 
 use crate::config::Log;
 use host::printable::printable;
-use host::{faults, threads};
+use host::{faults, private, threads};
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -18,6 +21,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Lines that wait at most: a burst of refused rows, or a reader that looks away for a moment.
 const WAITING: usize = 1024;
+/// Bytes at which a file of lines is put aside and a new one begun.
+const FILE_BYTES: u64 = 10_000_000;
 /// How long the end of the program waits for its last lines.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
@@ -44,10 +49,20 @@ struct Queue {
     dropped: &'static AtomicU64,
 }
 
-/// Starts the log: standard error, since standard output is for answers.
-pub fn start(form: Log, level: LevelFilter) {
+/// Starts the log: a file, or standard error, since standard output is for answers.
+///
+/// # Errors
+/// The file cannot be written: why, for the user.
+pub fn start(form: Log, level: LevelFilter, file: Option<&Path>) -> Result<(), String> {
+    let lines =
+        file.map(|path| LogFile::open(path, FILE_BYTES).map_err(|why| format!("log file {}: {why}", path.display())));
+    let is_coloured = lines.is_none() && io::stderr().is_terminal();
     // without a thread lines are written directly
-    if let Ok(queue) = Queue::to(io::stderr(), WAITING, &DROPPED) {
+    let queue = match lines.transpose()? {
+        Some(file) => Queue::to(file, WAITING, &DROPPED),
+        None => Queue::to(io::stderr(), WAITING, &DROPPED),
+    };
+    if let Ok(queue) = queue {
         let _ = QUEUE.set(queue);
     }
     // what lies under requests to vendors writes down every byte of them, keys too
@@ -59,7 +74,7 @@ pub fn start(form: Log, level: LevelFilter) {
         // its own complaints would go to standard error by `eprintln!`, which panics where that is closed
         .log_internal_errors(false)
         .with_target(false)
-        .with_ansi(io::stderr().is_terminal());
+        .with_ansi(is_coloured);
     // a second start in one process (tests) keeps the first log
     let _ = match form {
         Log::Text => registry().with(lines.with_filter(levels)).try_init(),
@@ -67,6 +82,7 @@ pub fn start(form: Log, level: LevelFilter) {
     };
     // the standard hook would wait for the reader
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+    Ok(())
 }
 
 /// Says something that is no log line: a banner, last words. Control characters in it are left out.
@@ -85,6 +101,52 @@ pub fn finish() {
 #[must_use]
 pub fn lines_dropped() -> u64 {
     DROPPED.load(Ordering::Relaxed)
+}
+
+/// A file of lines. One that has grown is put aside as `FILE.old`, in place of the one that was put aside before.
+struct LogFile {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    most: u64,
+}
+
+impl LogFile {
+    /// Opens a file for more lines; its folder is made.
+    fn open(path: &Path, most: u64) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            private::create_folder(folder)?;
+        }
+        let file = private::options().append(true).create(true).open(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self { path: path.to_owned(), file, bytes, most })
+    }
+
+    /// Begins a new file. Where that fails, as on Windows while another program holds the file, it goes on.
+    fn turn(&mut self) {
+        let mut old = self.path.clone().into_os_string();
+        old.push(".old");
+        let turned = fs::rename(&self.path, old).and_then(|()| Self::open(&self.path, self.most));
+        match turned {
+            Ok(new) => *self = new,
+            Err(_) => self.bytes = 0,
+        }
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes >= self.most {
+            self.turn();
+        }
+        let written = self.file.write(bytes)?;
+        self.bytes = self.bytes.saturating_add(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// One line on its way.
@@ -204,6 +266,27 @@ mod tests {
         queue.finish(Duration::from_secs(20));
         let read = String::from_utf8(read.lock().unwrap().clone()).unwrap();
         assert!(read.starts_with("0\n1\n2\n3\n") && read.ends_with("later\n"), "{read}");
+    }
+
+    #[test]
+    fn a_file_that_has_grown_is_put_aside() {
+        let folder = std::env::temp_dir().join(format!("greeksd-log-{}", std::process::id()));
+        let path = folder.join("inner").join("greeksd.log");
+        for line in [b"one\n", b"two\n"] {
+            // a program that starts again goes on in the file that is there
+            LogFile::open(&path, 8).unwrap().write_all(line).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        let mut file = LogFile::open(&path, 8).unwrap();
+        for line in [b"tri\n", b"for\n", b"fiv\n"] {
+            file.write_all(line).unwrap();
+        }
+        let old = path.with_extension("log.old");
+        assert_eq!(
+            (fs::read_to_string(old).unwrap(), fs::read_to_string(&path).unwrap()),
+            ("tri\nfor\n".into(), "fiv\n".into())
+        );
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -13,6 +13,8 @@ use std::process::ExitCode;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match config::read(arguments, &|name| std::env::var_os(name)) {
         Ok(Invocation::Serve(config)) => serve::run(&config),
+        #[cfg(windows)]
+        Ok(Invocation::Service(config)) => crate::service::run(*config),
         Ok(Invocation::Price(args)) => price::run(&args),
         Ok(Invocation::Batch(args)) => batch::run(&args),
         Ok(Invocation::Generate(args)) => generate::run(&args),

@@ -50,12 +50,28 @@ const PROGRESS: Duration = Duration::from_secs(5);
 const WATCH: Duration = Duration::from_millis(500);
 /// How long the end of the program takes at most: answers that run and what is still to be saved share it. Ten seconds
 /// are what a container is given.
-const SAVING: Duration = Duration::from_secs(8);
+pub const SAVING: Duration = Duration::from_secs(8);
+/// The exit code of a program that could not start.
+const FAILED: u8 = 1;
 /// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
 const SOFTWARE_FAILED: u8 = 70;
 
 /// The exit code of a program that a second signal ended (128 and the number of SIGINT).
 const INTERRUPTED: i32 = 130;
+
+/// Where a daemon is in its life, for whoever watches over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It listens.
+    Opened,
+    /// It computes.
+    Serving,
+    /// It keeps what is to be kept, and ends within [`SAVING`].
+    Stopping,
+}
+
+/// What is told the phases; an error ends the daemon.
+pub type Watch<'a> = dyn Fn(Phase) -> Result<(), String> + 'a;
 
 /// Why the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,29 +85,41 @@ enum End {
 /// Runs until a signal ends it.
 #[must_use]
 pub fn run(config: &Config) -> ExitCode {
-    log::start(config.log, config.log_level);
-    let code = match serve(config) {
-        Ok(End::RequestedNames) => ExitCode::SUCCESS,
-        Ok(End::Failed) => ExitCode::from(SOFTWARE_FAILED),
+    let (stop, stopped) = channel();
+    let watch = |phase| match phase {
+        // until then a signal ends the program at once
+        Phase::Opened => listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}")),
+        Phase::Serving | Phase::Stopping => Ok(()),
+    };
+    ExitCode::from(run_until(config, &stopped, &watch))
+}
+
+/// Runs until something comes through `stopped`, and tells `watch` where it is, which may refuse to go on. Returns the
+/// exit code.
+pub fn run_until(config: &Config, stopped: &Receiver<()>, watch: &Watch) -> u8 {
+    let done = log::start(config.log, config.log_level, config.log_file.as_deref());
+    let code = match done.and_then(|()| serve(config, stopped, watch)) {
+        Ok(End::RequestedNames) => 0,
+        Ok(End::Failed) => SOFTWARE_FAILED,
         Err(why) => {
             log::say(&format!("greeksd: {why}"));
-            ExitCode::FAILURE
+            FAILED
         }
     };
     log::finish();
     code
 }
 
-fn serve(config: &Config) -> Result<End, String> {
+fn serve(config: &Config, stopped: &Receiver<()>, watch: &Watch) -> Result<End, String> {
     for note in notes(config) {
         tracing::info!("{}", note.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     let opened = OpenedDaemon::open(config)?;
-    let (stop, stopped) = channel();
-    listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}"))?;
+    watch(Phase::Opened)?;
     let daemon = opened.start(config, true)?;
-    let end = wait(&stopped, || daemon.is_whole());
-    drop(stop);
+    watch(Phase::Serving)?;
+    let end = wait(stopped, || daemon.is_whole());
+    let watched = watch(Phase::Stopping);
     match end {
         End::RequestedNames => tracing::info!("stopping"),
         End::Failed => {
@@ -99,7 +127,7 @@ fn serve(config: &Config) -> Result<End, String> {
         }
     }
     daemon.stop();
-    Ok(end)
+    watched.map(|()| end)
 }
 
 /// A daemon that listens, and computes nothing yet.
@@ -317,13 +345,18 @@ fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
 /// The first signal asks for the end, a second one is the end.
 fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
     let asked = AtomicBool::new(false);
+    #[cfg(windows)]
+    let closed = Sender::clone(&stop);
     ctrlc::set_handler(move || {
         if asked.swap(true, Ordering::AcqRel) {
             // whoever asks twice does not want to wait for streams
             std::process::exit(INTERRUPTED);
         }
         let _ = stop.send(());
-    })
+    })?;
+    #[cfg(windows)]
+    host::windows::before_console_closes(move || _ = closed.send(())).map_err(ctrlc::Error::System)?;
+    Ok(())
 }
 
 /// The clock of the market; one that is started runs from now on.
@@ -488,6 +521,10 @@ fn counted(n: usize, what: &str) -> String {
 fn low_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::debug!("priority: {error}");
+    }
+    #[cfg(windows)]
+    if let Err(error) = host::windows::yield_to_others(host::windows::Yielding::Most) {
         tracing::debug!("priority: {error}");
     }
 }

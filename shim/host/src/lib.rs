@@ -9,3 +9,5 @@ pub mod printable;
 pub mod private;
 pub mod secret;
 pub mod threads;
+#[cfg(windows)]
+pub mod windows;

@@ -3,8 +3,7 @@
 //! `SO_REUSEPORT` is never set: with it a second program can take the port, and each gets a part of the connections. On
 //! Unix `SO_REUSEADDR` is (it only lets a restarted server pass the old one's closing connections); on Windows it is
 //! not, for there it means the same as `SO_REUSEPORT`. A program of the same user that asks for it can take the port
-//! there all the same: what forbids that, `SO_EXCLUSIVEADDRUSE`, no library sets without unsafe code here. Windows
-//! refuses it to other users by itself.
+//! there all the same, so `SO_EXCLUSIVEADDRUSE` is set there, which forbids that.
 
 use mio::net::TcpListener;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -69,9 +68,10 @@ pub(super) fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, Liste
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    if cfg!(unix) {
-        socket.set_reuse_address(true)?;
-    }
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    #[cfg(windows)]
+    host::windows::bind_exclusively(&socket)?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }

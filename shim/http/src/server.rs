@@ -145,11 +145,15 @@ impl Drop for Server {
     }
 }
 
-/// Lets this thread's work wait for that of the small reactor. On Linux a priority belongs to a thread; elsewhere it
-/// would be the whole program's, so there the threads stay equal.
+/// Lets this thread's work wait for that of the small reactor. On Linux and Windows a priority belongs to a thread;
+/// elsewhere it would be the whole program's, so there the threads stay equal.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(e) = rustix::process::setpriority_process(None, BULK_NICE) {
+        tracing::warn!(error = %e, "streams run at normal priority");
+    }
+    #[cfg(windows)]
+    if let Err(e) = host::windows::yield_to_others(host::windows::Yielding::Somewhat) {
         tracing::warn!(error = %e, "streams run at normal priority");
     }
 }

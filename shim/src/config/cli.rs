@@ -72,6 +72,10 @@ pub(super) struct ServeArgs {
     /// Print every option with its value and its source, then exit
     #[arg(long)]
     pub(super) print_config: bool,
+    /// Run as a Windows service: for the service manager, which starts and stops it
+    #[cfg(windows)]
+    #[arg(long)]
+    pub(super) service: bool,
 }
 
 /// Options of `greeksd price`.

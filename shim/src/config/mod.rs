@@ -34,6 +34,9 @@ pub use value::{Log, Milliseconds, RatesMode};
 pub enum Invocation {
     /// Run the daemon.
     Serve(Box<Config>),
+    /// Run the daemon as a service.
+    #[cfg(windows)]
+    Service(Box<Config>),
     /// Print this (the configuration, the version, a manual page, completions) and end.
     Print(String),
     /// Price the rows of a file.
@@ -106,6 +109,10 @@ pub fn read(
     };
     let print = args.print_config;
     let (config, report) = resolve(&args, &file, home)?;
+    #[cfg(windows)]
+    if args.service && !print {
+        return Ok(Invocation::Service(Box::new(config)));
+    }
     Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
 }
 

@@ -276,6 +276,20 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         shown: |config| Some(config.log_level.shown()),
     },
     ServeOption {
+        key: "log-file",
+        variable: "GREEKSD_LOG_FILE",
+        value: "FILE",
+        form: Form::One,
+        is_of_user: true,
+        help: "Write the log to this file instead of standard error; at 10 MB it is renamed to FILE.old and a new one begun",
+        check: None,
+        set: |config, text| {
+            config.log_file = Some(value::folder(text)?);
+            Ok(())
+        },
+        shown: |config| config.log_file.as_ref().map(Shown::shown),
+    },
+    ServeOption {
         key: "allow-host",
         variable: "GREEKSD_ALLOW_HOST",
         value: "NAME",

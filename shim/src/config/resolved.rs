@@ -47,6 +47,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// How the log is written.
     pub log: Log,
+    /// The file that the log goes to, in place of standard error.
+    pub log_file: Option<PathBuf>,
     /// What is logged.
     pub log_level: LevelFilter,
     /// Names that clients may call this machine by, beside addresses in digits and `localhost`.
@@ -95,6 +97,7 @@ impl Default for Config {
             rates: RatesMode::Auto,
             state_dir: None,
             log: Log::Text,
+            log_file: None,
             log_level: LevelFilter::INFO,
             allow_hosts: Vec::new(),
             // two and a half whole markets
