@@ -16,6 +16,7 @@ mod world;
 pub use conventions::{Conventions, ThetaConvention};
 pub use reasons::LikelyReason;
 pub use world::{COMPARED, VendorNumbers, VendorRow};
+use world::World;
 
 use crate::explain::value_basis;
 use crate::store::chain::Chain;
@@ -211,12 +212,12 @@ fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> V
     let mut all = Vec::new();
     for (slice, of) in chain.slices.iter().enumerate() {
         let Some(basis) = value_basis(chain, slice) else { continue };
-        let x = basis.s - basis.terms.a(0.0);
+        let base = World { style: of.style, s: basis.s, terms: basis.terms };
         let native = |numbers: VendorNumbers| core::array::from_fn(|place| conventions.native(place, numbers[place]));
         let own = rows.iter().filter(|row| of.rows.contains(&row.row));
         all.extend(own.map(|row| ContractComparison {
             row: row.row,
-            ours: native(served(chain, row.row, x, conventions)),
+            ours: native(served(chain, row.row, &base, conventions)),
             vendor: native(row.greeks),
         }));
     }

@@ -1,7 +1,7 @@
 //! Conventions of a vendor's Greeks, found from its numbers, as its documents often omit them. Never: an input of a
 //! value.
 
-use super::world::{Contract, VendorNumbers, World};
+use super::world::{Contract, Point, VendorNumbers, World};
 use kernel::contract::Style;
 use kernel::greeks::{Greek, Greeks};
 
@@ -26,12 +26,29 @@ pub enum ThetaConvention {
     DriftlessTradingDay,
     /// dV/dt of a year.
     Year,
+    /// The value a calendar day later less the value now: of the last days it is not the derivative.
+    NextDay,
+    /// The same without interest and carry.
+    DriftlessNextDay,
+    /// rV − ½σ²S²Γ of a calendar day: the forward stays where it is. Never above 0.
+    ForwardCalendarDay,
+    /// The same, as the value a calendar day later less the value now.
+    ForwardNextDay,
 }
 
 impl ThetaConvention {
     /// Every one.
-    pub const ALL: [Self; 5] =
-        [Self::CalendarDay, Self::TradingDay, Self::DriftlessCalendarDay, Self::DriftlessTradingDay, Self::Year];
+    pub const ALL: [Self; 9] = [
+        Self::CalendarDay,
+        Self::TradingDay,
+        Self::DriftlessCalendarDay,
+        Self::DriftlessTradingDay,
+        Self::Year,
+        Self::NextDay,
+        Self::DriftlessNextDay,
+        Self::ForwardCalendarDay,
+        Self::ForwardNextDay,
+    ];
 
     /// Its word.
     #[must_use]
@@ -42,17 +59,27 @@ impl ThetaConvention {
             Self::DriftlessCalendarDay => "driftless_calendar_day",
             Self::DriftlessTradingDay => "driftless_trading_day",
             Self::Year => "year",
+            Self::NextDay => "next_day",
+            Self::DriftlessNextDay => "driftless_next_day",
+            Self::ForwardCalendarDay => "forward_calendar_day",
+            Self::ForwardNextDay => "forward_next_day",
         }
     }
 
-    fn of(self, greeks: &Greeks<f64>, sigma: f64, x: f64) -> f64 {
-        let driftless = -0.5 * sigma * sigma * x * x * greeks.gamma;
+    fn of(self, greeks: &Greeks<f64>, world: &World, point: Point) -> f64 {
+        let x = world.x();
+        let driftless = -0.5 * point.sigma * point.sigma * x * x * greeks.gamma;
+        let forward = world.terms.r * greeks.value + driftless;
         match self {
             Self::CalendarDay => greeks.theta / DAYS.0,
             Self::TradingDay => greeks.theta / DAYS.1,
             Self::DriftlessCalendarDay => driftless / DAYS.0,
             Self::DriftlessTradingDay => driftless / DAYS.1,
             Self::Year => greeks.theta,
+            Self::NextDay => greeks.theta / DAYS.0 + world.next_day_bend(point),
+            Self::DriftlessNextDay => driftless / DAYS.0 + world.next_day_bend(point),
+            Self::ForwardCalendarDay => (forward / DAYS.0).min(0.0),
+            Self::ForwardNextDay => (forward / DAYS.0 + world.next_day_bend(point)).min(0.0),
         }
     }
 }
@@ -74,28 +101,26 @@ impl Default for Conventions {
     }
 }
 
-/// The vendor's numbers of a contract, our raw Greeks of it, the volatility that they are at, and the spot less
-/// dividends.
-type Seen = (VendorNumbers, Greeks<f64>, f64, f64);
+/// The vendor's numbers of a contract, our raw Greeks of it, and where these are.
+type Seen<'a> = (VendorNumbers, Greeks<f64>, &'a World, Point);
 
 impl Conventions {
     /// Those under which most of a vendor's numbers are nearest to ours.
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
         // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
-        let mut seen: [Vec<Seen>; 2] = [Vec::new(), Vec::new()];
+        let mut seen: [Vec<Seen<'_>>; 2] = [Vec::new(), Vec::new()];
         for (world, contracts) in expiries {
-            let x = world.s - world.terms.a(0.0);
             let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
             for (seen, contracts) in seen.iter_mut().zip([contracts, &at_ours]) {
-                seen.extend(contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, c.sigma, x)));
+                seen.extend(contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, world, c.point())));
             }
         }
         let ours = Self::default();
         let best = |of: &dyn Fn(Self, f64) -> Self, place: usize, choices: usize| {
             let miss = |choice: usize| {
                 let conventions = of(ours, choice as f64);
-                let miss = |(vendor, greeks, sigma, x): &Seen| {
-                    let own = conventions.printed(greeks, *sigma, *x)[place];
+                let miss = |(vendor, greeks, world, point): &Seen<'_>| {
+                    let own = conventions.printed(greeks, world, *point)[place];
                     (vendor[place] - own).abs() / vendor[place].abs().max(own.abs())
                 };
                 seen.iter().map(|seen| median(seen.iter().map(miss))).fold(f64::INFINITY, f64::min)
@@ -127,19 +152,27 @@ impl Conventions {
 
     /// Greeks of a world as the vendor would print them.
     pub(super) fn numbers(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
-        let x = world.s - world.terms.a(0.0);
-        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, contract.sigma, x);
-        contracts.iter().zip(world.greeks(contracts)).map(printed).collect()
+        self.numbers_of(world, contracts, &world.greeks(contracts))
+    }
+
+    /// These Greeks of a world as the vendor would print them.
+    pub(super) fn numbers_of(
+        self,
+        world: &World,
+        contracts: &[Contract],
+        greeks: &[Greeks<f64>],
+    ) -> Vec<VendorNumbers> {
+        contracts.iter().zip(greeks).map(|(contract, greeks)| self.printed(greeks, world, contract.point())).collect()
     }
 
     /// Greeks as the vendor would print them, but for its digits.
-    pub(super) fn printed(self, greeks: &Greeks<f64>, sigma: f64, x: f64) -> VendorNumbers {
+    pub(super) fn printed(self, greeks: &Greeks<f64>, world: &World, point: Point) -> VendorNumbers {
         let unit = |greek: Greek| greeks.get(greek) / greek.unit().divisor();
         [
             greeks.delta,
             greeks.gamma,
             unit(Greek::Vega) * self.vega_times,
-            self.theta.of(greeks, sigma, x),
+            self.theta.of(greeks, world, point),
             unit(Greek::Rho) * self.rho_times,
         ]
     }
@@ -150,9 +183,9 @@ impl Conventions {
         match place {
             2 => number / self.vega_times,
             3 => match self.theta {
-                ThetaConvention::CalendarDay | ThetaConvention::DriftlessCalendarDay => number,
                 ThetaConvention::TradingDay | ThetaConvention::DriftlessTradingDay => number * DAYS.1 / DAYS.0,
                 ThetaConvention::Year => number / DAYS.0,
+                _ => number,
             },
             4 => number / self.rho_times,
             _ => number,

@@ -7,6 +7,7 @@ use crate::calibrate::carry::implied_borrow;
 use jiff::civil::Date;
 use kernel::contract::Style;
 use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greeks;
 
 /// Steps of a fit; Greeks are nearly linear in what is fitted.
 const ROUNDS: usize = 4;
@@ -223,21 +224,25 @@ pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
         other => return other,
     };
     let mut number = 0.0;
-    for _ in 0..ROUNDS {
+    // what early exercise adds is that of the base world first, then that of the number which is nearly right
+    let mut premiums: Vec<Vec<Greeks<f64>>> = Vec::new();
+    for round in 0..ROUNDS {
         let mut sums = (0.0, 0.0);
-        for work in works {
+        if round == ROUNDS / 2 {
+            let of = |work: &Work| changed(fitted.at(number), work).map(|world| work.residual.premiums(&world));
+            premiums = works.iter().map(|work| of(work).unwrap_or_default()).collect();
+        }
+        for (i, work) in works.iter().enumerate() {
+            let premiums = premiums.get(i).map_or(work.residual.base_premiums(), Vec::as_slice);
             let plain =
                 |number: f64| changed(fitted.at(number), work).map(|world| World { style: Style::European, ..world });
             let worlds = (changed(fitted.at(number), work), plain(number + STEP), plain(number));
             let (Some(world), Some(ahead), Some(here)) = worlds else { continue };
-            let own = work.residual.step(&world, &ahead, &here, STEP);
+            let own = work.residual.step((&world, premiums), &ahead, &here, STEP);
             (sums.0, sums.1) = (sums.0 + own.0, sums.1 + own.1);
         }
         let step = if sums.1 > 0.0 { sums.0 / sums.1 } else { 0.0 };
         number = (number + step).clamp(-fitted.most(), fitted.most());
-        if step.abs() < STEP {
-            break;
-        }
     }
     fitted.at(number)
 }

@@ -1,9 +1,10 @@
 //! How far a vendor's numbers are from those of a world. Never: a reason.
 
 use super::conventions::Conventions;
-use super::world::{COMPARED, Contract, VendorNumbers, VendorRow, World};
+use super::world::{COMPARED, Contract, Point, VendorNumbers, VendorRow, World};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
+use kernel::contract::Style;
 use kernel::greeks::Greeks;
 
 /// A number may differ by this part of the greatest of its expiry and be the same: what solvers and tables leave.
@@ -41,7 +42,10 @@ impl VendorVols {
 /// what solvers leave. Squares are of differences in these errors, so that equal numbers have squares of 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SliceResidual {
+    /// At the volatilities that count in the base world.
     contracts: Vec<Contract>,
+    /// What early exercise adds to them there; empty: nothing.
+    premiums: Vec<Greeks<f64>>,
     conventions: Conventions,
     vols: VendorVols,
     /// By contract, 1 over the error of each number; NaN: there is none.
@@ -76,7 +80,8 @@ impl SliceResidual {
         let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
         // a volatility that is sought has no digits
         let digits = &VendorRow { sigma: if vols == VendorVols::Implied { 0.0 } else { digits.sigma }, ..*digits };
-        let at_vendor = conventions.numbers(base, contracts);
+        let premiums = if base.style == Style::European { Vec::new() } else { base.premiums(contracts) };
+        let at_vendor = conventions.numbers_of(base, contracts, &base.greeks_near(contracts, &premiums));
         let mut inverse_size = [f64::NAN; COMPARED.len()];
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
             let known = contracts.iter().zip(&at_vendor).filter(|(c, _)| c.vendor[place].is_finite());
@@ -88,6 +93,7 @@ impl SliceResidual {
         let inverse_error = inverse_errors(base, contracts, conventions, digits, &inverse_size);
         let mut of = Self {
             contracts: contracts.to_vec(),
+            premiums,
             conventions,
             vols,
             inverse_error,
@@ -95,8 +101,7 @@ impl SliceResidual {
             most: f64::INFINITY,
             ..Self::default()
         };
-        let x = base.s - base.terms.a(0.0);
-        let served: Vec<VendorNumbers> = contracts.iter().map(|c| served(chain, c.row, x, conventions)).collect();
+        let served: Vec<VendorNumbers> = contracts.iter().map(|c| served(chain, c.row, base, conventions)).collect();
         let mut missed: Vec<f64> = of.missed(&served).map(|(_, _, miss)| miss.abs()).collect();
         of.n = missed.len();
         missed.sort_by(f64::total_cmp);
@@ -106,7 +111,10 @@ impl SliceResidual {
         of.by_greek = core::array::from_fn(|place| of.rms_of(&served, |at| at == place));
         let digits: f64 =
             of.missed(&served).map(|(i, place, _)| (inverse_size[place] / of.inverse_error[i][place]).powi(2)).sum();
-        let (_, at_vendor) = of.numbers(base);
+        if vols == VendorVols::Implied {
+            (of.contracts, of.premiums) = of.found(base);
+        }
+        let at_vendor = of.near(base, &of.contracts, &of.premiums);
         of.rms = [of.rms_of(&served, |_| true), of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
         of
     }
@@ -139,22 +147,46 @@ impl SliceResidual {
 
     /// Sum of squares from the numbers of a world at the vendor's volatilities.
     pub(super) fn squared(&self, world: &World) -> f64 {
-        self.sum(&self.numbers(world).1)
+        let (contracts, premiums) = self.found(world);
+        self.sum(&self.near(world, &contracts, &premiums))
     }
 
-    /// The contracts at the volatilities that count, and the numbers of a world there.
+    /// What early exercise adds to the contracts in the base world.
+    pub(super) fn base_premiums(&self) -> &[Greeks<f64>] {
+        &self.premiums
+    }
+
+    /// What early exercise adds to the contracts in a world, at the volatilities that count in the base world.
+    pub(super) fn premiums(&self, world: &World) -> Vec<Greeks<f64>> {
+        if world.style == Style::European { Vec::new() } else { world.premiums(&self.contracts) }
+    }
+
+    /// The contracts at the volatilities that count in a world, and what early exercise adds there.
+    fn found(&self, world: &World) -> (Vec<Contract>, Vec<Greeks<f64>>) {
+        let premiums = if self.vols == VendorVols::Printed { Vec::new() } else { self.premiums.clone() };
+        let near = self.searched(world, &self.contracts, &premiums, VOL_STEPS);
+        let premiums = if world.style == Style::European { Vec::new() } else { world.premiums(&near) };
+        (self.searched(world, &near, &premiums, 1), premiums)
+    }
+
+    fn near(&self, world: &World, contracts: &[Contract], premiums: &[Greeks<f64>]) -> Vec<VendorNumbers> {
+        self.conventions.numbers_of(world, contracts, &world.greeks_near(contracts, premiums))
+    }
+
+    /// The contracts at the volatilities that count, sought from those of `start`; early exercise adds the same at all of
+    /// them.
     ///
     /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps
     /// counts
-    fn numbers(&self, world: &World) -> (Vec<Contract>, Vec<VendorNumbers>) {
-        let mut contracts = self.contracts.clone();
-        let mut numbers = self.conventions.numbers(world, &contracts);
+    fn searched(&self, world: &World, start: &[Contract], premiums: &[Greeks<f64>], steps: usize) -> Vec<Contract> {
+        let mut contracts = start.to_vec();
         if self.vols == VendorVols::Printed {
-            return (contracts, numbers);
+            return contracts;
         }
         let mut next = contracts.clone();
-        let mut at_next = numbers.clone();
-        for _ in 0..VOL_STEPS {
+        let mut at_next = self.near(world, &next, premiums);
+        let mut least = self.by_contract(&at_next);
+        for _ in 0..steps {
             let slopes = self.conventions.vol_slopes(world, &next);
             let mut sums = vec![(0.0, 0.0); next.len()];
             for (i, place, miss) in self.missed(&at_next) {
@@ -168,13 +200,15 @@ impl SliceResidual {
                 let found = (sigma + step).max(sigma / VOL_STEP_MOST).min(sigma * VOL_STEP_MOST);
                 contract.sigma = found.clamp(VOLS.0, VOLS.1);
             }
-            at_next = self.conventions.numbers(world, &next);
-            let (before, after) = (self.by_contract(&numbers), self.by_contract(&at_next));
-            for i in (0..next.len()).filter(|&i| after[i] < before[i]) {
-                (contracts[i], numbers[i]) = (next[i], at_next[i]);
+            at_next = self.near(world, &next, premiums);
+            let after = self.by_contract(&at_next);
+            for i in 0..next.len() {
+                if after[i] < least[i] {
+                    (contracts[i], least[i]) = (next[i], after[i]);
+                }
             }
         }
-        (contracts, numbers)
+        contracts
     }
 
     /// Sum of squares of each contract.
@@ -186,12 +220,19 @@ impl SliceResidual {
     }
 
     /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times
-    /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where
-    /// that is sought.
+    /// slope. `ahead` and `here` are European worlds `h` apart; early exercise adds `premiums`. Of a slope counts what
+    /// volatility cannot make, where that is sought.
     ///
     /// # Domain   any worlds; numbers that are missing or too far off do not count
-    pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
-        let (contracts, now) = self.numbers(world);
+    pub(super) fn step(
+        &self,
+        (world, premiums): (&World, &[Greeks<f64>]),
+        ahead: &World,
+        here: &World,
+        h: f64,
+    ) -> (f64, f64) {
+        let contracts = self.searched(world, &self.contracts, premiums, VOL_STEPS);
+        let now = self.near(world, &contracts, premiums);
         let by_vol = self.conventions.vol_slopes(world, &contracts);
         let (ahead, here) = (self.conventions.numbers(ahead, &contracts), self.conventions.numbers(here, &contracts));
         let mut own = vec![Vec::new(); contracts.len()];
@@ -254,12 +295,14 @@ fn inverse_errors(
     slopes.iter().map(of).collect()
 }
 
-/// Served Greeks of a contract in the conventions of the vendor; `x` is the spot less its dividends.
-pub(super) fn served(chain: &Chain, row: u32, x: f64, conventions: Conventions) -> VendorNumbers {
+/// Served Greeks of a contract in the conventions of the vendor; `base` has the inputs of its slice.
+pub(super) fn served(chain: &Chain, row: u32, base: &World, conventions: Conventions) -> VendorNumbers {
     let row = row as usize;
     let column = |greek| Col::ALL.iter().copied().find(|col| col.greek() == Some(greek));
     let raw = Greeks::from_fn(|greek| {
         column(greek).map_or(f64::NAN, |col| chain.columns.get(col)[row] * col.unit().divisor())
     });
-    conventions.printed(&raw, chain.columns.get(Col::SvcVol)[row], x)
+    let raw = Greeks { value: chain.columns.get(Col::SvcTheo)[row], ..raw };
+    let (right, k) = (chain.right[row], f64::from(chain.strike_milli[row]) / 1000.0);
+    conventions.printed(&raw, base, Point { right, k, sigma: chain.columns.get(Col::SvcVol)[row] })
 }

@@ -182,3 +182,35 @@ fn a_past_moment_is_explained() {
     let none = served.get("/l1/explain?osym=ACME261218C00100000&as_of=2020-01-02");
     assert!(none.0 == 404 && none.1.contains("available days"), "{none:?}");
 }
+
+#[test]
+fn snapshots_around_a_moment_can_be_stepped_through() {
+    let served = serve();
+    let around = |query: &str| served.json(&format!("/l1/snapshots?underlying=ACME{query}"));
+    let latest = around("");
+    assert_eq!((&latest["snapshot_time"], &latest["next"]), (&"2026-11-20T16:00:00-05:00".into(), &Value::Null));
+    assert_eq!(latest["times"].as_array().unwrap().len(), TIMES.len());
+    assert_eq!((&latest["first_day"], &latest["last_day"]), (&"2026-03-06".into(), &"2026-11-20".into()));
+    // back to the beginning, a day that cannot be used passed over, and forth again
+    let step = |from: &Value, to: &str| from[to].as_str().map(|time| around(&format!("&as_of={time}")));
+    let mut back = vec![latest];
+    while let Some(before) = step(back.last().unwrap(), "previous") {
+        assert_eq!(before["next"], back.last().unwrap()["snapshot_time"]);
+        back.push(before);
+    }
+    let times: BTreeSet<&str> = back.iter().filter_map(|of| of["snapshot_time"].as_str()).collect();
+    assert_eq!((back.len(), times.len()), (5 * TIMES.len(), 5 * TIMES.len()), "{times:?}");
+    assert_eq!(back.last().unwrap()["snapshot_time"], "2026-03-06T09:30:00-05:00");
+    // what a step leads to can be asked for
+    let rows = served.json(&format!("/l1/greeks?underlying=ACME&as_of={}", back[1]["snapshot_time"].as_str().unwrap()));
+    assert!(!rows.as_array().unwrap().is_empty());
+
+    let early = around("&as_of=2026-11-19T09:00");
+    assert_eq!((&early["snapshot_time"], &early["previous"]), (&Value::Null, &"2026-11-18T16:00:00-05:00".into()));
+    assert_eq!(early["next"], "2026-11-19T09:30:00-05:00");
+    let weekend = around("&as_of=2026-11-22");
+    assert_eq!((&weekend["previous"], &weekend["next"]), (&"2026-11-20T16:00:00-05:00".into(), &Value::Null));
+    for (query, status) in [("", 400), ("underlying=ACME&as_of=soon", 400), ("underlying=NONE", 404)] {
+        assert_eq!(served.get(&format!("/l1/snapshots?{query}")).0, status, "{query}");
+    }
+}
