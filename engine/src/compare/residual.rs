@@ -4,7 +4,6 @@ use super::conventions::Conventions;
 use super::world::{COMPARED, Contract, Point, VendorNumbers, VendorRow, World};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
-use kernel::contract::Style;
 use kernel::greeks::Greeks;
 
 /// A number may differ by this part of the greatest of its expiry and be the same: what solvers and tables leave.
@@ -56,10 +55,14 @@ pub(super) struct SliceResidual {
     most: f64,
     /// Sum of squares from what is served.
     pub(super) served: f64,
-    /// Root mean square of each Greek from what is served, in parts of the greatest.
-    pub(super) by_greek: VendorNumbers,
-    /// The same of all, from what is served, at the vendor's volatilities, and as digits leave it.
-    pub(super) rms: [f64; 3],
+    /// Parts of the squared difference from what is served, theta and rho as we define them, that the vendor's
+    /// definitions explain: of theta, and of rho.
+    pub(super) by_definition: [f64; 2],
+    /// Root mean square of each Greek from what is served and at the vendor's volatilities, in parts of the greatest.
+    pub(super) by_greek: [VendorNumbers; 2],
+    /// The same of all: from what is served, the same by the vendor's definitions of theta and rho, also at its
+    /// volatilities, and as digits leave it.
+    pub(super) rms: [f64; 4],
     /// How many numbers are compared.
     n: usize,
 }
@@ -70,8 +73,7 @@ impl SliceResidual {
     /// # Domain   contracts of the slice; a Greek that the vendor has nowhere is left out
     pub(super) fn new(
         chain: &Chain,
-        base: &World,
-        contracts: &[Contract],
+        (base, contracts): (&World, &[Contract]),
         conventions: Conventions,
         vols: VendorVols,
         digits: &VendorRow,
@@ -80,7 +82,7 @@ impl SliceResidual {
         let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
         // a volatility that is sought has no digits
         let digits = &VendorRow { sigma: if vols == VendorVols::Implied { 0.0 } else { digits.sigma }, ..*digits };
-        let premiums = if base.style == Style::European { Vec::new() } else { base.premiums(contracts) };
+        let premiums = base.premiums(contracts);
         let at_vendor = conventions.numbers_of(base, contracts, &base.greeks_near(contracts, &premiums));
         let mut inverse_size = [f64::NAN; COMPARED.len()];
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
@@ -102,21 +104,50 @@ impl SliceResidual {
             ..Self::default()
         };
         let served: Vec<VendorNumbers> = contracts.iter().map(|c| served(chain, c.row, base, conventions)).collect();
-        let mut missed: Vec<f64> = of.missed(&served).map(|(_, _, miss)| miss.abs()).collect();
-        of.n = missed.len();
-        missed.sort_by(f64::total_cmp);
-        let middle = missed.get(missed.len() / 2).copied().unwrap_or(0.0);
-        of.most = (FAR * middle).max(FAR).powi(2);
+        of.n = of.missed(&served).count();
+        of.most = of.cap(&served);
         of.served = of.sum(&served);
-        of.by_greek = core::array::from_fn(|place| of.rms_of(&served, |at| at == place));
         let digits: f64 =
             of.missed(&served).map(|(i, place, _)| (inverse_size[place] / of.inverse_error[i][place]).powi(2)).sum();
         if vols == VendorVols::Implied {
             (of.contracts, of.premiums) = of.found(base);
         }
         let at_vendor = of.near(base, &of.contracts, &of.premiums);
-        of.rms = [of.rms_of(&served, |_| true), of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
+        of.by_greek =
+            [&served, &at_vendor].map(|numbers| core::array::from_fn(|place| of.rms_of(numbers, |at| at == place)));
+        let defined = of.rms_of(&served, |_| true);
+        of.rms = [defined, defined, of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
+        of.define(chain, base);
         of
+    }
+
+    /// Finds what the vendor's definitions explain of the mean square in parts of the greatest of each Greek: of the last
+    /// days or years a definition of theta or rho moves them by several times their size.
+    fn define(&mut self, chain: &Chain, base: &World) {
+        let [theta, rho] = [self.conventions.with_plain_theta(), self.conventions.with_plain_rho()];
+        let rms = |of: Conventions| {
+            let numbers: Vec<VendorNumbers> =
+                self.contracts.iter().map(|c| self::served(chain, c.row, base, of)).collect();
+            self.rms_of(&numbers, |_| true)
+        };
+        let plain = theta.unwrap_or(self.conventions);
+        let plain = rms(plain.with_plain_rho().unwrap_or(plain));
+        let square = |rms: f64| (rms * rms - self.rms[3] * self.rms[3]).max(0.0);
+        let (all, left) = (square(plain), square(self.rms[1]));
+        let part = |of: Option<Conventions>| of.map_or(0.0, |of| ((square(rms(of)) - left) / all).max(0.0));
+        let parts = [part(theta), part(rho)];
+        let (whole, both) = ((1.0 - left / all).max(0.0), parts[0] + parts[1]);
+        if all > 0.0 && both > 0.0 {
+            self.by_definition = parts.map(|part| part / both * whole);
+        }
+        self.rms[0] = plain;
+    }
+
+    /// The square that outliers count with: that of some times the middle difference.
+    fn cap(&self, ours: &[VendorNumbers]) -> f64 {
+        let mut missed: Vec<f64> = self.missed(ours).map(|(_, _, miss)| miss.abs()).collect();
+        missed.sort_by(f64::total_cmp);
+        (FAR * missed.get(missed.len() / 2).copied().unwrap_or(0.0)).max(FAR).powi(2)
     }
 
     /// Root mean square of some Greeks' differences, in parts of the greatest of each; NaN where there is none.
@@ -141,7 +172,11 @@ impl SliceResidual {
     }
 
     fn sum(&self, ours: &[VendorNumbers]) -> f64 {
-        let square = |miss: f64| if miss.is_finite() { (miss * miss).min(self.most) } else { self.most };
+        self.capped(ours, self.most)
+    }
+
+    fn capped(&self, ours: &[VendorNumbers], most: f64) -> f64 {
+        let square = |miss: f64| if miss.is_finite() { (miss * miss).min(most) } else { most };
         self.missed(ours).map(|(_, _, miss)| square(miss)).sum()
     }
 
@@ -151,21 +186,28 @@ impl SliceResidual {
         self.sum(&self.near(world, &contracts, &premiums))
     }
 
-    /// What early exercise adds to the contracts in the base world.
-    pub(super) fn base_premiums(&self) -> &[Greeks<f64>] {
-        &self.premiums
+    /// The contracts, at the volatilities that count in the base world.
+    pub(super) fn contracts(&self) -> &[Contract] {
+        &self.contracts
     }
 
-    /// What early exercise adds to the contracts in a world, at the volatilities that count in the base world.
-    pub(super) fn premiums(&self, world: &World) -> Vec<Greeks<f64>> {
-        if world.style == Style::European { Vec::new() } else { world.premiums(&self.contracts) }
+    /// The same of a few of the contracts, for searches of many steps.
+    pub(super) fn thinned(&self, most: usize) -> Self {
+        let step = self.contracts.len().div_ceil(most.max(1)).max(1);
+        let every = |of: &[Greeks<f64>]| of.iter().step_by(step).copied().collect::<Vec<_>>();
+        Self {
+            contracts: self.contracts.iter().step_by(step).copied().collect(),
+            premiums: every(&self.premiums),
+            inverse_error: self.inverse_error.iter().step_by(step).copied().collect(),
+            ..self.clone()
+        }
     }
 
     /// The contracts at the volatilities that count in a world, and what early exercise adds there.
     fn found(&self, world: &World) -> (Vec<Contract>, Vec<Greeks<f64>>) {
         let premiums = if self.vols == VendorVols::Printed { Vec::new() } else { self.premiums.clone() };
         let near = self.searched(world, &self.contracts, &premiums, VOL_STEPS);
-        let premiums = if world.style == Style::European { Vec::new() } else { world.premiums(&near) };
+        let premiums = world.premiums(&near);
         (self.searched(world, &near, &premiums, 1), premiums)
     }
 
@@ -220,19 +262,13 @@ impl SliceResidual {
     }
 
     /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times
-    /// slope. `ahead` and `here` are European worlds `h` apart; early exercise adds `premiums`. Of a slope counts what
-    /// volatility cannot make, where that is sought.
+    /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where that
+    /// is sought.
     ///
     /// # Domain   any worlds; numbers that are missing or too far off do not count
-    pub(super) fn step(
-        &self,
-        (world, premiums): (&World, &[Greeks<f64>]),
-        ahead: &World,
-        here: &World,
-        h: f64,
-    ) -> (f64, f64) {
-        let contracts = self.searched(world, &self.contracts, premiums, VOL_STEPS);
-        let now = self.near(world, &contracts, premiums);
+    pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
+        let (contracts, premiums) = self.found(world);
+        let now = self.near(world, &contracts, &premiums);
         let by_vol = self.conventions.vol_slopes(world, &contracts);
         let (ahead, here) = (self.conventions.numbers(ahead, &contracts), self.conventions.numbers(here, &contracts));
         let mut own = vec![Vec::new(); contracts.len()];
@@ -263,11 +299,20 @@ impl SliceResidual {
         self.n.saturating_sub(sought) as f64
     }
 
-    /// The part of the squared difference from what is served that is explained where so much is left, what digits
-    /// leave taken out of both.
+    /// The part of the squared difference from what is served that is explained where so much is left of what the
+    /// vendor's definitions leave; what digits leave is taken out of all.
     pub(super) fn explained(&self, left: f64) -> f64 {
-        let above = |sum: f64| (sum - self.noise()).max(0.0);
-        if above(self.served) > 0.0 { (1.0 - above(left) / above(self.served)).clamp(0.0, 1.0) } else { 0.0 }
+        self.removed(left) * (1.0 - self.by_definition[0] - self.by_definition[1]).max(0.0)
+    }
+
+    /// The part of what the vendor's definitions leave that is explained where so much is left.
+    pub(super) fn removed(&self, left: f64) -> f64 {
+        let served = self.above(self.served);
+        if served > 0.0 { (1.0 - self.above(left) / served).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn above(&self, sum: f64) -> f64 {
+        (sum - self.noise()).max(0.0)
     }
 }
 

@@ -8,7 +8,11 @@ use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::quality::Quality;
+use std::sync::Arc;
 
+/// Volatilities beside ours that early exercise is tabulated for, as parts, and how far off the vendor's may be.
+const BAND: (f64, f64) = (0.9, 1.1);
+const BAND_MOST: f64 = 1.5;
 /// Days of a year.
 const DAYS: f64 = 365.0;
 
@@ -38,6 +42,8 @@ pub(super) struct Contract {
     /// The vendor's volatility; and that of our curve.
     pub(super) sigma: f64,
     pub(super) ours: f64,
+    /// Volatilities that early exercise is tabulated for.
+    pub(super) band: (f64, f64),
     pub(super) vendor: VendorNumbers,
 }
 
@@ -48,7 +54,10 @@ impl Contract {
         let (right, strike) = (*chain.right.get(at)?, f64::from(*chain.strike_milli.get(at)?) / 1000.0);
         let is_known = row.sigma > 0.0 && row.sigma.is_finite() && row.greeks.iter().any(|greek| greek.is_finite());
         let ours = chain.columns.get(Col::SvcVol)[at];
-        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, vendor: row.greeks })
+        let near = if ours > 0.0 && ours.is_finite() { ours } else { row.sigma };
+        let other = row.sigma.clamp(near / BAND_MOST, near * BAND_MOST);
+        let band = (BAND.0 * near.min(other), BAND.1 * near.max(other));
+        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, band, vendor: row.greeks })
     }
 }
 
@@ -66,30 +75,75 @@ impl Contract {
     }
 }
 
+/// Tables of early exercise for some contracts under some terms.
+#[derive(Debug)]
+pub(super) struct Tables {
+    terms: Terms,
+    pricers: [Option<Pricer>; 2],
+}
+
+impl Tables {
+    /// Tables of American contracts at the volatilities of their bands.
+    pub(super) fn new(terms: &Terms, contracts: &[Contract]) -> Self {
+        let pricers = [Right::Call, Right::Put].map(|right| {
+            let of_right = contracts.iter().filter(|contract| contract.right == right);
+            let bands: Vec<Band> = of_right.map(|c| Band { k: (c.k, c.k), sigma: c.band }).collect();
+            let new = || Pricer::new(Style::American, right, terms, bands.as_slice(), Quality::Full);
+            (!bands.is_empty()).then(new)
+        });
+        Self { terms: terms.clone(), pricers }
+    }
+
+    /// What early exercise adds to the Greeks of some contracts at a spot; of a volatility beyond a contract's band what
+    /// it adds at the end of that.
+    fn premiums(&self, s: f64, contracts: &[Contract]) -> Vec<Greeks<f64>> {
+        let (market, at) = (SpotInputs::new(&self.terms, s), Horizon::from(&self.terms));
+        let of = |contract: &Contract| {
+            let Some(pricer) = &self.pricers[contract.right as usize] else { return Greeks::from_fn(|_| f64::NAN) };
+            let sigma = contract.sigma.max(contract.band.0).min(contract.band.1);
+            let all = pricer.at(&self.terms, s).greeks(contract.k, sigma);
+            let own = finish(&european(contract.right.phi(), &at, market.x, contract.k, sigma), &market, sigma);
+            Greeks::from_fn(|greek| all.get(greek) - own.get(greek))
+        };
+        contracts.iter().map(of).collect()
+    }
+}
+
+/// What early exercise adds to the values of a world.
+#[derive(Clone, Debug)]
+pub(super) enum EarlyExercise {
+    /// Nothing: its contracts are European.
+    None,
+    /// What these tables say, at a spot.
+    Of(Arc<Tables>, f64),
+    /// The first of two at a spot, and a part of the way to the second: they differ by a rate.
+    Between(Arc<Tables>, Arc<Tables>, f64, f64),
+}
+
 /// Inputs of the values.
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    pub(super) style: Style,
+    pub(super) early: EarlyExercise,
     pub(super) s: f64,
     pub(super) terms: Terms,
+    /// Days between the settlement of a trade of today and that of one at expiry, in parts of the days to expiry.
+    pub(super) settled: f64,
 }
 
 impl World {
-    /// Raw Greeks of some contracts at the vendor's volatilities; NaN where there is no model value.
+    /// The same with European contracts.
+    pub(super) fn european(&self) -> Self {
+        Self { early: EarlyExercise::None, ..self.clone() }
+    }
+
+    /// True if nothing can be exercised early.
+    pub(super) const fn is_european(&self) -> bool {
+        matches!(self.early, EarlyExercise::None)
+    }
+
+    /// Raw Greeks of some contracts at their volatilities; NaN where there is no model value.
     pub(super) fn greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
-        if self.style == Style::European {
-            return self.european_greeks(contracts);
-        }
-        let pricers = [Right::Call, Right::Put].map(|right| {
-            let of_right = contracts.iter().filter(|contract| contract.right == right);
-            let bands: Vec<Band> = of_right.map(|c| Band { k: (c.k, c.k), sigma: (c.sigma, c.sigma) }).collect();
-            (!bands.is_empty()).then(|| Pricer::new(self.style, right, &self.terms, bands.as_slice(), Quality::Full))
-        });
-        let value = |contract: &Contract| match &pricers[contract.right as usize] {
-            Some(pricer) => pricer.at(&self.terms, self.s).greeks(contract.k, contract.sigma),
-            None => Greeks::from_fn(|_| f64::NAN),
-        };
-        contracts.iter().map(value).collect()
+        self.greeks_near(contracts, &self.premiums(contracts))
     }
 
     /// The spot less its dividends.
@@ -105,20 +159,23 @@ impl World {
         contracts.iter().map(of).collect()
     }
 
-    /// What early exercise adds to the Greeks of some contracts, at their volatilities.
+    /// What early exercise adds to the Greeks of some contracts, at their volatilities; empty: nothing.
     pub(super) fn premiums(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
-        let less = |(all, own): (Greeks<f64>, Greeks<f64>)| Greeks::from_fn(|greek| all.get(greek) - own.get(greek));
-        self.greeks(contracts).into_iter().zip(self.european_greeks(contracts)).map(less).collect()
+        match &self.early {
+            EarlyExercise::None => Vec::new(),
+            EarlyExercise::Of(tables, s) => tables.premiums(*s, contracts),
+            EarlyExercise::Between(from, to, s, part) => {
+                let pairs = from.premiums(*s, contracts).into_iter().zip(to.premiums(*s, contracts));
+                let mix = |from: f64, to: f64| from + part * (to - from);
+                pairs.map(|(from, to)| Greeks::from_fn(|greek| mix(from.get(greek), to.get(greek)))).collect()
+            }
+        }
     }
 
     /// Raw Greeks with the premium that was found at nearby inputs.
     pub(super) fn greeks_near(&self, contracts: &[Contract], premiums: &[Greeks<f64>]) -> Vec<Greeks<f64>> {
         let own = self.european_greeks(contracts);
-        if self.style == Style::European {
-            return own;
-        }
-        let with = |(own, more): (Greeks<f64>, &Greeks<f64>)| Greeks::from_fn(|greek| own.get(greek) + more.get(greek));
-        own.into_iter().zip(premiums).map(with).collect()
+        if self.is_european() || premiums.is_empty() { own } else { sum(&own, premiums) }
     }
 
     /// By how much the change of a European value over the next calendar day differs from its derivative, forward and
@@ -134,4 +191,10 @@ impl World {
         let slope = 0.5 * sigma / terms.t * now.vega / DAYS;
         if now.value.is_finite() && then.value.is_finite() { then.value - now.value + slope } else { f64::NAN }
     }
+}
+
+/// Greeks and others, added.
+fn sum(of: &[Greeks<f64>], more: &[Greeks<f64>]) -> Vec<Greeks<f64>> {
+    let pairs = of.iter().zip(more);
+    pairs.map(|(of, more)| Greeks::from_fn(|greek| of.get(greek) + more.get(greek))).collect()
 }

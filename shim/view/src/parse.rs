@@ -245,8 +245,8 @@ struct MomentsBody {
 
 /// The snapshots around a moment.
 pub(crate) fn moments(bytes: &[u8]) -> Result<Moments, String> {
-    let body: MomentsBody =
-        serde_json::from_slice(bytes).map_err(|_| "the response has no snapshots; is the server greeksd?".to_owned())?;
+    let body: MomentsBody = serde_json::from_slice(bytes)
+        .map_err(|_| "the response has no snapshots; is the server greeksd?".to_owned())?;
     let time = |text: Option<String>| text.map(|text| host::printable::printable(&text));
     Ok(Moments { time: time(body.snapshot_time), previous: time(body.previous), next: time(body.next) })
 }

@@ -630,7 +630,10 @@ fn past_snapshots_are_stepped_through_and_marked() {
     assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:41:00-05:00"));
     assert!(text(&state).contains("PAST 2026-11-20 15:41:00"), "{}", text(&state));
     let asked = state.wants().asks();
-    assert!(asked.len() >= 3 && asked.iter().all(|ask| ask.target.contains("as_of=2026%2D11%2D20T15%3A41")), "{asked:?}");
+    assert!(
+        asked.len() >= 3 && asked.iter().all(|ask| ask.target.contains("as_of=2026%2D11%2D20T15%3A41")),
+        "{asked:?}"
+    );
     assert!(!asked.iter().any(|ask| matches!(ask.about, About::Name(_))), "that is of the present");
 
     // what was asked about another moment changes nothing
@@ -642,7 +645,9 @@ fn past_snapshots_are_stepped_through_and_marked() {
     press(&mut state, &[Key::Char('p')]);
     assert!(state.overlay.is_none() && text(&state).contains("of the present"));
     press(&mut state, &[Key::Char('e')]);
-    assert!(state.wants().asks().iter().any(|ask| ask.target.starts_with("/l1/explain?") && ask.target.contains("&as_of=")));
+    assert!(
+        state.wants().asks().iter().any(|ask| ask.target.starts_with("/l1/explain?") && ask.target.contains("&as_of="))
+    );
     press(&mut state, &[Key::Esc, Key::Char(']')]);
     assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:43:00-05:00"));
 
