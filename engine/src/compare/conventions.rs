@@ -201,17 +201,8 @@ impl Conventions {
 
     /// Greeks of a world as the vendor would print them.
     pub(super) fn numbers(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
-        self.numbers_of(world, contracts, &world.greeks(contracts))
-    }
-
-    /// These Greeks of a world as the vendor would print them.
-    pub(super) fn numbers_of(
-        self,
-        world: &World,
-        contracts: &[Contract],
-        greeks: &[Greeks<f64>],
-    ) -> Vec<VendorNumbers> {
-        contracts.iter().zip(greeks).map(|(contract, greeks)| self.printed(greeks, world, contract.point())).collect()
+        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, world, contract.point());
+        contracts.iter().zip(world.greeks(contracts)).map(printed).collect()
     }
 
     /// Greeks as the vendor would print them, but for its digits.

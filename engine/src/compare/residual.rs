@@ -41,10 +41,7 @@ impl VendorVols {
 /// what solvers leave. Squares are of differences in these errors, so that equal numbers have squares of 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SliceResidual {
-    /// At the volatilities that count in the base world.
     contracts: Vec<Contract>,
-    /// What early exercise adds to them there; empty: nothing.
-    premiums: Vec<Greeks<f64>>,
     conventions: Conventions,
     vols: VendorVols,
     /// By contract, 1 over the error of each number; NaN: there is none.
@@ -82,8 +79,7 @@ impl SliceResidual {
         let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
         // a volatility that is sought has no digits
         let digits = &VendorRow { sigma: if vols == VendorVols::Implied { 0.0 } else { digits.sigma }, ..*digits };
-        let premiums = base.premiums(contracts);
-        let at_vendor = conventions.numbers_of(base, contracts, &base.greeks_near(contracts, &premiums));
+        let at_vendor = conventions.numbers(base, contracts);
         let mut inverse_size = [f64::NAN; COMPARED.len()];
         for (place, inverse) in inverse_size.iter_mut().enumerate() {
             let known = contracts.iter().zip(&at_vendor).filter(|(c, _)| c.vendor[place].is_finite());
@@ -95,7 +91,6 @@ impl SliceResidual {
         let inverse_error = inverse_errors(base, contracts, conventions, digits, &inverse_size);
         let mut of = Self {
             contracts: contracts.to_vec(),
-            premiums,
             conventions,
             vols,
             inverse_error,
@@ -109,10 +104,7 @@ impl SliceResidual {
         of.served = of.sum(&served);
         let digits: f64 =
             of.missed(&served).map(|(i, place, _)| (inverse_size[place] / of.inverse_error[i][place]).powi(2)).sum();
-        if vols == VendorVols::Implied {
-            (of.contracts, of.premiums) = of.found(base);
-        }
-        let at_vendor = of.near(base, &of.contracts, &of.premiums);
+        let (_, at_vendor) = of.numbers(base);
         of.by_greek =
             [&served, &at_vendor].map(|numbers| core::array::from_fn(|place| of.rms_of(numbers, |at| at == place)));
         let defined = of.rms_of(&served, |_| true);
@@ -182,11 +174,10 @@ impl SliceResidual {
 
     /// Sum of squares from the numbers of a world at the vendor's volatilities.
     pub(super) fn squared(&self, world: &World) -> f64 {
-        let (contracts, premiums) = self.found(world);
-        self.sum(&self.near(world, &contracts, &premiums))
+        self.sum(&self.numbers(world).1)
     }
 
-    /// The contracts, at the volatilities that count in the base world.
+    /// The contracts.
     pub(super) fn contracts(&self) -> &[Contract] {
         &self.contracts
     }
@@ -194,41 +185,26 @@ impl SliceResidual {
     /// The same of a few of the contracts, for searches of many steps.
     pub(super) fn thinned(&self, most: usize) -> Self {
         let step = self.contracts.len().div_ceil(most.max(1)).max(1);
-        let every = |of: &[Greeks<f64>]| of.iter().step_by(step).copied().collect::<Vec<_>>();
         Self {
             contracts: self.contracts.iter().step_by(step).copied().collect(),
-            premiums: every(&self.premiums),
             inverse_error: self.inverse_error.iter().step_by(step).copied().collect(),
             ..self.clone()
         }
     }
 
-    /// The contracts at the volatilities that count in a world, and what early exercise adds there.
-    fn found(&self, world: &World) -> (Vec<Contract>, Vec<Greeks<f64>>) {
-        let premiums = if self.vols == VendorVols::Printed { Vec::new() } else { self.premiums.clone() };
-        let near = self.searched(world, &self.contracts, &premiums, VOL_STEPS);
-        let premiums = world.premiums(&near);
-        (self.searched(world, &near, &premiums, 1), premiums)
-    }
-
-    fn near(&self, world: &World, contracts: &[Contract], premiums: &[Greeks<f64>]) -> Vec<VendorNumbers> {
-        self.conventions.numbers_of(world, contracts, &world.greeks_near(contracts, premiums))
-    }
-
-    /// The contracts at the volatilities that count, sought from those of `start`; early exercise adds the same at all of
-    /// them.
+    /// The contracts at the volatilities that count, and the numbers of a world there.
     ///
     /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps
     /// counts
-    fn searched(&self, world: &World, start: &[Contract], premiums: &[Greeks<f64>], steps: usize) -> Vec<Contract> {
-        let mut contracts = start.to_vec();
+    fn numbers(&self, world: &World) -> (Vec<Contract>, Vec<VendorNumbers>) {
+        let mut contracts = self.contracts.clone();
+        let mut numbers = self.conventions.numbers(world, &contracts);
         if self.vols == VendorVols::Printed {
-            return contracts;
+            return (contracts, numbers);
         }
         let mut next = contracts.clone();
-        let mut at_next = self.near(world, &next, premiums);
-        let mut least = self.by_contract(&at_next);
-        for _ in 0..steps {
+        let mut at_next = numbers.clone();
+        for _ in 0..VOL_STEPS {
             let slopes = self.conventions.vol_slopes(world, &next);
             let mut sums = vec![(0.0, 0.0); next.len()];
             for (i, place, miss) in self.missed(&at_next) {
@@ -242,15 +218,13 @@ impl SliceResidual {
                 let found = (sigma + step).max(sigma / VOL_STEP_MOST).min(sigma * VOL_STEP_MOST);
                 contract.sigma = found.clamp(VOLS.0, VOLS.1);
             }
-            at_next = self.near(world, &next, premiums);
-            let after = self.by_contract(&at_next);
-            for i in 0..next.len() {
-                if after[i] < least[i] {
-                    (contracts[i], least[i]) = (next[i], after[i]);
-                }
+            at_next = self.conventions.numbers(world, &next);
+            let (before, after) = (self.by_contract(&numbers), self.by_contract(&at_next));
+            for i in (0..next.len()).filter(|&i| after[i] < before[i]) {
+                (contracts[i], numbers[i]) = (next[i], at_next[i]);
             }
         }
-        contracts
+        (contracts, numbers)
     }
 
     /// Sum of squares of each contract.
@@ -267,8 +241,7 @@ impl SliceResidual {
     ///
     /// # Domain   any worlds; numbers that are missing or too far off do not count
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {
-        let (contracts, premiums) = self.found(world);
-        let now = self.near(world, &contracts, &premiums);
+        let (contracts, now) = self.numbers(world);
         let by_vol = self.conventions.vol_slopes(world, &contracts);
         let (ahead, here) = (self.conventions.numbers(ahead, &contracts), self.conventions.numbers(here, &contracts));
         let mut own = vec![Vec::new(); contracts.len()];

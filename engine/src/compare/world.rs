@@ -143,7 +143,11 @@ impl World {
 
     /// Raw Greeks of some contracts at their volatilities; NaN where there is no model value.
     pub(super) fn greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
-        self.greeks_near(contracts, &self.premiums(contracts))
+        let (mut all, premiums) = (self.european_greeks(contracts), self.premiums(contracts));
+        for (of, premium) in all.iter_mut().zip(premiums) {
+            *of = Greeks::from_fn(|greek| of.get(greek) + premium.get(greek));
+        }
+        all
     }
 
     /// The spot less its dividends.
@@ -152,7 +156,7 @@ impl World {
     }
 
     /// Raw Greeks of European contracts.
-    pub(super) fn european_greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
+    fn european_greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         let market = SpotInputs::new(&self.terms, self.s);
         let at = Horizon::from(&self.terms);
         let of = |c: &Contract| finish(&european(c.right.phi(), &at, market.x, c.k, c.sigma), &market, c.sigma);
@@ -160,7 +164,7 @@ impl World {
     }
 
     /// What early exercise adds to the Greeks of some contracts, at their volatilities; empty: nothing.
-    pub(super) fn premiums(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
+    fn premiums(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         match &self.early {
             EarlyExercise::None => Vec::new(),
             EarlyExercise::Of(tables, s) => tables.premiums(*s, contracts),
@@ -170,12 +174,6 @@ impl World {
                 pairs.map(|(from, to)| Greeks::from_fn(|greek| mix(from.get(greek), to.get(greek)))).collect()
             }
         }
-    }
-
-    /// Raw Greeks with the premium that was found at nearby inputs.
-    pub(super) fn greeks_near(&self, contracts: &[Contract], premiums: &[Greeks<f64>]) -> Vec<Greeks<f64>> {
-        let own = self.european_greeks(contracts);
-        if self.is_european() || premiums.is_empty() { own } else { sum(&own, premiums) }
     }
 
     /// By how much the change of a European value over the next calendar day differs from its derivative, forward and
@@ -191,10 +189,4 @@ impl World {
         let slope = 0.5 * sigma / terms.t * now.vega / DAYS;
         if now.value.is_finite() && then.value.is_finite() { then.value - now.value + slope } else { f64::NAN }
     }
-}
-
-/// Greeks and others, added.
-fn sum(of: &[Greeks<f64>], more: &[Greeks<f64>]) -> Vec<Greeks<f64>> {
-    let pairs = of.iter().zip(more);
-    pairs.map(|(of, more)| Greeks::from_fn(|greek| of.get(greek) + more.get(greek))).collect()
 }

@@ -72,6 +72,11 @@ fn intrinio_has_chains_and_contracts_at_the_end_of_days() {
     let contracts = all["contracts"].as_array().unwrap();
     assert_eq!((&all["security"]["ticker"], contracts.contains(&one)), (&"ACME".into(), true));
     assert!(contracts.len() < 10 && contracts.iter().all(|row| row["option"]["strike"] == 100), "{all}");
+    let expirations =
+        |query: &str| served.json(&format!("/options/expirations/ACME/eod{query}"))["expirations"].clone();
+    assert_eq!(expirations(""), serde_json::json!(["2026-12-18", "2027-01-15"]));
+    assert_eq!(expirations("?after=2026-12-19"), serde_json::json!(["2027-01-15"]));
+    assert_eq!(expirations("?before=2026-01-01"), serde_json::json!([]));
     assert_eq!(served.get("/options/greeks/ACME301218C00100000/realtime").0, 404);
     assert_eq!(served.get("/options/prices/nothing/eod").0, 404);
     assert_eq!(served.get("/options/chain/ACME/2026-12-18/eod?date=2026-11-22").0, 404);
@@ -158,6 +163,11 @@ fn orats_has_term_structures_of_past_days() {
     assert_eq!(summary["updatedAt"], "2026-11-18T21:00:00Z");
     let core = served.json("/datav2/hist/cores?ticker=ACME&tradeDate=2026-11-18")["data"][0].clone();
     near(&core["atmIvM1"], &rows[0]["atmiv"], 1.0);
+    let tickers = served.json("/datav2/tickers")["data"].clone();
+    let first = serde_json::json!({"ticker": "ACME", "min": "2026-03-06", "max": "2026-11-20"});
+    assert_eq!((tickers.as_array().unwrap().len(), &tickers[0]), (2, &first));
+    assert_eq!(served.json("/datav2/tickers.json?ticker=BRK.B")["data"].as_array().unwrap().len(), 1);
+    assert_eq!(served.get("/datav2/tickers?ticker=NONE").0, 404);
     for path in ["summaries", "cores", "monies/implied"] {
         assert!(!served.json(&format!("/datav2/{path}?ticker=ACME"))["data"].as_array().unwrap().is_empty(), "{path}");
         assert_eq!(served.get(&format!("/datav2/hist/{path}?ticker=ACME")).0, 400, "{path}: a day is required");

@@ -456,8 +456,8 @@ impl Layer {
     }
 
     fn list_entries(&self, catalog: &Catalog, found: &BTreeSet<CatalogEntry>) -> Result<Answer, Refusal> {
-        if found.is_empty() {
-            return Err(catalog.when_empty.clone());
+        if let (true, Some(refusal)) = (found.is_empty(), &catalog.when_empty) {
+            return Err(refusal.clone());
         }
         let mut answer = Answer::full(self.name, 200, catalog.format.frame().content_type, catalog.body(found));
         answer.headers.clone_from(&catalog.headers);
