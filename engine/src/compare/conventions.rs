@@ -10,8 +10,8 @@ const VOL_BUMP: f64 = 1e-4;
 const DAYS: (f64, f64) = (365.0, 252.0);
 /// A number that differs by more than this part of it counts no more: a bad row must not decide.
 const MISS_MOST: f64 = 0.5;
-/// Days of rho that are not ours must leave less than this part of the difference.
-const CLEARLY: f64 = 0.9;
+/// Definitions of theta and of rho that are not ours must leave less than this part of the difference.
+const CLEARLY: (f64, f64) = (0.75, 0.9);
 /// Candidate multiples of vega and rho per 1 %.
 const FACTORS: [f64; 4] = [1.0, 100.0, 0.01, 10_000.0];
 
@@ -165,12 +165,14 @@ impl Conventions {
             (0..choices).min_by(|&a, &b| miss(of(a), place).total_cmp(&miss(of(b), place))).unwrap_or(0)
         };
         let thetas = ThetaConvention::ALL;
-        let theta = best(&|i| Self { theta: thetas[i], ..ours }, 3, thetas.len());
+        let theta = thetas[best(&|i| Self { theta: thetas[i], ..ours }, 3, thetas.len())];
+        let [defined, plain] = [theta, theta.plain()].map(|theta| miss(Self { theta, ..ours }, 3));
+        let theta = if defined < CLEARLY.0 * plain { theta } else { theta.plain() };
         let vega = best(&|i| Self { vega_times: FACTORS[i], ..ours }, 2, FACTORS.len());
         let rho = best(&|i| Self { rho_times: FACTORS[i], ..ours }, 4, FACTORS.len());
-        let to_expiry = Self { theta: thetas[theta], vega_times: FACTORS[vega], rho_times: FACTORS[rho], ..ours };
+        let to_expiry = Self { theta, vega_times: FACTORS[vega], rho_times: FACTORS[rho], ..ours };
         let settled = Self { rho_days: RhoDays::BetweenSettlements, ..to_expiry };
-        if miss(settled, 4) < CLEARLY * miss(to_expiry, 4) { settled } else { to_expiry }
+        if miss(settled, 4) < CLEARLY.1 * miss(to_expiry, 4) { settled } else { to_expiry }
     }
 
     /// The same units with theta as the derivative by time, with interest and carry; `None`: they are these.

@@ -327,12 +327,7 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
     let after = missing.expiries.iter().filter(|expiry| chain.slices[expiry.slice].expiry >= date);
     let is_right =
         |reason: LikelyReason| matches!(reason, LikelyReason::MissingDividend { date: found, .. } if found == date);
-    let firsts: Vec<bool> = after
-        .map(|expiry| {
-            println!("implied: {:?}", expiry.reasons);
-            is_right(expiry.reasons[0].reason)
-        })
-        .collect();
+    let firsts: Vec<bool> = after.map(|expiry| is_right(expiry.reasons[0].reason)).collect();
     // a volatility that is sought takes a part of the difference with it: fewer than where it is printed
     let right = firsts.iter().filter(|right| **right).count();
     assert!(firsts.len() >= 4 && 4 * right >= 3 * firsts.len(), "{right} of {}", firsts.len());
