@@ -201,6 +201,11 @@ lean *args:
     cargo build --release --locked
     python3 tests/lean/run.py {{ args }}
 
+# a backtest of sixty days through four vendors' clients on generated history: the same profit to the cent
+backtest *args:
+    cargo build --release --locked
+    python3 tests/backtest/run.py {{ args }}
+
 # errors of batch against what is true of a made-up market, by class and delta, as a table
 truth *args:
     cargo build --release --locked

@@ -74,7 +74,8 @@ def intrinio(base, symbol):
                 continue
             for one in api.get_options_chain_eod(symbol, expiry, date=date).chain:
                 prices = one.prices
-                numbers = (prices.delta, prices.close_bid, prices.close_ask)
+                # a side that is not quoted is null here and 0 at others
+                numbers = (prices.delta or 0, prices.close_bid or 0, prices.close_ask or 0)
                 rows.append((expiry, float(one.option.strike), one.option.type, *numbers))
         return paired(day, rows)
 
