@@ -112,8 +112,8 @@ pub struct ExpiryComparison {
 pub struct RankedReason {
     /// Which.
     pub reason: LikelyReason,
-    /// The part of the squared difference from what is served that it explains; those of the vendor's definitions and of
-    /// one more reason add up.
+    /// The part of the squared difference from what is served that it explains; those of the vendor's definitions and
+    /// of one more reason add up.
     pub explained: f64,
     /// The part that correcting for it removes: of a definition of the whole difference, else of what the definitions
     /// leave.
@@ -125,8 +125,8 @@ pub struct RankedReason {
 /// # Units    as [`VendorRow`]
 /// # Domain   any rows of the chain; those without volatility or Greeks are left out; a chain without evidence gives
 /// nothing; the same on any number of threads
-/// # Cost     tables of early exercise for each expiry, three and one for each dividend: some hundredths of a second; next to
-/// nothing where it is European or pays no dividends
+/// # Cost     tables of early exercise for each expiry, three and one for each dividend: some hundredths of a second;
+/// next to nothing where it is European or pays no dividends
 #[must_use]
 pub fn compare(
     chain: &Chain,
@@ -136,19 +136,19 @@ pub fn compare(
     threads: usize,
 ) -> Comparison {
     let mut works = in_parallel((0..chain.slices.len()).collect(), threads, |i| work(chain, calendar, rows, i));
-    let reasons: Vec<LikelyReason> = candidates(&works).into_iter().filter(|reason| reason.numbers() == 0).collect();
+    let fixed: Vec<LikelyReason> = candidates(&works).into_iter().filter(|reason| reason.numbers() == 0).collect();
     works = in_parallel(works, threads, |mut work| {
-        work.worlds = reasons.iter().filter_map(|&reason| Some((reason, changed(reason, &work)?))).collect();
+        work.worlds = fixed.iter().map(|&reason| changed(reason, &work)).collect();
         Some(work)
     });
     let conventions = Conventions::found(works.iter().map(|work| (&work.base, work.contracts.as_slice())));
     let mut vols = VendorVols::Printed;
-    let mut expiries = explained(chain, &mut works, (conventions, vols), digits);
+    let mut expiries = explained(chain, &mut works, &fixed, (conventions, vols), digits);
     let is_unknown = |of: &&ExpiryComparison| of.is_unknown;
     if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
         // what is printed beside the Greeks is not what they were computed at
         vols = VendorVols::Implied;
-        expiries = explained(chain, &mut works, (conventions, vols), digits);
+        expiries = explained(chain, &mut works, &fixed, (conventions, vols), digits);
     }
     let contracts = by_contract(chain, calendar, rows, conventions);
     Comparison { conventions, vols, expiries, contracts, inside: inside_quotes(chain, rows) }
@@ -178,15 +178,16 @@ fn in_parallel<T: Send, R: Send>(items: Vec<T>, threads: usize, of: impl Fn(T) -
 
 /// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
 ///
-/// # Domain   any; the reasons are tried on every expiry that they change, with one number for all of them
+/// # Domain   any; `fixed` are the reasons whose worlds the expiries have
 fn explained(
     chain: &Chain,
     works: &mut Vec<Work>,
+    fixed: &[LikelyReason],
     means: (Conventions, VendorVols),
     digits: &VendorRow,
 ) -> Vec<ExpiryComparison> {
     for work in works.iter_mut() {
-        work.residual = SliceResidual::new(chain, (&work.base, &work.contracts), means.0, means.1, digits);
+        work.residual = SliceResidual::new(chain, &work.base, &work.contracts, means.0, means.1, digits);
         work.at_vendor = work.residual.squared(&work.base);
     }
     works.retain(|work| work.residual.noise() > 0.0);
@@ -196,8 +197,8 @@ fn explained(
         .map(|candidate| {
             let reason = fit(candidate, works);
             let left = works.iter().map(|work| {
-                let known = work.worlds.iter().find(|(of, _)| *of == reason).map(|(_, world)| world.clone());
-                let world = if reason.numbers() == 0 { known } else { changed(reason, work) };
+                let place = fixed.iter().position(|of| *of == reason);
+                let world = place.map_or_else(|| changed(reason, work), |place| work.worlds[place].clone());
                 Some(work.residual.squared(&world?))
             });
             (reason, left.collect())
@@ -221,8 +222,8 @@ fn explained(
     works.iter().enumerate().map(of).collect()
 }
 
-/// The likely reasons of an expiry, the best first, and whether nothing explains what the vendor's definitions leave; what
-/// each reason leaves of each expiry is in `tried`.
+/// The likely reasons of an expiry, the best first, and whether nothing explains what the vendor's definitions leave;
+/// what each reason leaves of each expiry is in `tried`.
 ///
 /// # Domain   any; never empty
 fn ranked(

@@ -141,6 +141,8 @@ type Seen<'a> = (VendorNumbers, Greeks<f64>, &'a World, Point);
 
 impl Conventions {
     /// Those under which most of a vendor's numbers are nearest to ours.
+    ///
+    /// # Domain   any expiries; without contracts ours
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
         // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
         let mut seen: [Vec<Seen<'_>>; 2] = [Vec::new(), Vec::new()];

@@ -4,7 +4,7 @@
 use super::conventions::ThetaConvention;
 use super::residual::SliceResidual;
 use super::work::{RATE_STEP, Work, WorkTables};
-use super::world::{Contract, EarlyExercise, Tables, World};
+use super::world::{Contract, Tables, World, WorldPremium};
 use crate::calibrate::carry::implied_borrow;
 use jiff::civil::Date;
 use kernel::dividends::{Dividend, Terms};
@@ -176,9 +176,9 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     let towards = |by: f64, other: fn(&WorkTables) -> &(f64, Arc<Tables>)| match &work.tables {
         Some(of) => {
             let (step, other) = other(of);
-            EarlyExercise::Between(Arc::clone(&of.own), Arc::clone(other), base.s, by / step)
+            WorldPremium::Between(Arc::clone(&of.own), Arc::clone(other), base.s, by / step)
         }
-        None => EarlyExercise::None,
+        None => WorldPremium::None,
     };
     let borrow = |by: f64| World {
         early: towards(by, |of| &of.by_borrow),
@@ -203,8 +203,8 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
         LikelyReason::Spot(by) => {
             let s = base.s * (1.0 + by);
             let early = match &work.tables {
-                Some(of) => EarlyExercise::Of(Arc::clone(&of.own), s),
-                None => EarlyExercise::None,
+                Some(of) => WorldPremium::Of(Arc::clone(&of.own), s),
+                None => WorldPremium::None,
             };
             Some(World { early, s, ..base.clone() })
         }
@@ -220,8 +220,8 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
 /// A world with other terms, early exercise tabulated for them.
 fn tabulated(base: &World, terms: Terms, work: &Work) -> World {
     let early = match &work.tables {
-        Some(_) => EarlyExercise::Of(Arc::new(Tables::new(&terms, &work.contracts)), base.s),
-        None => EarlyExercise::None,
+        Some(_) => WorldPremium::Of(Arc::new(Tables::new(&terms, &work.contracts)), base.s),
+        None => WorldPremium::None,
     };
     World { early, terms, ..base.clone() }
 }
@@ -245,8 +245,8 @@ fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
         let of = |(work, contracts, residual, at_vendor): &(&Work, Vec<Contract>, SliceResidual, f64)| {
             let (s, terms) = paying(date, part, work)?;
             let early = match &work.tables {
-                Some(_) => EarlyExercise::Of(Arc::new(Tables::new(&terms, contracts)), s),
-                None => EarlyExercise::None,
+                Some(_) => WorldPremium::Of(Arc::new(Tables::new(&terms, contracts)), s),
+                None => WorldPremium::None,
             };
             Some(residual.squared(&World { early, s, terms, ..work.base.clone() }) - at_vendor)
         };

@@ -70,7 +70,8 @@ impl SliceResidual {
     /// # Domain   contracts of the slice; a Greek that the vendor has nowhere is left out
     pub(super) fn new(
         chain: &Chain,
-        (base, contracts): (&World, &[Contract]),
+        base: &World,
+        contracts: &[Contract],
         conventions: Conventions,
         vols: VendorVols,
         digits: &VendorRow,
@@ -113,8 +114,8 @@ impl SliceResidual {
         of
     }
 
-    /// Finds what the vendor's definitions explain of the mean square in parts of the greatest of each Greek: of the last
-    /// days or years a definition of theta or rho moves them by several times their size.
+    /// Finds what the vendor's definitions explain of the mean square in parts of the greatest of each Greek: of the
+    /// last days or years a definition of theta or rho moves them by several times their size.
     fn define(&mut self, chain: &Chain, base: &World) {
         let [theta, rho] = [self.conventions.with_plain_theta(), self.conventions.with_plain_rho()];
         let rms = |of: Conventions| {
@@ -236,8 +237,8 @@ impl SliceResidual {
     }
 
     /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times
-    /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where that
-    /// is sought.
+    /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where
+    /// that is sought.
     ///
     /// # Domain   any worlds; numbers that are missing or too far off do not count
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {

@@ -1,9 +1,8 @@
 //! One expiry on its way through a comparison: what it is valued on, how others count its time, its contracts.
 //! Never: a reason.
 
-use super::reasons::LikelyReason;
 use super::residual::SliceResidual;
-use super::world::{Contract, EarlyExercise, Tables, VendorRow, World};
+use super::world::{Contract, Tables, VendorRow, World, WorldPremium};
 use crate::explain::value_basis;
 use crate::store::chain::Chain;
 use jiff::Timestamp;
@@ -36,8 +35,8 @@ pub(super) struct Work {
     pub(super) contracts: Vec<Contract>,
     /// Tables of early exercise: our own, and those at other rates ([`RATE_STEP`]); `None`: European.
     pub(super) tables: Option<WorkTables>,
-    /// The worlds of reasons without a number.
-    pub(super) worlds: Vec<(LikelyReason, World)>,
+    /// The worlds of reasons without a number, in the order in which they are tried; `None`: no effect here.
+    pub(super) worlds: Vec<Option<World>>,
     pub(super) residual: SliceResidual,
     /// Squared difference at the vendor's volatilities.
     pub(super) at_vendor: f64,
@@ -107,7 +106,7 @@ pub(super) fn base(chain: &Chain, calendar: &Calendar, slice: usize) -> Option<(
     let basis = value_basis(chain, slice)?;
     let settled = settled(calendar, chain.valued_at, of.expiry) / basis.terms.t;
     let dates = basis.dividends.iter().map(|d| (d.ex_date, Dividend { t: d.t, amount: d.amount })).collect();
-    Some((World { early: EarlyExercise::None, s: basis.s, terms: basis.terms, settled }, dates))
+    Some((World { early: WorldPremium::None, s: basis.s, terms: basis.terms, settled }, dates))
 }
 
 /// Data to compare of an expiry; `None`: it has no values, or too few contracts.
@@ -127,7 +126,7 @@ pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice
     let ex_times = ex_times(chain, calendar);
     let tables = (of.style == Style::American).then(|| WorkTables::new(&base.terms, &contracts));
     if let Some(tables) = &tables {
-        base.early = EarlyExercise::Of(Arc::clone(&tables.own), base.s);
+        base.early = WorldPremium::Of(Arc::clone(&tables.own), base.s);
     }
     Some(Work {
         slice,

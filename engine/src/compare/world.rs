@@ -94,8 +94,8 @@ impl Tables {
         Self { terms: terms.clone(), pricers }
     }
 
-    /// What early exercise adds to the Greeks of some contracts at a spot; of a volatility beyond a contract's band what
-    /// it adds at the end of that.
+    /// What early exercise adds to the Greeks of some contracts at a spot; of a volatility beyond a contract's band
+    /// what it adds at the end of that.
     fn premiums(&self, s: f64, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         let (market, at) = (SpotInputs::new(&self.terms, s), Horizon::from(&self.terms));
         let of = |contract: &Contract| {
@@ -111,7 +111,7 @@ impl Tables {
 
 /// What early exercise adds to the values of a world.
 #[derive(Clone, Debug)]
-pub(super) enum EarlyExercise {
+pub(super) enum WorldPremium {
     /// Nothing: its contracts are European.
     None,
     /// What these tables say, at a spot.
@@ -123,7 +123,7 @@ pub(super) enum EarlyExercise {
 /// Inputs of the values.
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    pub(super) early: EarlyExercise,
+    pub(super) early: WorldPremium,
     pub(super) s: f64,
     pub(super) terms: Terms,
     /// Days between the settlement of a trade of today and that of one at expiry, in parts of the days to expiry.
@@ -133,12 +133,12 @@ pub(super) struct World {
 impl World {
     /// The same with European contracts.
     pub(super) fn european(&self) -> Self {
-        Self { early: EarlyExercise::None, ..self.clone() }
+        Self { early: WorldPremium::None, ..self.clone() }
     }
 
     /// True if nothing can be exercised early.
     pub(super) const fn is_european(&self) -> bool {
-        matches!(self.early, EarlyExercise::None)
+        matches!(self.early, WorldPremium::None)
     }
 
     /// Raw Greeks of some contracts at their volatilities; NaN where there is no model value.
@@ -166,9 +166,9 @@ impl World {
     /// What early exercise adds to the Greeks of some contracts, at their volatilities; empty: nothing.
     fn premiums(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         match &self.early {
-            EarlyExercise::None => Vec::new(),
-            EarlyExercise::Of(tables, s) => tables.premiums(*s, contracts),
-            EarlyExercise::Between(from, to, s, part) => {
+            WorldPremium::None => Vec::new(),
+            WorldPremium::Of(tables, s) => tables.premiums(*s, contracts),
+            WorldPremium::Between(from, to, s, part) => {
                 let pairs = from.premiums(*s, contracts).into_iter().zip(to.premiums(*s, contracts));
                 let mix = |from: f64, to: f64| from + part * (to - from);
                 pairs.map(|(from, to)| Greeks::from_fn(|greek| mix(from.get(greek), to.get(greek)))).collect()

@@ -1,6 +1,6 @@
 //! ORATS beyond strikes: `GET /datav2/{summaries, cores, monies/implied}`, the same of past days under `/datav2/hist`.
-//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. What the vendor computes from
-//! earnings, prices of shares and its own forecasts is zero, because its client refuses null.
+//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. What the vendor computes
+//! from earnings, prices of shares and its own forecasts is zero, because its client refuses null.
 
 use super::body;
 use super::layer::{Layer, NameList, RequestContext, Serve};
