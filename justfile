@@ -213,6 +213,16 @@ nautilus *args:
     cargo build --release --locked
     python3 tests/nautilus/run.py {{ args }}
 
+# files of batch as option universe files of LEAN, read back by the columns that LEAN reads
+lean *args:
+    cargo build --release --locked
+    python3 tests/lean/run.py {{ args }}
+
+# a backtest of sixty days through four vendors' clients on generated history: the same profit to the cent
+backtest *args:
+    cargo build --release --locked
+    python3 tests/backtest/run.py {{ args }}
+
 # errors of batch against what is true of a made-up market, by class and delta, as a table
 truth *args:
     cargo build --release --locked

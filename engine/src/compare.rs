@@ -13,21 +13,19 @@ mod residual;
 mod work;
 mod world;
 
-pub use conventions::{Conventions, ThetaConvention};
+pub use conventions::{Conventions, RhoDays, ThetaConvention};
 pub use reasons::LikelyReason;
 pub use world::{COMPARED, VendorNumbers, VendorRow};
 
-use crate::explain::value_basis;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use crate::store::quotes::QuoteNumber;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
-use kernel::contract::Style;
 use reasons::{FittedInput, changed, fit};
 pub use residual::VendorVols;
 use residual::{SliceResidual, served};
-use work::{Work, work};
+use work::{Work, base, work};
 
 /// Dividends that are tried one by one.
 const DIVIDENDS_MOST: usize = 6;
@@ -69,6 +67,8 @@ pub struct InsideQuotes {
     pub ours: usize,
     /// Values at the vendor's volatility, on our inputs, within.
     pub vendor: usize,
+    /// Both of them within.
+    pub both: usize,
 }
 
 /// One contract.
@@ -91,12 +91,18 @@ pub struct ExpiryComparison {
     pub contracts: usize,
     /// Root mean square difference of each Greek from what is served, in parts of the greatest of the expiry.
     pub served: VendorNumbers,
-    /// The same of all together; and at the vendor's own volatility.
+    /// The same at the vendor's volatilities.
+    pub left: VendorNumbers,
+    /// The same of all together, from what is served; and at the vendor's own volatility.
     pub rms: f64,
+    /// The same with theta and rho as the vendor defines them.
+    pub rms_defined: f64,
     /// The difference that remains at the vendor's volatilities ([`Comparison::vols`]).
     pub rms_at_vendor_vol: f64,
     /// The difference due to the vendor's rounding alone.
     pub rms_of_digits: f64,
+    /// True if nothing explains what the vendor's definitions of theta and rho leave.
+    pub is_unknown: bool,
     /// The likely reasons, the best first; never empty.
     pub reasons: Vec<RankedReason>,
 }
@@ -106,39 +112,77 @@ pub struct ExpiryComparison {
 pub struct RankedReason {
     /// Which.
     pub reason: LikelyReason,
-    /// The part of the squared difference from what is served that it explains.
+    /// The part of the squared difference from what is served that it explains; those of the vendor's definitions and
+    /// of one more reason add up.
     pub explained: f64,
+    /// The part that correcting for it removes: of a definition of the whole difference, else of what the definitions
+    /// leave.
+    pub removes: f64,
 }
 
 /// Compares a vendor's rows of one chain with it.
 ///
 /// # Units    as [`VendorRow`]
 /// # Domain   any rows of the chain; those without volatility or Greeks are left out; a chain without evidence gives
-/// nothing
-/// # Cost     a dozen valuations of each expiry: milliseconds where it is European, a tenth of a second where it pays
-/// dividends
+/// nothing; the same on any number of threads
+/// # Cost     tables of early exercise for each expiry, three and one for each dividend: some hundredths of a second;
+/// next to nothing where it is European or pays no dividends
 #[must_use]
-pub fn compare(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], digits: &VendorRow) -> Comparison {
-    let mut works: Vec<Work> = (0..chain.slices.len()).filter_map(|i| work(chain, calendar, rows, i)).collect();
+pub fn compare(
+    chain: &Chain,
+    calendar: &Calendar,
+    rows: &[VendorRow],
+    digits: &VendorRow,
+    threads: usize,
+) -> Comparison {
+    let mut works = in_parallel((0..chain.slices.len()).collect(), threads, |i| work(chain, calendar, rows, i));
+    let fixed: Vec<LikelyReason> = candidates(&works).into_iter().filter(|reason| reason.numbers() == 0).collect();
+    works = in_parallel(works, threads, |mut work| {
+        work.worlds = fixed.iter().map(|&reason| changed(reason, &work)).collect();
+        Some(work)
+    });
     let conventions = Conventions::found(works.iter().map(|work| (&work.base, work.contracts.as_slice())));
     let mut vols = VendorVols::Printed;
-    let mut expiries = explained(chain, &mut works, (conventions, vols), digits);
-    let is_unknown = |of: &&ExpiryComparison| of.reasons[0].reason == LikelyReason::Unknown;
+    let mut expiries = explained(chain, &mut works, &fixed, (conventions, vols), digits);
+    let is_unknown = |of: &&ExpiryComparison| of.is_unknown;
     if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
         // what is printed beside the Greeks is not what they were computed at
         vols = VendorVols::Implied;
-        expiries = explained(chain, &mut works, (conventions, vols), digits);
+        expiries = explained(chain, &mut works, &fixed, (conventions, vols), digits);
     }
-    let contracts = by_contract(chain, rows, conventions);
+    let contracts = by_contract(chain, calendar, rows, conventions);
     Comparison { conventions, vols, expiries, contracts, inside: inside_quotes(chain, rows) }
+}
+
+/// What `of` makes of each item, in their order, on some threads.
+fn in_parallel<T: Send, R: Send>(items: Vec<T>, threads: usize, of: impl Fn(T) -> Option<R> + Sync) -> Vec<R> {
+    let threads = threads.clamp(1, items.len().max(1));
+    // dealt out like cards: later expiries have more dividends
+    let mut hands: Vec<Vec<(usize, T)>> = (0..threads).map(|_| Vec::new()).collect();
+    items.into_iter().enumerate().for_each(|(place, item)| hands[place % threads].push((place, item)));
+    let played = |hand: Vec<(usize, T)>| -> Vec<(usize, R)> {
+        hand.into_iter().filter_map(|(place, item)| Some((place, of(item)?))).collect()
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let played = &played;
+        let others: Vec<_> = hands.drain(1..).map(|hand| scope.spawn(move || played(hand))).collect();
+        let mut all = hands.pop().map_or_else(Vec::new, played);
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, of)| of).collect()
 }
 
 /// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
 ///
-/// # Domain   any; the reasons are tried on every expiry that they change, with one number for all of them
+/// # Domain   any; `fixed` are the reasons whose worlds the expiries have
 fn explained(
     chain: &Chain,
     works: &mut Vec<Work>,
+    fixed: &[LikelyReason],
     means: (Conventions, VendorVols),
     digits: &VendorRow,
 ) -> Vec<ExpiryComparison> {
@@ -152,26 +196,42 @@ fn explained(
         .into_iter()
         .map(|candidate| {
             let reason = fit(candidate, works);
-            let left = works.iter().map(|work| Some(work.residual.squared(&changed(reason, work)?)));
+            let left = works.iter().map(|work| {
+                let place = fixed.iter().position(|of| *of == reason);
+                let world = place.map_or_else(|| changed(reason, work), |place| work.worlds[place].clone());
+                Some(work.residual.squared(&world?))
+            });
             (reason, left.collect())
         })
         .collect();
-    let of = |(i, work): (usize, &Work)| ExpiryComparison {
-        slice: work.slice,
-        contracts: work.contracts.len(),
-        served: work.residual.by_greek,
-        rms: work.residual.rms[0],
-        rms_at_vendor_vol: work.residual.rms[1],
-        rms_of_digits: work.residual.rms[2],
-        reasons: ranked(i, works, &tried),
+    let of = |(i, work): (usize, &Work)| {
+        let (is_unknown, reasons) = ranked(i, works, means.0, &tried);
+        ExpiryComparison {
+            slice: work.slice,
+            contracts: work.contracts.len(),
+            served: work.residual.by_greek[0],
+            left: work.residual.by_greek[1],
+            rms: work.residual.rms[0],
+            rms_defined: work.residual.rms[1],
+            rms_at_vendor_vol: work.residual.rms[2],
+            rms_of_digits: work.residual.rms[3],
+            is_unknown,
+            reasons,
+        }
     };
     works.iter().enumerate().map(of).collect()
 }
 
-/// The likely reasons of an expiry, the best first; what each reason leaves of each expiry is in `tried`.
+/// The likely reasons of an expiry, the best first, and whether nothing explains what the vendor's definitions leave;
+/// what each reason leaves of each expiry is in `tried`.
 ///
 /// # Domain   any; never empty
-fn ranked(i: usize, works: &[Work], tried: &[(LikelyReason, Vec<Option<f64>>)]) -> Vec<RankedReason> {
+fn ranked(
+    i: usize,
+    works: &[Work],
+    conventions: Conventions,
+    tried: &[(LikelyReason, Vec<Option<f64>>)],
+) -> (bool, Vec<RankedReason>) {
     let work = &works[i];
     let excess = (work.at_vendor - work.residual.noise()).max(0.0);
     let mut found: Vec<(f64, f64, RankedReason)> = Vec::new();
@@ -182,7 +242,7 @@ fn ranked(i: usize, works: &[Work], tried: &[(LikelyReason, Vec<Option<f64>>)]) 
         if reason.is_worth_naming() && taken >= TAKES_LEAST && taken >= EXPLAINS_LEAST * excess {
             let of = |(work, left): (&Work, &Option<f64>)| left.map_or(0.0, |left| work.at_vendor - left);
             let everywhere = works.iter().zip(left).map(of).sum::<f64>() - costs;
-            found.push((taken, everywhere, RankedReason { reason: *reason, explained: work.residual.explained(own) }));
+            found.push((taken, everywhere, ranked_reason(work, *reason, own)));
         }
     }
     let best = found.iter().map(|&(taken, ..)| taken).fold(0.0, f64::max);
@@ -193,30 +253,57 @@ fn ranked(i: usize, works: &[Work], tried: &[(LikelyReason, Vec<Option<f64>>)]) 
         b_good.cmp(&a_good).then(b.total_cmp(&a))
     });
     let mut reasons: Vec<RankedReason> = found.into_iter().map(|(.., reason)| reason).take(NAMED_MOST).collect();
+    let definitions = definitions(work, conventions);
+    let mut is_unknown = false;
     if reasons.is_empty() {
-        let explained = work.residual.explained(work.at_vendor);
         let none = NO_DIFFERENCE * work.residual.noise();
         let reason = match () {
             () if work.residual.served <= none => LikelyReason::Agrees,
-            () if work.at_vendor <= none || explained > EXPLAINS_LEAST => LikelyReason::Volatility,
+            () if work.at_vendor <= none || work.residual.removed(work.at_vendor) > EXPLAINS_LEAST => {
+                LikelyReason::Volatility
+            }
             () => LikelyReason::Unknown,
         };
-        reasons.push(RankedReason { reason, explained });
+        is_unknown = reason == LikelyReason::Unknown;
+        if definitions.is_empty() || !matches!(reason, LikelyReason::Agrees | LikelyReason::Unknown) {
+            reasons.push(ranked_reason(work, reason, work.at_vendor));
+        }
     }
-    reasons
+    // what explains most of all is first; the order of the others stays
+    let most = reasons.first().map_or(0.0, |reason| reason.explained);
+    let (before, after): (Vec<_>, Vec<_>) = definitions.into_iter().partition(|of| of.explained >= most);
+    (is_unknown, [before, reasons, after].concat())
+}
+
+fn ranked_reason(work: &Work, reason: LikelyReason, left: f64) -> RankedReason {
+    RankedReason { reason, explained: work.residual.explained(left), removes: work.residual.removed(left) }
+}
+
+/// The vendor's definitions of theta and rho that explain enough of the difference from what is served, the best first.
+fn definitions(work: &Work, conventions: Conventions) -> Vec<RankedReason> {
+    let reasons = [LikelyReason::Theta(conventions.theta), LikelyReason::SettlementDays];
+    let of = |(reason, explained): (LikelyReason, f64)| RankedReason { reason, explained, removes: explained };
+    let mut all: Vec<RankedReason> = reasons.into_iter().zip(work.residual.by_definition).map(of).collect();
+    all.retain(|of| of.explained >= EXPLAINS_LEAST);
+    all.sort_by(|a, b| b.explained.total_cmp(&a.explained));
+    all
 }
 
 /// Contracts that we have a value of, beside the vendor's.
-fn by_contract(chain: &Chain, rows: &[VendorRow], conventions: Conventions) -> Vec<ContractComparison> {
+fn by_contract(
+    chain: &Chain,
+    calendar: &Calendar,
+    rows: &[VendorRow],
+    conventions: Conventions,
+) -> Vec<ContractComparison> {
     let mut all = Vec::new();
     for (slice, of) in chain.slices.iter().enumerate() {
-        let Some(basis) = value_basis(chain, slice) else { continue };
-        let x = basis.s - basis.terms.a(0.0);
+        let Some((base, _)) = base(chain, calendar, slice) else { continue };
         let native = |numbers: VendorNumbers| core::array::from_fn(|place| conventions.native(place, numbers[place]));
         let own = rows.iter().filter(|row| of.rows.contains(&row.row));
         all.extend(own.map(|row| ContractComparison {
             row: row.row,
-            ours: native(served(chain, row.row, x, conventions)),
+            ours: native(served(chain, row.row, &base, conventions)),
             vendor: native(row.greeks),
         }));
     }
@@ -242,8 +329,10 @@ fn inside_quotes(chain: &Chain, rows: &[VendorRow]) -> InsideQuotes {
         if bid > 0.0 && ask >= bid && vendor.is_finite() {
             let is_within = |value: f64| usize::from((bid..=ask).contains(&value));
             inside.quoted += 1;
-            inside.ours += is_within(of(Col::SvcTheo));
-            inside.vendor += is_within(vendor);
+            let (own, other) = (is_within(of(Col::SvcTheo)), is_within(vendor));
+            inside.ours += own;
+            inside.vendor += other;
+            inside.both += own * other;
         }
     }
     inside
@@ -268,7 +357,7 @@ fn candidates(works: &[Work]) -> Vec<LikelyReason> {
         LikelyReason::TradingDays,
         LikelyReason::NoBorrow,
     ]);
-    if works.iter().any(|work| work.base.style == Style::American) {
+    if works.iter().any(|work| !work.base.is_european()) {
         all.push(LikelyReason::EuropeanModel);
     }
     // the day and the amount are found for all expiries together

@@ -18,12 +18,13 @@ use crate::stream::desk::{self as streams, StreamDesk};
 use crate::stream::events::EventSources;
 use api::edition;
 use api::openapi;
-use api::past::PastQuestion;
+use api::past::{PastQuestion, SHOWS_THE_PRESENT};
 use api::query::Query;
 use api::refusal::Refusal;
 use api::vendors::layer::{Layer, LayerRequest, RequestContext};
 use api::vendors::native::error_json;
 use api::vendors::native_explain::ExplainQuestion;
+use api::vendors::native_snapshots;
 use api::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
@@ -38,12 +39,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// The names of the routes that are no layer.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "front",
     "openapi",
     "health",
     "metrics",
     explaining::ROUTE,
+    past::snapshots::ROUTE,
     scenarios::ROUTE,
     positions::ROUTE,
     streams::ROUTE,
@@ -321,6 +323,7 @@ impl Service {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }
             openapi::EXPLAIN => self.explain(snapshot, query),
+            openapi::SNAPSHOTS => self.snapshots(query),
             openapi::SCENARIO => self.scenario(snapshot, query),
             openapi::STREAM => self.stream(query, None),
             openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(snapshot)),
@@ -359,6 +362,15 @@ impl Service {
             ..MarketPart::default()
         };
         self.explaining.answer(snapshot, query, Surroundings { market, zone: Some(self.status.zone.clone()) })
+    }
+
+    /// The snapshots of a name around a moment.
+    fn snapshots(&self, query: &str) -> Answer {
+        match (native_snapshots::parse(&Query::parse(query)), &self.past) {
+            (Ok(question), Some(past)) => past::snapshots(past, &question),
+            (Ok(_), None) => past::snapshots::refused(&SHOWS_THE_PRESENT),
+            (Err(refusal), _) => past::snapshots::refused(&refusal),
+        }
     }
 
     fn metrics(&self, snapshot: &Snapshot) -> String {

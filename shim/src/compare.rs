@@ -124,6 +124,7 @@ fn names_of(file: &VendorFile, reference: &ReferenceSet) -> Result<Vec<Compared>
         units.entry(unit_underlying(&quote.row, reference)).or_default().push(quote);
     }
     let recipe = Recipe { quality: Quality::Full, quotes: true };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut passes = UnitPasses::new(reference, recipe).map_err(|error| format!("no thread: {error}"))?;
     let mut all = Vec::new();
     for (underlying, quotes) in units {
@@ -142,7 +143,7 @@ fn names_of(file: &VendorFile, reference: &ReferenceSet) -> Result<Vec<Compared>
             continue;
         };
         let rows = joined(&computed.chain, &last);
-        let found = compare(&computed.chain, reference.calendar(), &rows, &file.digits);
+        let found = compare(&computed.chain, reference.calendar(), &rows, &file.digits, threads);
         all.push(Compared { chain: computed.chain, rows, found });
     }
     if all.is_empty() { Err("nothing to compare".to_owned()) } else { Ok(all) }

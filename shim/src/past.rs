@@ -22,11 +22,13 @@ pub mod index;
 pub mod market;
 mod series;
 mod single;
+pub mod snapshots;
 
 use api::catalog::Catalog;
 use api::past::{PastMoments, PastQuestion};
 use api::rows::clock::Clock;
 use api::vendors::layer::Layer;
+use api::vendors::native_snapshots::SnapshotsQuestion;
 use catalog::AwaitedCatalog;
 use chain::{AwaitedChain, ChainAnswer};
 use http::Answer;
@@ -34,6 +36,7 @@ use kernel::contract::Symbol;
 use market::{PastMarket, PastRequest};
 use series::AwaitedSeries;
 use single::AwaitedMoment;
+use snapshots::AwaitedSnapshots;
 use std::sync::Arc;
 
 /// The answer to a question about the past; its headers and refusals have the times of `clock`.
@@ -58,6 +61,12 @@ pub fn chain(
     then: ChainAnswer,
 ) -> Answer {
     Answer::awaited(route, AwaitedChain::new(Arc::clone(market), names, question, then))
+}
+
+/// The snapshots of a name around a moment.
+#[must_use]
+pub fn snapshots(market: &Arc<PastMarket>, question: &SnapshotsQuestion) -> Answer {
+    Answer::awaited(snapshots::ROUTE, AwaitedSnapshots::new(Arc::clone(market), question))
 }
 
 /// Lists the contents of an archive; `clock` is the clock of its headers and refusals.

@@ -53,7 +53,8 @@ fn view(plan: &ViewPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<Ve
     };
     let refresh = Duration::from_millis(args.refresh.0);
     let is_own = daemon.is_some();
-    let copied = view::show(ViewOptions { base, is_own, symbol, watch, refresh, depth, ascii: args.ascii, variable });
+    let (as_of, ascii) = (args.as_of.clone(), args.ascii);
+    let copied = view::show(ViewOptions { base, is_own, symbol, as_of, watch, refresh, depth, ascii, variable });
     if let Some(daemon) = daemon {
         daemon.stop();
     }

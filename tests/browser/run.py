@@ -226,6 +226,66 @@ def first_view(place):
             assert place.still.get(target), target
 
 
+def past_days(place):
+    """recorded days are stepped through by snapshot, marked as past, and kept in the address"""
+    from selenium.webdriver.common.keys import Keys
+
+    with place.page(place.still.base) as page:
+        page.shows("SPY")
+        assert page.run("document.querySelector('#moment').hidden"), "a feed of the present has no moments"
+    with tempfile.TemporaryDirectory(prefix="greeksd-days-") as folder:
+        subprocess.run([place.program, "generate", f"{folder}/days", "--names", "SPY,KO", "--days", "2", "--every", "1h",
+                        "--from", "2026-08-18"], check=True, capture_output=True)
+        with Daemon(place.program, "--feed", f"history:{folder}/days") as daemon:
+            # a moment without a snapshot is a 404, which the browser notes
+            with place.page(daemon.base, "#symbol=KO", expects=["404"]) as page:
+                page.shows("KO")
+                page.until("the control of moments", lambda: not page.run("document.querySelector('#moment').hidden"))
+                last = daemon.json("/l1/snapshots?underlying=KO")
+                times = last["times"]
+                assert page.run("document.querySelector('#moment-time').value").startswith(times[-1][:16])
+                assert page.run("document.querySelector('#moment-next').disabled") and "as_of" not in page.hash()
+                live = page.texts("#chain-scroll tbody td")
+                page.click("#moment-previous")
+                at = times[-2][:16]
+                page.until("the snapshot before", lambda: page.chips() == [f"Past {at.replace('T', ' ')}"])
+                assert page.hash()["as_of"] == at and page.run("document.querySelector('main').classList.contains('past')")
+                page.until("its numbers", lambda: page.texts("#chain-scroll tbody td") not in ([], live))
+                hash = page.hash()
+                rows = daemon.json(f"/l1/greeks?root={hash['root']}&exp={hash['expiry']}&greeks=core,extra&as_of={at}")
+                calls = [row for row in rows if row["right"] == "call"]
+                assert page.texts("#chain-scroll tbody th") == [f"{row['strike']:g}" for row in calls]
+                deltas = page.texts("#chain-scroll thead tr:last-child th").index("Value") + 1
+                shown = page.texts(f"#chain-scroll tbody tr > :nth-child({deltas})")
+                assert shown == [f"{row['svc_theo']:.3f}" for row in calls], (shown[:3], at)
+                assert f"as_of={urllib.parse.quote(at, safe='')}" in page.run("document.querySelector('#as-csv').href")
+                page.run("document.activeElement.blur()")
+                page.press("[")
+                page.until("two before", lambda: page.hash().get("as_of") == times[-3][:16])
+                page.press("]")
+                page.until("and back", lambda: page.hash().get("as_of") == at)
+                page.press("n")
+                page.until("the latest", lambda: "as_of" not in page.hash() and not any("Past" in chip for chip in page.chips()))
+                page.until("its numbers again", lambda: page.texts("#chain-scroll tbody td") == live)
+                # the first snapshot of the day after follows the last of a day
+                page.run("location.hash = '#symbol=KO&as_of=2026-08-18'")
+                before = daemon.json("/l1/snapshots?underlying=KO&as_of=2026-08-18")["times"][-1][:16].replace("T", " ")
+                page.until("a day", lambda: page.chips() == [f"Past {before}"])
+                page.click("#moment-next")
+                page.until("the next day", lambda: page.hash().get("as_of") == times[0][:16])
+                # a moment that was chosen, before the first snapshot of its day
+                page.run("(() => { const time = document.querySelector('#moment-time'); time.value = '2026-08-19T08:00'; "
+                         "time.dispatchEvent(new Event('change')); })()")
+                page.until("why there is nothing", lambda: "no snapshot of KO" in (page.text("#notice") or ""))
+                assert page.texts("#chain-scroll tbody td") == [], "the numbers of another moment stay"
+                page.click("#moment-next")
+                page.until("the first of that day", lambda: page.chips() == [f"Past {times[0][:16].replace('T', ' ')}"])
+                page.shows("KO")
+            with place.page(daemon.base, f"#symbol=KO&as_of={times[2][:16]}") as page:
+                page.shows("KO")
+                assert page.chips() == [f"Past {times[2][:16].replace('T', ' ')}"], page.chips()
+
+
 def search(place):
     """/ opens the search, arrows and Enter choose, the way back leads back"""
     from selenium.webdriver.common.keys import Keys
@@ -582,7 +642,7 @@ def accessibility(place):
     assert not faults, "\n".join(faults)
 
 
-CHECKS = [first_view, search, expiries, refreshing, what_is_asked, keys, explanations, desk, themes, states, gone_and_back, foreign_text, phone,
+CHECKS = [first_view, past_days, search, expiries, refreshing, what_is_asked, keys, explanations, desk, themes, states, gone_and_back, foreign_text, phone,
           without_scripts, accessibility]
 
 

@@ -46,6 +46,10 @@ def check(daemon):
         cores = api.core_data_history(*past.NAMES, trade_date=date)
         native.require_equal([row.underlying_symbol for row in cores], list(past.NAMES), "tickers of core data")
         native.require(all(within(row.underlying_symbol, row.iv_atm_1_month) for row in cores), "volatility of core data")
+    first, last = (datetime.date.fromisoformat(past.DAYS[place]) for place in (0, -1))
+    for symbol in past.NAMES:
+        spans = [(row.underlying_symbol, row.min_date, row.max_date) for row in api.tickers(symbol)]
+        native.require_equal(spans, [(symbol, first, last)], "days of a ticker")
     return f"{contracts} contracts"
 
 

@@ -129,6 +129,34 @@ def look_around(window: Window, daemon: Daemon, program: Path, keep):
     window.expect("Calls", without="follow the strike")
 
 
+def past_days(window: Window, program: Path, folder: Path):
+    """Recorded days: from a moment, by snapshot, and back to the latest."""
+    days = folder / "days"
+    if not days.exists():
+        made = [program, "generate", days, "--names", "SPY", "--days", "2", "--every", "1h", "--from", "2026-08-18"]
+        subprocess.run([str(word) for word in made], check=True, capture_output=True)
+    with Daemon(program, "--feed", f"history:{days}") as daemon:
+        times = [daemon.json(f"/l1/snapshots?underlying=SPY&as_of={day}")["times"] for day in ["2026-08-18", "2026-08-19"]]
+        mark = lambda time: f"PAST {time[:10]} {time[11:19]}"
+        window.view(program, "SPY", "--url", daemon.base, "--color", "never", "--as-of", times[0][-2][:16])
+        window.expect("SPY", mark(times[0][-2]), "Calls", "spot")
+        numbers_are_there(window.screen())
+        window.keys("]")
+        window.expect(mark(times[0][-1]), "Calls")
+        window.keys("]")
+        window.expect(mark(times[1][0]), "Calls")
+        window.keys("[")
+        window.expect(mark(times[0][-1]))
+        window.keys("n")
+        window.expect("Calls", without="PAST")
+        window.keys("q")
+        window.expect("ended-0")
+        window.view(program, "SPY", "--url", daemon.base, "--color", "never", "--as-of", "2026-08-17")
+        window.expect("PAST 2026-08-17", "available days: 2026-08-18 to 2026-08-19")
+        window.keys("q")
+        window.expect("ended-0")
+
+
 def copies(window: Window, daemon: Daemon, program: Path):
     """To the terminal's clipboard, and printed at the end."""
     window.keys("a", "y")
@@ -241,6 +269,7 @@ def main() -> int:
                     ends(window, daemon.base, program, before)
                     panics(window, arguments.test_program, before)
                     by_itself(window, program, before)
+                    past_days(window, program, Path(folder))
                     print(f"{name}: well")
                 except Failed as why:
                     failed += 1

@@ -1,14 +1,17 @@
 //! Conventions of a vendor's Greeks, found from its numbers, as its documents often omit them. Never: an input of a
 //! value.
 
-use super::world::{Contract, VendorNumbers, World};
-use kernel::contract::Style;
+use super::world::{Contract, Point, VendorNumbers, World};
 use kernel::greeks::{Greek, Greeks};
 
 /// By how much volatility is moved to see how Greeks follow it, as a part.
 const VOL_BUMP: f64 = 1e-4;
 /// Days of a year, calendar and trading.
 const DAYS: (f64, f64) = (365.0, 252.0);
+/// A number that differs by more than this part of it counts no more: a bad row must not decide.
+const MISS_MOST: f64 = 0.5;
+/// Definitions of theta and of rho that are not ours must leave less than this part of the difference.
+const CLEARLY: (f64, f64) = (0.75, 0.9);
 /// Candidate multiples of vega and rho per 1 %.
 const FACTORS: [f64; 4] = [1.0, 100.0, 0.01, 10_000.0];
 
@@ -26,12 +29,29 @@ pub enum ThetaConvention {
     DriftlessTradingDay,
     /// dV/dt of a year.
     Year,
+    /// The value a calendar day later less the value now: of the last days it is not the derivative.
+    NextDay,
+    /// The same without interest and carry.
+    DriftlessNextDay,
+    /// rV − ½σ²S²Γ of a calendar day: the forward stays where it is. Never above 0.
+    ForwardCalendarDay,
+    /// The same, as the value a calendar day later less the value now.
+    ForwardNextDay,
 }
 
 impl ThetaConvention {
     /// Every one.
-    pub const ALL: [Self; 5] =
-        [Self::CalendarDay, Self::TradingDay, Self::DriftlessCalendarDay, Self::DriftlessTradingDay, Self::Year];
+    pub const ALL: [Self; 9] = [
+        Self::CalendarDay,
+        Self::TradingDay,
+        Self::DriftlessCalendarDay,
+        Self::DriftlessTradingDay,
+        Self::Year,
+        Self::NextDay,
+        Self::DriftlessNextDay,
+        Self::ForwardCalendarDay,
+        Self::ForwardNextDay,
+    ];
 
     /// Its word.
     #[must_use]
@@ -42,17 +62,57 @@ impl ThetaConvention {
             Self::DriftlessCalendarDay => "driftless_calendar_day",
             Self::DriftlessTradingDay => "driftless_trading_day",
             Self::Year => "year",
+            Self::NextDay => "next_day",
+            Self::DriftlessNextDay => "driftless_next_day",
+            Self::ForwardCalendarDay => "forward_calendar_day",
+            Self::ForwardNextDay => "forward_next_day",
         }
     }
 
-    fn of(self, greeks: &Greeks<f64>, sigma: f64, x: f64) -> f64 {
-        let driftless = -0.5 * sigma * sigma * x * x * greeks.gamma;
+    /// The convention of this unit with interest and carry, and as a derivative.
+    const fn plain(self) -> Self {
+        match self {
+            Self::TradingDay | Self::DriftlessTradingDay => Self::TradingDay,
+            Self::Year => Self::Year,
+            _ => Self::CalendarDay,
+        }
+    }
+
+    fn of(self, greeks: &Greeks<f64>, world: &World, point: Point) -> f64 {
+        let x = world.x();
+        let driftless = -0.5 * point.sigma * point.sigma * x * x * greeks.gamma;
+        let forward = world.terms.r * greeks.value + driftless;
         match self {
             Self::CalendarDay => greeks.theta / DAYS.0,
             Self::TradingDay => greeks.theta / DAYS.1,
             Self::DriftlessCalendarDay => driftless / DAYS.0,
             Self::DriftlessTradingDay => driftless / DAYS.1,
             Self::Year => greeks.theta,
+            Self::NextDay => greeks.theta / DAYS.0 + world.next_day_bend(point),
+            Self::DriftlessNextDay => driftless / DAYS.0 + world.next_day_bend(point),
+            Self::ForwardCalendarDay => (forward / DAYS.0).min(0.0),
+            Self::ForwardNextDay => (forward / DAYS.0 + world.next_day_bend(point)).min(0.0),
+        }
+    }
+}
+
+/// The days over which interest is counted in rho.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RhoDays {
+    /// From now to expiry.
+    #[default]
+    ToExpiry,
+    /// From the settlement of a trade of today to that of one at expiry: each a business day later.
+    BetweenSettlements,
+}
+
+impl RhoDays {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ToExpiry => "to_expiry",
+            Self::BetweenSettlements => "between_settlements",
         }
     }
 }
@@ -66,55 +126,73 @@ pub struct Conventions {
     pub vega_times: f64,
     /// Multiple of rho per 1 % of rate.
     pub rho_times: f64,
+    /// Days that rho counts.
+    pub rho_days: RhoDays,
 }
 
 impl Default for Conventions {
     fn default() -> Self {
-        Self { theta: ThetaConvention::CalendarDay, vega_times: 1.0, rho_times: 1.0 }
+        Self { theta: ThetaConvention::CalendarDay, vega_times: 1.0, rho_times: 1.0, rho_days: RhoDays::ToExpiry }
     }
 }
 
-/// The vendor's numbers of a contract, our raw Greeks of it, the volatility that they are at, and the spot less
-/// dividends.
-type Seen = (VendorNumbers, Greeks<f64>, f64, f64);
+/// The vendor's numbers of a contract, our raw Greeks of it, and where these are.
+type Seen<'a> = (VendorNumbers, Greeks<f64>, &'a World, Point);
 
 impl Conventions {
     /// Those under which most of a vendor's numbers are nearest to ours.
+    ///
+    /// # Domain   any expiries; without contracts ours
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
         // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
-        let mut seen: [Vec<Seen>; 2] = [Vec::new(), Vec::new()];
+        let mut seen: [Vec<Seen<'_>>; 2] = [Vec::new(), Vec::new()];
         for (world, contracts) in expiries {
-            let x = world.s - world.terms.a(0.0);
             let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
             for (seen, contracts) in seen.iter_mut().zip([contracts, &at_ours]) {
-                seen.extend(contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, c.sigma, x)));
+                seen.extend(
+                    contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, world, c.point())),
+                );
             }
         }
         let ours = Self::default();
-        let best = |of: &dyn Fn(Self, f64) -> Self, place: usize, choices: usize| {
-            let miss = |choice: usize| {
-                let conventions = of(ours, choice as f64);
-                let miss = |(vendor, greeks, sigma, x): &Seen| {
-                    let own = conventions.printed(greeks, *sigma, *x)[place];
-                    (vendor[place] - own).abs() / vendor[place].abs().max(own.abs())
-                };
-                seen.iter().map(|seen| median(seen.iter().map(miss))).fold(f64::INFINITY, f64::min)
+        let miss = |conventions: Self, place: usize| -> f64 {
+            let of = |(vendor, greeks, world, point): &Seen<'_>| {
+                let own = conventions.printed(greeks, world, *point)[place];
+                ((vendor[place] - own).abs() / vendor[place].abs().max(own.abs())).min(MISS_MOST)
             };
-            // the first of equals: ours
-            (0..choices).min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(0)
+            seen.iter().map(|seen| mean(seen.iter().map(of))).fold(f64::INFINITY, f64::min)
         };
-        let theta =
-            best(&|of, i| Self { theta: ThetaConvention::ALL[i as usize], ..of }, 3, ThetaConvention::ALL.len());
-        let vega = best(&|of, i| Self { vega_times: FACTORS[i as usize], ..of }, 2, FACTORS.len());
-        let rho = best(&|of, i| Self { rho_times: FACTORS[i as usize], ..of }, 4, FACTORS.len());
-        Self { theta: ThetaConvention::ALL[theta], vega_times: FACTORS[vega], rho_times: FACTORS[rho] }
+        let best = |of: &dyn Fn(usize) -> Self, place: usize, choices: usize| {
+            // the first of equals: ours
+            (0..choices).min_by(|&a, &b| miss(of(a), place).total_cmp(&miss(of(b), place))).unwrap_or(0)
+        };
+        let thetas = ThetaConvention::ALL;
+        let theta = thetas[best(&|i| Self { theta: thetas[i], ..ours }, 3, thetas.len())];
+        let [defined, plain] = [theta, theta.plain()].map(|theta| miss(Self { theta, ..ours }, 3));
+        let theta = if defined < CLEARLY.0 * plain { theta } else { theta.plain() };
+        let vega = best(&|i| Self { vega_times: FACTORS[i], ..ours }, 2, FACTORS.len());
+        let rho = best(&|i| Self { rho_times: FACTORS[i], ..ours }, 4, FACTORS.len());
+        let to_expiry = Self { theta, vega_times: FACTORS[vega], rho_times: FACTORS[rho], ..ours };
+        let settled = Self { rho_days: RhoDays::BetweenSettlements, ..to_expiry };
+        if miss(settled, 4) < CLEARLY.1 * miss(to_expiry, 4) { settled } else { to_expiry }
+    }
+
+    /// The same units with theta as the derivative by time, with interest and carry; `None`: they are these.
+    pub(super) fn with_plain_theta(self) -> Option<Self> {
+        let theta = self.theta.plain();
+        (theta != self.theta).then_some(Self { theta, ..self })
+    }
+
+    /// The same units with rho to expiry; `None`: they are these.
+    pub(super) fn with_plain_rho(self) -> Option<Self> {
+        (self.rho_days != RhoDays::ToExpiry).then_some(Self { rho_days: RhoDays::ToExpiry, ..self })
     }
 
     /// By how much each number of European contracts follows volatility.
     pub(super) fn vol_slopes(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
         let moved: Vec<Contract> =
             contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();
-        let plain = World { style: Style::European, ..world.clone() };
+        let plain = world.european();
         let (here, there) = (self.numbers(&plain, contracts), self.numbers(&plain, &moved));
         let slope = |i: usize| {
             core::array::from_fn(|place| {
@@ -127,20 +205,20 @@ impl Conventions {
 
     /// Greeks of a world as the vendor would print them.
     pub(super) fn numbers(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
-        let x = world.s - world.terms.a(0.0);
-        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, contract.sigma, x);
+        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, world, contract.point());
         contracts.iter().zip(world.greeks(contracts)).map(printed).collect()
     }
 
     /// Greeks as the vendor would print them, but for its digits.
-    pub(super) fn printed(self, greeks: &Greeks<f64>, sigma: f64, x: f64) -> VendorNumbers {
+    pub(super) fn printed(self, greeks: &Greeks<f64>, world: &World, point: Point) -> VendorNumbers {
         let unit = |greek: Greek| greeks.get(greek) / greek.unit().divisor();
+        let counted = if self.rho_days == RhoDays::BetweenSettlements { world.settled } else { 1.0 };
         [
             greeks.delta,
             greeks.gamma,
             unit(Greek::Vega) * self.vega_times,
-            self.theta.of(greeks, sigma, x),
-            unit(Greek::Rho) * self.rho_times,
+            self.theta.of(greeks, world, point),
+            unit(Greek::Rho) * self.rho_times * counted,
         ]
     }
 
@@ -150,9 +228,9 @@ impl Conventions {
         match place {
             2 => number / self.vega_times,
             3 => match self.theta {
-                ThetaConvention::CalendarDay | ThetaConvention::DriftlessCalendarDay => number,
                 ThetaConvention::TradingDay | ThetaConvention::DriftlessTradingDay => number * DAYS.1 / DAYS.0,
                 ThetaConvention::Year => number / DAYS.0,
+                _ => number,
             },
             4 => number / self.rho_times,
             _ => number,
@@ -160,9 +238,8 @@ impl Conventions {
     }
 }
 
-/// The middle one of those that are numbers; infinity where none is.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::INFINITY)
+/// The mean of those that are numbers; infinity where none is.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.filter(|value| value.is_finite()).fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+    if n > 0.0 { sum / n } else { f64::INFINITY }
 }

@@ -1,12 +1,14 @@
 //! Mistakes and conventions found in vendors' Greeks, and their effect on the terms of an expiry.
 //! Never: a residual.
 
-use super::work::Work;
-use super::world::World;
+use super::conventions::ThetaConvention;
+use super::residual::SliceResidual;
+use super::work::{RATE_STEP, Work, WorkTables};
+use super::world::{Contract, Tables, World, WorldPremium};
 use crate::calibrate::carry::implied_borrow;
 use jiff::civil::Date;
-use kernel::contract::Style;
 use kernel::dividends::{Dividend, Terms};
+use std::sync::Arc;
 
 /// Steps of a fit; Greeks are nearly linear in what is fitted.
 const ROUNDS: usize = 4;
@@ -16,6 +18,12 @@ const SPOT_MOST: f64 = 0.2;
 /// Quarterly dividends that are tried, as parts of the spot. At one forward they move early exercise alone, which bends
 /// too much for slopes.
 const DIVIDENDS_TRIED: [f64; 8] = [0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.02, 0.03];
+/// Beyond so many [`RATE_STEP`]s early exercise is tabulated anew.
+const FAR_STEPS: f64 = 1.25;
+/// Contracts of an expiry that dividends are tried on.
+const CONTRACTS_OF_DIVIDENDS: usize = 8;
+/// Expiries that they are tried on.
+const EXPIRIES_OF_DIVIDENDS: usize = 6;
 /// The greatest change of time, years: three days.
 const TIME_MOST: f64 = 3.0 / 365.0;
 /// Smaller ones are not named.
@@ -34,6 +42,10 @@ const BORROW_NONE: f64 = 1e-4;
 pub enum LikelyReason {
     /// They do not, beyond their digits.
     Agrees,
+    /// The vendor defines theta otherwise.
+    Theta(ThetaConvention),
+    /// The vendor's rho counts interest between the settlements of trades, ours to expiry.
+    SettlementDays,
     /// The volatility alone: at the vendor's ours are the same.
     Volatility,
     /// A dividend that the vendor does not count.
@@ -80,6 +92,8 @@ impl LikelyReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
+            Self::Theta(_) => "theta_definition",
+            Self::SettlementDays => "settlement_days",
             Self::Volatility => "volatility",
             Self::MissingDividend { .. } => "missing_dividend",
             Self::NoDividends => "no_dividends",
@@ -151,38 +165,92 @@ impl FittedInput {
 
 /// Inputs of the values of an expiry with this mistake; `None`: the mistake has no effect there.
 pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
-    let World { style, s, terms } = &work.base;
-    let with = |terms: Terms| Some(World { style: *style, s: *s, terms });
+    let base = &work.base;
+    let terms = &base.terms;
+    // what early exercise adds hardly follows a change of time
+    let with = |terms: Terms| Some(World { terms, ..base.clone() });
     let without = |gone: &dyn Fn(Date) -> bool| {
         let left: Vec<_> = work.dates.iter().filter(|(date, _)| !gone(*date)).map(|&(_, dividend)| dividend).collect();
-        (left.len() < terms.divs.len()).then(|| Terms { divs: left, ..terms.clone() })
+        (left.len() < terms.divs.len()).then(|| tabulated(base, Terms { divs: left, ..terms.clone() }, work))
+    };
+    let towards = |by: f64, other: fn(&WorkTables) -> &(f64, Arc<Tables>)| match &work.tables {
+        Some(of) => {
+            let (step, other) = other(of);
+            WorldPremium::Between(Arc::clone(&of.own), Arc::clone(other), base.s, by / step)
+        }
+        None => WorldPremium::None,
+    };
+    let borrow = |by: f64| World {
+        early: towards(by, |of| &of.by_borrow),
+        terms: Terms { b: terms.b + by, ..terms.clone() },
+        ..base.clone()
     };
     let later = |t: f64| (t > 0.0 && (t - terms.t).abs() > 0.0).then(|| Terms { t, ..terms.clone() });
     match reason {
-        LikelyReason::MissingDividend { date, .. } => with(without(&|own| own == date)?),
-        LikelyReason::NoDividends if work.dates.len() > 1 => with(without(&|_| true)?),
-        LikelyReason::DividendsNotGiven { date, part } => paying(date, part, work),
-        LikelyReason::NoBorrow if terms.b.abs() > BORROW_NONE => with(Terms { b: 0.0, ..terms.clone() }),
-        LikelyReason::Borrow(by) => with(Terms { b: terms.b + by, ..terms.clone() }),
-        LikelyReason::Rate(by) => with(Terms { r: terms.r + by, ..terms.clone() }),
-        LikelyReason::Spot(by) => Some(World { style: *style, s: s * (1.0 + by), terms: terms.clone() }),
+        LikelyReason::MissingDividend { date, .. } => without(&|own| own == date),
+        LikelyReason::NoDividends if work.dates.len() > 1 => without(&|_| true),
+        LikelyReason::DividendsNotGiven { date, part } => {
+            let (s, terms) = paying(date, part, work)?;
+            Some(tabulated(&World { s, ..base.clone() }, terms, work))
+        }
+        LikelyReason::NoBorrow if terms.b.abs() > BORROW_NONE => Some(borrow(-terms.b)),
+        LikelyReason::Borrow(by) => Some(borrow(by)),
+        LikelyReason::Rate(by) => Some(World {
+            early: towards(by, |of| &of.by_rate),
+            terms: Terms { r: terms.r + by, ..terms.clone() },
+            ..base.clone()
+        }),
+        LikelyReason::Spot(by) => {
+            let s = base.s * (1.0 + by);
+            let early = match &work.tables {
+                Some(of) => WorldPremium::Of(Arc::clone(&of.own), s),
+                None => WorldPremium::None,
+            };
+            Some(World { early, s, ..base.clone() })
+        }
         LikelyReason::Time(by) if terms.t + by > 0.0 => with(Terms { t: terms.t + by, ..terms.clone() }),
         LikelyReason::OtherSettlement => with(later(work.clocks.other_settlement)?),
         LikelyReason::WholeDays => with(later(work.clocks.whole_days)?),
         LikelyReason::TradingDays => with(later(work.clocks.trading_days)?),
-        LikelyReason::EuropeanModel if *style == Style::American => {
-            Some(World { style: Style::European, s: *s, terms: terms.clone() })
-        }
+        LikelyReason::EuropeanModel if !base.is_european() => Some(base.european()),
         _ => None,
     }
+}
+
+/// A world with other terms, early exercise tabulated for them.
+fn tabulated(base: &World, terms: Terms, work: &Work) -> World {
+    let early = match &work.tables {
+        Some(_) => WorldPremium::Of(Arc::new(Tables::new(&terms, &work.contracts)), base.s),
+        None => WorldPremium::None,
+    };
+    World { early, terms, ..base.clone() }
 }
 
 /// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a
 /// quarter less or more.
 fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
+    // a few contracts of a few expiries: each combination has tables of its own
+    let step = works.len().div_ceil(EXPIRIES_OF_DIVIDENDS).max(1);
+    let thinned: Vec<(&Work, Vec<Contract>, SliceResidual, f64)> = works
+        .iter()
+        .rev()
+        .step_by(step)
+        .map(|work| {
+            let residual = work.residual.thinned(CONTRACTS_OF_DIVIDENDS);
+            let at_vendor = residual.squared(&work.base);
+            (work, residual.contracts().to_vec(), residual, at_vendor)
+        })
+        .collect();
     let left = |date: Date, part: f64| -> f64 {
-        let of = |work: &Work| Some(work.residual.squared(&paying(date, part, work)?) - work.at_vendor);
-        works.iter().filter_map(of).sum()
+        let of = |(work, contracts, residual, at_vendor): &(&Work, Vec<Contract>, SliceResidual, f64)| {
+            let (s, terms) = paying(date, part, work)?;
+            let early = match &work.tables {
+                Some(_) => WorldPremium::Of(Arc::new(Tables::new(&terms, contracts)), s),
+                None => WorldPremium::None,
+            };
+            Some(residual.squared(&World { early, s, terms, ..work.base.clone() }) - at_vendor)
+        };
+        thinned.iter().filter_map(of).sum()
     };
     let days = works.iter().max_by_key(|work| work.ex_times.len())?.ex_times.iter().map(|&(date, _)| date);
     let tried = days.flat_map(|date| DIVIDENDS_TRIED.map(|part| (left(date, part), date, part)));
@@ -194,26 +262,22 @@ fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
 
 /// The same forward, made by the published spot and quarterly dividends in the place of borrow; `None`: none goes ex in
 /// the life of the expiry.
-fn paying(date: Date, part: f64, work: &Work) -> Option<World> {
-    let World { style, s, terms } = &work.base;
+fn paying(date: Date, part: f64, work: &Work) -> Option<(f64, Terms)> {
+    let World { s, terms, .. } = &work.base;
     let first = work.ex_times.iter().find(|(of, _)| *of == date).map(|&(_, t)| t)?;
     let times = core::iter::successors(Some(first), |t| Some(t + QUARTER)).take_while(|&t| t < terms.t);
     let spot = if work.published > 0.0 { work.published } else { *s };
     let divs: Vec<Dividend> = times.map(|t| Dividend { t, amount: part * spot }).collect();
     let fwd = (s - terms.a(0.0)) * ((terms.r - terms.b) * terms.t).exp();
     let b = implied_borrow(spot, fwd, terms.t, terms.r, &divs);
-    (!divs.is_empty() && b.is_finite()).then(|| World {
-        style: *style,
-        s: spot,
-        terms: Terms { divs, b, ..terms.clone() },
-    })
+    (!divs.is_empty() && b.is_finite()).then(|| (spot, Terms { divs, b, ..terms.clone() }))
 }
 
 /// A reason with the number that explains most of all expiries together; one without a number as it is.
 ///
 /// # Domain   any expiries; a number beyond what can be is cut there
 /// # Source   Gauss and Newton's step, its slopes those of European values: early exercise hardly bends them
-pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
+pub(super) fn fit(reason: LikelyReason, works: &mut [Work]) -> LikelyReason {
     let fitted = match reason {
         LikelyReason::Borrow(_) => FittedInput::Borrow,
         LikelyReason::Rate(_) => FittedInput::Rate,
@@ -222,12 +286,32 @@ pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
         LikelyReason::DividendsNotGiven { .. } => return best_dividends(works).unwrap_or(reason),
         other => return other,
     };
-    let mut number = 0.0;
+    let number = fitted_number(fitted, 0.0, works);
+    if number.abs() <= FAR_STEPS * RATE_STEP || !matches!(fitted, FittedInput::Rate | FittedInput::Borrow) {
+        return fitted.at(number);
+    }
+    // so far off early exercise is not straight: it is tabulated there
+    for work in works.iter_mut() {
+        let terms = &work.base.terms;
+        let moved = match fitted {
+            FittedInput::Rate => Terms { r: terms.r + number, ..terms.clone() },
+            _ => Terms { b: terms.b + number, ..terms.clone() },
+        };
+        if let Some(tables) = &mut work.tables {
+            let there = (number, Arc::new(Tables::new(&moved, &work.contracts)));
+            *(if matches!(fitted, FittedInput::Rate) { &mut tables.by_rate } else { &mut tables.by_borrow }) = there;
+        }
+    }
+    fitted.at(fitted_number(fitted, number, works))
+}
+
+/// The number that explains most of all expiries together, sought from `start`.
+fn fitted_number(fitted: FittedInput, start: f64, works: &[Work]) -> f64 {
+    let mut number = start;
     for _ in 0..ROUNDS {
         let mut sums = (0.0, 0.0);
         for work in works {
-            let plain =
-                |number: f64| changed(fitted.at(number), work).map(|world| World { style: Style::European, ..world });
+            let plain = |number: f64| changed(fitted.at(number), work).map(|world| world.european());
             let worlds = (changed(fitted.at(number), work), plain(number + STEP), plain(number));
             let (Some(world), Some(ahead), Some(here)) = worlds else { continue };
             let own = work.residual.step(&world, &ahead, &here, STEP);
@@ -239,5 +323,5 @@ pub(super) fn fit(reason: LikelyReason, works: &[Work]) -> LikelyReason {
             break;
         }
     }
-    fitted.at(number)
+    number
 }

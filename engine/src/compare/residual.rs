@@ -1,7 +1,7 @@
 //! How far a vendor's numbers are from those of a world. Never: a reason.
 
 use super::conventions::Conventions;
-use super::world::{COMPARED, Contract, VendorNumbers, VendorRow, World};
+use super::world::{COMPARED, Contract, Point, VendorNumbers, VendorRow, World};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use kernel::greeks::Greeks;
@@ -52,10 +52,14 @@ pub(super) struct SliceResidual {
     most: f64,
     /// Sum of squares from what is served.
     pub(super) served: f64,
-    /// Root mean square of each Greek from what is served, in parts of the greatest.
-    pub(super) by_greek: VendorNumbers,
-    /// The same of all, from what is served, at the vendor's volatilities, and as digits leave it.
-    pub(super) rms: [f64; 3],
+    /// Parts of the squared difference from what is served, theta and rho as we define them, that the vendor's
+    /// definitions explain: of theta, and of rho.
+    pub(super) by_definition: [f64; 2],
+    /// Root mean square of each Greek from what is served and at the vendor's volatilities, in parts of the greatest.
+    pub(super) by_greek: [VendorNumbers; 2],
+    /// The same of all: from what is served, the same by the vendor's definitions of theta and rho, also at its
+    /// volatilities, and as digits leave it.
+    pub(super) rms: [f64; 4],
     /// How many numbers are compared.
     n: usize,
 }
@@ -95,20 +99,48 @@ impl SliceResidual {
             most: f64::INFINITY,
             ..Self::default()
         };
-        let x = base.s - base.terms.a(0.0);
-        let served: Vec<VendorNumbers> = contracts.iter().map(|c| served(chain, c.row, x, conventions)).collect();
-        let mut missed: Vec<f64> = of.missed(&served).map(|(_, _, miss)| miss.abs()).collect();
-        of.n = missed.len();
-        missed.sort_by(f64::total_cmp);
-        let middle = missed.get(missed.len() / 2).copied().unwrap_or(0.0);
-        of.most = (FAR * middle).max(FAR).powi(2);
+        let served: Vec<VendorNumbers> = contracts.iter().map(|c| served(chain, c.row, base, conventions)).collect();
+        of.n = of.missed(&served).count();
+        of.most = of.cap(&served);
         of.served = of.sum(&served);
-        of.by_greek = core::array::from_fn(|place| of.rms_of(&served, |at| at == place));
         let digits: f64 =
             of.missed(&served).map(|(i, place, _)| (inverse_size[place] / of.inverse_error[i][place]).powi(2)).sum();
         let (_, at_vendor) = of.numbers(base);
-        of.rms = [of.rms_of(&served, |_| true), of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
+        of.by_greek =
+            [&served, &at_vendor].map(|numbers| core::array::from_fn(|place| of.rms_of(numbers, |at| at == place)));
+        let defined = of.rms_of(&served, |_| true);
+        of.rms = [defined, defined, of.rms_of(&at_vendor, |_| true), (digits / of.n.max(1) as f64).sqrt()];
+        of.define(chain, base);
         of
+    }
+
+    /// Finds what the vendor's definitions explain of the mean square in parts of the greatest of each Greek: of the
+    /// last days or years a definition of theta or rho moves them by several times their size.
+    fn define(&mut self, chain: &Chain, base: &World) {
+        let [theta, rho] = [self.conventions.with_plain_theta(), self.conventions.with_plain_rho()];
+        let rms = |of: Conventions| {
+            let numbers: Vec<VendorNumbers> =
+                self.contracts.iter().map(|c| self::served(chain, c.row, base, of)).collect();
+            self.rms_of(&numbers, |_| true)
+        };
+        let plain = theta.unwrap_or(self.conventions);
+        let plain = rms(plain.with_plain_rho().unwrap_or(plain));
+        let square = |rms: f64| (rms * rms - self.rms[3] * self.rms[3]).max(0.0);
+        let (all, left) = (square(plain), square(self.rms[1]));
+        let part = |of: Option<Conventions>| of.map_or(0.0, |of| ((square(rms(of)) - left) / all).max(0.0));
+        let parts = [part(theta), part(rho)];
+        let (whole, both) = ((1.0 - left / all).max(0.0), parts[0] + parts[1]);
+        if all > 0.0 && both > 0.0 {
+            self.by_definition = parts.map(|part| part / both * whole);
+        }
+        self.rms[0] = plain;
+    }
+
+    /// The square that outliers count with: that of some times the middle difference.
+    fn cap(&self, ours: &[VendorNumbers]) -> f64 {
+        let mut missed: Vec<f64> = self.missed(ours).map(|(_, _, miss)| miss.abs()).collect();
+        missed.sort_by(f64::total_cmp);
+        (FAR * missed.get(missed.len() / 2).copied().unwrap_or(0.0)).max(FAR).powi(2)
     }
 
     /// Root mean square of some Greeks' differences, in parts of the greatest of each; NaN where there is none.
@@ -133,13 +165,32 @@ impl SliceResidual {
     }
 
     fn sum(&self, ours: &[VendorNumbers]) -> f64 {
-        let square = |miss: f64| if miss.is_finite() { (miss * miss).min(self.most) } else { self.most };
+        self.capped(ours, self.most)
+    }
+
+    fn capped(&self, ours: &[VendorNumbers], most: f64) -> f64 {
+        let square = |miss: f64| if miss.is_finite() { (miss * miss).min(most) } else { most };
         self.missed(ours).map(|(_, _, miss)| square(miss)).sum()
     }
 
     /// Sum of squares from the numbers of a world at the vendor's volatilities.
     pub(super) fn squared(&self, world: &World) -> f64 {
         self.sum(&self.numbers(world).1)
+    }
+
+    /// The contracts.
+    pub(super) fn contracts(&self) -> &[Contract] {
+        &self.contracts
+    }
+
+    /// The same of a few of the contracts, for searches of many steps.
+    pub(super) fn thinned(&self, most: usize) -> Self {
+        let step = self.contracts.len().div_ceil(most.max(1)).max(1);
+        Self {
+            contracts: self.contracts.iter().step_by(step).copied().collect(),
+            inverse_error: self.inverse_error.iter().step_by(step).copied().collect(),
+            ..self.clone()
+        }
     }
 
     /// The contracts at the volatilities that count, and the numbers of a world there.
@@ -222,11 +273,20 @@ impl SliceResidual {
         self.n.saturating_sub(sought) as f64
     }
 
-    /// The part of the squared difference from what is served that is explained where so much is left, what digits
-    /// leave taken out of both.
+    /// The part of the squared difference from what is served that is explained where so much is left of what the
+    /// vendor's definitions leave; what digits leave is taken out of all.
     pub(super) fn explained(&self, left: f64) -> f64 {
-        let above = |sum: f64| (sum - self.noise()).max(0.0);
-        if above(self.served) > 0.0 { (1.0 - above(left) / above(self.served)).clamp(0.0, 1.0) } else { 0.0 }
+        self.removed(left) * (1.0 - self.by_definition[0] - self.by_definition[1]).max(0.0)
+    }
+
+    /// The part of what the vendor's definitions leave that is explained where so much is left.
+    pub(super) fn removed(&self, left: f64) -> f64 {
+        let served = self.above(self.served);
+        if served > 0.0 { (1.0 - self.above(left) / served).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn above(&self, sum: f64) -> f64 {
+        (sum - self.noise()).max(0.0)
     }
 }
 
@@ -254,12 +314,14 @@ fn inverse_errors(
     slopes.iter().map(of).collect()
 }
 
-/// Served Greeks of a contract in the conventions of the vendor; `x` is the spot less its dividends.
-pub(super) fn served(chain: &Chain, row: u32, x: f64, conventions: Conventions) -> VendorNumbers {
+/// Served Greeks of a contract in the conventions of the vendor; `base` has the inputs of its slice.
+pub(super) fn served(chain: &Chain, row: u32, base: &World, conventions: Conventions) -> VendorNumbers {
     let row = row as usize;
     let column = |greek| Col::ALL.iter().copied().find(|col| col.greek() == Some(greek));
     let raw = Greeks::from_fn(|greek| {
         column(greek).map_or(f64::NAN, |col| chain.columns.get(col)[row] * col.unit().divisor())
     });
-    conventions.printed(&raw, chain.columns.get(Col::SvcVol)[row], x)
+    let raw = Greeks { value: chain.columns.get(Col::SvcTheo)[row], ..raw };
+    let (right, k) = (chain.right[row], f64::from(chain.strike_milli[row]) / 1000.0);
+    conventions.printed(&raw, base, Point { right, k, sigma: chain.columns.get(Col::SvcVol)[row] })
 }

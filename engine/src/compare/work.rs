@@ -2,15 +2,16 @@
 //! Never: a reason.
 
 use super::residual::SliceResidual;
-use super::world::{Contract, VendorRow, World};
+use super::world::{Contract, Tables, VendorRow, World, WorldPremium};
 use crate::explain::value_basis;
 use crate::store::chain::Chain;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, years_between};
-use kernel::contract::Settle;
-use kernel::dividends::Dividend;
+use kernel::contract::{Settle, Style};
+use kernel::dividends::{Dividend, Terms};
 use std::iter::successors;
+use std::sync::Arc;
 
 /// Contracts of an expiry that reasons are looked for with: those nearest the money.
 const CONTRACTS_MOST: usize = 48;
@@ -20,6 +21,8 @@ const CONTRACTS_LEAST: usize = 4;
 const QUARTER_DAYS: i32 = 92;
 /// Intervals in which the next dividend is looked for.
 const EX_DATES_MOST: usize = 6;
+/// How far rates are moved to see how early exercise follows them, per year.
+pub(super) const RATE_STEP: f64 = 0.004;
 /// Days of a year, calendar and trading.
 const DAYS_OF_YEAR: (f64, f64) = (365.0, 252.0);
 
@@ -30,6 +33,10 @@ pub(super) struct Work {
     /// Years to settlement as others count them.
     pub(super) clocks: Clocks,
     pub(super) contracts: Vec<Contract>,
+    /// Tables of early exercise: our own, and those at other rates ([`RATE_STEP`]); `None`: European.
+    pub(super) tables: Option<WorkTables>,
+    /// The worlds of reasons without a number, in the order in which they are tried; `None`: no effect here.
+    pub(super) worlds: Vec<Option<World>>,
     pub(super) residual: SliceResidual,
     /// Squared difference at the vendor's volatilities.
     pub(super) at_vendor: f64,
@@ -38,6 +45,26 @@ pub(super) struct Work {
     pub(super) ex_times: Vec<(Date, f64)>,
     /// The published price of the underlying; NaN: none.
     pub(super) published: f64,
+}
+
+/// Tables of early exercise of one expiry. What it adds is nearly straight in a rate.
+#[derive(Debug)]
+pub(super) struct WorkTables {
+    pub(super) own: Arc<Tables>,
+    /// At another discount rate, and at another borrow rate: by how much it is higher, and the tables.
+    pub(super) by_rate: (f64, Arc<Tables>),
+    pub(super) by_borrow: (f64, Arc<Tables>),
+}
+
+impl WorkTables {
+    fn new(terms: &Terms, contracts: &[Contract]) -> Self {
+        let of = |terms: &Terms| Arc::new(Tables::new(terms, contracts));
+        Self {
+            own: of(terms),
+            by_rate: (RATE_STEP, of(&Terms { r: terms.r + RATE_STEP, ..terms.clone() })),
+            by_borrow: (RATE_STEP, of(&Terms { b: terms.b + RATE_STEP, ..terms.clone() })),
+        }
+    }
 }
 
 /// Years to settlement of one expiry, as others count them.
@@ -73,11 +100,19 @@ impl Clocks {
     }
 }
 
+/// Inputs of our own values of an expiry, and its dividends by date; `None`: it has no values.
+pub(super) fn base(chain: &Chain, calendar: &Calendar, slice: usize) -> Option<(World, Vec<(Date, Dividend)>)> {
+    let of = &chain.slices[slice];
+    let basis = value_basis(chain, slice)?;
+    let settled = settled(calendar, chain.valued_at, of.expiry) / basis.terms.t;
+    let dates = basis.dividends.iter().map(|d| (d.ex_date, Dividend { t: d.t, amount: d.amount })).collect();
+    Some((World { early: WorldPremium::None, s: basis.s, terms: basis.terms, settled }, dates))
+}
+
 /// Data to compare of an expiry; `None`: it has no values, or too few contracts.
 pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) -> Option<Work> {
     let of = &chain.slices[slice];
-    let basis = value_basis(chain, slice)?;
-    let base = World { style: of.style, s: basis.s, terms: basis.terms };
+    let (mut base, dates) = base(chain, calendar, slice)?;
     let mut contracts: Vec<Contract> =
         rows.iter().filter(|row| of.rows.contains(&row.row)).filter_map(|row| Contract::new(chain, row)).collect();
     let far = |contract: &Contract| (contract.k / of.fwd_price).ln().abs() / contract.sigma;
@@ -87,10 +122,34 @@ pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice
         return None;
     }
     let clocks = Clocks::new(calendar, chain.valued_at, of.expiry, of.settle);
-    let dates = basis.dividends.iter().map(|d| (d.ex_date, Dividend { t: d.t, amount: d.amount })).collect();
     let (residual, published) = (SliceResidual::default(), chain.spot);
     let ex_times = ex_times(chain, calendar);
-    Some(Work { slice, base, clocks, contracts, residual, at_vendor: 0.0, dates, ex_times, published })
+    let tables = (of.style == Style::American).then(|| WorkTables::new(&base.terms, &contracts));
+    if let Some(tables) = &tables {
+        base.early = WorldPremium::Of(Arc::clone(&tables.own), base.s);
+    }
+    Some(Work {
+        slice,
+        base,
+        clocks,
+        contracts,
+        tables,
+        worlds: Vec::new(),
+        residual,
+        at_vendor: 0.0,
+        dates,
+        ex_times,
+        published,
+    })
+}
+
+/// Years between the settlement of a trade of the day and that of one at expiry: each a session later.
+fn settled(calendar: &Calendar, at: Timestamp, expiry: Date) -> f64 {
+    let after = |day: Date| {
+        successors(day.tomorrow().ok(), |day| day.tomorrow().ok()).find(|&day| calendar.is_session(day)).unwrap_or(day)
+    };
+    let today = calendar.eastern(at).date();
+    f64::from(after(today).until(after(expiry)).map_or(0, |span| span.get_days())) / DAYS_OF_YEAR.0
 }
 
 /// Days on which the next dividend may go ex, where no source covers the name: the middle of each interval between

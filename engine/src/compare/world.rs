@@ -3,11 +3,18 @@
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use kernel::american::{Band, Pricer};
-use kernel::black76::{Horizon, european};
+use kernel::black76::{Horizon, european, european_vol};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::quality::Quality;
+use std::sync::Arc;
+
+/// Volatilities beside ours that early exercise is tabulated for, as parts, and how far off the vendor's may be.
+const BAND: (f64, f64) = (0.9, 1.1);
+const BAND_MOST: f64 = 1.5;
+/// Days of a year.
+const DAYS: f64 = 365.0;
 
 /// The Greeks that are compared.
 pub const COMPARED: [Greek; 5] = [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Theta, Greek::Rho];
@@ -35,6 +42,8 @@ pub(super) struct Contract {
     /// The vendor's volatility; and that of our curve.
     pub(super) sigma: f64,
     pub(super) ours: f64,
+    /// Volatilities that early exercise is tabulated for.
+    pub(super) band: (f64, f64),
     pub(super) vendor: VendorNumbers,
 }
 
@@ -45,39 +54,139 @@ impl Contract {
         let (right, strike) = (*chain.right.get(at)?, f64::from(*chain.strike_milli.get(at)?) / 1000.0);
         let is_known = row.sigma > 0.0 && row.sigma.is_finite() && row.greeks.iter().any(|greek| greek.is_finite());
         let ours = chain.columns.get(Col::SvcVol)[at];
-        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, vendor: row.greeks })
+        let near = if ours > 0.0 && ours.is_finite() { ours } else { row.sigma };
+        let other = row.sigma.clamp(near / BAND_MOST, near * BAND_MOST);
+        let band = (BAND.0 * near.min(other), BAND.1 * near.max(other));
+        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, band, vendor: row.greeks })
     }
+}
+
+/// Right, strike and volatility of a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) right: Right,
+    pub(super) k: f64,
+    pub(super) sigma: f64,
+}
+
+impl Contract {
+    pub(super) const fn point(&self) -> Point {
+        Point { right: self.right, k: self.k, sigma: self.sigma }
+    }
+}
+
+/// Tables of early exercise for some contracts under some terms.
+#[derive(Debug)]
+pub(super) struct Tables {
+    terms: Terms,
+    pricers: [Option<Pricer>; 2],
+}
+
+impl Tables {
+    /// Tables of American contracts at the volatilities of their bands.
+    pub(super) fn new(terms: &Terms, contracts: &[Contract]) -> Self {
+        let pricers = [Right::Call, Right::Put].map(|right| {
+            let of_right = contracts.iter().filter(|contract| contract.right == right);
+            let bands: Vec<Band> = of_right.map(|c| Band { k: (c.k, c.k), sigma: c.band }).collect();
+            let new = || Pricer::new(Style::American, right, terms, bands.as_slice(), Quality::Full);
+            (!bands.is_empty()).then(new)
+        });
+        Self { terms: terms.clone(), pricers }
+    }
+
+    /// What early exercise adds to the Greeks of some contracts at a spot; of a volatility beyond a contract's band
+    /// what it adds at the end of that.
+    fn premiums(&self, s: f64, contracts: &[Contract]) -> Vec<Greeks<f64>> {
+        let (market, at) = (SpotInputs::new(&self.terms, s), Horizon::from(&self.terms));
+        let of = |contract: &Contract| {
+            let Some(pricer) = &self.pricers[contract.right as usize] else { return Greeks::from_fn(|_| f64::NAN) };
+            let sigma = contract.sigma.max(contract.band.0).min(contract.band.1);
+            let all = pricer.at(&self.terms, s).greeks(contract.k, sigma);
+            let own = finish(&european(contract.right.phi(), &at, market.x, contract.k, sigma), &market, sigma);
+            Greeks::from_fn(|greek| all.get(greek) - own.get(greek))
+        };
+        contracts.iter().map(of).collect()
+    }
+}
+
+/// What early exercise adds to the values of a world.
+#[derive(Clone, Debug)]
+pub(super) enum WorldPremium {
+    /// Nothing: its contracts are European.
+    None,
+    /// What these tables say, at a spot.
+    Of(Arc<Tables>, f64),
+    /// The first of two at a spot, and a part of the way to the second: they differ by a rate.
+    Between(Arc<Tables>, Arc<Tables>, f64, f64),
 }
 
 /// Inputs of the values.
 #[derive(Clone, Debug)]
 pub(super) struct World {
-    pub(super) style: Style,
+    pub(super) early: WorldPremium,
     pub(super) s: f64,
     pub(super) terms: Terms,
+    /// Days between the settlement of a trade of today and that of one at expiry, in parts of the days to expiry.
+    pub(super) settled: f64,
 }
 
 impl World {
-    /// Raw Greeks of some contracts at the vendor's volatilities; NaN where there is no model value.
-    pub(super) fn greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
-        if self.style == Style::European {
-            return contracts.iter().map(|contract| self.european(contract)).collect();
-        }
-        let pricers = [Right::Call, Right::Put].map(|right| {
-            let of_right = contracts.iter().filter(|contract| contract.right == right);
-            let bands: Vec<Band> = of_right.map(|c| Band { k: (c.k, c.k), sigma: (c.sigma, c.sigma) }).collect();
-            (!bands.is_empty()).then(|| Pricer::new(self.style, right, &self.terms, bands.as_slice(), Quality::Full))
-        });
-        let value = |contract: &Contract| match &pricers[contract.right as usize] {
-            Some(pricer) => pricer.at(&self.terms, self.s).greeks(contract.k, contract.sigma),
-            None => Greeks::from_fn(|_| f64::NAN),
-        };
-        contracts.iter().map(value).collect()
+    /// The same with European contracts.
+    pub(super) fn european(&self) -> Self {
+        Self { early: WorldPremium::None, ..self.clone() }
     }
 
-    fn european(&self, contract: &Contract) -> Greeks<f64> {
+    /// True if nothing can be exercised early.
+    pub(super) const fn is_european(&self) -> bool {
+        matches!(self.early, WorldPremium::None)
+    }
+
+    /// Raw Greeks of some contracts at their volatilities; NaN where there is no model value.
+    pub(super) fn greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
+        let (mut all, premiums) = (self.european_greeks(contracts), self.premiums(contracts));
+        for (of, premium) in all.iter_mut().zip(premiums) {
+            *of = Greeks::from_fn(|greek| of.get(greek) + premium.get(greek));
+        }
+        all
+    }
+
+    /// The spot less its dividends.
+    pub(super) fn x(&self) -> f64 {
+        self.s - self.terms.a(0.0)
+    }
+
+    /// Raw Greeks of European contracts.
+    fn european_greeks(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         let market = SpotInputs::new(&self.terms, self.s);
-        let (phi, sigma) = (contract.right.phi(), contract.sigma);
-        finish(&european(phi, &Horizon::from(&self.terms), market.x, contract.k, sigma), &market, sigma)
+        let at = Horizon::from(&self.terms);
+        let of = |c: &Contract| finish(&european(c.right.phi(), &at, market.x, c.k, c.sigma), &market, c.sigma);
+        contracts.iter().map(of).collect()
+    }
+
+    /// What early exercise adds to the Greeks of some contracts, at their volatilities; empty: nothing.
+    fn premiums(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
+        match &self.early {
+            WorldPremium::None => Vec::new(),
+            WorldPremium::Of(tables, s) => tables.premiums(*s, contracts),
+            WorldPremium::Between(from, to, s, part) => {
+                let pairs = from.premiums(*s, contracts).into_iter().zip(to.premiums(*s, contracts));
+                let mix = |from: f64, to: f64| from + part * (to - from);
+                pairs.map(|(from, to)| Greeks::from_fn(|greek| mix(from.get(greek), to.get(greek)))).collect()
+            }
+        }
+    }
+
+    /// By how much the change of a European value over the next calendar day differs from its derivative, forward and
+    /// discount factor unchanged.
+    pub(super) fn next_day_bend(&self, Point { right, k, sigma }: Point) -> f64 {
+        let (x, terms) = (self.x(), &self.terms);
+        let later = (terms.t - 1.0 / DAYS).max(0.0);
+        let [now, then] = [terms.t, later].map(|t| {
+            let at = Horizon { t, root_t: t.sqrt(), ..Horizon::from(terms) };
+            european_vol(right.phi(), &at, x, k, sigma)
+        });
+        // dV/dt at a fixed forward is σ/(2t) times vega
+        let slope = 0.5 * sigma / terms.t * now.vega / DAYS;
+        if now.value.is_finite() && then.value.is_finite() { then.value - now.value + slope } else { f64::NAN }
     }
 }

@@ -1,7 +1,7 @@
 //! Why a vendor's Greeks differ: mistakes of which we know that they were made, on the made-up market.
 
 use engine::compare::{
-    COMPARED, Comparison, LikelyReason, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare,
+    COMPARED, Comparison, LikelyReason, RhoDays, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare,
 };
 use engine::explain::{ValueBasis, value_basis};
 use engine::pass::{MarketData, Passes};
@@ -112,7 +112,7 @@ fn right_terms(_: usize, basis: ValueBasis, style: Style) -> Vendor {
 
 fn compared(name: &str, err: &dyn Fn(usize, ValueBasis, Style) -> Vendor) -> Comparison {
     let chain = &CHAINS[name];
-    compare(chain, &Calendar::embedded(), &shown(chain, err, &native), &DIGITS)
+    compare(chain, &Calendar::embedded(), &shown(chain, err, &native), &DIGITS, 2)
 }
 
 /// How many expiries have the right reason first, of those that the mistake acts on; prints what the others have.
@@ -246,20 +246,60 @@ fn units_are_found_before_anything_else() {
         numbers[4] = greeks.get(Greek::Rho) / 10_000.0;
         numbers
     };
-    let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &odd), &DIGITS);
+    let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &odd), &DIGITS, 2);
     assert_eq!(found.conventions.theta, ThetaConvention::DriftlessCalendarDay);
     assert!((found.conventions.vega_times - 100.0).abs() < 1e-9 && (found.conventions.rho_times - 0.01).abs() < 1e-9);
     for expiry in &found.expiries {
-        assert!(matches!(expiry.reasons[0].reason, LikelyReason::Agrees | LikelyReason::Volatility), "{expiry:?}");
+        let definition = LikelyReason::Theta(ThetaConvention::DriftlessCalendarDay);
+        assert!(expiry.reasons.iter().any(|of| of.reason == definition && of.removes > 0.5), "{expiry:?}");
+        assert!(!expiry.is_unknown, "{expiry:?}");
     }
     let by_trading_day = |greeks: &Greeks<f64>, sigma: f64, x: f64| {
         let mut numbers = native(greeks, sigma, x);
         numbers[3] = greeks.get(Greek::Theta) / 252.0;
         numbers
     };
-    let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &by_trading_day), &DIGITS);
+    let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &by_trading_day), &DIGITS, 2);
     assert_eq!(found.conventions.theta, ThetaConvention::TradingDay);
     assert!((found.conventions.native(3, 252.0) - 252.0 * 252.0 / 365.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_rate_counted_between_settlements_and_a_rate_that_differs_are_told_apart() {
+    // the way Cboe counts: a Wednesday's trades settle on Thursday, those of an expiry on Friday on Monday
+    let chain = &CHAINS["JPM"];
+    let calendar = Calendar::embedded();
+    let today = calendar.eastern(chain.valued_at).date();
+    let after = |day: jiff::civil::Date| {
+        let mut day = day.tomorrow().unwrap();
+        while !calendar.is_session(day) {
+            day = day.tomorrow().unwrap();
+        }
+        day
+    };
+    let mut rows = Vec::new();
+    for (i, slice) in chain.slices.iter().enumerate() {
+        let days = f64::from(after(today).until(after(slice.expiry)).unwrap().get_days());
+        let counted = days / slice.days;
+        let settled = |greeks: &Greeks<f64>, sigma: f64, x: f64| {
+            let mut numbers = native(greeks, sigma, x);
+            numbers[4] *= counted;
+            numbers
+        };
+        let own = |row: &VendorRow| chain.slices[i].rows.contains(&row.row);
+        rows.extend(shown(chain, &right_terms, &settled).into_iter().filter(own));
+    }
+    let found = compare(chain, &calendar, &rows, &DIGITS, 2);
+    assert_eq!(found.conventions.rho_days, RhoDays::BetweenSettlements);
+    for expiry in &found.expiries {
+        let slice = &chain.slices[expiry.slice];
+        let counted = f64::from(after(today).until(after(slice.expiry)).unwrap().get_days()) / slice.days;
+        let is_named = expiry.reasons.iter().any(|of| of.reason == LikelyReason::SettlementDays);
+        assert!((counted - 1.0).abs() < 0.1 || is_named, "{counted} {expiry:?}");
+        assert!(!expiry.is_unknown && expiry.rms_at_vendor_vol < 1.5 * expiry.rms_of_digits, "{expiry:?}");
+    }
+    let (alone, two) = (compare(chain, &calendar, &rows, &DIGITS, 1), compare(chain, &calendar, &rows, &DIGITS, 3));
+    assert!(alone == found && two == found, "the same on any number of threads");
 }
 
 /// Vendors that print what each quote implies, and compute Greeks on a curve of their own.
@@ -271,7 +311,7 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
         for (i, row) in rows.iter_mut().enumerate() {
             row.sigma *= [1.3, 0.8, 1.15][i % 3];
         }
-        compare(chain, &Calendar::embedded(), &rows, &DIGITS)
+        compare(chain, &Calendar::embedded(), &rows, &DIGITS, 2)
     };
     let found = misprinted(&right_terms);
     assert_eq!(found.vols, VendorVols::Implied);
@@ -296,14 +336,14 @@ fn greeks_at_another_volatility_than_the_printed_one_are_seen_through() {
 #[test]
 fn nothing_to_compare_is_nothing() {
     let chain = &CHAINS["KO"];
-    let none = compare(chain, &Calendar::embedded(), &[], &DIGITS);
+    let none = compare(chain, &Calendar::embedded(), &[], &DIGITS, 2);
     assert!(none.expiries.is_empty());
     let missing = VendorRow { row: u32::MAX, sigma: 0.2, greeks: [1.0; COMPARED.len()] };
     let blank = VendorRow { row: 3, sigma: 0.0, greeks: [f64::NAN; COMPARED.len()] };
     let odd = VendorRow { row: 4, sigma: 1e300, greeks: [f64::INFINITY; COMPARED.len()] };
-    assert!(compare(chain, &Calendar::embedded(), &[missing, blank, odd], &DIGITS).expiries.is_empty());
+    assert!(compare(chain, &Calendar::embedded(), &[missing, blank, odd], &DIGITS, 2).expiries.is_empty());
     // a vendor without Greeks worth the name: every one is 0
     let rows: Vec<VendorRow> = shown(chain, &right_terms, &|_, _, _| [0.0; COMPARED.len()]);
-    let zeros = compare(chain, &Calendar::embedded(), &rows, &DIGITS);
+    let zeros = compare(chain, &Calendar::embedded(), &rows, &DIGITS, 2);
     assert!(!rows.is_empty() && zeros.expiries.is_empty(), "{zeros:?}");
 }

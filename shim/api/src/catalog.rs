@@ -11,13 +11,15 @@ use engine::snapshot::Snapshot;
 use jiff::civil::Date;
 use kernel::contract::{Right, RootTable, Symbol};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatalogKind {
     /// Roots.
     Roots,
+    /// Underlyings, with the first and the last day of each.
+    Underlyings,
     /// Dates of expiry, by name.
     Expirations,
     /// Strikes, by name.
@@ -39,6 +41,8 @@ pub struct CatalogQuestion {
     pub day: Option<Date>,
     /// With this date of expiry.
     pub expiry: Option<Date>,
+    /// With a date of expiry from the first of these to the second.
+    pub expiries: (Option<Date>, Option<Date>),
     /// With such strikes.
     pub strike: Bounds,
     /// Calls, puts or both.
@@ -52,7 +56,8 @@ impl CatalogQuestion {
     #[must_use]
     pub fn all(kind: CatalogKind) -> Self {
         let (strike, rights) = (Bounds::default(), Rights::Both);
-        Self { kind, names: Vec::new(), day: None, expiry: None, strike, rights, most_days: None }
+        let expiries = (None, None);
+        Self { kind, names: Vec::new(), day: None, expiry: None, expiries, strike, rights, most_days: None }
     }
 }
 
@@ -61,8 +66,10 @@ impl CatalogQuestion {
 pub struct CatalogEntry {
     /// The name as it was asked for; the root, where none was.
     pub name: Option<Symbol>,
-    /// The date of expiry, or the day.
+    /// The date of expiry, or the day, or the first of several.
     pub date: Option<Date>,
+    /// The last day.
+    pub last: Option<Date>,
     /// In thousandths of a dollar.
     pub strike_milli: Option<u32>,
     /// Call or put.
@@ -82,8 +89,8 @@ pub struct Catalog {
     pub columns: &'static [CatalogColumn],
     /// Further headers.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The refusal that stands for none.
-    pub when_empty: Refusal,
+    /// The refusal that stands for none; `None`: an empty list does.
+    pub when_empty: Option<Refusal>,
 }
 
 /// What a list looks like in JSON.
@@ -93,6 +100,8 @@ pub enum CatalogJson {
     Columns,
     /// Arrays, or the bare values of a single column, behind a header with the names of the columns.
     Headed(fn(&str) -> String),
+    /// `{"data":[{"ticker":…},…]}`.
+    Records,
 }
 
 /// A column of a list.
@@ -123,6 +132,10 @@ impl Catalog {
                 out.push(b'}');
                 out
             }
+            (Format::Json, CatalogJson::Records) => {
+                let records = table::write(Format::Json, &Heading::default(), &columns, &rows);
+                [br#"{"data":"#.as_slice(), records.trim_ascii_end(), b"}"].concat()
+            }
             (format, _) => table::write(format, &Heading::default(), &columns, &rows),
         }
     }
@@ -144,7 +157,7 @@ pub fn of_snapshot(
             found.add(chain.underlying, today, &Listing::of_chain(chain));
         }
     }
-    found.entries
+    found.into_entries()
 }
 
 /// What was found so far.
@@ -153,32 +166,49 @@ pub struct CatalogSearch<'a> {
     question: &'a CatalogQuestion,
     roots: &'a RootTable,
     entries: BTreeSet<CatalogEntry>,
+    /// The first and the last day of each underlying.
+    spans: BTreeMap<Symbol, (Date, Date)>,
 }
 
 impl<'a> CatalogSearch<'a> {
     /// A search that has found nothing yet.
     #[must_use]
     pub fn new(question: &'a CatalogQuestion, roots: &'a RootTable) -> Self {
-        Self { question, roots, entries: BTreeSet::new() }
+        Self { question, roots, entries: BTreeSet::new(), spans: BTreeMap::new() }
     }
 
     /// How many entries were found.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.spans.len()
     }
 
     /// Everything that was found.
     #[must_use]
-    pub fn into_entries(self) -> BTreeSet<CatalogEntry> {
+    pub fn into_entries(mut self) -> BTreeSet<CatalogEntry> {
+        let of = |(name, (first, last))| CatalogEntry {
+            name: Some(name),
+            date: Some(first),
+            last: Some(last),
+            ..CatalogEntry::default()
+        };
+        self.entries.extend(self.spans.into_iter().map(of));
         self.entries
     }
 
     /// Looks through what an underlying had on a day.
     pub fn add(&mut self, underlying: Symbol, day: Date, listing: &Listing) {
+        if self.question.kind == CatalogKind::Underlyings {
+            let (first, last) = self.spans.entry(underlying).or_insert((day, day));
+            (*first, *last) = ((*first).min(day), (*last).max(day));
+            return;
+        }
         for slice in listing.slices() {
             let days = day.until(slice.expiry).map_or(i64::MAX, |span| i64::from(span.get_days()));
+            let (first, last) = self.question.expiries;
             let is_meant = self.question.expiry.is_none_or(|expiry| slice.expiry == expiry)
+                && first.is_none_or(|first| slice.expiry >= first)
+                && last.is_none_or(|last| slice.expiry <= last)
                 && self.question.most_days.is_none_or(|most| days <= most);
             let names: Vec<Symbol> = if is_meant { self.named(underlying, slice.root).collect() } else { Vec::new() };
             for name in names {
@@ -213,6 +243,7 @@ impl<'a> CatalogSearch<'a> {
         let named = CatalogEntry { name: Some(name), ..CatalogEntry::default() };
         match kind {
             CatalogKind::Roots => _ = self.entries.insert(CatalogEntry { name: Some(slice.root), ..named }),
+            CatalogKind::Underlyings => {}
             CatalogKind::Expirations => _ = self.entries.insert(CatalogEntry { date: Some(slice.expiry), ..named }),
             CatalogKind::Days => {
                 self.entries.insert(CatalogEntry { date: Some(day), ..CatalogEntry::default() });

@@ -14,11 +14,13 @@ use crate::rows::heading::ColumnHead;
 use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
 use crate::vendors::routes::LAYERS;
-use crate::vendors::{native_explain, native_positions, native_scenario, native_stream};
+use crate::vendors::{native_explain, native_positions, native_scenario, native_snapshots, native_stream};
 use serde_json::{Map, Value, json};
 
 /// The path of explanations.
 pub const EXPLAIN: &str = "/l1/explain";
+/// The path of the snapshots around a moment.
+pub const SNAPSHOTS: &str = "/l1/snapshots";
 /// The path of scenarios.
 pub const SCENARIO: &str = "/l1/scenario";
 /// The path of streams.
@@ -44,6 +46,7 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
         paths.insert(path.to_owned(), json!({ "get": get }));
     }
     paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
+    paths.insert(SNAPSHOTS.to_owned(), json!({ "get": snapshots() }));
     paths.insert(SCENARIO.to_owned(), json!({ "get": scenario() }));
     paths.insert(STREAM.to_owned(), json!({ "get": stream() }));
     paths.insert(POSITIONS.to_owned(), json!({ "get": positions(), "put": new_positions() }));
@@ -155,6 +158,21 @@ fn explanation() -> Value {
     let title = "Explanation of one contract: inputs, calibration, values, warnings";
     responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
     json!({ "operationId": identifier(EXPLAIN), "summary": title, "tags": ["native"],
+            "parameters": parameters, "responses": responses })
+}
+
+/// The description of /l1/snapshots.
+fn snapshots() -> Value {
+    let parameters: Vec<Value> = native_snapshots::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
+    let title = "Snapshots of a name around a past moment";
+    let mut responses = refused(&["400", "404", "502", "503"]);
+    let time = json!({ "type": ["string", "null"] });
+    let fields = json!({ "underlying": { "type": "string" }, "snapshot_time": time, "previous": time, "next": time,
+                         "times": { "type": "array", "items": { "type": "string" } },
+                         "first_day": { "type": "string" }, "last_day": { "type": "string" } });
+    let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
+    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
+    json!({ "operationId": identifier(SNAPSHOTS), "summary": title, "tags": ["native"],
             "parameters": parameters, "responses": responses })
 }
 

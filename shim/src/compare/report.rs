@@ -4,7 +4,7 @@
 use super::compared::Compared;
 use super::read::VendorFile;
 use crate::config::CompareArgs;
-use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason};
+use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason, ThetaConvention};
 use engine::rates::source::RateSource;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -57,6 +57,8 @@ pub(super) struct InsideReport {
     pub(super) ours: usize,
     /// Values at the vendor's volatilities.
     pub(super) vendor: usize,
+    /// Both of a contract.
+    pub(super) both: usize,
 }
 
 /// Conventions of a vendor's Greeks.
@@ -65,6 +67,8 @@ pub(super) struct ConventionsReport {
     pub(super) theta: Option<&'static str>,
     pub(super) vega_times: Option<f64>,
     pub(super) rho_times: Option<f64>,
+    /// Days that rho counts.
+    pub(super) rho_days: Option<&'static str>,
 }
 
 /// How far one Greek differs, in the unit of the native record.
@@ -87,9 +91,10 @@ pub(super) struct ExpiryReport {
     pub(super) expiry: String,
     pub(super) days: f64,
     pub(super) contracts: usize,
-    /// Root mean square differences relative to the maximum of each Greek: from served values, at the vendor's
-    /// volatilities, and as printed digits leave it.
+    /// Root mean square differences relative to the maximum of each Greek: from served values, with theta and rho as the
+    /// vendor defines them, also at the vendor's volatilities, and as printed digits leave it.
     pub(super) rms: f64,
+    pub(super) rms_defined: f64,
     pub(super) rms_at_vendor_vol: f64,
     pub(super) rms_of_digits: f64,
     pub(super) reasons: Vec<ReasonReport>,
@@ -103,6 +108,8 @@ pub(super) struct ReasonReport {
     pub(super) text: String,
     /// The part of the squared difference that it explains.
     pub(super) explained: f64,
+    /// The part that correcting for it removes, of what the vendor's definitions of theta and rho leave.
+    pub(super) removes: f64,
 }
 
 /// One contract and Greek.
@@ -147,25 +154,27 @@ impl Report {
     /// A line for each contract and Greek among the worst, and for each expiry and reason.
     pub(super) fn csv(&self) -> String {
         let mut out =
-            "underlying,root,expiry,days,contracts,rms,rms_at_vendor_vol,rms_of_digits,rank,reason,explained\n"
+            "underlying,root,expiry,days,contracts,rms,rms_defined,rms_at_vendor_vol,rms_of_digits,rank,reason,explained,removes\n"
                 .to_owned();
         for name in &self.names {
             for of in &name.expiries {
                 for (rank, reason) in of.reasons.iter().enumerate() {
                     let _ = writeln!(
                         out,
-                        "{},{},{},{:.4},{},{:.6},{:.6},{:.6},{},{},{:.4}",
+                        "{},{},{},{:.4},{},{:.6},{:.6},{:.6},{:.6},{},{},{:.4},{:.4}",
                         name.underlying,
                         of.root,
                         of.expiry,
                         of.days,
                         of.contracts,
                         of.rms,
+                        of.rms_defined,
                         of.rms_at_vendor_vol,
                         of.rms_of_digits,
                         rank + 1,
                         reason.reason,
-                        reason.explained
+                        reason.explained,
+                        reason.removes
                     );
                 }
             }
@@ -200,11 +209,17 @@ impl NameReport {
             underlying: chain.underlying.to_string(),
             valued_at: chain.valued_at.to_string(),
             contracts: found.contracts.len(),
-            inside: InsideReport { quoted: found.inside.quoted, ours: found.inside.ours, vendor: found.inside.vendor },
+            inside: InsideReport {
+                quoted: found.inside.quoted,
+                ours: found.inside.ours,
+                vendor: found.inside.vendor,
+                both: found.inside.both,
+            },
             conventions: ConventionsReport {
                 theta: is_said(3).then(|| found.conventions.theta.name()),
                 vega_times: is_said(2).then_some(found.conventions.vega_times),
                 rho_times: is_said(4).then_some(found.conventions.rho_times),
+                rho_days: is_said(4).then(|| found.conventions.rho_days.name()),
             },
             vendor_vols: found.vols.name(),
             differences,
@@ -246,6 +261,7 @@ fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport
         reason: ranked.reason.name(),
         text: words(ranked.reason, spot, source),
         explained: ranked.explained,
+        removes: ranked.removes,
     });
     ExpiryReport {
         root: slice.root.to_string(),
@@ -253,6 +269,7 @@ fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport
         days: slice.days,
         contracts: of.contracts,
         rms: of.rms,
+        rms_defined: of.rms_defined,
         rms_at_vendor_vol: of.rms_at_vendor_vol,
         rms_of_digits: of.rms_of_digits,
         reasons: reasons.collect(),
@@ -266,6 +283,8 @@ fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
             format!("different rate: {:+.2} %; ours is not from a file: give --rates FILE", 100.0 * by)
         }
         LikelyReason::Agrees => "no difference beyond rounding".to_owned(),
+        LikelyReason::Theta(of) => format!("theta is {}", theta_in_words(of)),
+        LikelyReason::SettlementDays => "rho counts interest between settlements of trades, not to expiry".to_owned(),
         LikelyReason::Volatility => "different volatility".to_owned(),
         LikelyReason::MissingDividend { date, amount } => format!("ignores the dividend of {amount} on {date}"),
         LikelyReason::NoDividends => "ignores dividends".to_owned(),
@@ -283,6 +302,21 @@ fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
         LikelyReason::TradingDays => "counts time in trading days, 252 a year".to_owned(),
         LikelyReason::EuropeanModel => "values as European".to_owned(),
         LikelyReason::Unknown => "no known reason".to_owned(),
+    }
+}
+
+/// What theta is, in words.
+pub(super) const fn theta_in_words(of: ThetaConvention) -> &'static str {
+    match of {
+        ThetaConvention::CalendarDay => "of a calendar day",
+        ThetaConvention::TradingDay => "of a trading day",
+        ThetaConvention::Year => "of a year",
+        ThetaConvention::DriftlessCalendarDay => "of a calendar day, without interest and carry",
+        ThetaConvention::DriftlessTradingDay => "of a trading day, without interest and carry",
+        ThetaConvention::NextDay => "the value a day later less the value now",
+        ThetaConvention::DriftlessNextDay => "the value a day later less the value now, without interest and carry",
+        ThetaConvention::ForwardCalendarDay => "of a calendar day at an unchanged forward",
+        ThetaConvention::ForwardNextDay => "the value a day later less the value now, at an unchanged forward",
     }
 }
 

@@ -21,20 +21,31 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n{}: {} contracts as of {}", of.underlying, of.contracts, of.valued_at)?;
     let inside = &of.inside;
     if inside.quoted > 0 {
-        let part = |n: usize| 100.0 * n as f64 / inside.quoted as f64;
+        let part = |n: usize| format!("{n} ({:.1} %)", 100.0 * n as f64 / inside.quoted as f64);
+        let neither = (inside.quoted + inside.both).saturating_sub(inside.ours + inside.vendor);
+        writeln!(out, "inside bid and ask, of {} contracts with both sides:", inside.quoted)?;
         writeln!(
             out,
-            "values inside bid and ask: ours {:.1} %, at the vendor's volatilities {:.1} %, of {} contracts with both sides",
+            "  our values {}, values at the vendor's volatilities {}",
             part(inside.ours),
-            part(inside.vendor),
-            inside.quoted
+            part(inside.vendor)
+        )?;
+        writeln!(
+            out,
+            "  ours alone {}, the vendor's alone {}, both {}, neither {}",
+            inside.ours - inside.both,
+            inside.vendor - inside.both,
+            inside.both,
+            neither
         )?;
     }
     let conventions = &of.conventions;
     let theta = conventions.theta.map(|theta| format!("theta is per {}", theta.replace('_', " ")));
     let vega = conventions.vega_times.map(|times| format!("vega is {times} times that per 1 %"));
     let rho = conventions.rho_times.map(|times| format!("rho is {times} times that per 1 %"));
-    let conventions: Vec<String> = [theta, vega, rho].into_iter().flatten().collect();
+    let days = conventions.rho_days.filter(|days| *days != "to_expiry");
+    let days = days.map(|days| format!("rho counts the days {}", days.replace('_', " ")));
+    let conventions: Vec<String> = [theta, vega, rho, days].into_iter().flatten().collect();
     if !conventions.is_empty() {
         writeln!(out, "the vendor's {}", conventions.join(", its "))?;
     }
@@ -60,19 +71,20 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     writeln!(out, "expiries by main reason: {}", reasons.join(", "))?;
     writeln!(
         out,
-        "{:<8} {:<10} {:>7} {:>4}  {:>8} {:>8} {:>8}  reasons (of the squared difference)",
-        "root", "expiry", "days", "n", "served", "at vol", "digits"
+        "{:<8} {:<10} {:>7} {:>4}  {:>8} {:>8} {:>8} {:>8}  reasons (of the squared difference)",
+        "root", "expiry", "days", "n", "served", "defined", "at vol", "digits"
     )?;
     for row in &of.expiries {
         let reasons = row.reasons.iter().map(|reason| format!("{} ({:.0} %)", reason.text, 100.0 * reason.explained));
         writeln!(
             out,
-            "{:<8} {:<10} {:>7.1} {:>4}  {:>6.3} % {:>6.3} % {:>6.3} %  {}",
+            "{:<8} {:<10} {:>7.1} {:>4}  {:>6.3} % {:>6.3} % {:>6.3} % {:>6.3} %  {}",
             row.root,
             row.expiry,
             row.days,
             row.contracts,
             100.0 * row.rms,
+            100.0 * row.rms_defined,
             100.0 * row.rms_at_vendor_vol,
             100.0 * row.rms_of_digits,
             reasons.collect::<Vec<_>>().join("; ")

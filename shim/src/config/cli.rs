@@ -377,6 +377,9 @@ pub struct ViewArgs {
     /// repeatable
     #[arg(long, value_name = "SPEC", value_delimiter = ';', value_parser = value::feed)]
     pub feed: Vec<String>,
+    /// Begin at this past moment: a date, or a time such as 2024-01-03T10:30 (Eastern); for --feed history:DIR
+    #[arg(long, value_name = "TIME", value_parser = value::past_moment)]
+    pub as_of: Option<String>,
     /// Names on the watch list, separated by commas; 20 at most
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub watch: Vec<String>,

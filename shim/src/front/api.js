@@ -2,6 +2,14 @@
 import { showQuotes } from "./numbers.js";
 
 const PATIENCE_MS = 10_000;
+/** A past day of a name is computed when it is first asked for. */
+const PAST_PATIENCE_MS = 120_000;
+
+/** The moment that is looked at, as `as_of` takes it; null: the present. */
+export const past = { asOf: null };
+
+/** These parameters, with the moment that is looked at. */
+export const at = (parameters) => new URLSearchParams(past.asOf ? { ...parameters, as_of: past.asOf } : parameters);
 
 /** An answer that is not a 200: what the daemon says. */
 export class Refused extends Error {
@@ -13,12 +21,12 @@ export class Refused extends Error {
 
 /** The address of a request of the native API. */
 export function greeks(parameters) {
-  return `/l1/greeks?${new URLSearchParams(parameters)}`;
+  return `/l1/greeks?${at(parameters)}`;
 }
 
 /** The JSON of an answer. Fails with `Refused` where the daemon says no, with another error where it says nothing. */
 export async function ask(target, signal) {
-  const late = AbortSignal.timeout(PATIENCE_MS);
+  const late = AbortSignal.timeout(past.asOf ? PAST_PATIENCE_MS : PATIENCE_MS);
   const answer = await fetch(target, { signal: signal ? AbortSignal.any([signal, late]) : late, cache: "no-store" });
   if (answer.ok) return answer.json();
   const body = await answer.text();
@@ -52,6 +60,9 @@ export async function symbol(name, signal) {
   return row && bare(row.symbol) === bare(name) ? row : undefined;
 }
 
+/** The snapshots of a name around the moment that is looked at. */
+export const snapshots = (underlying, signal) => ask(`/l1/snapshots?${at({ underlying })}`, signal);
+
 /** One row for each expiry: the call nearest to its forward. */
 export function termTarget(underlying) {
   return greeks({ underlying, center: "atf", right: "call", greeks: "core,chain" });
@@ -64,9 +75,10 @@ export function chainTarget({ root, expiry }, groups, format = "json") {
 
 /**
  * The volatilities of the mids, by right and strike. The native record has none; the layer of LiveVol's shape has, with
- * four decimals and zero where there is none.
+ * four decimals and zero where there is none; of the past it has no times of day, so a past moment has no mids.
  */
 export async function midVols(underlying, { root, expiry }, signal) {
+  if (past.asOf) return null;
   const parameters = new URLSearchParams({ symbol: underlying, root, min_expiry: expiry, max_expiry: expiry });
   const rows = await ask(`/allaccess/market/option-and-underlying-quotes?${parameters}`, signal);
   if (rows.some((row) => row.option_ask > 0)) showQuotes();

@@ -1,11 +1,12 @@
 // A viewer of the daemon's market: search, chain, smile, term structure, once a second. What is asked for is what is shown.
-import { Refused, ask, chainTarget, health, midVols, symbol as symbolOf, symbols, termTarget } from "./api.js";
+import { Refused, ask, chainTarget, health, midVols, past, snapshots, symbol as symbolOf, symbols, termTarget } from "./api.js";
 import { ChainTable, byStrike } from "./chain.js";
 import { Smile, Term, axisNumber } from "./charts.js";
 import { COLUMNS, GROUPS } from "./columns.js";
 import { columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./numbers.js";
 import { element, flash, memory, say, set } from "./dom.js";
 import { explain } from "./explain.js";
+import { MomentBar, spelled } from "./moment.js";
 import { search } from "./search.js";
 
 const PERIOD_MS = 1000;
@@ -16,7 +17,7 @@ const DAYS_AT_FIRST = 30;
 
 const $ = (id) => document.getElementById(id);
 
-/** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones). */
+/** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones); `past.asOf` is its moment. */
 const view = { symbol: null, expiry: null, root: null, columns: null };
 /** What was last shown. */
 const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null,
@@ -40,6 +41,7 @@ function readAddress() {
   view.expiry = /^\d{4}-\d\d-\d\d$/.test(word("expiry") ?? "") ? word("expiry") : null;
   view.root = word("root");
   view.columns = word("columns")?.split(",") ?? null;
+  past.asOf = word("as_of");
 }
 
 function writeAddress(isNewPlace) {
@@ -47,9 +49,10 @@ function writeAddress(isNewPlace) {
   if (view.symbol) said.set("symbol", view.symbol);
   if (view.expiry) said.set("expiry", view.expiry);
   if (view.root) said.set("root", view.root);
+  if (past.asOf) said.set("as_of", past.asOf);
   if (view.columns) said.set("columns", view.columns.join(","));
-  // commas as they are: the address is there to be read
-  const hash = `#${said.toString().replaceAll("%2C", ",")}`;
+  // commas and colons as they are: the address is there to be read
+  const hash = `#${said.toString().replaceAll("%2C", ",").replaceAll("%3A", ":")}`;
   if (hash === location.hash) return;
   if (isNewPlace) history.pushState(null, "", hash);
   else history.replaceState(null, "", hash);
@@ -66,7 +69,7 @@ const stream = { of: null, events: null, isOpen: false };
 
 /** Follows the stream of what is looked at; whether it is open. A change is looked at at once. */
 function follow() {
-  const of = view.root && view.expiry && !document.hidden
+  const of = view.root && view.expiry && !document.hidden && !past.asOf
     ? `/l1/stream?${new URLSearchParams({ root: view.root, exp: view.expiry, fields: "svc_theo,svc_vol", every: "1s" })}` : null;
   if (of !== stream.of) {
     stream.events?.close();
@@ -93,7 +96,7 @@ function refresh() {
   cycle(mine.signal).finally(() => {
     if (running !== mine) return;
     running = null;
-    if (!document.hidden) timer = setTimeout(refresh, follow() ? CALM_MS : PERIOD_MS);
+    if (!document.hidden) timer = setTimeout(refresh, follow() || past.asOf ? CALM_MS : PERIOD_MS);
   });
 }
 
@@ -104,13 +107,18 @@ async function cycle(signal) {
     shown.dividendsUnknown = state.dividends_unknown?.underlyings ?? [];
     if (!view.symbol) await chooseSymbol(signal);
     const name = view.symbol;
-    const facts = name ? await symbolOf(name, signal) : undefined;
-    const key = JSON.stringify([view, columnsNow().map(({ key: k }) => k)]);
+    // what is known of a name is of the present
+    const facts = past.asOf && name ? { symbol: name, state: "past" } : name ? await symbolOf(name, signal) : undefined;
+    const key = keyNow();
     // a name that is not computed yet would be refused
-    if (name && facts && facts.state !== "pending" && (state.snapshot_number !== shown.number || key !== shown.key)) {
+    if (name && facts && facts.state !== "pending" && ((!past.asOf && state.snapshot_number !== shown.number) || key !== shown.key)) {
+      const hasPast = state.feed.startsWith("history:");
+      const around = hasPast ? snapshots(name, signal) : null;
+      around?.catch(() => {});
+      await moment.show(around, hasPast || past.asOf !== null, signal);
       await market(name, signal);
       shown.number = state.snapshot_number;
-      shown.key = JSON.stringify([view, columnsNow().map(({ key: k }) => k)]);
+      shown.key = keyNow();
     }
     if (signal.aborted) return;
     answered();
@@ -121,6 +129,7 @@ async function cycle(signal) {
     if (error instanceof Refused) {
       answered();
       showNotice(error.message);
+      if (past.asOf) showNothing();
       // columns that this daemon does not have must not keep the others away
       const kept = columnsOf(view.columns ?? []).filter(({ group }) => group !== "quote").map(({ key }) => key);
       if (error.status === 400 && view.columns && kept.length < view.columns.length) {
@@ -130,6 +139,17 @@ async function cycle(signal) {
       }
     } else gone();
   }
+}
+
+/** What is looked at, to tell it from what is shown. */
+const keyNow = () => JSON.stringify([view, past.asOf, columnsNow().map(({ key }) => key)]);
+
+/** Takes the numbers of another moment off the page: there are none of this one. */
+function showNothing() {
+  shown.key = null;
+  showChips(["past"], spelled(past.asOf));
+  $("main").classList.add("past");
+  show(view.symbol ?? "", [], 0, [], null, columnsNow());
 }
 
 async function chooseSymbol(signal) {
@@ -184,6 +204,7 @@ function chooseExpiry(term) {
 
 const marks = { pointed: (index) => light(index), picked: (index) => pick(index) };
 const smile = new Smile($("smile-chart"), marks);
+const moment = new MomentBar((asOf) => goToMoment(asOf));
 const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: (index, side) => {
   pick(index);
   const contract = side && shown.lines[index]?.[side];
@@ -309,6 +330,7 @@ function showLinks(place, columns) {
 /** What the daemon and the name are like, in a word each. */
 const STATES = {
   ok: ["Live", "good", "Values are current"],
+  past: ["Past", "past", "Values of a recorded moment, New York time"],
   held: ["Held", "calm", "The market is closed: values of the last session"],
   stale: ["Stale", "bad", "Values are older than they should be"],
   starting: ["Starting", "calm", "Some names are not computed yet"],
@@ -340,6 +362,12 @@ function ratesOf(state) {
 
 function showState(state, facts) {
   // the name's own state where it is worse than that of the daemon
+  $("main").classList.toggle("past", past.asOf !== null);
+  if (past.asOf) {
+    showChips(["past"], spelled(moment.time ?? past.asOf));
+    say($("source"), `Snapshot of ${spelled(moment.time ?? past.asOf)} New York · feed ${state.feed} · greeksd ${state.version}`);
+    return;
+  }
   const word = facts && facts.state !== "ok" ? facts.state : state.status;
   const words = [word];
   if (facts?.preliminary) words.push("preliminary");
@@ -364,6 +392,7 @@ function noticeOf(state, facts) {
   if (!facts) return state.status === "starting" ? `${view.symbol} is not computed yet.` : `No such symbol: ${view.symbol}. Press / to search another.`;
   if (facts.state === "uncomputed") return `${facts.symbol} has ${facts.contracts} contracts and no Greeks: ${REASONS[facts.reason] ?? facts.reason}.`;
   if (facts.state === "pending") return `${facts.symbol} is being computed for the first time.`;
+  if (past.asOf) return "";
   if (state.rates?.warning) return `Rates: ${state.rates.warning}.`;
   if (shown.dividendsUnknown.includes(facts.symbol)) {
     return `No source of dividends covers ${facts.symbol}: add dividends.csv to the folder, or --feed nasdaq:${facts.symbol}.`;
@@ -406,6 +435,17 @@ function goToSymbol(name) {
   Object.assign(view, { symbol: name, expiry: null, root: null });
   shown.key = null;
   writeAddress(true);
+  refresh();
+}
+
+/** Looks at another moment; null: the latest. */
+function goToMoment(asOf) {
+  if (asOf === past.asOf) return;
+  past.asOf = asOf;
+  shown.key = null;
+  refused = "";
+  writeAddress(true);
+  announce(asOf ? `As of ${spelled(asOf)}` : "The latest snapshot");
   refresh();
 }
 
@@ -478,7 +518,8 @@ function pressed(event) {
     event.preventDefault();
     goTo(shown.index + (event.key === "ArrowLeft" ? -1 : 1));
   } else if ($("keys-on").checked) {
-    const does = { "/": () => $("search").focus(), "?": openHelp, c: openColumns, t: nextTheme, m: toMoney }[event.key];
+    const does = { "/": () => $("search").focus(), "?": openHelp, c: openColumns, t: nextTheme, m: toMoney,
+      "[": () => moment.step(-1), "]": () => moment.step(1), n: () => goToMoment(null) }[event.key];
     if (!does) return;
     event.preventDefault();
     does();

@@ -1,5 +1,5 @@
 // The explanation of a contract, as text, in a dialog of the page.
-import { said } from "./api.js";
+import { at, said } from "./api.js";
 import { say } from "./dom.js";
 
 /** Opens the explanation of a contract by its OSI symbol. */
@@ -10,7 +10,7 @@ export async function explain(osym) {
   say(text, "…");
   if (!dialog.open) dialog.showModal();
   try {
-    const answer = await fetch(`/l1/explain?${new URLSearchParams({ osym: osym.replaceAll(" ", ""), format: "text" })}`, { cache: "no-store" });
+    const answer = await fetch(`/l1/explain?${at({ osym: osym.replaceAll(" ", ""), format: "text" })}`, { cache: "no-store" });
     const body = await answer.text();
     say(text, answer.ok ? body : said(body) || `status ${answer.status}`);
   } catch {

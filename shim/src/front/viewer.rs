@@ -46,6 +46,7 @@ const ASSETS: &[Asset] = &[
     asset!("chain.js", SCRIPT),
     asset!("charts.js", SCRIPT),
     asset!("dom.js", SCRIPT),
+    asset!("moment.js", SCRIPT),
     asset!("numbers.js", SCRIPT),
     asset!("search.js", SCRIPT),
 ];

@@ -72,6 +72,11 @@ fn intrinio_has_chains_and_contracts_at_the_end_of_days() {
     let contracts = all["contracts"].as_array().unwrap();
     assert_eq!((&all["security"]["ticker"], contracts.contains(&one)), (&"ACME".into(), true));
     assert!(contracts.len() < 10 && contracts.iter().all(|row| row["option"]["strike"] == 100), "{all}");
+    let expirations =
+        |query: &str| served.json(&format!("/options/expirations/ACME/eod{query}"))["expirations"].clone();
+    assert_eq!(expirations(""), serde_json::json!(["2026-12-18", "2027-01-15"]));
+    assert_eq!(expirations("?after=2026-12-19"), serde_json::json!(["2027-01-15"]));
+    assert_eq!(expirations("?before=2026-01-01"), serde_json::json!([]));
     assert_eq!(served.get("/options/greeks/ACME301218C00100000/realtime").0, 404);
     assert_eq!(served.get("/options/prices/nothing/eod").0, 404);
     assert_eq!(served.get("/options/chain/ACME/2026-12-18/eod?date=2026-11-22").0, 404);
@@ -158,6 +163,11 @@ fn orats_has_term_structures_of_past_days() {
     assert_eq!(summary["updatedAt"], "2026-11-18T21:00:00Z");
     let core = served.json("/datav2/hist/cores?ticker=ACME&tradeDate=2026-11-18")["data"][0].clone();
     near(&core["atmIvM1"], &rows[0]["atmiv"], 1.0);
+    let tickers = served.json("/datav2/tickers")["data"].clone();
+    let first = serde_json::json!({"ticker": "ACME", "min": "2026-03-06", "max": "2026-11-20"});
+    assert_eq!((tickers.as_array().unwrap().len(), &tickers[0]), (2, &first));
+    assert_eq!(served.json("/datav2/tickers.json?ticker=BRK.B")["data"].as_array().unwrap().len(), 1);
+    assert_eq!(served.get("/datav2/tickers?ticker=NONE").0, 404);
     for path in ["summaries", "cores", "monies/implied"] {
         assert!(!served.json(&format!("/datav2/{path}?ticker=ACME"))["data"].as_array().unwrap().is_empty(), "{path}");
         assert_eq!(served.get(&format!("/datav2/hist/{path}?ticker=ACME")).0, 400, "{path}: a day is required");
@@ -181,4 +191,36 @@ fn a_past_moment_is_explained() {
     assert!(unlisted.0 == 404 && unlisted.1.contains("no such contract"), "{unlisted:?}");
     let none = served.get("/l1/explain?osym=ACME261218C00100000&as_of=2020-01-02");
     assert!(none.0 == 404 && none.1.contains("available days"), "{none:?}");
+}
+
+#[test]
+fn snapshots_around_a_moment_can_be_stepped_through() {
+    let served = serve();
+    let around = |query: &str| served.json(&format!("/l1/snapshots?underlying=ACME{query}"));
+    let latest = around("");
+    assert_eq!((&latest["snapshot_time"], &latest["next"]), (&"2026-11-20T16:00:00-05:00".into(), &Value::Null));
+    assert_eq!(latest["times"].as_array().unwrap().len(), TIMES.len());
+    assert_eq!((&latest["first_day"], &latest["last_day"]), (&"2026-03-06".into(), &"2026-11-20".into()));
+    // back to the beginning, a day that cannot be used passed over, and forth again
+    let step = |from: &Value, to: &str| from[to].as_str().map(|time| around(&format!("&as_of={time}")));
+    let mut back = vec![latest];
+    while let Some(before) = step(back.last().unwrap(), "previous") {
+        assert_eq!(before["next"], back.last().unwrap()["snapshot_time"]);
+        back.push(before);
+    }
+    let times: BTreeSet<&str> = back.iter().filter_map(|of| of["snapshot_time"].as_str()).collect();
+    assert_eq!((back.len(), times.len()), (5 * TIMES.len(), 5 * TIMES.len()), "{times:?}");
+    assert_eq!(back.last().unwrap()["snapshot_time"], "2026-03-06T09:30:00-05:00");
+    // what a step leads to can be asked for
+    let rows = served.json(&format!("/l1/greeks?underlying=ACME&as_of={}", back[1]["snapshot_time"].as_str().unwrap()));
+    assert!(!rows.as_array().unwrap().is_empty());
+
+    let early = around("&as_of=2026-11-19T09:00");
+    assert_eq!((&early["snapshot_time"], &early["previous"]), (&Value::Null, &"2026-11-18T16:00:00-05:00".into()));
+    assert_eq!(early["next"], "2026-11-19T09:30:00-05:00");
+    let weekend = around("&as_of=2026-11-22");
+    assert_eq!((&weekend["previous"], &weekend["next"]), (&"2026-11-20T16:00:00-05:00".into(), &Value::Null));
+    for (query, status) in [("", 400), ("underlying=ACME&as_of=soon", 400), ("underlying=NONE", 404)] {
+        assert_eq!(served.get(&format!("/l1/snapshots?{query}")).0, status, "{query}");
+    }
 }

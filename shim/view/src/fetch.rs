@@ -1,7 +1,7 @@
 //! The thread that asks the daemon: once a second what it is doing, and what is on the screen where that has changed.
 //! The screen never waits for it. Never: what is shown.
 
-use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
+use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, WatchRow};
 use super::pages::TextPage;
 use super::parse;
 use super::wants::{About, Ask, FetchedAnswers, Wants};
@@ -14,6 +14,11 @@ use std::time::{Duration, Instant};
 const PENDING: u16 = 502;
 /// What the API says to a group that it does not show.
 const REFUSED: u16 = 400;
+/// What the API says where there is no snapshot of a moment.
+const MISSING: u16 = 404;
+/// How long an answer of the present may take to begin, and one of the past, which is computed when it is asked for.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAST_PATIENCE: Duration = Duration::from_secs(120);
 
 /// What was brought.
 #[derive(Debug)]
@@ -26,6 +31,10 @@ pub(crate) enum News {
     AnyName(Vec<NameFacts>),
     /// How it stands with a name; `None`: it is not served.
     Name(String, Option<NameFacts>),
+    /// The snapshots of a name around a moment.
+    Moments(String, Option<String>, Moments),
+    /// There is no snapshot of the moment, and why.
+    NoMoment(String),
     /// The expiries of a name.
     Expiries(String, Vec<ExpiryRow>),
     /// Rows of a slice.
@@ -76,8 +85,8 @@ impl Fetcher {
         tell: impl Fn(News) -> bool + Send + 'static,
     ) -> Result<Self, String> {
         let shared = Arc::<SharedWants>::default();
-        let asking =
-            Asking { client: client(base)?, every, shared: Arc::clone(&shared), known: FetchedAnswers::default() };
+        let (patient, client) = (client(base.clone(), PAST_PATIENCE)?, client(base, PATIENCE)?);
+        let asking = Asking { client, patient, every, shared: Arc::clone(&shared), known: FetchedAnswers::default() };
         std::thread::Builder::new()
             .name("view-fetch".to_owned())
             .spawn(move || asking.work(&tell))
@@ -103,14 +112,16 @@ impl Drop for Fetcher {
 }
 
 /// A client of a daemon: near, so that answers are small fry, and uncompressed.
-fn client(base: ServerBase) -> Result<Client, String> {
+fn client(base: ServerBase, patience: Duration) -> Result<Client, String> {
     let seconds = Duration::from_secs;
-    let bounds = AnswerBounds { connect: seconds(3), first: seconds(10), whole: seconds(20), bytes: 16 << 20 };
+    let bounds = AnswerBounds { connect: seconds(3), first: patience, whole: patience + seconds(10), bytes: 16 << 20 };
     Client::new(base, vec![("accept-encoding", Secret::plain("identity"))], None, bounds)
 }
 
 struct Asking {
     client: Client,
+    /// For answers of past moments.
+    patient: Client,
     every: Duration,
     shared: Arc<SharedWants>,
     known: FetchedAnswers,
@@ -174,7 +185,8 @@ impl Asking {
     }
 
     fn get(&self, target: &str) -> Result<(u16, Vec<u8>), String> {
-        match self.client.get(target, None) {
+        let client = if target.contains("as_of=") { &self.patient } else { &self.client };
+        match client.get(target, None) {
             Ok(Received::Body { status, bytes, .. }) => Ok((status, bytes)),
             Ok(Received::Unchanged) => Ok((304, Vec::new())),
             Err(failed) => Err(failed.failure.says().to_owned()),
@@ -195,6 +207,11 @@ impl Asking {
                 News::Text(page, vec![printable(&bytes)])
             }
             Ok((REFUSED, _)) if ask.target.contains("quote") => News::NoQuotes,
+            Ok((REFUSED | MISSING, bytes)) if ask.target.contains("as_of=") => {
+                let why = parse::reason(&bytes).unwrap_or_else(|| "no such moment".to_owned());
+                let is_chain = matches!(ask.about, About::Expiries(_) | About::Chain(..));
+                if is_chain { News::NoMoment(why) } else { News::Failed(why) }
+            }
             Ok((status, _)) => News::Failed(format!("status {status} for {}", ask.target)),
         }
     }
@@ -207,6 +224,7 @@ fn news(about: About, bytes: &[u8]) -> Result<News, String> {
             let found = parse::names(bytes)?.into_iter().find(|found| found.symbol == name);
             News::Name(name, found)
         }
+        About::Moments(name, as_of) => News::Moments(name, as_of, parse::moments(bytes)?),
         About::Expiries(name) => News::Expiries(name, parse::expiries(bytes)?),
         About::Chain(name, key) => News::Chain(parse::chain(bytes, &name, &key)?),
         About::Detail(pair) => News::Detail(pair, parse::values(bytes)?),

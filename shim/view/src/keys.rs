@@ -2,6 +2,7 @@
 
 use super::column::Column;
 use super::layout::Page;
+use super::model::Moments;
 use super::news::Effect;
 use super::pages::TextPage;
 use super::state::{Cursor, Detail, NameStatus, Overlay, Search, State, TextView, WATCH_MOST};
@@ -55,6 +56,7 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("Up Down", "lower, higher strike; name in the watch list"),
             ("PgUp PgDn", "by ten strikes; Home, End: first, last strike"),
             ("a", "follow the strike at the money"),
+            ("[ ] n", "previous, next snapshot of recorded days; n: the latest"),
         ],
     ),
     (
@@ -74,8 +76,7 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("/ s", "search for a symbol"),
             ("w", "add this name to the watch list, or remove it"),
             ("y", "copy call and put of this strike as CSV"),
-            ("Ctrl-L", "redraw the screen"),
-            ("?", "show these keys"),
+            ("Ctrl-L ?", "redraw the screen; show these keys"),
             ("q Ctrl-C", "quit"),
         ],
     ),
@@ -127,6 +128,12 @@ impl State {
             Key::Char('2') => self.page = Page::Smile,
             Key::Char('3') => self.page = Page::Term,
             Key::Char('4') => self.page = Page::Watch,
+            Key::Char('[') => self.step_moment(|moments| moments.previous.clone(), "no earlier snapshot"),
+            Key::Char(']') => self.step_moment(|moments| moments.next.clone(), "no later snapshot"),
+            Key::Char('n') => self.go_to_latest(),
+            Key::Char('p' | 'v' | 'V') if self.as_of.is_some() => {
+                self.say("positions and scenarios are of the present; n goes back to it");
+            }
             Key::Char('p') => self.open_page(TextPage::Positions),
             Key::Char('V') => self.open_page(TextPage::PositionScenario),
             _ if self.page == Page::Watch && self.on_watch_key(key) => {}
@@ -165,6 +172,28 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// The snapshot before or after.
+    fn step_moment(&mut self, to: fn(&Moments) -> Option<String>, none: &str) {
+        match self.moments.as_ref().map(to) {
+            Some(Some(moment)) => {
+                // the time that is shown until the answer is there
+                self.moments = Some(Moments { time: Some(moment.clone()), ..Moments::default() });
+                self.look_at(Some(moment));
+            }
+            Some(None) => self.say(none),
+            None if self.has_past() => self.say("the snapshots of this name are not known yet"),
+            None => self.say("this feed has no past days; greeksd serve --feed history:DIR has"),
+        }
+    }
+
+    fn go_to_latest(&mut self) {
+        if self.as_of.is_none() {
+            self.say("this is the latest snapshot");
+        }
+        self.moments = None;
+        self.look_at(None);
     }
 
     /// Another expiry. The row stays at the same strike, or at the money.

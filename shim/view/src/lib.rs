@@ -38,10 +38,10 @@ use std::time::{Duration, Instant};
 use surroundings::Surroundings;
 use terminal::{Input, Screen};
 
-/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values. True where
-/// the bytes have the form.
+/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values,
+/// snapshots. True where the bytes have the form.
 #[must_use]
-pub fn forms_of(bytes: &[u8]) -> [bool; 5] {
+pub fn forms_of(bytes: &[u8]) -> [bool; 6] {
     let key = model::SliceKey { root: "ACME".to_owned(), expiry: "2026-12-18".to_owned() };
     [
         parse::expiries(bytes).is_ok(),
@@ -49,6 +49,7 @@ pub fn forms_of(bytes: &[u8]) -> [bool; 5] {
         parse::names(bytes).is_ok(),
         parse::daemon(bytes).is_ok(),
         parse::values(bytes).is_ok(),
+        parse::moments(bytes).is_ok(),
     ]
 }
 
@@ -65,6 +66,8 @@ pub struct ViewOptions<'a> {
     pub is_own: bool,
     /// The underlying to begin with, as the API spells it; `None`: the one with most contracts.
     pub symbol: Option<String>,
+    /// The past moment to begin with, as the API takes `as_of`; `None`: the present.
+    pub as_of: Option<String>,
     /// The names on the watch list, as the API spells them; [`WATCH_MOST`] at most.
     pub watch: Vec<String>,
     /// The least time between two requests for one thing.
@@ -96,7 +99,7 @@ pub fn show(options: ViewOptions<'_>) -> Result<Vec<String>, String> {
     let fetcher = Fetcher::start(options.base.clone(), options.refresh, on_news)?;
     watch_signals(&sender)?;
     let place = if options.is_own { "the viewer's own service".to_owned() } else { options.base.to_string() };
-    let state = State::new(place, options.is_own, options.symbol, options.watch);
+    let state = State { as_of: options.as_of, ..State::new(place, options.is_own, options.symbol, options.watch) };
     let palette = Surroundings { depth: options.depth, ascii: options.ascii, variable: options.variable }.palette();
     terminal::leave_on_panic();
     let failed = |error: io::Error| format!("the terminal: {error}");

@@ -12,6 +12,17 @@ pub(crate) struct SliceKey {
     pub(crate) root: String,
 }
 
+/// The snapshots of a name around a moment, as `as_of` takes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moments {
+    /// That of the moment; `None`: its day has none so early.
+    pub(crate) time: Option<String>,
+    /// The one before.
+    pub(crate) previous: Option<String>,
+    /// The one after.
+    pub(crate) next: Option<String>,
+}
+
 /// What the expiry's row says: the chain group, and the volatility where it is at the money.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExpiryRow {

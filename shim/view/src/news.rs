@@ -32,6 +32,10 @@ impl State {
             News::Away(why) => self.on_away(why),
             News::AnyName(names) => self.on_any_name(&names),
             News::Name(name, facts) if self.is_on(&name) => self.on_name(facts),
+            News::Moments(name, as_of, moments) if self.is_on(&name) && self.as_of == as_of => {
+                self.moments = Some(moments);
+            }
+            News::NoMoment(why) => self.on_no_moment(why),
             News::Expiries(name, rows) if self.is_on(&name) => self.on_expiries(rows),
             News::Chain(chain) => self.on_chain(chain),
             News::Detail(pair, values) => self.on_detail(&pair, &values),
@@ -51,7 +55,7 @@ impl State {
                 self.copying = None;
                 self.say(why);
             }
-            News::Name(..) | News::Expiries(..) | News::Copied(..) => {}
+            News::Name(..) | News::Moments(..) | News::Expiries(..) | News::Copied(..) => {}
         }
         Effect::None
     }
@@ -92,7 +96,15 @@ impl State {
         };
     }
 
+    /// Of a moment without a snapshot nothing is shown but the reason.
+    fn on_no_moment(&mut self, why: String) {
+        self.copying = None;
+        self.forget_chain();
+        self.no_moment = Some(why);
+    }
+
     fn on_expiries(&mut self, rows: Vec<ExpiryRow>) {
+        self.no_moment = None;
         let before = self.spot();
         let days_before = self.expiry().map(|row| row.days);
         self.expiries = rows;

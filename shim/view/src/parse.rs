@@ -2,7 +2,7 @@
 //! malformed is a number that is missing, or a sentence; never a panic.
 
 use super::column::{Column, N_COLUMNS};
-use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, Side, SliceKey, StrikeRow, WatchRow};
+use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, Side, SliceKey, StrikeRow, WatchRow};
 use csv::StringRecord;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -233,6 +233,31 @@ impl Default for Body {
             dividends_unknown: NamesBody::default(),
         }
     }
+}
+
+/// What of `/l1/snapshots` is read.
+#[derive(Deserialize)]
+struct MomentsBody {
+    snapshot_time: Option<String>,
+    previous: Option<String>,
+    next: Option<String>,
+}
+
+/// The snapshots around a moment.
+pub(crate) fn moments(bytes: &[u8]) -> Result<Moments, String> {
+    let body: MomentsBody = serde_json::from_slice(bytes)
+        .map_err(|_| "the response has no snapshots; is the server greeksd?".to_owned())?;
+    let time = |text: Option<String>| text.map(|text| host::printable::printable(&text));
+    Ok(Moments { time: time(body.snapshot_time), previous: time(body.previous), next: time(body.next) })
+}
+
+/// The reason that a refusal gives.
+pub(crate) fn reason(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Refused {
+        error: String,
+    }
+    serde_json::from_slice(bytes).ok().map(|refused: Refused| host::printable::printable(&refused.error))
 }
 
 /// What the daemon says of itself.

@@ -4,7 +4,7 @@
 use super::column::{Column, N_COLUMNS};
 use super::layout::{Areas, Page};
 use super::lines::{ChainLine, chain_lines, scrolled};
-use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, SliceKey, StrikeRow, WatchRow};
+use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, SliceKey, StrikeRow, WatchRow};
 use super::pages::TextPage;
 use super::wants::Wants;
 use kernel::columns::Group;
@@ -129,6 +129,12 @@ pub(crate) struct State {
     pub(crate) overlay: Option<Overlay>,
     /// The name on the screen.
     pub(crate) name: Option<String>,
+    /// The past moment that is looked at, as the API takes `as_of`; `None`: the present.
+    pub(crate) as_of: Option<String>,
+    /// The snapshots around it.
+    pub(crate) moments: Option<Moments>,
+    /// Why there is no snapshot of it.
+    pub(crate) no_moment: Option<String>,
     /// How it stands with it.
     pub(crate) standing: NameStatus,
     /// Its expiries.
@@ -180,6 +186,9 @@ impl State {
             page: Page::Chain,
             overlay: None,
             name,
+            as_of: None,
+            moments: None,
+            no_moment: None,
             standing: NameStatus::Unknown,
             expiries: Vec::new(),
             spot_moved: 0,
@@ -232,6 +241,8 @@ impl State {
         Wants {
             any_name: self.name.is_none(),
             name: self.name.clone(),
+            as_of: self.as_of.clone(),
+            moments: self.has_past(),
             slice: slice.map(|key| (key, groups)),
             detail,
             copy: self.copying.clone(),
@@ -313,11 +324,39 @@ impl State {
         }
         self.name = Some(name);
         self.standing = NameStatus::Unknown;
+        self.moments = None;
+        self.forget_chain();
+        self.cursor = Cursor::AtMoney;
+        self.top = 0;
+    }
+
+    /// Forgets the numbers of the name.
+    pub(crate) fn forget_chain(&mut self) {
         self.expiries.clear();
         self.chain = ChainRows::default();
-        self.cursor = Cursor::AtMoney;
         self.spot_moved = 0;
-        self.top = 0;
+        self.no_moment = None;
+    }
+
+    /// True if the feed has recorded days.
+    pub(crate) fn has_past(&self) -> bool {
+        self.daemon.as_ref().is_some_and(|daemon| daemon.feed.starts_with("history:"))
+    }
+
+    /// The time of the snapshot on the screen, `2024-01-03 10:30:00`, where it is of the past.
+    pub(crate) fn past_time(&self) -> Option<String> {
+        let as_of = self.as_of.as_ref()?;
+        let time = self.moments.as_ref().and_then(|moments| moments.time.as_ref()).unwrap_or(as_of);
+        Some(time.chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect())
+    }
+
+    /// Looks at another moment; `None`: the present.
+    pub(crate) fn look_at(&mut self, as_of: Option<String>) {
+        if self.as_of != as_of {
+            self.as_of = as_of;
+            self.no_moment = None;
+            self.standing = NameStatus::Unknown;
+        }
     }
 
     /// Selects an existing expiry: the same date, else one as many days away, else the first that is a week away.

@@ -7,7 +7,7 @@ use super::column::Column;
 use super::fetch::{Fetcher, News};
 use super::keys::{KEYS, Key};
 use super::layout::Page;
-use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, SliceKey, WatchRow};
+use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, SliceKey, WatchRow};
 use super::news::Effect;
 use super::number;
 use super::palette::{ColourDepth, Look, Palette};
@@ -593,6 +593,9 @@ fn every_key_of_the_table_does_something() {
     for (_, keys) in KEYS {
         for word in keys.iter().flat_map(|(keys, _)| keys.split(' ')) {
             let mut state = shown((80, 24));
+            if matches!(word, "[" | "]" | "n") {
+                recorded(&mut state, "2026-11-20T15:42:00-05:00");
+            }
             let keys = pressed(word);
             for key in &keys[..keys.len() - 1] {
                 state.on_key(*key);
@@ -602,6 +605,58 @@ fn every_key_of_the_table_does_something() {
             assert!(effect != Effect::None || state != before, "{word}");
         }
     }
+}
+
+/// The viewer of a feed with recorded days, at the latest snapshot, that has heard of those around it.
+fn recorded(state: &mut State, time: &str) {
+    state.on_news(News::Daemon(DaemonFacts { feed: "history:/days".to_owned(), ..daemon() }));
+    let of = |time: &str| Some(time.to_owned());
+    let moments =
+        Moments { time: of(time), previous: of("2026-11-20T15:41:00-05:00"), next: of("2026-11-20T15:43:00-05:00") };
+    state.on_news(News::Moments("ACME".to_owned(), state.as_of.clone(), moments));
+}
+
+#[test]
+fn past_snapshots_are_stepped_through_and_marked() {
+    let text = |state: &State| screen(state, NO_COLOUR);
+    let mut state = shown((120, 40));
+    press(&mut state, &[Key::Char('[')]);
+    assert!(state.as_of.is_none() && text(&state).contains("no past days"), "a feed of the present");
+    assert!(!state.wants().moments && state.wants().asks().iter().all(|ask| !ask.target.contains("as_of")));
+
+    recorded(&mut state, "2026-11-20T15:42:00-05:00");
+    assert!(state.wants().moments && !text(&state).contains("PAST"));
+    press(&mut state, &[Key::Char('[')]);
+    assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:41:00-05:00"));
+    assert!(text(&state).contains("PAST 2026-11-20 15:41:00"), "{}", text(&state));
+    let asked = state.wants().asks();
+    assert!(
+        asked.len() >= 3 && asked.iter().all(|ask| ask.target.contains("as_of=2026%2D11%2D20T15%3A41")),
+        "{asked:?}"
+    );
+    assert!(!asked.iter().any(|ask| matches!(ask.about, About::Name(_))), "that is of the present");
+
+    // what was asked about another moment changes nothing
+    let late = Moments { next: Some("2030-01-01T10:00:00-05:00".to_owned()), ..Moments::default() };
+    state.on_news(News::Moments("ACME".to_owned(), None, late));
+    press(&mut state, &[Key::Char(']')]);
+    assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:41:00-05:00"));
+    recorded(&mut state, "2026-11-20T15:41:00-05:00");
+    press(&mut state, &[Key::Char('p')]);
+    assert!(state.overlay.is_none() && text(&state).contains("of the present"));
+    press(&mut state, &[Key::Char('e')]);
+    assert!(
+        state.wants().asks().iter().any(|ask| ask.target.starts_with("/l1/explain?") && ask.target.contains("&as_of="))
+    );
+    press(&mut state, &[Key::Esc, Key::Char(']')]);
+    assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:43:00-05:00"));
+
+    state.on_news(News::NoMoment("no snapshot of ACME; nearest: 2026-11-19".to_owned()));
+    assert!(text(&state).contains("nearest: 2026-11-19") && state.expiries.is_empty());
+    press(&mut state, &[Key::Char('n')]);
+    assert!(state.as_of.is_none() && !text(&state).contains("nearest") && !text(&state).contains("PAST"));
+    state.on_news(News::Expiries("ACME".to_owned(), expiries()));
+    assert_eq!(state.expiries.len(), 10);
 }
 
 #[test]

@@ -18,6 +18,10 @@ pub(crate) struct Wants {
     pub(crate) any_name: bool,
     /// The name.
     pub(crate) name: Option<String>,
+    /// The past moment that is looked at; `None`: the present.
+    pub(crate) as_of: Option<String>,
+    /// The snapshots around it are wanted.
+    pub(crate) moments: bool,
     /// The slice whose rows are shown, and the groups of their columns.
     pub(crate) slice: Option<(SliceKey, BTreeSet<Group>)>,
     /// The contracts of which everything is shown.
@@ -41,6 +45,8 @@ pub(crate) enum About {
     AnyName,
     /// How it stands with a name.
     Name(String),
+    /// The snapshots of a name around a moment.
+    Moments(String, Option<String>),
     /// The expiries of a name.
     Expiries(String),
     /// The rows of a slice of a name.
@@ -67,9 +73,15 @@ pub(crate) struct Ask {
 }
 
 impl Wants {
+    /// True if a past moment is looked at.
+    pub(crate) fn is_past(&self) -> bool {
+        self.as_of.is_some()
+    }
+
     /// The requests, in the order in which somebody waits for them.
     pub(crate) fn asks(&self) -> Vec<Ask> {
         let mut asks = Vec::new();
+        let moment = self.as_of.as_ref().map_or_else(String::new, |as_of| format!("&as_of={}", escaped(as_of)));
         let mut add = |about, target: String| asks.push(Ask { about, target });
         if let Some(prefix) = &self.search {
             let prefix_given = if prefix.is_empty() { String::new() } else { format!("symbol={}&", escaped(prefix)) };
@@ -79,20 +91,27 @@ impl Wants {
         let copy = self.copy.iter().map(|(number, pair)| (pair, About::Copy(*number, pair.clone())));
         for (pair, about) in detail.chain(copy) {
             let both: Vec<String> = pair.iter().filter(|osym| !osym.is_empty()).map(|osym| escaped(osym)).collect();
-            add(about, format!("/l1/greeks?osym={}&greeks={}&format=csv", both.join(","), self.every_group()));
+            add(about, format!("/l1/greeks?osym={}&greeks={}{moment}&format=csv", both.join(","), self.every_group()));
         }
         if let Some(page) = &self.text {
-            add(About::Text(page.clone()), page.target(escaped));
+            add(About::Text(page.clone()), page.target(escaped) + &moment);
         }
         if self.any_name {
             add(About::AnyName, "/l1/symbols?format=csv".to_owned());
         }
         if let Some(name) = &self.name {
             let is = escaped(name);
-            add(About::Name(name.clone()), format!("/l1/symbols?symbol={is}&limit=1&format=csv"));
+            if self.moments {
+                let about = About::Moments(name.clone(), self.as_of.clone());
+                add(about, format!("/l1/snapshots?underlying={is}{moment}"));
+            }
+            // what is known of a name is of the present
+            if !self.is_past() {
+                add(About::Name(name.clone()), format!("/l1/symbols?symbol={is}&limit=1&format=csv"));
+            }
             add(
                 About::Expiries(name.clone()),
-                format!("/l1/greeks?underlying={is}&center=atf&right=call&greeks=core,extra,chain&format=csv"),
+                format!("/l1/greeks?underlying={is}&center=atf&right=call&greeks=core,extra,chain{moment}&format=csv"),
             );
             if let Some((key, groups)) = &self.slice {
                 let shown = groups.iter().filter(|group| !(self.without_quotes && **group == Group::Quote));
@@ -101,7 +120,7 @@ impl Wants {
                 let (root, expiry) = (escaped(&key.root), escaped(&key.expiry));
                 add(
                     About::Chain(name.clone(), key.clone()),
-                    format!("/l1/greeks?underlying={is}&root={root}&exp={expiry}&greeks={groups}&format=csv"),
+                    format!("/l1/greeks?underlying={is}&root={root}&exp={expiry}&greeks={groups}{moment}&format=csv"),
                 );
             }
         }
@@ -110,7 +129,7 @@ impl Wants {
             add(
                 About::Watch(self.watch.clone()),
                 format!(
-                    "/l1/greeks?underlying={}&center=atf&right=call&max_days={WATCH_DAYS_MOST}&greeks=core,extra,chain&format=csv",
+                    "/l1/greeks?underlying={}&center=atf&right=call&max_days={WATCH_DAYS_MOST}&greeks=core,extra,chain{moment}&format=csv",
                     names.join(",")
                 ),
             );

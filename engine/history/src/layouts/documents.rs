@@ -33,8 +33,8 @@ pub(super) struct DocumentLayout {
 }
 
 /// Every layout of a response.
-pub(super) const DOCUMENTS: [&DocumentLayout; 9] =
-    [&CBOE, &TRADIER, &YAHOO, &ORATS, &MASSIVE, &ALPHA_VANTAGE, &INTRINIO, &ALPACA, &MARKETDATA];
+pub(super) const DOCUMENTS: [&DocumentLayout; 10] =
+    [&CBOE, &TRADIER, &YAHOO, &ORATS, &MASSIVE, &ALPHA_VANTAGE, &INTRINIO, &ALPACA, &MARKETDATA, &SCHWAB];
 
 /// Cboe's delayed quotes. Name, time and price of the underlying are those that the reader of the feed finds.
 static CBOE: DocumentLayout = DocumentLayout {
@@ -224,13 +224,74 @@ static MARKETDATA: DocumentLayout = DocumentLayout {
     },
 };
 
+/// Chains of Schwab, formerly TD Ameritrade: maps of expirations and strikes ([`by_row`]). Volatilities are in percent.
+static SCHWAB: DocumentLayout = DocumentLayout {
+    rows: &[ROWS],
+    shared: &[("underlyingSymbol", &["symbol"]), ("underlyingPrice", &["underlyingPrice"])],
+    layout: Layout {
+        name: "schwab",
+        columns: &[
+            must(EXPIRY, Expiry),
+            must("strikePrice", Strike),
+            must("putCall", Right),
+            must("bid", Bid),
+            must("ask", Ask),
+            may("underlyingSymbol", Underlying),
+            may("underlyingPrice", UndPrice),
+            may("optionRoot", Root),
+            may("bidSize", BidSize),
+            may("askSize", AskSize),
+            may("quoteTimeInLong", UnixTime),
+            may("totalVolume", Volume),
+            may("openInterest", OpenInterest),
+        ],
+        shown: &[[VOLATILITY, "delta", "gamma", "vega", "theta", "rho"]],
+        ..PLAIN
+    },
+};
+
 /// The name of the key that an object stood under.
 const KEY: &str = "key";
 /// Where the rows of a document in columns are put.
 const ROWS: &str = "rows";
 
-/// Makes a list of snapshots by contract, each with its key, and rows of columns.
+/// Where the date of an expiration is put, and a volatility that was in percent.
+const EXPIRY: &str = "expiry";
+const VOLATILITY: &str = "decimalVolatility";
+/// What Schwab writes for a number that is missing.
+const SCHWAB_NONE: f64 = -999.0;
+
+/// The contracts in Schwab's maps of expirations (`2026-12-18:23`) and strikes, each with its expiration and decimal
+/// volatility; `None`: there is no such map.
+fn of_maps(document: &Value) -> Option<Vec<Value>> {
+    let maps = ["callExpDateMap", "putExpDateMap"].map(|name| document.get(name).and_then(Value::as_object));
+    if maps.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for (key, strikes) in maps.into_iter().flatten().flatten() {
+        let expiry = key.split(':').next().unwrap_or_default();
+        let contracts = strikes.as_object().into_iter().flatten().filter_map(|(_, of)| of.as_array()).flatten();
+        for contract in contracts.filter_map(Value::as_object) {
+            let mut row = contract.clone();
+            row.retain(|_, value| value.as_f64() != Some(SCHWAB_NONE));
+            if let Some(percent) = row.get("volatility").and_then(Value::as_f64) {
+                // as many digits as were printed: a division leaves more
+                let text = format!("{:.8}", percent / 100.0);
+                row.insert(VOLATILITY.to_owned(), Value::String(text.trim_end_matches('0').to_owned()));
+            }
+            row.insert(EXPIRY.to_owned(), Value::String(expiry.to_owned()));
+            rows.push(Value::Object(row));
+        }
+    }
+    Some(rows)
+}
+
+/// Makes a list of snapshots by contract, each with its key, and rows of columns and of maps.
 fn by_row(mut document: Value) -> Value {
+    if let Some(rows) = of_maps(&document) {
+        document[ROWS] = Value::Array(rows);
+    }
     if let Some(Value::Object(snapshots)) = document.get_mut("snapshots") {
         let with_key = |(key, value): (String, Value)| match value {
             Value::Object(mut of) => {

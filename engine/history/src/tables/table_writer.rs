@@ -9,9 +9,6 @@ use arrow_ipc::writer::StreamWriter;
 use parquet::arrow::ArrowWriter;
 use std::io;
 
-/// zstd of a table that is read once: a third of the time of a file's for a tenth more bytes.
-const ZSTD_LEVEL: i32 = 1;
-
 /// A table in the making.
 pub struct TableWriter {
     form: ArrayForm,
@@ -44,7 +41,7 @@ impl TableWriter {
                 TableSink::Arrow(StreamWriter::try_new(Vec::new(), &schema).map_err(io::Error::other)?)
             }
             TableFormat::Parquet => {
-                let properties = parquet_properties(form.columns(), &[], ZSTD_LEVEL)?;
+                let properties = parquet_properties(form.columns(), &[])?;
                 let writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties));
                 TableSink::Parquet(writer.map_err(io::Error::other)?)
             }

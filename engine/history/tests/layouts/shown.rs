@@ -114,3 +114,28 @@ fn what_has_no_such_numbers_or_is_too_large_is_refused() {
     let refused = shown_in("x.json.gz", &packed).unwrap_err();
     assert!(matches!(refused, LayoutError::Unreadable(FeedError::TooLarge { .. })), "{refused}");
 }
+
+#[test]
+fn maps_of_expirations_and_strikes_are_rows() {
+    let contract = |right: &str, delta: &str, volatility: &str| {
+        format!(
+            r#"[{{"putCall":"{right}","symbol":"X_082826","bid":0.5,"ask":0.6,"bidSize":3,"askSize":4,
+                 "quoteTimeInLong":1787342400000,"volatility":{volatility},"delta":{delta},"gamma":0.1,"vega":"NaN",
+                 "theta":-0.052,"rho":-999.0,"strikePrice":14.0,"openInterest":7}}]"#
+        )
+    };
+    let document = format!(
+        r#"{{"symbol":"X","underlyingPrice":14.41,"putExpDateMap":{{"2026-08-28:7":{{"14.0":{}}}}},
+             "callExpDateMap":{{"2026-08-28:7":{{"14.0":{}}}}}}}"#,
+        contract("PUT", "-0.27", "-999.0"),
+        contract("CALL", "0.731", "51.745")
+    );
+    let (rows, read) = shown_in("chain.json", document.as_bytes()).unwrap();
+    assert_eq!((rows.len(), read.report.refused_total()), (2, 0), "{:?}", read.report);
+    let (quote, shown) = &rows[0];
+    assert_eq!(quote.quote.contract.expiry.to_string(), "2026-08-28");
+    assert_eq!((quote.quote.bid_size, quote.spot.to_bits()), (3.0, 14.41_f64.to_bits()));
+    assert_eq!((shown.values[0], shown.decimals[0]), (0.51745, Some(5)), "a percentage with three decimals");
+    assert_eq!((shown.values[1], shown.values[4]), (0.731, -0.052));
+    assert!(shown.values[3].is_nan() && shown.values[5].is_nan() && rows[1].1.values[0].is_nan(), "{shown:?}");
+}

@@ -65,6 +65,7 @@ pub(super) fn of_symbols(list: &SymbolList, clock: &Clock) -> Value {
 /// The content of a list of what there is, by type: what an entry of today would look like.
 pub(super) fn of_catalog(catalog: Catalog, clock: &Clock) -> Value {
     let entry = CatalogEntry {
+        last: Some(clock.today()),
         name: Symbol::parse("SPY"),
         date: Some(clock.today()),
         strike_milli: Some(100_500),

@@ -5,6 +5,7 @@ use super::body::JSON;
 use super::columns::{or_null, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Wrap};
 use super::parameter::{FORMAT, exactly};
+use crate::catalog::{Catalog, CatalogColumn, CatalogJson, CatalogKind, CatalogQuestion};
 use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, TrueFalse};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
@@ -13,13 +14,15 @@ use crate::rows::field::{
     Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Text, Unpriced, close, open, own, quoted, slice,
     strike, text, time, zero,
 };
-use crate::rows::frame::json_text;
+use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
 use crate::rows::listing::QUOTED_DATE;
 use crate::rows::number::Print;
+use crate::rows::table::Fact;
 use crate::selection::Selection;
 use crate::selection::filters::{Money, VendorFilters};
 use engine::store::columns::{Col, Unit};
+use jiff::civil::Date;
 use kernel::contract::Symbol;
 
 /// A chain.
@@ -27,9 +30,9 @@ pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", 
 /// Expirations, under the three names that clients know.
 pub const EXPIRATIONS: Layer =
     layer("/options/expirations/{symbol}", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
-/// The same.
+/// The same of all recorded days together, where the feed has them.
 pub const EXPIRATIONS_EOD: Layer =
-    layer("/options/expirations/{symbol}/eod", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
+    layer("/options/expirations/{symbol}/eod", OF_EXPIRATIONS, Serve::Catalog(parse_expirations_of_days));
 /// The same.
 pub const EXPIRATIONS_REALTIME: Layer =
     layer("/options/expirations/{symbol}/realtime", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
@@ -204,6 +207,23 @@ fn parse_expirations(query: &Query<'_>) -> Result<List, Refusal> {
     Ok(List { selection, past: None, days: None, item: QUOTED_DATE.to_vec(), around, when_empty: None })
 }
 
+fn parse_expirations_of_days(query: &Query<'_>) -> Result<Catalog, Refusal> {
+    let names = vec![a_symbol(query)?];
+    let expiries = (query.get(&AFTER)?, query.get(&BEFORE)?);
+    Ok(Catalog {
+        question: CatalogQuestion { names, expiries, ..CatalogQuestion::all(CatalogKind::Expirations) },
+        format: Format::Json,
+        json: CatalogJson::Headed(|_| r#"{"expirations":"#.to_owned()),
+        columns: &[CatalogColumn { name: "expiration", is_number: false, find: |of| of_date(of.date) }],
+        headers: Vec::new(),
+        when_empty: None,
+    })
+}
+
+fn of_date(date: Option<Date>) -> Fact {
+    date.map_or(Fact::Missing, |date| Fact::Word(date.to_string()))
+}
+
 /// The same of the expiration in the path; `*` selects all.
 pub(super) fn of_expiration(query: &Query<'_>, selection: Selection) -> Result<Selection, Refusal> {
     let expiration = query.segment("expiration");
@@ -227,8 +247,11 @@ pub(super) fn with_strikes(query: &Query<'_>, selection: Selection) -> Result<Se
 
 /// Everything of the symbol in the path.
 pub(super) fn named(query: &Query<'_>) -> Result<Selection, Refusal> {
-    let symbol = Symbol::parse_underlying(query.segment("symbol"));
-    Ok(Selection::named(symbol.ok_or(Refusal::NotListed { reason: "no such symbol" })?))
+    a_symbol(query).map(Selection::named)
+}
+
+fn a_symbol(query: &Query<'_>) -> Result<Symbol, Refusal> {
+    Symbol::parse_underlying(query.segment("symbol")).ok_or(Refusal::NotListed { reason: "no such symbol" })
 }
 
 fn no_endpoint(_: &Query<'_>) -> Result<String, Refusal> {

@@ -27,7 +27,7 @@ use crate::rows::table::{self, Fact};
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
 use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
-use crate::selection::{Selection, is_heavy, select};
+use crate::selection::{Selection, is_heavy, not_yet, select};
 use engine::snapshot::Snapshot;
 use history::tables::TableFormat;
 use http::Answer;
@@ -437,7 +437,9 @@ impl Layer {
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
             Content::Catalog(catalog) => {
                 let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
-                self.list_entries(&catalog, &found)
+                // an empty list says that there is none, which nobody knows before the first snapshot
+                let is_early = context.snapshot.number == 0 && catalog.when_empty.is_none();
+                if is_early { Err(not_yet(context.snapshot, "")) } else { self.list_entries(&catalog, &found) }
             }
             Content::Names(list) => {
                 let text = (list.write)(&list.names, context, &clock)?;
@@ -456,8 +458,8 @@ impl Layer {
     }
 
     fn list_entries(&self, catalog: &Catalog, found: &BTreeSet<CatalogEntry>) -> Result<Answer, Refusal> {
-        if found.is_empty() {
-            return Err(catalog.when_empty.clone());
+        if let (true, Some(refusal)) = (found.is_empty(), &catalog.when_empty) {
+            return Err(refusal.clone());
         }
         let mut answer = Answer::full(self.name, 200, catalog.format.frame().content_type, catalog.body(found));
         answer.headers.clone_from(&catalog.headers);

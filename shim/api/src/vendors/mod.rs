@@ -17,6 +17,7 @@ pub mod native_explain;
 mod native_past;
 pub mod native_positions;
 pub mod native_scenario;
+pub mod native_snapshots;
 pub mod native_stream;
 pub mod native_symbols;
 pub mod orats;

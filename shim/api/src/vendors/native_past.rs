@@ -64,7 +64,12 @@ pub(super) fn parse(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> 
 /// # Errors
 /// A value that is no moment.
 pub(super) fn parse_moment(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> {
-    Ok(query.get(&AS_OF)?.map(|moment| question(PastMoments::One(moment))))
+    Ok(query.get(&AS_OF)?.map(of_moment))
+}
+
+/// The question for one moment.
+pub(super) fn of_moment(moment: AsOf) -> PastQuestion {
+    question(PastMoments::One(moment))
 }
 
 fn question(moments: PastMoments) -> PastQuestion {

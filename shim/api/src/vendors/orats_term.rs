@@ -1,18 +1,21 @@
 //! ORATS beyond strikes: `GET /datav2/{summaries, cores, monies/implied}`, the same of past days under `/datav2/hist`.
-//! One record a ticker, or a ticker and expiry. What the vendor computes from
-//! earnings, prices of shares and its own forecasts is zero, because its client refuses null.
+//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. What the vendor computes
+//! from earnings, prices of shares and its own forecasts is zero, because its client refuses null.
 
 use super::body;
 use super::layer::{Layer, NameList, RequestContext, Serve};
 use super::orats::{TICKER, TRADE_DATE, parse_tickers};
+use super::parameter::{FORMAT, SYMBOLS};
+use crate::catalog::{Catalog, CatalogColumn, CatalogJson, CatalogKind, CatalogQuestion};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
-use crate::query::parameter::Parameters;
+use crate::query::parameter::{Param, Parameters, ReadEach};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
-use crate::rows::frame::json_text;
+use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
+use crate::rows::table::Fact;
 use crate::term::{ExpirySummary, TermStructure};
 use engine::store::chain::Chain;
 use kernel::contract::Symbol;
@@ -29,6 +32,42 @@ pub const HIST_CORES: Layer = at("/datav2/hist/cores", OF_A_DAY, |query| of_day(
 pub const MONIES: Layer = at("/datav2/monies/implied", NOW, |query| now(query, write_monies));
 /// The same of a past day.
 pub const HIST_MONIES: Layer = at("/datav2/hist/monies/implied", OF_A_DAY, |query| of_day(query, write_monies));
+
+/// Tickers, with the first and the last day of each.
+pub const TICKERS: Layer = Layer {
+    name: "orats",
+    path: "/datav2/tickers",
+    parameters: &[&TICKER_ASKED, &FORMAT],
+    is_strict: false,
+    serve: Serve::Catalog(tickers),
+    refuse: body::message,
+    headers: &[],
+};
+/// Tickers as JSON, as the vendor's documents spell the path.
+pub const TICKERS_JSON: Layer = Layer { path: "/datav2/tickers.json", ..TICKERS };
+
+const TICKER_ASKED: Param<ReadEach<Symbol>> = Param::new("ticker", SYMBOLS, "Tickers, comma-separated [default: all]");
+const TICKER_COLUMNS: &[CatalogColumn] = &[
+    CatalogColumn { name: "ticker", is_number: false, find: |of| word(of.name) },
+    CatalogColumn { name: "min", is_number: false, find: |of| word(of.date) },
+    CatalogColumn { name: "max", is_number: false, find: |of| word(of.last) },
+];
+
+fn word(of: Option<impl ToString>) -> Fact {
+    of.map_or(Fact::Missing, |of| Fact::Word(of.to_string()))
+}
+
+fn tickers(query: &Query<'_>) -> Result<Catalog, Refusal> {
+    let names = query.get(&TICKER_ASKED)?.unwrap_or_default();
+    Ok(Catalog {
+        question: CatalogQuestion { names, ..CatalogQuestion::all(CatalogKind::Underlyings) },
+        format: query.get(&FORMAT)?.unwrap_or(Format::Json),
+        json: CatalogJson::Records,
+        columns: TICKER_COLUMNS,
+        headers: Vec::new(),
+        when_empty: Some(Refusal::NotListed { reason: "no such ticker" }),
+    })
+}
 
 const fn at(path: &'static str, parameters: Parameters, parse: fn(&Query<'_>) -> Result<NameList, Refusal>) -> Layer {
     let serve = Serve::Names(parse);

@@ -37,6 +37,8 @@ pub const LAYERS: &[&Layer] = &[
     &orats::HIST_STRIKES_JSON,
     &orats::HIST_STRIKES_CSV,
     &orats::HIST_OPTIONS,
+    &orats_term::TICKERS,
+    &orats_term::TICKERS_JSON,
     &orats_term::SUMMARIES,
     &orats_term::HIST_SUMMARIES,
     &orats_term::CORES,

@@ -105,7 +105,7 @@ const OLDER_RIGHT: CatalogColumn = words("right", |of| right(of, ["C", "P"]));
 /// The columns of version 2, dates and strikes as integers.
 const fn older_columns(kind: CatalogKind) -> &'static [CatalogColumn] {
     match kind {
-        CatalogKind::Roots => &[OLDER_ROOT],
+        CatalogKind::Roots | CatalogKind::Underlyings => &[OLDER_ROOT],
         CatalogKind::Expirations | CatalogKind::Days => &[OLDER_DATE],
         CatalogKind::Strikes => &[OLDER_STRIKE],
         CatalogKind::Contracts => &[OLDER_ROOT, OLDER_EXPIRATION, OLDER_STRIKE, OLDER_RIGHT],
@@ -142,7 +142,7 @@ fn newer(query: &Query<'_>, list: Newer) -> Result<Catalog, Refusal> {
     let (kind, columns) = list;
     let mut question = CatalogQuestion::all(kind);
     match kind {
-        CatalogKind::Roots => {}
+        CatalogKind::Roots | CatalogKind::Underlyings => {}
         CatalogKind::Expirations => question.names = names(query, true)?,
         CatalogKind::Strikes => {
             question.names = names(query, true)?;
@@ -161,7 +161,7 @@ fn newer(query: &Query<'_>, list: Newer) -> Result<Catalog, Refusal> {
         }
     }
     let format = query.get(&FORMAT)?.unwrap_or(Format::Csv);
-    let when_empty = Refusal::NoTicks { text: "No data found for your request".to_owned() };
+    let when_empty = Some(Refusal::NoTicks { text: "No data found for your request".to_owned() });
     Ok(Catalog { question, format, json: CatalogJson::Columns, columns, headers: Vec::new(), when_empty })
 }
 
@@ -178,7 +178,7 @@ fn older(query: &Query<'_>, kind: CatalogKind) -> Result<Catalog, Refusal> {
     let mut question = CatalogQuestion::all(kind);
     let root = || Ok::<_, Refusal>(vec![query.required(&ROOT)?]);
     match kind {
-        CatalogKind::Roots => {}
+        CatalogKind::Roots | CatalogKind::Underlyings => {}
         CatalogKind::Expirations => question.names = root()?,
         CatalogKind::Strikes | CatalogKind::Days => {
             question.names = root()?;
@@ -194,7 +194,7 @@ fn older(query: &Query<'_>, kind: CatalogKind) -> Result<Catalog, Refusal> {
         question.rights = query.get(&RIGHT)?.unwrap_or_default();
     }
     let (format, headers) = format_and_headers(query)?;
-    let when_empty = Refusal::NoTicks { text: "No data for the specified timeframe & contract.".to_owned() };
+    let when_empty = Some(Refusal::NoTicks { text: "No data for the specified timeframe & contract.".to_owned() });
     let json = CatalogJson::Headed(header);
     Ok(Catalog { question, format, json, columns: older_columns(kind), headers, when_empty })
 }

@@ -9,6 +9,9 @@ use crate::state::{NameStatus, State};
 use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
+/// Characters of a line of a reason.
+const REASON_WIDTH: usize = 56;
+
 /// Draws them.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let badges = badges(state);
@@ -84,6 +87,9 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
 /// The market's time, and whether it is open: at length, and shorter.
 fn market_lines(state: &State) -> Vec<String> {
     let Some(daemon) = &state.daemon else { return Vec::new() };
+    if state.as_of.is_some() {
+        return vec!["[ ] earlier, later; n latest ".to_owned(), "[ ] n ".to_owned()];
+    }
     let market = if daemon.is_open { "open" } else { "closed" };
     let time = clock_of(&daemon.time);
     match time.split_once(' ') {
@@ -108,6 +114,9 @@ pub(crate) fn clock_of(time: &str) -> String {
 /// What is to be known of the values.
 fn badges(state: &State) -> Vec<(String, Look)> {
     let mut badges = Vec::new();
+    if let Some(time) = state.past_time() {
+        badges.push((format!("PAST {time}"), Look::Alarm));
+    }
     if state.daemon.as_ref().is_some_and(|daemon| daemon.simulated) {
         badges.push(("SIMULATED".to_owned(), Look::Notice));
     }
@@ -146,6 +155,9 @@ fn trouble(state: &State) -> Option<(String, Look)> {
         let text = format!("offline for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
         return Some((text, Look::Alarm));
     }
+    if state.silence().is_some() && state.as_of.is_some() {
+        return Some((format!("this moment is being computed, for {} s", since(state.heard)), Look::Notice));
+    }
     if state.silence().is_some() {
         return Some((format!("no answer for {} s; {}", since(state.heard), state.place), Look::Alarm));
     }
@@ -163,6 +175,22 @@ fn trouble(state: &State) -> Option<(String, Look)> {
     }
 }
 
+/// Words in lines of at most [`REASON_WIDTH`] characters.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => word.clone_into(line),
+            Some(line) if line.chars().count().saturating_add(1 + word.chars().count()) <= REASON_WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Why there is nothing to show, in lines.
 pub(crate) fn nothing(state: &State) -> Vec<String> {
     let name = state.name.as_deref().unwrap_or(MISSING);
@@ -178,6 +206,9 @@ pub(crate) fn nothing(state: &State) -> Vec<String> {
             String::new(),
             "this screen continues when a daemon answers".to_owned(),
         ];
+    }
+    if let Some(why) = &state.no_moment {
+        return wrapped(why);
     }
     match &state.standing {
         _ if state.name.is_none() => vec!["loading names".to_owned()],
