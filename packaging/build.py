@@ -5,8 +5,8 @@
     python3 packaging/build.py aarch64-unknown-linux-musl              a target without levels
 
 `packaging/make.py` makes whole packages. For trials: GREEKSD_PACKAGE_PROFILE=fast builds in another profile than
-`release`, GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas), and GREEKSD_COMMIT=trial keeps what is built
-from one commit to the next.
+`release`, GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas), and GREEKSD_COMMIT=trial keeps what
+is built from one commit to the next.
 
 The Rust compiler is the one of rust-toolchain.toml where it has the target's standard library (`rustup target add
 TARGET`) or the library's source: of `rustup component add rust-src`, or of Debian's rust-src in that very version

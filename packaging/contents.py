@@ -19,7 +19,10 @@ COMPLETIONS = {
 def share(runner: list[str], triple: str, folder: pathlib.Path) -> None:
     """Fills `folder`, which is a prefix's `share`, for a target; `runner` starts a greeksd of any target here."""
     commands = re.findall(r"^  (\w[\w-]*)  ", printed(runner, "--help").split("Options:")[0], re.MULTILINE)
-    pages = {"greeksd": ["man"], **{f"greeksd-{command}": ["man", command] for command in commands if command != "help"}}
+    pages = {
+        "greeksd": ["man"],
+        **{f"greeksd-{command}": ["man", command] for command in commands if command != "help"},
+    }
     man = folder / "man" / "man1"
     man.mkdir(parents=True)
     for name, arguments in pages.items():
@@ -39,9 +42,9 @@ def printed(runner: list[str], *arguments: str) -> str:
 
 
 def prefix(triple: str, runner: list[str], folder: pathlib.Path) -> None:
-    """Fills `folder` as a prefix (`bin`, `lib`, `share`) with a target's programs: launcher and builds, or the one build.
+    """Fills `folder` as a prefix (`bin`, `lib`, `share`) with a target's programs.
 
-    The folder is emptied first.
+    Launcher and builds, or the one build of a target without levels. The folder is emptied first.
     """
     programs(triple, folder)
     share(runner, triple, folder / "share")

@@ -65,7 +65,9 @@ def licences(triple: str) -> str:
     bare = []
     for name, crate in others(linked(triple)).items():
         folder = pathlib.Path(crate["manifest_path"]).parent
-        files = sorted(path for path in [*folder.iterdir(), *folder.glob("*/*")] if TEXT.match(path.name) and is_text(path))
+        files = sorted(
+            path for path in [*folder.iterdir(), *folder.glob("*/*")] if TEXT.match(path.name) and is_text(path)
+        )
         if not files:
             bare.append(f"{name} ({crate['license']}; {', '.join(crate['authors']) or crate['repository']})")
         for file in files:
@@ -77,7 +79,9 @@ def licences(triple: str) -> str:
         "It contains the software of others, under the licences below. Each text stands under what has it.\n"
     )
     if bare:
-        head += "\nThe sources of these carry no text; their licence is one of those below:\n  " + "\n  ".join(bare) + "\n"
+        head += (
+            "\nThe sources of these carry no text; their licence is one of those below:\n  " + "\n  ".join(bare) + "\n"
+        )
     rule = "\n" + "=" * 100 + "\n"
     parts = sorted((sorted(set(names)), text) for text, names in texts.items())
     return head + "".join(f"{rule}{chr(10).join(names)}{rule}\n{text}\n" for names, text in parts)
@@ -98,7 +102,7 @@ def is_text(path: pathlib.Path) -> bool:
 
 
 def tool_chain(triple: str) -> list[tuple[str, pathlib.Path]]:
-    """The texts of what the compiler and linker add: Rust's standard library, and with zig its C library and unwinder."""
+    """The texts of what the tools add: Rust's standard library, and with zig its C library and unwinder."""
     sysroot = pathlib.Path(build.asked("rustc", "--print", "sysroot"))
     shared = sysroot / "share" / "doc"
     # as rustup and as Debian's packages have it
@@ -114,7 +118,9 @@ def tool_chain(triple: str) -> list[tuple[str, pathlib.Path]]:
             sys.exit(f"missing, what mingw is licensed under: {', '.join(lacking)}")
         found += texts.items()
     if build.TARGETS[triple].zig and "musl" in triple:
-        zig = pathlib.Path(build.asked(str(build.tools() / "python"), "-c", "import ziglang; print(ziglang.__path__[0])"))
+        zig = pathlib.Path(
+            build.asked(str(build.tools() / "python"), "-c", "import ziglang; print(ziglang.__path__[0])")
+        )
         found.append(("musl", zig / "lib" / "libc" / "musl" / "COPYRIGHT"))
         found.append(("LLVM's libunwind", zig / "lib" / "libunwind" / "LICENSE.TXT"))
     return found
@@ -126,7 +132,10 @@ def materials(triple: str) -> dict:
     lock = tomllib.loads((build.ROOT / "Cargo.lock").read_text())["package"]
     sums = {f"{crate['name']} {crate['version']}": crate.get("checksum") for crate in lock}
     ids = {crate["id"]: name for name, crate in crates.items()}
-    graph = {node["id"]: sorted(ids[each] for each in node["dependencies"] if each in ids) for node in metadata()["resolve"]["nodes"]}
+    graph = {
+        node["id"]: sorted(ids[each] for each in node["dependencies"] if each in ids)
+        for node in metadata()["resolve"]["nodes"]
+    }
     made = datetime.fromtimestamp(int(build.commit_time()), timezone.utc)
     root = f"greeksd@{build.version()}"
     return {
@@ -142,14 +151,23 @@ def materials(triple: str) -> dict:
         "components": [component(crate, sums[name]) for name, crate in crates.items()],
         "dependencies": [
             {"ref": root, "dependsOn": [purl(name) for name in crates if name.split()[0] in roots(triple)]},
-            *({"ref": purl(name), "dependsOn": [purl(each) for each in graph[crate["id"]]]} for name, crate in crates.items()),
+            *(
+                {"ref": purl(name), "dependsOn": [purl(each) for each in graph[crate["id"]]]}
+                for name, crate in crates.items()
+            ),
         ],
     }
 
 
 def component(crate: dict, checksum: str | None) -> dict:
     name = f"{crate['name']} {crate['version']}"
-    entry = {"type": "library", "bom-ref": purl(name), "name": crate["name"], "version": crate["version"], "purl": purl(name)}
+    entry = {
+        "type": "library",
+        "bom-ref": purl(name),
+        "name": crate["name"],
+        "version": crate["version"],
+        "purl": purl(name),
+    }
     if crate["license"]:
         # a slash is what `OR` was before
         entry["licenses"] = [{"expression": crate["license"].replace("/", " OR ")}]

@@ -1,11 +1,11 @@
-"""Packages of Linux, each installed, started, asked for a number and removed in a root file system that has nothing else.
+"""Packages of Linux, each installed, started, asked for a number and removed in a root that has nothing else.
 
     python3 tests/packages/bare.py dist/greeksd-*-linux-*.tar.gz dist/greeksd_*.deb dist/greeksd-*-oci-*.tar
 
-An archive is unpacked into an empty root, a deb is installed in Debian's smallest system (debootstrap makes it once, below
-`target`), an image is unpacked as its configuration says and started with its own command. Needs root, for chroot; for
-aarch64 the emulator qemu-user, there without chroot. Prints one line of a table for each: system, processor level, how it
-was tried, seconds from the package to the first number and from the start of the program to it.
+An archive is unpacked into an empty root, a deb is installed in Debian's smallest system (debootstrap makes it once,
+below `target`), an image is unpacked as its configuration says and started with its own command. Needs root, for
+chroot; for aarch64 the emulator qemu-user, there without chroot. Prints one line of a table for each: package, size,
+processor level, how it was tried, seconds from the package to the first number and from the start of the program to it.
 """
 
 import http.client
@@ -89,6 +89,7 @@ def image(package, root):
     """The image's layers, its user, its command, on another port."""
     started = time.monotonic()
     with tarfile.open(package) as files:
+
         def blob(descriptor):
             return files.extractfile("blobs/" + descriptor["digest"].replace(":", "/"))
 
@@ -144,7 +145,8 @@ def report(package, where, installed, command, arguments):
     assert 0.4 < row["delta"] < 0.7, row
     size = package.stat().st_size / 1e6
     print(
-        f"| {package.name} | {size:.1f} MB | {about['processor level']} | {where} | {now - installed:.1f} s | {now - started:.1f} s |",
+        f"| {package.name} | {size:.1f} MB | {about['processor level']} | {where} "
+        f"| {now - installed:.1f} s | {now - started:.1f} s |",
         flush=True,
     )
 

@@ -1,12 +1,13 @@
-"""An installed greeksd on processors of 2008, 2013 and 2017 in an emulator: which build is picked, and what it computes.
+"""An installed greeksd on processors of 2006 to 2017 in an emulator: which build is picked, and what it computes.
 
     python3 tests/packages/levels.py PREFIX       a folder with bin/greeksd and lib/greeksd
 
 For each processor the launcher picks a build in the emulator (which does not go on into a program that is started, so
-what the build prints of itself is by this processor); that build then, in the emulator, values the rows of golden/european.csv and
-golden/american_nodiv.csv there, and each value meets the bound for all rows in golden/tolerances.csv. Builds with fused
-multiply-add give the same bytes; x86-64-v2 has none and is held to the bounds alone. A build that the emulator cannot run
-(AVX-512) is run by this processor, where it can. Needs qemu-user; builds that the prefix lacks are named, and not tried.
+what the build prints of itself is by this processor); that build then, in the emulator, values the rows of
+golden/european.csv and golden/american_nodiv.csv, and each value meets the bound for all rows in golden/tolerances.csv.
+Builds with fused multiply-add give the same bytes; x86-64-v2 has none and is held to the bounds alone. A build that the
+emulator cannot run (AVX-512) is run by this processor, where it can. Needs qemu-user; builds that the prefix lacks are
+named, and not tried.
 """
 
 import csv
@@ -107,7 +108,11 @@ def judged(who, level, texts):
                 worst = max(worst, error / scale / bound)
                 missed += not error <= bound * scale
         missed += len(golden)
-    return told(who, missed == 0 and count > 1000, f"{level}: {count} values, the worst at {worst:.2f} of its bound, {missed} beyond")
+    return told(
+        who,
+        missed == 0 and count > 1000,
+        f"{level}: {count} values, the worst at {worst:.2f} of its bound, {missed} beyond",
+    )
 
 
 if __name__ == "__main__":
