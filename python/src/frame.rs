@@ -2,7 +2,10 @@
 
 use crate::{InputError, capsule};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{
+    Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
@@ -125,7 +128,12 @@ impl Frame {
             DataType::Int32 => plain!("i4", Int32Type),
             DataType::Int64 => plain!("i8", Int64Type),
             DataType::Date32 => plain!("day", Date32Type),
-            DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => plain!("us", TimestampMicrosecondType),
+            DataType::Timestamp(unit, Some(_)) => {
+                let data = bytes(of_each(&arrays, |array, out| {
+                    micros(array, *unit).into_iter().for_each(|x| out.extend(x.to_ne_bytes()));
+                }));
+                FrameColumn { kind: "us", data, missing, texts: None }
+            }
             DataType::Dictionary(keys, _) if **keys == DataType::Int32 => {
                 let (places, words) = words(&arrays);
                 let data = bytes(places.iter().flat_map(|place| place.to_ne_bytes()).collect());
@@ -140,6 +148,19 @@ impl Frame {
                 let texts = self.batches.iter().flat_map(text).collect();
                 FrameColumn { kind: "text", data: None, missing: None, texts: Some(texts) }
             }
+        }
+    }
+}
+
+/// Instants in microseconds, rounded down.
+fn micros(array: &ArrayRef, unit: TimeUnit) -> Vec<i64> {
+    let scaled = |values: &[i64], factor: i64| values.iter().map(|x| x.saturating_mul(factor)).collect();
+    match unit {
+        TimeUnit::Second => scaled(array.as_primitive::<TimestampSecondType>().values(), 1_000_000),
+        TimeUnit::Millisecond => scaled(array.as_primitive::<TimestampMillisecondType>().values(), 1000),
+        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values().to_vec(),
+        TimeUnit::Nanosecond => {
+            array.as_primitive::<TimestampNanosecondType>().values().iter().map(|x| x.div_euclid(1000)).collect()
         }
     }
 }
