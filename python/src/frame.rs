@@ -1,6 +1,7 @@
 //! A table in memory, as Python holds it: what it is made of, and its columns one by one. Never: a computation.
 
-use crate::{InputError, capsule};
+use crate::capsule;
+use crate::errors::InputError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
@@ -38,7 +39,7 @@ struct FrameColumn<'py> {
 /// Reads an object that has `__arrow_c_stream__`; `name` is what errors call it.
 #[pyfunction]
 pub(crate) fn frame_of_stream(name: &str, source: &Bound<'_, PyAny>) -> PyResult<Frame> {
-    capsule::read(name, source)
+    capsule::read(name, source).map(|(schema, batches)| Frame { schema, batches })
 }
 
 /// Reads an IPC stream of Arrow.
@@ -62,12 +63,12 @@ impl Frame {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        capsule::stream(py, self)
+        capsule::stream(py, &self.schema, &self.batches)
     }
 
     /// The schema of that interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, self)
+        capsule::schema(py, &self.schema)
     }
 
     /// How many rows.
