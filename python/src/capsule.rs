@@ -34,10 +34,10 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
 /// A stream of some batches, as others take it.
 pub(crate) fn stream<'py>(
     py: Python<'py>,
-    schema: &SchemaRef,
-    batches: &[RecordBatch],
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    let reader = RecordBatchIterator::new(batches.to_vec().into_iter().map(Ok), schema.clone());
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
 }
 

@@ -63,7 +63,7 @@ impl Frame {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        capsule::stream(py, &self.schema, &self.batches)
+        capsule::stream(py, self.schema.clone(), self.batches.clone())
     }
 
     /// The schema of that interface.
