@@ -1,7 +1,7 @@
 //! Options of `greeksd batch` as Python gives them: one table of names, checks and messages for the command and the
 //! module. Never: an option.
 
-use crate::InputError;
+use crate::errors::InputError;
 use pyo3::PyErr;
 use shim::config::{self, BatchArgs, ConfigError, Invocation};
 use std::ffi::OsString;

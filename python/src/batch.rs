@@ -1,9 +1,9 @@
 //! `greeksd batch` as a function. Never: an option.
 
 use crate::arguments::{self, as_keyword};
+use crate::errors::{InputError, JobError};
 use crate::refused::RefusedRow;
 use crate::work::{WorkWatch, watched};
-use crate::{InputError, JobError};
 use pyo3::prelude::*;
 use shim::batch::{BatchError, execute};
 use std::ffi::OsString;

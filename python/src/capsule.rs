@@ -1,11 +1,11 @@
 //! Streams of Arrow across Python, by its capsules: the only file with pointers of others. Never: a value.
 #![allow(unsafe_code, reason = "the interface of Arrow for C is made of pointers")]
 
-use crate::InputError;
-use crate::frame::Frame;
+use crate::errors::InputError;
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{RecordBatchIterator, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
 /// Reads all of an object that has `__arrow_c_stream__`.
-pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<Frame> {
+pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let refused = |why: String| InputError::new_err(format!("{name}: {why}"));
     let object = source.call_method0("__arrow_c_stream__")?;
     let capsule = object.cast::<PyCapsule>().map_err(|_| refused("__arrow_c_stream__ gave no capsule".to_owned()))?;
@@ -26,20 +26,23 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<Frame> {
     // what gives the batches may be Python itself, and takes the lock where it is
     let read = source.py().detach(move || {
         let schema = reader.schema();
-        reader.collect::<Result<Vec<_>, _>>().map(|batches| Frame { schema, batches })
+        reader.collect::<Result<Vec<_>, _>>().map(|batches| (schema, batches))
     });
     read.map_err(|error| refused(error.to_string()))
 }
 
-/// A stream of a frame, as others take it.
-pub(crate) fn stream<'py>(py: Python<'py>, frame: &Frame) -> PyResult<Bound<'py, PyCapsule>> {
-    let batches = frame.batches.clone().into_iter().map(Ok);
-    let reader = RecordBatchIterator::new(batches, frame.schema.clone());
+/// A stream of some batches, as others take it.
+pub(crate) fn stream<'py>(
+    py: Python<'py>,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
 }
 
-/// The schema of a frame, as others take it.
-pub(crate) fn schema<'py>(py: Python<'py>, frame: &Frame) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(&*frame.schema).map_err(|error| InputError::new_err(error.to_string()))?;
+/// A schema, as others take it.
+pub(crate) fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| InputError::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }

@@ -1,6 +1,6 @@
 //! A table out of columns that Python holds: numbers and instants as bytes, words as texts. Never: a type of a library.
 
-use crate::InputError;
+use crate::errors::InputError;
 use crate::frame::Frame;
 use arrow_array::{
     ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,

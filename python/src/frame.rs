@@ -1,8 +1,12 @@
 //! A table in memory, as Python holds it: what it is made of, and its columns one by one. Never: a computation.
 
-use crate::{InputError, capsule};
+use crate::capsule;
+use crate::errors::InputError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{
+    Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
@@ -35,7 +39,7 @@ struct FrameColumn<'py> {
 /// Reads an object that has `__arrow_c_stream__`; `name` is what errors call it.
 #[pyfunction]
 pub(crate) fn frame_of_stream(name: &str, source: &Bound<'_, PyAny>) -> PyResult<Frame> {
-    capsule::read(name, source)
+    capsule::read(name, source).map(|(schema, batches)| Frame { schema, batches })
 }
 
 /// Reads an IPC stream of Arrow.
@@ -59,12 +63,12 @@ impl Frame {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        capsule::stream(py, self)
+        capsule::stream(py, self.schema.clone(), self.batches.clone())
     }
 
     /// The schema of that interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, self)
+        capsule::schema(py, &self.schema)
     }
 
     /// How many rows.
@@ -125,7 +129,12 @@ impl Frame {
             DataType::Int32 => plain!("i4", Int32Type),
             DataType::Int64 => plain!("i8", Int64Type),
             DataType::Date32 => plain!("day", Date32Type),
-            DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => plain!("us", TimestampMicrosecondType),
+            DataType::Timestamp(unit, Some(_)) => {
+                let data = bytes(of_each(&arrays, |array, out| {
+                    micros(array, *unit).into_iter().for_each(|x| out.extend(x.to_ne_bytes()));
+                }));
+                FrameColumn { kind: "us", data, missing, texts: None }
+            }
             DataType::Dictionary(keys, _) if **keys == DataType::Int32 => {
                 let (places, words) = words(&arrays);
                 let data = bytes(places.iter().flat_map(|place| place.to_ne_bytes()).collect());
@@ -140,6 +149,19 @@ impl Frame {
                 let texts = self.batches.iter().flat_map(text).collect();
                 FrameColumn { kind: "text", data: None, missing: None, texts: Some(texts) }
             }
+        }
+    }
+}
+
+/// Instants in microseconds, rounded down.
+fn micros(array: &ArrayRef, unit: TimeUnit) -> Vec<i64> {
+    let scaled = |values: &[i64], factor: i64| values.iter().map(|x| x.saturating_mul(factor)).collect();
+    match unit {
+        TimeUnit::Second => scaled(array.as_primitive::<TimestampSecondType>().values(), 1_000_000),
+        TimeUnit::Millisecond => scaled(array.as_primitive::<TimestampMillisecondType>().values(), 1000),
+        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values().to_vec(),
+        TimeUnit::Nanosecond => {
+            array.as_primitive::<TimestampNanosecondType>().values().iter().map(|x| x.div_euclid(1000)).collect()
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A table of quotes to a table of Greeks: a job of `history` whose input and output are in memory. Never: a formula.
 
 use crate::arguments::{self, as_keyword};
+use crate::errors::{InputError, JobError};
 use crate::frame::Frame;
 use crate::refused::RefusedRow;
 use crate::work::{WorkWatch, watched};
-use crate::{InputError, JobError};
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobOutcome};
 use history::layouts::{read_table, table_text};

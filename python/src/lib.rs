@@ -6,6 +6,7 @@ mod arguments;
 mod batch;
 mod capsule;
 mod columns;
+mod errors;
 mod frame;
 mod greeks;
 mod price;
@@ -16,9 +17,6 @@ use pyo3::prelude::*;
 use shim::{cpu, program};
 use std::ffi::OsString;
 use std::process::ExitCode;
-
-pyo3::import_exception!(greeksd.errors, InputError);
-pyo3::import_exception!(greeksd.errors, JobError);
 
 /// Runs the program with these arguments, its name first; its exit code.
 #[pyfunction]

@@ -1,6 +1,6 @@
 //! A table of contracts with explicit parameters to the same table with every value. Never: a formula.
 
-use crate::InputError;
+use crate::errors::InputError;
 use crate::frame::Frame;
 use crate::refused::RefusedRow;
 use crate::work::{WorkWatch, watched};

@@ -1,7 +1,7 @@
 //! Work that takes long: on threads of its own, without the interpreter's lock, while the caller's thread says how far
 //! it is and hears signals. Never: what is computed.
 
-use crate::JobError;
+use crate::errors::JobError;
 use history::watch::{JobPhase, JobWatch};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -69,7 +69,7 @@ class Simulated(unittest.TestCase):
         why = self.daemon.explain(osym)
         self.assertIn("forward", why)
         self.assertEqual(self.daemon.symbols(symbol="SPX")[0]["symbol"], "SPX")
-        self.assertEqual(self.daemon.health()["pending"], 0)
+        until(lambda: self.daemon.health()["pending"] == 0)
 
     def test_refusals(self):
         with self.assertRaisesRegex(greeksd.DaemonError, "/l1/greeks: 400: .*strik") as caught:

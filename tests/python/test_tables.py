@@ -57,6 +57,13 @@ class Out(unittest.TestCase):
         self.assertEqual(len(again), len(self.result))
         self.assertIn("Greeks of", repr(self.result))
 
+    def test_instants_of_every_unit(self):
+        when = datetime.datetime(2026, 11, 20, 18, 0, 1, tzinfo=datetime.timezone.utc)
+        for unit in ("s", "ms", "us", "ns"):
+            table = greeksd.Table(pa.table({"at": pa.array([when, None], pa.timestamp(unit, "America/New_York"))}))
+            self.assertEqual(table.to_dict(), {"at": [when, None]}, unit)
+            self.assertEqual(table.to_pandas()["at"][0], when, unit)
+
     def test_pandas_needs_no_pyarrow(self):
         code = (
             "import sys; sys.modules['pyarrow'] = None\n"
