@@ -26,9 +26,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE.parent / "soak"))
+# before levels, which finds another one of that name
+import market
+
 sys.path.insert(0, str(HERE.parent / "packages"))
 import levels
-import market
 from daemon import Daemon, free_port, knows_all, runner
 
 NOW = "2026-11-20T15:42:00-05:00"
