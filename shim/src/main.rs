@@ -6,7 +6,7 @@ use shim::view;
 use shim::{batch, compare, cpu, explain, generate, price, scenario, serve};
 use std::process::ExitCode;
 
-/// That of musl has one lock for all threads, which eight of them wait for a quarter of their time.
+/// That of musl has one lock for all threads, which eight of them wait for a sixth of their time.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

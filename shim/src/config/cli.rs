@@ -489,6 +489,23 @@ mod tests {
     }
 
     #[test]
+    fn the_version_is_printed_whatever_else_is_set() {
+        let printed = |arguments: &[&str]| {
+            let arguments = ["greeksd"].iter().chain(arguments).map(OsString::from);
+            match super::super::read(arguments, &|_| None) {
+                Ok(super::super::Invocation::Print(text)) => text,
+                other => panic!("{other:?}"),
+            }
+        };
+        let line = format!("greeksd {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!([printed(&["--version"]), printed(&["-V", "--feed", "sim"])], [line.clone(), line.clone()]);
+        let lines = printed(&["--verbose", "--version"]);
+        assert!(lines.starts_with(&format!("{line}commit: ")) && lines.contains("\nfeatures: "), "{lines}");
+        let error = Cli::read(["greeksd", "--verbose"].map(OsString::from)).unwrap_err().to_string();
+        assert!(error.contains("--version"), "{error}");
+    }
+
+    #[test]
     fn the_command_line_is_well_formed_and_every_option_has_its_variable() {
         let command = Cli::command();
         command.clone().debug_assert();
