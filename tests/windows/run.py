@@ -267,7 +267,7 @@ def launcher(place):
     if not place.launcher:
         raise Skipped("a build alone; give an unpacked archive")
     build, place.program = place.program, place.launcher.resolve()
-    source = ROOT / "golden" / "european.csv"
+    source = levels.ROOT / "golden" / "european.csv"
     code, out, _ = place.run("price", source)
     expect(code == 0 and out.count("\n") > 100, f"{code}: {out[:200]}")
     expect(place.run("--listen", "nonsense")[0] == 2, "another exit code than the build's")
