@@ -171,7 +171,10 @@ def slow_reader(place):
                     if len(heard) % (1 << 18) < 4096:
                         time.sleep(0.01)
             longest = max(longest, time.monotonic() - began)
-            expect(heard.endswith(b"]}") or heard.endswith(b"\r\n0\r\n\r\n"), f"cut after {len(heard)} bytes")
+            head, body = bytes(heard).split(b"\r\n\r\n", 1)
+            promised = re.search(rb"(?i)content-length: (\d+)", head)
+            whole = len(body) == int(promised[1]) if promised else body.endswith(b"\r\n0\r\n\r\n")
+            expect(whole, f"cut after {len(body)} bytes")
         expect(longest < 20, f"{longest:.1f} s for one answer")
     return f"{turn + 1} answers of {len(heard) / 1e6:.1f} MB, {longest:.1f} s at most"
 
