@@ -26,9 +26,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 sys.path.insert(0, str(HERE.parent / "soak"))
+# before levels, which finds another one of that name
+import market
+
 sys.path.insert(0, str(HERE.parent / "packages"))
 import levels
-import market
 from daemon import Daemon, free_port, knows_all, runner
 
 NOW = "2026-11-20T15:42:00-05:00"
@@ -155,6 +157,28 @@ def keep_alive(place):
     return f"{len(sizes)} answers on one connection, up to {max(sizes) / 1e6:.1f} MB"
 
 
+def slow_reader(place):
+    """A client that rests while a large answer comes, the first time and when its body is kept: the rest arrives."""
+    with Daemon(place.program, *SIM) as daemon:
+        longest = 0.0
+        for turn in range(6):
+            with socket.create_connection(("127.0.0.1", daemon.port), timeout=60) as client:
+                client.sendall(b"GET /l1/greeks?underlying=SPX&greeks=all HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+                time.sleep(0.5)
+                heard, began = bytearray(), time.monotonic()
+                while part := client.recv(4096):
+                    heard += part
+                    if len(heard) % (1 << 18) < 4096:
+                        time.sleep(0.01)
+            longest = max(longest, time.monotonic() - began)
+            head, body = bytes(heard).split(b"\r\n\r\n", 1)
+            promised = re.search(rb"(?i)content-length: (\d+)", head)
+            whole = len(body) == int(promised[1]) if promised else body.endswith(b"\r\n0\r\n\r\n")
+            expect(whole, f"cut after {len(body)} bytes")
+        expect(longest < 20, f"{longest:.1f} s for one answer")
+    return f"{turn + 1} answers of {len(heard) / 1e6:.1f} MB, {longest:.1f} s at most"
+
+
 def port_of_one(place):
     """A port is one program's: neither a second daemon nor a program that wants to share it gets it."""
     with Daemon(place.program, *SIM) as daemon:
@@ -265,7 +289,7 @@ def launcher(place):
     if not place.launcher:
         raise Skipped("a build alone; give an unpacked archive")
     build, place.program = place.program, place.launcher.resolve()
-    source = ROOT / "golden" / "european.csv"
+    source = levels.ROOT / "golden" / "european.csv"
     code, out, _ = place.run("price", source)
     expect(code == 0 and out.count("\n") > 100, f"{code}: {out[:200]}")
     expect(place.run("--listen", "nonsense")[0] == 2, "another exit code than the build's")
@@ -368,7 +392,7 @@ def view(place):
     return "pages, search, end (of what is written; wine draws it elsewhere than Windows)"
 
 
-TRIALS = [starts, numbers, keep_alive, port_of_one, folder_feed, state, ctrl_c, log_file, service, console, view, launcher]
+TRIALS = [starts, numbers, keep_alive, slow_reader, port_of_one, folder_feed, state, ctrl_c, log_file, service, console, view, launcher]
 
 
 def main():

@@ -371,8 +371,9 @@ impl Connection {
             if !more {
                 self.finish(turn);
             }
-            // a short write means that the socket is full: an edge-triggered poll reports when it is not
-            let is_blocked = n < pieces.iter().map(|piece| piece.len()).sum();
+            // A short write means that the socket is full: an edge-triggered poll reports when it is not. That of
+            // Windows reports only to whoever was refused a write.
+            let is_blocked = if cfg!(unix) { n < pieces.iter().map(|piece| piece.len()).sum() } else { n == 0 };
             return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
         }
         if turn.stopping && in_flight.is_endless() {
