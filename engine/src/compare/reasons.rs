@@ -230,6 +230,8 @@ fn tabulated(base: &World, terms: Terms, work: &Work) -> World {
 
 /// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a
 /// quarter less or more.
+///
+/// # Domain   any expiries; `None` where dividends are known or no day fits
 fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
     // a few contracts of a few expiries: each combination has tables of its own
     let step = works.len().div_ceil(EXPIRIES_OF_DIVIDENDS).max(1);
