@@ -110,6 +110,8 @@ pub(super) fn base(chain: &Chain, calendar: &Calendar, slice: usize) -> Option<(
 }
 
 /// Data to compare of an expiry; `None`: it has no values, or too few contracts.
+///
+/// # Domain   any rows of the chain
 pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) -> Option<Work> {
     let of = &chain.slices[slice];
     let (mut base, dates) = base(chain, calendar, slice)?;
