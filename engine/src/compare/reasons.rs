@@ -4,7 +4,7 @@
 use super::conventions::ThetaConvention;
 use super::residual::SliceResidual;
 use super::work::{RATE_STEP, Work, WorkTables};
-use super::world::{Contract, Tables, World, WorldPremium};
+use super::world::{Contract, World, WorldPremium, WorldTables};
 use crate::calibrate::carry::implied_borrow;
 use jiff::civil::Date;
 use kernel::dividends::{Dividend, Terms};
@@ -164,6 +164,8 @@ impl FittedInput {
 }
 
 /// Inputs of the values of an expiry with this mistake; `None`: the mistake has no effect there.
+///
+/// # Domain   any reason; a time that is none has no effect
 pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     let base = &work.base;
     let terms = &base.terms;
@@ -173,7 +175,7 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
         let left: Vec<_> = work.dates.iter().filter(|(date, _)| !gone(*date)).map(|&(_, dividend)| dividend).collect();
         (left.len() < terms.divs.len()).then(|| tabulated(base, Terms { divs: left, ..terms.clone() }, work))
     };
-    let towards = |by: f64, other: fn(&WorkTables) -> &(f64, Arc<Tables>)| match &work.tables {
+    let towards = |by: f64, other: fn(&WorkTables) -> &(f64, Arc<WorldTables>)| match &work.tables {
         Some(of) => {
             let (step, other) = other(of);
             WorldPremium::Between(Arc::clone(&of.own), Arc::clone(other), base.s, by / step)
@@ -220,7 +222,7 @@ pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
 /// A world with other terms, early exercise tabulated for them.
 fn tabulated(base: &World, terms: Terms, work: &Work) -> World {
     let early = match &work.tables {
-        Some(_) => WorldPremium::Of(Arc::new(Tables::new(&terms, &work.contracts)), base.s),
+        Some(_) => WorldPremium::Of(Arc::new(WorldTables::new(&terms, &work.contracts)), base.s),
         None => WorldPremium::None,
     };
     World { early, terms, ..base.clone() }
@@ -228,6 +230,8 @@ fn tabulated(base: &World, terms: Terms, work: &Work) -> World {
 
 /// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a
 /// quarter less or more.
+///
+/// # Domain   any expiries; `None` where dividends are known or no day fits
 fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
     // a few contracts of a few expiries: each combination has tables of its own
     let step = works.len().div_ceil(EXPIRIES_OF_DIVIDENDS).max(1);
@@ -245,7 +249,7 @@ fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
         let of = |(work, contracts, residual, at_vendor): &(&Work, Vec<Contract>, SliceResidual, f64)| {
             let (s, terms) = paying(date, part, work)?;
             let early = match &work.tables {
-                Some(_) => WorldPremium::Of(Arc::new(Tables::new(&terms, contracts)), s),
+                Some(_) => WorldPremium::Of(Arc::new(WorldTables::new(&terms, contracts)), s),
                 None => WorldPremium::None,
             };
             Some(residual.squared(&World { early, s, terms, ..work.base.clone() }) - at_vendor)
@@ -298,7 +302,7 @@ pub(super) fn fit(reason: LikelyReason, works: &mut [Work]) -> LikelyReason {
             _ => Terms { b: terms.b + number, ..terms.clone() },
         };
         if let Some(tables) = &mut work.tables {
-            let there = (number, Arc::new(Tables::new(&moved, &work.contracts)));
+            let there = (number, Arc::new(WorldTables::new(&moved, &work.contracts)));
             *(if matches!(fitted, FittedInput::Rate) { &mut tables.by_rate } else { &mut tables.by_borrow }) = there;
         }
     }

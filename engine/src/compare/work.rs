@@ -2,7 +2,7 @@
 //! Never: a reason.
 
 use super::residual::SliceResidual;
-use super::world::{Contract, Tables, VendorRow, World, WorldPremium};
+use super::world::{Contract, VendorRow, World, WorldPremium, WorldTables};
 use crate::explain::value_basis;
 use crate::store::chain::Chain;
 use jiff::Timestamp;
@@ -33,7 +33,7 @@ pub(super) struct Work {
     /// Years to settlement as others count them.
     pub(super) clocks: Clocks,
     pub(super) contracts: Vec<Contract>,
-    /// Tables of early exercise: our own, and those at other rates ([`RATE_STEP`]); `None`: European.
+    /// WorldTables of early exercise: our own, and those at other rates ([`RATE_STEP`]); `None`: European.
     pub(super) tables: Option<WorkTables>,
     /// The worlds of reasons without a number, in the order in which they are tried; `None`: no effect here.
     pub(super) worlds: Vec<Option<World>>,
@@ -47,18 +47,18 @@ pub(super) struct Work {
     pub(super) published: f64,
 }
 
-/// Tables of early exercise of one expiry. What it adds is nearly straight in a rate.
+/// WorldTables of early exercise of one expiry. What it adds is nearly straight in a rate.
 #[derive(Debug)]
 pub(super) struct WorkTables {
-    pub(super) own: Arc<Tables>,
+    pub(super) own: Arc<WorldTables>,
     /// At another discount rate, and at another borrow rate: by how much it is higher, and the tables.
-    pub(super) by_rate: (f64, Arc<Tables>),
-    pub(super) by_borrow: (f64, Arc<Tables>),
+    pub(super) by_rate: (f64, Arc<WorldTables>),
+    pub(super) by_borrow: (f64, Arc<WorldTables>),
 }
 
 impl WorkTables {
     fn new(terms: &Terms, contracts: &[Contract]) -> Self {
-        let of = |terms: &Terms| Arc::new(Tables::new(terms, contracts));
+        let of = |terms: &Terms| Arc::new(WorldTables::new(terms, contracts));
         Self {
             own: of(terms),
             by_rate: (RATE_STEP, of(&Terms { r: terms.r + RATE_STEP, ..terms.clone() })),
@@ -110,6 +110,8 @@ pub(super) fn base(chain: &Chain, calendar: &Calendar, slice: usize) -> Option<(
 }
 
 /// Data to compare of an expiry; `None`: it has no values, or too few contracts.
+///
+/// # Domain   any rows of the chain
 pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice: usize) -> Option<Work> {
     let of = &chain.slices[slice];
     let (mut base, dates) = base(chain, calendar, slice)?;

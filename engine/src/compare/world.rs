@@ -75,15 +75,15 @@ impl Contract {
     }
 }
 
-/// Tables of early exercise for some contracts under some terms.
+/// WorldTables of early exercise for some contracts under some terms.
 #[derive(Debug)]
-pub(super) struct Tables {
+pub(super) struct WorldTables {
     terms: Terms,
     pricers: [Option<Pricer>; 2],
 }
 
-impl Tables {
-    /// Tables of American contracts at the volatilities of their bands.
+impl WorldTables {
+    /// WorldTables of American contracts at the volatilities of their bands.
     pub(super) fn new(terms: &Terms, contracts: &[Contract]) -> Self {
         let pricers = [Right::Call, Right::Put].map(|right| {
             let of_right = contracts.iter().filter(|contract| contract.right == right);
@@ -115,9 +115,9 @@ pub(super) enum WorldPremium {
     /// Nothing: its contracts are European.
     None,
     /// What these tables say, at a spot.
-    Of(Arc<Tables>, f64),
+    Of(Arc<WorldTables>, f64),
     /// The first of two at a spot, and a part of the way to the second: they differ by a rate.
-    Between(Arc<Tables>, Arc<Tables>, f64, f64),
+    Between(Arc<WorldTables>, Arc<WorldTables>, f64, f64),
 }
 
 /// Inputs of the values.

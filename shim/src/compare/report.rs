@@ -91,8 +91,8 @@ pub(super) struct ExpiryReport {
     pub(super) expiry: String,
     pub(super) days: f64,
     pub(super) contracts: usize,
-    /// Root mean square differences relative to the maximum of each Greek: from served values, with theta and rho as the
-    /// vendor defines them, also at the vendor's volatilities, and as printed digits leave it.
+    /// Root mean square differences relative to the maximum of each Greek: from served values, with theta and rho as
+    /// the vendor defines them, also at the vendor's volatilities, and as printed digits leave it.
     pub(super) rms: f64,
     pub(super) rms_defined: f64,
     pub(super) rms_at_vendor_vol: f64,

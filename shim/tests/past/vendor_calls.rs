@@ -164,7 +164,7 @@ fn orats_has_term_structures_of_past_days() {
     let core = served.json("/datav2/hist/cores?ticker=ACME&tradeDate=2026-11-18")["data"][0].clone();
     near(&core["atmIvM1"], &rows[0]["atmiv"], 1.0);
     let tickers = served.json("/datav2/tickers")["data"].clone();
-    let first = serde_json::json!({"ticker": "ACME", "min": "2026-03-06", "max": "2026-11-20"});
+    let first = serde_json::json!({"ticker": "ACME", "min": "2026-11-18", "max": "2026-11-19"});
     assert_eq!((tickers.as_array().unwrap().len(), &tickers[0]), (2, &first));
     assert_eq!(served.json("/datav2/tickers.json?ticker=BRK.B")["data"].as_array().unwrap().len(), 1);
     assert_eq!(served.get("/datav2/tickers?ticker=NONE").0, 404);

@@ -114,7 +114,12 @@ impl Drop for Fetcher {
 /// A client of a daemon: near, so that answers are small fry, and uncompressed.
 fn client(base: ServerBase, patience: Duration) -> Result<Client, String> {
     let seconds = Duration::from_secs;
-    let bounds = AnswerBounds { connect: seconds(3), first: patience, whole: patience + seconds(10), bytes: 16 << 20 };
+    let bounds = AnswerBounds {
+        connect: seconds(3),
+        first: patience,
+        whole: patience.saturating_add(seconds(10)),
+        bytes: 16 << 20,
+    };
     Client::new(base, vec![("accept-encoding", Secret::plain("identity"))], None, bounds)
 }
 
