@@ -5,7 +5,6 @@ use super::conventions::ThetaConvention;
 use super::residual::SliceResidual;
 use super::work::{RATE_STEP, Work, WorkTables};
 use super::world::{Contract, World, WorldPremium, WorldTables};
-use crate::calibrate::carry::implied_borrow;
 use jiff::civil::Date;
 use kernel::dividends::{Dividend, Terms};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ const ROUNDS: usize = 4;
 /// The greatest change of a rate, per year, and of a spot, as a part.
 const RATE_MOST: f64 = 0.5;
 const SPOT_MOST: f64 = 0.2;
-/// Quarterly dividends that are tried, as parts of the spot. At one forward they move early exercise alone, which bends
+/// Quarterly dividends that are tried, as parts of the spot. They move early exercise too, which bends
 /// too much for slopes.
 const DIVIDENDS_TRIED: [f64; 8] = [0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.02, 0.03];
 /// Beyond so many [`RATE_STEP`]s early exercise is tabulated anew.
@@ -264,17 +263,15 @@ fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
     Some(LikelyReason::DividendsNotGiven { date, part })
 }
 
-/// The same forward, made by the published spot and quarterly dividends in the place of borrow; `None`: none goes ex in
-/// the life of the expiry.
+/// The published spot and quarterly dividends in the place of borrow: the forward without them is one that borrow was
+/// fitted to; `None`: none goes ex in the life of the expiry.
 fn paying(date: Date, part: f64, work: &Work) -> Option<(f64, Terms)> {
     let World { s, terms, .. } = &work.base;
     let first = work.ex_times.iter().find(|(of, _)| *of == date).map(|&(_, t)| t)?;
     let times = core::iter::successors(Some(first), |t| Some(t + QUARTER)).take_while(|&t| t < terms.t);
     let spot = if work.published > 0.0 { work.published } else { *s };
     let divs: Vec<Dividend> = times.map(|t| Dividend { t, amount: part * spot }).collect();
-    let fwd = (s - terms.a(0.0)) * ((terms.r - terms.b) * terms.t).exp();
-    let b = implied_borrow(spot, fwd, terms.t, terms.r, &divs);
-    (!divs.is_empty() && b.is_finite()).then(|| (spot, Terms { divs, b, ..terms.clone() }))
+    (!divs.is_empty()).then(|| (spot, Terms { divs, b: 0.0, ..terms.clone() }))
 }
 
 /// A reason with the number that explains most of all expiries together; one without a number as it is.

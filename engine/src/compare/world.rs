@@ -53,11 +53,14 @@ impl Contract {
         let at = row.row as usize;
         let (right, strike) = (*chain.right.get(at)?, f64::from(*chain.strike_milli.get(at)?) / 1000.0);
         let is_known = row.sigma > 0.0 && row.sigma.is_finite() && row.greeks.iter().any(|greek| greek.is_finite());
+        if !is_known {
+            return None;
+        }
         let ours = chain.columns.get(Col::SvcVol)[at];
         let near = if ours > 0.0 && ours.is_finite() { ours } else { row.sigma };
         let other = row.sigma.clamp(near / BAND_MOST, near * BAND_MOST);
         let band = (BAND.0 * near.min(other), BAND.1 * near.max(other));
-        is_known.then_some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, band, vendor: row.greeks })
+        Some(Self { row: row.row, right, k: strike, sigma: row.sigma, ours, band, vendor: row.greeks })
     }
 }
 
@@ -75,7 +78,7 @@ impl Contract {
     }
 }
 
-/// WorldTables of early exercise for some contracts under some terms.
+/// Tables of early exercise for some contracts under some terms.
 #[derive(Debug)]
 pub(super) struct WorldTables {
     terms: Terms,
@@ -83,7 +86,7 @@ pub(super) struct WorldTables {
 }
 
 impl WorldTables {
-    /// WorldTables of American contracts at the volatilities of their bands.
+    /// Those of American contracts at the volatilities of their bands.
     pub(super) fn new(terms: &Terms, contracts: &[Contract]) -> Self {
         let pricers = [Right::Call, Right::Put].map(|right| {
             let of_right = contracts.iter().filter(|contract| contract.right == right);
