@@ -212,7 +212,10 @@ impl Client {
     }
 }
 
-/// Reads an answer; the body of one that is no data is left alone.
+/// Of an answer that is no data, so many bytes are read: what it says is wrong.
+const REFUSAL_MOST: u64 = 4096;
+
+/// Reads an answer; of one that is no data what there is of its first bytes.
 fn read(response: Response<Body>, bytes_most: u64) -> Result<Received, Failed> {
     let (head, body) = response.into_parts();
     let status = head.status.as_u16();
@@ -224,6 +227,8 @@ fn read(response: Response<Body>, bytes_most: u64) -> Result<Received, Failed> {
         if bytes.len() as u64 > bytes_most {
             return Err(Failure::TooLarge.into());
         }
+    } else if body.into_reader().take(REFUSAL_MOST).read_to_end(&mut bytes).is_err() {
+        bytes.clear();
     }
     Ok(Received::Body {
         status,
