@@ -6,7 +6,8 @@
 //! Never: a difference of two prices.
 
 use super::boundary::{Boundary, BoundaryAtRates, Edge, Rate};
-use crate::elementary::exp;
+use crate::dividends::Terms;
+use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use crate::quality::Quality;
@@ -90,6 +91,16 @@ pub(super) struct Contract<L> {
     pub(super) inv_sigma: L,
 }
 
+impl<L: Lanes> Contract<L> {
+    /// One option per lane; exercise may begin `from` years from now.
+    #[inline(always)]
+    pub(super) fn new(phi: f64, (terms, from): (&Terms, f64), x: L, k: L, sigma: L) -> Self {
+        let one = L::splat(1.0);
+        let Terms { t, r, b, .. } = *terms;
+        Self { phi, from, t, r, b, x, k, ln_xk: ln(x / k), sigma, inv_x: one / x, inv_sigma: one / sigma }
+    }
+}
+
 /// Premium and derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
 #[derive(Clone, Copy)]
 pub(super) struct Premium<L> {
@@ -109,7 +120,7 @@ impl<L: Lanes> Premium<L> {
         Self { v: z, l: [z; 4], sigma: [z; 3], l_sigma: z, ll_sigma: z, rate: z, rate_sigma: z }
     }
 
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     pub(super) fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
         let pick = |yes, no| L::select(mask, yes, no);
         Self {

@@ -7,7 +7,7 @@ use super::shared::Shared;
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
-use crate::elementary::{exp, ln};
+use crate::elementary::exp;
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
@@ -126,44 +126,30 @@ impl NoDividends {
         sigma: L,
     ) -> (Premium<L>, RateDerivatives<L>) {
         let c = |v: f64| L::splat(v);
-        let (mut all, mut by_rates) = (Premium::zero(), RateDerivatives::zero());
+        let (mut all, mut rates) = (Premium::zero(), RateDerivatives::zero());
         for table in &self.tables {
             let lanes = table.lanes(sigma, self.ends(table));
             if !lanes.any() {
                 continue;
             }
-            let sigma = table.within(sigma);
-            let (ln_xk, life) = (ln(x / k), terms.t - from);
-            let table = table.get();
+            let at = Contract::new(self.phi, (terms, from), x, k, table.within(sigma));
+            let (table, life) = (table.get(), terms.t - from);
             let course = table.course::<FULL>(terms.r, terms.b);
-            let ln_b = course.at_time::<false>(life).ln_b(sigma, table.place(sigma).0);
-            let width = sigma * c(life.sqrt());
-            let at = Contract {
-                phi: self.phi,
-                from,
-                t: terms.t,
-                r: terms.r,
-                b: terms.b,
-                x,
-                k,
-                ln_xk,
-                sigma,
-                inv_x: c(1.0) / x,
-                inv_sigma: c(1.0) / sigma,
-            };
+            let ln_b = course.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
+            let width = at.sigma * c(life.sqrt());
             let waits = c(WAIT * (from / life).sqrt());
             let reach = Reach {
-                distance: L::select(lanes, ((ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
+                distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
             };
             let gain = premium::<L, FULL>(&at, (table, &course), &reach, self.scheme);
             if FULL {
                 let first = earned_first(&at, (table, &course));
-                by_rates = RateDerivatives::select(lanes, &later_rates(&gain, &at, first, table.moved), &by_rates);
+                rates = RateDerivatives::select(lanes, &by_rates(&gain, &at, first, table.moved), &rates);
             }
             all = Premium::select(lanes, &gain, &all);
         }
-        (all, by_rates)
+        (all, rates)
     }
 
     /// The spot at which exercise becomes optimal; NaN where it never does.
@@ -203,8 +189,8 @@ impl NoDividends {
     fn part<L: Lanes, const FULL: bool>(&self, table: &Shared, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
         let c = |v: f64| L::splat(v);
         let lanes = table.lanes(sigma, self.ends(table));
-        let sigma = table.within(sigma);
-        let (ln_xk, width) = (ln(x / k), sigma * c(terms.t.sqrt()));
+        let at = Contract::new(self.phi, (terms, 0.0), x, k, table.within(sigma));
+        let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
         let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -FAR_OUT);
@@ -213,23 +199,10 @@ impl NoDividends {
         }
         let table = table.get();
         let course = table.course::<FULL>(terms.r, terms.b);
-        let ln_b = course.at_time::<false>(terms.t).ln_b(sigma, table.place(sigma).0);
+        let ln_b = course.at_time::<false>(terms.t).ln_b(at.sigma, table.place(at.sigma).0);
         let inside = (ln_xk - ln_b) * -self.phi;
         let beyond = inside.le(c(0.0)) & lanes;
         let idle = beyond | far_out | !lanes;
-        let at = Contract {
-            phi: self.phi,
-            from: 0.0,
-            t: terms.t,
-            r: terms.r,
-            b: terms.b,
-            x,
-            k,
-            ln_xk,
-            sigma,
-            inv_x: c(1.0) / x,
-            inv_sigma: c(1.0) / sigma,
-        };
         let reach = Reach {
             distance: L::select(idle, c(f64::INFINITY), inside / width),
             drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
@@ -258,15 +231,11 @@ impl<L: Lanes> RateDerivatives<L> {
     }
 }
 
-/// The derivatives in the rates of a premium whose exercise begins later: scaling time gives r·P_r + b·P_b +
-/// ½·sigma·P_sigma = t·P_t + from·P_from, where P_from is less what exercise earns first.
+/// The derivatives of a premium P in the rates. The boundary moves by one of them; the other follows, since scaling
+/// time gives r·P_r + b·P_b + ½·sigma·P_sigma = t·P_t + from·P_from. P_t + P_from follows from the pricing equation,
+/// and P_from = −`first`: what exercise earns first, with its derivative in sigma (0 where exercise may begin now).
 #[inline(always)]
-fn later_rates<L: Lanes>(
-    gain: &Premium<L>,
-    at: &Contract<L>,
-    [first, first_sigma]: [L; 2],
-    moved: Rate,
-) -> RateDerivatives<L> {
+fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved: Rate) -> RateDerivatives<L> {
     let c = |v: f64| L::splat(v);
     let (t, life, r, b) = (c(at.t), c(at.t - at.from), c(at.r), c(at.b));
     let ([l1, l2, ..], [vega, volga, _]) = (gain.l, gain.sigma);
@@ -274,8 +243,8 @@ fn later_rates<L: Lanes>(
     let later = half.mul_add(l2 - l1, drift.mul_add(l1, -(r * gain.v)));
     let bend = gain.ll_sigma - gain.l_sigma;
     let later_sigma = half.mul_add(bend, at.sigma.mul_add(l2 - l1, drift.mul_add(gain.l_sigma, -(r * vega))));
-    let total = t * later + life * first - c(0.5) * at.sigma * vega;
-    let total_sigma = t * later_sigma + life * first_sigma - c(0.5) * at.sigma.mul_add(volga, vega);
+    let total = t * later + life * first[0] - c(0.5) * at.sigma * vega;
+    let total_sigma = t * later_sigma + life * first[1] - c(0.5) * at.sigma.mul_add(volga, vega);
     match moved {
         Rate::R => RateDerivatives { r: gain.rate, r_sigma: gain.rate_sigma, b: (total - r * gain.rate) / b },
         Rate::B => RateDerivatives {
@@ -303,9 +272,8 @@ struct Part<L: Lanes> {
     course: BoundaryAtRates,
 }
 
-/// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K), and scaling time
-/// gives r·V_r + b·V_b + ½·sigma·V_sigma = t·V_t: the rate without a derivative of its own, and the strike, follow from
-/// these.
+/// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K): its derivatives in
+/// the strike follow from that.
 #[inline(always)]
 pub(super) fn add<L: Lanes>(
     plain: &Derivatives<L>,
@@ -330,41 +298,11 @@ pub(super) fn add<L: Lanes>(
     jet.xx_sigma = (gain.ll_sigma - gain.l_sigma).mul_add(inv_xx, jet.xx_sigma);
     let inv_k = c(1.0) / at.k;
     jet.k = [(jet.v - at.x * jet.x[0]) * inv_k, at.x * at.x * jet.x[1] * inv_k * inv_k];
-    by_rates(plain, gain, at, moved, &mut jet);
+    let rates = by_rates(gain, at, [c(0.0); 2], moved);
+    jet.r += rates.r;
+    jet.r_sigma += rates.r_sigma;
+    jet.b += rates.b;
     jet
-}
-
-/// The derivatives in r and b.
-#[inline(always)]
-fn by_rates<L: Lanes>(
-    plain: &Derivatives<L>,
-    gain: &Premium<L>,
-    at: &Contract<L>,
-    moved: Rate,
-    jet: &mut Derivatives<L>,
-) {
-    let c = |v: f64| L::splat(v);
-    let (t, r, b) = (c(at.t), c(at.r), c(at.b));
-    let [vega, volga, _] = jet.sigma;
-    let (drift, diffusion) = ((r - b) * at.x, at.sigma * at.x * at.x);
-    let half = diffusion * at.sigma * 0.5;
-    let v_t = half.mul_add(jet.x[1], drift.mul_add(jet.x[0], -(r * jet.v)));
-    let vega_t = half.mul_add(jet.xx_sigma, diffusion.mul_add(jet.x[1], drift.mul_add(jet.x_sigma, -(r * vega))));
-    let total = t * v_t - c(0.5) * at.sigma * vega;
-    let total_sigma = t * vega_t - c(0.5) * at.sigma.mul_add(volga, vega);
-    match moved {
-        Rate::R => {
-            jet.r = plain.r + gain.rate;
-            jet.r_sigma = plain.r_sigma + gain.rate_sigma;
-            jet.b = (total - r * jet.r) / b;
-        }
-        Rate::B => {
-            let plain_b_sigma = plain.sigma[0] * c(at.t.sqrt()) * plain.d[1] / at.sigma;
-            jet.b = plain.b + gain.rate;
-            jet.r = (total - b * jet.b) / r;
-            jet.r_sigma = (total_sigma - b * (plain_b_sigma + gain.rate_sigma)) / r;
-        }
-    }
 }
 
 #[inline(always)]

@@ -139,7 +139,7 @@ impl Lobatto {
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }
 
-    /// The same, a series in each lane.
+    /// As [`Self::coefficients`], a series in each lane.
     pub(super) fn lanes<L: Lanes>(&self, f: impl Fn(f64) -> L) -> Vec<L> {
         let values: Vec<L> = self.points.iter().map(|&u| f(u)).collect();
         let product =

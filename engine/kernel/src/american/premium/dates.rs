@@ -16,12 +16,14 @@ use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Terms of a series between two dates.
+/// Terms of a series between two dates. With thirty weekly dividends 26 leave 4e-8 of the strike, 22 leave 7e-8.
 const TERMS: usize = 26;
-/// Nodes of the expectation, and standard deviations that it covers to either side.
+/// Nodes of the expectation, and standard deviations that it covers to either side: 20 nodes over 6 would leave a tenth
+/// of that error.
 const NODES: usize = 15;
 const WINDOW: f64 = 5.5;
-/// Nodes that are summed side by side; a divisor of their number.
+/// Nodes that are summed side by side, since a series summed alone waits for its own last step; a divisor of their
+/// number.
 const SIDE_BY_SIDE: usize = 5;
 /// Standard deviations below K − A down to which a series reaches, and above K where a date at which nothing is
 /// exercised is cut in two.
@@ -87,7 +89,7 @@ impl AtFirstDate {
     /// `None`: there is none, not all are exercised there, or they are exercised at other times too or up to a second
     /// boundary.
     ///
-    /// # Cost  0.1 ms a date for 18 pairs
+    /// # Cost  0.1 ms a date for 30 pairs
     pub(super) fn new(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
         let terms = &problem.terms;
         let only_at_dates = problem.phi > 0.0 && problem.stop > 0.0 && !continuous(1.0, terms);
@@ -299,11 +301,12 @@ impl DateAhead {
         // the deviate at which the boundary is met
         let z = (at.boundary - x - c((r - b) * self.wait)) / width + width * 0.5;
         let df = (-r * self.wait).exp();
-        let (share, cash) = (norm_cdf(width - z) * exp(x) * (-b * self.wait).exp(), norm_cdf(-z) * df);
+        let spot = exp(x);
+        let (share, cash) = (norm_cdf(width - z) * spot * (-b * self.wait).exp(), norm_cdf(-z) * df);
         let whole = at.sigma * life.sqrt();
         let d1 = (x - ln(at.k) + c((r - b) * life)) / whole + whole * 0.5;
         let both = [
-            normal_pair_value(width - z, d1, &self.correlation) * exp(x) * (-b * life).exp(),
+            normal_pair_value(width - z, d1, &self.correlation) * spot * (-b * life).exp(),
             normal_pair_value(-z, d1 - whole, &self.correlation) * at.k * (-r * life).exp(),
         ];
         let exercised = (share - both[0]) - ((at.k - at.collected) * cash - both[1]);
@@ -330,7 +333,7 @@ impl DateAhead {
     }
 }
 
-/// Sums a Chebyshev series of each lane, at several places: one would wait for its own last step.
+/// Sums a Chebyshev series of each lane, at several places side by side.
 #[inline(always)]
 fn clenshaw(terms: &[Block], u: &[Block; SIDE_BY_SIDE]) -> [Block; SIDE_BY_SIDE] {
     let twice = u.map(|u| u + u);

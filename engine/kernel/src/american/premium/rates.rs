@@ -6,7 +6,7 @@ use super::classify::SAME_DATE;
 use super::dates::AtFirstDate;
 use super::profile::SolvedColumn;
 use super::schedule::Problem;
-use super::solved::SolverRun;
+use super::solved::{SolverRun, pairs};
 use super::table::{RATE_NODES, Rates, Table};
 use crate::dividends::Terms;
 use crate::quality::Quality;
@@ -39,9 +39,6 @@ impl Rates {
             Quality::Coarse | Quality::Preliminary | Quality::Full => (150, 40),
             Quality::Reference => (500, 150),
         };
-        // the same grid and time steps for all, so that what remains of their errors cancels
-        let course = SolverRun::new(problem, (&sigma, &strike), sizes, table.down);
-        let lanes = course.pairs.len();
         let steps = steps(problem);
         let moved = [0, 1].map(|part| {
             steps[part].map(|step| {
@@ -50,9 +47,12 @@ impl Rates {
                 Problem { terms, ..problem.clone() }
             })
         });
-        if let Some(rates) = Self::of_dates(table, &course.pairs, (&sigma, &strike), (&moved, steps)) {
+        if let Some(rates) = Self::of_dates(table, (&sigma, &strike), (&moved, steps)) {
             return rates;
         }
+        // the same grid and time steps for all, so that what remains of their errors cancels
+        let course = SolverRun::new(problem, (&sigma, &strike), sizes, table.down);
+        let lanes = course.pairs.len();
         let solved = course.profiles(moved.as_flattened());
         let solved = |part: usize, end: usize, lane: usize| &solved[2 * part + end][lane];
         let steady = |part: usize, lane: usize| {
@@ -66,15 +66,10 @@ impl Rates {
             Some(boundary) if bounded => boundary,
             _ => table.boundary_at(p.k, p.sigma),
         };
-        let boundary = [0, 1].map(|part| {
-            let placed = |end: usize, lane: usize| {
-                let p = solved(part, end, lane);
-                table.placed(from(p) - p.k.ln())
-            };
-            let by = |lane: usize| vec![(placed(1, lane) - placed(0, lane)) / width(steps[part])];
-            let fitted = fit_tensor(&sigma, &strike, &(0..lanes).map(by).collect::<Vec<_>>());
-            core::array::from_fn(|i| fitted[i])
-        });
+        let placed = |part: usize, end: usize, lane: usize| {
+            let p = solved(part, end, lane);
+            table.placed(from(p) - p.k.ln())
+        };
         // measured from a boundary that moves along, they have no kink
         let part = if bounded { TERMS_MOVING } else { TERMS };
         let series = Lobatto::of(((part * table.sampled as f64) as usize).max(2));
@@ -82,48 +77,62 @@ impl Rates {
             let from = from(p);
             series.coefficients(|u| p.premium(from - table.phi * p.sigma * table.place(u)) / p.k)
         };
-        let fitted = [0, 1].map(|part| {
-            let by = |lane: usize| {
-                let [low, high] = [0, 1].map(|end| sample(solved(part, end, lane)));
-                high.iter().zip(&low).map(|(high, low)| (high - low) / width(steps[part])).collect()
-            };
-            let sampled = without_tail((0..lanes).map(by).collect(), WORTH * table.tail());
-            fit_tensor(&sigma, &strike, &sampled)
-        });
-        Rates { boundary, premium: terms_of(&fitted) }
+        let moves = RateMoves { axes: (&sigma, &strike), lanes, steps, worth: WORTH * table.tail() };
+        moves.fitted(placed, |part, end| (0..lanes).map(|lane| sample(solved(part, end, lane))).collect())
     }
-}
 
-impl Rates {
-    /// The same for a call that is exercised right before dates only; `None`: it is exercised otherwise too.
+    /// The same for calls that are exercised right before dates only; `None`: they are exercised otherwise too.
     fn of_dates(
         table: &Table,
-        pairs: &[(f64, f64)],
-        (sigma, strike): (&Axis, &Axis),
+        axes: (&Axis, &Axis),
         (moved, steps): (&[[Problem; 2]; 2], [[f64; 2]; 2]),
     ) -> Option<Self> {
+        let pairs = pairs(axes.0, axes.1);
         let solve = |problem: &Problem| {
-            AtFirstDate::new(problem, pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME_DATE)
+            AtFirstDate::new(problem, &pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME_DATE)
         };
         let [[r_low, r_high], [b_low, b_high]] = moved;
         let solved = [[solve(r_low)?, solve(r_high)?], [solve(b_low)?, solve(b_high)?]];
-        let boundary = [0, 1].map(|part: usize| {
-            let [low, high] = &solved[part];
-            let by = |i: usize| vec![(high.boundary(i) - low.boundary(i)) / width(steps[part])];
-            let fitted = fit_tensor(sigma, strike, &(0..pairs.len()).map(by).collect::<Vec<_>>());
+        let terms = ((TERMS_MOVING * table.sampled as f64) as usize).max(2);
+        let moves = RateMoves { axes, lanes: pairs.len(), steps, worth: WORTH * table.tail() };
+        let placed = |part: usize, end: usize, lane: usize| solved[part][end].boundary(lane);
+        Some(moves.fitted(placed, |part, end| solved[part][end].series(table.reach, terms)))
+    }
+}
+
+/// Differences of solutions a step to either side of r and of b.
+struct RateMoves<'a> {
+    axes: (&'a Axis, &'a Axis),
+    /// Nodes of both axes.
+    lanes: usize,
+    steps: [[f64; 2]; 2],
+    /// Terms below this at the ends of all series are dropped.
+    worth: f64,
+}
+
+impl RateMoves<'_> {
+    /// Fits the derivatives of the `boundary` of a rate, end of the step and lane, and of the `series` of all lanes.
+    fn fitted(
+        &self,
+        boundary: impl Fn(usize, usize, usize) -> f64,
+        series: impl Fn(usize, usize) -> Vec<Vec<f64>>,
+    ) -> Rates {
+        let (sigma, strike) = self.axes;
+        let slope = |part: usize, low: f64, high: f64| (high - low) / width(self.steps[part]);
+        let boundary = [0, 1].map(|part| {
+            let by = |lane: usize| vec![slope(part, boundary(part, 0, lane), boundary(part, 1, lane))];
+            let fitted = fit_tensor(sigma, strike, &(0..self.lanes).map(by).collect::<Vec<_>>());
             core::array::from_fn(|i| fitted[i])
         });
-        let terms = ((TERMS_MOVING * table.sampled as f64) as usize).max(2);
-        let fitted = [0, 1].map(|part: usize| {
-            let [low, high] = &solved[part];
-            let [low, high] = [low, high].map(|solved| solved.series(table.reach, terms));
-            let by = |(low, high): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
-                high.iter().zip(low).map(|(high, low)| (high - low) / width(steps[part])).collect()
+        let fitted = [0, 1].map(|part| {
+            let (low, high) = (series(part, 0), series(part, 1));
+            let by = |(low, high): (&Vec<f64>, &Vec<f64>)| {
+                low.iter().zip(high).map(|(low, high)| slope(part, *low, *high)).collect()
             };
-            let sampled = without_tail(low.iter().zip(&high).map(by).collect(), WORTH * table.tail());
+            let sampled = without_tail(low.iter().zip(&high).map(by).collect(), self.worth);
             fit_tensor(sigma, strike, &sampled)
         });
-        Some(Self { boundary, premium: terms_of(&fitted) })
+        Rates { boundary, premium: terms_of(&fitted) }
     }
 }
 

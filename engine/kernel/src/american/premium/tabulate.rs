@@ -170,8 +170,7 @@ impl Table {
             .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
             .collect();
         let worth = if self.stop > 0.0 { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
-        let sampled = without_tail(sampled, worth * self.tail());
-        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
+        self.fit_series(sampled, worth);
         true
     }
 
@@ -193,9 +192,14 @@ impl Table {
         self.stop = solved.date();
         self.reach = solved.reach();
         self.sampled = self.terms_kept(sizes, &problem.terms);
-        let sampled = without_tail(solved.series(self.reach, self.sampled), WORTH_INTEGRATING * self.tail());
-        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
+        self.fit_series(solved.series(self.reach, self.sampled), WORTH_INTEGRATING);
         true
+    }
+
+    /// Fits the series of all strikes and volatilities, less the terms below `worth` at their ends.
+    fn fit_series(&mut self, sampled: Vec<Vec<f64>>, worth: f64) {
+        let sampled = without_tail(sampled, worth * self.tail());
+        self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
     }
 
     /// The highest term in 1/K of ln(B/K). It is small, but where a put's dividend is worth about the interest on the
