@@ -1,5 +1,5 @@
 """A Python environment of a test's own, below `target`."""
-import os, pathlib, subprocess, sys
+import argparse, os, pathlib, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INSIDE = "GREEKSD_INSIDE"
@@ -21,4 +21,15 @@ def enter(name, requirements):
 def made_up_market(greeksd, out, *arguments):
     """Writes days of the made-up market by `greeksd generate`; the folder of their quotes."""
     subprocess.run([greeksd, "generate", out, "--quiet", *map(str, arguments)], check=True, cwd=ROOT)
-    return out / "quotes"
+    return pathlib.Path(out) / "quotes"
+
+
+def run(trial, name, requirements, doc):
+    """The command line of a trial with the option --greeksd: calls it in the environment `target/NAME` with the program and a
+    temporary folder."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--greeksd", type=pathlib.Path, default=ROOT / "target" / "release" / "greeksd")
+    arguments = parser.parse_args()
+    enter(name, requirements)
+    with tempfile.TemporaryDirectory() as folder:
+        trial(arguments.greeksd.resolve(), pathlib.Path(folder))

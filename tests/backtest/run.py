@@ -7,26 +7,16 @@ usage: run.py [--greeksd PATH] [--symbol KO] [--svg FILE]
 vendor; the rule (`rule.py`) sells a strangle of a month every ten days. Environments are those of tests/clients. With
 --svg the profit by day is drawn. Exit code 1 where two clients trade otherwise.
 """
-import argparse, json, pathlib, subprocess, sys, tempfile, time, venv
+import argparse, json, pathlib, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from daemon import PROGRAM, ROOT, Daemon
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "clients")]
+import environment
+from daemon import PROGRAM, Daemon
+from install import python_of
 
-CLIENTS = HERE.parent / "clients"
-VENDORS = {"marketdata": "requirements", "alpha_vantage": "requirements", "intrinio": "requirements", "orats": "requirements-older"}
+VENDORS = {"marketdata": "requirements.txt", "alpha_vantage": "requirements.txt", "intrinio": "requirements.txt", "orats": "requirements-older.txt"}
 DAYS = 61  # the sixtieth day after the first closes the last trade
-
-
-def python_of(requirements):
-    """The interpreter of an environment of tests/clients, made where there is none."""
-    home = ROOT / "target" / "clients-venv" / requirements
-    python = home / "bin" / "python"
-    if not python.exists():
-        venv.create(home, with_pip=True)
-        wanted = CLIENTS / f"{requirements}.txt"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", wanted], check=True)
-    return python
 
 
 def svg(days, profits):
@@ -57,9 +47,8 @@ def main():
     wanted = parser.parse_args()
     program = wanted.greeksd.resolve()
     with tempfile.TemporaryDirectory(prefix="greeksd-backtest-") as folder:
-        made = [program, "generate", f"{folder}/days", "--names", wanted.symbol, "--days", str(DAYS), "--quiet"]
-        subprocess.run(made, check=True)
-        days = sorted(path.stem for path in pathlib.Path(folder, "days", "quotes").iterdir())
+        quotes = environment.made_up_market(program, f"{folder}/days", "--names", wanted.symbol, "--days", DAYS)
+        days = sorted(path.stem for path in quotes.iterdir())
         results = {}
         with Daemon(program, "--feed", f"history:{folder}/days", "--show-quotes") as daemon:
             for vendor, requirements in VENDORS.items():
@@ -76,8 +65,9 @@ def main():
     assert first["trades"] and any(trade["side"] == "buy" for trade in first["trades"]), "nothing was traded"
     for vendor, result in results.items():
         if result != first:
-            of = next(i for i, (a, b) in enumerate(zip(first["profits"], result["profits"])) if a != b)
-            raise SystemExit(f"{vendor} trades otherwise: on {days[of]} {result['profits'][of]} and not {first['profits'][of]}")
+            pairs = zip(days, first["profits"], result["profits"])
+            differ = [f"on {day} {there} and not {here}" for day, here, there in pairs if here != there]
+            raise SystemExit(f"{vendor} trades otherwise: {(differ or ['other contracts at the same profit'])[0]}")
     print(f"the same {len(first['trades'])} trades, and the same profit on each of {len(days)} days")
     if wanted.svg:
         wanted.svg.write_text(svg(days, first["profits"]))

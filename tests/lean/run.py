@@ -8,7 +8,7 @@ takes expiry, strike and right, and then by place open, high, low, close, volume
 five Greeks as decimals; a line without expiry is the underlying. Every number must be that of the files of Greeks, to the
 seventh decimal. Makes a Python environment of its own in target/lean-venv.
 """
-import argparse, datetime, decimal, pathlib, subprocess, sys, tempfile
+import datetime, decimal, pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -71,9 +71,4 @@ def read_back(greeksd, folder):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--greeksd", type=pathlib.Path, default=ROOT / "target" / "release" / "greeksd")
-    arguments = parser.parse_args()
-    environment.enter("lean-venv", HERE / "requirements.txt")
-    with tempfile.TemporaryDirectory() as folder:
-        read_back(arguments.greeksd.resolve(), pathlib.Path(folder))
+    environment.run(read_back, "lean-venv", HERE / "requirements.txt", __doc__)

@@ -6,7 +6,7 @@ usage: run.py [--greeksd PATH]
 Every contract, every quote with two sides and every row of Greeks must come back with the numbers of the files. Makes a
 Python environment of its own in target/nautilus-venv.
 """
-import argparse, pathlib, subprocess, sys, tempfile
+import pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,9 +52,4 @@ def read_back(greeksd, folder):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--greeksd", type=pathlib.Path, default=ROOT / "target" / "release" / "greeksd")
-    arguments = parser.parse_args()
-    environment.enter("nautilus-venv", HERE / "requirements.txt")
-    with tempfile.TemporaryDirectory() as folder:
-        read_back(arguments.greeksd.resolve(), pathlib.Path(folder))
+    environment.run(read_back, "nautilus-venv", HERE / "requirements.txt", __doc__)
