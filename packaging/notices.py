@@ -80,7 +80,7 @@ def licences(triple: str) -> str:
     )
     if bare:
         head += (
-            "\nThe sources of these carry no text; their licence is one of those below:\n  " + "\n  ".join(bare) + "\n"
+            "\nThese crates have no licence text in their sources. Each has one of the licences below:\n  " + "\n  ".join(bare) + "\n"
         )
     rule = "\n" + "=" * 100 + "\n"
     parts = sorted((sorted(set(names)), text) for text, names in texts.items())

@@ -58,9 +58,9 @@ if ($PSScriptRoot.TrimEnd('\') -ne $program) {
     Get-ChildItem -LiteralPath $program -Recurse -File | Unblock-File
 }
 # the service manager talks to the process that it starts: the build itself, not the launcher
-$said = & (Join-Path $program 'bin\greeksd.exe') --version --verbose
+$version = & (Join-Path $program 'bin\greeksd.exe') --version --verbose
 if ($LASTEXITCODE -ne 0) { throw "the program does not start: exit code $LASTEXITCODE" }
-$level = @($said | Where-Object { $_ -like 'processor level: *' })[0] -replace '^processor level: ', ''
+$level = @($version | Where-Object { $_ -like 'processor level: *' })[0] -replace '^processor level: ', ''
 $build = Join-Path $program "lib\greeksd\greeksd-$level.exe"
 if (-not (Test-Path -LiteralPath $build)) { throw "no build for $level in $program" }
 

@@ -49,7 +49,7 @@ class Greeks(Table):
     rates: Table
     #: ``rows`` that were read, ``duplicates`` of them, ``snapshots``, ``contracts``, and those ``priced``.
     counts: dict[str, int]
-    #: The layout that the columns of the quotes were known as.
+    #: The layout that the columns of the quotes match.
     layout: str
 
 
@@ -121,12 +121,12 @@ def greeks(
       an offset, else US Eastern; a date alone is its close), ``underlying``, ``expiry``, ``strike``, ``right``
       (``call``/``put``, ``c``/``p``), ``bid``, ``ask`` (currency per share; 0 or missing: none), and if there:
       ``und_price`` (or ``und_bid`` and ``und_ask``), ``root``, ``osym``, ``bid_size``, ``ask_size``, ``volume``,
-      ``open_interest``. Vendors' layouts are known by their columns (docs/history.md).
+      ``open_interest``. Vendors' layouts are recognized by their columns (docs/history.md).
     - `dividends`: ``underlying, ex_date, amount[, status][, declared_date]``; `rates`: ``date, tenor_days, rate``
-      (continuously compounded, decimal) or ``"zero"``; `overrides`, `deliverables`, `calendar`: as the files of those
-      names (docs/feeds.md). Each a table or the path of a CSV file. An empty list of dividends says that none is paid.
+      (continuously compounded, decimal) or ``"zero"``; `overrides`, `deliverables`, `calendar`: with
+      the columns of the files of the same names (docs/feeds.md). Each is a table or the path of a CSV file. An empty list of dividends says that none is paid.
       Without rates those that European chains imply count, else the US Treasury's of the day.
-    - `at`: the instant of every quote, whatever the rows say: for one chain as it is now. Its time zone must be known.
+    - `at`: the instant of every quote, whatever the rows say: for one chain as it is now. It must have a time zone.
     - `accuracy`: ``full`` or ``preliminary`` (faster where dividends are frequent).
     - `show_quotes`: adds ``bid``, ``ask``, sizes, ``mid``, ``volume`` and ``open_interest``.
     - `columns`: what the table calls a column, by our name of it: ``{"strike": "K"}``.

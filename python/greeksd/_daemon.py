@@ -236,7 +236,7 @@ def serve(
     listens on a free port of this machine, or on `listen` (``"127.0.0.1:2112"``). `log` is where its log goes: a file,
     or None for nowhere. The daemon ends with the block, with this process however that ends, and with `Server.close`.
 
-    Raises `DaemonError` where it ends at once, with what it said; or does not answer within `start` seconds.
+    Raises `DaemonError` where it ends at once, with its last lines of log, or does not answer within `start` seconds.
 
     >>> with serve("sim") as daemon:
     ...     terms = daemon.term_structure("SPX", max_days=40)
@@ -253,26 +253,26 @@ def serve(
                 command += [option] if item is True else [option, str(item)]
     command += [os.fspath(option) for option in options]
     # what it says before it serves is the reason where it does not
-    said = subprocess.PIPE if log is None else log
+    errors = subprocess.PIPE if log is None else log
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        stderr=said,
+        stderr=errors,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         start_new_session=True,
     )
-    heard = _Heard(process.stderr) if process.stderr is not None else None
+    last_lines = _LastLines(process.stderr) if process.stderr is not None else None
     server = Server(process, f"http://{address}", timeout=timeout, wait=wait)
     try:
-        _answered(server, address, heard, start)
+        _answered(server, address, last_lines, start)
     except BaseException:
         server.close()
         raise
     return server
 
 
-def _answered(server: Server, address: str, heard: _Heard | None, seconds: float) -> None:
+def _answered(server: Server, address: str, last_lines: _LastLines | None, seconds: float) -> None:
     """Waits until a daemon answers."""
     until = time.monotonic() + seconds
     while True:
@@ -283,14 +283,14 @@ def _answered(server: Server, address: str, heard: _Heard | None, seconds: float
             pass
         code = server.ended()
         if code is not None:
-            reason = heard.text() if heard is not None else "its log says why"
+            reason = last_lines.text() if last_lines is not None else "its log says why"
             raise DaemonError(f"the daemon ended with code {code}: {reason}")
         if time.monotonic() > until:
             raise DaemonError(f"the daemon did not answer at {address} within {seconds:g} s")
         time.sleep(_LOOK)
 
 
-class _Heard:
+class _LastLines:
     """The last lines of a log that nobody else reads: a full pipe would hold the daemon up."""
 
     def __init__(self, stream: IO[bytes]) -> None:

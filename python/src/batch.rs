@@ -26,8 +26,8 @@ pub(crate) fn batch(
 ) -> PyResult<BatchResult> {
     let args = arguments::batch(options)?;
     let (watch, mut notes) = (WorkWatch::default(), Vec::new());
-    let begin = |heard: &[String]| {
-        notes.extend_from_slice(heard);
+    let begin = |noted: &[String]| {
+        notes.extend_from_slice(noted);
         Ok(())
     };
     let done = watched(py, &watch, progress.as_ref(), || execute(&args, &watch, begin))?;

@@ -174,13 +174,13 @@ fn of_each(arrays: &[&ArrayRef], append: impl Fn(&ArrayRef, &mut Vec<u8>)) -> Ve
 
 /// Words of several arrays under one dictionary, and the place of each row's word.
 fn words(arrays: &[&ArrayRef]) -> (Vec<i32>, Vec<Option<String>>) {
-    let (mut places, mut words, mut known) = (Vec::new(), Vec::new(), HashMap::new());
+    let (mut places, mut words, mut place_by_word) = (Vec::new(), Vec::new(), HashMap::new());
     for array in arrays {
         let own = array.as_dictionary::<Int32Type>();
         let texts = own.values().as_string_opt::<i32>();
         let mut place_of = |key: usize| -> i32 {
             let Some(texts) = texts.filter(|texts| key < texts.len() && texts.is_valid(key)) else { return -1 };
-            *known.entry(texts.value(key).to_owned()).or_insert_with(|| {
+            *place_by_word.entry(texts.value(key).to_owned()).or_insert_with(|| {
                 words.push(Some(texts.value(key).to_owned()));
                 i32::try_from(words.len() - 1).unwrap_or(-1)
             })

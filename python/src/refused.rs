@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 pub(crate) struct RefusedRow {
     /// The table, or the file.
     source: String,
-    /// The row from 0 in a table, the line from 1 in a file; `None`: not said.
+    /// The row from 0 in a table, the line from 1 in a file; `None`: unknown.
     row: Option<u64>,
     /// The column; `None`: the row as a whole.
     field: Option<String>,

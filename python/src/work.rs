@@ -54,28 +54,28 @@ impl JobWatch for WorkWatch {
 #[derive(Default)]
 struct End {
     is_over: Mutex<bool>,
-    said: Condvar,
+    changed: Condvar,
 }
 
 impl End {
-    fn say(&self) {
+    fn set(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.said.notify_all();
+        self.changed.notify_all();
     }
 
     /// Waits a while; whether it has ended.
     fn wait(&self) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.said.wait_timeout_while(is_over, LOOK, |is_over| !*is_over).unwrap_or_else(PoisonError::into_inner).0
+        *self.changed.wait_timeout_while(is_over, LOOK, |is_over| !*is_over).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// Says the end whatever happens.
-struct SayAtEnd<'a>(&'a End);
+/// Sets the end when it is dropped, after a panic too.
+struct SetAtEnd<'a>(&'a End);
 
-impl Drop for SayAtEnd<'_> {
+impl Drop for SetAtEnd<'_> {
     fn drop(&mut self) {
-        self.0.say();
+        self.0.set();
     }
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn watched<T: Send>(
     let end = End::default();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let _end = SayAtEnd(&end);
+            let _end = SetAtEnd(&end);
             work()
         });
         let mut interrupted = None;
@@ -100,8 +100,8 @@ pub(crate) fn watched<T: Send>(
             if interrupted.is_some() {
                 continue;
             }
-            let heard = py.check_signals().and_then(|()| say(watch, progress));
-            if let Err(error) = heard {
+            let continued = py.check_signals().and_then(|()| report(watch, progress));
+            if let Err(error) = continued {
                 watch.stop();
                 interrupted = Some(error);
             }
@@ -109,13 +109,13 @@ pub(crate) fn watched<T: Send>(
         let done = py.detach(|| worker.join());
         match (interrupted, done) {
             (Some(error), _) => Err(error),
-            (None, Ok(done)) => say(watch, progress).map(|()| done),
+            (None, Ok(done)) => report(watch, progress).map(|()| done),
             (None, Err(_)) => Err(JobError::new_err("a computation panicked; this is an error of greeksd")),
         }
     })
 }
 
-fn say(watch: &WorkWatch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+fn report(watch: &WorkWatch, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let Some(progress) = progress else { return Ok(()) };
     let phase = PHASES[watch.phase.load(Ordering::Acquire)];
     let (done, total) = (watch.done.load(Ordering::Relaxed), watch.total.load(Ordering::Relaxed));

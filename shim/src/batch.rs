@@ -146,8 +146,8 @@ impl BatchDone {
     }
 }
 
-/// Does what the arguments say, but for `--plan`. `begin` is called when they have been read, with what a user should
-/// hear before the work begins; an error of it ends the job.
+/// Does what the arguments say, but for `--plan`. `begin` is called when they have been read, with notes for the user;
+/// its error ends the job.
 ///
 /// # Errors
 /// An argument that makes no sense, a folder that cannot be written to. What is wrong with inputs is in the outcome.

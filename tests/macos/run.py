@@ -5,7 +5,7 @@
     python3 tests/macos/run.py target/packages/aarch64-apple-darwin-base/aarch64-apple-darwin/release/greeksd
 
 Python 3.11 with its standard library. A program must be for macOS 12.0 and its processor, load libraries of macOS alone,
-take nothing by a name that no library is said to have, and, on Apple's processors, have a signature in which every page
+import no name that none of their libraries has, and, on Apple's processors, have a signature in which every page
 of the program has its hash. One line for each; exit code 1 where one is wrong.
 """
 

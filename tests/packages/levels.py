@@ -44,14 +44,14 @@ def main():
         picked = run([*emulator, launcher, "--version", "--verbose"], ok=False)
         if level is None:
             right = picked.returncode == 1 and "sse4.1, sse4.2, popcnt" in picked.stderr
-            failures += told(processor, right, picked.stderr.strip())
+            failures += report(processor, right, picked.stderr.strip())
             continue
         if level not in builds:
             print(f"{processor}: not tried, the prefix has no {level}")
             continue
-        failures += told(processor, f"processor level: {level}\n" in picked.stdout, f"{level} is picked")
+        failures += report(processor, f"processor level: {level}\n" in picked.stdout, f"{level} is picked")
         above = run([*emulator, launcher, "--version"], ok=False, level="x86-64-v4")
-        failures += told(processor, above.returncode == 2 and "lacks" in above.stderr, above.stderr.strip())
+        failures += report(processor, above.returncode == 2 and "lacks" in above.stderr, above.stderr.strip())
         bytes_of[level] = values([*emulator, builds[level]])
         failures += judged(processor, level, bytes_of[level])
     here = run([launcher, "--version", "--verbose"]).stdout
@@ -61,11 +61,11 @@ def main():
     bytes_of.setdefault(level, native)
     fused = {level: text for level, text in bytes_of.items() if level in FUSED}
     for name, texts in fused.items():
-        failures += told(name, texts == native, f"the same bytes in the emulator as {level} here")
+        failures += report(name, texts == native, f"the same bytes in the emulator as {level} here")
     sys.exit(1 if failures else 0)
 
 
-def told(who, right, what):
+def report(who, right, what):
     """Prints what was found; 1 if it is wrong."""
     print(f"{who}: {'' if right else 'WRONG: '}{what}")
     return 0 if right else 1
@@ -77,8 +77,8 @@ def run(command, ok=True, level=None):
         environment["GREEKSD_LEVEL"] = level
     done = subprocess.run(list(map(str, command)), check=ok, capture_output=True, text=True, env=environment)
     # what it does not emulate
-    said = [line for line in done.stderr.splitlines() if not line.startswith(f"{EMULATOR}: warning:")]
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "\n".join(said))
+    errors = [line for line in done.stderr.splitlines() if not line.startswith(f"{EMULATOR}: warning:")]
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "\n".join(errors))
 
 
 def values(command):
@@ -108,7 +108,7 @@ def judged(who, level, texts):
                 worst = max(worst, error / scale / bound)
                 missed += not error <= bound * scale
         missed += len(golden)
-    return told(
+    return report(
         who,
         missed == 0 and count > 1000,
         f"{level}: {count} values, the worst at {worst:.2f} of its bound, {missed} beyond",

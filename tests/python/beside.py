@@ -18,11 +18,11 @@ import greeksd
 
 
 def greeksd_of(frame, given):
-    known = {"dividends": given.dividends or [], "rates": given.rates, "show_quotes": True}
+    given_data = {"dividends": given.dividends or [], "rates": given.rates, "show_quotes": True}
     best = math.inf
     for _ in range(3):
         began = time.process_time()
-        result = greeksd.greeks(frame, threads=1, **known)
+        result = greeksd.greeks(frame, threads=1, **given_data)
         best = min(best, time.process_time() - began)
     return best, result
 

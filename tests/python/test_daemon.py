@@ -191,15 +191,15 @@ class Pushing(unittest.TestCase):
             peer.close()
             first.close()
             with socket.create_server(("127.0.0.1", port)) as second:
-                heard = b""
+                received = b""
                 # what the kernel took before it knew is lost
                 for price in range(61, 70):
                     out.price("KO", price, time=1795207321)
                     time.sleep(0.02)
                 peer, _ = second.accept()
                 with peer:
-                    heard = peer.recv(1000)
-                self.assertIn(b'"price":69,', heard)
+                    received = peer.recv(1000)
+                self.assertIn(b'"price":69,', received)
 
 
 def table_price(frame):

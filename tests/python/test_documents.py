@@ -19,7 +19,7 @@ def recipe(name):
     return namespace
 
 
-class Heard:
+class Pusher:
     """Stands in for a pusher, and keeps the lines that would be sent."""
 
     def __init__(self):
@@ -123,12 +123,12 @@ class Recipes(unittest.TestCase):
             ticker(ib_async.Stock("F", "SMART", "USD")),
         ]
         ib = ib_async.IB()
-        with (heard := Heard()) as out:
+        with (pusher := Pusher()) as out:
             # the client's own event, as ib.run() raises it
             ib.pendingTickersEvent += lambda tickers: push_tickers(out, tickers)
             ib.pendingTickersEvent.emit(tickers)
         at = "2026-11-20T18:00:00+00:00"
-        self.assertEqual(heard.lines, [
+        self.assertEqual(pusher.lines, [
             {"osym": self.KO, "bid": 4.1, "ask": 4.2, "bid_size": 12, "ask_size": 7, "time": at},
             {"osym": self.KO, "bid": None, "ask": 4.2, "bid_size": 0, "ask_size": 7, "time": at},
             {"symbol": "KO", "price": 61.84, "time": at},
@@ -156,7 +156,7 @@ class Recipes(unittest.TestCase):
                 return frames.pop(0)
 
         client._socket = Wire()
-        with (heard := Heard()) as out:
+        with (pusher := Pusher()) as out:
             client.add_level_one_option_handler(lambda message: push_options(out, message))
 
             async def listen():
@@ -165,7 +165,7 @@ class Recipes(unittest.TestCase):
 
             asyncio.run(listen())
         first = {"osym": self.KO, "bid": 4.1, "ask": 4.2, "bid_size": 12, "ask_size": 7, "time": 1795197600000}
-        self.assertEqual(heard.lines, [
+        self.assertEqual(pusher.lines, [
             first, {**first, "ask": 4.25, "time": 1795197601000}, {"symbol": "KO", "price": 61.84, "time": 1795197601000},
         ])
 
@@ -180,13 +180,13 @@ class Recipes(unittest.TestCase):
         # as the client makes events of the arrays on its wire
         wire = [value for symbol, bid, ask in rows for value in
                 [{**values, "event_symbol": symbol, "bid_price": bid, "ask_price": ask}[name] for name in fields]]
-        with (heard := Heard()) as out:
+        with (pusher := Pusher()) as out:
             with unittest.mock.patch("tastytrade.dxfeed.event.logger", create=True):
                 quotes = Quote.from_stream(wire)
             [push_quote(out, quote) for quote in quotes]
         option = {"expiry": "2027-01-15", "bid_size": 12, "ask_size": 7, "time": 1795197601000}
-        self.assertEqual(heard.lines[0], {"root": "KO", "strike": 62.5, "right": "C", "bid": 4.1, "ask": 4.2, **option})
-        self.assertEqual(heard.lines[-1], {"symbol": "KO", "price": 61.85, "time": 1795197601000})
+        self.assertEqual(pusher.lines[0], {"root": "KO", "strike": 62.5, "right": "C", "bid": 4.1, "ask": 4.2, **option})
+        self.assertEqual(pusher.lines[-1], {"symbol": "KO", "price": 61.85, "time": 1795197601000})
 
     def test_databento(self):
         import databento as db
@@ -201,17 +201,17 @@ class Recipes(unittest.TestCase):
             rtype=db.RType.from_schema(db.Schema.CBBO_1S), publisher_id=30, instrument_id=instrument, ts_event=0, price=0, size=0,
             side=db.Side.NONE, ts_recv=1795197600123456789, levels=level,
         )
-        with (heard := Heard()) as out:
+        with (pusher := Pusher()) as out:
             [push_record(out, each) for each in (record(7), mapping, record(7), record(8))]
-        self.assertEqual(heard.lines, [
+        self.assertEqual(pusher.lines, [
             {"osym": self.KO, "bid": 4.1, "ask": None, "bid_size": 12, "ask_size": 0, "time": 1795197600123456789},
         ])
 
     def test_thetadata(self):
         push_chain = recipe("thetadata")["push_chain"]
-        with (heard := Heard()) as out:
+        with (pusher := Pusher()) as out:
             push_chain(out, self.theta_frame())
-        self.assertEqual(heard.lines, [{
+        self.assertEqual(pusher.lines, [{
             "root": "KO", "expiry": "2027-01-15", "strike": 62.5, "right": "call", "bid": 4.1, "ask": 4.2, "bid_size": 12, "ask_size": 7,
             "time": "2026-11-20T18:00:00+00:00",
         }])

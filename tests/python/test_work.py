@@ -61,7 +61,7 @@ except KeyboardInterrupt: print("interrupted")
 
 
 class Progress(unittest.TestCase):
-    def test_a_function_is_told(self):
+    def test_a_function_is_called(self):
         heard = []
         greeksd.greeks(market.quotes(), rates="zero", dividends=[], progress=lambda *said: heard.append(said))
         phase, done, total = heard[-1]

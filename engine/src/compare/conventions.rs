@@ -238,7 +238,7 @@ impl Conventions {
     }
 }
 
-/// The mean of those that are numbers; infinity where none is.
+/// Returns the mean of the finite values, or infinity if there is none.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.filter(|value| value.is_finite()).fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
     if n > 0.0 { sum / n } else { f64::INFINITY }

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A folder with builds of these levels, removed at the end.
+    /// A temporary folder with builds of some levels; it is removed when dropped.
     struct Builds(PathBuf);
 
     impl Builds {

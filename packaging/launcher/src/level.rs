@@ -1,8 +1,8 @@
 //! Levels of x86-64 processors, as compilers name them, and which of them a processor has.
 //!
 //! A level counts only with all of its features, and with the system's word that it keeps the wide registers of each
-//! thread (XGETBV). Where a system turns AVX-512 on at a thread's first use only, as macOS does, it is not said to
-//! keep them, and x86-64-v3 is what is found.
+//! thread (XGETBV). macOS turns AVX-512 on at a thread's first use and does not report it before, so that x86-64-v3 is
+//! found there.
 
 /// What a build is made for: every level has what the ones before it have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,8 @@ enum Answer {
 }
 use Answer::{Amd, Basic, Ebx7, Kept};
 
-/// A feature: its level, its name as compilers and /proc/cpuinfo write it, and the bits that are all set where it is there.
+/// A feature: its level, its name as compilers and /proc/cpuinfo write it, and the bits that are all set where it is
+/// there.
 type Feature = (Level, &'static str, Answer, u32);
 
 /// What makes the levels, by the psABI of x86-64.

@@ -33,7 +33,7 @@ pub(super) struct AwaitedSnapshots {
     parts: Option<Parts>,
 }
 
-/// What is looked at, once the days are known.
+/// The days that are searched, once the list of days is read.
 struct Parts {
     /// The first and the last day that there are.
     span: (Date, Date),

@@ -212,10 +212,10 @@ impl Client {
     }
 }
 
-/// Of an answer that is no data, so many bytes are read: what it says is wrong.
+/// Bytes read of an error response: enough for its message.
 const REFUSAL_MOST: u64 = 4096;
 
-/// Reads an answer; of one that is no data what there is of its first bytes.
+/// Reads a response: the whole body, or the first bytes of an error's.
 fn read(response: Response<Body>, bytes_most: u64) -> Result<Received, Failed> {
     let (head, body) = response.into_parts();
     let status = head.status.as_u16();
