@@ -8,11 +8,8 @@ import pyarrow as pa
 import greeksd
 import market
 
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from daemon import free_port
 
 
 def is_alive(pid):
