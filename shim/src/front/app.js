@@ -92,6 +92,7 @@ function follow() {
 function refresh() {
   running?.abort();
   clearTimeout(timer);
+  if (keyNow() !== shown.key) moment.leave();
   const mine = (running = new AbortController());
   cycle(mine.signal).finally(() => {
     if (running !== mine) return;
@@ -117,6 +118,8 @@ async function cycle(signal) {
       around?.catch(() => {});
       await moment.show(around, hasPast || past.asOf !== null, signal);
       await market(name, signal);
+      // another place may have been chosen meanwhile: what was loaded is not its
+      if (signal.aborted) return;
       shown.number = state.snapshot_number;
       shown.key = keyNow();
     }
@@ -519,7 +522,7 @@ function pressed(event) {
     goTo(shown.index + (event.key === "ArrowLeft" ? -1 : 1));
   } else if ($("keys-on").checked) {
     const does = { "/": () => $("search").focus(), "?": openHelp, c: openColumns, t: nextTheme, m: toMoney,
-      "[": () => moment.step(-1), "]": () => moment.step(1), n: () => goToMoment(null) }[event.key];
+      "[": () => moment.step(-1), "]": () => moment.step(1), n: () => moment.goTo(null) }[event.key];
     if (!does) return;
     event.preventDefault();
     does();

@@ -20,12 +20,16 @@ export class MomentBar {
   constructor(goes) {
     this.goes = goes;
     this.around = null;
+    /** True while `around` is of another place than the one that is looked at; steps wait until it is loaded. */
+    this.isStale = true;
+    /** Steps that wait; below zero: back. */
+    this.steps = 0;
     /** The time of the snapshot that is shown. */
     this.time = null;
     $("moment-previous").addEventListener("click", () => this.step(-1));
     $("moment-next").addEventListener("click", () => this.step(1));
-    $("moment-latest").addEventListener("click", () => goes(null));
-    $("moment-time").addEventListener("change", ({ target }) => target.value && goes(local(target.value)));
+    $("moment-latest").addEventListener("click", () => this.goTo(null));
+    $("moment-time").addEventListener("change", ({ target }) => target.value && this.goTo(local(target.value)));
     $("moment").addEventListener("submit", (event) => event.preventDefault());
   }
 
@@ -40,6 +44,7 @@ export class MomentBar {
     }
     if (signal.aborted) return;
     this.around = found;
+    this.isStale = false;
     this.time = found?.snapshot_time ?? null;
     $("moment").hidden = !isShown;
     $("moment-previous").disabled = !found?.previous;
@@ -51,11 +56,31 @@ export class MomentBar {
       input.value = time ? local(time).length === 10 ? `${time.slice(0, 10)}T16:00` : local(time).slice(0, 19) : "";
     }
     say($("moment-time").labels[0], past.asOf ? "As of" : "Latest of");
+    this.takeStep();
   }
 
-  /** The snapshot before or after this one. */
+  /** Another name or moment is about to load. */
+  leave() {
+    this.isStale = true;
+  }
+
+  /** Looks at a moment that somebody chooses; null: the latest. */
+  goTo(asOf) {
+    this.steps = 0;
+    this.goes(asOf);
+  }
+
+  /** Goes to the snapshot before or after this one: keys that are faster than the daemon add up. */
   step(by) {
-    const to = by < 0 ? this.around?.previous : this.around?.next;
+    this.steps += by;
+    this.takeStep();
+  }
+
+  /** Takes one of the steps that wait, where the snapshots around this moment are loaded. */
+  takeStep() {
+    if (this.steps === 0 || this.isStale) return;
+    const to = this.steps < 0 ? this.around?.previous : this.around?.next;
+    this.steps = to ? this.steps - Math.sign(this.steps) : 0;
     if (to) this.goes(local(to));
   }
 }
