@@ -230,14 +230,21 @@ fn lists_of_all_variants_are_whole() {
 fn settings_have_a_unit_and_say_what_chose_them() {
     let files: Vec<_> = ["engine/src", "engine/tests", "engine/kernel/src"].into_iter().flat_map(sources).collect();
     let is_a_test = |name: &str| files.iter().any(|source| source.text.contains(&format!("fn {name}()")));
-    let rooms = [engine::calibrate::settings::ALL, engine::surface::settings::ALL, engine::early::settings::ALL];
+    let rooms = [
+        engine::calibrate::settings::ALL,
+        engine::surface::settings::ALL,
+        engine::early::settings::ALL,
+        kernel::american::settings::ALL,
+    ];
     let mut seen = 0;
     for (method, settings) in rooms.into_iter().flatten() {
         for setting in *settings {
             let name = format!("{method}.{}", setting.name);
             assert!(setting.value.is_finite() && !setting.unit.is_empty(), "{name}");
             match setting.chosen {
-                Chosen::Test(test) => assert!(is_a_test(test), "{name}: no test is called {test}"),
+                Chosen::Test(test) | Chosen::Bounded(test) => {
+                    assert!(is_a_test(test), "{name}: no test is called {test}")
+                }
                 Chosen::Measured(why) | Chosen::Judgement(why) => {
                     assert!(why.split(' ').count() > 2, "{name}: nothing is said of what chose it")
                 }

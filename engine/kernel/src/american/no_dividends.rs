@@ -3,6 +3,7 @@
 use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
+use super::settings::{NO_DIVIDENDS, SAME};
 use super::shared::Shared;
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
@@ -11,16 +12,6 @@ use crate::elementary::exp;
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
-
-/// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
-const AGE: f64 = 0.5;
-/// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
-/// 1e-10 of the strike.
-const FAR_OUT: f64 = 6.5;
-/// A premium whose exercise begins later changes over this part of the deviation of ln X until then.
-const WAIT: f64 = 2.0;
-/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
-const EXERCISED: f64 = 1e-9;
 
 /// The boundaries of one (terms, right).
 #[derive(Clone, Debug)]
@@ -52,7 +43,10 @@ impl NoDividends {
         let wide = Shared::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
         let (below, above): (Vec<Shared>, Vec<Shared>) = wide
             .into_iter()
-            .filter(|table| table.domain.sigma.0 < 0.999 * known.0 || table.domain.sigma.1 > 1.001 * known.1)
+            .filter(|table| {
+                table.domain.sigma.0 < (1.0 - NO_DIVIDENDS.same_sigma) * known.0
+                    || table.domain.sigma.1 > (1.0 + NO_DIVIDENDS.same_sigma) * known.1
+            })
             .partition(|table| table.domain.sigma.0 < known.0);
         let held = core::mem::take(&mut self.tables);
         self.tables = below.into_iter().chain(held).chain(above).collect();
@@ -63,7 +57,7 @@ impl NoDividends {
         self.tables.iter().all(|table| {
             let known = &table.domain;
             terms.t <= known.t
-                && terms.t >= AGE * known.t
+                && terms.t >= NO_DIVIDENDS.age * known.t
                 && (known.reaches(terms.r, terms.b) || self.out_of_reach(terms))
         })
     }
@@ -137,7 +131,7 @@ impl NoDividends {
             let course = table.course::<FULL>(terms.r, terms.b);
             let ln_b = course.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
             let width = at.sigma * c(life.sqrt());
-            let waits = c(WAIT * (from / life).sqrt());
+            let waits = c(NO_DIVIDENDS.wait * (from / life).sqrt());
             let reach = Reach {
                 distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
@@ -193,7 +187,7 @@ impl NoDividends {
         let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -FAR_OUT);
+        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -NO_DIVIDENDS.far_out);
         if !(lanes & !far_out).any() {
             return None;
         }
@@ -257,7 +251,7 @@ fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved:
 
 /// The lanes where a value does not exceed the exercise value (docs/model.md).
 pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
-    (value - (x - k) * phi).lt(k * EXERCISED)
+    (value - (x - k) * phi).lt(k * SAME.exercised)
 }
 
 /// The lanes of a block that one table serves.
