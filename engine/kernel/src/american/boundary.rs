@@ -542,8 +542,8 @@ fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
     }
 }
 
-/// The borrow rate below which a call's boundary lies `BOUNDARY.far` standard deviations beyond any likely spot; negative
-/// if there is none.
+/// The borrow rate below which a call's boundary lies `BOUNDARY.far` standard deviations beyond any likely spot;
+/// negative if there is none.
 fn far_borrow(right: Right, (r, t): (f64, f64), sigma: f64) -> f64 {
     if right == Right::Call && r > 0.0 {
         r * (-BOUNDARY.far * sigma * t.sqrt() - BOUNDARY.far_extra).exp()

@@ -258,7 +258,7 @@ settings! {
         /// The same when steps shrink no more.
         stalled: f64 = 1e-8, "1", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Steps that are above this part of the one before shrink no more.
-        shrinks: f64 = 0.5, "1", Judgement("Newton's method squares");
+        shrinks: f64 = 0.5, "1", Judgement("Newton's method squares its error");
         /// A stretch is solved if its last step was below this.
         solved_step: f64 = 1e-6, "1", Judgement("the error of values is of second order in it");
         /// Or if its equations hold to this.
@@ -318,7 +318,7 @@ settings! {
         /// Steps of that search at most.
         most_steps: usize = 80, "1", Judgement("halvings alone take 50");
         /// Steps of Newton's method on a Taylor series at most.
-        series_steps: usize = 12, "1", Judgement("it squares, from a tenth of a deviation");
+        series_steps: usize = 12, "1", Judgement("Newton's method squares its error, from a tenth of a deviation");
         /// Points that a Taylor series is taken about at most.
         series_points: usize = 7, "1", Judgement("each goes half a deviation");
         /// A step on a Taylor series at most.
@@ -386,7 +386,7 @@ settings! {
         /// η at which an early part meets the late one.
         join: f64 = 4.3, "1", Measured("e^(−4.3²) of the part is left, 9e-9");
         /// An end is at least this long before the ex-date, where a reach divides by it.
-        gap_least: f64 = 1e-6, "years", Judgement("half a minute");
+        gap_least: f64 = 1e-6, "years", Judgement("half a minute before an ex-date");
         /// Times at which the last gain at X = 0 is looked for.
         gain_scan: usize = 16, "1", Bounded("values_exceed_payoff_and_european_value");
         /// Halvings between two of them.
@@ -402,7 +402,7 @@ settings! {
         /// Right before the end of an interval: this part of it.
         before_end: f64 = 1e-9, "of the interval", Judgement("the value of holding has a kink at the end");
         /// Steps of Newton's method to the least value of holding over the payoff.
-        least_steps: usize = 12, "1", Judgement("it squares");
+        least_steps: usize = 12, "1", Judgement("Newton's method squares its error");
         /// The greatest of these steps.
         least_step: f64 = 0.5, "standard deviations", Judgement("the bend changes over a deviation");
         /// The step that ends it.
@@ -412,7 +412,7 @@ settings! {
         /// The step that ends it.
         tip_found: f64 = 1e-10, "of the interval", Judgement("the flow at the tip vanishes");
         /// Which counts as this long at least.
-        tip_length_least: f64 = 1e-3, "years", Judgement("eight hours");
+        tip_length_least: f64 = 1e-3, "years", Judgement("eight hours of an interval");
     }
 
     /// Two exercise boundaries at once (`recursion/pair.rs`).
@@ -440,7 +440,7 @@ settings! {
         /// After this many steps.
         stalled_after: usize = 4, "1", Judgement("the first steps may be damped");
         /// Steps that are above this part of the one before shrink no more.
-        shrinks: f64 = 0.3, "1", Judgement("Newton's method squares");
+        shrinks: f64 = 0.3, "1", Judgement("Newton's method squares its error");
     }
 
     /// The premium right before an ex-date, in the recursion (`recursion/premium.rs`).
@@ -475,7 +475,7 @@ settings! {
         /// How far terms shifted in time may miss the dates that the tables were built on.
         date_slack: f64 = 1e-7, "years", Judgement("three seconds: instants of one date differ by rounding of their years");
         /// Dividends that differ by less are the same.
-        same_amount: f64 = 1e-9, "of the amount", Judgement("rounding");
+        same_amount: f64 = 1e-9, "of the amount", Judgement("rounding of an amount");
         /// A table of a date to come is read until this long before it.
         until: f64 = 1e-6, "years", Judgement("half a minute: the deviation until then is a divisor");
         /// A premium below this counts as none. Larger drops it, smaller builds tables for nothing.
@@ -500,7 +500,7 @@ settings! {
         unresolved_carry: f64 = 2.0, "1", Judgement("it costs less than the grid");
         /// What a call may lose, where it loses most, by not being watched before the first ex-date.
         waiting_costs: f64 = 2e-4, "of its intrinsic value", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Where exercise earns nothing below, at least, above the strike: the intrinsic value that a loss is a part of.
+        /// Where exercise begins to earn, the intrinsic value is at least this: a loss is a part of it.
         intrinsic_least: f64 = 0.05, "of the strike", Bounded("calls_with_dividends_meet_their_bounds");
         /// A call's exercise until an ex-date is known in closed form so long before it.
         last_days: f64 = 0.012, "years", Bounded("calls_with_dividends_meet_their_bounds");
@@ -797,7 +797,7 @@ settings! {
         fourth: f64 = 0.1, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Implicit steps of a call after an ex-date, which damp its kink; one elsewhere.
         implicit_steps: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Nodes by which a step is expected to move the boundary: where it moves further, more is eliminated.
+        /// Nodes by which a step is expected to move the boundary; where it moves further, more is eliminated.
         room: usize = 10, "nodes", Judgement("speed only: the values do not depend on it");
         /// Pivots of the elimination settle to this.
         settled: f64 = 1e-12, "of the pivot", Judgement("a thousand roundings, far below the error of the scheme");
@@ -810,7 +810,7 @@ settings! {
         /// Step of the difference that gives the slope of a crossing between two nodes.
         crossing_step: f64 = 1e-5, "nodes", Judgement("the third root of rounding");
         /// Steps of Newton's method to it.
-        crossing_steps: usize = 4, "1", Judgement("it squares, from the place of a straight line");
+        crossing_steps: usize = 4, "1", Judgement("Newton's method squares its error, from the place of a straight line");
         /// Nodes of the interpolation on a grid.
         stencil: usize = 8, "nodes", Bounded("carried_values_are_those_solved_anew");
         /// Those of them before the place.
@@ -829,3 +829,14 @@ settings! {
 ///
 /// Bounded: `value_and_slope_are_those_of_the_payoff_at_the_boundary`
 pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
+
+/// Where the check of a table without a boundary looks: volatilities, in units of their axis. More finds more between
+/// the nodes, and costs in proportion.
+///
+/// Bounded: `ordinary_tables_are_built_once_and_unresolved_ones_are_counted`
+pub(super) const CHECKED_SIGMAS: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
+
+/// The same for strikes.
+///
+/// Bounded: `ordinary_tables_are_built_once_and_unresolved_ones_are_counted`
+pub(super) const CHECKED_STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];

@@ -1,11 +1,9 @@
 //! Series and tensor polynomials on intervals: what tables are made of. Never: finance.
 
+use crate::american::settings::EVALUATE;
 use crate::lanes::Lanes;
 use crate::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
 use std::sync::OnceLock;
-
-/// Most terms of a Chebyshev series.
-pub(super) const MOST_TERMS: usize = 96;
 
 /// An interval with Chebyshev nodes on it.
 #[derive(Clone, Copy, Debug)]
@@ -132,9 +130,9 @@ pub(super) struct Lobatto {
 }
 
 impl Lobatto {
-    /// For series of `terms` terms, at most [`MOST_TERMS`].
+    /// For series of `terms` terms, at most `EVALUATE.most_terms`.
     pub(super) fn of(terms: usize) -> &'static Self {
-        static ALL: [OnceLock<Lobatto>; MOST_TERMS + 1] = [const { OnceLock::new() }; MOST_TERMS + 1];
+        static ALL: [OnceLock<Lobatto>; EVALUATE.most_terms + 1] = [const { OnceLock::new() }; EVALUATE.most_terms + 1];
         ALL[terms]
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }

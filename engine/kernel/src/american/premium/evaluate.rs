@@ -6,11 +6,12 @@
 //! boundary is met, the function an integral over the density around it; distances from the boundary scale with σ,
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
-use super::chebyshev::{Axis, Local, MOST_TERMS, local, local_slope};
+use super::chebyshev::{Axis, Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
 use super::last_days::{Kink, exercised_before};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
+use crate::american::settings::{EVALUATE, SIZES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
@@ -19,13 +20,8 @@ use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Standard deviations of the integral back from an ex-date, and from one that is as close as this.
-const WINDOW: f64 = 5.8;
-const WINDOW_SOON: f64 = 8.4;
-const SOON_YEARS: f64 = 0.01;
-
 /// Most coefficients of one tensor polynomial.
-const MOST_NODES: usize = 48;
+const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
 
 /// When and at which rates a table is read, as against when it was built.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +42,13 @@ pub(super) struct Clock<'a> {
 /// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
 /// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
 fn back(scheme: Quality, stop: f64) -> (&'static [(f64, f64)], f64) {
-    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(20));
-    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(32));
-    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
+    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
+    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_accurate));
+    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_soon));
     match scheme {
-        _ if stop < SOON_YEARS => (&SOON, WINDOW_SOON),
-        Quality::Coarse | Quality::Preliminary | Quality::Full => (&FAST, WINDOW),
-        Quality::Reference => (&ACCURATE, WINDOW),
+        _ if stop < EVALUATE.soon => (&SOON, EVALUATE.window_soon),
+        Quality::Coarse | Quality::Preliminary | Quality::Full => (&FAST, EVALUATE.window),
+        Quality::Reference => (&ACCURATE, EVALUATE.window),
     }
 }
 
@@ -314,7 +310,7 @@ impl Table {
         let width = sigma * c(left.sqrt());
         let forward = boundary.value() - ln(k) + c((clock.r - clock.b) * left);
         let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * 0.5);
-        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(1e-3)) }
+        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(EVALUATE.slope_least)) }
     }
 
     fn exercise(&self, clock: &Clock) -> Exercise {
@@ -341,13 +337,13 @@ impl Table {
         let from = (centre - c(window * root)).max(zero).min(c(self.reach));
         let to = (centre + c(window * root)).max(from).min(c(self.reach));
         let length = to - from;
-        if !length.gt(c(1e-12)).any() {
+        if !length.gt(c(EVALUATE.length_least)).any() {
             return sum;
         }
         let units = self.units(on);
         let terms = self.n_terms();
-        let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
-        let mut tangent = [([zero; 2], zero); MOST_TERMS];
+        let mut f = [Local { s: [zero; 4], k: [zero; 2] }; EVALUATE.most_terms];
+        let mut tangent = [([zero; 2], zero); EVALUATE.most_terms];
         for (term, (f, tangent)) in f.iter_mut().zip(&mut tangent).enumerate().take(terms) {
             (*f, *tangent) = self.term::<L, ALL>(clock, term, units);
         }

@@ -3,6 +3,7 @@
 
 use super::exercise::Inputs;
 use super::taylor::{Taylor, at};
+use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
 
@@ -52,7 +53,7 @@ pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Tayl
     let mut best = expiry;
     let now = (0.0, 0.0);
     // right before an ex-date for a call, right after it for a put
-    let dates = terms.divs.iter().map(|d| (d.t, if phi > 0.0 { d.t - 1e-12 } else { d.t }));
+    let dates = terms.divs.iter().map(|d| (d.t, if phi > 0.0 { d.t - SAME.instant } else { d.t }));
     for (t, collects_after) in core::iter::once(now).chain(dates) {
         let date = Date::new(terms, t, collected(terms, t, collects_after));
         best = Date::select(date.value(phi, on).gt(best.value(phi, on)), &date, &best);

@@ -11,17 +11,16 @@ use super::edges::Plan;
 use super::european::{European, carried};
 use super::grid::Grid;
 use super::schedule::{Leg, Problem, Schedule};
-use super::stencil::{Rows, SETTLED, Stencil, stencils};
+use super::stencil::{Rows, Stencil, stencils};
+use crate::american::settings::{GRID, SAME};
 use crate::dividends::Terms;
 use crate::elementary::exp;
-use crate::lanes::{Lanes, Mask};
+use crate::lanes::{Lanes, Mask, Pack};
 
-/// Most lanes of one solve.
-pub(super) const MOST_LANES: usize = 20;
-
-/// Nodes by which a step is expected to move the boundary towards exercise: where it moves further, it is eliminated
-/// on.
-const ROOM: usize = 10;
+/// The widest pack of one solve.
+type Widest = Pack<5>;
+/// Its lanes.
+pub(super) const MOST_LANES: usize = Widest::N;
 
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
 #[derive(Clone, Debug)]
@@ -217,10 +216,14 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     fn leg(&mut self, leg: &Leg) {
         let Leg { from, to, count, first, .. } = *leg;
         let linear = !first && !self.problem.watched_call();
-        let first_steps = if !first && self.problem.phi > 0.0 { 2 } else { 1 };
+        let first_steps = if !first && self.problem.phi > 0.0 { GRID.implicit_steps } else { 1 };
         for s in 1..=count {
             let z = s as f64 / count as f64;
-            let fraction = if linear { 0.35 * z + 0.65 * z * z } else { 0.9 * z * z + 0.1 * z.powi(4) };
+            let fraction = if linear {
+                GRID.linear * z + (1.0 - GRID.linear) * z * z
+            } else {
+                (1.0 - GRID.fourth) * z * z + GRID.fourth * z.powi(4)
+            };
             let next = if s == count { to } else { from - (from - to) * fraction };
             let a = self.problem.terms.a(next);
             let dt = self.t - next;
@@ -301,7 +304,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         let mut inverse = c(1.0) / here;
         while self.far_inverse.len() < last - 1 - exercised_up_to {
             self.far_inverse.push(inverse);
-            if (inverse * pivot - 1.0).abs().lt(c(SETTLED)).all() {
+            if (inverse * pivot - 1.0).abs().lt(c(GRID.settled)).all() {
                 break;
             }
             inverse = c(1.0) / (away * inverse).neg_mul_add(near, here);
@@ -322,7 +325,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
             eliminated,
             from: exercised_up_to + 1,
         };
-        self.eliminate_exercised(nearest.saturating_sub(ROOM).max(1));
+        self.eliminate_exercised(nearest.saturating_sub(GRID.room).max(1));
     }
 
     /// Eliminates on to node `to`, where lanes are exercised.
@@ -393,10 +396,10 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// begins at `from`.
     fn falls_short(&self, from: usize) -> bool {
         let last = self.x.len() - 1;
-        let slack = self.k * (1e-13);
+        let slack = self.k * (SAME.no_gain);
         let short = |j: usize| (self.american[j] + slack).lt(self.payoff(j, self.a)).any();
-        let dense = (from + 8).min(last);
-        (from..dense).any(short) || (dense..last).step_by(4).any(short)
+        let dense = (from + GRID.dense).min(last);
+        (from..dense).any(short) || (dense..last).step_by(GRID.sparse).any(short)
     }
 
     /// Substitutes the American values again, projecting every one.
@@ -420,7 +423,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     fn substitute_watching(&mut self) {
         let c = |v: f64| L::splat(v);
         let (zero, one) = (c(0.0), c(1.0));
-        let mut exercised = self.american[0].le(self.payoff(0, self.a) + c(1e-13) * self.k);
+        let mut exercised = self.american[0].le(self.payoff(0, self.a) + c(SAME.no_gain) * self.k);
         let mut contact = Contact::none();
         let mut j = self.still_exercised(exercised);
         for i in 1..j {
@@ -433,7 +436,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         let (slope, level) = self.bend_line(self.a);
         while j < self.x.len() - 1 && exercised.any() {
             let payoff = self.payoff(j, self.a);
-            let bend = self.spot[j].mul_add(slope, level).max(c(1e-14) * self.k);
+            let bend = self.spot[j].mul_add(slope, level).max(c(GRID.bend_least) * self.k);
             let candidate = lower.neg_mul_add(self.american[j - 1], self.right_american[j]);
             let excess = candidate - payoff;
             let free = exercised & coupling.mul_add(bend, excess).gt(zero);
@@ -517,7 +520,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         if self.problem.phi < 0.0 {
             return;
         }
-        let a = self.problem.terms.a(date - 1e-12);
+        let a = self.problem.terms.a(date - SAME.instant);
         self.exercise_all(a);
         self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
     }
@@ -531,8 +534,9 @@ fn crossing(w: [f64; 4]) -> (f64, f64) {
         -f * m * q / 6.0 * w[0] + p * m * q / 2.0 * w[1] - p * f * q / 2.0 * w[2] + p * f * m / 6.0 * w[3]
     };
     let (mut f, mut slope) = (linear, w[2] - w[1]);
-    for _ in 0..4 {
-        slope = (cubic(f + 1e-5) - cubic(f - 1e-5)) / 2e-5;
+    for _ in 0..GRID.crossing_steps {
+        let step = GRID.crossing_step;
+        slope = (cubic(f + step) - cubic(f - step)) / (2.0 * step);
         f -= cubic(f) / slope;
     }
     if f.is_finite() { (f.clamp(0.0, 1.0), slope) } else { (linear.clamp(0.0, 1.0), w[2] - w[1]) }

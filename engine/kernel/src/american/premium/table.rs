@@ -11,6 +11,7 @@ use super::classify::{Span, continuous};
 use super::last_interval::LastInterval;
 use super::schedule::Problem;
 use super::solved::Down;
+use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
 use std::sync::OnceLock;
@@ -83,7 +84,7 @@ pub(super) const RATE_NODES: usize = Rates::NODES.0 * Rates::NODES.1;
 
 impl Rates {
     /// Volatility and strike nodes.
-    pub(super) const NODES: (usize, usize) = (4, 3);
+    pub(super) const NODES: (usize, usize) = (RATES.sigma_nodes, RATES.strike_nodes);
 }
 
 impl Table {
@@ -96,7 +97,7 @@ impl Table {
     pub(super) fn tail(&self) -> f64 {
         match self.scheme {
             Quality::Coarse | Quality::Preliminary | Quality::Full => 1.0,
-            Quality::Reference => 1e-3,
+            Quality::Reference => SIZES.worth_accurate,
         }
     }
 
@@ -132,6 +133,6 @@ impl Table {
     /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln
     /// σ.
     pub(super) fn placed(&self, relative: f64) -> f64 {
-        if self.phi > 0.0 { relative } else { (-relative).max(1e-9).ln() }
+        if self.phi > 0.0 { relative } else { (-relative).max(SIZES.placed_least).ln() }
     }
 }
