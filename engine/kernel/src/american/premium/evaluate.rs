@@ -139,11 +139,11 @@ impl Table {
         if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
             return (Taylor::constant(zero), never);
         }
-        if self.layout == Layout::Once {
+        if matches!(self.layout, Layout::Once) {
             let exercise = self.exercise(clock);
             return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
         }
-        if let Some(last_interval) = &self.last_interval {
+        if let Layout::LastInterval(last_interval) = &self.layout {
             let terms = Terms { t: clock.t, r: clock.r, b: clock.b, divs: Vec::new() };
             return (last_interval.premium::<L, ALL>((&terms, clock.stop), on), never);
         }

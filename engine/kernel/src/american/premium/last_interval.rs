@@ -13,8 +13,15 @@ use crate::lanes::Lanes;
 use crate::quality::Quality;
 
 /// The boundaries of the last interval.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct LastInterval(NoDividends);
+
+impl core::fmt::Debug for LastInterval {
+    /// Not its numbers: it is part of a table's layout.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("LastInterval").finish_non_exhaustive()
+    }
+}
 
 impl LastInterval {
     /// That from `stop` years after `terms` on, for the volatilities of `span`.

@@ -234,7 +234,7 @@ impl PremiumTables {
             match table.layout {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,
-                Layout::Once | Layout::LastInterval => counts.closed += 1,
+                Layout::Once | Layout::LastInterval(_) => counts.closed += 1,
                 Layout::Anchored | Layout::AnchoredAtExDate => counts.anchored += 1,
             }
         }
@@ -312,7 +312,7 @@ impl PremiumTables {
     pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
         let needed = self.needed(terms, self.spot(terms, s), k, sigma);
         let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
-        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| table.layout == Layout::Now).fold(
+        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| matches!(table.layout, Layout::Now)).fold(
             none,
             |boundary, (table, inside)| {
                 let on = Inputs::new(self.spot(terms, s), k, sigma);
@@ -333,7 +333,7 @@ impl PremiumTables {
     fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
-        let american = serving.iter().filter(|(t, _)| borrowed_call || t.layout != Layout::European);
+        let american = serving.iter().filter(|(t, _)| borrowed_call || !matches!(t.layout, Layout::European));
         let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
         let gain = value - intrinsic;
         // where all is lost by waiting no table is asked: volatility is small and the forward far on the other side
@@ -378,8 +378,8 @@ impl PremiumTables {
     fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) -> L::Mask {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
-        let anchored = table.layout == Layout::Anchored;
-        let ahead = table.layout == Layout::AnchoredAtExDate;
+        let anchored = matches!(table.layout, Layout::Anchored);
+        let ahead = matches!(table.layout, Layout::AnchoredAtExDate);
         let ends = ahead || table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
         if !(anchored || ends) {
             return zero.lt(zero);
@@ -452,7 +452,7 @@ fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
 impl core::fmt::Debug for PremiumTables {
     /// How each table is laid out, not its numbers.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let layouts = self.built().map(|t| (t.layout, t.stop));
+        let layouts = self.built().map(|t| (&t.layout, t.stop));
         f.debug_list().entries(layouts).finish()
     }
 }
@@ -460,24 +460,24 @@ impl core::fmt::Debug for PremiumTables {
 impl Table {
     /// True if anything is tabulated.
     fn has_premium(&self) -> bool {
-        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval)
+        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval(_))
     }
 
     /// True if it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
-        matches!(self.layout, Layout::Once | Layout::LastInterval | Layout::AtExDate | Layout::AnchoredAtExDate)
+        matches!(self.layout, Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate)
     }
 
     /// True if what it reads beside itself is there at the rates of `terms`; it was built at `own`.
     fn serves_rates(&self, own: &Terms, terms: &Terms) -> bool {
-        self.last_interval.as_ref().is_none_or(|last| last.serves(terms, own.t - self.stop))
+        if let Layout::LastInterval(last) = &self.layout { last.serves(terms, own.t - self.stop) } else { true }
     }
 
     fn serves_age(&self, age: f64, terms: &Terms) -> bool {
         let next = terms.divs.first().map_or(terms.t, |d| d.t);
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
-            Layout::Once | Layout::LastInterval | Layout::AtExDate | Layout::AnchoredAtExDate => {
+            Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate => {
                 age < self.stop - TABLES.until
             }
             Layout::Now | Layout::Anchored => age <= TABLES.age.min(TABLES.age_part * next),

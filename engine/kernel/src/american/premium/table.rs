@@ -17,7 +17,7 @@ use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// How the table is to be read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) enum Layout {
     /// No premium.
     European,
@@ -30,7 +30,7 @@ pub(super) enum Layout {
     /// A call worth exercising right before one date, and European from there on: in closed form.
     Once,
     /// A put not worth exercising before the last ex-date: an integral over the boundary from there on.
-    LastInterval,
+    LastInterval(LastInterval),
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
     /// The same of puts from a common anchor outwards: some strikes or volatilities have no boundary there.
@@ -64,8 +64,6 @@ pub(super) struct Table {
     pub(super) refined: bool,
     /// How far its grids reach where exercise ends them.
     pub(super) down: Down,
-    /// The boundary from the last ex-date on, where the layout is that.
-    pub(super) last_interval: Option<LastInterval>,
     /// How it moves with the rates, from when that was first asked for.
     pub(super) rates: OnceLock<Rates>,
 }
@@ -114,7 +112,7 @@ impl Table {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
-        let last = self.last_interval.as_ref().map_or(0, LastInterval::bytes);
+        let last = if let Layout::LastInterval(last) = &self.layout { last.bytes() } else { 0 };
         size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + last
     }
 

@@ -85,7 +85,6 @@ impl Table {
             scheme,
             refined,
             down: Down::ToExercise,
-            last_interval: None,
             rates: OnceLock::new(),
         };
         let start = start(phi, terms, span);
@@ -105,8 +104,7 @@ impl Table {
             return table;
         }
         if phi < 0.0 && table.stop > 0.0 && terms.divs.iter().all(|d| d.t <= table.stop + SAME.date) {
-            table.layout = Layout::LastInterval;
-            table.last_interval = Some(LastInterval::new(terms, table.stop, span, scheme));
+            table.layout = Layout::LastInterval(LastInterval::new(terms, table.stop, span, scheme));
             return table;
         }
         if !table.fill(terms, &sizes) {
@@ -210,11 +208,11 @@ impl Table {
         }
         let deviations = self.reach / (terms.t - self.stop).sqrt();
         let mut more = (deviations / (2.0 * GRID.wide)).max(1.0);
-        if self.layout == Layout::Anchored {
+        if matches!(self.layout, Layout::Anchored) {
             let next = terms.divs.first().map_or(terms.t, |d| d.t);
             more = more.max((SIZES.more_soon * terms.t / next.max(SIZES.soon_least)).sqrt());
         }
-        if self.layout == Layout::AnchoredAtExDate {
+        if matches!(self.layout, Layout::AnchoredAtExDate) {
             more = more.max(SIZES.more_anchored);
         }
         ((sizes.terms as f64 * more.min(SIZES.wider_most)) as usize).min(EVALUATE.most_terms)
