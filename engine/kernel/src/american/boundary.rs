@@ -300,9 +300,9 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    pub(super) fn new(right: Right, (r, b, t): (f64, f64, f64), sigma: (f64, f64)) -> Self {
-        let most = far_borrow(right, (r, t), sigma.1);
-        let range = borrow_range(right, (r, b, t), most);
+    pub(super) fn new(right: Right, r: f64, b: f64, t: f64, sigma: (f64, f64)) -> Self {
+        let most = far_borrow(right, r, t, sigma.1);
+        let range = borrow_range(right, r, b, t, most);
         Domain { right, t, r, b, sigma, range, far: range.0 < most }
     }
 
@@ -544,7 +544,7 @@ fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
 
 /// The borrow rate below which a call's boundary lies `BOUNDARY.far` standard deviations beyond any likely spot;
 /// negative if there is none.
-fn far_borrow(right: Right, (r, t): (f64, f64), sigma: f64) -> f64 {
+fn far_borrow(right: Right, r: f64, t: f64, sigma: f64) -> f64 {
     if right == Right::Call && r > 0.0 {
         r * (-BOUNDARY.far * sigma * t.sqrt() - BOUNDARY.far_extra).exp()
     } else {
@@ -554,7 +554,7 @@ fn far_borrow(right: Right, (r, t): (f64, f64), sigma: f64) -> f64 {
 
 /// The borrow rates about `b` that a cubic serves: on one side of the kink of B(0+) at r = b, and, where it is the
 /// borrow that exercise earns, away from 0 unless it is below `far`.
-fn borrow_range(right: Right, (r, b, t): (f64, f64, f64), far: f64) -> (f64, f64) {
+fn borrow_range(right: Right, r: f64, b: f64, t: f64, far: f64) -> (f64, f64) {
     let size = r.abs().max(b.abs());
     let reach = (BOUNDARY.reach * size.powf(2.0 / 3.0) * t.max(BOUNDARY.time_least).powf(-1.0 / 3.0))
         .min(BOUNDARY.reach_most * size);
@@ -639,7 +639,7 @@ impl Slice {
     /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from
     /// [`Boundary::place`].
     #[inline(always)]
-    pub(super) fn edge<L: Lanes>(&self, (sigma, inv_sigma): (L, L), (place, unit): (L, f64)) -> Edge<L> {
+    pub(super) fn edge<L: Lanes>(&self, sigma: L, inv_sigma: L, place: L, unit: f64) -> Edge<L> {
         let c = |v: f64| L::splat(v);
         let [h, h1, h2, h3] = taylor(&self.h, place);
         let [p, p1] = slope_taylor(&self.slope, place);
@@ -700,7 +700,7 @@ mod tests {
         [(0.05, 0.0), (0.05, 0.03), (0.03, 0.06), (0.08, -0.02), (0.02, 0.5), (0.4, 0.05), (1.4, 0.12)];
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
-        let table = Boundary::new(&Domain::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma)), Quality::Reference);
+        let table = Boundary::new(&Domain::new(right, r, b, t, (0.9 * sigma, 1.1 * sigma)), Quality::Reference);
         table.course::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
     }
 

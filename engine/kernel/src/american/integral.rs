@@ -83,7 +83,7 @@ pub(super) struct Contract<L> {
 impl<L: Lanes> Contract<L> {
     /// One option per lane; exercise may begin `from` years from now.
     #[inline(always)]
-    pub(super) fn new(phi: f64, (terms, from): (&Terms, f64), x: L, k: L, sigma: L) -> Self {
+    pub(super) fn new(phi: f64, terms: &Terms, from: f64, x: L, k: L, sigma: L) -> Self {
         let one = L::splat(1.0);
         let Terms { t, r, b, .. } = *terms;
         Self { phi, from, t, r, b, x, k, ln_xk: ln(x / k), sigma, inv_x: one / x, inv_sigma: one / sigma }
@@ -161,15 +161,16 @@ struct Integrand<L> {
 #[inline(never)]
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
-    (table, course): (&Boundary, &BoundaryAtRates),
+    table: &Boundary,
+    course: &BoundaryAtRates,
     reach: &Reach<L>,
     quality: Quality,
 ) -> Premium<L> {
-    let (life, place) = (at.t - at.from, table.place(at.sigma));
+    let (life, (place, unit)) = (at.t - at.from, table.place(at.sigma));
     let mut sum = Premium::zero();
     for &(part, rest, weight) in &Rule::serving(quality, reach).0 {
         let moment = Moment::new(at, at.from + life * part, life * weight);
-        let edge = course.at_time::<FULL>(life * rest).edge((at.sigma, at.inv_sigma), place);
+        let edge = course.at_time::<FULL>(life * rest).edge(at.sigma, at.inv_sigma, place, unit);
         let f = Integrand::new(at, &moment, &edge);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {
@@ -182,10 +183,11 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
 
 /// What a year of exercise earns where it begins, `at.from` years from now, and its first derivative in sigma.
 #[inline(never)]
-pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, (table, course): (&Boundary, &BoundaryAtRates)) -> [L; 2] {
+pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, table: &Boundary, course: &BoundaryAtRates) -> [L; 2] {
     let mut sum = Premium::zero();
     let moment = Moment::new(at, at.from, 1.0);
-    let edge = course.at_time::<false>(at.t - at.from).edge((at.sigma, at.inv_sigma), table.place(at.sigma));
+    let (place, unit) = table.place(at.sigma);
+    let edge = course.at_time::<false>(at.t - at.from).edge(at.sigma, at.inv_sigma, place, unit);
     Integrand::new(at, &moment, &edge).add_sigma::<false>(at, &moment, &edge, &mut sum);
     [sum.v, sum.sigma[0]]
 }

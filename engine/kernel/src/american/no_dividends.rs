@@ -4,7 +4,7 @@ use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
 use super::settings::{NO_DIVIDENDS, SAME};
-use super::shared::Shared;
+use super::shared::{Ends, Shared};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -77,7 +77,7 @@ impl NoDividends {
             let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let boundary = table.get();
-                let gain = premium::<L, true>(&part.at, (boundary, &part.course), &part.reach, self.scheme);
+                let gain = premium::<L, true>(&part.at, boundary, &part.course, &part.reach, self.scheme);
                 jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
             }
             exercised = exercised | part.beyond;
@@ -100,7 +100,7 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, (table.get(), &part.course), &part.reach, self.scheme);
+                let gain = premium::<L, false>(&part.at, table.get(), &part.course, &part.reach, self.scheme);
                 jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
@@ -114,7 +114,8 @@ impl NoDividends {
     /// # Domain    terms that are [served](Self::serves) once exercise begins
     pub(super) fn premium_from<L: Lanes, const FULL: bool>(
         &self,
-        (terms, from): (&Terms, f64),
+        terms: &Terms,
+        from: f64,
         x: L,
         k: L,
         sigma: L,
@@ -126,7 +127,7 @@ impl NoDividends {
             if !lanes.any() {
                 continue;
             }
-            let at = Contract::new(self.phi, (terms, from), x, k, table.within(sigma));
+            let at = Contract::new(self.phi, terms, from, x, k, table.within(sigma));
             let (table, life) = (table.get(), terms.t - from);
             let course = table.course::<FULL>(terms.r, terms.b);
             let ln_b = course.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
@@ -136,9 +137,9 @@ impl NoDividends {
                 distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
             };
-            let gain = premium::<L, FULL>(&at, (table, &course), &reach, self.scheme);
+            let gain = premium::<L, FULL>(&at, table, &course, &reach, self.scheme);
             if FULL {
-                let first = earned_first(&at, (table, &course));
+                let first = earned_first(&at, table, &course);
                 rates = RateDerivatives::select(lanes, &by_rates(&gain, &at, first, table.moved), &rates);
             }
             all = Premium::select(lanes, &gain, &all);
@@ -168,10 +169,10 @@ impl NoDividends {
         if self.out_of_reach(terms) { &[] } else { &self.tables }
     }
 
-    /// True if the table is the first, and whether it is the last: they serve what lies beyond.
-    fn ends(&self, table: &Shared) -> (bool, bool) {
+    /// Whether the table is the first or the last: they serve what lies beyond.
+    fn ends(&self, table: &Shared) -> Ends {
         let is = |other: Option<&Shared>| other.is_some_and(|other| core::ptr::eq(other, table));
-        (is(self.tables.first()), is(self.tables.last()))
+        Ends { first: is(self.tables.first()), last: is(self.tables.last()) }
     }
 
     fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
@@ -183,7 +184,7 @@ impl NoDividends {
     fn part<L: Lanes, const FULL: bool>(&self, table: &Shared, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
         let c = |v: f64| L::splat(v);
         let lanes = table.lanes(sigma, self.ends(table));
-        let at = Contract::new(self.phi, (terms, 0.0), x, k, table.within(sigma));
+        let at = Contract::new(self.phi, terms, 0.0, x, k, table.within(sigma));
         let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);

@@ -37,7 +37,7 @@ impl Alone<'_> {
     }
 
     /// Value and two derivatives in X with the inputs moved.
-    fn moved(&self, (r, b): (f64, f64), k: f64, sigma: f64) -> Spot {
+    fn moved(&self, r: f64, b: f64, k: f64, sigma: f64) -> Spot {
         let terms = Terms { r: self.terms.r + r, b: self.terms.b + b, ..self.terms.clone() };
         let [v, x1, x2, ..] = in_x(self.x, self.solution(&terms, k, sigma).value(self.x.ln()));
         [v, x1, x2]
@@ -46,7 +46,7 @@ impl Alone<'_> {
     /// The first three σ derivatives, and the first of both derivatives in X.
     fn sigma(&self, middle: f64) -> ([f64; 3], [f64; 2]) {
         let step = REFERENCE.sigma_step * self.sigma;
-        let at = |n: f64| self.moved((0.0, 0.0), self.k, self.sigma + n * step);
+        let at = |n: f64| self.moved(0.0, 0.0, self.k, self.sigma + n * step);
         let points = [[at(-1.0), at(1.0)], [at(-2.0), at(2.0)], [at(-3.0), at(3.0)]];
         let odd = |weights: [f64; 3], which: usize| -> f64 {
             weights.iter().zip(&points).map(|(w, [low, high])| w * (high[which] - low[which])).sum()
@@ -63,7 +63,7 @@ impl Alone<'_> {
         let deviation = self.sigma * next.min(self.terms.t).sqrt();
         let step =
             (REFERENCE.strike_deviation * deviation).clamp(REFERENCE.strike_least, REFERENCE.strike_step) * self.k;
-        let at = |n: f64| self.moved((0.0, 0.0), self.k + n * step, self.sigma)[0];
+        let at = |n: f64| self.moved(0.0, 0.0, self.k + n * step, self.sigma)[0];
         let [a, b, c, d] = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
         [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
     }
@@ -84,7 +84,7 @@ impl Alone<'_> {
     fn r(&self) -> [f64; 2] {
         let [low, high] = Self::steps(self.terms.r, true);
         let step = REFERENCE.sigma_step * self.sigma;
-        let at = |r: f64, n: f64| self.moved((r, 0.0), self.k, self.sigma + n * step)[0];
+        let at = |r: f64, n: f64| self.moved(r, 0.0, self.k, self.sigma + n * step)[0];
         let slope = |r: f64| (8.0 * (at(r, 1.0) - at(r, -1.0)) - (at(r, 2.0) - at(r, -2.0))) / (12.0 * step);
         let apart = high - low;
         [(at(high, 0.0) - at(low, 0.0)) / apart, (slope(high) - slope(low)) / apart]
@@ -94,7 +94,7 @@ impl Alone<'_> {
     fn b(&self, middle: f64) -> f64 {
         // with r < 0 the sign of b decides how many boundaries there are
         let [low, high] = Self::steps(self.terms.b, self.terms.r < -REFERENCE.no_rate);
-        let at = |b: f64| self.moved((0.0, b), self.k, self.sigma)[0];
+        let at = |b: f64| self.moved(0.0, b, self.k, self.sigma)[0];
         let is_free = self.right == Right::Call
             && self.terms.r.abs() < REFERENCE.no_rate
             && self.terms.b.abs() < REFERENCE.no_rate;

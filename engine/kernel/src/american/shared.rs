@@ -16,6 +16,13 @@ use crate::quality::Quality;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
+/// Whether a boundary is the first or the last of those that adjoin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
+
 /// A boundary that is solved when it is first read.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
@@ -39,8 +46,7 @@ impl Shared {
         }
         let n = ((sigma.1 / sigma.0).ln() / sigma_ratio(scheme).ln()).ceil().max(1.0);
         let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
-        let at = (terms.r, terms.b, terms.t);
-        let domain = |i: i32| Domain::new(right, at, (edge(i), edge(i + 1)));
+        let domain = |i: i32| Domain::new(right, terms.r, terms.b, terms.t, (edge(i), edge(i + 1)));
         (0..n as i32).map(|i| Self::of(domain(i), scheme)).collect()
     }
 
@@ -57,10 +63,10 @@ impl Shared {
         self.boundary.get_or_init(|| Boundary::new(&self.domain, self.scheme))
     }
 
-    /// The lanes that it serves; of `ends`, being the first and the last, those beyond its range too.
-    pub(super) fn lanes<L: Lanes>(&self, sigma: L, (first, last): (bool, bool)) -> L::Mask {
-        let low = if first { f64::NEG_INFINITY } else { self.domain.sigma.0 };
-        let high = if last { f64::INFINITY } else { self.domain.sigma.1 };
+    /// The lanes that it serves; as one of the `ends`, those beyond its range too.
+    pub(super) fn lanes<L: Lanes>(&self, sigma: L, ends: Ends) -> L::Mask {
+        let low = if ends.first { f64::NEG_INFINITY } else { self.domain.sigma.0 };
+        let high = if ends.last { f64::INFINITY } else { self.domain.sigma.1 };
         L::splat(low).le(sigma) & sigma.lt(L::splat(high))
     }
 
@@ -82,8 +88,8 @@ fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let Terms { t, r, b, .. } = *terms;
     let later = ((t.ln() / SHARED.time_cell).ceil() * SHARED.time_cell).exp().max(t);
     let middle = if r.abs() < SHARED.small { r } else { geometric(r, SHARED.rate_cell) };
-    let at = |b: f64| Domain::new(right, (middle, b, later), sigma);
-    let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, (r, b));
+    let at = |b: f64| Domain::new(right, middle, b, later, sigma);
+    let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, r, b);
     let linear = || {
         let width = 2.0 * SHARED.borrow_part * at(0.0).reach();
         at((b / width).round() * width)
@@ -95,7 +101,7 @@ fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
 }
 
 /// True if `domain` and the rates lie on the same side of r = b, and not at it.
-fn clear_of_kink(domain: &Domain, (r, b): (f64, f64)) -> bool {
+fn clear_of_kink(domain: &Domain, r: f64, b: f64) -> bool {
     let gap = domain.r - domain.b;
     gap.abs() > SHARED.at_kink * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
 }
@@ -190,7 +196,7 @@ mod tests {
     fn boundaries_that_nobody_holds_are_forgotten_after_as_many_others() {
         let mut shelf = Shelf::default();
         let key = |i: usize| {
-            let domain = Domain::new(Right::Put, (0.03, 0.0, 0.5 + i as f64), (0.2, 0.3));
+            let domain = Domain::new(Right::Put, 0.03, 0.0, 0.5 + i as f64, (0.2, 0.3));
             Key::new(&domain, Quality::Full)
         };
         let (first, held) = (Arc::downgrade(&shelf.add(key(0))), shelf.add(key(1)));

@@ -48,7 +48,7 @@ impl LastInterval {
     pub(super) fn premium<L: Lanes, const ALL: bool>(&self, (terms, from): (&Terms, f64), on: &Inputs<L>) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let (spot, k, sigma) = (on.spot.value(), on.strike.value(), on.sigma.value());
-        let (gain, by_rates) = self.0.premium_from::<L, ALL>((terms, from), spot, k, sigma);
+        let (gain, by_rates) = self.0.premium_from::<L, ALL>(terms, from, spot, k, sigma);
         let [s1, s2, s3] = gain.sigma;
         let (first, variance) = (s1 * sigma, sigma * sigma);
         let second = variance * s2;
