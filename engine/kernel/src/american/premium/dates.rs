@@ -80,7 +80,7 @@ impl AtFirstDate {
                 let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
                 Block::load(&values)
             };
-            First::new(terms, dates, (lane(&|pair| pair.0), lane(&|pair| pair.1)))
+            First::new(terms, dates, lane(&|pair| pair.0), lane(&|pair| pair.1))
         };
         for first in 0..dates.len() {
             let solve = |pairs| block(pairs, &dates[first..]);
@@ -136,15 +136,15 @@ impl AtFirstDate {
 
 impl First {
     /// At the first of `dates`; `None` as of [`Choice::boundary`].
-    fn new(terms: &Terms, dates: &[f64], (k, sigma): (Block, Block)) -> Option<Self> {
+    fn new(terms: &Terms, dates: &[f64], k: Block, sigma: Block) -> Option<Self> {
         let mut later: Option<DateAhead> = None;
         for pair in dates.windows(2).rev() {
-            let choice = Choice::new(terms, pair[1], (k, sigma));
+            let choice = Choice::new(terms, pair[1], k, sigma);
             let (boundary, exercised) = choice.boundary(later.as_ref(), pair[1] - dates[0])?;
             let at = choice.premium(boundary, exercised, later.as_ref());
-            later = Some(DateAhead::new(at, (terms.r, terms.b), pair[1] - pair[0]));
+            later = Some(DateAhead::new(at, terms.r, terms.b, pair[1] - pair[0]));
         }
-        let choice = Choice::new(terms, dates[0], (k, sigma));
+        let choice = Choice::new(terms, dates[0], k, sigma);
         let (boundary, exercised) = choice.boundary(later.as_ref(), dates[0])?;
         Some(Self { k, sigma, boundary, exercised, far: choice.far(), later })
     }
@@ -168,7 +168,7 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(terms: &Terms, t: f64, (k, sigma): (Block, Block)) -> Self {
+    fn new(terms: &Terms, t: f64, k: Block, sigma: Block) -> Self {
         let tau = terms.t - t;
         Self {
             tau,
@@ -180,7 +180,7 @@ impl Choice {
             whole: sigma * terms.t.sqrt(),
             interest: k * -(-terms.r * tau).exp_m1(),
             borrow: -(-terms.b * tau).exp_m1(),
-            put: European::new(-1.0, (k, sigma), tau, (terms.r, terms.b)),
+            put: European::new(-1.0, k, sigma, tau, terms.r, terms.b),
         }
     }
 
@@ -262,7 +262,7 @@ impl Choice {
 }
 
 impl DateAhead {
-    fn new(at: AtDate, (r, b): (f64, f64), wait: f64) -> Self {
+    fn new(at: AtDate, r: f64, b: f64, wait: f64) -> Self {
         let correlation = Correlation::new((wait / (wait + at.tau)).sqrt());
         Self { at, rates: [r, b], wait, root: wait.sqrt(), correlation }
     }

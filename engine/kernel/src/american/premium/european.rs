@@ -23,7 +23,7 @@ pub(super) struct European<L> {
 
 impl<L: Lanes> European<L> {
     /// # Domain    tau > 0, sigma > 0
-    pub(super) fn new(phi: f64, (k, sigma): (L, L), tau: f64, (r, b): (f64, f64)) -> Self {
+    pub(super) fn new(phi: f64, k: L, sigma: L, tau: f64, r: f64, b: f64) -> Self {
         let c = |v: f64| L::splat(v);
         let width = sigma * c(tau.sqrt());
         European {
@@ -110,7 +110,7 @@ mod tests {
             let step = 5e-4;
             let moves = [(-step, 0.0), (step, 0.0), (0.0, -step), (0.0, step)];
             let problems = moves.map(|(by_r, by_b)| problem(0.04 + by_r, 0.01 + by_b));
-            let schedule = problems[0].schedule((100.0, 100.0), 40);
+            let schedule = problems[0].schedule(100.0, 100.0, 40);
             let together = solve::<f64>(&problems, &grid, &schedule);
             for (problem, carried) in problems.iter().zip(together) {
                 let alone = solve::<f64>(core::slice::from_ref(problem), &grid, &schedule).remove(0);

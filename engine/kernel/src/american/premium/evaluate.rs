@@ -127,7 +127,11 @@ impl<L: Lanes> Moments<L> {
 }
 
 /// Where the lanes lie in a table: unit coordinates of ln σ and 1/K.
-type Units<L> = (L, L);
+#[derive(Clone, Copy)]
+struct Units<L> {
+    sigma: L,
+    strike: L,
+}
 
 impl Table {
     /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
@@ -145,7 +149,7 @@ impl Table {
         }
         if let Layout::LastInterval(last_interval) = &self.layout {
             let terms = Terms { t: clock.t, r: clock.r, b: clock.b, divs: Vec::new() };
-            return (last_interval.premium::<L, ALL>((&terms, clock.stop), on), never);
+            return (last_interval.premium::<L, ALL>(&terms, clock.stop, on), never);
         }
         let beta = self.boundary_series(clock, on);
         if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {
@@ -174,7 +178,6 @@ impl Table {
         let n = self.boundary.len();
         let mut moved = [0.0; MOST_NODES];
         moved[..n].copy_from_slice(&self.boundary);
-        let axes = (&self.sigma, &self.strike);
         let mut rates = [c(0.0); 3];
         if let Some(by) = clock.rates {
             for (part, factor) in by.boundary.iter().zip(clock.moved) {
@@ -183,7 +186,7 @@ impl Table {
             let (r, b) = self.rate_slopes(&by.boundary, units);
             rates = [r[0], r[1], b];
         }
-        let y = local::<L, true>(&moved[..n], (axes.0, units.0), (axes.1, units.1));
+        let y = local::<L, true>(&moved[..n], self.sigma.at(units.sigma), self.strike.at(units.strike));
         let placed = Taylor::constant(y.s[0])
             .with(at::L, y.s[1])
             .with(at::LL, y.s[2] * 0.5)
@@ -213,9 +216,9 @@ impl Table {
 
     /// Values and slopes along l of ∂/∂r, value of ∂/∂b, of the tensors of one term.
     #[inline(always)]
-    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], (us, uk): Units<L>) -> Tangent<L> {
+    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], units: Units<L>) -> Tangent<L> {
         let (sigma, strike) = self.rate_axes();
-        let (s, k) = ((&sigma, us), (&strike, uk));
+        let (s, k) = (sigma.at(units.sigma), strike.at(units.strike));
         let [by_r, by_b]: [[f64; RATE_NODES]; 2] = by.map(|by| by.map(Into::into));
         (local_slope(&by_r, s, k), local_slope(&by_b, s, k)[0])
     }
@@ -228,7 +231,10 @@ impl Table {
     /// Unit coordinates of the lanes.
     #[inline(always)]
     fn units<L: Lanes>(&self, on: &Inputs<L>) -> Units<L> {
-        (self.sigma.unit(ln(on.sigma.value())), self.strike.unit(L::splat(1.0) / on.strike.value()))
+        Units {
+            sigma: self.sigma.unit(ln(on.sigma.value())),
+            strike: self.strike.unit(L::splat(1.0) / on.strike.value()),
+        }
     }
 
     /// One term of the premium's series, at the rates of `clock`, and its derivatives in them.
@@ -249,7 +255,7 @@ impl Table {
                 slopes = self.rate_slopes(by, units);
             }
         }
-        (local::<L, ALL>(&c[..n], (&self.sigma, units.0), (&self.strike, units.1)), slopes)
+        (local::<L, ALL>(&c[..n], self.sigma.at(units.sigma), self.strike.at(units.strike)), slopes)
     }
 
     /// Layout `Now`: sums the series and its derivatives at `u` in [−1, 1].

@@ -113,8 +113,9 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality
         let (group, others) = rest.split_at(rest.iter().take_while(with).count().max(1));
         rest = others;
         let high = group.iter().fold(low, |high, band| high.max(band.k.1));
-        for k in split_at((low, high), &cuts, most) {
-            for sigma in volatilities(group, sigma_ratios(right, terms), beyond) {
+        let (least, widest) = sigma_ratios(right, terms);
+        for k in split_at(low, high, &cuts, most) {
+            for sigma in volatilities(group, least, widest, beyond) {
                 let serves = Span { k, sigma: sigma.0 };
                 tiles.push(TablePart { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
             }
@@ -124,7 +125,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality
 }
 
 /// The volatilities of a group of bands: what each table serves, and what it is fitted on.
-fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
+fn volatilities(group: &[Band], least: f64, most: f64, beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
     let mut ranges: Vec<(f64, f64)> = group.iter().map(|band| band.sigma).collect();
     ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut together: Vec<(f64, f64)> = Vec::new();
@@ -136,10 +137,10 @@ fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<(
     }
     let mut out = Vec::new();
     for range in together {
-        let parts = split(range, most);
+        let parts = split(range.0, range.1, most);
         let last = parts.len() - 1;
         for (i, &part) in parts.iter().enumerate() {
-            let mut fitted = widened(part, least);
+            let mut fitted = widened(part.0, part.1, least);
             let (low, high) = (if i == 0 { fitted.0 } else { part.0 }, if i == last { fitted.1 } else { part.1 });
             if i > 0 {
                 fitted.0 = fitted.0.min(part.0 / beyond);
@@ -155,30 +156,34 @@ fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<(
 
 /// Strike ranges no wider than `most` between the `cuts`, none narrower than `LAYOUT.strikes_least` unless cuts leave
 /// no room.
-fn split_at((low, high): (f64, f64), cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
+fn split_at(low: f64, high: f64, cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
     let inside = cuts.iter().copied().filter(|&cut| low < cut && cut < high);
     let ends: Vec<f64> = core::iter::once(low).chain(inside).chain([high]).collect();
-    let between = |(from, to): (f64, f64)| {
+    let between = |from: f64, to: f64| {
         let (below, above) = (
             cuts.iter().copied().filter(|&cut| cut <= from).fold(0.0, f64::max),
             cuts.iter().copied().filter(|&cut| to <= cut).fold(f64::INFINITY, f64::min),
         );
-        let (wide_from, wide_to) = widened((from, to), LAYOUT.strikes_least);
+        let (wide_from, wide_to) = widened(from, to, LAYOUT.strikes_least);
         let from = wide_from.min(above / LAYOUT.strikes_least).max(below);
         (from, wide_to.max(from * LAYOUT.strikes_least).min(above))
     };
-    ends.windows(2).flat_map(|ends| split(between((ends[0], ends[1])), most)).collect()
+    let parts = |ends: &[f64]| {
+        let (from, to) = between(ends[0], ends[1]);
+        split(from, to, most)
+    };
+    ends.windows(2).flat_map(parts).collect()
 }
 
 /// Parts of equal ratio, none wider than `most`.
-fn split((lo, hi): (f64, f64), most: f64) -> Vec<(f64, f64)> {
+fn split(lo: f64, hi: f64, most: f64) -> Vec<(f64, f64)> {
     let n = ((hi / lo).ln() / most.ln() - LAYOUT.whole).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
 }
 
 /// A range about the same middle that spans `least` at least.
-fn widened((lo, hi): (f64, f64), least: f64) -> (f64, f64) {
+fn widened(lo: f64, hi: f64, least: f64) -> (f64, f64) {
     let widen = (least / (hi / lo)).max(1.0).sqrt();
     (lo / widen, hi * widen)
 }

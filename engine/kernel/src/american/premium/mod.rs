@@ -274,7 +274,7 @@ impl PremiumTables {
         if whole.any() {
             jet = Derivatives::select(whole, &Derivatives::nothing(jet.d), &jet);
         }
-        add_premium(&mut jet, &premium, (spot, k, sigma));
+        add_premium(&mut jet, &premium, spot, k, sigma);
         (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
     }
 
@@ -500,7 +500,7 @@ fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<
 }
 
 /// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
-fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, (x, k, sigma): (L, L, L)) {
+fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, x: L, k: L, sigma: L) {
     let c = |v: f64| L::splat(v);
     let p = &premium.0;
     let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);

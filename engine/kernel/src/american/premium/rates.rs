@@ -5,7 +5,7 @@ use super::chebyshev::{Axis, Lobatto, fit_tensor, without_tail};
 use super::dates::AtFirstDate;
 use super::profile::SolvedColumn;
 use super::schedule::Problem;
-use super::solved::{SolverRun, pairs};
+use super::solved::{GridSizes, SolverRun, pairs};
 use super::table::{RATE_NODES, Rates, Table};
 use crate::american::settings::{RATES, SAME};
 use crate::dividends::Terms;
@@ -25,8 +25,10 @@ impl Rates {
     fn of(table: &Table, problem: &Problem) -> Self {
         let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(Rates::NODES.1));
         let sizes = match table.scheme {
-            Quality::Coarse | Quality::Preliminary | Quality::Full => (RATES.intervals, RATES.steps),
-            Quality::Reference => (RATES.intervals_accurate, RATES.steps_accurate),
+            Quality::Coarse | Quality::Preliminary | Quality::Full => {
+                GridSizes { intervals: RATES.intervals, steps: RATES.steps }
+            }
+            Quality::Reference => GridSizes { intervals: RATES.intervals_accurate, steps: RATES.steps_accurate },
         };
         let steps = steps(problem);
         let moved = [0, 1].map(|part| {
@@ -36,11 +38,11 @@ impl Rates {
                 Problem { terms, ..problem.clone() }
             })
         });
-        if let Some(rates) = Self::of_dates(table, (&sigma, &strike), (&moved, steps)) {
+        if let Some(rates) = Self::of_dates(table, (&sigma, &strike), &moved, steps) {
             return rates;
         }
         // the same grid and time steps for all, so that what remains of their errors cancels
-        let course = SolverRun::new(problem, (&sigma, &strike), sizes, table.down);
+        let course = SolverRun::new(problem, &sigma, &strike, sizes, table.down);
         let lanes = course.pairs.len();
         let solved = course.profiles(moved.as_flattened());
         let solved = |part: usize, end: usize, lane: usize| &solved[2 * part + end][lane];
@@ -71,11 +73,7 @@ impl Rates {
     }
 
     /// The same for calls that are exercised right before dates only; `None`: they are exercised otherwise too.
-    fn of_dates(
-        table: &Table,
-        axes: (&Axis, &Axis),
-        (moved, steps): (&[[Problem; 2]; 2], [[f64; 2]; 2]),
-    ) -> Option<Self> {
+    fn of_dates(table: &Table, axes: (&Axis, &Axis), moved: &[[Problem; 2]; 2], steps: [[f64; 2]; 2]) -> Option<Self> {
         let pairs = pairs(axes.0, axes.1);
         let solve = |problem: &Problem| {
             AtFirstDate::new(problem, &pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME.date)

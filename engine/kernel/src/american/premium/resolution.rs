@@ -69,7 +69,7 @@ impl Table {
             let series: Vec<Term> = (0..self.n_terms()).map(|term| self.term_at(term, at_sigma, at_strike)).collect();
             let last = series.iter().rev().take(RESOLUTION.last).map(|term| term.value.abs()).fold(0.0, f64::max);
             let from = self.boundary_at(k, sigma);
-            most.tensor = most.tensor.max(self.beyond(terms, (from, k, sigma), &series));
+            most.tensor = most.tensor.max(self.beyond(terms, from, k, sigma, &series));
             for j in 0..=RESOLUTION.places {
                 let u = 2.0 * j as f64 / RESOLUTION.places as f64 - 1.0;
                 let spot = (from - self.phi * sigma * self.place(u)).exp() + collected;
@@ -93,13 +93,13 @@ impl Table {
 
     /// By how much a put's series exceeds, where it begins at ln X = `from`, the best plan laid down in advance, which
     /// is taken beyond: nothing if that is far enough.
-    fn beyond(&self, terms: &Terms, (from, k, sigma): (f64, f64, f64), series: &[Term]) -> f64 {
+    fn beyond(&self, terms: &Terms, from: f64, k: f64, sigma: f64, series: &[Term]) -> f64 {
         let spot = from.exp() + terms.a(0.0);
         if self.phi > 0.0 || (spot / k).ln() < -RESOLUTION.far * sigma * terms.t.sqrt() {
             return 0.0;
         }
         let alternating = series.iter().rev().fold(0.0, |sum, term| term.value - sum);
-        let european = European::new(self.phi, (k, sigma), terms.t, (terms.r, terms.b)).at(from, from.exp());
+        let european = European::new(self.phi, k, sigma, terms.t, terms.r, terms.b).at(from, from.exp());
         let planned = planned(self.phi, terms, &Inputs::new(from.exp(), k, sigma)).value();
         (european + alternating * k - planned).abs() / (k - spot).max(RESOLUTION.unit_least * spot)
     }

@@ -52,7 +52,7 @@ impl Problem {
 
     /// About `steps` steps. Where puts between the two strikes begin to wait for a dividend, their boundaries come up
     /// from nothing one after the other: those moments are ends of legs.
-    pub(super) fn schedule(&self, (low, high): (f64, f64), steps: usize) -> Schedule {
+    pub(super) fn schedule(&self, low: f64, high: f64, steps: usize) -> Schedule {
         let dates = self.dates();
         let roots: f64 = dates.windows(2).map(|w| (w[0] - w[1]).max(0.0).sqrt()).sum();
         let mut legs = Vec::new();

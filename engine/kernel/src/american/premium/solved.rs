@@ -21,6 +21,14 @@ pub(super) enum Down {
     Far,
 }
 
+/// How fine a grid is, about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GridSizes {
+    /// Space intervals on a nominal width, and time steps.
+    pub(super) intervals: usize,
+    pub(super) steps: usize,
+}
+
 /// What the solves of a table share, so that they can be compared.
 #[derive(Clone, Debug)]
 pub(super) struct SolverRun {
@@ -32,13 +40,9 @@ pub(super) struct SolverRun {
 }
 
 impl SolverRun {
-    /// For the nodes of two axes: about `intervals` and `steps`, more intervals where a grid is wide.
-    pub(super) fn new(
-        problem: &Problem,
-        (sigma, strike): (&Axis, &Axis),
-        (intervals, steps): (usize, usize),
-        down: Down,
-    ) -> Self {
+    /// For the nodes of two axes, with more intervals than `sizes` where a grid is wide.
+    pub(super) fn new(problem: &Problem, sigma: &Axis, strike: &Axis, sizes: GridSizes, down: Down) -> Self {
+        let GridSizes { intervals, steps } = sizes;
         let pairs = pairs(sigma, strike);
         let end = |&(k, sigma): &(f64, f64)| {
             let (edge, far) = grid_ends(problem, k, sigma);
@@ -49,8 +53,9 @@ impl SolverRun {
         let nominal = |sigma: f64| 2.0 * GRID.wide * sigma * (problem.terms.t - problem.stop).sqrt();
         let widest = pairs.iter().zip(&ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
         let intervals = (intervals as f64 * widest.min(SIZES.wider_most)) as usize;
-        let strikes = pairs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p.0), high.max(p.0)));
-        let schedule = problem.schedule(strikes, steps);
+        let low = pairs.iter().fold(f64::INFINITY, |low, p| low.min(p.0));
+        let high = pairs.iter().fold(0.0f64, |high, p| high.max(p.0));
+        let schedule = problem.schedule(low, high, steps);
         SolverRun { pairs, ends, intervals, schedule }
     }
 
@@ -92,7 +97,7 @@ impl SolverRun {
                         sigma,
                         edge: ends[i].0,
                         step: (ends[i].1 - ends[i].0) / self.intervals as f64,
-                        european: European::new(problem.phi, (k, sigma), t - problem.stop, (r, b)),
+                        european: European::new(problem.phi, k, sigma, t - problem.stop, r, b),
                         a: problem.terms.a(problem.stop),
                         american,
                         premium,

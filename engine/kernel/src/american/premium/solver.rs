@@ -51,9 +51,9 @@ impl<L: Lanes> Contact<L> {
 /// # Cost      about 4 ns per node, step and pack of 12 lanes; the European half of it once for all problems
 pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &Schedule) -> Vec<GridSlice<L>> {
     let mut slices: Vec<GridSlice<L>> = Vec::with_capacity(problems.len());
-    let (places, mut room) = (Places::new(grid), EliminationScratch::new(grid));
+    let (places, mut scratch) = (Places::new(grid), EliminationScratch::new(grid));
     for problem in problems {
-        let on = (grid, &places, &mut room);
+        let on = On { grid, places: &places, scratch: &mut scratch };
         let before = slices.first().and_then(|first| carried(&first.european, &problems[0], problem, grid));
         slices.push(match before {
             Some(european) => GridSlice { european, ..march::<L, false>(problem, on, schedule) },
@@ -64,7 +64,11 @@ pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &S
 }
 
 /// The nodes of a grid, and room for one step on it.
-type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut EliminationScratch<L>);
+struct On<'a, L> {
+    grid: &'a Grid<L>,
+    places: &'a Places<L>,
+    scratch: &'a mut EliminationScratch<L>,
+}
 
 /// The same for one problem; without `EUROPEAN`, European values are solved for at the exercise-side edge only.
 #[inline(never)]
@@ -154,7 +158,8 @@ struct March<'a, L, const EUROPEAN: bool> {
 }
 
 impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
-    fn new(problem: &'a Problem, (grid, places, room): On<'a, L>) -> Self {
+    fn new(problem: &'a Problem, on: On<'a, L>) -> Self {
+        let On { grid, places, scratch } = on;
         let c = |v: f64| L::splat(v);
         let step = grid.step();
         let (mass, flow) = stencils(problem, grid.sigma, step);
@@ -170,9 +175,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
             flow,
             american: zeros(),
             european: zeros(),
-            right_american: &mut room.american,
-            right_european: &mut room.european,
-            far_inverse: &mut room.far_inverse,
+            right_american: &mut scratch.american,
+            right_european: &mut scratch.european,
+            far_inverse: &mut scratch.far_inverse,
             lower: c(0.0),
             near: c(0.0),
             contact: Contact::none(),
@@ -209,7 +214,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// European values at the time reached, of strikes `k`.
     fn european(&self, k: L) -> European<L> {
         let Terms { t, r, b, .. } = self.problem.terms;
-        European::new(self.problem.phi, (k, self.sigma), t - self.t, (r, b))
+        European::new(self.problem.phi, k, self.sigma, t - self.t, r, b)
     }
 
     /// The steps of one leg; they shorten towards its later end, where the solution bends most.

@@ -124,7 +124,7 @@ impl Table {
     /// ln B of one strike and volatility.
     pub(super) fn boundary_at(&self, k: f64, sigma: f64) -> f64 {
         let (s, x) = (self.sigma.unit(sigma.ln()), self.strike.unit(1.0 / k));
-        let placed = local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0];
+        let placed = local_slope(&self.boundary, self.sigma.at(s), self.strike.at(x))[0];
         k.ln() + if self.phi > 0.0 { placed } else { -placed.exp() }
     }
 

@@ -8,7 +8,7 @@ use super::last_interval::LastInterval;
 use super::profile::SolvedColumn;
 use super::resolution::resolved;
 use super::schedule::Problem;
-use super::solved::{Down, SolverRun, pairs};
+use super::solved::{Down, GridSizes, SolverRun, pairs};
 use super::table::{Layout, Table};
 use crate::american::settings::{EVALUATE, GRID, SAME, SIZES};
 use crate::dividends::Terms;
@@ -120,9 +120,12 @@ impl Table {
         if self.fit_dates(&problem, sizes) {
             return true;
         }
-        let (axes, grid) = ((&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
-        let solved =
-            |down| SolverRun::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
+        let grid = GridSizes { intervals: sizes.intervals, steps: sizes.steps };
+        let solved = |down| {
+            SolverRun::new(&problem, &self.sigma, &self.strike, grid, down)
+                .profiles(core::slice::from_ref(&problem))
+                .remove(0)
+        };
         let mut profiles = solved(self.down);
         if self.refined && self.phi < 0.0 && profiles.iter().all(|p| p.boundary.is_none()) {
             // there is no exercise to end the grid in
