@@ -81,7 +81,7 @@ impl Stretch {
                     matrix[k][k] = 1.0;
                     continue;
                 }
-                residual[k] = self.equation(p, interval, (&grid[k], k), &mut held[k], &mut matrix[k]);
+                residual[k] = self.equation(p, interval, &grid[k], k, &mut held[k], &mut matrix[k]);
             }
             norm = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs())) / p.k;
             let worse = norm.is_nan() || norm >= COLLOCATION.worse * norm_before;
@@ -135,7 +135,8 @@ impl Stretch {
         &self,
         p: &AmericanOption,
         interval: &Interval,
-        (point, k): (&Point, usize),
+        point: &Point,
+        k: usize,
         held: &mut (f64, Slopes),
         row: &mut [f64],
     ) -> f64 {

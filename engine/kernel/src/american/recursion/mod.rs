@@ -166,16 +166,16 @@ impl Interval {
                 let far = other.unwrap_or(f64::NEG_INFINITY);
                 if let Some(far) = other {
                     let low = far - RECURSION.below_deviations * p.width(self.end - self.from) - RECURSION.below_extra;
-                    pieces.push(Piece::tail(low, true, premium(low)));
+                    pieces.push(Piece::tail(low, true, premium));
                     pieces.push(series(low, far, false));
                 } else {
                     at_zero = at_zero.max(p.k - escrow);
                 }
-                pieces.extend(exercised(p, tau, escrow, (far, near)));
+                pieces.extend(exercised(p, tau, escrow, far, near));
                 pieces.push(series(near, domain.hi, true));
             }
             _ if p.has_flow() => {
-                pieces.push(Piece::tail(domain.lo, true, premium(domain.lo)));
+                pieces.push(Piece::tail(domain.lo, true, premium));
                 pieces.push(series(domain.lo, domain.hi, true));
             }
             _ => {}
@@ -205,22 +205,22 @@ impl Interval {
                     - premium(x).0
             }
         };
-        let region = call_region(p, &gain, (&domain, near), before);
+        let region = call_region(p, &gain, &domain, near, before);
         let bottom = p.k.ln() - RECURSION.domain * p.width(tau) - domain.drift - RECURSION.domain_extra;
         let mut pieces = Vec::new();
         if let Some((from, to)) = region {
             course.kink = from;
             course.places.push(from);
-            pieces.extend(exercised(p, tau, before, (from, to)));
+            pieces.extend(exercised(p, tau, before, from, to));
             if is_later && from > bottom {
                 pieces.push(series(bottom, from, false));
             }
             if is_later && to < domain.hi {
                 pieces.push(series(to, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, false, premium(domain.hi)));
+                pieces.push(Piece::tail(domain.hi, false, premium));
             } else if is_later
                 && to.is_finite()
-                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, false, premium(domain.hi))
+                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, false, premium)
             {
                 pieces.push(Piece::Line { lo: to, hi, c0, c1 });
             }
@@ -231,7 +231,7 @@ impl Interval {
             }
             if is_later {
                 pieces.push(series(bottom, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, false, premium(domain.hi)));
+                pieces.push(Piece::tail(domain.hi, false, premium));
             }
         }
         Some(DatePremium { t, pieces, at_zero: 0.0 })
@@ -240,7 +240,7 @@ impl Interval {
 
 /// The premium where the option is exercised at a date between two ln X, with `escrow` of dividends collected and `tau`
 /// years to expiry: a line less the European option of the other right.
-fn exercised(p: &AmericanOption, tau: f64, escrow: f64, (lo, hi): (f64, f64)) -> [Piece; 2] {
+fn exercised(p: &AmericanOption, tau: f64, escrow: f64, lo: f64, hi: f64) -> [Piece; 2] {
     let c0 = p.phi * (escrow - p.k + p.european_k * (-p.r * tau).exp());
     [Piece::Line { lo, hi, c0, c1: -p.phi * (-p.b * tau).exp_m1() }, Piece::Opposite { lo, hi }]
 }
@@ -249,7 +249,8 @@ fn exercised(p: &AmericanOption, tau: f64, escrow: f64, (lo, hi): (f64, f64)) ->
 fn call_region(
     p: &AmericanOption,
     gain: &dyn Fn(f64) -> f64,
-    (domain, near): (&TabulatedRange, Option<f64>),
+    domain: &TabulatedRange,
+    near: Option<f64>,
     before: f64,
 ) -> Option<(f64, f64)> {
     let deviation = p.width(p.t);

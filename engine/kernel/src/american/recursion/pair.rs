@@ -60,7 +60,7 @@ impl Interval {
             for j in 0..2 {
                 for k in 0..POINTS {
                     let row = j * POINTS + k;
-                    residual[row] = self.pair_equation(p, &both, (j, k), &mut matrix[row]);
+                    residual[row] = self.pair_equation(p, &both, j, k, &mut matrix[row]);
                 }
             }
             solve_in_place(&mut matrix, &mut residual);
@@ -89,7 +89,7 @@ impl Interval {
     }
 
     /// The equation of point `k` of boundary `j`, and its derivatives by all points of both.
-    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], (j, k): (usize, usize), row: &mut [f64]) -> f64 {
+    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], j: usize, k: usize, row: &mut [f64]) -> f64 {
         let (x, t) = (both[j].ln_b[k], both[j].time(points()[k] * REACHES[REACH]));
         let left = self.end - t;
         let lambda = p.width(left) * if j == 0 { p.phi } else { -p.phi };

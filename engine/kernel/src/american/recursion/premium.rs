@@ -49,8 +49,9 @@ impl Piece {
         Self::Series { lo, hi, from_low, terms }
     }
 
-    /// const + slope·X beyond x, through the premium and its slope in x there.
-    pub(super) fn tail(x: f64, below: bool, (value, slope): (f64, f64)) -> Self {
+    /// const + slope·X beyond x, through the `premium` and its slope in x there.
+    pub(super) fn tail(x: f64, below: bool, premium: impl Fn(f64) -> (f64, f64)) -> Self {
+        let (value, slope) = premium(x);
         let (lo, hi) = if below { (f64::NEG_INFINITY, x) } else { (x, f64::INFINITY) };
         Self::Line { lo, hi, c0: value - slope, c1: slope / x.exp() }
     }
@@ -86,17 +87,17 @@ impl DatePremium {
         let mean = x + at.drift;
         for piece in &self.pieces {
             match piece {
-                Piece::Line { lo, hi, c0, c1 } => at.line(mean, (*lo, *hi), (*c0, *c1), to),
+                Piece::Line { lo, hi, c0, c1 } => at.line(mean, *lo, *hi, [*c0, *c1], to),
                 Piece::Opposite { lo, hi } => {
                     let (w, centre) = (at.opposite.width, -at.opposite.carry);
                     let reach = (DATE_PREMIUM.opposite + w) * w;
                     let (lo, hi) =
                         if p.phi > 0.0 { (*lo, hi.min(centre + reach)) } else { (lo.max(centre - reach), *hi) };
-                    at.integrate(mean, (lo, hi), to, |x| at.opposite.at(x));
+                    at.integrate(mean, lo, hi, to, |x| at.opposite.at(x));
                 }
                 Piece::Series { lo, hi, from_low, terms } => {
                     let scale = 1.0 / (hi - lo);
-                    at.integrate(mean, (*lo, *hi), to, |x| {
+                    at.integrate(mean, *lo, *hi, to, |x| {
                         let f = ((x - *lo) * scale).max(NodeLanes::splat(0.0)).min(NodeLanes::splat(1.0));
                         let v = if *from_low {
                             f.sqrt()
@@ -171,7 +172,7 @@ impl Kernel {
     }
 
     /// Adds the expectation of c0 + c1·X between two x.
-    fn line(&self, mean: f64, (lo, hi): (f64, f64), (c0, c1): (f64, f64), to: &mut Slopes) {
+    fn line(&self, mean: f64, lo: f64, hi: f64, [c0, c1]: [f64; 2], to: &mut Slopes) {
         let w = self.width;
         let [za, zb] = [lo, hi].map(|end| ((end - mean) * self.inv_width).clamp(-SAME.deviate, SAME.deviate));
         // next to 1 the distribution is known to fewer digits than next to 0
@@ -217,7 +218,7 @@ impl Kernel {
 
     /// Adds the expectation of `f` between two x, as far as the kernel reaches.
     #[inline(always)]
-    fn integrate(&self, mean: f64, (lo, hi): (f64, f64), to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
+    fn integrate(&self, mean: f64, lo: f64, hi: f64, to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
         let reach = DATE_PREMIUM.kernel * self.width;
         let (a, b) = (lo.max(mean - reach), hi.min(mean + reach));
         if b <= a {

@@ -59,10 +59,10 @@ impl Interval {
     /// What a boundary at `x` earns until `end`, and its pace.
     fn earned(&self, p: &AmericanOption, t: f64, end: f64, x: f64) -> (f64, f64) {
         let at = self.hold_less_payoff(p, x, t);
-        self.earned_at(p, (t, end), x, &at)
+        self.earned_at(p, t, end, x, &at)
     }
 
-    fn earned_at(&self, p: &AmericanOption, (t, end): (f64, f64), x: f64, at: &Slopes) -> (f64, f64) {
+    fn earned_at(&self, p: &AmericanOption, t: f64, end: f64, x: f64, at: &Slopes) -> (f64, f64) {
         let left = end - t;
         let speed = (self.by_time(p, x, t, at) / at[1]).abs();
         let xi = (p.sigma / (speed * left.sqrt())).min(START.pace_most);
@@ -157,7 +157,7 @@ impl Interval {
             }
             let mut there = carried(&at, h);
             there[0] = 0.0;
-            let (add, pace) = self.earned_at(p, (t, end), x + h, &there);
+            let (add, pace) = self.earned_at(p, t, end, x + h, &there);
             let moved = root(&at, add, h)?;
             if moved.abs() < START.near_with_flow * deviation {
                 return inside(x + moved).then_some(Explicit { ln_b: x + moved, pace });
@@ -178,7 +178,7 @@ impl Interval {
         let eta: [f64; COARSE] = core::array::from_fn(|i| REACHES[reach] * i as f64 / (COARSE - 1) as f64);
         let mut y = [end; COARSE];
         for k in (0..COARSE).rev() {
-            y[k] = self.coarse_point(p, &stretch, (&eta, &y), k, limit(stretch.time(eta[k])));
+            y[k] = self.coarse_point(p, &stretch, &eta, &y, k, limit(stretch.time(eta[k])));
         }
         let places = *points();
         for (ln_b, u) in stretch.ln_b.iter_mut().zip(places) {
@@ -191,7 +191,8 @@ impl Interval {
         &self,
         p: &AmericanOption,
         stretch: &Stretch,
-        (eta, y): (&[f64; COARSE], &[f64; COARSE]),
+        eta: &[f64; COARSE],
+        y: &[f64; COARSE],
         k: usize,
         limit: f64,
     ) -> f64 {
@@ -263,12 +264,14 @@ impl Interval {
         if fb > 0.0 || far {
             return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * START.instead };
         }
-        illinois(equation, (a, fa), (b, fb), START.close * deviation)
+        illinois(equation, [a, b], [fa, fb], START.close * deviation)
     }
 }
 
-/// A root between `a`, where the function is above 0, and `b`, by false position.
-fn illinois(f: impl Fn(f64) -> f64, (mut a, mut fa): (f64, f64), (mut b, mut fb): (f64, f64), close: f64) -> f64 {
+/// A root between two `ends`, at the first of which the function is above 0, by false position; `values`: of the
+/// function at both.
+fn illinois(f: impl Fn(f64) -> f64, ends: [f64; 2], values: [f64; 2], close: f64) -> f64 {
+    let ([mut a, mut b], [mut fa, mut fb]) = (ends, values);
     let (mut side, mut x) = (0, b);
     for i in 0..START.false_steps {
         x = if (i + 1).is_multiple_of(START.halves) { 0.5 * (a + b) } else { (a * fb - b * fa) / (fb - fa) };

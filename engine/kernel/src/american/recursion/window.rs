@@ -67,11 +67,11 @@ impl Interval {
         let is_sharp = corner <= self.from || p.width(late) < WINDOW.round_corner;
         if !(is_late && is_sharp) {
             let to = if is_late { close } else { corner };
-            let early = self.open((self.from, to), gap, WINDOW.reach_early, anywhere, None);
+            let early = self.open(self.from, to, gap, WINDOW.reach_early, anywhere, None);
             return self.finish(p, early);
         }
         let corner = if corner - self.from < WINDOW.early_part * late { self.from } else { corner };
-        let mut last = self.open((corner, close), gap, WINDOW.reach_late, anywhere, None);
+        let mut last = self.open(corner, close, gap, WINDOW.reach_late, anywhere, None);
         last.is_late = p.b > 0.0;
         if corner <= self.from {
             return self.finish(p, last);
@@ -80,7 +80,7 @@ impl Interval {
         let outcome = self.solve_stretch(p, &mut last);
         let nodes = last.nodes(|t| self.cost(p, t));
         self.later.extend(&nodes);
-        let early = self.open((self.from, corner), gap, WINDOW.reach_early, last.ln_b[0] - 1.0, Some(last.ln_b[0]));
+        let early = self.open(self.from, corner, gap, WINDOW.reach_early, last.ln_b[0] - 1.0, Some(last.ln_b[0]));
         let first = self.finish(p, early);
         if outcome == Outcome::Unsolved { outcome } else { first }
     }
@@ -140,7 +140,7 @@ impl Interval {
                 self.other = Some(self.explicit(p, self.from, tip, below).ln_b);
             }
         }
-        let window = self.open((self.from, tip), (self.end - tip).max(WINDOW.gap_least), WINDOW.reach_early, at, None);
+        let window = self.open(self.from, tip, (self.end - tip).max(WINDOW.gap_least), WINDOW.reach_early, at, None);
         self.finish(p, window)
     }
 
@@ -192,7 +192,7 @@ impl Interval {
     }
 
     /// A part of a window, before its boundary has a start.
-    fn open(&self, (from, to): (f64, f64), gap: f64, least: f64, lowest: f64, join: Option<f64>) -> WindowPart {
+    fn open(&self, from: f64, to: f64, gap: f64, least: f64, lowest: f64, join: Option<f64>) -> WindowPart {
         let reach = ((to - from) / (WINDOW.resolved * gap)).ln().max(0.0).sqrt().clamp(least, WINDOW.reach_most);
         WindowPart { from, to, reach: reach_class(reach), lowest, join, is_late: false }
     }
