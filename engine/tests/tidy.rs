@@ -333,15 +333,12 @@ fn numbers_of_early_exercise_stand_in_its_table() {
     }
 }
 
-/// Rooms whose long functions need not say more than a sentence yet. (So do readers of files, a crate of their own,
-/// which have their formats.)
-const SHORT_SPOKEN: [&str; 1] = ["american/"];
-
+/// Not those of readers of files, a crate of their own: they have their formats.
 #[test]
 fn long_functions_say_what_they_take_and_where_it_comes_from() {
     let mut seen = 0;
     let files: Vec<_> = ["engine/kernel/src", "engine/src"].into_iter().flat_map(sources).collect();
-    for source in files.iter().filter(|s| !SHORT_SPOKEN.iter().any(|room| s.file.starts_with(room))) {
+    for source in files {
         let lines: Vec<&str> = source.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).collect();
         for (at, line) in lines.iter().enumerate() {
             let code = line.trim_start();

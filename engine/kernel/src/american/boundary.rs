@@ -161,6 +161,10 @@ impl Put {
     ///
     /// B·e^((r−q)tau) = num/den, where num and den are the densities and probabilities of ending in the exercise
     /// region: equation (A) of Andersen, Lake and Offengenden.
+    ///
+    /// # Shapes  `y`: ln B at all points, one volatility per lane · `slopes`: by point, added to
+    /// # Domain  rate above 0; `y` below ln B(0+), but at the last point
+    /// # Source  Andersen, Lake and Offengenden (2016), equation A
     #[inline(always)]
     fn pasting<const SLOPES: bool>(
         &self,
@@ -447,6 +451,9 @@ impl Boundary {
     }
 
     /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate means nothing.
+    ///
+    /// # Domain  rates that the domain [reaches](Domain::reaches)
+    /// # Cost    once for all contracts of an (expiry, right) and moment
     #[inline(never)]
     pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> BoundaryAtRates {
         let c = |v: f64| Sigmas::splat(v);

@@ -199,6 +199,10 @@ impl Choice {
 
     /// ln of the X from which on exercise gains, and the lanes where there is one; `None`: in some the region has a
     /// second end too near to count as none, `wait` years being the time until the date.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Domain  calls that are not worth exercising between dates
+    /// # Accuracy  `DATES.found`: premiums are of second order in it
     fn boundary(&self, later: Option<&DateAhead>, wait: f64) -> Option<(Block, <Block as Lanes>::Mask)> {
         let c = Block::splat;
         let least = self.k * SAME.no_gain;
@@ -268,6 +272,10 @@ impl DateAhead {
     }
 
     /// The premium at ln X = `x`.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Units     currency per share
+    /// # Accuracy  4e-8 of the strike with thirty weekly dividends
     #[inline(never)]
     fn premium(&self, x: Block) -> Block {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));

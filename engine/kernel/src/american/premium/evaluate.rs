@@ -136,6 +136,10 @@ struct Units<L> {
 impl Table {
     /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
     /// series' start: in the exercise region, or where the table knows nothing.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Domain  strikes and volatilities of the table's span, a clock before its date
+    /// # Cost    as of [`super::PremiumTables::jet`]
     #[inline(never)]
     pub(super) fn premium<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
         let zero = L::splat(0.0);
@@ -171,6 +175,9 @@ impl Table {
     }
 
     /// ln B as a series.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Domain  layouts with a boundary or a common anchor
     pub(super) fn boundary_series<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let inverse = c(1.0) / on.strike.value();
@@ -331,6 +338,9 @@ impl Table {
     }
 
     /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Accuracy  the nodes of `EVALUATE` within its window; more of both for a date that is soon
     #[inline(never)]
     fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>, z: L) -> Moments<L> {
         let c = |v: f64| L::splat(v);

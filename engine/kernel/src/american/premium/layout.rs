@@ -91,6 +91,8 @@ fn far_boundary(terms: &Terms) -> bool {
 }
 
 /// The tiles of `bands`: those close to each other share one.
+///
+/// # Domain  any bands, in any order; those that overlap are served once
 pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));

@@ -341,6 +341,9 @@ impl PremiumTables {
     }
 
     /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
+    ///
+    /// # Shapes  one contract per lane; `serving`: each lane in at most one table
+    /// # Domain  `terms` that [`PremiumTables::serves`]; NaN where a premium is needed and no table serves
     fn premium<L: Lanes, const ALL: bool>(
         &self,
         terms: &Terms,

@@ -70,6 +70,9 @@ impl SolverRun {
     }
 
     /// The same in packs of `L`.
+    ///
+    /// # Shapes  by problem and pair; the last pack repeats its last pair in the lanes that are left
+    /// # Cost    as of [`solve`]
     fn packed<L: Lanes>(&self, problems: &[Problem]) -> Vec<Vec<SolvedColumn>> {
         let mut out = vec![Vec::with_capacity(self.pairs.len()); problems.len()];
         for (pairs, ends) in self.pairs.chunks(L::N).zip(self.ends.chunks(L::N)) {

@@ -158,6 +158,10 @@ struct March<'a, L, const EUROPEAN: bool> {
 }
 
 impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
+    /// At expiry, before the first step.
+    ///
+    /// # Shapes  one (strike, volatility) per lane
+    /// # Domain  `on`: places and scratch of the same grid
     fn new(problem: &'a Problem, on: On<'a, L>) -> Self {
         let On { grid, places, scratch } = on;
         let c = |v: f64| L::splat(v);
@@ -293,6 +297,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// Forms the explicit side and eliminates from the far edge towards the exercise edge.
     ///
     /// The rows are all alike, so that the pivots settle on the way; from there on an elimination divides no more.
+    ///
+    /// # Shapes  `dt`: years, `a`: dividends to come after the step, `weight`: of the implicit side
+    /// # Cost    one division a node until the pivots settle
     fn eliminate(&mut self, dt: f64, a: f64, weight: f64) {
         let c = |v: f64| L::splat(v);
         let implicit = self.mass.plus(&self.flow, -weight * dt);
@@ -425,6 +432,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
 
     /// Substitutes from the exercise edge, finding the boundary between the last exercised and the first free node:
     /// there V − payoff starts like bend·y², and theta is where the row's equation holds with that extension.
+    ///
+    /// # Domain  one boundary, the exercise region at the edge
+    /// # Source  Brennan and Schwartz (1977), with the boundary held between nodes
     fn substitute_watching(&mut self) {
         let c = |v: f64| L::splat(v);
         let (zero, one) = (c(0.0), c(1.0));
@@ -486,6 +496,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     ///
     /// The kink between two nodes is represented by corrections on both, such that its area and its first moment are
     /// those of the true function seen by the compact scheme.
+    ///
+    /// # Shapes  `a`: the dividends that exercise collects
+    /// # Domain  calls; one place at which the payoff begins to win
     fn exercise_all(&mut self, a: f64) {
         let c = |v: f64| L::splat(v);
         let last = self.x.len() - 1;

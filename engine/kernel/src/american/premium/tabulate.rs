@@ -58,6 +58,8 @@ impl Table {
     }
 
     /// Builds it with the sizes of `scheme`.
+    ///
+    /// # Domain  live dividends only, in order of their dates
     fn with(phi: f64, terms: &Terms, span: &Span, scheme: Quality, refined: bool) -> Self {
         let mut sizes = sizes(scheme, span);
         sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme < Quality::Reference {
@@ -115,6 +117,9 @@ impl Table {
     }
 
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
+    ///
+    /// # Domain  exercise begins now or at an ex-date, and may pay more than once
+    /// # Cost    nearly all of the table's
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
         if self.fit_dates(&problem, sizes) {

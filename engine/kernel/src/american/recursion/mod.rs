@@ -149,6 +149,8 @@ impl Interval {
 
     /// The premium of a put right before the ex-date that the interval begins with: nothing is exercised right there.
     /// `None`: what follows leaves none but that of the end.
+    ///
+    /// # Domain  the interval is solved
     fn put_premium(&self, p: &AmericanOption, course: &mut Course) -> Option<DatePremium> {
         if !self.is_exercised_within() {
             return None;
@@ -186,6 +188,8 @@ impl Interval {
 
     /// The premium of a call right before the ex-date that the interval begins with, number `first` − 1; `None` as of
     /// [`Self::put_premium`].
+    ///
+    /// # Domain  the interval is solved
     fn call_premium(&self, p: &AmericanOption, first: usize, course: &mut Course) -> Option<DatePremium> {
         let (t, tau) = (self.from, p.t - self.from);
         let near = self.boundary_at_begin();
@@ -246,6 +250,8 @@ fn exercised(p: &AmericanOption, tau: f64, escrow: f64, lo: f64, hi: f64) -> [Pi
 }
 
 /// Between which ln X a call is exercised right before an ex-date; the upper end is infinite unless b < 0.
+///
+/// # Domain  one region at most; of b < 0, one that ends is found within the domain, or on the line beyond it
 fn call_region(
     p: &AmericanOption,
     gain: &dyn Fn(f64) -> f64,

@@ -36,6 +36,10 @@ impl Interval {
         Outcome::Unsolved
     }
 
+    /// Both boundaries from `from` on, which end at the ln B `ends`; `None`: they meet before, or the iteration fails.
+    ///
+    /// # Domain  b < r < 0 of a put, r < b < 0 of a call
+    /// # Shapes  the boundary that ends at the strike, and the one that ends at rK/b
     fn pair(&self, p: &AmericanOption, from: f64, ends: [f64; 2]) -> Option<[Stretch; 2]> {
         let apart = ends[1] - ends[0];
         let start = |j: usize| {
@@ -89,6 +93,8 @@ impl Interval {
     }
 
     /// The equation of point `k` of boundary `j`, and its derivatives by all points of both.
+    ///
+    /// # Shapes  `row`: by point of the first boundary, then of the second, added to
     fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], j: usize, k: usize, row: &mut [f64]) -> f64 {
         let (x, t) = (both[j].ln_b[k], both[j].time(points()[k] * REACHES[REACH]));
         let left = self.end - t;

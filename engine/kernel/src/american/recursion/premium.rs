@@ -172,6 +172,9 @@ impl Kernel {
     }
 
     /// Adds the expectation of c0 + c1·X between two x.
+    ///
+    /// # Domain    either end may be infinite
+    /// # Accuracy  rounding: normal probabilities are taken from the side where they are small
     fn line(&self, mean: f64, lo: f64, hi: f64, [c0, c1]: [f64; 2], to: &mut Slopes) {
         let w = self.width;
         let [za, zb] = [lo, hi].map(|end| ((end - mean) * self.inv_width).clamp(-SAME.deviate, SAME.deviate));
@@ -217,6 +220,9 @@ impl Kernel {
     }
 
     /// Adds the expectation of `f` between two x, as far as the kernel reaches.
+    ///
+    /// # Domain    `f` smooth between the ends
+    /// # Accuracy  `DATE_PREMIUM.kernel` deviations to either side, more nodes the more of them lie between the ends
     #[inline(always)]
     fn integrate(&self, mean: f64, lo: f64, hi: f64, to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
         let reach = DATE_PREMIUM.kernel * self.width;

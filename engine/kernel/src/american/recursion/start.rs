@@ -71,6 +71,9 @@ impl Interval {
     }
 
     /// The root in x of the value of holding less the payoff, and `add`.
+    ///
+    /// # Domain    a change of sign between the ends of the side; else the result is one of these
+    /// # Accuracy  `START.found` in x
     fn root(&self, p: &AmericanOption, t: f64, add: f64, side: Side) -> f64 {
         let Side { upper, mut lo, mut hi } = side;
         let holding = self.holding(p, t);
@@ -111,6 +114,9 @@ impl Interval {
 
     /// As [`Self::explicit`] by Newton's method on Taylor series from a `guess` near it; `None`
     /// where that does not settle.
+    ///
+    /// # Domain    a `guess` between the ends of the side
+    /// # Accuracy  a start only
     pub(super) fn explicit_near(
         &self,
         p: &AmericanOption,
@@ -187,6 +193,10 @@ impl Interval {
         stretch
     }
 
+    /// ln B of point `k` of the coarse boundary; `eta`, `y`: all points, `limit`: the ln B beyond which exercise loses.
+    ///
+    /// # Domain    the points after `k` are found
+    /// # Accuracy  `START.close` of a deviation: a start only
     fn coarse_point(
         &self,
         p: &AmericanOption,

@@ -47,6 +47,9 @@ impl Interval {
     }
 
     /// Solves the window of a put before the ex-date at the end of the interval.
+    ///
+    /// # Domain  the premium at the end of the interval is known
+    /// # Source  docs/american.md, windows of puts
     pub(super) fn solve_window(&mut self, p: &AmericanOption) -> Outcome {
         let never = (p.b >= 0.0 && p.r <= 0.0) || (p.r < 0.0 && p.b >= p.r);
         if self.end - self.from < WINDOW.shortest || never {
@@ -145,6 +148,9 @@ impl Interval {
     }
 
     /// The last time of exercise and ln X there; `None`: there is none.
+    ///
+    /// # Domain    puts with b < 0; one region
+    /// # Accuracy  `WINDOW.tip_found` of the interval
     fn tip(&self, p: &AmericanOption, close: f64) -> Option<(f64, f64)> {
         let length = self.end - self.from;
         let top = (p.k - self.escrow(p, self.end - WINDOW.before_end * length)).max(RECURSION.spot_least).ln();
