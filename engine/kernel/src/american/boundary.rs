@@ -284,7 +284,7 @@ pub(super) enum Rate {
     B,
 }
 
-/// What a boundary is known for: one (right, rates) over a range of volatilities and every time to expiry up to its
+/// What a boundary is solved for: one (right, rates) over a range of volatilities and every time to expiry up to its
 /// own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Domain {
@@ -326,7 +326,7 @@ impl Domain {
         (self.far || self.range.0 <= b) && b <= self.range.1
     }
 
-    /// True if the rates lie where the boundary is known.
+    /// True if the rates lie where the boundary is solved.
     pub(super) fn reaches(&self, r: f64, b: f64) -> bool {
         let room = BOUNDARY.beyond * (self.range.1 - self.range.0);
         let size = self.r.abs().max(self.b.abs());

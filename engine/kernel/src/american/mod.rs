@@ -229,7 +229,7 @@ impl PricerAt<'_> {
         VolDerivatives::select(now, &payoff, &jet)
     }
 
-    /// The spot at which exercise becomes optimal now; NaN where that is not known, or nowhere.
+    /// The spot at which exercise becomes optimal now; NaN where no table has that, or exercise never is.
     pub fn boundary<L: Lanes>(&self, k: L, sigma: L) -> L {
         match &self.pricer.method {
             Method::European => L::splat(f64::NAN),

@@ -52,7 +52,7 @@ impl NoDividends {
         self.tables = below.into_iter().chain(held).chain(above).collect();
     }
 
-    /// True if the boundaries are known at `terms`: the rates lie in their range, time has not run out.
+    /// True if the boundaries reach to `terms`: the rates lie in their range, time has not run out.
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         self.tables.iter().all(|table| {
             let known = &table.domain;
@@ -258,7 +258,7 @@ pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask 
 /// The lanes of a block that one table serves.
 struct Part<L: Lanes> {
     lanes: L::Mask,
-    /// Of these, the ones on the exercise side of the boundary.
+    /// Those on the exercise side of the boundary.
     beyond: L::Mask,
     /// True if any lane has a premium to add.
     integrate: bool,

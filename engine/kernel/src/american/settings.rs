@@ -333,7 +333,7 @@ settings! {
         near_again: f64 = 0.4, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
         /// First step outwards in the search for a point of the coarse boundary.
         out: f64 = 0.25, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// The same at least, where the point after is known.
+        /// The same at least, where the point after is found.
         out_least: f64 = 1e-6, "1", Judgement("a step of 0 would not move");
         /// By which steps outwards grow.
         out_grows: f64 = 1.6, "1", Judgement("a hundred times the first after ten steps");
@@ -403,7 +403,7 @@ settings! {
         before_end: f64 = 1e-9, "of the interval", Judgement("the value of holding has a kink at the end");
         /// Steps of Newton's method to the least value of holding over the payoff.
         least_steps: usize = 12, "1", Judgement("Newton's method squares its error");
-        /// The greatest of these steps.
+        /// The greatest step of that.
         least_step: f64 = 0.5, "standard deviations", Judgement("the bend changes over a deviation");
         /// The step that ends it.
         least_found: f64 = 1e-3, "standard deviations", Judgement("the value is stationary there");
@@ -669,7 +669,7 @@ settings! {
         worth_integrating: f64 = 3e-8, "of the strike", Bounded("options_with_dividends_meet_their_bounds");
         /// The same where the series is differentiated.
         worth_differentiating: f64 = 1e-9, "of the strike", Bounded("values_differenced_agree_with_their_own_derivatives");
-        /// The part of these that `Quality::Reference` drops.
+        /// What `Quality::Reference` drops, of either.
         worth_accurate: f64 = 1e-3, "1", Judgement("three digits more");
         /// Intervals and terms grow with the width of a grid, up to this many times as many.
         wider_most: f64 = 2.5, "1", Bounded("options_with_dividends_meet_their_bounds");

@@ -26,7 +26,7 @@ pub(super) struct Ends {
 /// A boundary that is solved when it is first read.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
-    /// What it is known for.
+    /// What it is solved for.
     pub(super) domain: Domain,
     scheme: Quality,
     boundary: Arc<OnceLock<Boundary>>,
@@ -111,7 +111,7 @@ fn geometric(x: f64, width: f64) -> f64 {
     ((x.abs().ln() / width).round() * width).exp().copysign(x)
 }
 
-/// What tells one boundary from another.
+/// What distinguishes one boundary from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     right: Right,

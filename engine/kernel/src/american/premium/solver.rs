@@ -373,7 +373,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// Substitutes from node `from` on, projecting where exercise is watched for.
     ///
     /// Beyond the boundary the continuation value wins, so that a projection at every node only lengthens the chain of
-    /// operations that wait for each other: it is made up for where the values turn out to need it.
+    /// operations that wait for each other: it is done afterwards where the values turn out to need it.
     fn substitute(&mut self, from: usize) {
         let last = self.x.len() - 1;
         let turn = (last - self.far_inverse.len()).max(from);

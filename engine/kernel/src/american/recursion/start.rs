@@ -72,7 +72,7 @@ impl Interval {
 
     /// The root in x of the value of holding less the payoff, and `add`.
     ///
-    /// # Domain    a change of sign between the ends of the side; else the result is one of these
+    /// # Domain    a change of sign between the ends of the side; else the result is one of the ends
     /// # Accuracy  `START.found` in x
     fn root(&self, p: &AmericanOption, t: f64, add: f64, side: Side) -> f64 {
         let Side { upper, mut lo, mut hi } = side;
