@@ -11,6 +11,8 @@ pub enum Chosen {
     Measured(&'static str),
     /// Nothing but judgement: what is lost at another value.
     Judgement(&'static str),
+    /// No record: a test of this name bounds the errors with the value in use.
+    Bounded(&'static str),
 }
 
 /// One number of a method.

@@ -1,12 +1,13 @@
 //! What pricers are asked to serve, how well, and what they hold.
 
+use super::settings::BOUNDARY;
 use crate::quality::Quality;
 
 /// The factor of volatility that one boundary table may span.
 pub(super) const fn sigma_ratio(quality: Quality) -> f64 {
     match quality {
-        Quality::Coarse | Quality::Preliminary | Quality::Full => 2.5,
-        Quality::Reference => 1.6,
+        Quality::Coarse | Quality::Preliminary | Quality::Full => BOUNDARY.sigma_ratio,
+        Quality::Reference => BOUNDARY.sigma_ratio_accurate,
     }
 }
 

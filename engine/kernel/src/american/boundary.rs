@@ -10,6 +10,7 @@
 //! slope; in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with
 //! the other sign. Never: a spot.
 
+use super::settings::BOUNDARY;
 use crate::contract::Right;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
@@ -20,29 +21,11 @@ use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
 /// Volatility nodes of a table: the lanes of a solve.
-pub(super) const NODES: usize = 8;
+pub(super) const NODES: usize = Sigmas::N;
 /// A solve: one lane for each volatility node.
 type Sigmas = Block;
-/// Step of the one-sided difference of the equations in a rate.
-const BUMP: f64 = 1e-6;
 /// Most collocation points of a scheme, the one at expiry not counted.
-const MOST_POINTS: usize = 16;
-/// Newton steps; 4 to 10 are taken, 13 at most in golden/.
-const MOST_STEPS: usize = 30;
-/// A step of ln B below this fraction of sigma·√t ends the iteration: the next would be about its square.
-const CONVERGED: f64 = 2e-5;
-/// How far the borrow rate may move: REACH·size^⅔·t^(−⅓), size being the greater of the two rates, and at most this
-/// part of it, and this fraction of its distance from r, where B(0+) has a kink, or of the greater rate if it is there.
-/// What a cubic leaves is of fourth order in the move over the rate, times rate and time.
-const REACH: f64 = 0.0215;
-const REACH_MOST: f64 = 0.3;
-const REACH_TO_KINK: f64 = 0.2;
-const REACH_AT_KINK: f64 = 0.005;
-/// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock.
-const FAR: f64 = 4.0;
-/// A table serves this fraction of its range beyond either end, so that noise about an end does not build tables in
-/// turn.
-const BEYOND: f64 = 0.2;
+const MOST_POINTS: usize = BOUNDARY.points_accurate;
 
 /// Constants of a discretisation, the same for every expiry.
 struct Collocation {
@@ -67,8 +50,9 @@ impl Collocation {
     }
 
     fn of(scheme: Quality) -> &'static Self {
-        static FAST: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(12, 20));
-        static ACCURATE: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(16, 32));
+        static FAST: LazyLock<Collocation> = LazyLock::new(|| Collocation::new(BOUNDARY.points, BOUNDARY.inner));
+        static ACCURATE: LazyLock<Collocation> =
+            LazyLock::new(|| Collocation::new(BOUNDARY.points_accurate, BOUNDARY.inner_accurate));
         match scheme {
             Quality::Coarse | Quality::Preliminary | Quality::Full => &FAST,
             Quality::Reference => &ACCURATE,
@@ -106,16 +90,16 @@ impl Put {
         let reach = sigma * Sigmas::splat(self.t.sqrt());
         let mut y = near;
         y[last] = ln_b0;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..BOUNDARY.most_steps {
             let mut system = self.system(grid, sigma, &y);
             system.eliminate();
             let mut worst = Sigmas::splat(0.0);
             for (y, step) in y.iter_mut().zip(&system.residual) {
                 worst = worst.max((*step / reach).abs());
-                // at most one standard deviation, and a tenth of the way to B(0+) is always left
-                *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(0.1));
+                // at most one standard deviation, and a part of the way to B(0+) is always left
+                *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(BOUNDARY.step_left));
             }
-            if !worst.gt(Sigmas::splat(CONVERGED)).any() {
+            if !worst.gt(Sigmas::splat(BOUNDARY.converged)).any() {
                 break;
             }
         }
@@ -164,19 +148,23 @@ impl Put {
         let carry = c(self.yield_ - self.rate) / s2;
         let a = carry - 0.5;
         let root = (a * a + c(2.0 * self.yield_) / s2).max(c(0.0)).sqrt();
-        let beta = (c(0.5) - carry + root).max(c(1.0 + 1e-6));
+        let beta = (c(0.5) - carry + root).max(c(1.0 + BOUNDARY.exponent_least));
         let (b0, b_inf) = (c((-self.ln_b0()).exp()), beta / (beta - 1.0));
         let width = sigma * c(tau.sqrt());
         let reach = (c((self.yield_ - self.rate) * tau) + width + width).max(width * 0.5);
-        let gap = (b_inf - b0).max(b0 * c(1e-6));
+        let gap = (b_inf - b0).max(b0 * c(BOUNDARY.rise_least));
         let b = b0 + gap * (c(1.0) - exp(-(reach * b0 / gap)));
-        -ln(b.max(b0 * c(1.0 + 1e-7)))
+        -ln(b.max(b0 * c(1.0 + BOUNDARY.start_least)))
     }
 
     /// How far smooth pasting fails at collocation point `i`, as a difference of ln B; with `SLOPES` its derivatives.
     ///
     /// B·e^((r−q)tau) = num/den, where num and den are the densities and probabilities of ending in the exercise
     /// region: equation (A) of Andersen, Lake and Offengenden.
+    ///
+    /// # Shapes  `y`: ln B at all points, one volatility per lane · `slopes`: by point, added to
+    /// # Domain  rate above 0; `y` below ln B(0+), but at the last point
+    /// # Source  Andersen, Lake and Offengenden (2016), equation A
     #[inline(always)]
     fn pasting<const SLOPES: bool>(
         &self,
@@ -203,7 +191,7 @@ impl Put {
         for (j, (sin, weight)) in grid.inner.iter().enumerate() {
             let row = &grid.rows[i * n_inner + j][..last];
             let at_u = row.iter().zip(&h).fold(c(0.0), |acc, (w, h)| h.mul_add(c(*w), acc));
-            let below = at_u.max(c(1e-20)).sqrt();
+            let below = at_u.max(c(BOUNDARY.height_least)).sqrt();
             let root_wait = root_tau * sin;
             let u = tau - root_wait * root_wait;
             let part = self.densities(sigma, y[i] - ln_b0 + below, root_wait);
@@ -216,7 +204,7 @@ impl Put {
                 num_y += part_num_y;
                 den_y += part_den_y;
                 // next to expiry the interpolant of h may dip below 0
-                let per_h = Sigmas::select(at_u.gt(c(1e-20)), c(0.5) / below, c(0.0));
+                let per_h = Sigmas::select(at_u.gt(c(BOUNDARY.height_least)), c(0.5) / below, c(0.0));
                 let by = [part_num_y * per_h, part_den_y * per_h];
                 for (sums, by) in by_h.iter_mut().zip(by) {
                     for (sum, w) in sums.iter_mut().zip(row) {
@@ -287,12 +275,6 @@ impl System {
     }
 }
 
-/// The derivative in r follows from the one in b by an identity with the factor b/r; a borrow rate beyond this many
-/// times the rate takes it the other way.
-const FAR_ABOVE: f64 = 3.0;
-/// The rate may move by this fraction of the greater of the two.
-const RATE_PART: f64 = 5e-3;
-
 /// A rate of docs/model.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rate {
@@ -302,7 +284,7 @@ pub(super) enum Rate {
     B,
 }
 
-/// What a boundary is known for: one (right, rates) over a range of volatilities and every time to expiry up to its
+/// What a boundary is solved for: one (right, rates) over a range of volatilities and every time to expiry up to its
 /// own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Domain {
@@ -322,9 +304,9 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    pub(super) fn new(right: Right, (r, b, t): (f64, f64, f64), sigma: (f64, f64)) -> Self {
-        let most = far_borrow(right, (r, t), sigma.1);
-        let range = borrow_range(right, (r, b, t), most);
+    pub(super) fn new(right: Right, r: f64, b: f64, t: f64, sigma: (f64, f64)) -> Self {
+        let most = far_borrow(right, r, t, sigma.1);
+        let range = borrow_range(right, r, b, t, most);
         Domain { right, t, r, b, sigma, range, far: range.0 < most }
     }
 
@@ -344,12 +326,12 @@ impl Domain {
         (self.far || self.range.0 <= b) && b <= self.range.1
     }
 
-    /// True if the rates lie where the boundary is known.
+    /// True if the rates lie where the boundary is solved.
     pub(super) fn reaches(&self, r: f64, b: f64) -> bool {
-        let room = BEYOND * (self.range.1 - self.range.0);
+        let room = BOUNDARY.beyond * (self.range.1 - self.range.0);
         let size = self.r.abs().max(self.b.abs());
         let low = if self.far { f64::NEG_INFINITY } else { self.range.0 - room };
-        (r - self.r).abs() <= RATE_PART * size && low <= b && b <= self.range.1 + room
+        (r - self.r).abs() <= BOUNDARY.rate_part * size && low <= b && b <= self.range.1 + room
     }
 }
 
@@ -387,7 +369,7 @@ impl Boundary {
         let Domain { right, t, r, b, sigma, range, far } = *domain;
         let grid = Collocation::of(scheme);
         let (lo, hi) = (sigma.0.ln(), sigma.1.ln());
-        let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(0.05));
+        let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(BOUNDARY.sigma_half_least));
         let nodes: Vec<f64> = chebyshev_roots(NODES).iter().map(|x| (centre + half * x).exp()).collect();
         let (rate, yield_) = put_rates(right, r, b);
         let span = t.min(domain.settles_at(sigma));
@@ -423,7 +405,8 @@ impl Boundary {
             let reach = lanes * Sigmas::splat(put.t.sqrt());
             let near = |(y, slope): (&Sigmas, &Sigmas)| {
                 let step = *slope * Sigmas::splat(to - b);
-                (*y + step.max(-reach).min(reach)).min(Sigmas::splat(put.ln_b0()) - reach * Sigmas::splat(1e-3))
+                (*y + step.max(-reach).min(reach))
+                    .min(Sigmas::splat(put.ln_b0()) - reach * Sigmas::splat(BOUNDARY.below_start))
             };
             let start = if far { put.starts_from(&base, &y) } else { y.iter().zip(&in_b.1).map(near).collect() };
             height(&put, &put.solve(grid, lanes, start))
@@ -439,7 +422,8 @@ impl Boundary {
                 return [(high[order][p] - h) / up, 0.0, 0.0];
             }
             // where b is an end of the range, that end says nothing
-            let bend = |at: f64, value: f64| (at.abs() > 1e-9).then(|| (value - h - slope * at) / (at * at));
+            let bend =
+                |at: f64, value: f64| (at.abs() > BOUNDARY.no_bend).then(|| (value - h - slope * at) / (at * at));
             match (bend(down, low[order][p]), bend(up, high[order][p])) {
                 (Some(low), Some(high)) => {
                     let third = (high - low) / (up - down);
@@ -456,7 +440,7 @@ impl Boundary {
                 by_r: by_r[order].map(|c| c as f32),
             }
         };
-        let moved = if b.abs() > FAR_ABOVE * r.abs() { Rate::R } else { Rate::B };
+        let moved = if b.abs() > BOUNDARY.far_above * r.abs() { Rate::R } else { Rate::B };
         let h = (0..h.len()).map(order).collect();
         Self { domain: *domain, span, moved, starts_below, centre, half, h }
     }
@@ -467,6 +451,9 @@ impl Boundary {
     }
 
     /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate means nothing.
+    ///
+    /// # Domain  rates that the domain [reaches](Domain::reaches)
+    /// # Cost    once for all contracts of an (expiry, right) and moment
     #[inline(never)]
     pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> BoundaryAtRates {
         let c = |v: f64| Sigmas::splat(v);
@@ -562,26 +549,33 @@ fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
     }
 }
 
-/// The borrow rate below which a call's boundary lies [`FAR`] standard deviations beyond any likely spot; negative if
-/// there is none.
-fn far_borrow(right: Right, (r, t): (f64, f64), sigma: f64) -> f64 {
-    if right == Right::Call && r > 0.0 { r * (-FAR * sigma * t.sqrt() - 0.7).exp() } else { f64::NEG_INFINITY }
+/// The borrow rate below which a call's boundary lies `BOUNDARY.far` standard deviations beyond any likely spot;
+/// negative if there is none.
+fn far_borrow(right: Right, r: f64, t: f64, sigma: f64) -> f64 {
+    if right == Right::Call && r > 0.0 {
+        r * (-BOUNDARY.far * sigma * t.sqrt() - BOUNDARY.far_extra).exp()
+    } else {
+        f64::NEG_INFINITY
+    }
 }
 
 /// The borrow rates about `b` that a cubic serves: on one side of the kink of B(0+) at r = b, and, where it is the
 /// borrow that exercise earns, away from 0 unless it is below `far`.
-fn borrow_range(right: Right, (r, b, t): (f64, f64, f64), far: f64) -> (f64, f64) {
+fn borrow_range(right: Right, r: f64, b: f64, t: f64, far: f64) -> (f64, f64) {
     let size = r.abs().max(b.abs());
-    let reach = (REACH * size.powf(2.0 / 3.0) * t.max(1e-4).powf(-1.0 / 3.0)).min(REACH_MOST * size);
-    let reach = reach.min((REACH_TO_KINK * (r - b).abs()).max(REACH_AT_KINK * size)).max(1e-6);
+    let reach = (BOUNDARY.reach * size.powf(2.0 / 3.0) * t.max(BOUNDARY.time_least).powf(-1.0 / 3.0))
+        .min(BOUNDARY.reach_most * size);
+    let reach = reach
+        .min((BOUNDARY.reach_to_kink * (r - b).abs()).max(BOUNDARY.reach_at_kink * size))
+        .max(BOUNDARY.reach_least);
     let (mut low, mut high) = (b - reach, b + reach);
     if right == Right::Call && r > 0.0 {
-        (low, high) = (low.max((1.0 - REACH_MOST) * b), high.min(((1.0 + REACH_MOST) * b).max(far)));
+        (low, high) = (low.max((1.0 - BOUNDARY.reach_most) * b), high.min(((1.0 + BOUNDARY.reach_most) * b).max(far)));
     } else if right == Right::Call {
         low = low.max(0.0);
     }
     // next to the kink the range keeps a part of its width, beyond the kink
-    let least = 0.05 * reach;
+    let least = BOUNDARY.kept_at_kink * reach;
     if b >= r { (low.max(r.min(b - least)), high) } else { (low, high.min(r.max(b + least))) }
 }
 
@@ -595,15 +589,15 @@ fn settling(rate: f64, yield_: f64, sigma: (f64, f64)) -> f64 {
         let drift = rate - yield_ - 0.5 * sigma * sigma;
         drift * drift / (2.0 * sigma * sigma) + rate
     };
-    25.0 / lambda(still).min(lambda(sigma.0)).min(lambda(sigma.1)).max(1e-9)
+    BOUNDARY.settled / lambda(still).min(lambda(sigma.0)).min(lambda(sigma.1)).max(BOUNDARY.decay_least)
 }
 
 /// The step of a difference: away from the kink at rate = yield, and never across 0 of the put's rate.
 fn bump(by: Rate, put: &Put, right: Right) -> f64 {
     if (by == Rate::R) != (right == Right::Put) {
-        return if put.yield_ >= put.rate { BUMP } else { -BUMP };
+        return if put.yield_ >= put.rate { BOUNDARY.bump } else { -BOUNDARY.bump };
     }
-    if put.rate >= put.yield_ { BUMP } else { -BUMP.min(0.01 * put.rate) }
+    if put.rate >= put.yield_ { BOUNDARY.bump } else { -BOUNDARY.bump.min(BOUNDARY.bump_part * put.rate) }
 }
 
 /// From values at (collocation point, volatility node) to coefficients (Chebyshev order, power of scaled ln sigma).
@@ -652,16 +646,16 @@ impl Slice {
     /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from
     /// [`Boundary::place`].
     #[inline(always)]
-    pub(super) fn edge<L: Lanes>(&self, (sigma, inv_sigma): (L, L), (place, unit): (L, f64)) -> Edge<L> {
+    pub(super) fn edge<L: Lanes>(&self, sigma: L, inv_sigma: L, place: L, unit: f64) -> Edge<L> {
         let c = |v: f64| L::splat(v);
         let [h, h1, h2, h3] = taylor(&self.h, place);
         let [p, p1] = slope_taylor(&self.slope, place);
         // interpolation may dip below 0 next to expiry, where the boundary is at ln_b0 anyway
-        let flat = h.le(c(1e-12));
+        let flat = h.le(c(BOUNDARY.height_read));
         let keep = |v: L| L::select(flat, c(0.0), v);
         let (h1, h2, h3) = (keep(h1) * unit, keep(h2) * c(2.0 * unit * unit), keep(h3) * c(6.0 * unit * unit * unit));
         let (p, p1) = (keep(p), keep(p1) * unit);
-        let root = h.max(c(1e-12)).sqrt();
+        let root = h.max(c(BOUNDARY.height_read)).sqrt();
         let inv = c(0.5) / root;
         let root1 = h1 * inv;
         let root2 = (root1 * root1).neg_mul_add(c(2.0), h2) * inv;
@@ -713,7 +707,7 @@ mod tests {
         [(0.05, 0.0), (0.05, 0.03), (0.03, 0.06), (0.08, -0.02), (0.02, 0.5), (0.4, 0.05), (1.4, 0.12)];
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
-        let table = Boundary::new(&Domain::new(right, (r, b, t), (0.9 * sigma, 1.1 * sigma)), Quality::Reference);
+        let table = Boundary::new(&Domain::new(right, r, b, t, (0.9 * sigma, 1.1 * sigma)), Quality::Reference);
         table.course::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
     }
 

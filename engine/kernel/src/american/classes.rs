@@ -2,17 +2,9 @@
 //! volatility.
 
 use super::band::Band;
+use super::settings::{CLASSES, SAME};
 use crate::contract::Right;
 use crate::dividends::Terms;
-
-/// A premium below this fraction of the strike (put) or the stock (call) counts as none: a fiftieth of the price
-/// tolerance.
-const NEGLIGIBLE: f64 = 1e-7;
-
-/// A call may lose this fraction of its value by being exercised now or at expiry only, when its pricer is chosen, and
-/// this part while the pricer is kept: borrow implied from quotes is noise about 0 for most names.
-pub(super) const LOST: f64 = 5e-6;
-pub(super) const LOST_KEPT: f64 = 2e-5;
 
 /// How the early exercise of an option is valued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +32,7 @@ pub(super) fn class(right: Right, terms: &Terms, band: &Band, lost: f64) -> Clas
     // exercising earns at most rate·K − yield·X a year, where X lies between 0 and K
     let most = rate.max(rate - yield_);
     let late = right == Right::Call && late_call_loses(terms, terms.r, band.sigma.1) <= lost;
-    if most * terms.t <= NEGLIGIBLE || (rate <= 0.0 && yield_ >= rate) || late {
+    if most * terms.t <= CLASSES.negligible || (rate <= 0.0 && yield_ >= rate) || late {
         Class::European
     } else if rate < 0.0 {
         Class::TwoBoundaries
@@ -60,7 +52,7 @@ fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
         return 0.0;
     }
     let rest = 1.0 - terms.b / saved;
-    if rest < 0.5 { f64::INFINITY } else { 0.27 * terms.b * sigma * terms.t.powf(1.5) / rest }
+    if rest < CLASSES.rest_least { f64::INFINITY } else { SAME.late_loss * terms.b * sigma * terms.t.powf(1.5) / rest }
 }
 
 /// True if no option of the band is worth exercising early although there are dividends.
@@ -78,7 +70,7 @@ fn never_pays(right: Right, terms: &Terms, band: &Band, lost: f64) -> bool {
     };
     let interest = |t: f64| band.k.0 * -(-terms.r * (next(t) - t)).exp_m1();
     let live = terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= terms.t && d.amount > 0.0);
-    let saved = live.map(|d| 1.0 - d.amount / interest(d.t).max(1e-300)).fold(1.0, f64::min);
+    let saved = live.map(|d| 1.0 - d.amount / interest(d.t).max(SAME.divisor)).fold(1.0, f64::min);
     saved >= 0.0 && late_call_loses(terms, saved * terms.r, band.sigma.1) <= lost
 }
 
@@ -110,13 +102,13 @@ mod tests {
             (Right::Put, -0.01, -0.02, Class::TwoBoundaries),
             (Right::Put, 1e-8, 0.01, Class::European),
         ] {
-            assert_eq!(class(right, &terms(r, b, &[]), &BAND, LOST), expected, "{right:?} r {r} b {b}");
+            assert_eq!(class(right, &terms(r, b, &[]), &BAND, CLASSES.lost), expected, "{right:?} r {r} b {b}");
         }
     }
 
     #[test]
     fn small_dividends_do_not_make_a_call_pay() {
-        let of = |r, b, divs: &[(f64, f64)]| class(Right::Call, &terms(r, b, divs), &BAND, LOST);
+        let of = |r, b, divs: &[(f64, f64)]| class(Right::Call, &terms(r, b, divs), &BAND, CLASSES.lost);
         // interest on a strike of 80 over the half year after the ex-date: 80·(1 − e^(−0.025)) = 1.975
         assert_eq!(of(0.05, 0.0, &[(0.5, 1.97)]), Class::European);
         assert_eq!(of(0.05, 0.0, &[(0.5, 1.98)]), Class::Dividends);

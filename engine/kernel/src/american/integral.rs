@@ -6,6 +6,7 @@
 //! Never: a difference of two prices.
 
 use super::boundary::{Boundary, BoundaryAtRates, Edge, Rate};
+use super::settings::{INTEGRAL, SPOT_NODES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
@@ -13,21 +14,6 @@ use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
-
-/// Nodes of the quadrature by quality, those that each class of distance takes besides, and how many times as many a
-/// great drift takes.
-const NODES: [usize; 2] = [24, 64];
-const MORE_CLOSE: usize = 3;
-const MORE_DRIFT: usize = 3;
-/// Drifts over the life up to this many standard deviations count as small: with a greater one a spot drifts across the
-/// boundary, which makes the integrand a step.
-const DRIFT: f64 = 4.0;
-/// Where the nodes begin to spread out, in √(time/life), for a spot a deviation and more from the boundary; each class
-/// of distance is half of the one before.
-const NEAREST: f64 = 0.5;
-const DISTANCES: usize = 11;
-/// √(−ln(part of the life that is left)) at the last node.
-const LAST: f64 = 4.6;
 
 /// A quadrature over the life of the option: u/t, tau/t = 1 − u/t and the weight of each node.
 struct Rule(Vec<(f64, f64, f64)>);
@@ -38,7 +24,7 @@ impl Rule {
     /// at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes
     /// fast.
     fn new(n: usize, nearest: f64) -> Self {
-        let steepness = (LAST / nearest).asinh();
+        let steepness = (SPOT_NODES.last / nearest).asinh();
         let node = |(s, w): (f64, f64)| {
             let xi = nearest * (s * steepness).sinh();
             let rest = (-xi * xi).exp();
@@ -49,17 +35,20 @@ impl Rule {
 
     /// The rule that serves every lane.
     fn serving<L: Lanes>(quality: Quality, reach: &Reach<L>) -> &'static Self {
-        type Rules = [[[Rule; DISTANCES]; 2]; 2];
+        type Rules = [[[Rule; INTEGRAL.distances]; 2]; 2];
         static RULES: LazyLock<Rules> = LazyLock::new(|| {
-            let rule = |n: usize, class: usize| Rule::new(n + class * MORE_CLOSE, NEAREST * 0.5f64.powi(class as i32));
-            NODES.map(|n| [n, MORE_DRIFT * n].map(|n| core::array::from_fn(|class| rule(n, class))))
+            let rule = |n: usize, class: usize| {
+                Rule::new(n + class * INTEGRAL.more_close, SPOT_NODES.nearest * 0.5f64.powi(class as i32))
+            };
+            [INTEGRAL.nodes, INTEGRAL.nodes_accurate]
+                .map(|n| [n, INTEGRAL.more_drift * n].map(|n| core::array::from_fn(|class| rule(n, class))))
         });
         let is_far = |class: usize| {
             let least = L::splat(0.5f64.powi(class as i32));
             !reach.distance.lt(least).any()
         };
-        let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
-        let drifts = reach.drift.gt(L::splat(DRIFT)).any();
+        let class = (0..INTEGRAL.distances - 1).find(|&class| is_far(class)).unwrap_or(INTEGRAL.distances - 1);
+        let drifts = reach.drift.gt(L::splat(INTEGRAL.drift)).any();
         &RULES[usize::from(quality == Quality::Reference)][usize::from(drifts)][class]
     }
 }
@@ -94,7 +83,7 @@ pub(super) struct Contract<L> {
 impl<L: Lanes> Contract<L> {
     /// One option per lane; exercise may begin `from` years from now.
     #[inline(always)]
-    pub(super) fn new(phi: f64, (terms, from): (&Terms, f64), x: L, k: L, sigma: L) -> Self {
+    pub(super) fn new(phi: f64, terms: &Terms, from: f64, x: L, k: L, sigma: L) -> Self {
         let one = L::splat(1.0);
         let Terms { t, r, b, .. } = *terms;
         Self { phi, from, t, r, b, x, k, ln_xk: ln(x / k), sigma, inv_x: one / x, inv_sigma: one / sigma }
@@ -172,15 +161,16 @@ struct Integrand<L> {
 #[inline(never)]
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
-    (table, course): (&Boundary, &BoundaryAtRates),
+    table: &Boundary,
+    course: &BoundaryAtRates,
     reach: &Reach<L>,
     quality: Quality,
 ) -> Premium<L> {
-    let (life, place) = (at.t - at.from, table.place(at.sigma));
+    let (life, (place, unit)) = (at.t - at.from, table.place(at.sigma));
     let mut sum = Premium::zero();
     for &(part, rest, weight) in &Rule::serving(quality, reach).0 {
         let moment = Moment::new(at, at.from + life * part, life * weight);
-        let edge = course.at_time::<FULL>(life * rest).edge((at.sigma, at.inv_sigma), place);
+        let edge = course.at_time::<FULL>(life * rest).edge(at.sigma, at.inv_sigma, place, unit);
         let f = Integrand::new(at, &moment, &edge);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {
@@ -193,10 +183,11 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
 
 /// What a year of exercise earns where it begins, `at.from` years from now, and its first derivative in sigma.
 #[inline(never)]
-pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, (table, course): (&Boundary, &BoundaryAtRates)) -> [L; 2] {
+pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, table: &Boundary, course: &BoundaryAtRates) -> [L; 2] {
     let mut sum = Premium::zero();
     let moment = Moment::new(at, at.from, 1.0);
-    let edge = course.at_time::<false>(at.t - at.from).edge((at.sigma, at.inv_sigma), table.place(at.sigma));
+    let (place, unit) = table.place(at.sigma);
+    let edge = course.at_time::<false>(at.t - at.from).edge(at.sigma, at.inv_sigma, place, unit);
     Integrand::new(at, &moment, &edge).add_sigma::<false>(at, &moment, &edge, &mut sum);
     [sum.v, sum.sigma[0]]
 }

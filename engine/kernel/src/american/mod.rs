@@ -11,6 +11,7 @@ mod no_dividends;
 pub mod premium;
 mod recursion;
 mod reference;
+pub mod settings;
 mod shared;
 
 use super::black76::{Horizon, european, european_vol};
@@ -20,9 +21,10 @@ use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use crate::quality::Quality;
 pub use band::{Band, Counts};
-use classes::{Class, LOST, LOST_KEPT, class};
+use classes::{Class, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;
+use settings::CLASSES;
 
 /// What [`Pricer::refit`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +40,7 @@ pub enum Refit {
 /// True if no American option of a band is worth exercising early, or only now.
 #[must_use]
 pub fn never_exercised(right: Right, terms: &Terms, band: &Band) -> bool {
-    class(right, terms, band, LOST) == Class::European
+    class(right, terms, band, CLASSES.lost) == Class::European
 }
 
 /// How a [`Pricer`] values its contracts.
@@ -76,7 +78,7 @@ impl Pricer {
         scheme: Quality,
     ) -> Self {
         let (band, bands) = (Band::around(bands.as_ref()), bands.as_ref());
-        let method = match Self::class(style, right, terms, &band, LOST) {
+        let method = match Self::class(style, right, terms, &band, CLASSES.lost) {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, &band, scheme)),
             Class::TwoBoundaries | Class::Dividends if scheme == Quality::Reference => Method::Recursion,
@@ -114,7 +116,7 @@ impl Pricer {
 
     /// True if the method is right for the terms, and the tables that there are.
     fn serves_with(&self, terms: &Terms, band: &Band) -> bool {
-        let class = || Self::class(self.style, self.right, terms, band, LOST_KEPT);
+        let class = || Self::class(self.style, self.right, terms, band, CLASSES.lost_kept);
         match &self.method {
             Method::European => class() == Class::European,
             Method::NoDividends(tables) => {
@@ -227,7 +229,7 @@ impl PricerAt<'_> {
         VolDerivatives::select(now, &payoff, &jet)
     }
 
-    /// The spot at which exercise becomes optimal now; NaN where that is not known, or nowhere.
+    /// The spot at which exercise becomes optimal now; NaN where no table has that, or exercise never is.
     pub fn boundary<L: Lanes>(&self, k: L, sigma: L) -> L {
         match &self.pricer.method {
             Method::European => L::splat(f64::NAN),

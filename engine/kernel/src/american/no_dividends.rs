@@ -3,7 +3,8 @@
 use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
-use super::shared::Shared;
+use super::settings::{NO_DIVIDENDS, SAME};
+use super::shared::{Ends, Shared};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -11,16 +12,6 @@ use crate::elementary::exp;
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
-
-/// Time to expiry may shrink to this part: a boundary is a function of time to expiry, and its nodes lie densest there.
-const AGE: f64 = 0.5;
-/// An option this many standard deviations out of the money is worth no exercise before expiry: its premium is below
-/// 1e-10 of the strike.
-const FAR_OUT: f64 = 6.5;
-/// A premium whose exercise begins later changes over this part of the deviation of ln X until then.
-const WAIT: f64 = 2.0;
-/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
-const EXERCISED: f64 = 1e-9;
 
 /// The boundaries of one (terms, right).
 #[derive(Clone, Debug)]
@@ -52,18 +43,21 @@ impl NoDividends {
         let wide = Shared::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
         let (below, above): (Vec<Shared>, Vec<Shared>) = wide
             .into_iter()
-            .filter(|table| table.domain.sigma.0 < 0.999 * known.0 || table.domain.sigma.1 > 1.001 * known.1)
+            .filter(|table| {
+                table.domain.sigma.0 < (1.0 - NO_DIVIDENDS.same_sigma) * known.0
+                    || table.domain.sigma.1 > (1.0 + NO_DIVIDENDS.same_sigma) * known.1
+            })
             .partition(|table| table.domain.sigma.0 < known.0);
         let held = core::mem::take(&mut self.tables);
         self.tables = below.into_iter().chain(held).chain(above).collect();
     }
 
-    /// True if the boundaries are known at `terms`: the rates lie in their range, time has not run out.
+    /// True if the boundaries reach to `terms`: the rates lie in their range, time has not run out.
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         self.tables.iter().all(|table| {
             let known = &table.domain;
             terms.t <= known.t
-                && terms.t >= AGE * known.t
+                && terms.t >= NO_DIVIDENDS.age * known.t
                 && (known.reaches(terms.r, terms.b) || self.out_of_reach(terms))
         })
     }
@@ -83,7 +77,7 @@ impl NoDividends {
             let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let boundary = table.get();
-                let gain = premium::<L, true>(&part.at, (boundary, &part.course), &part.reach, self.scheme);
+                let gain = premium::<L, true>(&part.at, boundary, &part.course, &part.reach, self.scheme);
                 jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
             }
             exercised = exercised | part.beyond;
@@ -106,7 +100,7 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, (table.get(), &part.course), &part.reach, self.scheme);
+                let gain = premium::<L, false>(&part.at, table.get(), &part.course, &part.reach, self.scheme);
                 jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
@@ -120,7 +114,8 @@ impl NoDividends {
     /// # Domain    terms that are [served](Self::serves) once exercise begins
     pub(super) fn premium_from<L: Lanes, const FULL: bool>(
         &self,
-        (terms, from): (&Terms, f64),
+        terms: &Terms,
+        from: f64,
         x: L,
         k: L,
         sigma: L,
@@ -132,19 +127,19 @@ impl NoDividends {
             if !lanes.any() {
                 continue;
             }
-            let at = Contract::new(self.phi, (terms, from), x, k, table.within(sigma));
+            let at = Contract::new(self.phi, terms, from, x, k, table.within(sigma));
             let (table, life) = (table.get(), terms.t - from);
             let course = table.course::<FULL>(terms.r, terms.b);
             let ln_b = course.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
             let width = at.sigma * c(life.sqrt());
-            let waits = c(WAIT * (from / life).sqrt());
+            let waits = c(NO_DIVIDENDS.wait * (from / life).sqrt());
             let reach = Reach {
                 distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
             };
-            let gain = premium::<L, FULL>(&at, (table, &course), &reach, self.scheme);
+            let gain = premium::<L, FULL>(&at, table, &course, &reach, self.scheme);
             if FULL {
-                let first = earned_first(&at, (table, &course));
+                let first = earned_first(&at, table, &course);
                 rates = RateDerivatives::select(lanes, &by_rates(&gain, &at, first, table.moved), &rates);
             }
             all = Premium::select(lanes, &gain, &all);
@@ -174,10 +169,10 @@ impl NoDividends {
         if self.out_of_reach(terms) { &[] } else { &self.tables }
     }
 
-    /// True if the table is the first, and whether it is the last: they serve what lies beyond.
-    fn ends(&self, table: &Shared) -> (bool, bool) {
+    /// Whether the table is the first or the last: they serve what lies beyond.
+    fn ends(&self, table: &Shared) -> Ends {
         let is = |other: Option<&Shared>| other.is_some_and(|other| core::ptr::eq(other, table));
-        (is(self.tables.first()), is(self.tables.last()))
+        Ends { first: is(self.tables.first()), last: is(self.tables.last()) }
     }
 
     fn nowhere<L: Lanes>(&self, sigma: L) -> L::Mask {
@@ -189,11 +184,11 @@ impl NoDividends {
     fn part<L: Lanes, const FULL: bool>(&self, table: &Shared, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
         let c = |v: f64| L::splat(v);
         let lanes = table.lanes(sigma, self.ends(table));
-        let at = Contract::new(self.phi, (terms, 0.0), x, k, table.within(sigma));
+        let at = Contract::new(self.phi, terms, 0.0, x, k, table.within(sigma));
         let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
         let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -FAR_OUT);
+        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -NO_DIVIDENDS.far_out);
         if !(lanes & !far_out).any() {
             return None;
         }
@@ -257,13 +252,13 @@ fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved:
 
 /// The lanes where a value does not exceed the exercise value (docs/model.md).
 pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
-    (value - (x - k) * phi).lt(k * EXERCISED)
+    (value - (x - k) * phi).lt(k * SAME.exercised)
 }
 
 /// The lanes of a block that one table serves.
 struct Part<L: Lanes> {
     lanes: L::Mask,
-    /// Of these, the ones on the exercise side of the boundary.
+    /// Those on the exercise side of the boundary.
     beyond: L::Mask,
     /// True if any lane has a premium to add.
     integrate: bool,

@@ -6,28 +6,17 @@
 
 use super::no_dividends::at_intrinsic;
 use super::recursion::{AmericanOption, Solution};
+use super::settings::REFERENCE;
 use crate::black76::{Horizon, european};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::Lanes;
 
-/// Steps of σ and of K, as parts of them; of r and b, per year, and at most this part of a rate that must keep its
-/// sign.
-const SIGMA_STEP: f64 = 0.012;
-const STRIKE_STEP: f64 = 4e-3;
-/// A step of K is at most this part of the standard deviation of ln X until the next ex-date, and at least this part
-/// of K.
-const STRIKE_DEVIATION: f64 = 0.2;
-const STRIKE_LEAST: f64 = 5e-4;
-const RATE_STEP: f64 = 2e-4;
-const RATE_PART: f64 = 0.5;
-/// Rates nearer to 0 than this are 0.
-const NO_RATE: f64 = 1e-7;
-
-/// Central differences over seven points: weights of the points to the right of the middle, which are odd or even.
+/// Central differences over seven points: weights of the points to the right of the middle, which are odd or even. The
+/// second ends with that of the middle.
 const FIRST: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
-const SECOND: ([f64; 3], f64) = ([3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0], -49.0 / 18.0);
+const SECOND: [f64; 4] = [3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0, -49.0 / 18.0];
 const THIRD: [f64; 3] = [-13.0 / 8.0, 1.0, -1.0 / 8.0];
 
 /// One contract, of which recursions are solved at its own inputs and at others close by.
@@ -48,7 +37,7 @@ impl Alone<'_> {
     }
 
     /// Value and two derivatives in X with the inputs moved.
-    fn moved(&self, (r, b): (f64, f64), k: f64, sigma: f64) -> Spot {
+    fn moved(&self, r: f64, b: f64, k: f64, sigma: f64) -> Spot {
         let terms = Terms { r: self.terms.r + r, b: self.terms.b + b, ..self.terms.clone() };
         let [v, x1, x2, ..] = in_x(self.x, self.solution(&terms, k, sigma).value(self.x.ln()));
         [v, x1, x2]
@@ -56,14 +45,14 @@ impl Alone<'_> {
 
     /// The first three σ derivatives, and the first of both derivatives in X.
     fn sigma(&self, middle: f64) -> ([f64; 3], [f64; 2]) {
-        let step = SIGMA_STEP * self.sigma;
-        let at = |n: f64| self.moved((0.0, 0.0), self.k, self.sigma + n * step);
+        let step = REFERENCE.sigma_step * self.sigma;
+        let at = |n: f64| self.moved(0.0, 0.0, self.k, self.sigma + n * step);
         let points = [[at(-1.0), at(1.0)], [at(-2.0), at(2.0)], [at(-3.0), at(3.0)]];
         let odd = |weights: [f64; 3], which: usize| -> f64 {
             weights.iter().zip(&points).map(|(w, [low, high])| w * (high[which] - low[which])).sum()
         };
-        let even: f64 = SECOND.0.iter().zip(&points).map(|(w, [low, high])| w * (high[0] + low[0])).sum();
-        let second = (even + SECOND.1 * middle) / (step * step);
+        let even: f64 = SECOND.iter().zip(&points).map(|(w, [low, high])| w * (high[0] + low[0])).sum();
+        let second = (even + SECOND[3] * middle) / (step * step);
         let sigma = [odd(FIRST, 0) / step, second, odd(THIRD, 0) / (step * step * step)];
         (sigma, [odd(FIRST, 1) / step, odd(FIRST, 2) / step])
     }
@@ -72,8 +61,9 @@ impl Alone<'_> {
     fn strike(&self, middle: f64) -> [f64; 2] {
         let next = self.terms.divs.iter().map(|d| d.t).find(|t| *t > 0.0).unwrap_or(self.terms.t);
         let deviation = self.sigma * next.min(self.terms.t).sqrt();
-        let step = (STRIKE_DEVIATION * deviation).clamp(STRIKE_LEAST, STRIKE_STEP) * self.k;
-        let at = |n: f64| self.moved((0.0, 0.0), self.k + n * step, self.sigma)[0];
+        let step =
+            (REFERENCE.strike_deviation * deviation).clamp(REFERENCE.strike_least, REFERENCE.strike_step) * self.k;
+        let at = |n: f64| self.moved(0.0, 0.0, self.k + n * step, self.sigma)[0];
         let [a, b, c, d] = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
         [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
     }
@@ -81,20 +71,20 @@ impl Alone<'_> {
     /// Steps down and up of a rate: on both sides, or away from 0 where its sign decides the kind of exercise.
     fn steps(rate: f64, keeps_sign: bool) -> [f64; 2] {
         if !keeps_sign {
-            return [-RATE_STEP, RATE_STEP];
+            return [-REFERENCE.rate_step, REFERENCE.rate_step];
         }
-        if rate.abs() < NO_RATE {
-            return [0.0, RATE_STEP];
+        if rate.abs() < REFERENCE.no_rate {
+            return [0.0, REFERENCE.rate_step];
         }
-        let step = RATE_STEP.min(RATE_PART * rate.abs());
+        let step = REFERENCE.rate_step.min(REFERENCE.rate_part * rate.abs());
         [-step, step]
     }
 
     /// ∂/∂r and ∂²/∂r∂σ.
     fn r(&self) -> [f64; 2] {
         let [low, high] = Self::steps(self.terms.r, true);
-        let step = SIGMA_STEP * self.sigma;
-        let at = |r: f64, n: f64| self.moved((r, 0.0), self.k, self.sigma + n * step)[0];
+        let step = REFERENCE.sigma_step * self.sigma;
+        let at = |r: f64, n: f64| self.moved(r, 0.0, self.k, self.sigma + n * step)[0];
         let slope = |r: f64| (8.0 * (at(r, 1.0) - at(r, -1.0)) - (at(r, 2.0) - at(r, -2.0))) / (12.0 * step);
         let apart = high - low;
         [(at(high, 0.0) - at(low, 0.0)) / apart, (slope(high) - slope(low)) / apart]
@@ -103,9 +93,11 @@ impl Alone<'_> {
     /// ∂/∂b.
     fn b(&self, middle: f64) -> f64 {
         // with r < 0 the sign of b decides how many boundaries there are
-        let [low, high] = Self::steps(self.terms.b, self.terms.r < -NO_RATE);
-        let at = |b: f64| self.moved((0.0, b), self.k, self.sigma)[0];
-        let is_free = self.right == Right::Call && self.terms.r.abs() < NO_RATE && self.terms.b.abs() < NO_RATE;
+        let [low, high] = Self::steps(self.terms.b, self.terms.r < -REFERENCE.no_rate);
+        let at = |b: f64| self.moved(0.0, b, self.k, self.sigma)[0];
+        let is_free = self.right == Right::Call
+            && self.terms.r.abs() < REFERENCE.no_rate
+            && self.terms.b.abs() < REFERENCE.no_rate;
         if is_free {
             // above b = 0 the derivative approaches its limit like 1/ln b, from below it is smooth
             return (3.0 * middle - 4.0 * at(low) + at(2.0 * low)) / (-2.0 * low);

@@ -8,6 +8,7 @@
 
 use super::band::sigma_ratio;
 use super::boundary::{Boundary, Domain};
+use super::settings::SHARED;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
@@ -15,32 +16,17 @@ use crate::quality::Quality;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
-/// Cells of time are this wide, as parts; a boundary knows every time up to the later end of its own.
-const TIME_CELL: f64 = 0.02;
-/// Cells of the rate, as parts of it. They may be narrow: names have the curve in common.
-const RATE_CELL: f64 = 1e-4;
-/// Cells of the borrow rate are this fraction of what a boundary in their middle reaches, and, where it reaches a part
-/// of the rate itself, in this ratio. What its cubic leaves grows with the third power of that in derivatives.
-const BORROW_PART: f64 = 0.25;
-const BORROW_RATIO: f64 = 1.12;
-/// A borrow rate nearer to the rate than this fraction of the greater is a cell of its own: the boundary has a kink
-/// there.
-const AT_KINK: f64 = 0.05;
-/// Cells of volatility are in this ratio: narrow enough that ultima does not jump at their ends.
-const SIGMA_CELL: f64 = 1.8;
-/// The least volatility, per √year.
-const LEAST: f64 = 1e-4;
-/// Rates below this are cells of their own.
-const SMALL: f64 = 1e-4;
-
-/// How many are kept on each shelf though nobody may hold them: those that were made last. A batch of 335 recorded
-/// names takes 0.83 of the time for it, and 7 to 15 MB more.
-const KEPT: usize = 256;
+/// Whether a boundary is the first or the last of those that adjoin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
 
 /// A boundary that is solved when it is first read.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
-    /// What it is known for.
+    /// What it is solved for.
     pub(super) domain: Domain,
     scheme: Quality,
     boundary: Arc<OnceLock<Boundary>>,
@@ -49,10 +35,10 @@ pub(super) struct Shared {
 impl Shared {
     /// Those that adjoin over a range of volatilities: as narrow as it is, or cells.
     pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Quality) -> Vec<Self> {
-        let sigma = (sigma.0.max(LEAST), sigma.1.max(LEAST));
+        let sigma = (sigma.0.max(SHARED.sigma_least), sigma.1.max(SHARED.sigma_least));
         if scheme < Quality::Reference {
-            let at = |sigma: f64| (sigma.ln() / SIGMA_CELL.ln()).floor() as i32;
-            let edge = |i: i32| SIGMA_CELL.powi(i);
+            let at = |sigma: f64| (sigma.ln() / SHARED.sigma_cell.ln()).floor() as i32;
+            let edge = |i: i32| SHARED.sigma_cell.powi(i);
             let cells = (at(sigma.0)..=at(sigma.1)).map(|i| cell(right, terms, (edge(i), edge(i + 1))));
             if let Some(cells) = cells.collect::<Option<Vec<Domain>>>() {
                 return cells.into_iter().map(|domain| Self::of(domain, scheme)).collect();
@@ -60,8 +46,7 @@ impl Shared {
         }
         let n = ((sigma.1 / sigma.0).ln() / sigma_ratio(scheme).ln()).ceil().max(1.0);
         let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
-        let at = (terms.r, terms.b, terms.t);
-        let domain = |i: i32| Domain::new(right, at, (edge(i), edge(i + 1)));
+        let domain = |i: i32| Domain::new(right, terms.r, terms.b, terms.t, (edge(i), edge(i + 1)));
         (0..n as i32).map(|i| Self::of(domain(i), scheme)).collect()
     }
 
@@ -78,10 +63,10 @@ impl Shared {
         self.boundary.get_or_init(|| Boundary::new(&self.domain, self.scheme))
     }
 
-    /// The lanes that it serves; of `ends`, being the first and the last, those beyond its range too.
-    pub(super) fn lanes<L: Lanes>(&self, sigma: L, (first, last): (bool, bool)) -> L::Mask {
-        let low = if first { f64::NEG_INFINITY } else { self.domain.sigma.0 };
-        let high = if last { f64::INFINITY } else { self.domain.sigma.1 };
+    /// The lanes that it serves; as one of the `ends`, those beyond its range too.
+    pub(super) fn lanes<L: Lanes>(&self, sigma: L, ends: Ends) -> L::Mask {
+        let low = if ends.first { f64::NEG_INFINITY } else { self.domain.sigma.0 };
+        let high = if ends.last { f64::INFINITY } else { self.domain.sigma.1 };
         L::splat(low).le(sigma) & sigma.lt(L::splat(high))
     }
 
@@ -101,24 +86,24 @@ impl Shared {
 /// stock that is hard to borrow, and boundaries that settle early in a long life.
 fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let Terms { t, r, b, .. } = *terms;
-    let later = ((t.ln() / TIME_CELL).ceil() * TIME_CELL).exp().max(t);
-    let middle = if r.abs() < SMALL { r } else { geometric(r, RATE_CELL) };
-    let at = |b: f64| Domain::new(right, (middle, b, later), sigma);
-    let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, (r, b));
+    let later = ((t.ln() / SHARED.time_cell).ceil() * SHARED.time_cell).exp().max(t);
+    let middle = if r.abs() < SHARED.small { r } else { geometric(r, SHARED.rate_cell) };
+    let at = |b: f64| Domain::new(right, middle, b, later, sigma);
+    let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, r, b);
     let linear = || {
-        let width = 2.0 * BORROW_PART * at(0.0).reach();
+        let width = 2.0 * SHARED.borrow_part * at(0.0).reach();
         at((b / width).round() * width)
     };
-    let of_its_size = || at(geometric(b, BORROW_RATIO.ln()));
+    let of_its_size = || at(geometric(b, SHARED.borrow_ratio.ln()));
     let alike = b.abs() <= r.abs() && [sigma.0, sigma.1].iter().all(|&s| at(b).settles_at((s, s)) > later);
     let shared = alike.then(linear).filter(serves);
-    shared.or_else(|| (alike && b.abs() > SMALL).then(of_its_size).filter(serves))
+    shared.or_else(|| (alike && b.abs() > SHARED.small).then(of_its_size).filter(serves))
 }
 
 /// True if `domain` and the rates lie on the same side of r = b, and not at it.
-fn clear_of_kink(domain: &Domain, (r, b): (f64, f64)) -> bool {
+fn clear_of_kink(domain: &Domain, r: f64, b: f64) -> bool {
     let gap = domain.r - domain.b;
-    gap.abs() > AT_KINK * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
+    gap.abs() > SHARED.at_kink * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
 }
 
 /// The middle of a cell, as wide as `width` of its logarithm.
@@ -126,7 +111,7 @@ fn geometric(x: f64, width: f64) -> f64 {
     ((x.abs().ln() / width).round() * width).exp().copysign(x)
 }
 
-/// What tells one boundary from another.
+/// What distinguishes one boundary from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     right: Right,
@@ -150,7 +135,7 @@ struct Shelf {
 
 impl Shelf {
     fn add(&mut self, key: Key) -> Arc<OnceLock<Boundary>> {
-        if self.recent.len() == KEPT {
+        if self.recent.len() == SHARED.kept {
             self.recent.pop_front();
         }
         if self.held.len() == self.held.capacity() {
@@ -165,9 +150,9 @@ impl Shelf {
 
 /// Where a key's boundary is kept: one of several places, so that threads seldom wait for each other.
 fn shelf(key: &Key) -> &'static Mutex<Shelf> {
-    static SHELVES: LazyLock<[Mutex<Shelf>; 16]> = LazyLock::new(Default::default);
+    static SHELVES: LazyLock<[Mutex<Shelf>; SHARED.shelves]> = LazyLock::new(Default::default);
     let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    &SHELVES[(mixed >> 60) as usize]
+    &SHELVES[(mixed >> (u64::BITS - SHARED.shelves.ilog2())) as usize]
 }
 
 #[cfg(test)]
@@ -211,18 +196,18 @@ mod tests {
     fn boundaries_that_nobody_holds_are_forgotten_after_as_many_others() {
         let mut shelf = Shelf::default();
         let key = |i: usize| {
-            let domain = Domain::new(Right::Put, (0.03, 0.0, 0.5 + i as f64), (0.2, 0.3));
+            let domain = Domain::new(Right::Put, 0.03, 0.0, 0.5 + i as f64, (0.2, 0.3));
             Key::new(&domain, Quality::Full)
         };
         let (first, held) = (Arc::downgrade(&shelf.add(key(0))), shelf.add(key(1)));
-        for i in 2..=KEPT {
+        for i in 2..=SHARED.kept {
             assert!(first.upgrade().is_some(), "forgotten after {i}");
             shelf.add(key(i));
         }
         assert!(first.upgrade().is_none());
-        (KEPT + 1..4 * KEPT).for_each(|i| _ = shelf.add(key(i)));
+        (SHARED.kept + 1..4 * SHARED.kept).for_each(|i| _ = shelf.add(key(i)));
         let found = shelf.held[&key(1)].upgrade().expect("somebody holds it");
         assert!(Arc::ptr_eq(&found, &held));
-        assert!(shelf.held.len() <= 4 * KEPT && shelf.recent.len() == KEPT);
+        assert!(shelf.held.len() <= 4 * SHARED.kept && shelf.recent.len() == SHARED.kept);
     }
 }

@@ -1,11 +1,9 @@
 //! Series and tensor polynomials on intervals: what tables are made of. Never: finance.
 
+use crate::american::settings::EVALUATE;
 use crate::lanes::Lanes;
 use crate::solve::{chebyshev_roots, lobatto, lobatto_to_chebyshev, roots_to_monomials};
 use std::sync::OnceLock;
-
-/// Most terms of a Chebyshev series.
-pub(super) const MOST_TERMS: usize = 96;
 
 /// An interval with Chebyshev nodes on it.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +33,11 @@ impl Axis {
     /// How many nodes.
     pub(super) fn len(&self) -> usize {
         self.n
+    }
+
+    /// The place with a coordinate in [−1, 1].
+    pub(super) fn at<L>(&self, unit: L) -> OnAxis<'_, L> {
+        OnAxis { axis: self, unit }
     }
 
     /// Coordinate in [−1, 1].
@@ -67,7 +70,7 @@ pub(super) fn fit_tensor(s: &Axis, k: &Axis, values: &[Vec<f64>]) -> Vec<f64> {
     out
 }
 
-/// Value, three derivatives along `s` and two along `k` of one tensor polynomial, at unit coordinates (`us`, `uk`).
+/// Value, three derivatives along `s` and two along `k` of one tensor polynomial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Local<L> {
     /// F, F_s, F_ss, F_sss.
@@ -76,10 +79,18 @@ pub(super) struct Local<L> {
     pub(super) k: [L; 2],
 }
 
+/// A place on an axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnAxis<'a, L> {
+    pub(super) axis: &'a Axis,
+    /// Its coordinate in [−1, 1].
+    pub(super) unit: L,
+}
+
 /// Evaluates the tensor polynomial `c` and its derivatives; without `ALL`, not those along `k`.
 #[inline(always)]
-pub(super) fn local<L: Lanes, const ALL: bool>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&Axis, L)) -> Local<L> {
-    let (ns, nk) = (s.len(), k.len());
+pub(super) fn local<L: Lanes, const ALL: bool>(c: &[f64], s: OnAxis<'_, L>, k: OnAxis<'_, L>) -> Local<L> {
+    let (ns, nk, us, uk) = (s.axis.len(), k.axis.len(), s.unit, k.unit);
     let zero = L::splat(0.0);
     let (mut y, mut g) = ([zero; 4], [zero; 2]);
     for i in (0..ns).rev() {
@@ -100,7 +111,7 @@ pub(super) fn local<L: Lanes, const ALL: bool>(c: &[f64], (s, us): (&Axis, L), (
             g[1] = g[1].mul_add(us, a[2]);
         }
     }
-    let (is, ik) = (1.0 / s.half, 1.0 / k.half);
+    let (is, ik) = (1.0 / s.axis.half, 1.0 / k.axis.half);
     let c = |v: f64| L::splat(v);
     Local {
         s: [y[0], y[1] * is, y[2] * c(2.0 * is * is), y[3] * c(6.0 * is * is * is)],
@@ -110,8 +121,8 @@ pub(super) fn local<L: Lanes, const ALL: bool>(c: &[f64], (s, us): (&Axis, L), (
 
 /// Value and derivative along `s` of one tensor polynomial.
 #[inline(always)]
-pub(super) fn local_slope<L: Lanes>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&Axis, L)) -> [L; 2] {
-    let (ns, nk) = (s.len(), k.len());
+pub(super) fn local_slope<L: Lanes>(c: &[f64], s: OnAxis<'_, L>, k: OnAxis<'_, L>) -> [L; 2] {
+    let (ns, nk, us, uk) = (s.axis.len(), k.axis.len(), s.unit, k.unit);
     let (mut y, mut y1) = (L::splat(0.0), L::splat(0.0));
     for i in (0..ns).rev() {
         let mut a = L::splat(c[(nk - 1) * ns + i]);
@@ -121,7 +132,7 @@ pub(super) fn local_slope<L: Lanes>(c: &[f64], (s, us): (&Axis, L), (k, uk): (&A
         y1 = y1.mul_add(us, y);
         y = y.mul_add(us, a);
     }
-    [y, y1 * (1.0 / s.half)]
+    [y, y1 * (1.0 / s.axis.half)]
 }
 
 /// The Chebyshev-Lobatto points, and the transform from values there to coefficients.
@@ -132,9 +143,9 @@ pub(super) struct Lobatto {
 }
 
 impl Lobatto {
-    /// For series of `terms` terms, at most [`MOST_TERMS`].
+    /// For series of `terms` terms, at most `EVALUATE.most_terms`.
     pub(super) fn of(terms: usize) -> &'static Self {
-        static ALL: [OnceLock<Lobatto>; MOST_TERMS + 1] = [const { OnceLock::new() }; MOST_TERMS + 1];
+        static ALL: [OnceLock<Lobatto>; EVALUATE.most_terms + 1] = [const { OnceLock::new() }; EVALUATE.most_terms + 1];
         ALL[terms]
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }
@@ -179,7 +190,7 @@ mod tests {
         }
         let c = fit_tensor(&s, &k, &values);
         let (a, b) = (-0.3, 0.013);
-        let got = local::<f64, true>(&c, (&s, s.unit(a)), (&k, k.unit(b)));
+        let got = local::<f64, true>(&c, s.at(s.unit(a)), k.at(k.unit(b)));
         let (fs, fk) = (1.0 + a - 2.0 * a * a * a, 1.0 + 30.0 * b - 1e3 * b * b);
         let want = [fs * fk, (1.0 - 6.0 * a * a) * fk, -12.0 * a * fk, -12.0 * fk];
         for (got, want) in got.s.iter().zip(want) {

@@ -2,30 +2,8 @@
 //! Never: a grid, a volatility's smile.
 
 use super::super::band::Band;
+use crate::american::settings::{CLASSIFY, SAME};
 use crate::dividends::Terms;
-
-/// Dates closer than this are one date, years.
-pub(super) const SAME_DATE: f64 = 1e-9;
-/// Carry below this share of the strike is none.
-const NEGLIGIBLE: f64 = 2e-5;
-/// What a call may lose, as a share of its intrinsic value and where it loses most, by not being watched before the
-/// first ex-date.
-const WAITING_COSTS: f64 = 2e-4;
-/// Years before an ex-date from which on the grid of a table of the premium now hardly resolves what the ex-date
-/// leaves: twice the negligible carry costs less there.
-const UNRESOLVED: f64 = 1e-3;
-/// Years before an ex-date in which a call's exercise until then is known in closed form.
-const LAST_DAYS: f64 = 0.012;
-/// What waiting until then may cost in borrow, as a share of the spot: beyond it the closed form is off by too much.
-const LAST_COSTS: f64 = 1.5e-3;
-/// A put's first exercise window is passed over if it is shorter than this (years) and this share of the way to the
-/// ex-date: the premium lost is below 1e-4.
-const SHORT_WINDOW: (f64, f64) = (0.012, 0.4);
-
-/// Strikes at which ex-dates change are one within this ratio.
-const SAME_STRIKE: f64 = 1.02;
-/// That of a put is found this close.
-const CLOSE: f64 = 1.001;
 
 /// From when on early exercise can pay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +28,7 @@ pub(super) struct Span {
 /// True if exercise between ex-dates is worth watching for.
 pub(super) fn continuous(phi: f64, terms: &Terms) -> bool {
     let Terms { r, b, .. } = *terms;
-    phi < 0.0 || r < 0.0 || b > 0.02 || (b > 1e-9 && b > 0.3 * r)
+    phi < 0.0 || r < 0.0 || b > CLASSIFY.watched || (b > SAME.no_rate && b > CLASSIFY.watched_part * r)
 }
 
 /// True if the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
@@ -71,7 +49,7 @@ fn call_start(terms: &Terms, span: &Span) -> Start {
     let watched = continuous(1.0, terms);
     let first = (0..terms.divs.len()).find(|&i| watched || pays(terms, span, i)).map(|i| terms.divs[i].t);
     match first {
-        Some(date) if date < t - SAME_DATE => {
+        Some(date) if date < t - SAME.date => {
             if watched && !waiting_is_free(terms, span, date) && !in_last_days(terms, span, date) {
                 Start::Now
             } else {
@@ -90,14 +68,14 @@ pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
     !waiting_is_free(terms, span, date)
         && terms.b > 0.0
         && terms.r >= 0.0
-        && date <= LAST_DAYS
-        && terms.b * date <= LAST_COSTS
+        && date <= CLASSIFY.last_days
+        && terms.b * date <= CLASSIFY.last_costs
 }
 
 /// True if exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
 fn pays(terms: &Terms, span: &Span, i: usize) -> bool {
     let (amount, per_strike) = gain(terms, span.sigma.1, i);
-    terms.divs[i].t > terms.t - SAME_DATE || [span.k.0, span.k.1].iter().any(|k| amount + per_strike * k > 0.0)
+    terms.divs[i].t > terms.t - SAME.date || [span.k.0, span.k.1].iter().any(|k| amount + per_strike * k > 0.0)
 }
 
 /// What exercising a call right before ex-date `i` gains at most over exercising before the next: an amount, and a part
@@ -107,8 +85,8 @@ fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     let here = terms.divs[i];
     let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
     let gap = next - here.t;
-    let highest = (2.0 * sigma * next.sqrt()).min(1.5).exp();
-    (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * 0.999)
+    let highest = (CLASSIFY.highest * sigma * next.sqrt()).min(CLASSIFY.highest_most).exp();
+    (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * CLASSIFY.interest)
 }
 
 /// The strikes, ascending, at which the date from which on exercise can pay changes.
@@ -131,17 +109,17 @@ enum Window {
 /// table of strikes on both sides would have to begin where it does not.
 fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let (low, high) = bands.iter().fold((f64::INFINITY, 0.0f64), |k, band| (k.0.min(band.k.0), k.1.max(band.k.1)));
-    if terms.r <= 1e-9 || terms.b < 0.0 || terms.divs.is_empty() {
+    if terms.r <= SAME.no_rate || terms.b < 0.0 || terms.divs.is_empty() {
         return Vec::new();
     }
     let mut strikes = Vec::new();
     let mut from = low;
     while from < high {
-        let to = (from * SAME_STRIKE).min(high);
+        let to = (from * CLASSIFY.same_strike).min(high);
         let (mut below, mut above) = (from, to);
         let there = window(terms, from);
         if there != window(terms, to) {
-            while above > below * CLOSE {
+            while above > below * CLASSIFY.close {
                 let middle = (below * above).sqrt();
                 *(if window(terms, middle) == there { &mut below } else { &mut above }) = middle;
             }
@@ -154,9 +132,9 @@ fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
 
 fn window(terms: &Terms, k: f64) -> Window {
     let Some(start) = deterministic_put_start(terms, k).filter(|start| *start > 0.0) else { return Window::Now };
-    let Some(next) = terms.divs.iter().find(|d| d.t > start && d.t < terms.t - SAME_DATE) else { return Window::Long };
+    let Some(next) = terms.divs.iter().find(|d| d.t > start && d.t < terms.t - SAME.date) else { return Window::Long };
     let lasts = next.t - start - gap_before(next.amount, k, terms.r);
-    if lasts < SHORT_WINDOW.0 { Window::Short } else { Window::Long }
+    if lasts < CLASSIFY.window_years { Window::Short } else { Window::Long }
 }
 
 /// The same for a call and its ex-dates.
@@ -169,11 +147,11 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let mut most = 0.0;
     for (i, date) in terms.divs.iter().enumerate() {
         let (amount, per_strike) = gain(terms, sigma, i);
-        if per_strike >= 0.0 || date.t > terms.t - SAME_DATE {
+        if per_strike >= 0.0 || date.t > terms.t - SAME.date {
             break; // every strike is
         }
         let up_to = -amount / per_strike;
-        if up_to > most * SAME_STRIKE {
+        if up_to > most * CLASSIFY.same_strike {
             strikes.push(up_to);
             most = up_to;
         }
@@ -194,22 +172,23 @@ fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
     let Terms { r, b, .. } = *terms;
     if b <= 0.0 || r < 0.0 {
         // with r < 0 the gain is there at every X
-        return b <= 0.0 && r >= 0.0 || (b - r).max(0.0) * date <= NEGLIGIBLE;
+        return b <= 0.0 && r >= 0.0 || (b - r).max(0.0) * date <= CLASSIFY.negligible;
     }
-    let intrinsic = (r / b - 1.0).max(0.05);
-    let most = 0.27 * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
-    let carry = if date < UNRESOLVED { 2.0 * NEGLIGIBLE } else { NEGLIGIBLE };
-    most <= WAITING_COSTS && (r > b || (b - r) * date <= carry)
+    let intrinsic = (r / b - 1.0).max(CLASSIFY.intrinsic_least);
+    let most = SAME.late_loss * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
+    let carry =
+        if date < CLASSIFY.unresolved { CLASSIFY.unresolved_carry * CLASSIFY.negligible } else { CLASSIFY.negligible };
+    most <= CLASSIFY.waiting_costs && (r > b || (b - r) * date <= carry)
 }
 
 /// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?
 fn put_start(terms: &Terms, span: &Span) -> Start {
-    if terms.r <= 1e-9 {
+    if terms.r <= SAME.no_rate {
         return if terms.b >= 0.0 { Start::Never } else { Start::Now };
     }
     let first = |terms: &Terms| {
         // a table may end where this changes
-        let ends = [span.k.0 * CLOSE, span.k.1 / CLOSE].map(|k| deterministic_put_start(terms, k));
+        let ends = [span.k.0 * CLASSIFY.close, span.k.1 / CLASSIFY.close].map(|k| deterministic_put_start(terms, k));
         ends.into_iter().flatten().fold(f64::INFINITY, f64::min)
     };
     let date = first(terms);
@@ -226,20 +205,21 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
 /// Strike nodes that a table of puts takes besides: close to where their first exercise window opens, the boundary
 /// falls away fast as the strike falls.
 pub(super) fn more_strikes(phi: f64, terms: &Terms, span: &Span) -> usize {
-    let Some(first) = terms.divs.first().filter(|_| phi < 0.0 && terms.r > 1e-9) else { return 0 };
+    let Some(first) = terms.divs.first().filter(|_| phi < 0.0 && terms.r > SAME.no_rate) else { return 0 };
     let wait = gap_before(first.amount, span.k.0, terms.r);
     let opening = (first.t - wait) / (wait * (span.k.1 / span.k.0).ln());
-    match opening {
-        ..0.0 => 0,
-        ..1.0 => 2,
-        ..2.0 => 1,
-        _ => 0,
+    if !(0.0..CLASSIFY.opening_far).contains(&opening) {
+        0
+    } else if opening < 1.0 {
+        CLASSIFY.opening_nodes
+    } else {
+        1
     }
 }
 
 /// Years until the first date right after which exercise of a put with X = 0 pays.
 fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
-    let live: Vec<_> = terms.divs.iter().filter(|d| d.t > 0.0 && d.t < terms.t - SAME_DATE).collect();
+    let live: Vec<_> = terms.divs.iter().filter(|d| d.t > 0.0 && d.t < terms.t - SAME.date).collect();
     let (mut worth, mut start) = (k, None);
     for i in (0..=live.len()).rev() {
         let from = if i == 0 { 0.0 } else { live[i - 1].t };
@@ -253,7 +233,7 @@ fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
     }
     if let (Some(0.0), Some(first)) = (start, live.first()) {
         let window = first.t - gap_before(first.amount, k, terms.r);
-        if window < SHORT_WINDOW.0 && window < SHORT_WINDOW.1 * first.t {
+        if window < CLASSIFY.window_years && window < CLASSIFY.window_part * first.t {
             return Some(first.t);
         }
     }
@@ -262,5 +242,5 @@ fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
 
 /// Years before an ex-date during which waiting for the dividend beats the interest on the strike.
 pub(super) fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
-    (1.0 + amount / k).ln() / r.max(1e-6)
+    (1.0 + amount / k).ln() / r.max(CLASSIFY.rate_least)
 }

@@ -5,40 +5,17 @@
 //! and volatility a lane. Never: a table, exercise between dates.
 
 use super::chebyshev::Lobatto;
-use super::classify::{SAME_DATE, continuous};
+use super::classify::continuous;
 use super::european::European;
 use super::exercise::{Correlation, normal_pair_value};
 use super::schedule::Problem;
+use crate::american::settings::{DATES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
-
-/// Terms of a series between two dates. With thirty weekly dividends 26 leave 4e-8 of the strike, 22 leave 7e-8.
-const TERMS: usize = 26;
-/// Nodes of the expectation, and standard deviations that it covers to either side: 20 nodes over 6 would leave a tenth
-/// of that error.
-const NODES: usize = 15;
-const WINDOW: f64 = 5.5;
-/// Nodes that are summed side by side, since a series summed alone waits for its own last step; a divisor of their
-/// number.
-const SIDE_BY_SIDE: usize = 5;
-/// Standard deviations below K − A down to which a series reaches, and above K where a date at which nothing is
-/// exercised is cut in two.
-const FAR: f64 = 4.5;
-const TOP: f64 = 5.0;
-/// Standard deviations above K beyond which no boundary is looked for: what exercise could gain there is below 1e-7 of
-/// K. Steps of the search, and the step that ends it.
-const NOWHERE: f64 = 5.0;
-const STEPS: usize = 30;
-const FOUND: f64 = 1e-8;
-/// A gain below this part of the strike is none.
-const NOTHING: f64 = 1e-13;
-/// An exercise region that reaches so many deviations until the date, and so much of ln X, above its begin counts as
-/// endless.
-const ENDLESS: (f64, f64) = (3.0, 0.1);
 
 /// The premium right before the date at which a table begins, for some strikes and volatilities.
 pub(super) struct AtFirstDate {
@@ -93,17 +70,17 @@ impl AtFirstDate {
     pub(super) fn new(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
         let terms = &problem.terms;
         let only_at_dates = problem.phi > 0.0 && problem.stop > 0.0 && !continuous(1.0, terms);
-        if !only_at_dates || terms.divs.iter().any(|d| d.t > terms.t - SAME_DATE) {
+        if !only_at_dates || terms.divs.iter().any(|d| d.t > terms.t - SAME.date) {
             return None;
         }
-        let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > problem.stop - SAME_DATE).collect();
-        dates.dedup_by(|a, b| (*a - *b).abs() < SAME_DATE);
+        let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > problem.stop - SAME.date).collect();
+        dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
         let block = |pairs: &[(f64, f64)], dates: &[f64]| {
             let lane = |of: &dyn Fn(&(f64, f64)) -> f64| {
                 let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
                 Block::load(&values)
             };
-            First::new(terms, dates, (lane(&|pair| pair.0), lane(&|pair| pair.1)))
+            First::new(terms, dates, lane(&|pair| pair.0), lane(&|pair| pair.1))
         };
         for first in 0..dates.len() {
             let solve = |pairs| block(pairs, &dates[first..]);
@@ -159,15 +136,15 @@ impl AtFirstDate {
 
 impl First {
     /// At the first of `dates`; `None` as of [`Choice::boundary`].
-    fn new(terms: &Terms, dates: &[f64], (k, sigma): (Block, Block)) -> Option<Self> {
+    fn new(terms: &Terms, dates: &[f64], k: Block, sigma: Block) -> Option<Self> {
         let mut later: Option<DateAhead> = None;
         for pair in dates.windows(2).rev() {
-            let choice = Choice::new(terms, pair[1], (k, sigma));
+            let choice = Choice::new(terms, pair[1], k, sigma);
             let (boundary, exercised) = choice.boundary(later.as_ref(), pair[1] - dates[0])?;
             let at = choice.premium(boundary, exercised, later.as_ref());
-            later = Some(DateAhead::new(at, (terms.r, terms.b), pair[1] - pair[0]));
+            later = Some(DateAhead::new(at, terms.r, terms.b, pair[1] - pair[0]));
         }
-        let choice = Choice::new(terms, dates[0], (k, sigma));
+        let choice = Choice::new(terms, dates[0], k, sigma);
         let (boundary, exercised) = choice.boundary(later.as_ref(), dates[0])?;
         Some(Self { k, sigma, boundary, exercised, far: choice.far(), later })
     }
@@ -191,11 +168,11 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(terms: &Terms, t: f64, (k, sigma): (Block, Block)) -> Self {
+    fn new(terms: &Terms, t: f64, k: Block, sigma: Block) -> Self {
         let tau = terms.t - t;
         Self {
             tau,
-            collected: terms.a(t - 1e-12),
+            collected: terms.a(t - SAME.instant),
             k,
             sigma,
             ln_k: ln(k),
@@ -203,13 +180,13 @@ impl Choice {
             whole: sigma * terms.t.sqrt(),
             interest: k * -(-terms.r * tau).exp_m1(),
             borrow: -(-terms.b * tau).exp_m1(),
-            put: European::new(-1.0, (k, sigma), tau, (terms.r, terms.b)),
+            put: European::new(-1.0, k, sigma, tau, terms.r, terms.b),
         }
     }
 
     /// ln X down to which the premium matters.
     fn far(&self) -> Block {
-        ln((self.k - self.collected).max(self.k * 0.3)) - self.width * FAR
+        ln((self.k - self.collected).max(self.k * DATES.far_least)) - self.width * DATES.far
     }
 
     /// What waiting is worth beyond the stock less the strike, and what exercise keeps, at `x`.
@@ -222,11 +199,15 @@ impl Choice {
 
     /// ln of the X from which on exercise gains, and the lanes where there is one; `None`: in some the region has a
     /// second end too near to count as none, `wait` years being the time until the date.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Domain  calls that are not worth exercising between dates
+    /// # Accuracy  `DATES.found`: premiums are of second order in it
     fn boundary(&self, later: Option<&DateAhead>, wait: f64) -> Option<(Block, <Block as Lanes>::Mask)> {
         let c = Block::splat;
-        let least = self.k * NOTHING;
-        let low = ln((self.k - self.collected).max(self.k * 1e-3));
-        let top = self.ln_k + self.width * NOWHERE;
+        let least = self.k * SAME.no_gain;
+        let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
+        let top = self.ln_k + self.width * DATES.nowhere;
         // the logarithm of waiting over exercise is almost a parabola
         let gap = |x: Block| {
             let (waiting, kept) = self.sides(later, x);
@@ -236,13 +217,13 @@ impl Choice {
         let (mut below, mut above) = (low.min(top), top);
         let start = later.map_or(self.ln_k + self.width * 0.5, |later| later.at.boundary);
         let (mut x, mut before) = (start.max(low).min(top), (c(f64::NAN), c(f64::NAN)));
-        for _ in 0..STEPS {
+        for _ in 0..DATES.steps {
             let here = gap(x);
             let waits = c(0.0).lt(here);
             below = Block::select(waits, x, below);
             above = Block::select(waits, above, x);
             let secant = x - here * (x - before.0) / (here - before.1);
-            let first = x + Block::select(waits, self.width * 0.25, self.width * -0.25);
+            let first = x + Block::select(waits, self.width * DATES.first_step, self.width * -DATES.first_step);
             // not a number where there is no step before, or an infinite gap
             let step = Block::select(secant.le(c(f64::MAX)) & c(f64::MIN).le(secant), secant, first);
             let inside = below.lt(step) & step.lt(above);
@@ -250,18 +231,18 @@ impl Choice {
             before = (x, here);
             let moved = (next - x).abs();
             x = next;
-            if moved.lt(self.width * FOUND).all() {
+            if moved.lt(self.width * DATES.found).all() {
                 break;
             }
         }
         if self.borrow < 0.0 && exercised.any() {
             let end = ln((c(self.collected) - self.interest).max(least) / -self.borrow);
-            let enough = self.sigma * (ENDLESS.0 * wait.sqrt()) + ENDLESS.1;
+            let enough = self.sigma * (DATES.endless * wait.sqrt()) + DATES.endless_extra;
             if (exercised & (end - x).lt(enough)).any() {
                 return None;
             }
         }
-        let nowhere = self.ln_k + self.whole * TOP;
+        let nowhere = self.ln_k + self.whole * DATES.top;
         Some((Block::select(exercised, x, nowhere), exercised))
     }
 
@@ -269,15 +250,15 @@ impl Choice {
     fn premium(&self, boundary: Block, exercised: <Block as Lanes>::Mask, later: Option<&DateAhead>) -> AtDate {
         let mut line = [Block::splat(0.0); 2];
         if let Some(later) = later.filter(|_| !exercised.all()) {
-            let step = self.width * 1e-3;
+            let step = self.width * DATES.slope_step;
             let value = later.premium(boundary);
             let slope = (value - later.premium(boundary - step)) / step;
             line = [value - slope, slope / exp(boundary)];
         }
         let series = later.map(|later| {
-            let reach = (boundary - self.far()).max(self.width * 0.1) / self.sigma;
+            let reach = (boundary - self.far()).max(self.width * DATES.reach_least) / self.sigma;
             let place = |u: f64| boundary - self.sigma * reach * (0.5 * (1.0 + u));
-            (reach, Lobatto::of(TERMS).lanes(|u| later.premium(place(u))))
+            (reach, Lobatto::of(DATES.terms).lanes(|u| later.premium(place(u))))
         });
         let Self { tau, collected, k, sigma, .. } = *self;
         AtDate { tau, collected, k, sigma, boundary, exercised, line, series }
@@ -285,15 +266,19 @@ impl Choice {
 }
 
 impl DateAhead {
-    fn new(at: AtDate, (r, b): (f64, f64), wait: f64) -> Self {
+    fn new(at: AtDate, r: f64, b: f64, wait: f64) -> Self {
         let correlation = Correlation::new((wait / (wait + at.tau)).sqrt());
         Self { at, rates: [r, b], wait, root: wait.sqrt(), correlation }
     }
 
     /// The premium at ln X = `x`.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Units     currency per share
+    /// # Accuracy  4e-8 of the strike with thirty weekly dividends
     #[inline(never)]
     fn premium(&self, x: Block) -> Block {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(NODES));
+        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
         let c = Block::splat;
         let (at, [r, b], root) = (&self.at, self.rates, self.root);
         let width = at.sigma * root;
@@ -314,13 +299,13 @@ impl DateAhead {
         let mut sum = Block::select(at.exercised, exercised, constant * cash + slope * share);
         if let Some((reach, coefficients)) = &at.series {
             let centre = z * root;
-            let from = (centre - c(WINDOW * root)).max(c(0.0)).min(*reach);
-            let to = (centre + c(WINDOW * root)).max(from).min(*reach);
+            let from = (centre - c(DATES.window * root)).max(c(0.0)).min(*reach);
+            let to = (centre + c(DATES.window * root)).max(from).min(*reach);
             let length = to - from;
             let scale = c(2.0) / *reach;
             let mut held = c(0.0);
-            for nodes in RULE.chunks_exact(SIDE_BY_SIDE) {
-                let w: [Block; SIDE_BY_SIDE] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
+            for nodes in RULE.chunks_exact(DATES.side_by_side) {
+                let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
                 let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
                 for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
                     let deviate = z - *w * (1.0 / root);
@@ -335,12 +320,12 @@ impl DateAhead {
 
 /// Sums a Chebyshev series of each lane, at several places side by side.
 #[inline(always)]
-fn clenshaw(terms: &[Block], u: &[Block; SIDE_BY_SIDE]) -> [Block; SIDE_BY_SIDE] {
+fn clenshaw(terms: &[Block], u: &[Block; DATES.side_by_side]) -> [Block; DATES.side_by_side] {
     let twice = u.map(|u| u + u);
-    let zero = [Block::splat(0.0); SIDE_BY_SIDE];
+    let zero = [Block::splat(0.0); DATES.side_by_side];
     let (mut one, mut two) = (zero, zero);
     for &term in terms[1..].iter().rev() {
-        for i in 0..SIDE_BY_SIDE {
+        for i in 0..DATES.side_by_side {
             (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
         }
     }
@@ -379,7 +364,7 @@ mod tests {
                 [90.0, 100.0, 115.0].iter().flat_map(|&k| [0.2, 0.3, 0.5].map(|sigma| (k, sigma))).collect();
             let problem = Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous: false };
             let solved = AtFirstDate::new(&problem, &pairs).expect("exercised at dates only");
-            let first = terms.divs.iter().position(|d| (d.t - solved.date()).abs() < SAME_DATE).expect("an ex-date");
+            let first = terms.divs.iter().position(|d| (d.t - solved.date()).abs() < SAME.date).expect("an ex-date");
             let later = after(&terms, first);
             for (i, &(k, sigma)) in pairs.iter().enumerate() {
                 let solution = Solution::new(&AmericanOption::new(1.0, &later, k, sigma));

@@ -3,6 +3,7 @@
 
 use super::grid::Grid;
 use super::schedule::Problem;
+use crate::american::settings::GRID;
 use crate::elementary::ln;
 use crate::lanes::{Lanes, Mask};
 use crate::normal::norm_cdf;
@@ -22,7 +23,7 @@ pub(super) struct European<L> {
 
 impl<L: Lanes> European<L> {
     /// # Domain    tau > 0, sigma > 0
-    pub(super) fn new(phi: f64, (k, sigma): (L, L), tau: f64, (r, b): (f64, f64)) -> Self {
+    pub(super) fn new(phi: f64, k: L, sigma: L, tau: f64, r: f64, b: f64) -> Self {
         let c = |v: f64| L::splat(v);
         let width = sigma * c(tau.sqrt());
         European {
@@ -46,22 +47,13 @@ impl<L: Lanes> European<L> {
 
     /// The same shortly before expiry: a forward or nothing where the strike is out of reach in all lanes.
     pub(super) fn soon(&self, x: L, spot: L) -> L {
-        let (away, reach) = (x - self.centre, self.width * OUT_OF_REACH);
+        let (away, reach) = (x - self.centre, self.width * GRID.out_of_reach);
         if reach.lt(away).all() || away.lt(-reach).all() {
             return (L::splat(self.phi) * (spot * self.share - self.cash)).max(L::splat(0.0));
         }
         self.at(x, spot)
     }
 }
-
-/// Standard deviations, and half a variance, beyond which no normal probability is left.
-const OUT_OF_REACH: f64 = 9.0;
-
-/// Nodes of the interpolation, and those of them before the one that is carried.
-const STENCIL: usize = 8;
-const BEFORE: usize = 3;
-/// Nodes by which values are carried at most.
-const FARTHEST: f64 = 2.0;
 
 /// European values on `grid` for `problem`, from those `solved` for the same but for its rates: V at moved rates is
 /// e^(−δr·τ)·V at ln X + (δr − δb)·τ. They keep the errors of the grid, so that these still cancel against those of
@@ -73,28 +65,28 @@ pub(super) fn carried<L: Lanes>(solved: &[L], from: &Problem, problem: &Problem,
     let tau = problem.terms.t - problem.stop;
     let (by_r, by_b) = (problem.terms.r - from.terms.r, problem.terms.b - from.terms.b);
     let by = c((by_r - by_b) * tau) / grid.step();
-    if !by.abs().le(c(FARTHEST)).all() {
+    if !by.abs().le(c(GRID.farthest)).all() {
         return None;
     }
-    let last = solved.len() - STENCIL;
+    let last = solved.len() - GRID.stencil;
     let discount = c((-by_r * tau).exp());
     let weights_from = |before: usize| weights(by + c(before as f64)).map(|weight| weight * discount);
-    let inside = weights_from(BEFORE);
+    let inside = weights_from(GRID.before);
     let value = |j: usize| {
         // at the ends the same nodes serve several: the grid's values there are not the exact ones
-        let from = j.saturating_sub(BEFORE).min(last);
-        let weights = if j - from == BEFORE { inside } else { weights_from(j - from) };
-        let around = solved[from..from + STENCIL].iter().zip(weights);
+        let from = j.saturating_sub(GRID.before).min(last);
+        let weights = if j - from == GRID.before { inside } else { weights_from(j - from) };
+        let around = solved[from..from + GRID.stencil].iter().zip(weights);
         around.fold(c(0.0), |sum, (value, weight)| value.mul_add(weight, sum))
     };
     Some((0..solved.len()).map(value).collect())
 }
 
 /// Weights of Lagrange's interpolation at `z` through the values at 0, 1, …
-fn weights<L: Lanes>(z: L) -> [L; STENCIL] {
+fn weights<L: Lanes>(z: L) -> [L; GRID.stencil] {
     let at = |i: usize| L::splat(i as f64);
     core::array::from_fn(|i| {
-        let others = (0..STENCIL).filter(|&q| q != i);
+        let others = (0..GRID.stencil).filter(|&q| q != i);
         others.fold(L::splat(1.0), |product, q| product * (z - at(q)) * L::splat(1.0 / (i as f64 - q as f64)))
     })
 }
@@ -118,7 +110,7 @@ mod tests {
             let step = 5e-4;
             let moves = [(-step, 0.0), (step, 0.0), (0.0, -step), (0.0, step)];
             let problems = moves.map(|(by_r, by_b)| problem(0.04 + by_r, 0.01 + by_b));
-            let schedule = problems[0].schedule((100.0, 100.0), 40);
+            let schedule = problems[0].schedule(100.0, 100.0, 40);
             let together = solve::<f64>(&problems, &grid, &schedule);
             for (problem, carried) in problems.iter().zip(together) {
                 let alone = solve::<f64>(core::slice::from_ref(problem), &grid, &schedule).remove(0);

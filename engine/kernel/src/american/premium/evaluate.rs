@@ -6,11 +6,12 @@
 //! boundary is met, the function an integral over the density around it; distances from the boundary scale with σ,
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
-use super::chebyshev::{Axis, Local, MOST_TERMS, local, local_slope};
+use super::chebyshev::{Axis, Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
 use super::last_days::{Kink, exercised_before};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
+use crate::american::settings::{EVALUATE, SIZES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
@@ -19,13 +20,8 @@ use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Standard deviations of the integral back from an ex-date, and from one that is as close as this.
-const WINDOW: f64 = 5.8;
-const WINDOW_SOON: f64 = 8.4;
-const SOON_YEARS: f64 = 0.01;
-
 /// Most coefficients of one tensor polynomial.
-const MOST_NODES: usize = 48;
+const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
 
 /// When and at which rates a table is read, as against when it was built.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +42,13 @@ pub(super) struct Clock<'a> {
 /// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
 /// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
 fn back(scheme: Quality, stop: f64) -> (&'static [(f64, f64)], f64) {
-    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(20));
-    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(32));
-    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
+    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
+    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_accurate));
+    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_soon));
     match scheme {
-        _ if stop < SOON_YEARS => (&SOON, WINDOW_SOON),
-        Quality::Coarse | Quality::Preliminary | Quality::Full => (&FAST, WINDOW),
-        Quality::Reference => (&ACCURATE, WINDOW),
+        _ if stop < EVALUATE.soon => (&SOON, EVALUATE.window_soon),
+        Quality::Coarse | Quality::Preliminary | Quality::Full => (&FAST, EVALUATE.window),
+        Quality::Reference => (&ACCURATE, EVALUATE.window),
     }
 }
 
@@ -131,11 +127,19 @@ impl<L: Lanes> Moments<L> {
 }
 
 /// Where the lanes lie in a table: unit coordinates of ln σ and 1/K.
-type Units<L> = (L, L);
+#[derive(Clone, Copy)]
+struct Units<L> {
+    sigma: L,
+    strike: L,
+}
 
 impl Table {
     /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
     /// series' start: in the exercise region, or where the table knows nothing.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Domain  strikes and volatilities of the table's span, a clock before its date
+    /// # Cost    as of [`super::PremiumTables::jet`]
     #[inline(never)]
     pub(super) fn premium<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>) -> (Taylor<L>, L::Mask) {
         let zero = L::splat(0.0);
@@ -143,13 +147,13 @@ impl Table {
         if matches!(self.layout, Layout::European | Layout::LowerStrike(_)) {
             return (Taylor::constant(zero), never);
         }
-        if self.layout == Layout::Once {
+        if matches!(self.layout, Layout::Once) {
             let exercise = self.exercise(clock);
             return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
         }
-        if let Some(last_interval) = &self.last_interval {
+        if let Layout::LastInterval(last_interval) = &self.layout {
             let terms = Terms { t: clock.t, r: clock.r, b: clock.b, divs: Vec::new() };
-            return (last_interval.premium::<L, ALL>((&terms, clock.stop), on), never);
+            return (last_interval.premium::<L, ALL>(&terms, clock.stop, on), never);
         }
         let beta = self.boundary_series(clock, on);
         if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {
@@ -171,6 +175,9 @@ impl Table {
     }
 
     /// ln B as a series.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Domain  layouts with a boundary or a common anchor
     pub(super) fn boundary_series<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let inverse = c(1.0) / on.strike.value();
@@ -178,7 +185,6 @@ impl Table {
         let n = self.boundary.len();
         let mut moved = [0.0; MOST_NODES];
         moved[..n].copy_from_slice(&self.boundary);
-        let axes = (&self.sigma, &self.strike);
         let mut rates = [c(0.0); 3];
         if let Some(by) = clock.rates {
             for (part, factor) in by.boundary.iter().zip(clock.moved) {
@@ -187,7 +193,7 @@ impl Table {
             let (r, b) = self.rate_slopes(&by.boundary, units);
             rates = [r[0], r[1], b];
         }
-        let y = local::<L, true>(&moved[..n], (axes.0, units.0), (axes.1, units.1));
+        let y = local::<L, true>(&moved[..n], self.sigma.at(units.sigma), self.strike.at(units.strike));
         let placed = Taylor::constant(y.s[0])
             .with(at::L, y.s[1])
             .with(at::LL, y.s[2] * 0.5)
@@ -217,9 +223,9 @@ impl Table {
 
     /// Values and slopes along l of ∂/∂r, value of ∂/∂b, of the tensors of one term.
     #[inline(always)]
-    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], (us, uk): Units<L>) -> Tangent<L> {
+    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], units: Units<L>) -> Tangent<L> {
         let (sigma, strike) = self.rate_axes();
-        let (s, k) = ((&sigma, us), (&strike, uk));
+        let (s, k) = (sigma.at(units.sigma), strike.at(units.strike));
         let [by_r, by_b]: [[f64; RATE_NODES]; 2] = by.map(|by| by.map(Into::into));
         (local_slope(&by_r, s, k), local_slope(&by_b, s, k)[0])
     }
@@ -232,7 +238,10 @@ impl Table {
     /// Unit coordinates of the lanes.
     #[inline(always)]
     fn units<L: Lanes>(&self, on: &Inputs<L>) -> Units<L> {
-        (self.sigma.unit(ln(on.sigma.value())), self.strike.unit(L::splat(1.0) / on.strike.value()))
+        Units {
+            sigma: self.sigma.unit(ln(on.sigma.value())),
+            strike: self.strike.unit(L::splat(1.0) / on.strike.value()),
+        }
     }
 
     /// One term of the premium's series, at the rates of `clock`, and its derivatives in them.
@@ -253,7 +262,7 @@ impl Table {
                 slopes = self.rate_slopes(by, units);
             }
         }
-        (local::<L, ALL>(&c[..n], (&self.sigma, units.0), (&self.strike, units.1)), slopes)
+        (local::<L, ALL>(&c[..n], self.sigma.at(units.sigma), self.strike.at(units.strike)), slopes)
     }
 
     /// Layout `Now`: sums the series and its derivatives at `u` in [−1, 1].
@@ -314,7 +323,7 @@ impl Table {
         let width = sigma * c(left.sqrt());
         let forward = boundary.value() - ln(k) + c((clock.r - clock.b) * left);
         let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * 0.5);
-        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(1e-3)) }
+        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(EVALUATE.slope_least)) }
     }
 
     fn exercise(&self, clock: &Clock) -> Exercise {
@@ -329,6 +338,9 @@ impl Table {
     }
 
     /// Moments of the integral over the continuation side; `z` is the deviate at the boundary.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Accuracy  the nodes of `EVALUATE` within its window; more of both for a date that is soon
     #[inline(never)]
     fn moments_at_ex_date<L: Lanes, const ALL: bool>(&self, clock: &Clock, on: &Inputs<L>, z: L) -> Moments<L> {
         let c = |v: f64| L::splat(v);
@@ -341,13 +353,13 @@ impl Table {
         let from = (centre - c(window * root)).max(zero).min(c(self.reach));
         let to = (centre + c(window * root)).max(from).min(c(self.reach));
         let length = to - from;
-        if !length.gt(c(1e-12)).any() {
+        if !length.gt(c(EVALUATE.length_least)).any() {
             return sum;
         }
         let units = self.units(on);
         let terms = self.n_terms();
-        let mut f = [Local { s: [zero; 4], k: [zero; 2] }; MOST_TERMS];
-        let mut tangent = [([zero; 2], zero); MOST_TERMS];
+        let mut f = [Local { s: [zero; 4], k: [zero; 2] }; EVALUATE.most_terms];
+        let mut tangent = [([zero; 2], zero); EVALUATE.most_terms];
         for (term, (f, tangent)) in f.iter_mut().zip(&mut tangent).enumerate().take(terms) {
             (*f, *tangent) = self.term::<L, ALL>(clock, term, units);
         }

@@ -6,6 +6,7 @@
 //! Never: a table.
 
 use super::taylor::{Taylor, at};
+use crate::american::settings::{ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::Lanes;
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
@@ -96,17 +97,12 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
     (on.spot * share - cash).scale(phi)
 }
 
-/// Steps of Newton's method to the exercise point; from 5 on they hardly move it.
-const STEPS: usize = 14;
-/// Standard deviations above the strike where an exercise point is as good as none.
-const NOWHERE: f64 = 9.0;
-
 /// ln of the X above which a call is exercised at `ts`, where European from there on: X + A − K is the European value,
 /// so what is kept by exercising, A and the borrow less the interest on the strike, is the put's value.
 ///
 /// # Shapes    first derivatives only: the value of the option is stationary in the exercise point, so these make its
 /// own derivatives right up to the third order
-/// # Accuracy  where there is no such X, or none within [`NOWHERE`], that of [`NOWHERE`]: below 1e-15 of K
+/// # Accuracy  where there is no such X within `ONE_DATE.nowhere`, that itself: below 1e-15 of K
 #[inline(never)]
 pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V> {
     let c = |v: f64| V::splat(v);
@@ -115,11 +111,11 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let (df, df_b) = (c((-e.r * tau).exp()), c((-e.b * tau).exp()));
     let (one, width) = (c(1.0), sigma * c(tau.sqrt()));
     let ln_k = on.log_strike.value();
-    let top = ln_k + width * NOWHERE;
-    let least = k * c(1e-15);
+    let top = ln_k + width * ONE_DATE.nowhere;
+    let least = k * c(ONE_DATE.least);
     // the put is worth its intrinsic value at least, so that the point lies above K − A: where that is far below K,
     // close above
-    let low = ln((k - e.a).max(k * c(1e-3)));
+    let low = ln((k - e.a).max(k * c(SAME.strike_left)));
     let start = ln_k + width * width * 0.5;
     let mut x = V::select(low.lt(start - width - width), low, start);
     let at = |x: V| {
@@ -127,7 +123,7 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
         let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
         (spot, norm_cdf(-d1), norm_cdf(width - d1))
     };
-    for _ in 0..STEPS {
+    for _ in 0..ONE_DATE.steps {
         let (spot, n1, n2) = at(x);
         let put = (k * df * n2 - spot * df_b * n1).max(least);
         let kept = c(e.a) + spot * (one - df_b) - k * (one - df);
@@ -141,7 +137,7 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
     let density = exp(d1 * d1 * -0.5);
     let vega = spot * df_b * density * c(INV_SQRT_2PI * tau.sqrt());
-    let found = by_x.gt(spot * c(1e-9));
+    let found = by_x.gt(spot * c(ONE_DATE.found));
     let inverse = V::select(found, one / by_x, c(0.0));
     Taylor::constant(x)
         .with(at::L, sigma * vega * inverse)
@@ -215,8 +211,6 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     n
 }
 
-/// Correlation above which the integral over the correlation loses digits.
-const STEEP: f64 = 0.925;
 /// Gauss-Legendre nodes and weights on [−1, 1], the positive half of twenty.
 const GAUSS: [(f64, f64); 10] = [
     (0.076_526_521_133_497_33, 0.152_753_387_130_725_85),
@@ -254,7 +248,7 @@ impl Correlation {
 /// P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(never)]
 pub(super) fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
-    if rho.rho < STEEP { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho.rho) }
+    if rho.rho < ONE_DATE.steep { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho.rho) }
 }
 
 /// N(a)N(d) + ∫₀^asin ρ exp(−(a² + d² − 2ad·sin θ)/(2cos²θ)) dθ/2π.
@@ -272,17 +266,18 @@ fn pair_by_angle<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
 /// N(min(a, d)) less the integral from ρ to 1, its singular part removed by hand.
 fn pair_near_one<V: Lanes>(a: V, d: V, rho: f64) -> V {
     let c = |v: f64| V::splat(v);
-    let (one, third) = (c(1.0), c(1.0 / 3.0));
-    let product = (a * d).max(c(-300.0));
+    let (one, third, fifth) = (c(1.0), c(1.0 / 3.0), c(1.0 / 5.0));
+    let product = (a * d).max(c(-ONE_DATE.product_most));
     let q2 = (1.0 - rho) * (1.0 + rho);
     let (gap, square) = ((a - d).abs(), (a - d) * (a - d));
     let k1 = (c(4.0) - product) * 0.125;
     let k2 = (c(12.0) - product) * 0.0625;
     let head = exp((square * c(1.0 / q2) + product) * -0.5);
-    let head_series = one - k1 * (square - q2) * (one - k2 * square * 0.2) * third + k1 * k2 * c(q2 * q2 * 0.2);
+    let head_series =
+        one - k1 * (square - q2) * (one - k2 * square * fifth) * third + k1 * k2 * c(q2 * q2 * (1.0 / 5.0));
     let mut sum = head * head_series * c(q2.sqrt());
     let tail = norm_cdf(-(gap * c(1.0 / q2.sqrt()))) * c(core::f64::consts::TAU.sqrt());
-    let tail_series = one - k1 * square * (one - k2 * square * 0.2) * third;
+    let tail_series = one - k1 * square * (one - k2 * square * fifth) * third;
     sum -= exp(product * -0.5) * tail * gap * tail_series;
     let half = 0.5 * q2.sqrt();
     for (x, w) in GAUSS {

@@ -6,6 +6,7 @@
 
 use super::exercise::{Exercise, Inputs, carry, discount, normal};
 use super::taylor::{Taylor, at};
+use crate::american::settings::{LAST_DAYS, SAME};
 use crate::elementary::ln;
 use crate::lanes::{Lanes, Mask};
 use crate::solve::gauss_legendre;
@@ -26,13 +27,6 @@ pub(super) struct Kink<V> {
 /// equation;
 /// 0.05 off at most.
 const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
-/// ln s that it was fitted on.
-const LN_S: (f64, f64) = (-17.0, 1.0);
-/// Standard deviations above rK/b where the boundary lies if it does not begin at the kink (Wilmott, Howison and
-/// Dewynne 1995: 0.4517·√2).
-const ABOVE_LEVEL: f64 = 0.639;
-/// Standard deviations beyond which a lane has nothing to gain.
-const OUT_OF_REACH: f64 = 8.0;
 
 /// Value of exercise before `e.ts` beyond exercise at it, and which lanes lie above the boundary of now.
 ///
@@ -41,16 +35,16 @@ const OUT_OF_REACH: f64 = 8.0;
 /// (1992)
 #[inline(never)]
 pub(super) fn exercised_before<V: Lanes>(e: &Exercise, on: &Inputs<V>, kink: &Kink<V>) -> (Taylor<V>, V::Mask) {
-    static NODES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(16));
+    static NODES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(LAST_DAYS.nodes));
     let c = |v: f64| V::splat(v);
     let (x, sigma, k) = (on.x.value(), on.sigma.value(), on.strike.value());
     // a year's cost of waiting at the kink
     let cost = (kink.spot + e.a) * e.b - k * e.r;
-    let level = ln((k * c(e.r / e.b) - e.a).max(k * c(1e-3)));
-    let ratio = cost.max(k * c(1e-6)) / (sigma * kink.slope);
+    let level = ln((k * c(e.r / e.b) - e.a).max(k * c(SAME.strike_left)));
+    let ratio = cost.max(k * c(LAST_DAYS.cost_least)) / (sigma * kink.slope);
     let ln_ratio = ln(ratio);
     let above = |left: f64| {
-        let q = (ln_ratio + ln_ratio + c(left.ln())).max(c(LN_S.0)).min(c(LN_S.1));
+        let q = (ln_ratio + ln_ratio + c(left.ln())).max(c(LAST_DAYS.fitted_from)).min(c(LAST_DAYS.fitted_to));
         let z = (q + 8.0) * c(1.0 / 8.0);
         let (mut h, mut slope) = (c(0.0), c(0.0));
         for a in ABOVE.iter().rev() {
@@ -64,15 +58,15 @@ pub(super) fn exercised_before<V: Lanes>(e: &Exercise, on: &Inputs<V>, kink: &Ki
         let root = c(left.sqrt());
         let (h, by_l) = above(left);
         let from_kink = kink.boundary + on.sigma * Taylor::constant(h * root).with(at::L, by_l * root);
-        let of_level = level + sigma * ABOVE_LEVEL * root;
+        let of_level = level + sigma * LAST_DAYS.above_level * root;
         let higher = from_kink.value().lt(of_level);
-        let moving = on.log_strike + on.sigma.scale(c(ABOVE_LEVEL) * root);
+        let moving = on.log_strike + on.sigma.scale(c(LAST_DAYS.above_level) * root);
         let moving = moving.plus(of_level - moving.value());
         Taylor(core::array::from_fn(|i| V::select(higher, moving.0[i], from_kink.0[i])))
     };
     let now = boundary(e.ts).value();
     let mut sum = Taylor::constant(c(0.0));
-    if !(now - sigma * c(OUT_OF_REACH * e.ts.sqrt())).lt(x).any() {
+    if !(now - sigma * c(LAST_DAYS.out_of_reach * e.ts.sqrt())).lt(x).any() {
         return (sum, x.lt(x));
     }
     let collected = Taylor::constant(c(e.a)).with(at::R, c(e.a_r)).with(at::B, c(-e.a_r));

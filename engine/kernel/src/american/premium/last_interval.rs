@@ -13,8 +13,15 @@ use crate::lanes::Lanes;
 use crate::quality::Quality;
 
 /// The boundaries of the last interval.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct LastInterval(NoDividends);
+
+impl core::fmt::Debug for LastInterval {
+    /// Not its numbers: it is part of a table's layout.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("LastInterval").finish_non_exhaustive()
+    }
+}
 
 impl LastInterval {
     /// That from `stop` years after `terms` on, for the volatilities of `span`.
@@ -38,10 +45,10 @@ impl LastInterval {
     ///
     /// # Cost  as without dividends: 0.35 µs a contract
     #[inline(never)]
-    pub(super) fn premium<L: Lanes, const ALL: bool>(&self, (terms, from): (&Terms, f64), on: &Inputs<L>) -> Taylor<L> {
+    pub(super) fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, from: f64, on: &Inputs<L>) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
         let (spot, k, sigma) = (on.spot.value(), on.strike.value(), on.sigma.value());
-        let (gain, by_rates) = self.0.premium_from::<L, ALL>((terms, from), spot, k, sigma);
+        let (gain, by_rates) = self.0.premium_from::<L, ALL>(terms, from, spot, k, sigma);
         let [s1, s2, s3] = gain.sigma;
         let (first, variance) = (s1 * sigma, sigma * sigma);
         let second = variance * s2;
@@ -90,7 +97,7 @@ mod tests {
     fn premium(terms: &Terms, x: f64, k: f64, sigma: f64) -> Taylor<f64> {
         let stop = terms.divs.last().expect("a dividend").t;
         let last = LastInterval::new(terms, stop, &SPAN, Quality::Full);
-        last.premium::<f64, true>((terms, stop), &Inputs::new(x.exp(), k, sigma))
+        last.premium::<f64, true>(terms, stop, &Inputs::new(x.exp(), k, sigma))
     }
 
     #[test]

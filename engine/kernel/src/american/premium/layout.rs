@@ -7,21 +7,12 @@
 use super::super::band::Band;
 use super::classify::{Span, changes, continuous};
 use super::table::Table;
+use crate::american::settings::LAYOUT;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
 use crate::quality::Quality;
 use std::sync::OnceLock;
-
-/// Strikes of a table span this ratio at least: fewer would have noisy derivatives.
-const STRIKES_LEAST: f64 = 1.1;
-/// Logarithms of the strike ratio that a table spans at most where σ√t is less: call, put. A narrow tile of calls is
-/// more often exercised once, or never.
-const STRIKES_MOST: [f64; 2] = [0.18, 0.36];
-
-/// A table is fitted this much beyond where another one takes over, call, put: third derivatives are worst at the ends.
-/// Not those of calls: wider, they do not meet the payoff at their boundary.
-const BEYOND: [f64; 2] = [1.0, 1.1];
 
 /// A part of the strikes and volatilities, and its table from the first evaluation on that needs it: a chain lists many
 /// strikes whose premium is nothing, and tables for those would cost the most of a start.
@@ -88,22 +79,32 @@ pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
 /// A call that is watched for exercise far above its strike and takes a dividend on the way bends at places whose
 /// distance, counted from its boundary, moves fast with the volatility.
 fn sigma_ratios(right: Right, terms: &Terms) -> (f64, f64) {
-    if right == Right::Call && far_boundary(terms) { (1.42, 1.42) } else { (1.7, 2.0) }
+    if right == Right::Call && far_boundary(terms) {
+        (LAYOUT.sigma_far, LAYOUT.sigma_far)
+    } else {
+        (LAYOUT.sigma_least, LAYOUT.sigma_most)
+    }
 }
 
 fn far_boundary(terms: &Terms) -> bool {
-    terms.b > 0.0 && terms.r > 1.3 * terms.b && !terms.divs.is_empty() && continuous(1.0, terms)
+    terms.b > 0.0 && terms.r > LAYOUT.far_boundary * terms.b && !terms.divs.is_empty() && continuous(1.0, terms)
 }
 
 /// The tiles of `bands`: those close to each other share one.
+///
+/// # Domain  any bands, in any order; those that overlap are served once
 pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
+    let (strikes, beyond) = match right {
+        Right::Call => (LAYOUT.strikes_call, LAYOUT.beyond_call),
+        Right::Put => (LAYOUT.strikes_put, LAYOUT.beyond_put),
+    };
     let most = |band: &Band| match scheme {
         Quality::Coarse | Quality::Preliminary | Quality::Full => {
-            STRIKES_MOST[right as usize].max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp()
+            strikes.max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp()
         }
-        Quality::Reference => STRIKES_MOST[0].exp(),
+        Quality::Reference => LAYOUT.strikes_call.exp(),
     };
     let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();
@@ -114,8 +115,9 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality
         let (group, others) = rest.split_at(rest.iter().take_while(with).count().max(1));
         rest = others;
         let high = group.iter().fold(low, |high, band| high.max(band.k.1));
-        for k in split_at((low, high), &cuts, most) {
-            for sigma in volatilities(group, sigma_ratios(right, terms), BEYOND[right as usize]) {
+        let (least, widest) = sigma_ratios(right, terms);
+        for k in split_at(low, high, &cuts, most) {
+            for sigma in volatilities(group, least, widest, beyond) {
                 let serves = Span { k, sigma: sigma.0 };
                 tiles.push(TablePart { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
             }
@@ -125,7 +127,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality
 }
 
 /// The volatilities of a group of bands: what each table serves, and what it is fitted on.
-fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
+fn volatilities(group: &[Band], least: f64, most: f64, beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
     let mut ranges: Vec<(f64, f64)> = group.iter().map(|band| band.sigma).collect();
     ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut together: Vec<(f64, f64)> = Vec::new();
@@ -137,10 +139,10 @@ fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<(
     }
     let mut out = Vec::new();
     for range in together {
-        let parts = split(range, most);
+        let parts = split(range.0, range.1, most);
         let last = parts.len() - 1;
         for (i, &part) in parts.iter().enumerate() {
-            let mut fitted = widened(part, least);
+            let mut fitted = widened(part.0, part.1, least);
             let (low, high) = (if i == 0 { fitted.0 } else { part.0 }, if i == last { fitted.1 } else { part.1 });
             if i > 0 {
                 fitted.0 = fitted.0.min(part.0 / beyond);
@@ -154,32 +156,36 @@ fn volatilities(group: &[Band], (least, most): (f64, f64), beyond: f64) -> Vec<(
     out
 }
 
-/// Strike ranges no wider than `most` between the `cuts`, none narrower than [`STRIKES_LEAST`] unless cuts leave no
-/// room.
-fn split_at((low, high): (f64, f64), cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
+/// Strike ranges no wider than `most` between the `cuts`, none narrower than `LAYOUT.strikes_least` unless cuts leave
+/// no room.
+fn split_at(low: f64, high: f64, cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
     let inside = cuts.iter().copied().filter(|&cut| low < cut && cut < high);
     let ends: Vec<f64> = core::iter::once(low).chain(inside).chain([high]).collect();
-    let between = |(from, to): (f64, f64)| {
+    let between = |from: f64, to: f64| {
         let (below, above) = (
             cuts.iter().copied().filter(|&cut| cut <= from).fold(0.0, f64::max),
             cuts.iter().copied().filter(|&cut| to <= cut).fold(f64::INFINITY, f64::min),
         );
-        let (wide_from, wide_to) = widened((from, to), STRIKES_LEAST);
-        let from = wide_from.min(above / STRIKES_LEAST).max(below);
-        (from, wide_to.max(from * STRIKES_LEAST).min(above))
+        let (wide_from, wide_to) = widened(from, to, LAYOUT.strikes_least);
+        let from = wide_from.min(above / LAYOUT.strikes_least).max(below);
+        (from, wide_to.max(from * LAYOUT.strikes_least).min(above))
     };
-    ends.windows(2).flat_map(|ends| split(between((ends[0], ends[1])), most)).collect()
+    let parts = |ends: &[f64]| {
+        let (from, to) = between(ends[0], ends[1]);
+        split(from, to, most)
+    };
+    ends.windows(2).flat_map(parts).collect()
 }
 
 /// Parts of equal ratio, none wider than `most`.
-fn split((lo, hi): (f64, f64), most: f64) -> Vec<(f64, f64)> {
-    let n = ((hi / lo).ln() / most.ln() - 1e-9).ceil().max(1.0) as usize;
+fn split(lo: f64, hi: f64, most: f64) -> Vec<(f64, f64)> {
+    let n = ((hi / lo).ln() / most.ln() - LAYOUT.whole).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
 }
 
 /// A range about the same middle that spans `least` at least.
-fn widened((lo, hi): (f64, f64), least: f64) -> (f64, f64) {
+fn widened(lo: f64, hi: f64, least: f64) -> (f64, f64) {
     let widen = (least / (hi / lo)).max(1.0).sqrt();
     (lo / widen, hi * widen)
 }

@@ -31,12 +31,13 @@ mod tabulate;
 mod taylor;
 
 use super::band::{Band, Counts};
+use crate::american::settings::{BOUNDARY, SAME, TABLES};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives};
-use crate::lanes::{Lanes, Mask};
+use crate::lanes::{Lanes, Mask, TwoBlocks};
 use crate::normal::norm_cdf;
 use crate::quality::Quality;
 use classify::{Span, continuous};
@@ -46,25 +47,6 @@ use layout::{TablePart, covered, tiles};
 use plan::{collected, planned};
 use table::{Layout, Table};
 use taylor::{Taylor, at};
-
-/// r may move by this much before the tables must be built again, and b where there is no boundary to measure from.
-pub const RATE_MOVE: f64 = 5e-4;
-/// b may move by this times size^⅔·t^(−½), size being the greater of the two rates, and by this fraction of it.
-const B_MOVE: f64 = 3.5e-3;
-const B_PART: f64 = 0.1;
-/// How far terms shifted in time may miss the dates and amounts that the tables were built on.
-const DATE_SLACK: f64 = 1e-7;
-/// Within this fraction of the strike above intrinsic, exercising now counts as optimal (docs/model.md).
-const EXERCISED: f64 = 1e-9;
-/// A premium below this fraction of the spot counts as none.
-const NEGLIGIBLE: f64 = 2.5e-7;
-/// By how much of the strike a value must fall short of a fixed plan to give way to it: more than a table's error.
-const SHORT: f64 = 2e-5;
-/// The same of a table at an ex-date, which follows the best plan but for a window or two.
-const SHORT_AHEAD: f64 = 2e-4;
-/// Years that a table of the premium now may age: over a long weekend, and this fraction of the way to the next date.
-const AGE: f64 = 4.5 / 365.0;
-const AGE_PART: f64 = 0.05;
 
 /// One contract per lane, at one spot.
 #[derive(Clone, Copy)]
@@ -98,7 +80,7 @@ pub struct PremiumTables {
 }
 
 /// Most lanes of one evaluation.
-const MOST_LANES: usize = 16;
+const MOST_LANES: usize = TwoBlocks::N;
 
 /// The tables that serve some lanes, and which lanes each serves.
 struct Serving<'a, L: Lanes> {
@@ -191,20 +173,20 @@ impl PremiumTables {
     }
 
     /// The lanes whose premium is not negligible: far out of the money what exercise could gain, were it certain, times
-    /// the chance of ending in the money is below [`NEGLIGIBLE`] of the spot. A tenth of the price tolerance of such
-    /// an option is 5e-7 of the spot.
+    /// the chance of ending in the money is below `TABLES.negligible` of the spot. A tenth of the price tolerance of
+    /// such an option is 5e-7 of the spot.
     fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
         let Terms { t, r, b, .. } = *terms;
         let c = |v: f64| L::splat(v);
         let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
         let deviation = sigma * c(t.sqrt());
         // a call exercised early collects the dividends
-        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(1e-3)) } else { k };
+        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(SAME.strike_left)) } else { k };
         let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
         let phi = c(self.right.phi());
         let in_the_money = norm_cdf(d * phi + deviation * 0.5);
         let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + collected;
-        c(NEGLIGIBLE).lt(gain * in_the_money / spot)
+        c(TABLES.negligible).lt(gain * in_the_money / spot)
     }
 
     /// True if the tables still serve `terms`: the same dividends are to come, no date that a table describes has
@@ -218,18 +200,20 @@ impl PremiumTables {
         let age = self.terms.t - terms.t;
         let same = self.terms.divs.len() == terms.divs.len()
             && self.terms.divs.iter().zip(&terms.divs).all(|(old, new)| {
-                (old.t - age - new.t).abs() < DATE_SLACK && (old.amount - new.amount).abs() <= 1e-9 * old.amount.abs()
+                (old.t - age - new.t).abs() < TABLES.date_slack
+                    && (old.amount - new.amount).abs() <= TABLES.same_amount * old.amount.abs()
             });
         let size = self.terms.r.abs().max(self.terms.b.abs());
-        let aligned = (B_MOVE * size.powf(2.0 / 3.0) / self.terms.t.max(1e-4).sqrt()).min(B_PART * size);
+        let aligned = (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(BOUNDARY.time_least).sqrt())
+            .min(TABLES.b_part * size);
         // exercise anywhere between the dates of a call is harder to follow
         let watched_call = self.right == Right::Call && continuous(1.0, &self.terms);
         let coarse = watched_call || self.built().any(Table::is_anchored);
-        let b_move = if coarse { RATE_MOVE } else { aligned.max(RATE_MOVE) };
-        same && (terms.r - self.terms.r).abs() <= RATE_MOVE
+        let b_move = if coarse { TABLES.rate_move } else { aligned.max(TABLES.rate_move) };
+        same && (terms.r - self.terms.r).abs() <= TABLES.rate_move
             && (terms.b - self.terms.b).abs() <= b_move
             && terms.t > 0.0
-            && age > -DATE_SLACK
+            && age > -TABLES.date_slack
             && self.built().all(|t| t.serves_age(age, &self.terms) && t.serves_rates(&self.terms, &terms))
     }
 
@@ -250,7 +234,7 @@ impl PremiumTables {
             match table.layout {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,
-                Layout::Once | Layout::LastInterval => counts.closed += 1,
+                Layout::Once | Layout::LastInterval(_) => counts.closed += 1,
                 Layout::Anchored | Layout::AnchoredAtExDate => counts.anchored += 1,
             }
         }
@@ -290,7 +274,7 @@ impl PremiumTables {
         if whole.any() {
             jet = Derivatives::select(whole, &Derivatives::nothing(jet.d), &jet);
         }
-        add_premium(&mut jet, &premium, (spot, k, sigma));
+        add_premium(&mut jet, &premium, spot, k, sigma);
         (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
     }
 
@@ -328,7 +312,7 @@ impl PremiumTables {
     pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
         let needed = self.needed(terms, self.spot(terms, s), k, sigma);
         let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
-        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| table.layout == Layout::Now).fold(
+        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| matches!(table.layout, Layout::Now)).fold(
             none,
             |boundary, (table, inside)| {
                 let on = Inputs::new(self.spot(terms, s), k, sigma);
@@ -349,14 +333,17 @@ impl PremiumTables {
     fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
-        let american = serving.iter().filter(|(t, _)| borrowed_call || t.layout != Layout::European);
+        let american = serving.iter().filter(|(t, _)| borrowed_call || !matches!(t.layout, Layout::European));
         let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
         let gain = value - intrinsic;
         // where all is lost by waiting no table is asked: volatility is small and the forward far on the other side
-        (may & gain.lt(k * EXERCISED)) | gain.lt(k * -EXERCISED)
+        (may & gain.lt(k * SAME.exercised)) | gain.lt(k * -SAME.exercised)
     }
 
     /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
+    ///
+    /// # Shapes  one contract per lane; `serving`: each lane in at most one table
+    /// # Domain  `terms` that [`PremiumTables::serves`]; NaN where a premium is needed and no table serves
     fn premium<L: Lanes, const ALL: bool>(
         &self,
         terms: &Terms,
@@ -394,15 +381,16 @@ impl PremiumTables {
     fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) -> L::Mask {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
-        let anchored = table.layout == Layout::Anchored;
-        let ahead = table.layout == Layout::AnchoredAtExDate;
+        let anchored = matches!(table.layout, Layout::Anchored);
+        let ahead = matches!(table.layout, Layout::AnchoredAtExDate);
         let ends = ahead || table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
         if !(anchored || ends) {
             return zero.lt(zero);
         }
         let plan = planned(phi, at.terms, &at.on);
         let value = at.european + premium.value();
-        let short = (value + at.on.strike.value() * (if ahead { SHORT_AHEAD } else { SHORT })).lt(plan.value());
+        let short =
+            (value + at.on.strike.value() * (if ahead { TABLES.short_ahead } else { TABLES.short })).lt(plan.value());
         let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
         replace_where(premium, whole, &plan);
         whole
@@ -412,7 +400,7 @@ impl PremiumTables {
     fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
-        let (a, a_r) = collected(terms, stop, stop - 3.0 * DATE_SLACK * self.right.phi());
+        let (a, a_r) = collected(terms, stop, stop - 3.0 * TABLES.date_slack * self.right.phi());
         let needed = ALL || moved.iter().any(|by| *by != 0.0);
         let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
         Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
@@ -467,7 +455,7 @@ fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
 impl core::fmt::Debug for PremiumTables {
     /// How each table is laid out, not its numbers.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let layouts = self.built().map(|t| (t.layout, t.stop));
+        let layouts = self.built().map(|t| (&t.layout, t.stop));
         f.debug_list().entries(layouts).finish()
     }
 }
@@ -475,25 +463,27 @@ impl core::fmt::Debug for PremiumTables {
 impl Table {
     /// True if anything is tabulated.
     fn has_premium(&self) -> bool {
-        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval)
+        !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval(_))
     }
 
     /// True if it describes a date to come, and does not age until then.
     fn is_dated(&self) -> bool {
-        matches!(self.layout, Layout::Once | Layout::LastInterval | Layout::AtExDate | Layout::AnchoredAtExDate)
+        matches!(self.layout, Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate)
     }
 
     /// True if what it reads beside itself is there at the rates of `terms`; it was built at `own`.
     fn serves_rates(&self, own: &Terms, terms: &Terms) -> bool {
-        self.last_interval.as_ref().is_none_or(|last| last.serves(terms, own.t - self.stop))
+        if let Layout::LastInterval(last) = &self.layout { last.serves(terms, own.t - self.stop) } else { true }
     }
 
     fn serves_age(&self, age: f64, terms: &Terms) -> bool {
         let next = terms.divs.first().map_or(terms.t, |d| d.t);
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
-            Layout::Once | Layout::LastInterval | Layout::AtExDate | Layout::AnchoredAtExDate => age < self.stop - 1e-6,
-            Layout::Now | Layout::Anchored => age <= AGE.min(AGE_PART * next),
+            Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate => {
+                age < self.stop - TABLES.until
+            }
+            Layout::Now | Layout::Anchored => age <= TABLES.age.min(TABLES.age_part * next),
         }
     }
 }
@@ -513,7 +503,7 @@ fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<
 }
 
 /// Adds a premium's series in (ln X, ln σ, ln K, r, b) to derivatives in (X, σ, K, r, b).
-fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, (x, k, sigma): (L, L, L)) {
+fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, x: L, k: L, sigma: L) {
     let c = |v: f64| L::splat(v);
     let p = &premium.0;
     let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);

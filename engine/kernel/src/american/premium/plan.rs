@@ -3,6 +3,7 @@
 
 use super::exercise::Inputs;
 use super::taylor::{Taylor, at};
+use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
 
@@ -17,7 +18,7 @@ struct Date<L> {
 }
 
 impl<L: Lanes> Date<L> {
-    fn new(terms: &Terms, t: f64, (a, a_r): (f64, f64)) -> Self {
+    fn new(terms: &Terms, t: f64, a: f64, a_r: f64) -> Self {
         let c = |v: f64| L::splat(v);
         Date { t: c(t), share: c((-terms.b * t).exp()), df: c((-terms.r * t).exp()), a: c(a), a_r: c(a_r) }
     }
@@ -48,13 +49,14 @@ impl<L: Lanes> Date<L> {
 /// What the best date is worth, as a series: the value far from the strike.
 #[inline(never)]
 pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Taylor<L> {
-    let expiry = Date::new(terms, terms.t, (0.0, 0.0));
+    let expiry = Date::new(terms, terms.t, 0.0, 0.0);
     let mut best = expiry;
     let now = (0.0, 0.0);
     // right before an ex-date for a call, right after it for a put
-    let dates = terms.divs.iter().map(|d| (d.t, if phi > 0.0 { d.t - 1e-12 } else { d.t }));
+    let dates = terms.divs.iter().map(|d| (d.t, if phi > 0.0 { d.t - SAME.instant } else { d.t }));
     for (t, collects_after) in core::iter::once(now).chain(dates) {
-        let date = Date::new(terms, t, collected(terms, t, collects_after));
+        let (a, a_r) = collected(terms, t, collects_after);
+        let date = Date::new(terms, t, a, a_r);
         best = Date::select(date.value(phi, on).gt(best.value(phi, on)), &date, &best);
     }
     best.series(phi, on)

@@ -3,12 +3,11 @@
 
 use super::european::European;
 use super::schedule::Problem;
+use crate::american::settings::{GRID, SAME};
 use crate::solve::bracketed_root;
 
-/// Nodes of the interpolation between grid nodes.
-const STENCIL: usize = 8;
 /// Barycentric weights of eight equidistant nodes.
-const WEIGHTS: [f64; STENCIL] = [1.0, -7.0, 21.0, -35.0, 35.0, -21.0, 7.0, -1.0];
+const WEIGHTS: [f64; GRID.stencil] = [1.0, -7.0, 21.0, -35.0, 35.0, -21.0, 7.0, -1.0];
 
 /// The values of one (strike, volatility) at the stop date.
 #[derive(Clone, Debug)]
@@ -63,13 +62,13 @@ impl SolvedColumn {
     /// Eight-point Lagrange interpolation that uses no node before `least`.
     fn interpolate(&self, x: f64, least: usize, f: impl Fn(usize) -> f64) -> f64 {
         let place = ((x - self.edge) / self.step).max(0.0);
-        let most = self.premium.len() - STENCIL;
-        let from = (place.floor() as usize).saturating_sub(3).max(least).min(most);
+        let most = self.premium.len() - GRID.stencil;
+        let from = (place.floor() as usize).saturating_sub(GRID.before).max(least).min(most);
         let z = place - from as f64;
         let (mut above, mut below) = (0.0, 0.0);
         for (i, weight) in WEIGHTS.iter().enumerate() {
             let distance = z - i as f64;
-            if distance.abs() < 1e-11 {
+            if distance.abs() < GRID.at_node {
                 return f(from + i);
             }
             let w = weight / distance;
@@ -126,13 +125,13 @@ impl SolvedColumn {
         let end = (0..j).rev().find(|&i| excess(i) >= 0.0);
         // a node to spare on either side: here the European value is exact, on the grid it is not
         let (from, to) = (self.x(j - 1), self.x((j + 2).min(last)));
-        let crossing = bracketed_root(|x| self.excess(x), from, to, 1e-13)?;
+        let crossing = bracketed_root(|x| self.excess(x), from, to, SAME.root)?;
         Some((crossing, end.map_or(f64::INFINITY, |i| self.x(i) - crossing)))
     }
 
     /// Sets the smooth boundary that the solver found `theta` steps before the first free node.
     pub(super) fn set_contact(&mut self, problem: &Problem, theta: f64) {
-        let found = self.first_free > 0 && self.first_free + STENCIL + 1 < self.premium.len();
+        let found = self.first_free > 0 && self.first_free + GRID.stencil + 1 < self.premium.len();
         if !found {
             self.first_free = 0;
             return;

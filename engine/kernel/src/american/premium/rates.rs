@@ -2,25 +2,14 @@
 //! Never: a value, an evaluation.
 
 use super::chebyshev::{Axis, Lobatto, fit_tensor, without_tail};
-use super::classify::SAME_DATE;
 use super::dates::AtFirstDate;
 use super::profile::SolvedColumn;
 use super::schedule::Problem;
-use super::solved::{SolverRun, pairs};
+use super::solved::{GridSizes, SolverRun, pairs};
 use super::table::{RATE_NODES, Rates, Table};
+use crate::american::settings::{RATES, SAME};
 use crate::dividends::Terms;
 use crate::quality::Quality;
-
-/// Step of r and b to either side for the derivatives in them.
-const STEP: f64 = 5e-4;
-/// A boundary that 0.001 of a rate move by more than this fraction of σ√τ is no place to measure from: call, put.
-const BOUNDARY_MOVES: [f64; 2] = [0.01, 0.02];
-/// Terms at the end of a series are dropped where all are below this, in units of the strike.
-const WORTH: f64 = 3e-6;
-/// The part of the table's terms that its derivatives in rates need, and where they are measured from a moving
-/// boundary.
-const TERMS: f64 = 0.75;
-const TERMS_MOVING: f64 = 0.5;
 
 impl Table {
     /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself,
@@ -33,11 +22,17 @@ impl Table {
 impl Rates {
     /// Solves at rates a step to either side, on a coarser grid than the `table`'s, and compares boundary with boundary
     /// and premium at equal distances from it.
+    ///
+    /// # Domain  a table with a series
+    /// # Cost    as much as the table itself
+    /// # Accuracy  moved tables agree with new ones: `moved_tables_agree_with_fresh_ones`
     fn of(table: &Table, problem: &Problem) -> Self {
         let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(Rates::NODES.1));
         let sizes = match table.scheme {
-            Quality::Coarse | Quality::Preliminary | Quality::Full => (150, 40),
-            Quality::Reference => (500, 150),
+            Quality::Coarse | Quality::Preliminary | Quality::Full => {
+                GridSizes { intervals: RATES.intervals, steps: RATES.steps }
+            }
+            Quality::Reference => GridSizes { intervals: RATES.intervals_accurate, steps: RATES.steps_accurate },
         };
         let steps = steps(problem);
         let moved = [0, 1].map(|part| {
@@ -47,19 +42,19 @@ impl Rates {
                 Problem { terms, ..problem.clone() }
             })
         });
-        if let Some(rates) = Self::of_dates(table, (&sigma, &strike), (&moved, steps)) {
+        if let Some(rates) = Self::of_dates(table, (&sigma, &strike), &moved, steps) {
             return rates;
         }
         // the same grid and time steps for all, so that what remains of their errors cancels
-        let course = SolverRun::new(problem, (&sigma, &strike), sizes, table.down);
+        let course = SolverRun::new(problem, &sigma, &strike, sizes, table.down);
         let lanes = course.pairs.len();
         let solved = course.profiles(moved.as_flattened());
         let solved = |part: usize, end: usize, lane: usize| &solved[2 * part + end][lane];
         let steady = |part: usize, lane: usize| {
             let width_of_x = course.pairs[lane].1 * (problem.terms.t - problem.stop).sqrt();
-            let most = BOUNDARY_MOVES[usize::from(table.phi < 0.0)] * width_of_x;
+            let most = if table.phi < 0.0 { RATES.boundary_moves_put } else { RATES.boundary_moves_call } * width_of_x;
             let [low, high] = [0, 1].map(|end| solved(part, end, lane).boundary.unwrap_or(f64::INFINITY));
-            ((high - low) / width(steps[part])).abs() * 1e-3 <= most
+            ((high - low) / width(steps[part])).abs() * RATES.unit_move <= most
         };
         let bounded = !table.is_anchored() && (0..lanes).all(|lane| steady(0, lane) && steady(1, lane));
         let from = |p: &SolvedColumn| match p.boundary {
@@ -71,30 +66,26 @@ impl Rates {
             table.placed(from(p) - p.k.ln())
         };
         // measured from a boundary that moves along, they have no kink
-        let part = if bounded { TERMS_MOVING } else { TERMS };
+        let part = if bounded { RATES.terms_moving } else { RATES.terms };
         let series = Lobatto::of(((part * table.sampled as f64) as usize).max(2));
         let sample = |p: &SolvedColumn| {
             let from = from(p);
             series.coefficients(|u| p.premium(from - table.phi * p.sigma * table.place(u)) / p.k)
         };
-        let moves = RateMoves { axes: (&sigma, &strike), lanes, steps, worth: WORTH * table.tail() };
+        let moves = RateMoves { axes: (&sigma, &strike), lanes, steps, worth: RATES.worth * table.tail() };
         moves.fitted(placed, |part, end| (0..lanes).map(|lane| sample(solved(part, end, lane))).collect())
     }
 
     /// The same for calls that are exercised right before dates only; `None`: they are exercised otherwise too.
-    fn of_dates(
-        table: &Table,
-        axes: (&Axis, &Axis),
-        (moved, steps): (&[[Problem; 2]; 2], [[f64; 2]; 2]),
-    ) -> Option<Self> {
+    fn of_dates(table: &Table, axes: (&Axis, &Axis), moved: &[[Problem; 2]; 2], steps: [[f64; 2]; 2]) -> Option<Self> {
         let pairs = pairs(axes.0, axes.1);
         let solve = |problem: &Problem| {
-            AtFirstDate::new(problem, &pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME_DATE)
+            AtFirstDate::new(problem, &pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME.date)
         };
         let [[r_low, r_high], [b_low, b_high]] = moved;
         let solved = [[solve(r_low)?, solve(r_high)?], [solve(b_low)?, solve(b_high)?]];
-        let terms = ((TERMS_MOVING * table.sampled as f64) as usize).max(2);
-        let moves = RateMoves { axes, lanes: pairs.len(), steps, worth: WORTH * table.tail() };
+        let terms = ((RATES.terms_moving * table.sampled as f64) as usize).max(2);
+        let moves = RateMoves { axes, lanes: pairs.len(), steps, worth: RATES.worth * table.tail() };
         let placed = |part: usize, end: usize, lane: usize| solved[part][end].boundary(lane);
         Some(moves.fitted(placed, |part, end| solved[part][end].series(table.reach, terms)))
     }
@@ -146,9 +137,9 @@ fn terms_of(fitted: &[Vec<f64>; 2]) -> Box<[[[f32; RATE_NODES]; 2]]> {
 
 /// Steps down and up of r and of b for the derivatives in them; never across the kink at r = 0.
 fn steps(problem: &Problem) -> [[f64; 2]; 2] {
-    let step = STEP.min(0.5 * problem.terms.r);
-    let r = if step > 1e-5 { [-step, step] } else { [0.0, 2.0 * STEP] };
-    [r, [-STEP, STEP]]
+    let step = RATES.step.min(0.5 * problem.terms.r);
+    let r = if step > RATES.step_least { [-step, step] } else { [0.0, 2.0 * RATES.step] };
+    [r, [-RATES.step, RATES.step]]
 }
 
 fn width([down, up]: [f64; 2]) -> f64 {

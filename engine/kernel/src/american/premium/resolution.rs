@@ -8,36 +8,18 @@ use super::european::European;
 use super::exercise::Inputs;
 use super::plan::planned;
 use super::table::Table;
+use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
 use crate::dividends::{Dividend, Terms};
 use crate::quality::Quality;
 
-/// What the check may find, as a part of the greater of intrinsic value and 5 % of the spot. About half of what it
-/// finds is the worst price error of a table.
-const RESOLVED: f64 = 6e-4;
-/// A refined series that misses more than this was built on too coarse a grid.
-const COARSE: f64 = 1.5e-2;
-/// A series that bends at a place misses there about this much of its last terms' size times their number, and a tensor
-/// this fraction of its highest term in the volatility.
-const TAIL: f64 = 0.15;
-const SIGMA_TOP: f64 = 0.3;
-/// Standard deviations below the strike where a put is worth what the best plan laid down in advance is.
-const FAR: f64 = 3.0;
-/// How many terms count as the last.
-const LAST: usize = 4;
-
-/// Where the check looks: volatilities and strikes in units of their axes, intervals along the series.
-const SIGMAS: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
-const STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];
-const PLACES: usize = 40;
-
 /// `table`, or if it is not resolved what `with` a scheme and more strikes and terms builds.
 pub(super) fn resolved(table: Table, terms: &Terms, with: impl Fn(Quality, bool) -> Table) -> Table {
-    if table.unresolved(terms).most() <= RESOLVED {
+    if table.unresolved(terms).most() <= RESOLUTION.resolved {
         return table;
     }
     let refined = with(Quality::Full, true);
     let unresolved = refined.unresolved(terms);
-    if unresolved.series <= COARSE {
+    if unresolved.series <= RESOLUTION.coarse {
         return refined;
     }
     let accurate = with(Quality::Reference, true);
@@ -79,21 +61,24 @@ impl Table {
         }
         let terms = &self.at_stop(terms);
         let collected = terms.a(0.0);
-        for (at_sigma, at_strike) in SIGMAS.iter().flat_map(|sigma| STRIKES.map(|strike| (*sigma, strike))) {
+        for (at_sigma, at_strike) in
+            CHECKED_SIGMAS.iter().flat_map(|sigma| CHECKED_STRIKES.map(|strike| (*sigma, strike)))
+        {
             let sigma = (self.sigma.centre + self.sigma.half * at_sigma).exp();
             let k = 1.0 / (self.strike.centre + self.strike.half * at_strike);
             let series: Vec<Term> = (0..self.n_terms()).map(|term| self.term_at(term, at_sigma, at_strike)).collect();
-            let last = series.iter().rev().take(LAST).map(|term| term.value.abs()).fold(0.0, f64::max);
+            let last = series.iter().rev().take(RESOLUTION.last).map(|term| term.value.abs()).fold(0.0, f64::max);
             let from = self.boundary_at(k, sigma);
-            most.tensor = most.tensor.max(self.beyond(terms, (from, k, sigma), &series));
-            for j in 0..=PLACES {
-                let u = 2.0 * j as f64 / PLACES as f64 - 1.0;
+            most.tensor = most.tensor.max(self.beyond(terms, from, k, sigma, &series));
+            for j in 0..=RESOLUTION.places {
+                let u = 2.0 * j as f64 / RESOLUTION.places as f64 - 1.0;
                 let spot = (from - self.phi * sigma * self.place(u)).exp() + collected;
-                let scale = k / (self.phi * (spot - k)).max(0.05 * spot);
+                let scale = k / (self.phi * (spot - k)).max(RESOLUTION.unit_least * spot);
                 let (strike_top, sigma_top) = tops(&series, u);
-                let tensor = strike_top.abs().max(SIGMA_TOP * sigma_top.abs());
+                let tensor = strike_top.abs().max(RESOLUTION.sigma_top * sigma_top.abs());
                 most.tensor = most.tensor.max(tensor * scale);
-                most.series = most.series.max(TAIL * series.len() as f64 * last * (1.0 - u * u).sqrt() * scale);
+                most.series =
+                    most.series.max(RESOLUTION.tail * series.len() as f64 * last * (1.0 - u * u).sqrt() * scale);
             }
         }
         most
@@ -108,15 +93,15 @@ impl Table {
 
     /// By how much a put's series exceeds, where it begins at ln X = `from`, the best plan laid down in advance, which
     /// is taken beyond: nothing if that is far enough.
-    fn beyond(&self, terms: &Terms, (from, k, sigma): (f64, f64, f64), series: &[Term]) -> f64 {
+    fn beyond(&self, terms: &Terms, from: f64, k: f64, sigma: f64, series: &[Term]) -> f64 {
         let spot = from.exp() + terms.a(0.0);
-        if self.phi > 0.0 || (spot / k).ln() < -FAR * sigma * terms.t.sqrt() {
+        if self.phi > 0.0 || (spot / k).ln() < -RESOLUTION.far * sigma * terms.t.sqrt() {
             return 0.0;
         }
         let alternating = series.iter().rev().fold(0.0, |sum, term| term.value - sum);
-        let european = European::new(self.phi, (k, sigma), terms.t, (terms.r, terms.b)).at(from, from.exp());
+        let european = European::new(self.phi, k, sigma, terms.t, terms.r, terms.b).at(from, from.exp());
         let planned = planned(self.phi, terms, &Inputs::new(from.exp(), k, sigma)).value();
-        (european + alternating * k - planned).abs() / (k - spot).max(0.05 * spot)
+        (european + alternating * k - planned).abs() / (k - spot).max(RESOLUTION.unit_least * spot)
     }
 
     /// One term at a volatility and strike in units of their axes.

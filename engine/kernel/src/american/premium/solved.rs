@@ -2,25 +2,31 @@
 //! lanes. Never: a table, an interpolation.
 
 use super::chebyshev::Axis;
-use super::classify::{SAME_DATE, gap_before};
+use super::classify::gap_before;
 use super::european::European;
 use super::grid::Grid;
 use super::profile::SolvedColumn;
 use super::schedule::{Problem, Schedule};
 use super::solver::{MOST_LANES, solve};
+use crate::american::settings::{DATES, GRID, SAME, SIZES};
 use crate::dividends::Terms;
 use crate::lanes::{Lanes, Pack};
-
-/// Central standard deviations of ln X that a grid covers on the side where nothing happens.
-pub(super) const WIDE: f64 = 3.8;
 
 /// How far a put's grid reaches down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Down {
     /// Beyond where exercise is certain.
     ToExercise,
-    /// [`WIDE`] deviations of the whole term: nothing is exercised, so nothing ends it.
+    /// `GRID.wide` deviations of the whole term: nothing is exercised, so nothing ends it.
     Far,
+}
+
+/// How fine a grid is, about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GridSizes {
+    /// Space intervals on a nominal width, and time steps.
+    pub(super) intervals: usize,
+    pub(super) steps: usize,
 }
 
 /// What the solves of a table share, so that they can be compared.
@@ -34,25 +40,22 @@ pub(super) struct SolverRun {
 }
 
 impl SolverRun {
-    /// For the nodes of two axes: about `intervals` and `steps`, more intervals where a grid is wide.
-    pub(super) fn new(
-        problem: &Problem,
-        (sigma, strike): (&Axis, &Axis),
-        (intervals, steps): (usize, usize),
-        down: Down,
-    ) -> Self {
+    /// For the nodes of two axes, with more intervals than `sizes` where a grid is wide.
+    pub(super) fn new(problem: &Problem, sigma: &Axis, strike: &Axis, sizes: GridSizes, down: Down) -> Self {
+        let GridSizes { intervals, steps } = sizes;
         let pairs = pairs(sigma, strike);
         let end = |&(k, sigma): &(f64, f64)| {
             let (edge, far) = grid_ends(problem, k, sigma);
-            let deepest = k.ln() - WIDE * sigma * problem.terms.t.sqrt();
+            let deepest = k.ln() - GRID.wide * sigma * problem.terms.t.sqrt();
             (if down == Down::Far { edge.min(deepest) } else { edge }, far)
         };
         let ends: Vec<(f64, f64)> = pairs.iter().map(end).collect();
-        let nominal = |sigma: f64| 2.0 * WIDE * sigma * (problem.terms.t - problem.stop).sqrt();
+        let nominal = |sigma: f64| 2.0 * GRID.wide * sigma * (problem.terms.t - problem.stop).sqrt();
         let widest = pairs.iter().zip(&ends).map(|(p, e)| (e.1 - e.0).abs() / nominal(p.1)).fold(1.0, f64::max);
-        let intervals = (intervals as f64 * widest.min(2.5)) as usize;
-        let strikes = pairs.iter().fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p.0), high.max(p.0)));
-        let schedule = problem.schedule(strikes, steps);
+        let intervals = (intervals as f64 * widest.min(SIZES.wider_most)) as usize;
+        let low = pairs.iter().fold(f64::INFINITY, |low, p| low.min(p.0));
+        let high = pairs.iter().fold(0.0f64, |high, p| high.max(p.0));
+        let schedule = problem.schedule(low, high, steps);
         SolverRun { pairs, ends, intervals, schedule }
     }
 
@@ -67,6 +70,9 @@ impl SolverRun {
     }
 
     /// The same in packs of `L`.
+    ///
+    /// # Shapes  by problem and pair; the last pack repeats its last pair in the lanes that are left
+    /// # Cost    as of [`solve`]
     fn packed<L: Lanes>(&self, problems: &[Problem]) -> Vec<Vec<SolvedColumn>> {
         let mut out = vec![Vec::with_capacity(self.pairs.len()); problems.len()];
         for (pairs, ends) in self.pairs.chunks(L::N).zip(self.ends.chunks(L::N)) {
@@ -94,7 +100,7 @@ impl SolverRun {
                         sigma,
                         edge: ends[i].0,
                         step: (ends[i].1 - ends[i].0) / self.intervals as f64,
-                        european: European::new(problem.phi, (k, sigma), t - problem.stop, (r, b)),
+                        european: European::new(problem.phi, k, sigma, t - problem.stop, r, b),
                         a: problem.terms.a(problem.stop),
                         american,
                         premium,
@@ -121,10 +127,10 @@ pub(super) fn pairs(sigma: &Axis, strike: &Axis) -> Vec<(f64, f64)> {
 fn place_boundary(problem: &Problem, mut profile: SolvedColumn, theta: f64) -> SolvedColumn {
     if problem.phi > 0.0 && problem.stop > 0.0 {
         profile.first_free = 0;
-        profile.a = problem.terms.a(problem.stop - 1e-12);
+        profile.a = problem.terms.a(problem.stop - SAME.instant);
         // a region that ends only far above is read as one that does not end: what is above exceeds it by little, and
         // by a plan fixed in advance
-        let enough = 3.0 * profile.sigma * problem.stop.sqrt() + 0.1;
+        let enough = DATES.endless * profile.sigma * problem.stop.sqrt() + DATES.endless_extra;
         profile.boundary = profile.find_crossing().filter(|found| found.1 > enough).map(|found| found.0);
     } else {
         profile.set_contact(problem, theta);
@@ -135,12 +141,12 @@ fn place_boundary(problem: &Problem, mut profile: SolvedColumn, theta: f64) -> S
 /// ln X at the exercise-side edge and at the far edge of a lane's grid.
 fn grid_ends(problem: &Problem, k: f64, sigma: f64) -> (f64, f64) {
     let width = sigma * (problem.terms.t - problem.stop).sqrt();
-    let a = problem.terms.a(problem.stop - if problem.phi > 0.0 { 1e-12 } else { 0.0 });
+    let a = problem.terms.a(problem.stop - if problem.phi > 0.0 { SAME.instant } else { 0.0 });
     if problem.phi < 0.0 {
-        return (put_edge(problem, k, sigma, width), k.ln() + WIDE * width);
+        return (put_edge(problem, k, sigma, width), k.ln() + GRID.wide * width);
     }
-    let far = (k - a).max(0.3 * k).ln() - WIDE * width;
-    let full = WIDE * width;
+    let far = (k - a).max(DATES.far_least * k).ln() - GRID.wide * width;
+    let full = GRID.wide * width;
     if problem.stop > 0.0 {
         return (k.ln() + full, far);
     }
@@ -151,13 +157,13 @@ fn grid_ends(problem: &Problem, k: f64, sigma: f64) -> (f64, f64) {
 /// bounds it.
 fn highest_call_boundary(terms: &Terms, sigma: f64, full: f64) -> f64 {
     let Terms { r, b, .. } = *terms;
-    let level = if b > 0.0 && r > b { (r / b).ln() + 0.3 * full } else { 0.0 };
-    perpetual_call(terms, sigma).min(full.max(level.min(2.0 * full)))
+    let level = if b > 0.0 && r > b { (r / b).ln() + GRID.call_level * full } else { 0.0 };
+    perpetual_call(terms, sigma).min(full.max(level.min(GRID.call_most * full)))
 }
 
 /// What a grid reaches beyond the last place where the boundary can be.
 fn margin(width: f64) -> f64 {
-    0.3 * width.min(1.0) + 0.03
+    GRID.margin * width.min(1.0) + GRID.margin_extra
 }
 
 /// ln(B/K) of the perpetual call: where exercise is certain.
@@ -177,19 +183,20 @@ fn perpetual_call(terms: &Terms, sigma: f64) -> f64 {
 fn put_edge(problem: &Problem, k: f64, sigma: f64, width: f64) -> f64 {
     let Terms { r, b, .. } = problem.terms;
     let ratio = 2.0 * r / (sigma * sigma);
-    let level = if b > r && r > 0.0 { (r / b).ln() - 0.1 } else { 0.0 };
-    let perpetual = if r > 0.0 { (ratio / (1.0 + ratio)).ln().min(level) } else { -9.0 };
-    let strike = (k - problem.terms.a(problem.stop)).max(0.25 * k).ln();
-    let capped = level.max(-6.0 * width - 0.2);
+    let level = if b > r && r > 0.0 { (r / b).ln() - GRID.put_level } else { 0.0 };
+    let perpetual = if r > 0.0 { (ratio / (1.0 + ratio)).ln().min(level) } else { GRID.put_lowest };
+    let strike = (k - problem.terms.a(problem.stop)).max(GRID.put_strike_least * k).ln();
+    let capped = level.max(-GRID.put_level_deviations * width - GRID.put_level_extra);
     let wait = longest_wait(problem, k);
-    strike + perpetual.max(-3.6 * width).min(capped) - margin(width).max(4.0 * sigma * wait.sqrt())
+    strike + perpetual.max(-GRID.put_deviations * width).min(capped)
+        - margin(width).max(GRID.put_wait * sigma * wait.sqrt())
 }
 
 /// The longest time before an ex-date during which a put is not exercised, years.
 fn longest_wait(problem: &Problem, k: f64) -> f64 {
     let mut from = problem.stop;
     let mut longest: f64 = 0.0;
-    for d in problem.terms.divs.iter().filter(|d| d.t > problem.stop + SAME_DATE) {
+    for d in problem.terms.divs.iter().filter(|d| d.t > problem.stop + SAME.date) {
         longest = longest.max(gap_before(d.amount, k, problem.terms.r).min(d.t - from));
         from = d.t;
     }

@@ -11,17 +11,16 @@ use super::edges::Plan;
 use super::european::{European, carried};
 use super::grid::Grid;
 use super::schedule::{Leg, Problem, Schedule};
-use super::stencil::{Rows, SETTLED, Stencil, stencils};
+use super::stencil::{Rows, Stencil, stencils};
+use crate::american::settings::{GRID, SAME};
 use crate::dividends::Terms;
 use crate::elementary::exp;
-use crate::lanes::{Lanes, Mask};
+use crate::lanes::{Lanes, Mask, Pack};
 
-/// Most lanes of one solve.
-pub(super) const MOST_LANES: usize = 20;
-
-/// Nodes by which a step is expected to move the boundary towards exercise: where it moves further, it is eliminated
-/// on.
-const ROOM: usize = 10;
+/// The widest pack of one solve.
+type Widest = Pack<5>;
+/// Its lanes.
+pub(super) const MOST_LANES: usize = Widest::N;
 
 /// American and European value at the stop date. Node j lies at edge + dir·h·j.
 #[derive(Clone, Debug)]
@@ -52,9 +51,9 @@ impl<L: Lanes> Contact<L> {
 /// # Cost      about 4 ns per node, step and pack of 12 lanes; the European half of it once for all problems
 pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &Schedule) -> Vec<GridSlice<L>> {
     let mut slices: Vec<GridSlice<L>> = Vec::with_capacity(problems.len());
-    let (places, mut room) = (Places::new(grid), EliminationScratch::new(grid));
+    let (places, mut scratch) = (Places::new(grid), EliminationScratch::new(grid));
     for problem in problems {
-        let on = (grid, &places, &mut room);
+        let on = On { grid, places: &places, scratch: &mut scratch };
         let before = slices.first().and_then(|first| carried(&first.european, &problems[0], problem, grid));
         slices.push(match before {
             Some(european) => GridSlice { european, ..march::<L, false>(problem, on, schedule) },
@@ -65,7 +64,11 @@ pub(super) fn solve<L: Lanes>(problems: &[Problem], grid: &Grid<L>, schedule: &S
 }
 
 /// The nodes of a grid, and room for one step on it.
-type On<'a, L> = (&'a Grid<L>, &'a Places<L>, &'a mut EliminationScratch<L>);
+struct On<'a, L> {
+    grid: &'a Grid<L>,
+    places: &'a Places<L>,
+    scratch: &'a mut EliminationScratch<L>,
+}
 
 /// The same for one problem; without `EUROPEAN`, European values are solved for at the exercise-side edge only.
 #[inline(never)]
@@ -155,7 +158,12 @@ struct March<'a, L, const EUROPEAN: bool> {
 }
 
 impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
-    fn new(problem: &'a Problem, (grid, places, room): On<'a, L>) -> Self {
+    /// At expiry, before the first step.
+    ///
+    /// # Shapes  one (strike, volatility) per lane
+    /// # Domain  `on`: places and scratch of the same grid
+    fn new(problem: &'a Problem, on: On<'a, L>) -> Self {
+        let On { grid, places, scratch } = on;
         let c = |v: f64| L::splat(v);
         let step = grid.step();
         let (mass, flow) = stencils(problem, grid.sigma, step);
@@ -171,9 +179,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
             flow,
             american: zeros(),
             european: zeros(),
-            right_american: &mut room.american,
-            right_european: &mut room.european,
-            far_inverse: &mut room.far_inverse,
+            right_american: &mut scratch.american,
+            right_european: &mut scratch.european,
+            far_inverse: &mut scratch.far_inverse,
             lower: c(0.0),
             near: c(0.0),
             contact: Contact::none(),
@@ -210,17 +218,21 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// European values at the time reached, of strikes `k`.
     fn european(&self, k: L) -> European<L> {
         let Terms { t, r, b, .. } = self.problem.terms;
-        European::new(self.problem.phi, (k, self.sigma), t - self.t, (r, b))
+        European::new(self.problem.phi, k, self.sigma, t - self.t, r, b)
     }
 
     /// The steps of one leg; they shorten towards its later end, where the solution bends most.
     fn leg(&mut self, leg: &Leg) {
         let Leg { from, to, count, first, .. } = *leg;
         let linear = !first && !self.problem.watched_call();
-        let first_steps = if !first && self.problem.phi > 0.0 { 2 } else { 1 };
+        let first_steps = if !first && self.problem.phi > 0.0 { GRID.implicit_steps } else { 1 };
         for s in 1..=count {
             let z = s as f64 / count as f64;
-            let fraction = if linear { 0.35 * z + 0.65 * z * z } else { 0.9 * z * z + 0.1 * z.powi(4) };
+            let fraction = if linear {
+                GRID.linear * z + (1.0 - GRID.linear) * z * z
+            } else {
+                (1.0 - GRID.fourth) * z * z + GRID.fourth * z.powi(4)
+            };
             let next = if s == count { to } else { from - (from - to) * fraction };
             let a = self.problem.terms.a(next);
             let dt = self.t - next;
@@ -285,6 +297,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// Forms the explicit side and eliminates from the far edge towards the exercise edge.
     ///
     /// The rows are all alike, so that the pivots settle on the way; from there on an elimination divides no more.
+    ///
+    /// # Shapes  `dt`: years, `a`: dividends to come after the step, `weight`: of the implicit side
+    /// # Cost    one division a node until the pivots settle
     fn eliminate(&mut self, dt: f64, a: f64, weight: f64) {
         let c = |v: f64| L::splat(v);
         let implicit = self.mass.plus(&self.flow, -weight * dt);
@@ -301,7 +316,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         let mut inverse = c(1.0) / here;
         while self.far_inverse.len() < last - 1 - exercised_up_to {
             self.far_inverse.push(inverse);
-            if (inverse * pivot - 1.0).abs().lt(c(SETTLED)).all() {
+            if (inverse * pivot - 1.0).abs().lt(c(GRID.settled)).all() {
                 break;
             }
             inverse = c(1.0) / (away * inverse).neg_mul_add(near, here);
@@ -322,7 +337,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
             eliminated,
             from: exercised_up_to + 1,
         };
-        self.eliminate_exercised(nearest.saturating_sub(ROOM).max(1));
+        self.eliminate_exercised(nearest.saturating_sub(GRID.room).max(1));
     }
 
     /// Eliminates on to node `to`, where lanes are exercised.
@@ -358,7 +373,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// Substitutes from node `from` on, projecting where exercise is watched for.
     ///
     /// Beyond the boundary the continuation value wins, so that a projection at every node only lengthens the chain of
-    /// operations that wait for each other: it is made up for where the values turn out to need it.
+    /// operations that wait for each other: it is done afterwards where the values turn out to need it.
     fn substitute(&mut self, from: usize) {
         let last = self.x.len() - 1;
         let turn = (last - self.far_inverse.len()).max(from);
@@ -393,10 +408,10 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     /// begins at `from`.
     fn falls_short(&self, from: usize) -> bool {
         let last = self.x.len() - 1;
-        let slack = self.k * (1e-13);
+        let slack = self.k * (SAME.no_gain);
         let short = |j: usize| (self.american[j] + slack).lt(self.payoff(j, self.a)).any();
-        let dense = (from + 8).min(last);
-        (from..dense).any(short) || (dense..last).step_by(4).any(short)
+        let dense = (from + GRID.dense).min(last);
+        (from..dense).any(short) || (dense..last).step_by(GRID.sparse).any(short)
     }
 
     /// Substitutes the American values again, projecting every one.
@@ -417,10 +432,13 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
 
     /// Substitutes from the exercise edge, finding the boundary between the last exercised and the first free node:
     /// there V − payoff starts like bend·y², and theta is where the row's equation holds with that extension.
+    ///
+    /// # Domain  one boundary, the exercise region at the edge
+    /// # Source  Brennan and Schwartz (1977), with the boundary held between nodes
     fn substitute_watching(&mut self) {
         let c = |v: f64| L::splat(v);
         let (zero, one) = (c(0.0), c(1.0));
-        let mut exercised = self.american[0].le(self.payoff(0, self.a) + c(1e-13) * self.k);
+        let mut exercised = self.american[0].le(self.payoff(0, self.a) + c(SAME.no_gain) * self.k);
         let mut contact = Contact::none();
         let mut j = self.still_exercised(exercised);
         for i in 1..j {
@@ -433,7 +451,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         let (slope, level) = self.bend_line(self.a);
         while j < self.x.len() - 1 && exercised.any() {
             let payoff = self.payoff(j, self.a);
-            let bend = self.spot[j].mul_add(slope, level).max(c(1e-14) * self.k);
+            let bend = self.spot[j].mul_add(slope, level).max(c(GRID.bend_least) * self.k);
             let candidate = lower.neg_mul_add(self.american[j - 1], self.right_american[j]);
             let excess = candidate - payoff;
             let free = exercised & coupling.mul_add(bend, excess).gt(zero);
@@ -478,6 +496,9 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
     ///
     /// The kink between two nodes is represented by corrections on both, such that its area and its first moment are
     /// those of the true function seen by the compact scheme.
+    ///
+    /// # Shapes  `a`: the dividends that exercise collects
+    /// # Domain  calls; one place at which the payoff begins to win
     fn exercise_all(&mut self, a: f64) {
         let c = |v: f64| L::splat(v);
         let last = self.x.len() - 1;
@@ -517,7 +538,7 @@ impl<'a, L: Lanes, const EUROPEAN: bool> March<'a, L, EUROPEAN> {
         if self.problem.phi < 0.0 {
             return;
         }
-        let a = self.problem.terms.a(date - 1e-12);
+        let a = self.problem.terms.a(date - SAME.instant);
         self.exercise_all(a);
         self.plan.exercise_if_better(self.problem.phi, self.spot[0], self.k, a);
     }
@@ -531,8 +552,9 @@ fn crossing(w: [f64; 4]) -> (f64, f64) {
         -f * m * q / 6.0 * w[0] + p * m * q / 2.0 * w[1] - p * f * q / 2.0 * w[2] + p * f * m / 6.0 * w[3]
     };
     let (mut f, mut slope) = (linear, w[2] - w[1]);
-    for _ in 0..4 {
-        slope = (cubic(f + 1e-5) - cubic(f - 1e-5)) / 2e-5;
+    for _ in 0..GRID.crossing_steps {
+        let step = GRID.crossing_step;
+        slope = (cubic(f + step) - cubic(f - step)) / (2.0 * step);
         f -= cubic(f) / slope;
     }
     if f.is_finite() { (f.clamp(0.0, 1.0), slope) } else { (linear.clamp(0.0, 1.0), w[2] - w[1]) }

@@ -26,9 +26,6 @@ impl<L: Lanes> Stencil<L> {
     }
 }
 
-/// Pivots settle to this part.
-pub(super) const SETTLED: f64 = 1e-12;
-
 /// The rows of one step.
 pub(super) struct Rows<'a, L> {
     pub(super) explicit: Stencil<L>,

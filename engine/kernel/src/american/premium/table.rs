@@ -11,12 +11,13 @@ use super::classify::{Span, continuous};
 use super::last_interval::LastInterval;
 use super::schedule::Problem;
 use super::solved::Down;
+use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// How the table is to be read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) enum Layout {
     /// No premium.
     European,
@@ -29,7 +30,7 @@ pub(super) enum Layout {
     /// A call worth exercising right before one date, and European from there on: in closed form.
     Once,
     /// A put not worth exercising before the last ex-date: an integral over the boundary from there on.
-    LastInterval,
+    LastInterval(LastInterval),
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
     /// The same of puts from a common anchor outwards: some strikes or volatilities have no boundary there.
@@ -63,8 +64,6 @@ pub(super) struct Table {
     pub(super) refined: bool,
     /// How far its grids reach where exercise ends them.
     pub(super) down: Down,
-    /// The boundary from the last ex-date on, where the layout is that.
-    pub(super) last_interval: Option<LastInterval>,
     /// How it moves with the rates, from when that was first asked for.
     pub(super) rates: OnceLock<Rates>,
 }
@@ -83,7 +82,7 @@ pub(super) const RATE_NODES: usize = Rates::NODES.0 * Rates::NODES.1;
 
 impl Rates {
     /// Volatility and strike nodes.
-    pub(super) const NODES: (usize, usize) = (4, 3);
+    pub(super) const NODES: (usize, usize) = (RATES.sigma_nodes, RATES.strike_nodes);
 }
 
 impl Table {
@@ -96,7 +95,7 @@ impl Table {
     pub(super) fn tail(&self) -> f64 {
         match self.scheme {
             Quality::Coarse | Quality::Preliminary | Quality::Full => 1.0,
-            Quality::Reference => 1e-3,
+            Quality::Reference => SIZES.worth_accurate,
         }
     }
 
@@ -113,7 +112,7 @@ impl Table {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
-        let last = self.last_interval.as_ref().map_or(0, LastInterval::bytes);
+        let last = if let Layout::LastInterval(last) = &self.layout { last.bytes() } else { 0 };
         size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + last
     }
 
@@ -125,13 +124,13 @@ impl Table {
     /// ln B of one strike and volatility.
     pub(super) fn boundary_at(&self, k: f64, sigma: f64) -> f64 {
         let (s, x) = (self.sigma.unit(sigma.ln()), self.strike.unit(1.0 / k));
-        let placed = local_slope(&self.boundary, (&self.sigma, s), (&self.strike, x))[0];
+        let placed = local_slope(&self.boundary, self.sigma.at(s), self.strike.at(x))[0];
         k.ln() + if self.phi > 0.0 { placed } else { -placed.exp() }
     }
 
     /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln
     /// σ.
     pub(super) fn placed(&self, relative: f64) -> f64 {
-        if self.phi > 0.0 { relative } else { (-relative).max(1e-9).ln() }
+        if self.phi > 0.0 { relative } else { (-relative).max(SIZES.placed_least).ln() }
     }
 }

@@ -1,33 +1,24 @@
 //! How a premium table is built: its sizes, one solve of all its strikes and volatilities, the fit of what was solved.
 //! Never: an evaluation.
 
-use super::chebyshev::{Axis, Lobatto, MOST_TERMS, fit_tensor, without_tail};
-use super::classify::{
-    SAME_DATE, Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided,
-};
+use super::chebyshev::{Axis, Lobatto, fit_tensor, without_tail};
+use super::classify::{Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided};
 use super::dates::AtFirstDate;
 use super::last_interval::LastInterval;
 use super::profile::SolvedColumn;
 use super::resolution::resolved;
 use super::schedule::Problem;
-use super::solved::{Down, SolverRun, WIDE, pairs};
+use super::solved::{Down, GridSizes, SolverRun, pairs};
 use super::table::{Layout, Table};
+use crate::american::settings::{EVALUATE, GRID, SAME, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
 use std::sync::OnceLock;
 
-/// A boundary whose highest term in 1/K is greater than this is not fitted by the table's few strikes.
-const BEND_MAX: f64 = 0.01;
-
-/// Terms at the end of a series are dropped where all are below this, in units of the strike: where the series is only
-/// integrated, and where it is differentiated.
-const WORTH_INTEGRATING: f64 = 3e-8;
-const WORTH_DIFFERENTIATING: f64 = 1e-9;
-
 /// Sizes of a table.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
-    /// Space intervals on a nominal width of 2·WIDE, and time steps.
+    /// Space intervals on a nominal width of 2·GRID.wide, and time steps.
     intervals: usize,
     steps: usize,
     /// Volatility and strike nodes.
@@ -36,28 +27,24 @@ struct Sizes {
     terms: usize,
 }
 
-/// Sizes by scheme; a strike range wider than `WIDE_RANGE` takes one more node.
+/// Sizes by scheme; a strike range wider than `SIZES.wide_range` takes one more node.
 fn sizes(scheme: Quality, span: &Span) -> Sizes {
-    let more = usize::from(span.k.1 / span.k.0 > WIDE_RANGE);
+    let more = usize::from(span.k.1 / span.k.0 > SIZES.wide_range);
     match scheme {
-        Quality::Coarse | Quality::Preliminary | Quality::Full => {
-            Sizes { intervals: 200, steps: 50, nodes: (6, 3 + more), terms: 32 }
-        }
-        Quality::Reference => Sizes { intervals: 640, steps: 200, nodes: (6, 4), terms: 48 },
+        Quality::Coarse | Quality::Preliminary | Quality::Full => Sizes {
+            intervals: SIZES.intervals,
+            steps: SIZES.steps,
+            nodes: (SIZES.sigma_nodes, SIZES.strike_nodes + more),
+            terms: SIZES.terms,
+        },
+        Quality::Reference => Sizes {
+            intervals: SIZES.intervals_accurate,
+            steps: SIZES.steps_accurate,
+            nodes: (SIZES.sigma_nodes, SIZES.strike_nodes_accurate),
+            terms: SIZES.terms_accurate,
+        },
     }
 }
-
-/// Terms that a series takes, in units of the scheme's, where a boundary lies within it.
-const MORE_ANCHORED: f64 = 1.3;
-/// Strike nodes of a table that fewer did not resolve, terms of its series where it has no boundary to start from, and
-/// space intervals.
-const REFINED_STRIKES: usize = 8;
-const REFINED_TERMS: usize = MOST_TERMS;
-const REFINED_INTERVALS: usize = 320;
-/// Strike nodes that calls at dates take besides: they cost little, and three leave 6e-5 of a price.
-const STRIKES_AT_DATES: usize = 2;
-/// Strike ratio up to which three nodes do.
-const WIDE_RANGE: f64 = 1.21;
 
 impl Table {
     /// Builds the table of `span` at `terms`; a second time with more strikes and terms, and if need be with
@@ -71,12 +58,18 @@ impl Table {
     }
 
     /// Builds it with the sizes of `scheme`.
+    ///
+    /// # Domain  live dividends only, in order of their dates
     fn with(phi: f64, terms: &Terms, span: &Span, scheme: Quality, refined: bool) -> Self {
         let mut sizes = sizes(scheme, span);
-        sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme < Quality::Reference { 2 } else { 1 });
+        sizes.nodes.1 += more_strikes(phi, terms, span).min(if scheme < Quality::Reference {
+            SIZES.opening_most
+        } else {
+            SIZES.opening_most_accurate
+        });
         if refined {
-            sizes.nodes.1 = REFINED_STRIKES;
-            sizes.intervals = sizes.intervals.max(REFINED_INTERVALS);
+            sizes.nodes.1 = SIZES.refined_strikes;
+            sizes.intervals = sizes.intervals.max(SIZES.refined_intervals);
         }
         let (lo, hi) = span.sigma;
         let mut table = Table {
@@ -94,14 +87,13 @@ impl Table {
             scheme,
             refined,
             down: Down::ToExercise,
-            last_interval: None,
             rates: OnceLock::new(),
         };
         let start = start(phi, terms, span);
         match start {
             Start::Never => return table,
             Start::AtExpiry => {
-                let last = terms.divs.iter().filter(|d| d.t > terms.t - SAME_DATE);
+                let last = terms.divs.iter().filter(|d| d.t > terms.t - SAME.date);
                 table.layout = Layout::LowerStrike(last.map(|d| d.amount).sum());
                 return table;
             }
@@ -113,9 +105,8 @@ impl Table {
             table.layout = Layout::Once;
             return table;
         }
-        if phi < 0.0 && table.stop > 0.0 && terms.divs.iter().all(|d| d.t <= table.stop + SAME_DATE) {
-            table.layout = Layout::LastInterval;
-            table.last_interval = Some(LastInterval::new(terms, table.stop, span, scheme));
+        if phi < 0.0 && table.stop > 0.0 && terms.divs.iter().all(|d| d.t <= table.stop + SAME.date) {
+            table.layout = Layout::LastInterval(LastInterval::new(terms, table.stop, span, scheme));
             return table;
         }
         if !table.fill(terms, &sizes) {
@@ -126,14 +117,20 @@ impl Table {
     }
 
     /// Solves and fits; false if the layout at an ex-date does not suit, because some lanes have no boundary there.
+    ///
+    /// # Domain  exercise begins now or at an ex-date, and may pay more than once
+    /// # Cost    nearly all of the table's
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
         if self.fit_dates(&problem, sizes) {
             return true;
         }
-        let (axes, grid) = ((&self.sigma, &self.strike), (sizes.intervals, sizes.steps));
-        let solved =
-            |down| SolverRun::new(&problem, axes, grid, down).profiles(core::slice::from_ref(&problem)).remove(0);
+        let grid = GridSizes { intervals: sizes.intervals, steps: sizes.steps };
+        let solved = |down| {
+            SolverRun::new(&problem, &self.sigma, &self.strike, grid, down)
+                .profiles(core::slice::from_ref(&problem))
+                .remove(0)
+        };
         let mut profiles = solved(self.down);
         if self.refined && self.phi < 0.0 && profiles.iter().all(|p| p.boundary.is_none()) {
             // there is no exercise to end the grid in
@@ -142,7 +139,7 @@ impl Table {
         }
         let bounded = profiles.iter().all(|p| p.boundary.is_some())
             && !two_sided(self.phi, terms)
-            && self.strike_bend(&profiles) <= BEND_MAX;
+            && self.strike_bend(&profiles) <= SIZES.bend_most;
         self.layout = match (bounded, self.stop > 0.0) {
             (true, true) => Layout::AtExDate,
             (true, false) => Layout::Now,
@@ -169,7 +166,7 @@ impl Table {
             .zip(&from)
             .map(|(p, from)| series.coefficients(|u| p.premium(from + outward * p.sigma * self.place(u)) / p.k))
             .collect();
-        let worth = if self.stop > 0.0 { WORTH_INTEGRATING } else { WORTH_DIFFERENTIATING };
+        let worth = if self.stop > 0.0 { SIZES.worth_integrating } else { SIZES.worth_differentiating };
         self.fit_series(sampled, worth);
         true
     }
@@ -177,13 +174,13 @@ impl Table {
     /// Solves and fits calls that are exercised right before dates only; false if they are not, or if the strikes are
     /// too few for their boundary.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
-        let strike = self.strike.with((self.strike.len() + STRIKES_AT_DATES).min(REFINED_STRIKES));
+        let strike = self.strike.with((self.strike.len() + SIZES.strikes_at_dates).min(SIZES.refined_strikes));
         let pairs = pairs(&self.sigma, &strike);
         let Some(solved) = AtFirstDate::new(problem, &pairs) else { return false };
         let relative = |(i, pair): (usize, &(f64, f64))| vec![self.placed(solved.boundary(i) - pair.0.ln())];
         let relative: Vec<Vec<f64>> = pairs.iter().enumerate().map(relative).collect();
         let boundary = fit_tensor(&self.sigma, &strike, &relative);
-        if boundary[(strike.len() - 1) * self.sigma.len()].abs() > BEND_MAX {
+        if boundary[(strike.len() - 1) * self.sigma.len()].abs() > SIZES.bend_most {
             return false;
         }
         self.strike = strike;
@@ -192,7 +189,7 @@ impl Table {
         self.stop = solved.date();
         self.reach = solved.reach();
         self.sampled = self.terms_kept(sizes, &problem.terms);
-        self.fit_series(solved.series(self.reach, self.sampled), WORTH_INTEGRATING);
+        self.fit_series(solved.series(self.reach, self.sampled), SIZES.worth_integrating);
         true
     }
 
@@ -215,18 +212,18 @@ impl Table {
     /// from, it must resolve what the next ex-date leaves.
     fn terms_kept(&self, sizes: &Sizes, terms: &Terms) -> usize {
         if self.refined && self.is_anchored() {
-            return REFINED_TERMS;
+            return EVALUATE.most_terms;
         }
         let deviations = self.reach / (terms.t - self.stop).sqrt();
-        let mut more = (deviations / (2.0 * WIDE)).max(1.0);
-        if self.layout == Layout::Anchored {
+        let mut more = (deviations / (2.0 * GRID.wide)).max(1.0);
+        if matches!(self.layout, Layout::Anchored) {
             let next = terms.divs.first().map_or(terms.t, |d| d.t);
-            more = more.max((0.3 * terms.t / next.max(1e-6)).sqrt());
+            more = more.max((SIZES.more_soon * terms.t / next.max(SIZES.soon_least)).sqrt());
         }
-        if self.layout == Layout::AnchoredAtExDate {
-            more = more.max(MORE_ANCHORED);
+        if matches!(self.layout, Layout::AnchoredAtExDate) {
+            more = more.max(SIZES.more_anchored);
         }
-        ((sizes.terms as f64 * more.min(2.5)) as usize).min(MOST_TERMS)
+        ((sizes.terms as f64 * more.min(SIZES.wider_most)) as usize).min(EVALUATE.most_terms)
     }
 }
 

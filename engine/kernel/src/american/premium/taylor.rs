@@ -11,23 +11,23 @@ use core::ops::{Add, Mul, Sub};
 /// the point of expansion. The set is closed under division of monomials, so that products of series are exact in it.
 pub(super) mod at {
     pub(crate) const ONE: usize = 0;
-    pub(crate) const X: usize = 1;
-    pub(crate) const XX: usize = 2;
-    pub(crate) const XXX: usize = 3;
-    pub(crate) const XXXX: usize = 4;
-    pub(crate) const L: usize = 5;
-    pub(crate) const LL: usize = 6;
-    pub(crate) const LLL: usize = 7;
-    pub(crate) const XL: usize = 8;
-    pub(crate) const XXL: usize = 9;
-    pub(crate) const Q: usize = 10;
-    pub(crate) const QQ: usize = 11;
-    pub(crate) const R: usize = 12;
-    pub(crate) const RL: usize = 13;
-    pub(crate) const B: usize = 14;
+    pub(crate) const X: usize = ONE + 1;
+    pub(crate) const XX: usize = X + 1;
+    pub(crate) const XXX: usize = XX + 1;
+    pub(crate) const XXXX: usize = XXX + 1;
+    pub(crate) const L: usize = XXXX + 1;
+    pub(crate) const LL: usize = L + 1;
+    pub(crate) const LLL: usize = LL + 1;
+    pub(crate) const XL: usize = LLL + 1;
+    pub(crate) const XXL: usize = XL + 1;
+    pub(crate) const Q: usize = XXL + 1;
+    pub(crate) const QQ: usize = Q + 1;
+    pub(crate) const R: usize = QQ + 1;
+    pub(crate) const RL: usize = R + 1;
+    pub(crate) const B: usize = RL + 1;
 }
 /// How many monomials are kept.
-pub(super) const TERMS: usize = 15;
+pub(super) const TERMS: usize = at::B + 1;
 
 /// Coefficients of the monomials of [`at`], not derivatives: ∂²/∂x² is twice the coefficient of x².
 #[derive(Clone, Copy, Debug)]

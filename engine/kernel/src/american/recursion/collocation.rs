@@ -6,22 +6,13 @@
 use super::flow::{FlowBlock, FlowSums, Flows};
 use super::interval::{Holding, Interval};
 use super::option::{AmericanOption, Slopes};
-use super::rules::{Geometry, INNER, POINTS, REACHES, points, solve_in_place};
+use super::rules::{Geometry, INNER, POINTS, points, solve_in_place};
 use super::stretch::Stretch;
+use crate::american::settings::{COLLOCATION, REACHES, SAME};
 use crate::lanes::{Block, Lanes};
 
 const N: usize = Block::N;
 const BLOCKS: usize = INNER / N;
-/// Steps of Newton's method. The median is 6, 99 of 100 take 17.
-const MOST_STEPS: usize = 25;
-/// Largest step of ln B that ends the iteration, and the one that ends it when steps shrink no more.
-const CONVERGED: f64 = 1e-11;
-const STALLED: f64 = 1e-8;
-/// A stretch is solved if its last step was below this, or its equations hold to this part of the strike.
-const SOLVED_STEP: f64 = 1e-6;
-const SOLVED_RESIDUAL: f64 = 1e-9;
-/// The value of holding is carried by its Taylor series over this part of its deviation.
-const CARRIED: f64 = 0.08;
 
 /// How an iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +52,7 @@ impl Stretch {
         Point {
             t,
             holding: interval.holding(p, t),
-            lambda: p.width(left) * pace.map_or(1.0, |pace| pace.max(0.02)),
+            lambda: p.width(left) * pace.map_or(1.0, |pace| pace.max(COLLOCATION.lambda_least)),
             blocks: core::array::from_fn(block),
             geometry,
             fixed: geometry.tail.map(tail),
@@ -71,17 +62,21 @@ impl Stretch {
 
     /// Solves the boundary from the one it has, which stays where that fails. `limit`: the ln B at a time beyond which
     /// exercise loses.
+    ///
+    /// # Accuracy  an [`Outcome::Unsolved`] boundary is off by what its last step was; values are of second order in it
+    /// # Cost      in proportion to the steps: 6 as a rule
     pub(super) fn solve(&mut self, p: &AmericanOption, interval: &Interval, limit: impl Fn(f64) -> f64) -> Outcome {
         let n = POINTS - usize::from(self.pace.is_some());
         let start = self.ln_b;
-        let pinned: [bool; POINTS] = core::array::from_fn(|k| k >= n || (!p.is_put() && start[k] < (0.1 * p.k).ln()));
+        let pinned: [bool; POINTS] =
+            core::array::from_fn(|k| k >= n || (!p.is_put() && start[k] < (COLLOCATION.pinned_below * p.k).ln()));
         let grid: Vec<Point> = (0..n).map(|k| self.point(p, interval, k)).collect();
         let limits: Vec<f64> = grid.iter().map(|point| limit(point.t)).collect();
-        let longest = 0.5 * p.width(self.to - self.from);
+        let longest = COLLOCATION.longest * p.width(self.to - self.from);
         let mut held = vec![(f64::NAN, [0.0; 5]); n];
         let (mut before, mut step) = (self.ln_b, [0.0; POINTS]);
         let (mut norm_before, mut last, mut moved, mut norm) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, 0.0);
-        for steps in 0..MOST_STEPS {
+        for steps in 0..COLLOCATION.most_steps {
             let mut matrix = vec![vec![0.0; n]; n];
             let mut residual = vec![0.0; n];
             for k in 0..n {
@@ -89,15 +84,15 @@ impl Stretch {
                     matrix[k][k] = 1.0;
                     continue;
                 }
-                residual[k] = self.equation(p, interval, (&grid[k], k), &mut held[k], &mut matrix[k]);
+                residual[k] = self.equation(p, interval, &grid[k], k, &mut held[k], &mut matrix[k]);
             }
             norm = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs())) / p.k;
-            let worse = norm.is_nan() || norm >= 1.5 * norm_before;
-            if steps > 0 && norm > 1e-12 && worse {
+            let worse = norm.is_nan() || norm >= COLLOCATION.worse * norm_before;
+            if steps > 0 && norm > COLLOCATION.worse_least && worse {
                 let most = step.iter().fold(0.0, |most: f64, s: &f64| most.max(s.abs()));
-                if most > 1e-9 {
+                if most > COLLOCATION.taken_back_least {
                     for k in 0..n {
-                        step[k] *= 0.4;
+                        step[k] *= COLLOCATION.taken_back;
                         self.ln_b[k] = before[k] - step[k];
                     }
                     moved = most;
@@ -117,21 +112,21 @@ impl Stretch {
             for k in 0..n {
                 let mut y = self.ln_b[k] - damping * residual[k];
                 if (y - limits[k]) * p.phi < 0.0 {
-                    y = limits[k] + (self.ln_b[k] - limits[k]) * 0.1;
+                    y = limits[k] + (self.ln_b[k] - limits[k]) * COLLOCATION.limit_left;
                 }
                 moved = f64::max(moved, (y - self.ln_b[k]).abs());
                 step[k] = self.ln_b[k] - y;
                 self.ln_b[k] = y;
             }
-            if moved < CONVERGED || (moved < STALLED && moved > 0.5 * last) {
+            if moved < COLLOCATION.converged || (moved < COLLOCATION.stalled && moved > COLLOCATION.shrinks * last) {
                 break;
             }
             last = moved;
         }
-        if moved < SOLVED_STEP || norm < SOLVED_RESIDUAL {
+        if moved < COLLOCATION.solved_step || norm < COLLOCATION.solved_residual {
             return Outcome::Solved;
         }
-        if moved.is_nan() || moved >= 1e-4 * longest {
+        if moved.is_nan() || moved >= COLLOCATION.kept_step * longest {
             self.ln_b = start;
         }
         Outcome::Unsolved
@@ -139,18 +134,22 @@ impl Stretch {
 
     /// The equation of one point and its derivatives by the points. `held` is the value of holding where it was last
     /// computed.
+    ///
+    /// # Shapes  `row`: by point, added to · result: currency per share
+    /// # Domain  ln B of every point finite
     fn equation(
         &self,
         p: &AmericanOption,
         interval: &Interval,
-        (point, k): (&Point, usize),
+        point: &Point,
+        k: usize,
         held: &mut (f64, Slopes),
         row: &mut [f64],
     ) -> f64 {
         let (x, t) = (self.ln_b[k], point.t);
         let left = interval.end - t;
-        let near = (x - held.0).abs() < CARRIED * p.width(left);
-        if interval.premium.pieces.is_empty() || left < 1e-12 || !near {
+        let near = (x - held.0).abs() < COLLOCATION.carried * p.width(left);
+        if interval.premium.pieces.is_empty() || left < SAME.instant || !near {
             *held = (x, point.holding.less_payoff(p, interval, x));
         }
         let mut at = carried(&held.1, x - held.0);

@@ -122,6 +122,9 @@ impl FlowSums {
     }
 
     /// Adds some moments. Returns by how much value and first slope change with ln B at each.
+    ///
+    /// # Shapes  one moment per lane
+    /// # Source  Kim (1990); derivatives in x in closed form
     #[inline(always)]
     pub(super) fn add(&mut self, p: &AmericanOption, at: &FlowBlock, x: f64, ln_b: Block) -> [Block; 2] {
         let c = Block::splat;

@@ -3,8 +3,9 @@
 use super::flow::{FlowNodes, Flows};
 use super::option::{AmericanOption, EuropeanValue, Slopes};
 use super::premium::{DatePremium, Kernel};
-use super::rules::{DISTANCES, SpotRule};
+use super::rules::SpotRule;
 use super::stretch::{Curve, Stretch};
+use crate::american::settings::COLLOCATION;
 use std::cell::OnceCell;
 
 /// The time from an ex-date (or now) to the next (or expiry), and where the option is exercised within it.
@@ -171,7 +172,7 @@ struct SeenStretch<'a> {
     /// The wait until `from`, as part of what is left.
     ahead: f64,
     /// As moments, for each class of distance from the boundary.
-    flows: [OnceCell<Flows>; DISTANCES],
+    flows: [OnceCell<Flows>; COLLOCATION.distances],
 }
 
 impl<'a> SeenStretch<'a> {

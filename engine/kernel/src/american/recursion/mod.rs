@@ -16,23 +16,13 @@ mod start;
 mod stretch;
 mod window;
 
+use crate::american::settings::{RECURSION, SAME};
 use collocation::Outcome;
 use interval::Interval;
 pub(super) use option::AmericanOption;
 use option::Slopes;
 use premium::{DatePremium, Piece};
 use rules::REACH;
-
-/// Deviations of the remaining life that the premium is tabulated beyond the strike and every later boundary.
-const DOMAIN: f64 = 7.5;
-const DOMAIN_EXTRA: f64 = 0.2;
-/// Boundaries that lie further from the strike, in ln X, count as none.
-const FAR: f64 = 3.0;
-const FAR_DEVIATIONS: f64 = 8.0;
-/// Points at which a call's exercise right before an ex-date is looked for.
-const SCAN: usize = 60;
-/// A gain below this part of the strike is none.
-const NOTHING: f64 = 1e-13;
 
 /// A solved option: everything behind the next ex-date as one premium, and the boundary until then.
 #[derive(Clone, Debug)]
@@ -106,7 +96,7 @@ impl Solution {
 impl Interval {
     /// Solves the exercise boundary of the interval; `before_date`: it ends with an ex-date.
     fn solve(&mut self, p: &AmericanOption, before_date: bool, course: &Course) -> Outcome {
-        if !p.has_flow() || self.end - self.from < 1e-9 {
+        if !p.has_flow() || self.end - self.from < SAME.date {
             return Outcome::Solved;
         }
         if p.is_put() {
@@ -123,9 +113,9 @@ impl Interval {
             // with dividends, exercise between the dates counts as none: 1e-3 of the value at most, for r < 0 only
             return if p.divs.is_empty() { self.solve_pair(p) } else { Outcome::Solved };
         }
-        let earns = if p.b > 0.0 { p.r * p.k / p.b - self.escrow(p, self.end - 1e-12) } else { -1.0 };
+        let earns = if p.b > 0.0 { p.r * p.k / p.b - self.escrow(p, self.end - SAME.instant) } else { -1.0 };
         let end = if earns > 0.0 { earns.ln().max(course.kink) } else { course.kink };
-        let is_near = end < p.k.ln() + FAR_DEVIATIONS * p.width(p.t) + FAR;
+        let is_near = end < p.k.ln() + RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
         if is_near { self.solve_to(p, end) } else { Outcome::Solved }
     }
 
@@ -142,7 +132,7 @@ impl Interval {
     /// ln of the X below which exercise of a call at `t` loses.
     fn call_limit(&self, p: &AmericanOption, t: f64) -> f64 {
         let escrow = self.escrow(p, t);
-        let pays = if p.k > escrow { (p.k - escrow).ln() } else { -50.0 };
+        let pays = if p.k > escrow { (p.k - escrow).ln() } else { RECURSION.bottom };
         let earns = if p.b > 0.0 { p.r * p.k / p.b - escrow } else { -1.0 };
         if earns > 0.0 { pays.max(earns.ln()) } else { pays }
     }
@@ -159,6 +149,8 @@ impl Interval {
 
     /// The premium of a put right before the ex-date that the interval begins with: nothing is exercised right there.
     /// `None`: what follows leaves none but that of the end.
+    ///
+    /// # Domain  the interval is solved
     fn put_premium(&self, p: &AmericanOption, course: &mut Course) -> Option<DatePremium> {
         if !self.is_exercised_within() {
             return None;
@@ -175,17 +167,17 @@ impl Interval {
             (Some(near), other) if p.has_flow() => {
                 let far = other.unwrap_or(f64::NEG_INFINITY);
                 if let Some(far) = other {
-                    let low = far - 4.0 * p.width(self.end - self.from) - 0.3;
-                    pieces.push(Piece::tail(low, true, premium(low)));
+                    let low = far - RECURSION.below_deviations * p.width(self.end - self.from) - RECURSION.below_extra;
+                    pieces.push(Piece::tail(low, true, premium));
                     pieces.push(series(low, far, false));
                 } else {
                     at_zero = at_zero.max(p.k - escrow);
                 }
-                pieces.extend(exercised(p, tau, escrow, (far, near)));
+                pieces.extend(exercised(p, tau, escrow, far, near));
                 pieces.push(series(near, domain.hi, true));
             }
             _ if p.has_flow() => {
-                pieces.push(Piece::tail(domain.lo, true, premium(domain.lo)));
+                pieces.push(Piece::tail(domain.lo, true, premium));
                 pieces.push(series(domain.lo, domain.hi, true));
             }
             _ => {}
@@ -196,6 +188,8 @@ impl Interval {
 
     /// The premium of a call right before the ex-date that the interval begins with, number `first` − 1; `None` as of
     /// [`Self::put_premium`].
+    ///
+    /// # Domain  the interval is solved
     fn call_premium(&self, p: &AmericanOption, first: usize, course: &mut Course) -> Option<DatePremium> {
         let (t, tau) = (self.from, p.t - self.from);
         let near = self.boundary_at_begin();
@@ -215,33 +209,33 @@ impl Interval {
                     - premium(x).0
             }
         };
-        let region = call_region(p, &gain, (&domain, near), before);
-        let bottom = p.k.ln() - DOMAIN * p.width(tau) - domain.drift - DOMAIN_EXTRA;
+        let region = call_region(p, &gain, &domain, near, before);
+        let bottom = p.k.ln() - RECURSION.domain * p.width(tau) - domain.drift - RECURSION.domain_extra;
         let mut pieces = Vec::new();
         if let Some((from, to)) = region {
             course.kink = from;
             course.places.push(from);
-            pieces.extend(exercised(p, tau, before, (from, to)));
+            pieces.extend(exercised(p, tau, before, from, to));
             if is_later && from > bottom {
                 pieces.push(series(bottom, from, false));
             }
             if is_later && to < domain.hi {
                 pieces.push(series(to, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, false, premium(domain.hi)));
+                pieces.push(Piece::tail(domain.hi, false, premium));
             } else if is_later
                 && to.is_finite()
-                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, false, premium(domain.hi))
+                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, false, premium)
             {
                 pieces.push(Piece::Line { lo: to, hi, c0, c1 });
             }
         } else {
-            course.kink = if p.b > 0.0 { (p.k - after).max(1e-9).ln() } else { f64::INFINITY };
+            course.kink = if p.b > 0.0 { (p.k - after).max(RECURSION.spot_least).ln() } else { f64::INFINITY };
             if !self.is_exercised_within() {
                 return None;
             }
             if is_later {
                 pieces.push(series(bottom, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, false, premium(domain.hi)));
+                pieces.push(Piece::tail(domain.hi, false, premium));
             }
         }
         Some(DatePremium { t, pieces, at_zero: 0.0 })
@@ -250,29 +244,37 @@ impl Interval {
 
 /// The premium where the option is exercised at a date between two ln X, with `escrow` of dividends collected and `tau`
 /// years to expiry: a line less the European option of the other right.
-fn exercised(p: &AmericanOption, tau: f64, escrow: f64, (lo, hi): (f64, f64)) -> [Piece; 2] {
+fn exercised(p: &AmericanOption, tau: f64, escrow: f64, lo: f64, hi: f64) -> [Piece; 2] {
     let c0 = p.phi * (escrow - p.k + p.european_k * (-p.r * tau).exp());
     [Piece::Line { lo, hi, c0, c1: -p.phi * (-p.b * tau).exp_m1() }, Piece::Opposite { lo, hi }]
 }
 
 /// Between which ln X a call is exercised right before an ex-date; the upper end is infinite unless b < 0.
+///
+/// # Domain  one region at most; of b < 0, one that ends is found within the domain, or on the line beyond it
 fn call_region(
     p: &AmericanOption,
     gain: &dyn Fn(f64) -> f64,
-    (domain, near): (&TabulatedRange, Option<f64>),
+    domain: &TabulatedRange,
+    near: Option<f64>,
     before: f64,
 ) -> Option<(f64, f64)> {
     let deviation = p.width(p.t);
-    let lo = if p.k > before { (p.k - before).ln() } else { p.k.ln() - 8.0 * deviation - 2.0 };
+    let lo = if p.k > before {
+        (p.k - before).ln()
+    } else {
+        p.k.ln() - RECURSION.scan_deviations * deviation - RECURSION.scan_extra
+    };
     let hi = near.unwrap_or(domain.hi).min(domain.hi);
-    let least = NOTHING * p.k;
-    let root =
-        |lo: f64, hi: f64| crate::solve::bracketed_root(|x| gain(x) - least, lo, hi, 1e-13).unwrap_or(0.5 * (lo + hi));
+    let least = SAME.no_gain * p.k;
+    let root = |lo: f64, hi: f64| {
+        crate::solve::bracketed_root(|x| gain(x) - least, lo, hi, SAME.root).unwrap_or(0.5 * (lo + hi))
+    };
     let mut last = (lo, gain(lo));
     let mut from = (last.1 > 0.0).then_some(lo);
     let mut to = f64::INFINITY;
-    for j in 1..=SCAN {
-        let x = lo + (hi - lo) * j as f64 / SCAN as f64;
+    for j in 1..=RECURSION.scan {
+        let x = lo + (hi - lo) * j as f64 / RECURSION.scan as f64;
         let here = gain(x);
         if from.is_none() && here > least && last.1 <= least {
             from = Some(root(last.0, x));
@@ -285,8 +287,8 @@ fn call_region(
     let from = from.or_else(|| near.filter(|near| *near <= domain.hi))?;
     if to.is_infinite() && p.b < 0.0 && near.is_none() {
         // beyond the domain the gain is a line in X
-        let (top, below) = (gain(domain.hi), gain(domain.hi - 1e-3));
-        let slope = (top - below) / 1e-3;
+        let (top, below) = (gain(domain.hi), gain(domain.hi - RECURSION.slope_step));
+        let slope = (top - below) / RECURSION.slope_step;
         if slope < 0.0 && top > slope {
             to = (domain.hi + ((top - slope) / -slope).ln()).max(domain.hi);
         }
@@ -307,13 +309,17 @@ impl TabulatedRange {
         let width = p.width(tau);
         let drift = (p.r - p.b).abs() * tau + 0.5 * width * width;
         let ln_k = p.k.ln();
-        let away = FAR_DEVIATIONS * p.width(p.t) + FAR;
+        let away = RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
         let places = || course.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
         let (low, high) = (places().fold(ln_k, f64::min), places().fold(ln_k, f64::max));
         if p.is_put() {
-            Self { lo: low - DOMAIN * width - drift - DOMAIN_EXTRA, hi: ln_k + DOMAIN * width + drift, drift }
+            Self {
+                lo: low - RECURSION.domain * width - drift - RECURSION.domain_extra,
+                hi: ln_k + RECURSION.domain * width + drift,
+                drift,
+            }
         } else {
-            Self { lo: ln_k, hi: high + DOMAIN * width + drift + DOMAIN_EXTRA, drift }
+            Self { lo: ln_k, hi: high + RECURSION.domain * width + drift + RECURSION.domain_extra, drift }
         }
     }
 }

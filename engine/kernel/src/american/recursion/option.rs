@@ -1,6 +1,7 @@
 //! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
 
 use super::rules::normals;
+use crate::american::settings::{RECURSION, SAME};
 use crate::dividends::{Dividend, Terms};
 
 /// Value and first to fourth derivative in x.
@@ -30,7 +31,7 @@ impl AmericanOption {
         let divs: Vec<Dividend> =
             terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= t && d.amount > 0.0).copied().collect();
         let last: f64 = divs.iter().filter(|d| d.t >= t).map(|d| d.amount).sum();
-        let european_k = if phi > 0.0 { (k - last).max(1e-9 * k) } else { k };
+        let european_k = if phi > 0.0 { (k - last).max(RECURSION.strike_least * k) } else { k };
         Self { phi, k, european_k, sigma, t, r, b, divs }
     }
 
@@ -93,7 +94,7 @@ impl EuropeanValue {
     /// Value and slopes at `x`, `spot` being e^x.
     pub(super) fn at(&self, x: f64, spot: f64) -> Slopes {
         let Self { phi, width, inv_width, .. } = *self;
-        let d1 = x.mul_add(inv_width, self.shift).clamp(-38.0, 38.0);
+        let d1 = x.mul_add(inv_width, self.shift).clamp(-SAME.deviate, SAME.deviate);
         let (cdf, density) = normals(&[d1, d1 - width, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], phi);
         let slope = phi * spot * self.stock * cdf[0];
         let bend = spot * self.stock * density[0] * inv_width;

@@ -4,33 +4,26 @@ use super::collocation::Outcome;
 use super::flow::{FlowBlock, FlowNodes, FlowSums};
 use super::interval::Interval;
 use super::option::AmericanOption;
-use super::rules::{Geometry, INNER, LAST_ETA, POINTS, REACH, REACHES, gauss, points, solve_in_place};
+use super::rules::{Geometry, INNER, POINTS, REACH, gauss, points, solve_in_place};
 use super::stretch::Stretch;
+use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
 
 const N: usize = Block::N;
-
-const MOST_STEPS: usize = 30;
-/// Where the two boundaries meet after the interval's begin they are followed up to there: its length is shortened by
-/// this factor until they are found.
-const SHORTER: f64 = 0.8;
-const TRIES: i32 = 24;
-/// Nodes of the second boundary in later values.
-const FIXED_NODES: usize = 32;
 
 impl Interval {
     /// Solves both boundaries, which end at ln K and ln(rK/b) with the interval.
     pub(super) fn solve_pair(&mut self, p: &AmericanOption) -> Outcome {
         let length = self.end - self.from;
         let ends = [p.k.ln(), (p.r * p.k / p.b).ln()];
-        for shortened in 0..TRIES {
-            let from = self.end - length * SHORTER.powi(shortened);
+        for shortened in 0..PAIR.tries {
+            let from = self.end - length * PAIR.shorter.powi(shortened);
             let Some([near, far]) = self.pair(p, from, ends) else { continue };
             let (mut nodes, curve) = (FlowNodes::default(), far.curve());
-            for (u, w) in gauss(FIXED_NODES) {
-                let eta = LAST_ETA * u;
+            for (u, w) in gauss(PAIR.fixed_nodes) {
+                let eta = SPOT_NODES.last * u;
                 let time = far.time(eta);
-                let weight = -w * LAST_ETA * (far.to - far.from) * 2.0 * eta * (-eta * eta).exp();
+                let weight = -w * SPOT_NODES.last * (far.to - far.from) * 2.0 * eta * (-eta * eta).exp();
                 nodes.push(time, curve.at(eta), self.cost(p, time), weight);
             }
             self.later.extend(&nodes);
@@ -43,27 +36,35 @@ impl Interval {
         Outcome::Unsolved
     }
 
+    /// Both boundaries from `from` on, which end at the ln B `ends`; `None`: they meet before, or the iteration fails.
+    ///
+    /// # Domain  b < r < 0 of a put, r < b < 0 of a call
+    /// # Shapes  the boundary that ends at the strike, and the one that ends at rK/b
     fn pair(&self, p: &AmericanOption, from: f64, ends: [f64; 2]) -> Option<[Stretch; 2]> {
         let apart = ends[1] - ends[0];
         let start = |j: usize| {
             let (end, towards) = (ends[j], if j == 0 { apart } else { -apart });
             let ln_b = points().map(|u| {
                 let left = (self.end - from) * (-(u * REACHES[REACH]).powi(2)).exp();
-                let pull = if j == 0 { (1.0 - (left * p.r.abs()).ln().min(0.0)).sqrt() * 0.6 } else { 0.6 * 0.8 };
-                end + towards.signum() * (p.width(left) * pull).min(0.4 * towards.abs())
+                let pull = if j == 0 {
+                    (1.0 - (left * p.r.abs()).ln().min(0.0)).sqrt() * PAIR.pull
+                } else {
+                    PAIR.pull * PAIR.pull_far
+                };
+                end + towards.signum() * (p.width(left) * pull).min(PAIR.start_most * towards.abs())
             });
             Stretch { from, to: self.end, reach: REACH, ln_b, tail: [end; 3], pace: None }
         };
         let mut both = [start(0), start(1)];
-        let most = 0.1 * apart.abs();
+        let most = PAIR.step_most * apart.abs();
         let mut last = f64::INFINITY;
-        for steps in 0..MOST_STEPS {
+        for steps in 0..PAIR.most_steps {
             let mut matrix = vec![vec![0.0; 2 * POINTS]; 2 * POINTS];
             let mut residual = vec![0.0; 2 * POINTS];
             for j in 0..2 {
                 for k in 0..POINTS {
                     let row = j * POINTS + k;
-                    residual[row] = self.pair_equation(p, &both, (j, k), &mut matrix[row]);
+                    residual[row] = self.pair_equation(p, &both, j, k, &mut matrix[row]);
                 }
             }
             solve_in_place(&mut matrix, &mut residual);
@@ -81,7 +82,9 @@ impl Interval {
             if near.ln_b.iter().zip(&far.ln_b).any(|(near, far)| (far - near) * apart <= 0.0) {
                 return None;
             }
-            if step < 1e-9 || (steps > 4 && step < 1e-5 && step > 0.3 * last) {
+            if step < PAIR.converged
+                || (steps > PAIR.stalled_after && step < PAIR.stalled && step > PAIR.shrinks * last)
+            {
                 return Some(both);
             }
             last = step;
@@ -90,7 +93,9 @@ impl Interval {
     }
 
     /// The equation of point `k` of boundary `j`, and its derivatives by all points of both.
-    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], (j, k): (usize, usize), row: &mut [f64]) -> f64 {
+    ///
+    /// # Shapes  `row`: by point of the first boundary, then of the second, added to
+    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], j: usize, k: usize, row: &mut [f64]) -> f64 {
         let (x, t) = (both[j].ln_b[k], both[j].time(points()[k] * REACHES[REACH]));
         let left = self.end - t;
         let lambda = p.width(left) * if j == 0 { p.phi } else { -p.phi };

@@ -6,6 +6,7 @@
 
 use super::option::{AmericanOption, Slopes};
 use super::rules::{clenshaw, gauss, normals};
+use crate::american::settings::{DATE_PREMIUM, SAME};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, TwoBlocks};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
@@ -14,23 +15,6 @@ use std::f64::consts::PI;
 /// Nodes that are summed side by side.
 type NodeLanes = TwoBlocks;
 const N: usize = NodeLanes::N;
-
-/// Standard deviations of the kernel that a quadrature covers to either side.
-const KERNEL: f64 = 8.0;
-/// Deviates beyond which the normal distribution is 0 or 1 to the last digit.
-const FAR: f64 = 38.0;
-/// Nodes of a quadrature over a narrow part of the kernel, and over all of it.
-const FEWEST: f64 = 32.0;
-const ALL_OF_KERNEL: f64 = 48.0;
-/// Standard deviations of its own after which the European option of the other right counts as nothing.
-const OPPOSITE: f64 = 8.0;
-/// A series is sampled at this many points, and at twice as many until its last terms are below [`RESOLVED`] of the
-/// strike.
-const SAMPLES: usize = 40;
-const MOST_SAMPLES: usize = 160;
-const RESOLVED: f64 = 3e-9;
-/// Terms below this part of the strike are dropped.
-const DROPPED: f64 = 1e-12;
 
 /// A part of the premium.
 #[derive(Clone, Debug)]
@@ -50,23 +34,24 @@ impl Piece {
             let v = 0.5 * (1.0 + u);
             if from_low { lo + (hi - lo) * v * v } else { hi - (hi - lo) * (1.0 - v) * (1.0 - v) }
         };
-        let mut n = SAMPLES;
+        let mut n = DATE_PREMIUM.samples;
         // Lobatto points, so that half of them are there when their number doubles
         let mut values: Vec<f64> = (0..=n).map(|i| f(place((PI * i as f64 / n as f64).cos()))).collect();
         let mut terms = coefficients(&values);
-        while n < MOST_SAMPLES && terms[n - 2..].iter().any(|c| c.abs() > RESOLVED * k) {
+        while n < DATE_PREMIUM.most_samples && terms[n - 2..].iter().any(|c| c.abs() > DATE_PREMIUM.resolved * k) {
             n *= 2;
             let between = |i: usize| f(place((PI * i as f64 / n as f64).cos()));
             values = (0..=n).map(|i| if i % 2 == 0 { values[i / 2] } else { between(i) }).collect();
             terms = coefficients(&values);
         }
-        let last = terms.iter().rposition(|c| c.abs() > DROPPED * k).unwrap_or(0);
+        let last = terms.iter().rposition(|c| c.abs() > DATE_PREMIUM.dropped * k).unwrap_or(0);
         terms.truncate(last + 1);
         Self::Series { lo, hi, from_low, terms }
     }
 
-    /// const + slope·X beyond x, through the premium and its slope in x there.
-    pub(super) fn tail(x: f64, below: bool, (value, slope): (f64, f64)) -> Self {
+    /// const + slope·X beyond x, through the `premium` and its slope in x there.
+    pub(super) fn tail(x: f64, below: bool, premium: impl Fn(f64) -> (f64, f64)) -> Self {
+        let (value, slope) = premium(x);
         let (lo, hi) = if below { (f64::NEG_INFINITY, x) } else { (x, f64::INFINITY) };
         Self::Line { lo, hi, c0: value - slope, c1: slope / x.exp() }
     }
@@ -102,17 +87,17 @@ impl DatePremium {
         let mean = x + at.drift;
         for piece in &self.pieces {
             match piece {
-                Piece::Line { lo, hi, c0, c1 } => at.line(mean, (*lo, *hi), (*c0, *c1), to),
+                Piece::Line { lo, hi, c0, c1 } => at.line(mean, *lo, *hi, [*c0, *c1], to),
                 Piece::Opposite { lo, hi } => {
                     let (w, centre) = (at.opposite.width, -at.opposite.carry);
-                    let reach = (OPPOSITE + w) * w;
+                    let reach = (DATE_PREMIUM.opposite + w) * w;
                     let (lo, hi) =
                         if p.phi > 0.0 { (*lo, hi.min(centre + reach)) } else { (lo.max(centre - reach), *hi) };
-                    at.integrate(mean, (lo, hi), to, |x| at.opposite.at(x));
+                    at.integrate(mean, lo, hi, to, |x| at.opposite.at(x));
                 }
                 Piece::Series { lo, hi, from_low, terms } => {
                     let scale = 1.0 / (hi - lo);
-                    at.integrate(mean, (*lo, *hi), to, |x| {
+                    at.integrate(mean, *lo, *hi, to, |x| {
                         let f = ((x - *lo) * scale).max(NodeLanes::splat(0.0)).min(NodeLanes::splat(1.0));
                         let v = if *from_low {
                             f.sqrt()
@@ -187,12 +172,24 @@ impl Kernel {
     }
 
     /// Adds the expectation of c0 + c1·X between two x.
-    fn line(&self, mean: f64, (lo, hi): (f64, f64), (c0, c1): (f64, f64), to: &mut Slopes) {
+    ///
+    /// # Domain    either end may be infinite
+    /// # Accuracy  rounding: normal probabilities are taken from the side where they are small
+    fn line(&self, mean: f64, lo: f64, hi: f64, [c0, c1]: [f64; 2], to: &mut Slopes) {
         let w = self.width;
-        let [za, zb] = [lo, hi].map(|end| ((end - mean) * self.inv_width).clamp(-FAR, FAR));
+        let [za, zb] = [lo, hi].map(|end| ((end - mean) * self.inv_width).clamp(-SAME.deviate, SAME.deviate));
         // next to 1 the distribution is known to fewer digits than next to 0
         let sign = if za > 0.0 { -1.0 } else { 1.0 };
-        let z = [za, zb, (za - w).clamp(-FAR, FAR), (zb - w).clamp(-FAR, FAR), 0.0, 0.0, 0.0, 0.0];
+        let z = [
+            za,
+            zb,
+            (za - w).clamp(-SAME.deviate, SAME.deviate),
+            (zb - w).clamp(-SAME.deviate, SAME.deviate),
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        ];
         let (cdf, density) = normals(&z, sign);
         let i = self.inv_width;
         let between = |a: usize, b: usize| {
@@ -223,16 +220,19 @@ impl Kernel {
     }
 
     /// Adds the expectation of `f` between two x, as far as the kernel reaches.
+    ///
+    /// # Domain    `f` smooth between the ends
+    /// # Accuracy  `DATE_PREMIUM.kernel` deviations to either side, more nodes the more of them lie between the ends
     #[inline(always)]
-    fn integrate(&self, mean: f64, (lo, hi): (f64, f64), to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
-        let reach = KERNEL * self.width;
+    fn integrate(&self, mean: f64, lo: f64, hi: f64, to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
+        let reach = DATE_PREMIUM.kernel * self.width;
         let (a, b) = (lo.max(mean - reach), hi.min(mean + reach));
         if b <= a {
             return;
         }
         let c = NodeLanes::splat;
-        let part = (b - a) * self.inv_width / (2.0 * KERNEL);
-        let n = (FEWEST + (ALL_OF_KERNEL - FEWEST) * part).ceil() as usize;
+        let part = (b - a) * self.inv_width / (2.0 * DATE_PREMIUM.kernel);
+        let n = (DATE_PREMIUM.fewest + (DATE_PREMIUM.all_of_kernel - DATE_PREMIUM.fewest) * part).ceil() as usize;
         let rule = gauss(n.next_multiple_of(N));
         let scale = self.df * (b - a) * self.inv_width * INV_SQRT_2PI;
         let mut sums = [c(0.0); 5];

@@ -1,6 +1,7 @@
 //! Quadrature and interpolation of the recursion: Gauss rules, collocation points, curves through them, sums.
 //! Never: finance.
 
+use crate::american::settings::{COLLOCATION, REACHES, SPOT_NODES};
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
@@ -8,29 +9,16 @@ use crate::solve::{gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
 
 /// Collocation points of a boundary.
-pub(super) const POINTS: usize = 18;
+pub(super) const POINTS: usize = COLLOCATION.points;
 /// Nodes of the flow from a collocation point on.
-pub(super) const INNER: usize = 32;
-/// Most nodes of a Gauss rule that is kept.
-const MOST_NODES: usize = 64;
-/// η of the last collocation point. A few values only, so that what depends on it is computed once.
-pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
+pub(super) const INNER: usize = COLLOCATION.inner;
 /// Of a boundary with an end, as an index in [`REACHES`].
 pub(super) const REACH: usize = REACHES.len() - 1;
-/// Between samples of an open end, in η.
-pub(super) const TAIL_STEP: f64 = 0.4;
-/// η beyond which what is left of a stretch counts as nothing, and its square as seen from a point within.
-pub(super) const LAST_ETA: f64 = 4.6;
-const LAST_ETA2: f64 = 21.0;
-/// Where nodes begin to spread out: before an end that the boundary keeps, and where it runs away at the most; each
-/// class of pace is half of the one before.
-const NEAREST: f64 = 1.5;
-const NEAREST_OPEN: f64 = 1.2;
-const PACES: usize = 8;
 
 /// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
 pub(super) fn gauss(n: usize) -> &'static [(f64, f64)] {
-    static ALL: [OnceLock<Vec<(f64, f64)>>; MOST_NODES + 1] = [const { OnceLock::new() }; MOST_NODES + 1];
+    static ALL: [OnceLock<Vec<(f64, f64)>>; COLLOCATION.most_nodes + 1] =
+        [const { OnceLock::new() }; COLLOCATION.most_nodes + 1];
     ALL[n].get_or_init(|| gauss_legendre(n))
 }
 
@@ -52,13 +40,13 @@ fn ascending(of: &[f64]) -> [f64; POINTS] {
 
 /// The index in [`REACHES`] of the greatest that is not above `reach`.
 pub(super) fn reach_class(reach: f64) -> usize {
-    REACHES.iter().rposition(|r| *r <= reach + 1e-9).unwrap_or(0)
+    REACHES.iter().rposition(|r| *r <= reach + COLLOCATION.same_reach).unwrap_or(0)
 }
 
 /// Weights of the three samples of an open end, `eta` being beyond `reach`.
 pub(super) fn open_tail(eta: f64, reach: f64) -> [f64; 3] {
-    let u = (eta - reach) / TAIL_STEP;
-    let bend = 0.5 * u.min(3.0) * (u - 1.0);
+    let u = (eta - reach) / COLLOCATION.tail_step;
+    let bend = 0.5 * u.min(COLLOCATION.tail_bends) * (u - 1.0);
     [1.0 - u + bend, u - 2.0 * bend, bend]
 }
 
@@ -75,16 +63,20 @@ pub(super) struct Geometry {
 impl Geometry {
     /// That of point `k`; `pace`: how the boundary runs away there, `None` for a boundary with an end.
     pub(super) fn of(reach: usize, k: usize, pace: Option<f64>) -> &'static Self {
-        type Cells = [[[OnceLock<Box<Geometry>>; PACES + 1]; POINTS]; REACHES.len()];
-        static ALL: Cells = [const { [const { [const { OnceLock::new() }; PACES + 1] }; POINTS] }; REACHES.len()];
-        let class = pace.map_or(0, |pace| 1 + (-pace.clamp(1e-9, 1.0).log2()).ceil().min((PACES - 1) as f64) as usize);
+        type Cells = [[[OnceLock<Box<Geometry>>; COLLOCATION.paces + 1]; POINTS]; REACHES.len()];
+        static ALL: Cells =
+            [const { [const { [const { OnceLock::new() }; COLLOCATION.paces + 1] }; POINTS] }; REACHES.len()];
+        let class = pace.map_or(0, |pace| {
+            1 + (-pace.clamp(COLLOCATION.pace_least, 1.0).log2()).ceil().min((COLLOCATION.paces - 1) as f64) as usize
+        });
         ALL[reach][k][class].get_or_init(|| Box::new(Self::new(REACHES[reach], k, class)))
     }
 
     fn new(reach: f64, k: usize, class: usize) -> Self {
         let eta = points()[k] * reach;
-        let nearest = if class == 0 { NEAREST } else { NEAREST_OPEN * 0.5f64.powi(class as i32 - 1) };
-        let hi = LAST_ETA.min((LAST_ETA2 - eta * eta).sqrt());
+        let nearest =
+            if class == 0 { COLLOCATION.nearest } else { COLLOCATION.nearest_open * 0.5f64.powi(class as i32 - 1) };
+        let hi = SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt());
         let steepness = (hi / nearest).asinh();
         let mut out =
             Self { wait: [0.0; INNER], weight: [0.0; INNER], rows: [[0.0; POINTS]; INNER], tail: [[0.0; 3]; INNER] };
@@ -115,25 +107,20 @@ pub(super) struct SpotRule {
     pub(super) weight: [f64; INNER],
 }
 
-/// Classes of distance: nodes begin to spread out at half of where those of the class before do.
-pub(super) const DISTANCES: usize = 8;
-/// Where they do at a deviation and more from the boundary.
-const NEAREST_SPOT: f64 = 0.5;
-
 impl SpotRule {
     /// The class of a spot `distance` deviations from the boundary, seen from `ahead` of the time left before the
     /// boundary begins.
     pub(super) fn class(distance: f64, ahead: f64) -> usize {
-        let nearest = ahead.sqrt().max(NEAREST_SPOT * distance.min(1.0));
-        (-(nearest / NEAREST_SPOT).log2()).ceil().clamp(0.0, (DISTANCES - 1) as f64) as usize
+        let nearest = ahead.sqrt().max(SPOT_NODES.nearest * distance.min(1.0));
+        (-(nearest / SPOT_NODES.nearest).log2()).ceil().clamp(0.0, (COLLOCATION.distances - 1) as f64) as usize
     }
 
     /// The rule of a class.
     pub(super) fn of(class: usize) -> &'static Self {
-        static ALL: [OnceLock<SpotRule>; DISTANCES] = [const { OnceLock::new() }; DISTANCES];
+        static ALL: [OnceLock<SpotRule>; COLLOCATION.distances] = [const { OnceLock::new() }; COLLOCATION.distances];
         ALL[class].get_or_init(|| {
-            let nearest = NEAREST_SPOT * 0.5f64.powi(class as i32);
-            let steepness = (LAST_ETA / nearest).asinh();
+            let nearest = SPOT_NODES.nearest * 0.5f64.powi(class as i32);
+            let steepness = (SPOT_NODES.last / nearest).asinh();
             let rule = gauss(INNER);
             let xi: [f64; INNER] = core::array::from_fn(|i| nearest * (rule[i].0 * steepness).sinh());
             let spread = |i: usize| rule[i].1 * nearest * steepness * (rule[i].0 * steepness).cosh();

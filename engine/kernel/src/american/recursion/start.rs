@@ -4,23 +4,22 @@ use super::collocation::carried;
 use super::flow::{FlowBlock, FlowSums};
 use super::interval::Interval;
 use super::option::{AmericanOption, Slopes};
-use super::rules::{POINTS, REACHES, gauss, points};
+use super::rules::{POINTS, gauss, points};
 use super::stretch::Stretch;
+use crate::american::settings::{COLLOCATION, REACHES, SAME, START};
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 
 /// Points of the coarse boundary, and nodes of the flow from each.
-const COARSE: usize = 8;
-const COARSE_NODES: usize = 16;
-const COARSE_ETA: f64 = 3.6;
-const COARSE_NEAREST: f64 = 1.5;
+const COARSE: usize = START.points;
+const COARSE_NODES: usize = START.nodes;
 const N: usize = <Block as Lanes>::N;
 
 /// The part of the flow still to come that a boundary earns while it runs away: ξ is the standard deviation over the
 /// time left, as part of the distance that the boundary runs in it. ½ for a boundary at rest, ξ²/2 for a fast one.
 fn earned_share(xi: f64) -> f64 {
-    let c = 1.0 / xi.max(1e-6);
-    if c < 1e-3 {
+    let c = 1.0 / xi.max(START.pace_least);
+    if c < START.at_rest {
         return 0.5;
     }
     let density = (-0.5 * c * c).exp() * INV_SQRT_2PI;
@@ -49,32 +48,39 @@ impl Interval {
     pub(super) fn explicit(&self, p: &AmericanOption, t: f64, end: f64, side: Side) -> Explicit {
         let still = self.root(p, t, 0.0, side);
         let (add, pace) = self.earned(p, t, end, still);
-        let side = if side.upper { Side { hi: still + 1e-12, ..side } } else { Side { lo: still - 0.5, ..side } };
+        let side = if side.upper {
+            Side { hi: still + START.above, ..side }
+        } else {
+            Side { lo: still - START.below, ..side }
+        };
         Explicit { ln_b: self.root(p, t, add, side), pace }
     }
 
     /// What a boundary at `x` earns until `end`, and its pace.
     fn earned(&self, p: &AmericanOption, t: f64, end: f64, x: f64) -> (f64, f64) {
         let at = self.hold_less_payoff(p, x, t);
-        self.earned_at(p, (t, end), x, &at)
+        self.earned_at(p, t, end, x, &at)
     }
 
-    fn earned_at(&self, p: &AmericanOption, (t, end): (f64, f64), x: f64, at: &Slopes) -> (f64, f64) {
+    fn earned_at(&self, p: &AmericanOption, t: f64, end: f64, x: f64, at: &Slopes) -> (f64, f64) {
         let left = end - t;
         let speed = (self.by_time(p, x, t, at) / at[1]).abs();
-        let xi = (p.sigma / (speed * left.sqrt())).min(3.0);
+        let xi = (p.sigma / (speed * left.sqrt())).min(START.pace_most);
         let earned = p.flow(x, self.escrow(p, t)).max(0.0) * left * earned_share(xi);
         (earned, xi.min(1.0))
     }
 
     /// The root in x of the value of holding less the payoff, and `add`.
+    ///
+    /// # Domain    a change of sign between the ends of the side; else the result is one of the ends
+    /// # Accuracy  `START.found` in x
     fn root(&self, p: &AmericanOption, t: f64, add: f64, side: Side) -> f64 {
         let Side { upper, mut lo, mut hi } = side;
         let holding = self.holding(p, t);
         let sign = if upper { 1.0 } else { -1.0 };
         if upper {
             // down from the top: below the region there may be a second root
-            let mut step = 0.02 * p.width(self.end - t).max(1e-4 * p.sigma);
+            let mut step = START.down * p.width(self.end - t).max(START.down_least * p.sigma);
             loop {
                 let x = hi - step;
                 if x <= lo {
@@ -85,11 +91,11 @@ impl Interval {
                     break;
                 }
                 hi = x;
-                step *= 1.5;
+                step *= START.down_grows;
             }
         }
         let mut x = 0.5 * (lo + hi);
-        for _ in 0..80 {
+        for _ in 0..START.most_steps {
             let at = holding.less_payoff(p, self, x);
             if sign * (at[0] + add) > 0.0 {
                 hi = x;
@@ -98,7 +104,7 @@ impl Interval {
             }
             let newton = x - (at[0] + add) / at[1];
             let next = if newton > lo && newton < hi { newton } else { 0.5 * (lo + hi) };
-            if (next - x).abs() < 1e-12 {
+            if (next - x).abs() < START.found {
                 return next;
             }
             x = next;
@@ -108,6 +114,9 @@ impl Interval {
 
     /// As [`Self::explicit`] by Newton's method on Taylor series from a `guess` near it; `None`
     /// where that does not settle.
+    ///
+    /// # Domain    a `guess` between the ends of the side
+    /// # Accuracy  a start only
     pub(super) fn explicit_near(
         &self,
         p: &AmericanOption,
@@ -123,13 +132,14 @@ impl Interval {
         // the root of a Taylor series less `add`, counted from its point
         let root = |at: &Slopes, add: f64, from: f64| {
             let mut h = from;
-            for _ in 0..12 {
+            for _ in 0..START.series_steps {
                 let [value, slope, ..] = carried(at, h);
                 if sign * slope <= 0.0 || slope.is_nan() {
                     return None;
                 }
-                let next = (h - (value + add) / slope).clamp(h - 0.3 * deviation, h + 0.3 * deviation);
-                if (next - h).abs() < 1e-13 {
+                let next = (h - (value + add) / slope)
+                    .clamp(h - START.series_step * deviation, h + START.series_step * deviation);
+                if (next - h).abs() < SAME.root {
                     return Some(next);
                 }
                 h = next;
@@ -140,27 +150,27 @@ impl Interval {
             Some(h)
         };
         let mut x = guess;
-        for _ in 0..7 {
+        for _ in 0..START.series_points {
             let at = holding.less_payoff(p, self, x);
             let h = root(&at, 0.0, 0.0)?;
-            let still = x + h.clamp(-0.5 * deviation, 0.5 * deviation);
+            let still = x + h.clamp(-START.point_step * deviation, START.point_step * deviation);
             if !inside(still) {
                 return None;
             }
-            if h.abs() >= 0.1 * deviation {
+            if h.abs() >= START.near * deviation {
                 x = still;
                 continue;
             }
             let mut there = carried(&at, h);
             there[0] = 0.0;
-            let (add, pace) = self.earned_at(p, (t, end), x + h, &there);
+            let (add, pace) = self.earned_at(p, t, end, x + h, &there);
             let moved = root(&at, add, h)?;
-            if moved.abs() < 0.35 * deviation {
+            if moved.abs() < START.near_with_flow * deviation {
                 return inside(x + moved).then_some(Explicit { ln_b: x + moved, pace });
             }
-            let near = x + moved.clamp(-0.5 * deviation, 0.5 * deviation);
+            let near = x + moved.clamp(-START.point_step * deviation, START.point_step * deviation);
             let again = root(&holding.less_payoff(p, self, near), add, 0.0)?;
-            return (again.abs() < 0.4 * deviation && inside(near + again))
+            return (again.abs() < START.near_again * deviation && inside(near + again))
                 .then_some(Explicit { ln_b: near + again, pace });
         }
         None
@@ -174,7 +184,7 @@ impl Interval {
         let eta: [f64; COARSE] = core::array::from_fn(|i| REACHES[reach] * i as f64 / (COARSE - 1) as f64);
         let mut y = [end; COARSE];
         for k in (0..COARSE).rev() {
-            y[k] = self.coarse_point(p, &stretch, (&eta, &y), k, limit(stretch.time(eta[k])));
+            y[k] = self.coarse_point(p, &stretch, &eta, &y, k, limit(stretch.time(eta[k])));
         }
         let places = *points();
         for (ln_b, u) in stretch.ln_b.iter_mut().zip(places) {
@@ -183,11 +193,16 @@ impl Interval {
         stretch
     }
 
+    /// ln B of point `k` of the coarse boundary; `eta`, `y`: all points, `limit`: the ln B beyond which exercise loses.
+    ///
+    /// # Domain    the points after `k` are found
+    /// # Accuracy  `START.close` of a deviation: a start only
     fn coarse_point(
         &self,
         p: &AmericanOption,
         stretch: &Stretch,
-        (eta, y): (&[f64; COARSE], &[f64; COARSE]),
+        eta: &[f64; COARSE],
+        y: &[f64; COARSE],
         k: usize,
         limit: f64,
     ) -> f64 {
@@ -195,15 +210,15 @@ impl Interval {
         let left = self.end - t;
         let (deviation, dir, end) = (p.width(left), p.phi, stretch.tail[0]);
         let reach = REACHES[stretch.reach];
-        let steepness = (COARSE_ETA / COARSE_NEAREST).asinh();
+        let steepness = (START.eta / COLLOCATION.nearest).asinh();
         let xi: [f64; COARSE_NODES] =
-            core::array::from_fn(|i| COARSE_NEAREST * (gauss(COARSE_NODES)[i].0 * steepness).sinh());
+            core::array::from_fn(|i| COLLOCATION.nearest * (gauss(COARSE_NODES)[i].0 * steepness).sinh());
         let block = |i: usize| {
             let node = |lane: usize| i * N + lane;
             let wait: [f64; N] = core::array::from_fn(|lane| -left * (-xi[node(lane)] * xi[node(lane)]).exp_m1());
             let weight: [f64; N] = core::array::from_fn(|lane| {
                 let ((u, w), xi) = (gauss(COARSE_NODES)[node(lane)], xi[node(lane)]);
-                w * COARSE_NEAREST * steepness * (u * steepness).cosh() * left * 2.0 * xi * (-xi * xi).exp()
+                w * COLLOCATION.nearest * steepness * (u * steepness).cosh() * left * 2.0 * xi * (-xi * xi).exp()
             });
             FlowBlock::new(p, &wait, &weight, &wait.map(|wait| self.cost(p, t + wait)))
         };
@@ -233,41 +248,43 @@ impl Interval {
         if fa <= 0.0 {
             return limit;
         }
-        let mut step = 0.25 * deviation;
+        let mut step = START.out * deviation;
         if k + 1 < COARSE {
             let (c, fc) = (y[k + 1], equation(y[k + 1]));
             if fc > 0.0 && (c - a) * dir > 0.0 {
                 (a, fa) = (c, fc);
             } else if fc <= 0.0 {
-                step = (c - a).abs().max(1e-6);
+                step = (c - a).abs().max(START.out_least);
             }
         }
         let (mut b, mut fb) = (a, fa);
-        for _ in 0..40 {
+        for _ in 0..START.out_steps {
             b = a + dir * step;
             fb = equation(b);
             if fb <= 0.0 {
                 break;
             }
             (a, fa) = (b, fb);
-            step *= 1.6;
-            if step > 6.0 {
+            step *= START.out_grows;
+            if step > START.out_most {
                 break;
             }
         }
-        let far = !p.is_put() && !p.divs.is_empty() && (b - limit).abs() > 3.0 * deviation;
+        let far = !p.is_put() && !p.divs.is_empty() && (b - limit).abs() > START.far * deviation;
         if fb > 0.0 || far {
-            return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * 0.7 };
+            return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * START.instead };
         }
-        illinois(equation, (a, fa), (b, fb), 1e-4 * deviation)
+        illinois(equation, [a, b], [fa, fb], START.close * deviation)
     }
 }
 
-/// A root between `a`, where the function is above 0, and `b`, by false position.
-fn illinois(f: impl Fn(f64) -> f64, (mut a, mut fa): (f64, f64), (mut b, mut fb): (f64, f64), close: f64) -> f64 {
+/// A root between two `ends`, at the first of which the function is above 0, by false position; `values`: of the
+/// function at both.
+fn illinois(f: impl Fn(f64) -> f64, ends: [f64; 2], values: [f64; 2], close: f64) -> f64 {
+    let ([mut a, mut b], [mut fa, mut fb]) = (ends, values);
     let (mut side, mut x) = (0, b);
-    for i in 0..14 {
-        x = if i % 5 == 4 { 0.5 * (a + b) } else { (a * fb - b * fa) / (fb - fa) };
+    for i in 0..START.false_steps {
+        x = if (i + 1).is_multiple_of(START.halves) { 0.5 * (a + b) } else { (a * fb - b * fa) / (fb - fa) };
         let fx = f(x);
         if (a - b).abs() < close {
             break;

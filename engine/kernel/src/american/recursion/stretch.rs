@@ -4,11 +4,9 @@
 //! behaves like √(τ ln 1/τ), and where a window of exercise closes before an ex-date.
 
 use super::flow::FlowNodes;
-use super::rules::{POINTS, REACHES, clenshaw, gauss, open_tail, to_chebyshev};
+use super::rules::{POINTS, clenshaw, gauss, open_tail, to_chebyshev};
+use crate::american::settings::{COLLOCATION, REACHES};
 
-/// Nodes of a finished stretch that later values sum over, and their greatest η.
-const FIXED_NODES: usize = 16;
-const FIXED_ETA: f64 = 4.0;
 /// A boundary over a stretch of time.
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
@@ -39,10 +37,10 @@ impl Stretch {
         let length = self.to - self.from;
         let mut nodes = FlowNodes::default();
         let curve = self.curve();
-        for (u, w) in gauss(FIXED_NODES) {
-            let eta = FIXED_ETA * u;
+        for (u, w) in gauss(COLLOCATION.fixed_nodes) {
+            let eta = COLLOCATION.fixed_eta * u;
             let time = self.time(eta);
-            let weight = w * FIXED_ETA * length * 2.0 * eta * (-eta * eta).exp();
+            let weight = w * COLLOCATION.fixed_eta * length * 2.0 * eta * (-eta * eta).exp();
             nodes.push(time, curve.at(eta), cost(time), weight);
         }
         nodes

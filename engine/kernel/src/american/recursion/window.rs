@@ -8,29 +8,10 @@ use super::collocation::Outcome;
 use super::interval::Interval;
 use super::option::AmericanOption;
 use super::premium::Piece;
-use super::rules::{POINTS, REACHES, TAIL_STEP, gauss, points, reach_class};
+use super::rules::{POINTS, gauss, points, reach_class};
 use super::start::{Explicit, Side};
 use super::stretch::Stretch;
-
-/// Windows and parts of them that are shorter count as none, years.
-const SHORTEST: f64 = 1e-7;
-/// The corner is where the value of holding exceeds the payoff by this part of what exercise gains at X = 0.
-const CORNER: f64 = 0.015;
-/// Halvings of ln(time before the window closes) in the search for the corner, which may lie anywhere near.
-const CORNER_STEPS: usize = 9;
-/// A corner this round, in deviations of ln X over the part after it, is none.
-const ROUND_CORNER: f64 = 0.2;
-/// Parts of a window that are shorter than this part of the other one are joined to it, late and early.
-const LATE_PART: f64 = 1e-4;
-const EARLY_PART: f64 = 0.1;
-/// η of the last collocation point: least for a part that ends at a corner or tip, for the late part, and greatest.
-const REACH_EARLY: f64 = 1.6;
-const REACH_LATE: f64 = 2.4;
-const REACH_MOST: f64 = 3.0;
-/// Nodes of the lower boundary.
-const LOWER_NODES: usize = 16;
-/// ln B is not looked for further below its limit.
-const DEEPEST: f64 = 14.0;
+use crate::american::settings::{COLLOCATION, REACHES, RECURSION, SAME, WINDOW};
 
 impl Interval {
     /// ln of the X above which exercise of a put at `t` loses.
@@ -38,7 +19,7 @@ impl Interval {
         let escrow = self.escrow(p, t);
         let pays = p.k - escrow;
         let earns = if p.b > 0.0 { p.r * p.k / p.b - escrow } else { f64::INFINITY };
-        pays.min(earns).max(1e-9).ln()
+        pays.min(earns).max(RECURSION.spot_least).ln()
     }
 
     /// What exercise at `t` gains over holding at X = 0.
@@ -48,14 +29,13 @@ impl Interval {
 
     /// The last time at which exercise at X = 0 gains.
     fn last_gain_at_zero(&self, p: &AmericanOption) -> f64 {
-        const STEPS: usize = 16;
         let length = self.end - self.from;
         let mut after = self.end;
-        for j in 1..=STEPS {
-            let t = self.end - length * (j as f64 / STEPS as f64).powi(2);
+        for j in 1..=WINDOW.gain_scan {
+            let t = self.end - length * (j as f64 / WINDOW.gain_scan as f64).powi(2);
             if self.gain_at_zero(p, t) > 0.0 {
                 let (mut gains, mut loses) = (t, after);
-                for _ in 0..60 {
+                for _ in 0..WINDOW.gain_halvings {
                     let middle = 0.5 * (gains + loses);
                     *(if self.gain_at_zero(p, middle) > 0.0 { &mut gains } else { &mut loses }) = middle;
                 }
@@ -67,31 +47,34 @@ impl Interval {
     }
 
     /// Solves the window of a put before the ex-date at the end of the interval.
+    ///
+    /// # Domain  the premium at the end of the interval is known
+    /// # Source  docs/american.md, windows of puts
     pub(super) fn solve_window(&mut self, p: &AmericanOption) -> Outcome {
         let never = (p.b >= 0.0 && p.r <= 0.0) || (p.r < 0.0 && p.b >= p.r);
-        if self.end - self.from < SHORTEST || never {
+        if self.end - self.from < WINDOW.shortest || never {
             return Outcome::Solved;
         }
         let close = self.last_gain_at_zero(p);
         if p.b < 0.0 {
             return self.solve_island(p, close);
         }
-        if close - self.from <= SHORTEST || p.flow(f64::NEG_INFINITY, self.escrow(p, self.from)) <= 0.0 {
+        if close - self.from <= WINDOW.shortest || p.flow(f64::NEG_INFINITY, self.escrow(p, self.from)) <= 0.0 {
             return Outcome::Solved;
         }
-        let gap = (self.end - close).max(1e-6);
+        let gap = (self.end - close).max(WINDOW.gap_least);
         let corner = if p.b > 0.0 { self.corner(p, close) } else { close };
         let late = close - corner;
         let anywhere = f64::NEG_INFINITY;
-        let is_late = late > LATE_PART * (close - self.from);
-        let is_sharp = corner <= self.from || p.width(late) < ROUND_CORNER;
+        let is_late = late > WINDOW.late_part * (close - self.from);
+        let is_sharp = corner <= self.from || p.width(late) < WINDOW.round_corner;
         if !(is_late && is_sharp) {
             let to = if is_late { close } else { corner };
-            let early = self.open((self.from, to), gap, REACH_EARLY, anywhere, None);
+            let early = self.open(self.from, to, gap, WINDOW.reach_early, anywhere, None);
             return self.finish(p, early);
         }
-        let corner = if corner - self.from < EARLY_PART * late { self.from } else { corner };
-        let mut last = self.open((corner, close), gap, REACH_LATE, anywhere, None);
+        let corner = if corner - self.from < WINDOW.early_part * late { self.from } else { corner };
+        let mut last = self.open(corner, close, gap, WINDOW.reach_late, anywhere, None);
         last.is_late = p.b > 0.0;
         if corner <= self.from {
             return self.finish(p, last);
@@ -100,7 +83,7 @@ impl Interval {
         let outcome = self.solve_stretch(p, &mut last);
         let nodes = last.nodes(|t| self.cost(p, t));
         self.later.extend(&nodes);
-        let early = self.open((self.from, corner), gap, REACH_EARLY, last.ln_b[0] - 1.0, Some(last.ln_b[0]));
+        let early = self.open(self.from, corner, gap, WINDOW.reach_early, last.ln_b[0] - 1.0, Some(last.ln_b[0]));
         let first = self.finish(p, early);
         if outcome == Outcome::Unsolved { outcome } else { first }
     }
@@ -114,20 +97,21 @@ impl Interval {
             _ => None,
         });
         let slope = exercised.unwrap_or(0.0) - (-p.b * after).exp();
-        let x = self.gain_at_zero(p, t) / (1.0 + slope * (-p.b * (self.end - t)).exp()).max(1e-300);
-        x.max(1e-300).ln()
+        let x = self.gain_at_zero(p, t) / (1.0 + slope * (-p.b * (self.end - t)).exp()).max(SAME.divisor);
+        x.max(SAME.divisor).ln()
     }
 
     /// The time of the corner of a boundary with b > 0: until then it follows the value of holding, from then on the
     /// [line](Self::line).
     fn corner(&self, p: &AmericanOption, close: f64) -> f64 {
-        let is_before = |t: f64| self.hold_less_payoff(p, self.line(p, t), t)[0] > CORNER * self.gain_at_zero(p, t);
+        let is_before =
+            |t: f64| self.hold_less_payoff(p, self.line(p, t), t)[0] > WINDOW.corner * self.gain_at_zero(p, t);
         if !is_before(self.from) {
             return self.from;
         }
         let at = |m: f64| close - (close - self.from) * (-m).exp();
-        let (mut before, mut after) = (0.0, 18.0);
-        for _ in 0..CORNER_STEPS {
+        let (mut before, mut after) = (0.0, WINDOW.corner_most);
+        for _ in 0..WINDOW.corner_steps {
             let middle = 0.5 * (before + after);
             *(if is_before(at(middle)) { &mut before } else { &mut after }) = middle;
         }
@@ -137,17 +121,17 @@ impl Interval {
     /// With b < 0: the region ends in a tip, and leaves X = 0 at `close`, before it.
     fn solve_island(&mut self, p: &AmericanOption, close: f64) -> Outcome {
         let Some((tip, at)) = self.tip(p, close) else { return Outcome::Solved };
-        if tip - self.from < SHORTEST {
+        if tip - self.from < WINDOW.shortest {
             return Outcome::Solved;
         }
         let opens = close.max(self.from);
         let length = tip - opens;
-        if length > 1e-9 {
-            let below = Side { upper: false, lo: at - 12.0, hi: at };
+        if length > SAME.date {
+            let below = Side { upper: false, lo: at - WINDOW.lower, hi: at };
             let mut guess = at;
-            for (u, w) in gauss(LOWER_NODES) {
+            for (u, w) in gauss(WINDOW.lower_nodes) {
                 let t = tip - length * u * u;
-                if tip - t > 1e-12 {
+                if tip - t > SAME.instant {
                     let near = self.explicit_near(p, t, tip, guess, below);
                     let Explicit { ln_b, .. } = near.unwrap_or_else(|| self.explicit(p, t, tip, below));
                     guess = ln_b;
@@ -159,40 +143,42 @@ impl Interval {
                 self.other = Some(self.explicit(p, self.from, tip, below).ln_b);
             }
         }
-        let window = self.open((self.from, tip), (self.end - tip).max(1e-6), REACH_EARLY, at, None);
+        let window = self.open(self.from, tip, (self.end - tip).max(WINDOW.gap_least), WINDOW.reach_early, at, None);
         self.finish(p, window)
     }
 
     /// The last time of exercise and ln X there; `None`: there is none.
+    ///
+    /// # Domain    puts with b < 0; one region
+    /// # Accuracy  `WINDOW.tip_found` of the interval
     fn tip(&self, p: &AmericanOption, close: f64) -> Option<(f64, f64)> {
-        const SCAN: usize = 24;
         let length = self.end - self.from;
-        let top = (p.k - self.escrow(p, self.end - 1e-9 * length)).max(1e-9).ln();
-        let depth = (p.width(p.t) * 10.0 + 1.0).min(6.0);
+        let top = (p.k - self.escrow(p, self.end - WINDOW.before_end * length)).max(RECURSION.spot_least).ln();
+        let depth = (p.width(p.t) * WINDOW.tip_deviations + WINDOW.tip_extra).min(WINDOW.tip_deepest);
         // the x at which holding exceeds the payoff least, by Newton's method on the slope
         let least = |t: f64, from: f64| {
             let (mut x, deviation) = (from, p.width(self.end - t));
             let holding = self.holding(p, t);
-            for _ in 0..12 {
+            for _ in 0..WINDOW.least_steps {
                 let at = holding.less_payoff(p, self, x);
                 let newton = if at[2] > 0.0 { -at[1] / at[2] } else { -deviation * at[1].signum() };
-                let step = newton.clamp(-0.5 * deviation, 0.5 * deviation);
+                let step = newton.clamp(-WINDOW.least_step * deviation, WINDOW.least_step * deviation);
                 x = (x + step).min(top);
-                if step.abs() < 1e-3 * deviation {
+                if step.abs() < WINDOW.least_found * deviation {
                     break;
                 }
             }
             (x, holding.less_payoff(p, self, x))
         };
-        let scan = (0..=SCAN).map(|j| top - depth * (j as f64 / SCAN as f64).powi(2));
+        let scan = (0..=WINDOW.tip_scan).map(|j| top - depth * (j as f64 / WINDOW.tip_scan as f64).powi(2));
         let (mut x, lowest) =
             scan.map(|x| (x, self.hold_less_payoff(p, x, self.from)[0])).min_by(|a, b| a.1.total_cmp(&b.1))?;
         if lowest >= 0.0 || lowest.is_nan() {
             return None;
         }
-        let (mut gains, mut loses) = (self.from, self.end - 1e-9 * length);
+        let (mut gains, mut loses) = (self.from, self.end - WINDOW.before_end * length);
         let mut t = close.max(self.from);
-        for _ in 0..40 {
+        for _ in 0..WINDOW.tip_steps {
             let (there, at) = least(t, x);
             if at[0] < 0.0 {
                 (gains, x) = (t, there);
@@ -201,7 +187,7 @@ impl Interval {
             }
             let newton = t - at[0] / self.by_time(p, there, t, &at);
             let next = if newton > gains && newton < loses { newton } else { 0.5 * (gains + loses) };
-            let settled = (next - t).abs() < 1e-10 * length.max(1e-3);
+            let settled = (next - t).abs() < WINDOW.tip_found * length.max(WINDOW.tip_length_least);
             t = next;
             if settled {
                 x = there;
@@ -212,8 +198,8 @@ impl Interval {
     }
 
     /// A part of a window, before its boundary has a start.
-    fn open(&self, (from, to): (f64, f64), gap: f64, least: f64, lowest: f64, join: Option<f64>) -> WindowPart {
-        let reach = ((to - from) / (0.005 * gap)).ln().max(0.0).sqrt().clamp(least, REACH_MOST);
+    fn open(&self, from: f64, to: f64, gap: f64, least: f64, lowest: f64, join: Option<f64>) -> WindowPart {
+        let reach = ((to - from) / (WINDOW.resolved * gap)).ln().max(0.0).sqrt().clamp(least, WINDOW.reach_most);
         WindowPart { from, to, reach: reach_class(reach), lowest, join, is_late: false }
     }
 
@@ -224,18 +210,18 @@ impl Interval {
         let reach = REACHES[reach];
         let mut guess: Option<f64> = None;
         let mut at = |eta: f64| {
-            let t = (to - (to - from) * (-eta * eta).exp()).min(to - 1e-12);
+            let t = (to - (to - from) * (-eta * eta).exp()).min(to - SAME.instant);
             let top = self.put_limit(p, t);
-            let side = Side { upper: true, lo: lowest.max(top - DEEPEST), hi: top };
+            let side = Side { upper: true, lo: lowest.max(top - WINDOW.deepest), hi: top };
             let near = if is_late { Some(self.line(p, t)) } else { guess };
             let near = near.and_then(|guess| self.explicit_near(p, t, to, guess, side));
             let found = near.unwrap_or_else(|| self.explicit(p, t, to, side));
             guess = Some(found.ln_b);
             found
         };
-        let shift = join.map_or(0.0, |join| join - at(4.3).ln_b);
+        let shift = join.map_or(0.0, |join| join - at(WINDOW.join).ln_b);
         let explicit: [Explicit; POINTS] = points().map(|u| at(u * reach));
-        stretch.tail = [0.0, 1.0, 2.0].map(|steps| at(reach + steps * TAIL_STEP).ln_b + shift);
+        stretch.tail = [0.0, 1.0, 2.0].map(|steps| at(reach + steps * COLLOCATION.tail_step).ln_b + shift);
         stretch.ln_b = explicit.map(|e| e.ln_b + shift);
         stretch.pace = Some(explicit.map(|e| e.pace));
         stretch

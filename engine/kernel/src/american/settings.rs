@@ -1,0 +1,842 @@
+//! Settings of early exercise: what each method of the room was set to, in which unit, what a larger and a smaller
+//! value cost, and what chose it. Where no record says that, the test is named which bounds the errors with the value
+//! in use. Numbers of mathematics (coefficients of a formula, lanes of a register) stand beside their formula.
+
+use crate::settings;
+
+settings! {
+    /// When two things count as the same, and when something counts as nothing: in every file of the room.
+    SAME: SameSettings {
+        /// Times nearer to each other are one; right before an ex-date is this much before it.
+        instant: f64 = 1e-12, "years", Judgement("30 µs: above the rounding of a time of centuries, below any time between two dates");
+        /// Dates nearer to each other are one; a shorter interval between two dates is none.
+        date: f64 = 1e-9, "years", Judgement("30 ms: dates come in days, and their years carry rounding only");
+        /// A value that exceeds the exercise value by less counts as exercised now (docs/model.md).
+        exercised: f64 = 1e-9, "of the strike", Judgement("far below the error of any table, far above rounding");
+        /// A gain from exercise, or a shortfall behind it, below this is none.
+        no_gain: f64 = 1e-13, "of the strike", Judgement("rounding of a difference of two values of about the strike");
+        /// A rate below this has no sign worth a method of its own.
+        no_rate: f64 = 1e-9, "per year", Judgement("1e-7 of the strike over a hundred years");
+        /// A root in ln X is found to this.
+        root: f64 = 1e-13, "1", Judgement("rounding of ln X of about 5 is 1e-15; a hundred times that, so that a search ends");
+        /// Least divisor where a quotient is only compared or capped afterwards.
+        divisor: f64 = 1e-300, "1", Judgement("far above the least double, far below any amount or rate");
+        /// Deviates are cut off here: beyond, the normal distribution is 0 or 1 and its density 0.
+        deviate: f64 = 38.0, "standard deviations", Judgement("e^(−38²/2) is 1e-314, the last digits of a double");
+        /// What is left of a strike after dividends, where only its logarithm is needed: at least this.
+        strike_left: f64 = 1e-3, "of the strike", Judgement("a call with a strike of a thousandth is the stock");
+        /// What a late exercise loses at most, in units of rate·X·σ·t^1.5: ∫√(u/2π)du from 0 to 1.
+        late_loss: f64 = 0.27, "1", Measured("the integral is 0.266, rounded up to stay a bound");
+    }
+
+    /// Which options are never worth exercising early (`classes.rs`).
+    CLASSES: ClassSettings {
+        /// A premium below this counts as none. Larger drops prices, smaller builds boundaries for nothing.
+        negligible: f64 = 1e-7, "of the strike (put), the stock (call)", Judgement("a fiftieth of the price tolerance");
+        /// A call may lose this by exercise now or at expiry only, when its pricer is chosen.
+        lost: f64 = 5e-6, "of the value", Judgement("borrow implied from quotes is noise about 0 for most names, which must not build tables");
+        /// The same while the pricer is kept: above `lost`, so that noise about it does not build in turn.
+        lost_kept: f64 = 2e-5, "of the value", Judgement("four times what the choice admits");
+        /// Where exercise first earns must lie above the strike by this for the bound on the loss to hold.
+        rest_least: f64 = 0.5, "of that spot", Bounded("american_values_without_dividends_meet_their_bounds");
+    }
+
+    /// The exercise boundary without dividends (`boundary.rs`).
+    BOUNDARY: BoundarySettings {
+        /// Collocation points, the one at expiry not counted. More cost with the third power.
+        points: usize = 12, "1", Bounded("american_values_without_dividends_meet_their_bounds");
+        /// Nodes of the inner quadrature of a point. More cost in proportion.
+        inner: usize = 20, "1", Bounded("american_values_without_dividends_meet_their_bounds");
+        /// Collocation points with `Quality::Reference`.
+        points_accurate: usize = 16, "1", Bounded("accurate_american_values_without_dividends_meet_their_bounds");
+        /// Nodes of the inner quadrature with `Quality::Reference`.
+        inner_accurate: usize = 32, "1", Bounded("accurate_american_values_without_dividends_meet_their_bounds");
+        /// The ratio of volatilities that one table spans at most, at eight nodes. Larger is less accurate.
+        sigma_ratio: f64 = 2.5, "1", Bounded("american_values_without_dividends_meet_their_bounds");
+        /// The same with `Quality::Reference`.
+        sigma_ratio_accurate: f64 = 1.6, "1", Bounded("accurate_american_values_without_dividends_meet_their_bounds");
+        /// Half of the range of ln σ at least: on a shorter one, derivatives in σ divide by almost nothing.
+        sigma_half_least: f64 = 0.05, "1", Bounded("american_values_without_dividends_meet_their_bounds");
+        /// Step of the one-sided difference of the equations in a rate.
+        bump: f64 = 1e-6, "per year", Judgement("the root of rounding, less the size of a rate");
+        /// The same is at most this part of the put's rate, which must not cross 0.
+        bump_part: f64 = 0.01, "of the rate", Judgement("the equations bend over the size of the rate");
+        /// Steps of Newton's method at most.
+        most_steps: usize = 30, "1", Measured("4 to 10 are taken, 13 at most in golden/");
+        /// A step of ln B below this ends the iteration: the next one would be about its square.
+        converged: f64 = 2e-5, "of σ√t", Judgement("its square is below rounding of ln B");
+        /// The part of the way to B(0+) that a step leaves at least.
+        step_left: f64 = 0.1, "of the way", Bounded("boundaries_exist_for_hard_terms");
+        /// A start lies at least this far below B(0+), as it does where a neighbour's boundary was carried too far.
+        below_start: f64 = 1e-3, "of σ√t", Bounded("boundaries_exist_for_hard_terms");
+        /// How far the borrow rate may move: this times size^⅔·t^(−⅓), size being the greater of the two rates. What a
+        /// cubic leaves is of fourth order in the move over the rate, times rate and time. Smaller solves more often.
+        reach: f64 = 0.0215, "(per year)^⅓·years^⅓", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// The same as a part of the greater rate, at most.
+        reach_most: f64 = 0.3, "of the greater rate", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// The same as a part of the distance from r, where B(0+) has a kink.
+        reach_to_kink: f64 = 0.2, "of |r − b|", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// The same at the kink.
+        reach_at_kink: f64 = 0.005, "of the greater rate", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// The same at least, whatever the rates.
+        reach_least: f64 = 1e-6, "per year", Judgement("an interval of no length has no cubic");
+        /// The part of its width that a range next to the kink keeps beyond the middle.
+        kept_at_kink: f64 = 0.05, "of the reach", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// Times below this count as this, where a reach grows with a power of 1/time.
+        time_least: f64 = 1e-4, "years", Judgement("an hour: any move of a rate is worth nothing then");
+        /// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock.
+        far: f64 = 4.0, "standard deviations", Judgement("the normal probability beyond is 3e-5, times what a boundary so far off can earn");
+        /// The same in ln X besides, at low volatility.
+        far_extra: f64 = 0.7, "1", Bounded("american_values_without_dividends_meet_their_bounds");
+        /// A table serves this fraction of its range beyond either end, so that noise about an end does not build
+        /// tables in turn.
+        beyond: f64 = 0.2, "of the range", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// An end of the range nearer than this to its middle has nothing to add.
+        no_bend: f64 = 1e-9, "of the range", Judgement("the second difference would divide by its square");
+        /// The derivative in r follows from the one in b by an identity with the factor b/r: beyond this ratio it is
+        /// taken the other way.
+        far_above: f64 = 3.0, "1", Judgement("the factor is the loss of digits");
+        /// The rate may move by this from where the boundary was solved.
+        rate_part: f64 = 5e-3, "of the greater rate", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// Decay times after which the boundary is the perpetual one.
+        settled: f64 = 25.0, "1", Measured("e^−25 is 1e-11");
+        /// The rate of that decay is at least this.
+        decay_least: f64 = 1e-9, "per year", Judgement("a boundary never settles then, whatever the life");
+        /// Bjerksund and Stensland's exponent exceeds 1 by this at least.
+        exponent_least: f64 = 1e-6, "1", Judgement("the perpetual boundary divides by it");
+        /// Their boundary rises by this from expiry to the perpetual one at least.
+        rise_least: f64 = 1e-6, "of B(0+)", Judgement("its exponential divides by it");
+        /// A start differs from B(0+) by this at least.
+        start_least: f64 = 1e-7, "of B(0+)", Judgement("ln²(B/B(0+)) has its root there");
+        /// Values of ln²(B/B(0+)) below this are 0, in a solve.
+        height_least: f64 = 1e-20, "1", Judgement("a part of 1e-10 of the boundary");
+        /// Values of ln²(B/B(0+))/σ² below this are 0, when a table is read: interpolation may dip there.
+        height_read: f64 = 1e-12, "years", Judgement("a boundary 1e-6 deviations from its end");
+    }
+
+    /// Rules over the time in which exercise earns, for any spot: without dividends and in the recursion.
+    SPOT_NODES: SpotNodeSettings {
+        /// √(−ln(part of the life left)) at the last node. Smaller cuts off e^(−its square) of the time.
+        last: f64 = 4.6, "1", Measured("e^(−4.6²) is 6e-10");
+        /// Where nodes begin to spread out for a spot a deviation and more from the boundary, in √(time/life); each
+        /// class of distance has half of that of the class before.
+        nearest: f64 = 0.5, "√(time/life)", Bounded("american_values_without_dividends_meet_their_bounds");
+    }
+
+    /// Kim's integral without dividends (`integral.rs`).
+    INTEGRAL: IntegralSettings {
+        /// Nodes of the quadrature. More cost in proportion, for every contract of every pass.
+        nodes: usize = 24, "1", Bounded("american_values_without_dividends_meet_their_bounds");
+        /// The same with `Quality::Reference`.
+        nodes_accurate: usize = 64, "1", Bounded("accurate_american_values_without_dividends_meet_their_bounds");
+        /// Nodes that each class of distance takes besides.
+        more_close: usize = 3, "1", Bounded("values_meet_at_the_exercise_boundary");
+        /// How many times as many nodes a great drift takes.
+        more_drift: usize = 3, "1", Bounded("a_boundary_that_settles_early_in_a_long_life_is_still_resolved");
+        /// A drift over the life above this is great: a spot drifts across the boundary, and the integrand is a step.
+        drift: f64 = 4.0, "standard deviations", Bounded("a_boundary_that_settles_early_in_a_long_life_is_still_resolved");
+        /// Classes of distance from the boundary, each half as far as the one before. Fewer lose the spot next to it.
+        distances: usize = 11, "1", Bounded("values_meet_at_the_exercise_boundary");
+    }
+
+    /// American options without dividends (`no_dividends.rs`).
+    NO_DIVIDENDS: NoDividendSettings {
+        /// Time to expiry may shrink to this part: the nodes of a boundary lie densest next to expiry.
+        age: f64 = 0.5, "of the time to expiry", Bounded("moved_boundaries_agree_with_fresh_ones");
+        /// An option this far out of the money is worth no exercise before expiry.
+        far_out: f64 = 6.5, "standard deviations", Judgement("the premium there is below 1e-10 of the strike");
+        /// A premium whose exercise begins later changes over this part of the deviation of ln X until then.
+        wait: f64 = 2.0, "of the deviation", Bounded("values_and_slopes_are_those_of_the_recursion");
+        /// Volatilities that differ by less are the same end of a table.
+        same_sigma: f64 = 1e-3, "of the volatility", Judgement("ends of adjoining tables differ by rounding, neighbours by a factor");
+    }
+
+    /// Boundaries that names share (`shared.rs`). Wider cells are solved less often, and serve their edges worse.
+    SHARED: SharedSettings {
+        /// Cells of time; a boundary serves every time up to the later end of its cell.
+        time_cell: f64 = 0.02, "of the time", Bounded("every_cell_serves_its_terms");
+        /// Cells of the rate. They may be narrow: names have the curve in common.
+        rate_cell: f64 = 1e-4, "of the rate", Bounded("every_cell_serves_its_terms");
+        /// Cells of the borrow rate. What its cubic leaves grows with the third power of that in derivatives.
+        borrow_part: f64 = 0.25, "of the reach of a boundary", Bounded("american_values_without_dividends_do_not_jump");
+        /// The same, where the reach is a part of the rate itself.
+        borrow_ratio: f64 = 1.12, "1", Bounded("american_values_without_dividends_do_not_jump");
+        /// A borrow rate nearer to the rate than this is a cell of its own: the boundary has a kink there.
+        at_kink: f64 = 0.05, "of the greater rate", Bounded("every_cell_serves_its_terms");
+        /// Cells of volatility, as a ratio.
+        sigma_cell: f64 = 1.8, "1", Judgement("narrow enough that ultima does not jump at their ends");
+        /// The least volatility.
+        sigma_least: f64 = 1e-4, "per √year", Judgement("a hundredth of a percent: the boundary is that of no volatility");
+        /// Rates below this are cells of their own.
+        small: f64 = 1e-4, "per year", Judgement("cells of a size of its own would never end towards 0");
+        /// Boundaries kept on each shelf though nobody may hold them: the last ones made.
+        kept: usize = 256, "1", Measured("a batch of 335 recorded names takes 0.83 of the time for it, and 7 to 15 MB more");
+        /// Shelves, so that threads seldom wait for each other; a power of two.
+        shelves: usize = 16, "1", Judgement("a few times the threads of a machine");
+    }
+
+    /// Reference values with dividends: steps of differences of recursions (`reference.rs`). Larger ones leave higher
+    /// orders, smaller ones the noise of the recursion.
+    REFERENCE: ReferenceValueSettings {
+        /// Step of σ; seven points are taken.
+        sigma_step: f64 = 0.012, "of σ", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Step of K at most.
+        strike_step: f64 = 4e-3, "of K", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same in deviations of ln X until the next ex-date.
+        strike_deviation: f64 = 0.2, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same at least.
+        strike_least: f64 = 5e-4, "of K", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Step of r and b.
+        rate_step: f64 = 2e-4, "per year", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same at most, for a rate that must keep its sign.
+        rate_part: f64 = 0.5, "of the rate", Judgement("half way to 0");
+        /// Rates nearer to 0 are 0: their difference is taken on one side.
+        no_rate: f64 = 1e-7, "per year", Judgement("a step of half of it would divide rounding by it");
+    }
+
+    /// The recursion over ex-dates (`recursion/mod.rs`, `recursion/option.rs`, `recursion/interval.rs`).
+    RECURSION: RecursionSettings {
+        /// Deviations of the remaining life that a premium is tabulated beyond the strike and every later boundary.
+        domain: f64 = 7.5, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same in ln X besides, at low volatility.
+        domain_extra: f64 = 0.2, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Boundaries that lie further from the strike, in ln X, count as none.
+        far: f64 = 3.0, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same in deviations of the whole life besides.
+        far_deviations: f64 = 8.0, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Points at which a call's exercise right before an ex-date is looked for. Fewer may miss a short region.
+        scan: usize = 60, "1", Bounded("values_exceed_payoff_and_european_value");
+        /// The search begins this many deviations below a strike that the dividends exceed.
+        scan_deviations: f64 = 8.0, "standard deviations", Judgement("as far as boundaries count");
+        /// The same in ln X besides.
+        scan_extra: f64 = 2.0, "1", Judgement("as far as boundaries count, at low volatility");
+        /// Step of ln X in which the slope of a gain is taken at the end of the domain.
+        slope_step: f64 = 1e-3, "1", Judgement("the gain is a line in X there, so that the step hardly matters");
+        /// A put with two boundaries is tabulated this many deviations below the lower one.
+        below_deviations: f64 = 4.0, "standard deviations", Bounded("two_boundaries_agree_with_a_tree");
+        /// The same in ln X besides.
+        below_extra: f64 = 0.3, "1", Bounded("two_boundaries_agree_with_a_tree");
+        /// ln X that stands for no limit below.
+        bottom: f64 = -50.0, "1", Judgement("1e-22 of a unit of currency");
+        /// X that a limit is at least, where only its logarithm is needed.
+        spot_least: f64 = 1e-9, "currency per share", Judgement("no stock trades there");
+        /// What a strike is at least after the dividend on the day of expiry.
+        strike_least: f64 = 1e-9, "of the strike", Judgement("a call with such a strike is the stock");
+    }
+
+    /// Collocation of a boundary of the recursion (`recursion/collocation.rs`, `recursion/rules.rs`,
+    /// `recursion/stretch.rs`).
+    COLLOCATION: CollocationSettings {
+        /// Points of a boundary. More cost with the square.
+        points: usize = 18, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Nodes of the flow from a point on. More cost in proportion.
+        inner: usize = 32, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Most nodes of a Gauss rule that is kept.
+        most_nodes: usize = 64, "1", Judgement("above the most that any quadrature of the recursion takes");
+        /// Between samples of an open end, in η.
+        tail_step: f64 = 0.4, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// Steps after which the quadratic through those samples is a line.
+        tail_bends: f64 = 3.0, "steps", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// η² after which what is left of a stretch counts as nothing, as seen from a point within.
+        last_eta2: f64 = 21.0, "1", Measured("e^−21 is 8e-10");
+        /// Where nodes begin to spread out before an end that the boundary keeps.
+        nearest: f64 = 1.5, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same where it runs away at the most; each class of pace is half of the one before.
+        nearest_open: f64 = 1.2, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// Classes of pace.
+        paces: usize = 8, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// A pace is at least this.
+        pace_least: f64 = 1e-9, "1", Judgement("below the last class, so that its logarithm is finite");
+        /// The pace in λ, the factor between value and slope, is at least this.
+        lambda_least: f64 = 0.02, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// Classes of distance of a spot from the boundary, each half as far as the one before.
+        distances: usize = 8, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Steps of Newton's method at most.
+        most_steps: usize = 25, "1", Measured("the median is 6, 99 of 100 take 17");
+        /// Largest step of ln B that ends the iteration.
+        converged: f64 = 1e-11, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same when steps shrink no more.
+        stalled: f64 = 1e-8, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Steps that are above this part of the one before shrink no more.
+        shrinks: f64 = 0.5, "1", Judgement("Newton's method squares its error");
+        /// A stretch is solved if its last step was below this.
+        solved_step: f64 = 1e-6, "1", Judgement("the error of values is of second order in it");
+        /// Or if its equations hold to this.
+        solved_residual: f64 = 1e-9, "of the strike", Judgement("a hundredth of the error aimed at");
+        /// A boundary that last moved by more is given up for its start.
+        kept_step: f64 = 1e-4, "of the greatest step", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// The greatest step of ln B.
+        longest: f64 = 0.5, "of the deviation over the stretch", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// A step after which the equations miss by this many times as much is taken back.
+        worse: f64 = 1.5, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// Unless they miss by less than this.
+        worse_least: f64 = 1e-12, "of the strike", Judgement("rounding goes up and down");
+        /// Or the step is shorter than this.
+        taken_back_least: f64 = 1e-9, "1", Judgement("a hundred times the step that ends the iteration");
+        /// What is left of a step that is taken back.
+        taken_back: f64 = 0.4, "of the step", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// The part of the way to a limit that a step across it leaves.
+        limit_left: f64 = 0.1, "of the way", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// A call's boundary that starts below this stays where it is.
+        pinned_below: f64 = 0.1, "of the strike", Judgement("dividends exceed the strike, and exercise is certain");
+        /// The value of holding is carried by its Taylor series over this.
+        carried: f64 = 0.08, "of its deviation", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Nodes of a finished stretch that earlier values sum over.
+        fixed_nodes: usize = 16, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Their greatest η.
+        fixed_eta: f64 = 4.0, "1", Measured("e^(−4²) is 1e-7");
+        /// A reach that falls short of its class by less is of the class.
+        same_reach: f64 = 1e-9, "1", Judgement("rounding of η");
+    }
+
+    /// Where the iteration for a boundary starts (`recursion/start.rs`).
+    START: StartSettings {
+        /// Points of the coarse boundary.
+        points: usize = 8, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Nodes of the flow from each.
+        nodes: usize = 16, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Their greatest η.
+        eta: f64 = 3.6, "1", Measured("e^(−3.6²) is 2e-6");
+        /// The pace of a boundary is at most this, where the flow that it earns is reckoned.
+        pace_most: f64 = 3.0, "1", Measured("the share is 0.41 there, ½ of a boundary at rest");
+        /// And at least this.
+        pace_least: f64 = 1e-6, "1", Judgement("the share is its square over 2");
+        /// 1 over a pace below this is a boundary at rest.
+        at_rest: f64 = 1e-3, "1", Judgement("the share is ½ to this");
+        /// First step down in the search from the top of a region.
+        down: f64 = 0.02, "of the deviation", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// The same at least.
+        down_least: f64 = 1e-4, "of σ·√year", Judgement("next to the end of an interval the deviation vanishes");
+        /// By which steps down grow.
+        down_grows: f64 = 1.5, "1", Judgement("fifty times the first after ten steps");
+        /// The bracket of a root with a flow, about the one without: so far below a lower boundary.
+        below: f64 = 0.5, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// A root without a flow bounds the one with it to this.
+        above: f64 = 1e-12, "1", Judgement("rounding of the root");
+        /// A bracketed root is found to this in ln X.
+        found: f64 = 1e-12, "1", Judgement("far below what a start must meet; a search ends there");
+        /// Steps of that search at most.
+        most_steps: usize = 80, "1", Judgement("halvings alone take 50");
+        /// Steps of Newton's method on a Taylor series at most.
+        series_steps: usize = 12, "1", Judgement("Newton's method squares its error, from a tenth of a deviation");
+        /// Points that a Taylor series is taken about at most.
+        series_points: usize = 7, "1", Judgement("each goes half a deviation");
+        /// A step on a Taylor series at most.
+        series_step: f64 = 0.3, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// A step to the next point at most.
+        point_step: f64 = 0.5, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// A root without flow nearer to the point is read from the same series.
+        near: f64 = 0.1, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// So is one with flow.
+        near_with_flow: f64 = 0.35, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// And one from the series about it.
+        near_again: f64 = 0.4, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// First step outwards in the search for a point of the coarse boundary.
+        out: f64 = 0.25, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same at least, where the point after is found.
+        out_least: f64 = 1e-6, "1", Judgement("a step of 0 would not move");
+        /// By which steps outwards grow.
+        out_grows: f64 = 1.6, "1", Judgement("a hundred times the first after ten steps");
+        /// The greatest step outwards, in ln X.
+        out_most: f64 = 6.0, "1", Judgement("boundaries further away count as none");
+        /// Steps outwards at most.
+        out_steps: usize = 40, "1", Judgement("more than it takes to the greatest");
+        /// A call's boundary that is found further from its limit than this is not relied on.
+        far: f64 = 3.0, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Then the start lies here.
+        instead: f64 = 0.7, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// A point of the coarse boundary is found to this.
+        close: f64 = 1e-4, "standard deviations", Judgement("three digits, and one to spare");
+        /// Steps of false position at most.
+        false_steps: usize = 14, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Every so many steps one halves the bracket.
+        halves: usize = 5, "steps", Judgement("false position may keep one end");
+    }
+
+    /// Windows of exercise of puts before an ex-date (`recursion/window.rs`).
+    WINDOW: WindowSettings {
+        /// Windows and parts of them that are shorter count as none.
+        shortest: f64 = 1e-7, "years", Judgement("three seconds: exercise earns 1e-8 of the strike");
+        /// The corner is where the value of holding exceeds the payoff by this part of what exercise gains at X = 0.
+        corner: f64 = 0.015, "of the gain", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// Halvings in the search for the corner.
+        corner_steps: usize = 9, "1", Judgement("the corner may lie anywhere near");
+        /// −ln(time before the window closes, of its length) where that search begins.
+        corner_most: f64 = 18.0, "1", Measured("e^−18 of a year is half a second");
+        /// A corner this round is none: deviations of ln X over the part after it.
+        round_corner: f64 = 0.2, "standard deviations", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// A late part that is shorter is joined to the early one.
+        late_part: f64 = 1e-4, "of the window", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// An early part that is shorter is joined to the late one.
+        early_part: f64 = 0.1, "of the late part", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// η of the last collocation point at least, for a part that ends at a corner or tip.
+        reach_early: f64 = 1.6, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// The same for the late part.
+        reach_late: f64 = 2.4, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// The same at most.
+        reach_most: f64 = 3.0, "1", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// The points reach so near to the end of a window, of the time from there to the ex-date.
+        resolved: f64 = 0.005, "of that time", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
+        /// Nodes of the lower boundary.
+        lower_nodes: usize = 16, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The lower boundary is looked for so far below the tip.
+        lower: f64 = 12.0, "ln X", Judgement("6e-6 of the tip");
+        /// A boundary is not looked for further below its limit.
+        deepest: f64 = 14.0, "ln X", Judgement("1e-6 of the limit");
+        /// η at which an early part meets the late one.
+        join: f64 = 4.3, "1", Measured("e^(−4.3²) of the part is left, 9e-9");
+        /// An end is at least this long before the ex-date, where a reach divides by it.
+        gap_least: f64 = 1e-6, "years", Judgement("half a minute before an ex-date");
+        /// Times at which the last gain at X = 0 is looked for.
+        gain_scan: usize = 16, "1", Bounded("values_exceed_payoff_and_european_value");
+        /// Halvings between two of them.
+        gain_halvings: usize = 60, "1", Judgement("rounding of a time");
+        /// Places at which a region above X = 0 is looked for.
+        tip_scan: usize = 24, "1", Bounded("values_exceed_payoff_and_european_value");
+        /// How far down: deviations of the whole life, in ln X.
+        tip_deviations: f64 = 10.0, "standard deviations", Bounded("values_exceed_payoff_and_european_value");
+        /// The same besides.
+        tip_extra: f64 = 1.0, "ln X", Bounded("values_exceed_payoff_and_european_value");
+        /// The same at most.
+        tip_deepest: f64 = 6.0, "ln X", Judgement("0.25 % of the strike");
+        /// Right before the end of an interval: this part of it.
+        before_end: f64 = 1e-9, "of the interval", Judgement("the value of holding has a kink at the end");
+        /// Steps of Newton's method to the least value of holding over the payoff.
+        least_steps: usize = 12, "1", Judgement("Newton's method squares its error");
+        /// The greatest step of that.
+        least_step: f64 = 0.5, "standard deviations", Judgement("the bend changes over a deviation");
+        /// The step that ends it.
+        least_found: f64 = 1e-3, "standard deviations", Judgement("the value is stationary there");
+        /// Steps to the time of the tip.
+        tip_steps: usize = 40, "1", Judgement("halvings alone give twelve digits");
+        /// The step that ends it.
+        tip_found: f64 = 1e-10, "of the interval", Judgement("the flow at the tip vanishes");
+        /// Which counts as this long at least.
+        tip_length_least: f64 = 1e-3, "years", Judgement("eight hours of an interval");
+    }
+
+    /// Two exercise boundaries at once (`recursion/pair.rs`).
+    PAIR: PairSettings {
+        /// Steps of Newton's method at most.
+        most_steps: usize = 30, "1", Bounded("two_boundaries_agree_with_a_tree");
+        /// Where the two meet after the interval's begin, its length is shortened by this until they are found.
+        shorter: f64 = 0.8, "1", Bounded("exercise_between_two_boundaries_has_values");
+        /// How often at most.
+        tries: i32 = 24, "1", Measured("0.8²⁴ is half a percent of the interval");
+        /// Nodes of the second boundary in earlier values.
+        fixed_nodes: usize = 32, "1", Bounded("two_boundaries_agree_with_a_tree");
+        /// Where the starts lie, of the deviation over the time left.
+        pull: f64 = 0.6, "standard deviations", Bounded("exercise_between_two_boundaries_has_values");
+        /// The start of the far one, of that.
+        pull_far: f64 = 0.8, "1", Bounded("exercise_between_two_boundaries_has_values");
+        /// A start at most, of the way to the other one's end.
+        start_most: f64 = 0.4, "of the distance", Judgement("below half, so that the two do not cross");
+        /// A step at most, of the distance of the ends.
+        step_most: f64 = 0.1, "of the distance", Judgement("the two must not cross");
+        /// The step of ln B that ends the iteration.
+        converged: f64 = 1e-9, "1", Bounded("two_boundaries_agree_with_a_tree");
+        /// The same when steps shrink no more.
+        stalled: f64 = 1e-5, "1", Bounded("two_boundaries_agree_with_a_tree");
+        /// After this many steps.
+        stalled_after: usize = 4, "1", Judgement("the first steps may be damped");
+        /// Steps that are above this part of the one before shrink no more.
+        shrinks: f64 = 0.3, "1", Judgement("Newton's method squares its error");
+    }
+
+    /// The premium right before an ex-date, in the recursion (`recursion/premium.rs`).
+    DATE_PREMIUM: DatePremiumSettings {
+        /// Standard deviations of the kernel that a quadrature covers to either side.
+        kernel: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is 1e-15");
+        /// Nodes of a quadrature over a narrow part of the kernel.
+        fewest: f64 = 32.0, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// The same over all of it.
+        all_of_kernel: f64 = 48.0, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Deviations of its own after which the European option of the other right counts as nothing.
+        opposite: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is 1e-15");
+        /// A series is sampled at this many points first.
+        samples: usize = 40, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// And at twice as many up to this, until its last terms are small.
+        most_samples: usize = 160, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// That small.
+        resolved: f64 = 3e-9, "of the strike", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Terms below this are dropped.
+        dropped: f64 = 1e-12, "of the strike", Judgement("a thousandth of what is resolved");
+    }
+
+    /// Premium tables: when they are read, and for how long (`premium/mod.rs`).
+    TABLES: PremiumTableSettings {
+        /// r may move by this before tables are built again, and b where there is no boundary to measure from. Larger
+        /// makes derivatives in r and b stale, smaller builds more often.
+        rate_move: f64 = 5e-4, "per year", Bounded("moved_tables_agree_with_fresh_ones");
+        /// b may move by this times size^⅔·t^(−½), size being the greater of the two rates.
+        b_move: f64 = 3.5e-3, "(per year)^⅓·√years", Bounded("moved_tables_agree_with_fresh_ones");
+        /// And by this.
+        b_part: f64 = 0.1, "of the greater rate", Bounded("moved_tables_agree_with_fresh_ones");
+        /// How far terms shifted in time may miss the dates that the tables were built on.
+        date_slack: f64 = 1e-7, "years", Judgement("three seconds: instants of one date differ by rounding of their years");
+        /// Dividends that differ by less are the same.
+        same_amount: f64 = 1e-9, "of the amount", Judgement("rounding of an amount");
+        /// A table of a date to come is read until this long before it.
+        until: f64 = 1e-6, "years", Judgement("half a minute: the deviation until then is a divisor");
+        /// A premium below this counts as none. Larger drops it, smaller builds tables for nothing.
+        negligible: f64 = 2.5e-7, "of the spot", Judgement("a twentieth of the price tolerance of an option far out of the money");
+        /// By how much a value must fall short of a fixed plan to give way to it.
+        short: f64 = 2e-5, "of the strike", Judgement("more than a table's error");
+        /// The same of a table at an ex-date, which follows the best plan but for a window or two.
+        short_ahead: f64 = 2e-4, "of the strike", Judgement("ten times that of a table of now");
+        /// A table of the premium now may age by this.
+        age: f64 = 4.5 / 365.0, "years", Judgement("over a long weekend");
+        /// And by this, of the way to the next date.
+        age_part: f64 = 0.05, "of the way", Bounded("tables_serve_the_day_and_small_moves_of_the_rates");
+    }
+
+    /// From when on exercise can pay (`premium/classify.rs`).
+    CLASSIFY: ClassifySettings {
+        /// Carry below this is none.
+        negligible: f64 = 2e-5, "of the strike", Judgement("the price tolerance of a table");
+        /// Near an ex-date as long as that: the grid of a table of now hardly resolves what the date leaves.
+        unresolved: f64 = 1e-3, "years", Judgement("twice the negligible carry costs less there");
+        /// How many times the negligible carry is none then.
+        unresolved_carry: f64 = 2.0, "1", Judgement("it costs less than the grid");
+        /// What a call may lose, where it loses most, by not being watched before the first ex-date.
+        waiting_costs: f64 = 2e-4, "of its intrinsic value", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Where exercise begins to earn, the intrinsic value is at least this: a loss is a part of it.
+        intrinsic_least: f64 = 0.05, "of the strike", Bounded("calls_with_dividends_meet_their_bounds");
+        /// A call's exercise until an ex-date is known in closed form so long before it.
+        last_days: f64 = 0.012, "years", Bounded("calls_with_dividends_meet_their_bounds");
+        /// What waiting until then may cost in borrow: beyond it the closed form is off by too much.
+        last_costs: f64 = 1.5e-3, "of the spot", Bounded("calls_with_dividends_meet_their_bounds");
+        /// A put's first exercise window is passed over if it is shorter than this.
+        window_years: f64 = 0.012, "years", Judgement("the premium lost is below 1e-4");
+        /// And than this.
+        window_part: f64 = 0.4, "of the way to the ex-date", Judgement("the premium lost is below 1e-4");
+        /// Strikes at which ex-dates change are one within this ratio.
+        same_strike: f64 = 1.02, "1", Bounded("tiles_cover_the_bands_that_they_are_laid_for");
+        /// That of a put is found this close, as a ratio.
+        close: f64 = 1.001, "1", Judgement("strikes of a chain lie further apart");
+        /// With a borrow rate above this a call is watched for exercise between ex-dates.
+        watched: f64 = 0.02, "per year", Bounded("calls_with_dividends_meet_their_bounds");
+        /// So it is with one above this part of the rate.
+        watched_part: f64 = 0.3, "of the rate", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The interest that waiting must exceed, of itself: less, so that equality counts as worth exercising.
+        interest: f64 = 0.999, "of the interest", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Deviations of ln X up to which a call's gain from borrow is reckoned.
+        highest: f64 = 2.0, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The same at most, in ln X.
+        highest_most: f64 = 1.5, "ln X", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The rate is at least this, where the wait for a dividend divides by it.
+        rate_least: f64 = 1e-6, "per year", Judgement("such a wait is longer than any life");
+        /// Strike nodes that a table of puts takes besides where their first window opens within its strikes.
+        opening_nodes: usize = 2, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// In units of those strikes: beyond twice their range, none.
+        opening_far: f64 = 2.0, "of the range", Bounded("puts_with_dividends_meet_their_bounds");
+    }
+
+    /// Where tables lie (`premium/layout.rs`).
+    LAYOUT: LayoutSettings {
+        /// Strikes of a table span this ratio at least: fewer would have noisy derivatives.
+        strikes_least: f64 = 1.1, "1", Bounded("borders_of_tables_do_not_show");
+        /// Logarithm of the strike ratio that a table of calls spans at most where σ√t is less. A narrow tile is more
+        /// often exercised once, or never; a wide one is built less often.
+        strikes_call: f64 = 0.18, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The same of puts.
+        strikes_put: f64 = 0.36, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// A table of calls is fitted this much beyond where another one takes over: wider, they do not meet the payoff
+        /// at their boundary.
+        beyond_call: f64 = 1.0, "1", Bounded("borders_of_tables_do_not_show");
+        /// The same of puts: third derivatives are worst at the ends.
+        beyond_put: f64 = 1.1, "1", Bounded("borders_of_tables_do_not_show");
+        /// Least ratio of volatilities of a table: on short intervals derivatives in σ get noisy.
+        sigma_least: f64 = 1.7, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Greatest ratio of volatilities of a table: larger is less accurate, smaller builds more tables.
+        sigma_most: f64 = 2.0, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Both, of calls that are watched for exercise far above their strike and take a dividend on the way: they
+        /// bend at places whose distance from the boundary moves fast with σ.
+        sigma_far: f64 = 1.42, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Far above the strike: r over b more than this.
+        far_boundary: f64 = 1.3, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// A range that exceeds a whole number of parts by less is that many.
+        whole: f64 = 1e-9, "parts", Judgement("rounding of a logarithm");
+    }
+
+    /// Reading a table of a date to come (`premium/evaluate.rs`). More nodes cost in proportion, for every contract.
+    EVALUATE: EvaluateSettings {
+        /// Standard deviations of the integral back from an ex-date.
+        window: f64 = 5.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
+        /// Its nodes.
+        nodes: usize = 20, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// The same with `Quality::Reference`.
+        nodes_accurate: usize = 32, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// A date nearer than this is soon: derivatives of order n divide the error by (σ√time)^n.
+        soon: f64 = 0.01, "years", Bounded("values_differenced_agree_with_their_own_derivatives");
+        /// Standard deviations then.
+        window_soon: f64 = 8.4, "standard deviations", Bounded("values_differenced_agree_with_their_own_derivatives");
+        /// Nodes then.
+        nodes_soon: usize = 40, "1", Bounded("values_differenced_agree_with_their_own_derivatives");
+        /// An integral over less counts as nothing.
+        length_least: f64 = 1e-12, "units of σ", Judgement("rounding of a distance of about 1");
+        /// Most terms of a Chebyshev series.
+        most_terms: usize = 96, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
+        /// The slope of exercise at a kink is at least this.
+        slope_least: f64 = 1e-3, "1", Judgement("a ratio divides by it, whose logarithm is capped");
+    }
+
+    /// Exercise at one date in closed form (`premium/exercise.rs`).
+    ONE_DATE: OneDateSettings {
+        /// Steps of Newton's method to the exercise point.
+        steps: usize = 14, "1", Measured("from 5 on they hardly move it");
+        /// Standard deviations above the strike where an exercise point is as good as none.
+        nowhere: f64 = 9.0, "standard deviations", Measured("what is lost is below 1e-15 of the strike");
+        /// What exercise keeps, and the put that it gives up, count as this at least.
+        least: f64 = 1e-15, "of the strike", Judgement("their logarithms are compared");
+        /// A slope of value less payoff below this is that of no exercise point.
+        found: f64 = 1e-9, "1", Judgement("the derivatives of the point divide by it");
+        /// Correlation above which the integral over the correlation loses digits.
+        steep: f64 = 0.925, "1", Measured("Genz (2004); 1e-14 below, 1e-12 above");
+        /// −product of two deviates that is as good as infinite there.
+        product_most: f64 = 300.0, "1", Measured("e^(300/2) is 1e65, whose square is a double");
+    }
+
+    /// Calls that are exercised right before ex-dates only (`premium/dates.rs`).
+    DATES: DateSettings {
+        /// Terms of a series between two dates.
+        terms: usize = 26, "1", Measured("with thirty weekly dividends 26 leave 4e-8 of the strike, 22 leave 7e-8");
+        /// Nodes of the expectation.
+        nodes: usize = 15, "1", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
+        /// Standard deviations that it covers to either side.
+        window: f64 = 5.5, "standard deviations", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
+        /// Nodes that are summed side by side, since a series summed alone waits for its own last step; a divisor of
+        /// their number.
+        side_by_side: usize = 5, "1", Judgement("three sums of five");
+        /// Standard deviations below K − A down to which a series reaches.
+        far: f64 = 4.5, "standard deviations", Bounded("premiums_are_those_of_the_recursion");
+        /// K − A counts as this much of K at least, there.
+        far_least: f64 = 0.3, "of the strike", Bounded("premiums_are_those_of_the_recursion");
+        /// Standard deviations above K where a date at which nothing is exercised is cut in two.
+        top: f64 = 5.0, "standard deviations", Bounded("premiums_are_those_of_the_recursion");
+        /// Standard deviations above K beyond which no boundary is looked for.
+        nowhere: f64 = 5.0, "standard deviations", Judgement("what exercise could gain there is below 1e-7 of K");
+        /// Steps of the search at most.
+        steps: usize = 30, "1", Bounded("premiums_are_those_of_the_recursion");
+        /// The first of them.
+        first_step: f64 = 0.25, "standard deviations", Judgement("a quarter of what ln X moves by");
+        /// The step that ends it.
+        found: f64 = 1e-8, "standard deviations", Bounded("premiums_are_those_of_the_recursion");
+        /// A region that reaches so many deviations until the date above its begin counts as endless.
+        endless: f64 = 3.0, "standard deviations", Judgement("a spot leaves it in one case of a thousand");
+        /// The same in ln X besides.
+        endless_extra: f64 = 0.1, "1", Judgement("a tenth of the spot");
+        /// Step in which the slope of a premium is taken where a date is cut in two.
+        slope_step: f64 = 1e-3, "standard deviations", Judgement("the premium is a line in X there");
+        /// A series spans this at least.
+        reach_least: f64 = 0.1, "standard deviations", Judgement("a series over nothing divides by it");
+    }
+    /// Sizes of a table (`premium/tabulate.rs`, `premium/table.rs`). More of anything costs in proportion.
+    SIZES: SizeSettings {
+        /// Space intervals on a grid of nominal width.
+        intervals: usize = 200, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Time steps.
+        steps: usize = 50, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Terms of the Chebyshev series.
+        terms: usize = 32, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Volatility nodes, whatever the quality.
+        sigma_nodes: usize = 6, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Strike nodes.
+        strike_nodes: usize = 3, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Space intervals with `Quality::Reference`.
+        intervals_accurate: usize = 640, "1", Judgement("twice the refined ones");
+        /// Time steps with `Quality::Reference`.
+        steps_accurate: usize = 200, "1", Judgement("four times those of a pass");
+        /// Terms with `Quality::Reference`.
+        terms_accurate: usize = 48, "1", Judgement("half as many again as those of a pass");
+        /// Strike nodes with `Quality::Reference`.
+        strike_nodes_accurate: usize = 4, "1", Judgement("one more than those of a pass");
+        /// Strike ratio up to which three nodes do; a wider range takes one more.
+        wide_range: f64 = 1.21, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Strike nodes that an opening window may add at most.
+        opening_most: usize = 2, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The same with `Quality::Reference`.
+        opening_most_accurate: usize = 1, "1", Judgement("it has one more node already");
+        /// Strike nodes of a table that fewer did not resolve.
+        refined_strikes: usize = 8, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
+        /// Space intervals of such a table at least.
+        refined_intervals: usize = 320, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
+        /// Strike nodes that calls at dates take besides: they cost little.
+        strikes_at_dates: usize = 2, "1", Measured("three strike nodes leave 6e-5 of a price");
+        /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
+        bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
+        /// Terms at the end of a series are dropped where all are below this: where it is only integrated.
+        worth_integrating: f64 = 3e-8, "of the strike", Bounded("options_with_dividends_meet_their_bounds");
+        /// The same where the series is differentiated.
+        worth_differentiating: f64 = 1e-9, "of the strike", Bounded("values_differenced_agree_with_their_own_derivatives");
+        /// What `Quality::Reference` drops, of either.
+        worth_accurate: f64 = 1e-3, "1", Judgement("three digits more");
+        /// Intervals and terms grow with the width of a grid, up to this many times as many.
+        wider_most: f64 = 2.5, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Terms that a series takes, in units of the scheme's, where a boundary lies within it.
+        more_anchored: f64 = 1.3, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// The square of the same, per life over the time to the next ex-date, of a table of now.
+        more_soon: f64 = 0.3, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// That time is at least this.
+        soon_least: f64 = 1e-6, "years", Judgement("half a minute: the number of terms is capped anyway");
+        /// A put's ln(B/K) is below 0 by this at least, where its logarithm is tabulated.
+        placed_least: f64 = 1e-9, "ln X", Judgement("the boundary is at the strike");
+    }
+
+    /// How a table moves with the rates (`premium/rates.rs`, `premium/table.rs`).
+    RATES: TableRateSettings {
+        /// Step of r and b to either side. Larger leaves the third order, smaller the noise of the grid.
+        step: f64 = 5e-4, "per year", Bounded("strikes_and_rates_differenced_agree_with_their_derivatives");
+        /// A step of r is at most half of r, and one-sided where that is below this.
+        step_least: f64 = 1e-5, "per year", Judgement("a fiftieth of the step: the noise would be fifty times as much");
+        /// Volatility nodes of the derivatives.
+        sigma_nodes: usize = 4, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        /// Strike nodes of the derivatives.
+        strike_nodes: usize = 3, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        /// Space intervals of their solves.
+        intervals: usize = 150, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        /// Time steps of their solves.
+        steps: usize = 40, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        /// Space intervals with `Quality::Reference`.
+        intervals_accurate: usize = 500, "1", Judgement("about three quarters of the table's own");
+        /// Time steps with `Quality::Reference`.
+        steps_accurate: usize = 150, "1", Judgement("three quarters of the table's own");
+        /// A call's boundary that `unit_move` of a rate moves by more is no place to measure from.
+        boundary_moves_call: f64 = 0.01, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
+        /// The same of a put.
+        boundary_moves_put: f64 = 0.02, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
+        /// The move of a rate that these are given for.
+        unit_move: f64 = 1e-3, "per year", Judgement("twice what a table moves by");
+        /// Terms at the end of a series are dropped where all are below this.
+        worth: f64 = 3e-6, "of the strike, per unit of the rate", Bounded("moved_tables_agree_with_fresh_ones");
+        /// The part of the table's terms that the derivatives need.
+        terms: f64 = 0.75, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        /// The same where they are measured from a moving boundary: they have no kink.
+        terms_moving: f64 = 0.5, "1", Bounded("moved_tables_agree_with_fresh_ones");
+    }
+
+    /// Whether a table without a boundary to measure from is resolved (`premium/resolution.rs`).
+    RESOLUTION: ResolutionSettings {
+        /// What the check may find. Smaller builds more tables again, larger leaves prices off by half of it.
+        resolved: f64 = 6e-4, "of the price's unit", Measured("about half of what it finds is the worst price error of a table");
+        /// A refined series that misses more was built on too coarse a grid.
+        coarse: f64 = 1.5e-2, "of the price's unit", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
+        /// A series that bends at a place misses there about this much of its last terms' size times their number.
+        tail: f64 = 0.15, "1", Bounded("ordinary_tables_are_built_once_and_unresolved_ones_are_counted");
+        /// A tensor misses this fraction of its highest term in the volatility.
+        sigma_top: f64 = 0.3, "1", Bounded("ordinary_tables_are_built_once_and_unresolved_ones_are_counted");
+        /// Deviations below the strike where a put is worth what the best plan fixed in advance is.
+        far: f64 = 3.0, "standard deviations", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
+        /// How many terms count as the last.
+        last: usize = 4, "1", Judgement("a term may be small by chance, four are not");
+        /// Intervals along the series at whose ends the check looks.
+        places: usize = 40, "1", Judgement("more than the terms of a series");
+        /// The price's unit is at least this, as in golden/tolerances.csv.
+        unit_least: f64 = 0.05, "of the spot", Judgement("the unit of every price error (golden/README.md)");
+    }
+
+    /// The last days before an ex-date of a call that is watched for exercise (`premium/last_days.rs`).
+    LAST_DAYS: LastDaySettings {
+        /// ln s that the distance of the boundary from the kink was fitted on: from here.
+        fitted_from: f64 = -17.0, "ln s", Measured("the obstacle problem solved by its integral equation; 0.05 deviations off at most");
+        /// To here.
+        fitted_to: f64 = 1.0, "ln s", Measured("the obstacle problem solved by its integral equation; 0.05 deviations off at most");
+        /// Deviations above rK/b where the boundary lies if it does not begin at the kink.
+        above_level: f64 = 0.639, "standard deviations", Measured("Wilmott, Howison and Dewynne (1995): 0.4517·√2");
+        /// Deviations beyond which a lane has nothing to gain.
+        out_of_reach: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is below 1e-15");
+        /// Nodes of the integral.
+        nodes: usize = 16, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The cost of waiting is at least this.
+        cost_least: f64 = 1e-6, "of the strike, per year", Judgement("its logarithm is capped by the fit");
+    }
+
+    /// Finite differences: where a grid lies (`premium/solved.rs`), its steps (`premium/schedule.rs`), their solution
+    /// (`premium/solver.rs`, `premium/stencil.rs`), reading it (`premium/profile.rs`, `premium/european.rs`).
+    GRID: GridSettings {
+        /// Central standard deviations of ln X that a grid covers on the side where nothing happens. More costs
+        /// accuracy at equal intervals, less cuts off.
+        wide: f64 = 3.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
+        /// What a grid reaches beyond the last place where the boundary can be: in deviations, of one at most.
+        margin: f64 = 0.3, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
+        /// The same in ln X besides.
+        margin_extra: f64 = 0.03, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// A call's grid reaches above ln(r/b) by this part of its half width.
+        call_level: f64 = 0.3, "of the half width", Bounded("calls_with_dividends_meet_their_bounds");
+        /// And above the strike by this many half widths at most.
+        call_most: f64 = 2.0, "half widths", Bounded("calls_with_dividends_meet_their_bounds");
+        /// A put's grid reaches below ln(r/b) by this.
+        put_level: f64 = 0.1, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// ln(B/K) of a put that nothing bounds.
+        put_lowest: f64 = -9.0, "1", Judgement("1e-4 of the strike; deviations bound a grid before that");
+        /// The strike less the dividends counts as this of the strike at least.
+        put_strike_least: f64 = 0.25, "of the strike", Bounded("puts_with_dividends_meet_their_bounds");
+        /// A put's grid reaches down by this at most, in deviations.
+        put_deviations: f64 = 3.6, "standard deviations", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The level rK/b counts down to this many deviations.
+        put_level_deviations: f64 = 6.0, "standard deviations", Bounded("puts_with_dividends_meet_their_bounds");
+        /// And this much of ln X besides.
+        put_level_extra: f64 = 0.2, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// What the longest wait for a dividend spreads: so many deviations over it.
+        put_wait: f64 = 4.0, "standard deviations", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Steps at least until the boundaries of a table's puts come up one after the other, and while they do.
+        turn_steps: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Steps at least from there to the ex-date.
+        rest_steps: usize = 6, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Steps between two dates at least, of a call that is watched for exercise.
+        watched_steps: usize = 16, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Steps between dates at least, in all.
+        piece_steps: usize = 160, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// The least of them between two dates.
+        piece_least: usize = 5, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// The greatest.
+        piece_most: usize = 8, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// The linear part of the time that steps take between ex-dates; the rest grows with their square.
+        linear: f64 = 0.35, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// The part of fourth order before expiry, and of a watched call; the rest grows with the square.
+        fourth: f64 = 0.1, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Implicit steps of a call after an ex-date, which damp its kink; one elsewhere.
+        implicit_steps: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Nodes by which a step is expected to move the boundary; where it moves further, more is eliminated.
+        room: usize = 10, "nodes", Judgement("speed only: the values do not depend on it");
+        /// Pivots of the elimination settle to this.
+        settled: f64 = 1e-12, "of the pivot", Judgement("a thousand roundings, far below the error of the scheme");
+        /// The bend of the value at a boundary is at least this.
+        bend_least: f64 = 1e-14, "of the strike", Judgement("a root divides by it");
+        /// The first nodes, all of which are looked at for values below the payoff.
+        dense: usize = 8, "nodes", Judgement("speed only: regions of such values begin there or span several nodes");
+        /// Beyond them, every so many.
+        sparse: usize = 4, "nodes", Judgement("speed only: regions of such values begin there or span several nodes");
+        /// Step of the difference that gives the slope of a crossing between two nodes.
+        crossing_step: f64 = 1e-5, "nodes", Judgement("the third root of rounding");
+        /// Steps of Newton's method to it.
+        crossing_steps: usize = 4, "1", Judgement("Newton's method squares its error, from the place of a straight line");
+        /// Nodes of the interpolation on a grid.
+        stencil: usize = 8, "nodes", Bounded("carried_values_are_those_solved_anew");
+        /// Those of them before the place.
+        before: usize = 3, "nodes", Judgement("half of the nodes, less the one at the place");
+        /// A place this close to a node has its value.
+        at_node: f64 = 1e-11, "nodes", Judgement("the weights divide by the distance");
+        /// Nodes by which European values are carried to other rates at most.
+        farthest: f64 = 2.0, "nodes", Bounded("carried_values_are_those_solved_anew");
+        /// Deviations, and half a variance, beyond which no normal probability is left.
+        out_of_reach: f64 = 9.0, "standard deviations", Measured("the normal probability beyond is 1e-19");
+    }
+}
+
+/// η of the last collocation point of a boundary of the recursion, the last one of a boundary with an end; a few values
+/// only, so that what depends on it is computed once. Further reaches closer to the end, with the same points.
+///
+/// Bounded: `value_and_slope_are_those_of_the_payoff_at_the_boundary`
+pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
+
+/// Where the check of a table without a boundary looks: volatilities, in units of their axis. More finds more between
+/// the nodes, and costs in proportion.
+///
+/// Bounded: `ordinary_tables_are_built_once_and_unresolved_ones_are_counted`
+pub(super) const CHECKED_SIGMAS: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
+
+/// The same for strikes.
+///
+/// Bounded: `ordinary_tables_are_built_once_and_unresolved_ones_are_counted`
+pub(super) const CHECKED_STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];
