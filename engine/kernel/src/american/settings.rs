@@ -196,6 +196,9 @@ settings! {
 
     /// The recursion over ex-dates (`recursion/mod.rs`, `recursion/option.rs`, `recursion/interval.rs`).
     RECURSION: RecursionSettings {
+        /// A spot sees the boundary of a put's next interval by its distance where the ex-date is nearer than this;
+        /// else at the moments that all earlier values share.
+        next_near: f64 = 0.1, "of the next interval", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Deviations of the remaining life that a premium is tabulated beyond the strike and every later boundary.
         domain: f64 = 7.5, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
         /// The same in ln X besides, at low volatility.
@@ -212,10 +215,6 @@ settings! {
         scan_extra: f64 = 2.0, "1", Judgement("as far as boundaries count, at low volatility");
         /// Step of ln X in which the slope of a gain is taken at the end of the domain.
         slope_step: f64 = 1e-3, "1", Judgement("the gain is a line in X there, so that the step hardly matters");
-        /// A put with two boundaries is tabulated this many deviations below the lower one.
-        below_deviations: f64 = 4.0, "standard deviations", Bounded("two_boundaries_agree_with_a_tree");
-        /// The same in ln X besides.
-        below_extra: f64 = 0.3, "1", Bounded("two_boundaries_agree_with_a_tree");
         /// ln X that stands for no limit below.
         bottom: f64 = -50.0, "1", Judgement("1e-22 of a unit of currency");
         /// X that a limit is at least, where only its logarithm is needed.
@@ -282,9 +281,9 @@ settings! {
         /// The value of holding is carried by its Taylor series over this.
         carried: f64 = 0.08, "of its deviation", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Nodes of a finished stretch that earlier values sum over.
-        fixed_nodes: usize = 16, "1", Bounded("the_accurate_scheme_meets_its_bounds");
+        fixed_nodes: usize = 24, "1", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Their greatest η.
-        fixed_eta: f64 = 4.0, "1", Measured("e^(−4²) is 1e-7");
+        fixed_eta: f64 = 4.4, "1", Measured("e^(−4.4²) is 4e-9");
         /// A reach that falls short of its class by less is of the class.
         same_reach: f64 = 1e-9, "1", Judgement("rounding of η");
     }
@@ -365,7 +364,16 @@ settings! {
         corner_most: f64 = 18.0, "1", Measured("e^−18 of a year is half a second");
         /// A corner this round is none: deviations of ln X over the part after it.
         round_corner: f64 = 0.2, "standard deviations", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
-        /// A late part that is shorter is joined to the early one.
+        /// Where the boundary is solved beyond the corner, earlier values see the window close along the line from when
+        /// it closes within so many deviations of ln X.
+        cut: f64 = 0.05, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
+        /// Steps of Newton's method to the boundary where a window begins to close.
+        closing_steps: usize = 8, "1", Judgement("Newton's method squares its error; the line is close");
+        /// The greatest of them.
+        closing_step: f64 = 0.3, "of the deviation until the ex-date", Judgement("the value of holding bends over a deviation");
+        /// The step that ends it.
+        closing_found: f64 = 1e-9, "1", Judgement("the error of values is of second order in it");
+        /// A late part that is shorter is left out.
         late_part: f64 = 1e-4, "of the window", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
         /// An early part that is shorter is joined to the late one.
         early_part: f64 = 0.1, "of the late part", Bounded("value_and_slope_are_those_of_the_payoff_at_the_boundary");
@@ -823,6 +831,10 @@ settings! {
         out_of_reach: f64 = 9.0, "standard deviations", Measured("the normal probability beyond is 1e-19");
     }
 }
+
+/// Strikes of the puts that are earned while a window closes, in deviations from there to the ex-date below the
+/// boundary. What holding may gain at the ex-date fades over about half a deviation.
+pub(super) const CLOSING_STRIKES: [f64; 5] = [0.2, 0.45, 0.75, 1.15, 1.8];
 
 /// η of the last collocation point of a boundary of the recursion, the last one of a boundary with an end; a few values
 /// only, so that what depends on it is computed once. Further reaches closer to the end, with the same points.

@@ -106,7 +106,9 @@ impl Stretch {
                 moved = f64::INFINITY;
                 break;
             }
-            let damping = (longest / most).min(1.0);
+            let damping = (0..n)
+                .map(|k| p.width(self.to - grid[k].t) / residual[k].abs())
+                .fold((longest / most).min(1.0), f64::min);
             before = self.ln_b;
             moved = 0.0;
             for k in 0..n {
@@ -149,7 +151,8 @@ impl Stretch {
         let (x, t) = (self.ln_b[k], point.t);
         let left = interval.end - t;
         let near = (x - held.0).abs() < COLLOCATION.carried * p.width(left);
-        if interval.premium.pieces.is_empty() || left < SAME.instant || !near {
+        let is_european = interval.premium.pieces.is_empty() && interval.ahead.is_empty();
+        if is_european || left < SAME.instant || !near {
             *held = (x, point.holding.less_payoff(p, interval, x));
         }
         let mut at = carried(&held.1, x - held.0);

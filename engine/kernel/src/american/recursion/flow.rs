@@ -1,7 +1,8 @@
 //! The expected present value of what exercise earns between ex-dates (Kim 1990), as sums over moments of time.
 //!
 //! Exercised from the boundary B(t) on, the holder earns φ(bX − (rK − bA(t))) a year more than by holding; a moment's
-//! share is the expectation of that over X beyond B. The lanes are moments.
+//! share is the expectation of that over X beyond B. A European put is such a moment too, with its strike as boundary
+//! and as what is lost, and 1 for b. The lanes are moments.
 
 use super::option::{AmericanOption, Slopes};
 use crate::elementary::exp;
@@ -11,48 +12,62 @@ use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 /// Moments that are summed side by side.
 const N: usize = Block::N;
 
-/// Moments of exercise with the boundary at each.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FlowNodes {
-    /// Years from now, ascending or not.
-    pub(super) time: Vec<f64>,
-    /// ln B.
-    pub(super) ln_b: Vec<f64>,
-    /// rK − bA: what is lost by exercise, a year.
-    pub(super) cost: Vec<f64>,
-    /// Length of time that the moment stands for; below 0 for the other side of a region with two boundaries.
-    pub(super) weight: Vec<f64>,
+/// A moment of exercise, or a European put.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowMoment {
+    /// Years from now.
+    pub(super) time: f64,
+    /// ln of the boundary, or of the put's strike.
+    pub(super) ln_b: f64,
+    /// rK − bA: what is lost by exercise, a year; or the put's strike.
+    pub(super) cost: f64,
+    /// What is gained by exercise on a unit of X, a year: b; or 1.
+    pub(super) pay: f64,
+    /// Length of time that the moment stands for, below 0 for the other side of a region with two boundaries; or how
+    /// many puts.
+    pub(super) weight: f64,
 }
 
+impl FlowMoment {
+    /// `number` European puts with the strike `strike` that expire at `time`.
+    pub(super) fn puts(time: f64, strike: f64, number: f64) -> Self {
+        Self { time, ln_b: strike.ln(), cost: strike, pay: 1.0, weight: number }
+    }
+}
+
+/// Moments of exercise, in any order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FlowNodes(Vec<FlowMoment>);
+
 impl FlowNodes {
-    pub(super) fn push(&mut self, time: f64, ln_b: f64, cost: f64, weight: f64) {
-        self.time.push(time);
-        self.ln_b.push(ln_b);
-        self.cost.push(cost);
-        self.weight.push(weight);
+    pub(super) fn push(&mut self, moment: FlowMoment) {
+        self.0.push(moment);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.time.is_empty()
+        self.0.is_empty()
     }
 
     pub(super) fn extend(&mut self, other: &Self) {
-        self.time.extend_from_slice(&other.time);
-        self.ln_b.extend_from_slice(&other.ln_b);
-        self.cost.extend_from_slice(&other.cost);
-        self.weight.extend_from_slice(&other.weight);
+        self.0.extend_from_slice(&other.0);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &FlowMoment> {
+        self.0.iter()
     }
 
     /// The moments after `t`, ready to be summed for any x there.
     pub(super) fn from(&self, p: &AmericanOption, t: f64) -> Flows {
-        let ahead: Vec<usize> = (0..self.time.len()).filter(|&i| self.time[i] > t).collect();
-        let block = |some: &[usize]| {
-            let part =
-                |of: &[f64], or: f64| -> [f64; N] { core::array::from_fn(|i| some.get(i).map_or(or, |&i| of[i])) };
-            // lanes without a moment have weight 0
-            let wait = part(&self.time, t + 1.0).map(|time| time - t);
-            let block = FlowBlock::new(p, &wait, &part(&self.weight, 0.0), &part(&self.cost, 0.0));
-            (block, Block::load(&part(&self.ln_b, 0.0)))
+        // lanes without a moment have weight 0
+        let none = FlowMoment { time: t + 1.0, ln_b: 0.0, cost: 0.0, pay: 0.0, weight: 0.0 };
+        let ahead: Vec<FlowMoment> = self.0.iter().filter(|moment| moment.time > t).copied().collect();
+        let block = |some: &[FlowMoment]| {
+            let lanes =
+                |of: fn(&FlowMoment) -> f64| -> [f64; N] { core::array::from_fn(|i| of(some.get(i).unwrap_or(&none))) };
+            let wait = lanes(|moment| moment.time).map(|time| time - t);
+            let mut block = FlowBlock::new(p, &wait, &lanes(|moment| moment.weight), &lanes(|moment| moment.cost));
+            block.pay = Block::load(&lanes(|moment| moment.pay));
+            (block, Block::load(&lanes(|moment| moment.ln_b)))
         };
         Flows(ahead.chunks(N).map(block).collect())
     }
@@ -84,6 +99,7 @@ pub(super) struct FlowBlock {
     /// e^(−(r − b)·wait).
     carry: Block,
     cost: Block,
+    pay: Block,
 }
 
 impl FlowBlock {
@@ -100,6 +116,7 @@ impl FlowBlock {
             carry: exp(wait * (p.b - p.r)),
             stock: exp(wait * -p.b) * weight,
             cost: Block::load(cost),
+            pay: Block::splat(p.b),
         }
     }
 }
@@ -142,7 +159,7 @@ impl FlowSums {
             // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
             let e_high = e * edge * at.carry * (1.0 / spot);
             let high = norm_cdf_given((d + at.width) * p.phi, e_high);
-            (edge * p.b, at.stock * high * (p.phi * p.b * spot))
+            (edge * at.pay, at.stock * at.pay * high * (p.phi * spot))
         };
         let jump = (at.cost - edge) * mg;
         let dg = d * g;

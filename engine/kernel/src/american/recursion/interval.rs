@@ -1,11 +1,11 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
-use super::flow::{FlowNodes, Flows};
+use super::flow::{FlowMoment, FlowNodes, Flows};
 use super::option::{AmericanOption, EuropeanValue, Slopes};
 use super::premium::{DatePremium, Kernel};
 use super::rules::SpotRule;
 use super::stretch::{Curve, Stretch};
-use crate::american::settings::COLLOCATION;
+use crate::american::settings::{COLLOCATION, RECURSION};
 use std::cell::OnceCell;
 
 /// The time from an ex-date (or now) to the next (or expiry), and where the option is exercised within it.
@@ -14,10 +14,20 @@ pub(super) struct Interval {
     /// Years from now to its ends.
     pub(super) from: f64,
     pub(super) end: f64,
-    /// The premium right before `end`.
+    /// The premium of a call right before `end`.
     pub(super) premium: DatePremium,
     /// Dividends to come, as of right before `end`.
     escrow_at_end: f64,
+    /// Value of a put that is held to the end of the interval at X = 0, and its slope in X there, both as of now.
+    pub(super) at_zero: [f64; 2],
+    /// What a put earns by exercise after `end`; and the same without that along the boundary of the next interval.
+    pub(super) ahead: FlowNodes,
+    pub(super) beyond: FlowNodes,
+    /// The next interval of a put, where a spot may lie close to its boundary.
+    pub(super) next: Option<Box<Self>>,
+    /// From when on, for values before the interval, the window closes along a line; `None`: it does not, or the
+    /// boundary is solved until then only.
+    pub(super) cut: Option<f64>,
     /// Parts of the boundary that are solved and begin after `from`.
     pub(super) later: FlowNodes,
     /// The boundary from `from` on, where there is one.
@@ -31,7 +41,20 @@ impl Interval {
     pub(super) fn new(p: &AmericanOption, first: usize, from: f64, premium: DatePremium) -> Self {
         let end = premium.t;
         let escrow_at_end = p.divs[first..].iter().map(|d| d.amount * (-(p.r - p.b) * (d.t - end)).exp()).sum();
-        Self { from, end, premium, escrow_at_end, later: FlowNodes::default(), stretch: None, other: None }
+        Self {
+            from,
+            end,
+            premium,
+            escrow_at_end,
+            at_zero: [p.k * (-p.r * p.t).exp(), -(-p.b * p.t).exp()],
+            ahead: FlowNodes::default(),
+            beyond: FlowNodes::default(),
+            next: None,
+            cut: None,
+            later: FlowNodes::default(),
+            stretch: None,
+            other: None,
+        }
     }
 
     /// The same interval with an earlier begin: nothing is exercised at the ex-date number `first` or around it.
@@ -51,11 +74,16 @@ impl Interval {
 
     /// Holding from `t` to the end of the interval, for any x.
     pub(super) fn holding(&self, p: &AmericanOption, t: f64) -> Holding {
+        self.holding_with(p, t, &self.ahead)
+    }
+
+    fn holding_with(&self, p: &AmericanOption, t: f64, ahead: &FlowNodes) -> Holding {
         let left = self.end - t;
         let kernel = !self.premium.pieces.is_empty() && left > 0.0;
         Holding {
             european: p.european(p.t - t),
             kernel: kernel.then(|| Kernel::new(p, left, p.t - self.end)),
+            ahead: ahead.from(p, t),
             paid: p.phi * (self.escrow(p, t) - p.k),
         }
     }
@@ -75,18 +103,21 @@ impl Interval {
 
     /// The interval as seen from `t`, for any x.
     pub(super) fn seen_from<'a>(&'a self, p: &'a AmericanOption, t: f64) -> SeenFrom<'a> {
-        let holding = self.holding(p, t);
-        let stretch = self.stretch.as_ref().and_then(|stretch| SeenStretch::new(p, stretch, t));
-        SeenFrom { p, interval: self, t, holding, later: self.later.from(p, t), stretch }
+        let is_near = |next: &&Self| next.from - t < RECURSION.next_near * (next.end - next.from);
+        let next = self.next.as_deref().filter(is_near).and_then(|next| SeenStretch::new(p, next, t));
+        let holding = self.holding_with(p, t, if next.is_some() { &self.beyond } else { &self.ahead });
+        let stretches = [SeenStretch::new(p, self, t), next];
+        SeenFrom { p, interval: self, t, holding, later: self.later.from(p, t), stretches }
     }
 }
 
 /// Holding from one time to the end of an interval.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
     european: EuropeanValue,
     /// `None`: the interval ends with no premium.
     kernel: Option<Kernel>,
+    /// Exercise after the interval.
+    ahead: Flows,
     /// The part of the payoff of exercise that does not depend on x.
     paid: f64,
 }
@@ -98,6 +129,7 @@ impl Holding {
         if let Some(kernel) = &self.kernel {
             interval.premium.expect(p, kernel, x, &mut out);
         }
+        self.ahead.add(p, x, &mut out);
         out
     }
 
@@ -118,7 +150,8 @@ pub(super) struct SeenFrom<'a> {
     t: f64,
     holding: Holding,
     later: Flows,
-    stretch: Option<SeenStretch<'a>>,
+    /// Of the interval and of the next one.
+    stretches: [Option<SeenStretch<'a>>; 2],
 }
 
 impl SeenFrom<'_> {
@@ -135,6 +168,7 @@ impl SeenFrom<'_> {
         if let Some(kernel) = &self.holding.kernel {
             self.interval.premium.expect(self.p, kernel, x, &mut out);
         }
+        self.holding.ahead.add(self.p, x, &mut out);
         self.exercise(x, &mut out);
         (out[0], out[1])
     }
@@ -142,25 +176,15 @@ impl SeenFrom<'_> {
     /// Adds what exercise between `t` and the end of the interval is worth.
     pub(super) fn exercise(&self, x: f64, to: &mut Slopes) {
         self.later.add(self.p, x, to);
-        let Some(stretch) = &self.stretch else { return };
-        let class = SpotRule::class((x - stretch.ln_b).abs() / stretch.deviation, stretch.ahead);
-        stretch.flows[class].get_or_init(|| self.moments(stretch, class)).add(self.p, x, to);
-    }
-
-    fn moments(&self, stretch: &SeenStretch<'_>, class: usize) -> Flows {
-        let rule = SpotRule::of(class);
-        let mut nodes = FlowNodes::default();
-        for ((xi, wait), weight) in rule.xi.iter().zip(&rule.wait).zip(&rule.weight) {
-            let time = stretch.from + stretch.left * wait;
-            let ln_b = stretch.curve.at((stretch.eta2 + xi * xi).sqrt());
-            nodes.push(time, ln_b, self.interval.cost(self.p, time), stretch.left * weight);
+        for stretch in self.stretches.iter().flatten() {
+            stretch.add(self.p, self.t, x, to);
         }
-        nodes.from(self.p, self.t)
     }
 }
 
-/// A stretch as seen from one time before its end.
+/// The stretch of an interval as seen from one time before its end.
 struct SeenStretch<'a> {
+    interval: &'a Interval,
     curve: Curve<'a>,
     /// Its begin or the time, the later one; what is left of it from there on, and η² there.
     from: f64,
@@ -176,12 +200,14 @@ struct SeenStretch<'a> {
 }
 
 impl<'a> SeenStretch<'a> {
-    fn new(p: &AmericanOption, stretch: &'a Stretch, t: f64) -> Option<Self> {
+    fn new(p: &AmericanOption, interval: &'a Interval, t: f64) -> Option<Self> {
+        let stretch = interval.stretch.as_ref()?;
         let from = t.max(stretch.from);
         let left = stretch.to - from;
         let eta2 = ((stretch.to - stretch.from) / left).ln().max(0.0);
         let curve = stretch.curve();
         (left > 0.0).then(|| Self {
+            interval,
             from,
             left,
             eta2,
@@ -191,5 +217,23 @@ impl<'a> SeenStretch<'a> {
             ahead: (from - t) / left,
             flows: Default::default(),
         })
+    }
+
+    /// Adds what exercise along it is worth at e^x at the time `t`.
+    fn add(&self, p: &AmericanOption, t: f64, x: f64, to: &mut Slopes) {
+        let class = SpotRule::class((x - self.ln_b).abs() / self.deviation, self.ahead);
+        self.flows[class].get_or_init(|| self.moments(p, class).from(p, t)).add(p, x, to);
+    }
+
+    fn moments(&self, p: &AmericanOption, class: usize) -> FlowNodes {
+        let rule = SpotRule::of(class);
+        let mut nodes = FlowNodes::default();
+        for ((xi, wait), weight) in rule.xi.iter().zip(&rule.wait).zip(&rule.weight) {
+            let time = self.from + self.left * wait;
+            let ln_b = self.curve.at((self.eta2 + xi * xi).sqrt());
+            let cost = self.interval.cost(p, time);
+            nodes.push(FlowMoment { time, ln_b, cost, pay: p.b, weight: self.left * weight });
+        }
+        nodes
     }
 }

@@ -1,9 +1,10 @@
 //! American options by one boundary-integral recursion over ex-dates.
 //!
 //! Between two ex-dates the value is that of holding to the later one, a European option on the premium there, plus the
-//! expected present value of what exercise in between earns (Kim 1990). Its boundary solves an integral equation. What
-//! is known of everything behind an ex-date is one function of ln X: the premium right before it. So the work grows
-//! linearly with the dates. Puts are exercised right after an ex-date, calls right before.
+//! expected present value of what exercise in between earns (Kim 1990). Its boundary solves an integral equation. Puts
+//! are exercised between ex-dates only, so that all they earn later is such flow, summed over moments. Calls are
+//! exercised right before ex-dates too: what they earn later is one function of ln X, the premium right before the
+//! next.
 
 mod collocation;
 mod flow;
@@ -18,6 +19,7 @@ mod window;
 
 use crate::american::settings::{RECURSION, SAME};
 use collocation::Outcome;
+use flow::FlowNodes;
 use interval::Interval;
 pub(super) use option::AmericanOption;
 use option::Slopes;
@@ -55,18 +57,19 @@ impl Solution {
         let mut unsolved = 0;
         let mut first = p.divs.iter().filter(|d| d.t < p.t).count();
         let from = |first: usize| if first > 0 { p.divs[first - 1].t } else { 0.0 };
-        let mut interval = Interval::new(p, first, from(first), DatePremium::at_expiry(p.t, p.k));
+        let mut interval = Interval::new(p, first, from(first), DatePremium::at_expiry(p.t));
         loop {
             let before_date = first < p.divs.len();
             unsolved += usize::from(interval.solve(p, before_date, &course) == Outcome::Unsolved);
             if first == 0 {
                 return Self { option: p.clone(), now: interval, unsolved };
             }
-            let found = if p.is_put() {
-                interval.put_premium(p, &mut course)
-            } else {
-                interval.call_premium(p, first, &mut course)
-            };
+            if p.is_put() {
+                first -= 1;
+                interval = interval.earlier(p, first, from(first));
+                continue;
+            }
+            let found = interval.call_premium(p, first, &mut course);
             first -= 1;
             interval = match found {
                 Some(premium) => Interval::new(p, first, from(first), premium),
@@ -147,47 +150,31 @@ impl Interval {
         self.stretch.is_some() || !self.later.is_empty()
     }
 
-    /// The premium of a put right before the ex-date that the interval begins with: nothing is exercised right there.
-    /// `None`: what follows leaves none but that of the end.
-    ///
-    /// # Domain  the interval is solved
-    fn put_premium(&self, p: &AmericanOption, course: &mut Course) -> Option<DatePremium> {
-        if !self.is_exercised_within() {
-            return None;
+    /// The interval before that of a put, number `first`. Nothing is exercised right at the ex-date between them, so
+    /// all that exercise earns later is flow, and no function of X need be kept of it.
+    fn earlier(mut self, p: &AmericanOption, first: usize, from: f64) -> Self {
+        let mut beyond = self.cut.map_or_else(FlowNodes::default, |cut| self.closing(p, cut).puts);
+        beyond.extend(&self.later);
+        beyond.extend(&self.ahead);
+        let mut ahead = beyond.clone();
+        if let Some(stretch) = &self.stretch {
+            ahead.extend(&stretch.nodes(self.cut.unwrap_or(stretch.to), |t| self.cost(p, t), p.b));
         }
-        let tau = p.t - self.from;
-        let domain = TabulatedRange::new(p, tau, self.boundary_at_begin(), course);
-        let seen = self.seen_from(p, self.from);
-        let premium = |x: f64| seen.premium(x);
-        let series = |lo: f64, hi: f64, from_low: bool| Piece::series(lo, hi, from_low, p.k, |x| premium(x).0);
-        let escrow = self.escrow(p, self.from);
-        let mut at_zero = (-p.r * (self.end - self.from)).exp() * self.premium.at_zero;
-        let mut pieces = Vec::new();
-        match (self.boundary_at_begin(), self.other) {
-            (Some(near), other) if p.has_flow() => {
-                let far = other.unwrap_or(f64::NEG_INFINITY);
-                if let Some(far) = other {
-                    let low = far - RECURSION.below_deviations * p.width(self.end - self.from) - RECURSION.below_extra;
-                    pieces.push(Piece::tail(low, true, premium));
-                    pieces.push(series(low, far, false));
-                } else {
-                    at_zero = at_zero.max(p.k - escrow);
-                }
-                pieces.extend(exercised(p, tau, escrow, far, near));
-                pieces.push(series(near, domain.hi, true));
-            }
-            _ if p.has_flow() => {
-                pieces.push(Piece::tail(domain.lo, true, premium));
-                pieces.push(series(domain.lo, domain.hi, true));
-            }
-            _ => {}
+        let mut earlier = Self::new(p, first, from, DatePremium { t: self.from, pieces: Vec::new() });
+        for moment in ahead.iter() {
+            earlier.at_zero[0] += moment.weight * moment.cost * (-p.r * moment.time).exp();
+            earlier.at_zero[1] -= moment.weight * moment.pay * (-p.b * moment.time).exp();
         }
-        course.places.extend(self.boundary_at_begin());
-        Some(DatePremium { t: self.from, pieces, at_zero })
+        (earlier.ahead, earlier.beyond) = (ahead, beyond);
+        if self.cut.is_none() {
+            self.next = None;
+            earlier.next = Some(Box::new(self));
+        }
+        earlier
     }
 
-    /// The premium of a call right before the ex-date that the interval begins with, number `first` − 1; `None` as of
-    /// [`Self::put_premium`].
+    /// The premium of a call right before the ex-date that the interval begins with, number `first` − 1; `None`: what
+    /// follows leaves none but that of the end.
     ///
     /// # Domain  the interval is solved
     fn call_premium(&self, p: &AmericanOption, first: usize, course: &mut Course) -> Option<DatePremium> {
@@ -221,10 +208,10 @@ impl Interval {
             }
             if is_later && to < domain.hi {
                 pieces.push(series(to, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, false, premium));
+                pieces.push(Piece::tail(domain.hi, premium));
             } else if is_later
                 && to.is_finite()
-                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, false, premium)
+                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, premium)
             {
                 pieces.push(Piece::Line { lo: to, hi, c0, c1 });
             }
@@ -235,10 +222,10 @@ impl Interval {
             }
             if is_later {
                 pieces.push(series(bottom, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, false, premium));
+                pieces.push(Piece::tail(domain.hi, premium));
             }
         }
-        Some(DatePremium { t, pieces, at_zero: 0.0 })
+        Some(DatePremium { t, pieces })
     }
 }
 
@@ -296,9 +283,8 @@ fn call_region(
     Some((from, to))
 }
 
-/// The ln X over which a premium is tabulated.
+/// How far up the premium of a call is tabulated, in ln X.
 struct TabulatedRange {
-    lo: f64,
     hi: f64,
     /// What ln X drifts at most.
     drift: f64,
@@ -310,17 +296,8 @@ impl TabulatedRange {
         let drift = (p.r - p.b).abs() * tau + 0.5 * width * width;
         let ln_k = p.k.ln();
         let away = RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
-        let places = || course.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
-        let (low, high) = (places().fold(ln_k, f64::min), places().fold(ln_k, f64::max));
-        if p.is_put() {
-            Self {
-                lo: low - RECURSION.domain * width - drift - RECURSION.domain_extra,
-                hi: ln_k + RECURSION.domain * width + drift,
-                drift,
-            }
-        } else {
-            Self { lo: ln_k, hi: high + RECURSION.domain * width + drift + RECURSION.domain_extra, drift }
-        }
+        let places = course.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
+        Self { hi: places.fold(ln_k, f64::max) + RECURSION.domain * width + drift + RECURSION.domain_extra, drift }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
 
 use super::collocation::Outcome;
-use super::flow::{FlowBlock, FlowNodes, FlowSums};
+use super::flow::{FlowBlock, FlowMoment, FlowNodes, FlowSums};
 use super::interval::Interval;
 use super::option::AmericanOption;
 use super::rules::{Geometry, INNER, POINTS, REACH, gauss, points, solve_in_place};
@@ -24,7 +24,7 @@ impl Interval {
                 let eta = SPOT_NODES.last * u;
                 let time = far.time(eta);
                 let weight = -w * SPOT_NODES.last * (far.to - far.from) * 2.0 * eta * (-eta * eta).exp();
-                nodes.push(time, curve.at(eta), self.cost(p, time), weight);
+                nodes.push(FlowMoment { time, ln_b: curve.at(eta), cost: self.cost(p, time), pay: p.b, weight });
             }
             self.later.extend(&nodes);
             if shortened == 0 {

@@ -1,4 +1,5 @@
-//! The early exercise premium right before an ex-date as a function of x, and its expectation at an earlier time.
+//! The early exercise premium of a call right before an ex-date as a function of x, and its expectation at an earlier
+//! time.
 //!
 //! Where the option is exercised at that date the premium is the payoff less the European value, which put-call parity
 //! makes a line less the European option of the other right. Elsewhere it is a Chebyshev series. The lanes are nodes of
@@ -49,11 +50,10 @@ impl Piece {
         Self::Series { lo, hi, from_low, terms }
     }
 
-    /// const + slope·X beyond x, through the `premium` and its slope in x there.
-    pub(super) fn tail(x: f64, below: bool, premium: impl Fn(f64) -> (f64, f64)) -> Self {
+    /// const + slope·X above x, through the `premium` and its slope in x there.
+    pub(super) fn tail(x: f64, premium: impl Fn(f64) -> (f64, f64)) -> Self {
         let (value, slope) = premium(x);
-        let (lo, hi) = if below { (f64::NEG_INFINITY, x) } else { (x, f64::INFINITY) };
-        Self::Line { lo, hi, c0: value - slope, c1: slope / x.exp() }
+        Self::Line { lo: x, hi: f64::INFINITY, c0: value - slope, c1: slope / x.exp() }
     }
 }
 
@@ -72,14 +72,12 @@ pub(super) struct DatePremium {
     /// Years from now to the date.
     pub(super) t: f64,
     pub(super) pieces: Vec<Piece>,
-    /// Value of a put at X = 0.
-    pub(super) at_zero: f64,
 }
 
 impl DatePremium {
     /// No premium at expiry `t`.
-    pub(super) fn at_expiry(t: f64, k: f64) -> Self {
-        Self { t, pieces: Vec::new(), at_zero: k }
+    pub(super) fn at_expiry(t: f64) -> Self {
+        Self { t, pieces: Vec::new() }
     }
 
     /// Adds e^(−rs)·E\[premium\] as seen from e^x at the time of `at`.

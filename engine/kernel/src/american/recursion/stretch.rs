@@ -3,9 +3,9 @@
 //! Time is t = to − (to − from)·e^(−η²): in η the logarithm of the boundary is smooth at both ends, at expiry where it
 //! behaves like √(τ ln 1/τ), and where a window of exercise closes before an ex-date.
 
-use super::flow::FlowNodes;
+use super::flow::{FlowMoment, FlowNodes};
 use super::rules::{POINTS, clenshaw, gauss, open_tail, to_chebyshev};
-use crate::american::settings::{COLLOCATION, REACHES};
+use crate::american::settings::{COLLOCATION, REACHES, SAME};
 
 /// A boundary over a stretch of time.
 #[derive(Clone, Debug)]
@@ -32,16 +32,18 @@ impl Stretch {
         Curve { stretch: self, terms: to_chebyshev(&self.ln_b) }
     }
 
-    /// The stretch as moments for values before it; `cost`: what exercise loses a year, at a time.
-    pub(super) fn nodes(&self, cost: impl Fn(f64) -> f64) -> FlowNodes {
+    /// The stretch until `until` as moments for values before it; `cost`: what exercise loses a year, at a time; `b`:
+    /// what it gains on a unit of X.
+    pub(super) fn nodes(&self, until: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
         let length = self.to - self.from;
         let mut nodes = FlowNodes::default();
         let curve = self.curve();
+        let last = (length / (self.to - until).max(SAME.divisor)).ln().sqrt().min(COLLOCATION.fixed_eta);
         for (u, w) in gauss(COLLOCATION.fixed_nodes) {
-            let eta = COLLOCATION.fixed_eta * u;
+            let eta = last * u;
             let time = self.time(eta);
-            let weight = w * COLLOCATION.fixed_eta * length * 2.0 * eta * (-eta * eta).exp();
-            nodes.push(time, curve.at(eta), cost(time), weight);
+            let weight = w * last * length * 2.0 * eta * (-eta * eta).exp();
+            nodes.push(FlowMoment { time, ln_b: curve.at(eta), cost: cost(time), pay: b, weight });
         }
         nodes
     }

@@ -5,13 +5,13 @@
 //! before that. With b < 0 the region leaves X = 0 first and ends in a tip at a positive X.
 
 use super::collocation::Outcome;
+use super::flow::{FlowMoment, FlowNodes};
 use super::interval::Interval;
 use super::option::AmericanOption;
-use super::premium::Piece;
 use super::rules::{POINTS, gauss, points, reach_class};
 use super::start::{Explicit, Side};
 use super::stretch::Stretch;
-use crate::american::settings::{COLLOCATION, REACHES, RECURSION, SAME, WINDOW};
+use crate::american::settings::{CLOSING_STRIKES, COLLOCATION, REACHES, RECURSION, SAME, WINDOW};
 
 impl Interval {
     /// ln of the X above which exercise of a put at `t` loses.
@@ -24,7 +24,7 @@ impl Interval {
 
     /// What exercise at `t` gains over holding at X = 0.
     fn gain_at_zero(&self, p: &AmericanOption, t: f64) -> f64 {
-        p.k - self.escrow(p, t) - (-p.r * (self.end - t)).exp() * self.premium.at_zero
+        p.k - self.escrow(p, t) - (p.r * t).exp() * self.at_zero[0]
     }
 
     /// The last time at which exercise at X = 0 gains.
@@ -48,7 +48,7 @@ impl Interval {
 
     /// Solves the window of a put before the ex-date at the end of the interval.
     ///
-    /// # Domain  the premium at the end of the interval is known
+    /// # Domain  later intervals are solved
     /// # Source  docs/american.md, windows of puts
     pub(super) fn solve_window(&mut self, p: &AmericanOption) -> Outcome {
         let never = (p.b >= 0.0 && p.r <= 0.0) || (p.r < 0.0 && p.b >= p.r);
@@ -67,37 +67,80 @@ impl Interval {
         let late = close - corner;
         let anywhere = f64::NEG_INFINITY;
         let is_late = late > WINDOW.late_part * (close - self.from);
-        let is_sharp = corner <= self.from || p.width(late) < WINDOW.round_corner;
-        if !(is_late && is_sharp) {
-            let to = if is_late { close } else { corner };
-            let early = self.open(self.from, to, gap, WINDOW.reach_early, anywhere, None);
-            return self.finish(p, early);
+        let ends_at_corner = corner - self.from >= WINDOW.early_part * late && p.width(late) < WINDOW.round_corner;
+        let cut = corner.max(close - (WINDOW.cut / p.sigma).powi(2));
+        if ends_at_corner || !is_late {
+            let mut outcome = Outcome::Solved;
+            let mut lowest = anywhere;
+            let mut join = None;
+            if is_late {
+                let mut end = None;
+                if cut > corner {
+                    let last = self.open(corner, close, gap, WINDOW.reach_late, anywhere, None);
+                    let mut last = self.started(p, WindowPart { is_late: true, ..last });
+                    outcome = last.solve(p, self, |t| self.put_limit(p, t));
+                    self.later.extend(&last.nodes(cut, |t| self.cost(p, t), p.b));
+                    end = Some(last.ln_b[0]);
+                }
+                let Closing { puts, ln_b } = self.closing(p, cut);
+                self.later.extend(&puts);
+                let end = end.unwrap_or(ln_b);
+                (lowest, join) = (end - 1.0, Some(end));
+            }
+            let early = self.open(self.from, corner, gap, WINDOW.reach_early, lowest, join);
+            let first = self.finish(p, early);
+            return if outcome == Outcome::Unsolved { outcome } else { first };
         }
-        let corner = if corner - self.from < WINDOW.early_part * late { self.from } else { corner };
-        let mut last = self.open(corner, close, gap, WINDOW.reach_late, anywhere, None);
-        last.is_late = p.b > 0.0;
-        if corner <= self.from {
-            return self.finish(p, last);
+        let mut whole = self.open(self.from, close, gap, WINDOW.reach_late, anywhere, None);
+        whole.is_late = true;
+        self.cut = Some(cut);
+        self.finish(p, whole)
+    }
+
+    /// What is earned from `t` on, where from then on the boundary falls to 0 along the [line](Self::line) within a
+    /// small part of a deviation. At `t` exercise then exceeds holding to the end of the interval by a function of X
+    /// alone: far below the boundary by a line, close to it by less, since holding may end above the boundary of the
+    /// next interval. That is a sum of European puts.
+    ///
+    /// # Domain  b > 0; `t` within the window, close to its end
+    pub(super) fn closing(&self, p: &AmericanOption, t: f64) -> Closing {
+        let line = self.line(p, t);
+        let gain = self.gain_at_zero(p, t);
+        let number = gain / line.exp();
+        let holding = self.holding(p, t);
+        let deviation = p.width(self.end - t);
+        let most = WINDOW.closing_step * deviation;
+        let mut ln_b = line;
+        for _ in 0..WINDOW.closing_steps {
+            let at = holding.less_payoff(p, self, ln_b);
+            if at[1] <= 0.0 || at[1].is_nan() {
+                break;
+            }
+            let step = (at[0] / at[1]).clamp(-most, most);
+            ln_b -= step;
+            if step.abs() < WINDOW.closing_found {
+                break;
+            }
         }
-        let mut last = self.started(p, last);
-        let outcome = self.solve_stretch(p, &mut last);
-        let nodes = last.nodes(|t| self.cost(p, t));
-        self.later.extend(&nodes);
-        let early = self.open(self.from, corner, gap, WINDOW.reach_early, last.ln_b[0] - 1.0, Some(last.ln_b[0]));
-        let first = self.finish(p, early);
-        if outcome == Outcome::Unsolved { outcome } else { first }
+        // straight between the strikes
+        let mut puts = FlowNodes::default();
+        let (mut strike, mut value, mut slope) = (ln_b.exp(), 0.0, 0.0);
+        for (i, away) in CLOSING_STRIKES.iter().enumerate() {
+            let x = ln_b - away * deviation;
+            let lower = x.exp();
+            let is_last = i + 1 == CLOSING_STRIKES.len();
+            let gained = if is_last { gain - number * lower } else { -holding.less_payoff(p, self, x)[0] };
+            let steeper = (gained - value) / (strike - lower);
+            puts.push(FlowMoment::puts(t, strike, steeper - slope));
+            (strike, value, slope) = (lower, gained, steeper);
+        }
+        puts.push(FlowMoment::puts(t, strike, number - slope));
+        Closing { puts, ln_b }
     }
 
     /// ln X of the line, with b > 0, on which exercise and holding are worth the same where either is almost certain.
     fn line(&self, p: &AmericanOption, t: f64) -> f64 {
-        let after = p.t - self.premium.t;
-        // dV/dX at X = 0 and the end of the interval
-        let exercised = self.premium.pieces.iter().find_map(|piece| match piece {
-            Piece::Line { lo, c1, .. } if lo.is_infinite() => Some(*c1),
-            _ => None,
-        });
-        let slope = exercised.unwrap_or(0.0) - (-p.b * after).exp();
-        let x = self.gain_at_zero(p, t) / (1.0 + slope * (-p.b * (self.end - t)).exp()).max(SAME.divisor);
+        let x = self.gain_at_zero(p, t) / (1.0 + (p.b * t).exp() * self.at_zero[1]).max(SAME.divisor);
         x.max(SAME.divisor).ln()
     }
 
@@ -136,7 +179,7 @@ impl Interval {
                     let Explicit { ln_b, .. } = near.unwrap_or_else(|| self.explicit(p, t, tip, below));
                     guess = ln_b;
                     let cost = self.cost(p, t);
-                    self.later.push(t, ln_b, cost, -w * 2.0 * u * length);
+                    self.later.push(FlowMoment { time: t, ln_b, cost, pay: p.b, weight: -w * 2.0 * u * length });
                 }
             }
             if close < self.from {
@@ -227,17 +270,21 @@ impl Interval {
         stretch
     }
 
-    fn solve_stretch(&self, p: &AmericanOption, stretch: &mut Stretch) -> Outcome {
-        stretch.solve(p, self, |t| self.put_limit(p, t))
-    }
-
     /// Solves the part that begins with the interval.
     fn finish(&mut self, p: &AmericanOption, part: WindowPart) -> Outcome {
         let mut stretch = self.started(p, part);
-        let outcome = self.solve_stretch(p, &mut stretch);
+        let outcome = stretch.solve(p, self, |t| self.put_limit(p, t));
         self.stretch = Some(stretch);
         outcome
     }
+}
+
+/// How a window closes along a line.
+pub(super) struct Closing {
+    /// What that earns.
+    pub(super) puts: FlowNodes,
+    /// ln B where it begins.
+    pub(super) ln_b: f64,
 }
 
 /// A part of a window.
@@ -249,6 +296,6 @@ struct WindowPart {
     lowest: f64,
     /// ln B that the part must end at.
     join: Option<f64>,
-    /// True after a corner.
+    /// True of one whose boundary starts from the line.
     is_late: bool,
 }
