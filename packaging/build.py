@@ -141,40 +141,45 @@ def compiled(triple: str, level: str | None, package: str) -> pathlib.Path:
     name = f"{package} for {triple}" + (f", {level}" if level and level != "launcher" else "")
     PROGRESS.step(name)
     started = time.monotonic()
+    if code := cargo(triple, level, "build", "-p", package):
+        sys.exit(f"{name}: not built, Cargo ended with exit code {code}")
+    print(f"{name}: built in {minutes(time.monotonic() - started)}", file=sys.stderr, flush=True)
+    return folder(triple, level) / triple / PROFILE
+
+
+def folder(triple: str, level: str | None) -> pathlib.Path:
+    """Where Cargo works for a target and a level."""
+    return PACKAGES / f"{triple}-{level or 'base'}"
+
+
+def cargo(triple: str, level: str | None, verb: str, *arguments: str) -> int:
+    """Runs Cargo's `build` or `test` for a target and a level; its exit code."""
     target = TARGETS[triple]
     cpu = {"launcher": "x86-64" if triple.startswith("x86_64") else None}.get(level, level)
-    cargo, rustc, source = toolchain(triple)
-    out = PACKAGES / f"{triple}-{level or 'base'}"
+    program, rustc, source = toolchain(triple)
     flags = [*(("-C", f"target-cpu={cpu}") if cpu else ()), *target.rustflags, *remapped(source)]
     environment = {
         **os.environ,
         **dict(target.environment),
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
         f"CARGO_PROFILE_{PROFILE.upper()}_STRIP": "symbols",
-        "CARGO": cargo,
+        "CARGO": program,
         "RUSTC": rustc,
         "SOURCE_DATE_EPOCH": commit_time(),
         "GREEKSD_COMMIT": os.environ.get("GREEKSD_COMMIT") or f"{commit()}, {commit_day()}",
     }
     environment.pop("RUSTFLAGS", None)
-    command = [cargo]
+    command = [program, verb]
     if target.zig:
         bin = tools()
         environment["PATH"] = f"{bin}{os.pathsep}{environment['PATH']}"
-        command = [str(bin / "cargo-zigbuild"), "zigbuild"]
-    else:
-        command.append("build")
-    command += ["--locked", "--profile", PROFILE, "--target", target.zig or triple, "--target-dir", str(out)]
-    command += ["-p", package]
+        command = [str(bin / "cargo-zigbuild"), {"build": "zigbuild"}.get(verb, verb)]
+    command += ["--locked", "--profile", PROFILE, "--target", target.zig or triple]
+    command += ["--target-dir", str(folder(triple, level))]
     if source:
         environment |= {"RUSTC_BOOTSTRAP": "1", "__CARGO_TESTS_ONLY_SRC_ROOT": str(source)}
         command.append("-Zbuild-std=std,panic_unwind")
-    try:
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"{name}: not built, {pathlib.Path(command[0]).name} ended with exit code {error.returncode}")
-    print(f"{name}: built in {minutes(time.monotonic() - started)}", file=sys.stderr, flush=True)
-    return out / triple / PROFILE
+    return subprocess.run([*command, *arguments], cwd=ROOT, env=environment).returncode
 
 
 @functools.cache
