@@ -4,7 +4,7 @@
     python3 packaging/build.py x86_64-unknown-linux-musl launcher      what picks a level at start
     python3 packaging/build.py aarch64-unknown-linux-musl              a target without levels
 
-Each build is announced with what was asked for, and how long it took. `packaging/make.py` makes whole packages. For trials: GREEKSD_PACKAGE_PROFILE=fast builds in another profile than
+`packaging/make.py` makes whole packages. For trials: GREEKSD_PACKAGE_PROFILE=fast builds in another profile than
 `release`, GREEKSD_PACKAGE_LEVELS=x86-64-v3 fewer levels (separated by commas), and GREEKSD_COMMIT=trial keeps what
 is built from one commit to the next.
 

@@ -4,11 +4,11 @@
     python3 packaging/make.py linux wheel          some
     python3 packaging/make.py --dist FOLDER linux
 
-Each kind is a module beside this one with `make(dist) -> list of files` and `builds()`, which it counts: linux, windows,
-macos, wheel. Where a kind fails the others are made, what failed is said at the end, and the exit code is 1.
+Each kind is a module beside this one with `make(dist) -> list of files` and `builds()`, which are counted: linux,
+windows, macos, wheel. Where a kind fails the others are made; what failed stands at the end, and the exit code is 1.
 
-SHA256SUMS and manifest.json list every package that is in the folder then. It holds packages of one commit and profile:
-those of another one, which its manifest names, are deleted at the start.
+SHA256SUMS and manifest.json list what was made into the folder, now and before, of one commit and profile: packages of
+another one, which its manifest names, are deleted at the start. Other files there are left alone.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main() -> None:
         parser.error(f"{unknown[0]}: kinds are {', '.join(KINDS)}")
     dist = arguments.dist.resolve()
     dist.mkdir(parents=True, exist_ok=True)
-    cleared(dist)
+    names = kept(dist)
     kinds = {kind: importlib.import_module(kind) for kind in dict.fromkeys(arguments.kinds or KINDS)}
     build.PROGRESS.planned = len(set().union(*(kind.builds() for kind in kinds.values())))
     started = time.monotonic()
@@ -44,13 +44,14 @@ def main() -> None:
     for name, kind in kinds.items():
         try:
             for made in kind.make(dist):
+                names.add(made.name)
                 print(f"{made.stat().st_size / 1e6:8.1f} MB  {made.name}", flush=True)
         except KeyboardInterrupt:
             sys.exit(f"stopped: {name} is not made, nor what follows it; {SUMS} is not written")
         except (Exception, SystemExit) as error:
             failed[name] = reason(error)
             print(f"{name}: {failed[name]}", file=sys.stderr, flush=True)
-    listed(dist)
+    listed(dist, names)
     print(f"{dist}: {len(kinds) - len(failed)} of {len(kinds)} kinds in {build.minutes(time.monotonic() - started)}")
     if failed:
         sys.exit("\n".join(f"not made, {name}: {why}" for name, why in failed.items()))
@@ -69,22 +70,24 @@ def origin() -> dict[str, str]:
     return {"version": build.version(), "commit": build.commit(), "profile": build.PROFILE}
 
 
-def cleared(dist: pathlib.Path) -> None:
-    """Deletes packages of another commit or profile, so that what is listed is of one."""
+def kept(dist: pathlib.Path) -> set[str]:
+    """The packages that the folder has already; deletes those of another commit or profile, so that all are of one."""
     try:
         before = json.loads((dist / MANIFEST).read_text())
     except FileNotFoundError:
-        return
+        return set()
+    names = {pathlib.PurePath(file["name"]).name for file in before["files"]}
     if {name: before.get(name) for name in origin()} == origin():
-        return
-    for name in (SUMS, MANIFEST, *(file["name"] for file in before["files"])):
-        (dist / pathlib.PurePath(name).name).unlink(missing_ok=True)
-    print(f"deleted, packages of commit {before['commit']}, profile {before['profile']}: {len(before['files'])} files")
+        return {name for name in names if (dist / name).exists()}
+    for name in (SUMS, MANIFEST, *names):
+        (dist / name).unlink(missing_ok=True)
+    print(f"deleted: {len(names)} packages of commit {before['commit']}, profile {before['profile']}", flush=True)
+    return set()
 
 
-def listed(dist: pathlib.Path) -> None:
+def listed(dist: pathlib.Path, names: set[str]) -> None:
     """Writes the checksums and the manifest of a folder of packages."""
-    files = sorted(file for file in dist.iterdir() if file.is_file() and file.name not in (SUMS, MANIFEST))
+    files = [dist / name for name in sorted(names)]
     sums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
     manifest = {
         "name": "greeksd",
