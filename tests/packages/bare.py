@@ -4,9 +4,9 @@
 
 An archive is unpacked into an empty root, a deb is installed in Debian's smallest system (debootstrap makes it once,
 below `target`), an image is unpacked as its configuration says and started with its own command. Needs root, for
-chroot. A program of the other processor, 64-bit ARM, runs in the emulator qemu-user, which is put into the root with its
-libraries; its deb is installed into Debian of this processor. Prints one line of a table for each: package, size,
-processor level, how it was tried, seconds from the package to the first number and from the start of the program to it.
+chroot. A program of the other processor, 64-bit ARM, runs in the emulator qemu-user, which is put into the root with
+its libraries; its deb is installed into Debian of this processor. Prints one line of a table for each: package, size,
+processor level, how it was tried, seconds from the package to the first number and from the start of the program.
 """
 
 import http.client
@@ -167,7 +167,7 @@ def report(package, where, installed, command, arguments):
     arguments = [argument.replace("PORT", str(port)) for argument in arguments]
     if not any(str(port) in argument for argument in arguments):
         arguments += ["--listen", f"127.0.0.1:{port}"]
-    environment = {name: os.environ[name] for name in ("PATH",)}
+    environment = {name: os.environ[name] for name in ("PATH", "GREEKSD_LEVEL") if name in os.environ}
     with tempfile.TemporaryFile() as log:
         started = time.monotonic()
         daemon = subprocess.Popen([*command, "serve", *arguments], stdout=log, stderr=log, env=environment)
