@@ -2,6 +2,7 @@
 
     python3 tests/aarch64.py                        unit tests of kernel and engine, golden files: half an hour
     python3 tests/aarch64.py --test kernel golden   what is given goes to `cargo test`
+    python3 tests/aarch64.py -- --test-threads=1    what follows `--`, to the tests
 
 They are built as the packages of aarch64 are (packaging/build.py: static, zig as linker), so that what builds those
 builds these. Needs the emulator besides, Debian's qemu-user; on a processor of ARM it is not used.
@@ -27,7 +28,9 @@ def main():
         if not shutil.which(EMULATOR):
             sys.exit("missing, the emulator: Debian's qemu-user")
         os.environ["CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER"] = EMULATOR
-    arguments = sys.argv[1:] or ["--lib", "--test", "kernel"]
+    arguments = sys.argv[1:]
+    if arguments[:1] in ([], ["--"]):
+        arguments = ["--lib", "--test", "kernel", *arguments]
     sys.exit(build.cargo(TARGET, None, "test", "-p", "greeksd-kernel", "-p", "greeksd-engine", *arguments))
 
 
