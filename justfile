@@ -29,7 +29,7 @@ test-processors:
 
 # the same for aarch64, in an emulator; says what is missing where it cannot
 test-aarch64 *args:
-    bash tests/aarch64.sh {{ args }}
+    python3 tests/aarch64.py {{ args }}
 
 # golden files against the program itself: worst error by Greek
 golden:

@@ -19,7 +19,9 @@ import os
 import pathlib
 import subprocess
 import sys
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -85,6 +87,12 @@ def levels(triple: str) -> tuple[str | None, ...]:
     return chosen
 
 
+def wanted(triples: Iterable[str]) -> list[str]:
+    """Those of some targets that GREEKSD_PACKAGE_TARGETS names; all, unless it is set."""
+    names = os.environ.get("GREEKSD_PACKAGE_TARGETS")
+    return [triple for triple in triples if not names or triple in names.split(",")]
+
+
 def program(triple: str, level: str | None) -> pathlib.Path:
     """Builds `greeksd` for a target and a level (None where the target has none), stripped; its path."""
     return compiled(triple, level, "greeksd") / ("greeksd" + TARGETS[triple].suffix)
@@ -95,41 +103,83 @@ def launcher(triple: str) -> pathlib.Path:
     return compiled(triple, "launcher", "greeksd-launcher") / ("greeksd-launcher" + TARGETS[triple].suffix)
 
 
-def compiled(triple: str, level: str | None, package: str, *arguments: str) -> pathlib.Path:
+@dataclass
+class Progress:
+    """How many builds there are in all (None where nobody counted them), how many were begun, and since when."""
+
+    planned: int | None = None
+    begun: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    def step(self, what: str) -> None:
+        """Announces a build, on standard error as Cargo does."""
+        self.begun += 1
+        count = f"{self.begun} of {self.planned}, " if self.planned else ""
+        print(f"[{count}after {minutes(time.monotonic() - self.since)}] {what}", file=sys.stderr, flush=True)
+
+
+PROGRESS = Progress()
+
+
+def minutes(seconds: float) -> str:
+    """A time as `12:03`: minutes and seconds."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def builds(triple: str) -> set[tuple[str, str | None]]:
+    """The builds of a target's programs, each by target and level: the launcher too where there are levels."""
+    every = levels(triple)
+    return {(triple, level) for level in (every if every == (None,) else (*every, "launcher"))}
+
+
+@functools.cache
+def compiled(triple: str, level: str | None, package: str) -> pathlib.Path:
     """Builds a crate of the workspace for a target and a level; the folder of what was built.
 
-    The level `launcher` is the target's common base, in a folder of its own. `arguments` are added to Cargo's.
+    The level `launcher` is the target's common base, in a folder of its own. Fails with what was not built.
     """
+    name = f"{package} for {triple}" + (f", {level}" if level and level != "launcher" else "")
+    PROGRESS.step(name)
+    started = time.monotonic()
+    if code := cargo(triple, level, "build", "-p", package):
+        sys.exit(f"{name}: not built, Cargo ended with exit code {code}")
+    print(f"{name}: built in {minutes(time.monotonic() - started)}", file=sys.stderr, flush=True)
+    return folder(triple, level) / triple / PROFILE
+
+
+def folder(triple: str, level: str | None) -> pathlib.Path:
+    """Where Cargo works for a target and a level."""
+    return PACKAGES / f"{triple}-{level or 'base'}"
+
+
+def cargo(triple: str, level: str | None, verb: str, *arguments: str) -> int:
+    """Runs Cargo's `build` or `test` for a target and a level; its exit code."""
     target = TARGETS[triple]
     cpu = {"launcher": "x86-64" if triple.startswith("x86_64") else None}.get(level, level)
-    cargo, rustc, source = toolchain(triple)
-    out = PACKAGES / f"{triple}-{level or 'base'}"
+    program, rustc, source = toolchain(triple)
     flags = [*(("-C", f"target-cpu={cpu}") if cpu else ()), *target.rustflags, *remapped(source)]
     environment = {
         **os.environ,
         **dict(target.environment),
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
         f"CARGO_PROFILE_{PROFILE.upper()}_STRIP": "symbols",
-        "CARGO": cargo,
+        "CARGO": program,
         "RUSTC": rustc,
         "SOURCE_DATE_EPOCH": commit_time(),
         "GREEKSD_COMMIT": os.environ.get("GREEKSD_COMMIT") or f"{commit()}, {commit_day()}",
     }
     environment.pop("RUSTFLAGS", None)
-    command = [cargo]
+    command = [program, verb]
     if target.zig:
         bin = tools()
         environment["PATH"] = f"{bin}{os.pathsep}{environment['PATH']}"
-        command = [str(bin / "cargo-zigbuild"), "zigbuild"]
-    else:
-        command.append("build")
-    command += ["--locked", "--profile", PROFILE, "--target", target.zig or triple, "--target-dir", str(out)]
-    command += ["-p", package, *arguments]
+        command = [str(bin / "cargo-zigbuild"), {"build": "zigbuild"}.get(verb, verb)]
+    command += ["--locked", "--profile", PROFILE, "--target", target.zig or triple]
+    command += ["--target-dir", str(folder(triple, level))]
     if source:
         environment |= {"RUSTC_BOOTSTRAP": "1", "__CARGO_TESTS_ONLY_SRC_ROOT": str(source)}
         command.append("-Zbuild-std=std,panic_unwind")
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    return out / triple / PROFILE
+    return subprocess.run([*command, *arguments], cwd=ROOT, env=environment).returncode
 
 
 @functools.cache

@@ -21,15 +21,18 @@ EMULATOR = "qemu-aarch64"
 USER = 65532
 
 
+def builds() -> set[tuple[str, str | None]]:
+    """The builds of `make`: target and level."""
+    return {one for triple in build.wanted(NAMES) for one in build.builds(triple)}
+
+
 def make(dist: pathlib.Path) -> list[pathlib.Path]:
     """Makes the packages of the targets in GREEKSD_PACKAGE_TARGETS (all, unless it is set)."""
-    wanted = os.environ.get("GREEKSD_PACKAGE_TARGETS")
     made = []
-    for triple in NAMES:
-        if not wanted or triple in wanted.split(","):
-            folder = build.PACKAGES / f"{triple}-prefix"
-            contents.prefix(triple, runner(triple), folder)
-            made += [tarball(triple, folder, dist), deb(triple, folder, dist), image(triple, folder, dist)]
+    for triple in build.wanted(NAMES):
+        folder = build.PACKAGES / f"{triple}-prefix"
+        contents.prefix(triple, runner(triple), folder)
+        made += [tarball(triple, folder, dist), deb(triple, folder, dist), image(triple, folder, dist)]
     return made
 
 

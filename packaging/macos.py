@@ -5,7 +5,6 @@ None of them was ever run: what a reader of objects tells is checked, and a prog
 """
 
 import hashlib
-import os
 import pathlib
 import re
 import shutil
@@ -20,6 +19,8 @@ FILES = build.ROOT / "packaging" / "macos"
 # a target's name in packages, and as object readers name its processor
 NAMES = {"aarch64-apple-darwin": ("arm64", "ARM64"), "x86_64-apple-darwin": ("x86_64", "X86_64")}
 OLDEST = "12.0"
+# whose program prints the manual, where this is not a Mac
+MANUAL = "x86_64-unknown-linux-musl"
 # what every macOS 12 has
 LIBRARIES = {
     "/usr/lib/libSystem.B.dylib",
@@ -32,10 +33,15 @@ LIBRARIES = {
 }
 
 
+def builds() -> set[tuple[str, str | None]]:
+    """The builds of `make`: target and level."""
+    own = {one for triple in build.wanted(NAMES) for one in build.builds(triple)}
+    return own if sys.platform == "darwin" else own | {(MANUAL, build.levels(MANUAL)[0])}
+
+
 def make(dist: pathlib.Path) -> list[pathlib.Path]:
     """Makes the archives of the targets in GREEKSD_PACKAGE_TARGETS (both, unless it is set); of both, the formula."""
-    wanted = os.environ.get("GREEKSD_PACKAGE_TARGETS")
-    made = [tarball(triple, dist) for triple in NAMES if not wanted or triple in wanted.split(",")]
+    made = [tarball(triple, dist) for triple in build.wanted(NAMES)]
     return [*made, formula(made, dist)] if len(made) == len(NAMES) else made
 
 
@@ -43,8 +49,7 @@ def runner(triple: str) -> list[str]:
     """What prints manuals and completions: the program itself on a Mac, elsewhere that of Linux."""
     if sys.platform == "darwin":
         return [str(build.program(triple, build.levels(triple)[0]))]
-    linux = "x86_64-unknown-linux-musl"
-    return [str(build.program(linux, build.levels(linux)[0]))]
+    return [str(build.program(MANUAL, build.levels(MANUAL)[0]))]
 
 
 def tarball(triple: str, dist: pathlib.Path) -> pathlib.Path:

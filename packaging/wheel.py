@@ -33,6 +33,16 @@ SUMMARY = "Option Greeks of US listed chains: calibrated from quotes, on this ma
 MOST_BYTES = 25_000_000
 
 
+def builds() -> set[tuple[str, str | None]]:
+    """The builds of `make`: target and level, and what finds the level."""
+    return {(TARGET, level) for level in (*levels(), "launcher")}
+
+
+def levels() -> list[str]:
+    """The levels that the wheel has builds for: those of LEVELS that are to be built at all."""
+    return [level for level in LEVELS if level in build.levels(TARGET)]
+
+
 def make(dist: pathlib.Path) -> list[pathlib.Path]:
     """Makes the wheel in a folder; its path."""
     files = package()
@@ -62,8 +72,7 @@ def package() -> dict[str, bytes]:
     source = build.ROOT / "python"
     modules = [path for path in (source / "greeksd").iterdir() if path.suffix in (".py", ".pyi", ".typed")]
     files = {str(path.relative_to(source)): path.read_bytes() for path in modules}
-    levels = [level for level in LEVELS if level in build.levels(TARGET)]
-    for level in levels:
+    for level in levels():
         library = build.compiled(TARGET, level, "greeksd-python") / "lib_greeksd.so"
         files[f"greeksd/_builds/greeksd-{level}.so"] = library.read_bytes()
     files["greeksd/_builds/level.so"] = (build.compiled(TARGET, "launcher", "greeksd-level") / "liblevel.so").read_bytes()

@@ -18,6 +18,11 @@ TRIPLE = "x86_64-pc-windows-gnu"
 WINGET = "greeksd.greeksd"
 
 
+def builds() -> set[tuple[str, str | None]]:
+    """The builds of `make`: target and level."""
+    return build.builds(TRIPLE)
+
+
 def make(dist: pathlib.Path) -> list[pathlib.Path]:
     """Makes the archive and the manifests that name it."""
     name = f"greeksd-{build.version()}-windows-x86_64"

@@ -4,14 +4,16 @@
 
 An archive is unpacked into an empty root, a deb is installed in Debian's smallest system (debootstrap makes it once,
 below `target`), an image is unpacked as its configuration says and started with its own command. Needs root, for
-chroot; for aarch64 the emulator qemu-user, there without chroot. Prints one line of a table for each: package, size,
-processor level, how it was tried, seconds from the package to the first number and from the start of the program to it.
+chroot. A program of the other processor, 64-bit ARM, runs in the emulator qemu-user, which is put into the root with
+its libraries; its deb is installed into Debian of this processor. Prints one line of a table for each: package, size,
+processor level, how it was tried, seconds from the package to the first number and from the start of the program.
 """
 
 import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -28,6 +30,11 @@ SUITE = "bookworm"
 BASE = ROOT / "target" / f"root-{SUITE}"
 QUERY = "/l1/greeks?underlying=SPY&center=atf&right=call&max_days=40&min_days=20&greeks=core,chain"
 SECONDS = 120
+# how packages name this processor: archives, then debs and images
+HERE = {"x86_64": ("x86_64", "amd64"), "aarch64": ("aarch64", "arm64")}[os.uname().machine]
+EMULATOR = "qemu-aarch64"
+# where it lies in a root, apart from all that the package brings
+EMULATORS = ".emulator"
 
 
 def main():
@@ -35,45 +42,57 @@ def main():
         sys.exit(__doc__)
     if os.geteuid() != 0:
         sys.exit("missing, the rights of root: chroot wants them")
+    failed = 0
     for package in map(pathlib.Path, sys.argv[1:]):
         kind = archive if package.name.endswith(".tar.gz") else deb if package.suffix == ".deb" else image
         with tempfile.TemporaryDirectory(prefix="greeksd-root-") as folder:
             # a root that every user may enter
             os.chmod(folder, 0o755)
-            kind(package.resolve(), pathlib.Path(folder))
+            try:
+                kind(package.resolve(), pathlib.Path(folder))
+            except (AssertionError, Failed, OSError) as error:
+                failed += 1
+                print(f"{package.name}: {error}", file=sys.stderr, flush=True)
+    if failed:
+        sys.exit(f"{failed} of {len(sys.argv) - 1} packages failed")
+
+
+class Failed(Exception):
+    """What a package, or a command that it needs, did not do."""
 
 
 def archive(package, root):
     """Nothing but the archive: not a shell, not a library, no /etc, no /tmp."""
+    within, how = entered(package, root)
     started = time.monotonic()
     with tarfile.open(package) as files:
         files.extractall(root, filter="tar")
-    prefix = next(root.iterdir())
-    is_native = f"-{os.uname().machine}." in package.name
-    if is_native:
-        command = ["chroot", root, f"/{prefix.name}/bin/greeksd"]
-    else:
-        command = ["qemu-aarch64", prefix / "bin" / "greeksd"]
-    where = "an empty root, chroot" if is_native else "qemu-user"
-    report(package, where, started, command, [])
+    prefix = next(path for path in root.iterdir() if path.name != EMULATORS)
+    report(package, f"an empty root, {how}", started, [*within, f"/{prefix.name}/bin/greeksd"], [])
     shutil.rmtree(prefix)
 
 
 def deb(package, root):
     """Debian's smallest system: installed, started, removed, purged; nothing is left."""
     if not BASE.exists():
-        subprocess.run(["debootstrap", "--variant=minbase", SUITE, BASE], check=True, stdout=subprocess.DEVNULL)
+        # named so when it is whole
+        unfinished = BASE.with_name(f"{BASE.name}-unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        run([], "debootstrap", "--variant=minbase", SUITE, unfinished)
+        unfinished.rename(BASE)
     subprocess.run(["cp", "-a", f"{BASE}/.", root], check=True)
+    emulated, how = entered(package, root)
     before = listed(root)
     started = time.monotonic()
     shutil.copy(package, root / "tmp" / "greeksd.deb")
     within = ["chroot", root]
-    run(within, "dpkg", "-i", "/tmp/greeksd.deb")
+    run(within, "dpkg", *([] if is_native(package) else ["--force-architecture"]), "-i", "/tmp/greeksd.deb")
     (root / "tmp" / "greeksd.deb").unlink()
     # what the unit starts, but for the user and the folder that systemd makes
     (root / "var/lib/greeksd").mkdir(mode=0o700)
     serve = ["--config", "/etc/greeksd/greeksd.toml", "--state-dir", "/var/lib/greeksd"]
-    report(package, f"Debian ({SUITE}, minbase), dpkg in chroot", started, [*within, "greeksd"], serve)
+    report(package, f"Debian ({SUITE}, minbase), dpkg, {how}", started, [*emulated, "/usr/bin/greeksd"], serve)
     present = [root / "usr/share/man/man1/greeksd.1.gz", root / "usr/lib/systemd/system/greeksd.service"]
     assert all(path.exists() for path in present), present
     run(within, "dpkg", "-r", "greeksd")
@@ -87,6 +106,7 @@ def deb(package, root):
 
 def image(package, root):
     """The image's layers, its user, its command, on another port."""
+    within, how = entered(package, root)
     started = time.monotonic()
     with tarfile.open(package) as files:
 
@@ -96,18 +116,37 @@ def image(package, root):
         index = json.load(files.extractfile("index.json"))
         manifest = json.load(blob(index["manifests"][0]))
         config = json.load(blob(manifest["config"]))["config"]
-        architecture = json.load(blob(manifest["config"]))["architecture"]
         for layer in manifest["layers"]:
             with tarfile.open(fileobj=blob(layer)) as content:
                 content.extractall(root, filter="tar")
-    if architecture != {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]:
-        print(f"{package.name}: unpacked, {architecture} is not this machine's")
-        return
     arguments = config["Cmd"]
     listen = arguments.index("--listen") + 1
     arguments[listen : listen + 1] = ["127.0.0.1:PORT"]
-    command = ["chroot", f"--userspec={config['User']}", root, *config["Entrypoint"]]
-    report(package, "its root and user, chroot", started, command, arguments[1:])
+    command = [within[0], f"--userspec={config['User']}", *within[1:], *config["Entrypoint"]]
+    report(package, f"its root and user, {how}", started, command, arguments[1:])
+
+
+def is_native(package):
+    return any(f"-{name}." in package.name or f"_{name}." in package.name for name in HERE)
+
+
+def entered(package, root):
+    """The command that starts a program within a root, and its name: chroot, for another processor with an emulator."""
+    within = ["chroot", root]
+    if is_native(package):
+        return within, "chroot"
+    emulator = shutil.which(EMULATOR)
+    if not emulator:
+        raise Failed("missing, the emulator: Debian's qemu-user")
+    folder = root / EMULATORS
+    folder.mkdir()
+    # "name => /path (address)", and the loader as "/path (address)"
+    libraries = re.findall(r"(/\S+) \(0x", run([], "ldd", emulator))
+    for file in (emulator, *libraries):
+        shutil.copy(file, folder)
+    loader = next(pathlib.Path(file).name for file in libraries if "/ld-" in file)
+    command = [f"/{EMULATORS}/{loader}", "--library-path", f"/{EMULATORS}", f"/{EMULATORS}/{EMULATOR}"]
+    return [*within, *command], "qemu-user in chroot"
 
 
 def listed(root):
@@ -117,7 +156,7 @@ def listed(root):
 def run(within, *command):
     done = subprocess.run([*within, *command], capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        raise Failed(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -128,7 +167,7 @@ def report(package, where, installed, command, arguments):
     arguments = [argument.replace("PORT", str(port)) for argument in arguments]
     if not any(str(port) in argument for argument in arguments):
         arguments += ["--listen", f"127.0.0.1:{port}"]
-    environment = {name: os.environ[name] for name in ("PATH",)}
+    environment = {name: os.environ[name] for name in ("PATH", "GREEKSD_LEVEL") if name in os.environ}
     with tempfile.TemporaryFile() as log:
         started = time.monotonic()
         daemon = subprocess.Popen([*command, "serve", *arguments], stdout=log, stderr=log, env=environment)
@@ -141,7 +180,7 @@ def report(package, where, installed, command, arguments):
         log.seek(0)
         text = log.read().decode()
     if row is None or code != 0:
-        sys.exit(f"{package.name}: no number, exit code {code}\n{text}")
+        raise Failed(f"no number, exit code {code}\n{text}")
     assert 0.4 < row["delta"] < 0.7, row
     size = package.stat().st_size / 1e6
     print(

@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import http.client
 import io
+import json
 import os
 import pathlib
 import re
@@ -125,6 +126,29 @@ def starts(place):
     code, _, err = place.run("--listen", "nonsense")
     expect(code == 2 and "nonsense" in err, f"{code}: {err}")
     return out.strip()
+
+
+def first_number(place):
+    """Seconds from the start of the program, launcher and all, to the first Greek over HTTP."""
+    began = time.monotonic()
+    level = {name: value for name, value in os.environ.items() if name == "GREEKSD_LEVEL"}
+    with Daemon(place.launcher or place.program, until=lambda _: True, environment=level) as daemon:
+        row = until(lambda: first_row(daemon.port), "no number comes")
+        took = time.monotonic() - began
+        # wine hands a signal to the launcher alone, which leaves Ctrl-C to the build
+        daemon.kill()
+    expect(0.4 < row["delta"] < 0.7, row)
+    return f"{place.program.stem}: after {took:.1f} s"
+
+
+def first_row(port):
+    """A row with a delta; None where there is none yet."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    with contextlib.closing(connection):
+        connection.request("GET", "/l1/greeks?underlying=SPY&center=atf&right=call&max_days=40&min_days=20")
+        answer = connection.getresponse()
+        rows = json.loads(answer.read())
+    return rows[0] if answer.status == 200 and rows and rows[0].get("delta") is not None else None
 
 
 def numbers(place):
@@ -392,7 +416,7 @@ def view(place):
     return "pages, search, end (of what is written; wine draws it elsewhere than Windows)"
 
 
-TRIALS = [starts, numbers, keep_alive, slow_reader, port_of_one, folder_feed, state, ctrl_c, log_file, service, console, view, launcher]
+TRIALS = [starts, first_number, numbers, keep_alive, slow_reader, port_of_one, folder_feed, state, ctrl_c, log_file, service, console, view, launcher]
 
 
 def main():
