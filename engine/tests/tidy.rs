@@ -562,3 +562,13 @@ fn texts_for_users_are_plain() {
         text.lines().for_each(|line| check(&name, line));
     }
 }
+
+#[test]
+fn a_plain_cargo_run_has_one_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("default-members")).unwrap();
+    let programs: Vec<&str> =
+        line.split('"').skip(1).step_by(2).filter(|folder| root.join(folder).join("src/main.rs").exists()).collect();
+    assert_eq!(programs, ["shim"]);
+}
