@@ -106,6 +106,7 @@ impl Stretch {
                 moved = f64::INFINITY;
                 break;
             }
+            // late points have little of the deviation left: a step that suits the first ones throws them off
             let damping = (0..n)
                 .map(|k| p.width(self.to - grid[k].t) / residual[k].abs())
                 .fold((longest / most).min(1.0), f64::min);

@@ -405,6 +405,28 @@ mod tests {
         }
     }
 
+    /// Where b > 0 a window closes along a line whose slope is a difference of about b: next to 0 that is rounding.
+    #[test]
+    fn a_borrow_rate_next_to_0_changes_little() {
+        let divs =
+            [(0.2, 0.5), (0.45, 0.5), (0.7, 0.5), (0.95, 0.5)].map(|(t, amount)| Dividend { t, amount }).to_vec();
+        for (r, sigma, t) in [(0.04, 0.25, 1.1), (0.001, 0.15, 1.1), (0.08, 0.7, 0.99), (0.04, 0.25, 0.5)] {
+            let divs: Vec<Dividend> = divs.iter().copied().filter(|d| d.t < t).collect();
+            let at = |b: f64, x: f64| {
+                let terms = Terms { t, r, b, divs: divs.clone() };
+                Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, sigma)).value(x)[0]
+            };
+            for x in [60.0f64, 80.0, 95.0, 130.0].map(f64::ln) {
+                let none = at(0.0, x);
+                for b in [1e-300, 1e-17, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7, -1e-16, -1e-13, -1e-9] {
+                    let little = at(b, x);
+                    let moves = 2.0 * b.abs() * t * x.exp() + 3e-6 * 100.0;
+                    assert!((little - none).abs() <= moves, "r {r} σ {sigma} T {t} b {b} x {x}: {little} {none}");
+                }
+            }
+        }
+    }
+
     /// Two boundaries, by a binomial tree that is fine enough for four digits.
     #[test]
     fn two_boundaries_agree_with_a_tree() {

@@ -1,10 +1,10 @@
 //! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
 
 use super::collocation::Outcome;
-use super::flow::{FlowBlock, FlowMoment, FlowNodes, FlowSums};
+use super::flow::{FlowBlock, FlowSums};
 use super::interval::Interval;
 use super::option::AmericanOption;
-use super::rules::{Geometry, INNER, POINTS, REACH, gauss, points, solve_in_place};
+use super::rules::{Geometry, INNER, POINTS, REACH, points, solve_in_place};
 use super::stretch::Stretch;
 use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
@@ -19,14 +19,8 @@ impl Interval {
         for shortened in 0..PAIR.tries {
             let from = self.end - length * PAIR.shorter.powi(shortened);
             let Some([near, far]) = self.pair(p, from, ends) else { continue };
-            let (mut nodes, curve) = (FlowNodes::default(), far.curve());
-            for (u, w) in gauss(PAIR.fixed_nodes) {
-                let eta = SPOT_NODES.last * u;
-                let time = far.time(eta);
-                let weight = -w * SPOT_NODES.last * (far.to - far.from) * 2.0 * eta * (-eta * eta).exp();
-                nodes.push(FlowMoment { time, ln_b: curve.at(eta), cost: self.cost(p, time), pay: p.b, weight });
-            }
-            self.later.extend(&nodes);
+            let cost = |t: f64| self.cost(p, t);
+            self.later.extend(&far.moments(PAIR.fixed_nodes, SPOT_NODES.last, -1.0, cost, p.b));
             if shortened == 0 {
                 self.other = Some(far.ln_b[0]);
             }

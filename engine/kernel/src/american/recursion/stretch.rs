@@ -35,14 +35,19 @@ impl Stretch {
     /// The stretch until `until` as moments for values before it; `cost`: what exercise loses a year, at a time; `b`:
     /// what it gains on a unit of X.
     pub(super) fn nodes(&self, until: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
+        let left = ((self.to - self.from) / (self.to - until).max(SAME.divisor)).ln().sqrt();
+        self.moments(COLLOCATION.fixed_nodes, left.min(COLLOCATION.fixed_eta), 1.0, cost, b)
+    }
+
+    /// The same by `n` moments up to η = `last`; `side`: −1 of a region's second boundary.
+    pub(super) fn moments(&self, n: usize, last: f64, side: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
         let length = self.to - self.from;
         let mut nodes = FlowNodes::default();
         let curve = self.curve();
-        let last = (length / (self.to - until).max(SAME.divisor)).ln().sqrt().min(COLLOCATION.fixed_eta);
-        for (u, w) in gauss(COLLOCATION.fixed_nodes) {
+        for (u, w) in gauss(n) {
             let eta = last * u;
             let time = self.time(eta);
-            let weight = w * last * length * 2.0 * eta * (-eta * eta).exp();
+            let weight = side * w * last * length * 2.0 * eta * (-eta * eta).exp();
             nodes.push(FlowMoment { time, ln_b: curve.at(eta), cost: cost(time), pay: b, weight });
         }
         nodes
