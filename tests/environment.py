@@ -25,8 +25,8 @@ def made_up_market(greeksd, out, *arguments):
 
 
 def run(trial, name, requirements, doc):
-    """The command line of a trial with the option --greeksd: calls it in the environment `target/NAME` with the program and a
-    temporary folder."""
+    """The command line of a trial with the option --greeksd: calls it in the environment `target/NAME` with the program
+    and a temporary folder."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--greeksd", type=pathlib.Path, default=ROOT / "target" / "release" / "greeksd")
     arguments = parser.parse_args()

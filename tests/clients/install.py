@@ -1,4 +1,4 @@
-"""The vendors' published clients, installed once below `target/clients-venv`, in the versions of the requirement files."""
+"""The vendors' published clients, installed once below `target/clients-venv`, as the requirement files say."""
 
 import hashlib
 import os

@@ -536,7 +536,7 @@ settings! {
         rate_least: f64 = 1e-6, "per year", Judgement("such a wait is longer than any life");
         /// Strike nodes that a table of puts takes besides where their first window opens within its strikes.
         opening_nodes: usize = 2, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// In units of those strikes: beyond twice their range, none.
+        /// A window that opens further than this from the table's strikes takes no node besides.
         opening_far: f64 = 2.0, "of the range", Bounded("puts_with_dividends_meet_their_bounds");
     }
 

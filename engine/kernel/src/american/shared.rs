@@ -16,7 +16,7 @@ use crate::quality::Quality;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
-/// Whether a boundary is the first or the last of those that adjoin.
+/// Which ends of the whole range of volatilities a boundary lies at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) first: bool,
