@@ -3,7 +3,7 @@
 use super::carry::Carry;
 use super::clean::Quotes;
 use super::input::SliceInput;
-use super::remembered::{Recalled, RememberedVol, RememberedVols, key};
+use super::remembered::{self, Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
 use super::settings::IMPLIED;
 use super::slice_work::{Calibrated, SliceScratch, SliceState};
@@ -64,11 +64,8 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
         found.sort_unstable_by_key(RememberedVol::key);
     }
-    core::mem::swap(searched, found);
-    if preliminary {
-        // nothing that a preliminary pass finds may stand in for a search
-        searched.clear();
-    }
+    // nothing that a preliminary pass finds may stand in for a search
+    remembered::replace(searched, if preliminary { &[] } else { found });
     out.order_sides();
     for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
         if two_sided {

@@ -117,12 +117,39 @@ impl<'a> RememberedVols<'a> {
     }
 }
 
+/// What a slice remembers becomes `found`. Copied and not swapped: `found` is memory of a thread, grown for the widest
+/// slices of the market, and every slice would come to hold as much.
+///
+/// # Cost  bytes held are at most twice those that are needed
+pub(super) fn replace(held: &mut Vec<RememberedVol>, found: &[RememberedVol]) {
+    held.clear();
+    if held.capacity() > 2 * found.len() {
+        held.shrink_to(found.len());
+    }
+    held.reserve_exact(found.len());
+    held.extend_from_slice(found);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use kernel::contract::Style;
     use kernel::dividends::Terms;
     use kernel::quality::Quality;
+
+    #[test]
+    fn a_slice_holds_no_more_than_it_remembers() {
+        let terms = Terms { t: 0.1, r: 0.04, b: 0.0, divs: Vec::new() };
+        let here = Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms: &terms, step: 0.003 };
+        let mut found: Vec<RememberedVol> = Vec::with_capacity(1000);
+        found.extend((0..100).map(|key| RememberedVol::new(key, 40.0, 1.5, &here, [-0.9, 5.0, 20.0, 10.0])));
+        let mut held = Vec::new();
+        for (n, most) in [(100, 100), (60, 100), (40, 40), (41, 41), (0, 0)] {
+            replace(&mut held, &found[..n]);
+            assert_eq!(held.iter().map(RememberedVol::key).collect::<Vec<_>>(), (0..n as u32).collect::<Vec<_>>());
+            assert!(held.capacity() <= most, "{n}: {}", held.capacity());
+        }
+    }
 
     #[test]
     fn searches_are_remembered_while_they_say_something() {
