@@ -3,60 +3,136 @@
 pub use kernel::columns::{Col, Group};
 pub use kernel::greeks::Unit;
 
-/// The columns of one chain: one contiguous block of numbers, column after column, each padded to whole lanes.
-/// NaN means missing and nothing else; infinity never occurs.
+/// Numbers that a block of columns has room for: 64 KB.
+const BLOCK_NUMBERS: usize = 8192;
+
+/// The columns of one chain: one contract after the other, each column padded to whole lanes. NaN means missing and
+/// nothing else; infinity never occurs.
+///
+/// Several columns share a block, and all blocks but those of very small and very wide chains are of about one size. A
+/// pass over the market replaces every chain: so what one leaves is what another needs, where blocks as different as
+/// chains are would leave a quarter of their memory as holes.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     stride: usize,
     rows: usize,
-    data: Vec<f64>,
+    /// Columns in a block; the last one may have fewer.
+    in_block: usize,
+    blocks: Vec<Vec<f64>>,
 }
 
 impl Columns {
     /// Bytes held beside itself.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.data.capacity() * size_of::<f64>()
+        let numbers: usize = self.blocks.iter().map(Vec::capacity).sum();
+        self.blocks.capacity() * size_of::<Vec<f64>>() + numbers * size_of::<f64>()
     }
 
     /// `rows` contracts, every number missing.
     #[must_use]
     pub fn missing(rows: usize) -> Self {
-        let stride = rows.next_multiple_of(kernel::lanes::BLOCK);
-        Self { stride, rows, data: vec![f64::NAN; stride * Col::ALL.len()] }
+        let mut columns = Self::default();
+        columns.reset(rows);
+        columns
     }
 
     /// Makes room for `rows` contracts, every number missing.
     pub fn reset(&mut self, rows: usize) {
-        self.stride = rows.next_multiple_of(kernel::lanes::BLOCK);
-        self.rows = rows;
-        self.data.clear();
-        self.data.resize(self.stride * Col::ALL.len(), f64::NAN);
+        self.lay_out(rows);
+        let (in_block, stride) = (self.in_block, self.stride);
+        for (block, columns) in self.blocks.iter_mut().zip(Col::ALL.chunks(in_block)) {
+            block.clear();
+            block.resize(columns.len() * stride, f64::NAN);
+        }
     }
 
     /// The rows of several columns one after the other.
     #[must_use]
     pub fn joined(parts: &[&Self]) -> Self {
-        let rows = parts.iter().map(|part| part.rows).sum::<usize>();
-        let stride = rows.next_multiple_of(kernel::lanes::BLOCK);
-        let mut data = Vec::with_capacity(stride * Col::ALL.len());
-        for (i, &col) in (1..).zip(Col::ALL) {
-            parts.iter().for_each(|part| data.extend_from_slice(part.get(col)));
-            data.resize(i * stride, f64::NAN);
+        let mut all = Self::default();
+        all.lay_out(parts.iter().map(|part| part.rows).sum());
+        for (block, columns) in all.blocks.iter_mut().zip(Col::ALL.chunks(all.in_block)) {
+            block.reserve_exact(columns.len() * all.stride);
+            for (i, &col) in (1..).zip(columns) {
+                parts.iter().for_each(|part| block.extend_from_slice(part.get(col)));
+                block.resize(i * all.stride, f64::NAN);
+            }
         }
-        Self { stride, rows, data }
+        all
+    }
+
+    /// The blocks of `rows` contracts, as they are until they are filled.
+    fn lay_out(&mut self, rows: usize) {
+        self.rows = rows;
+        self.stride = rows.next_multiple_of(kernel::lanes::BLOCK);
+        let all = Col::ALL.len();
+        let blocks = (all * self.stride).div_ceil(BLOCK_NUMBERS).clamp(1, all);
+        self.in_block = all.div_ceil(blocks);
+        self.blocks.resize_with(all.div_ceil(self.in_block), Vec::new);
+    }
+
+    /// The block of a column, and where it begins there.
+    fn place(&self, col: Col) -> (usize, usize) {
+        let (i, in_block) = (col as usize, self.in_block.max(1));
+        (i / in_block, i % in_block * self.stride)
     }
 
     /// One number per row, in row order.
     #[must_use]
     pub fn get(&self, col: Col) -> &[f64] {
-        let start = col as usize * self.stride;
-        &self.data[start..start + self.rows]
+        let (block, start) = self.place(col);
+        self.blocks.get(block).map_or(&[], |block| &block[start..start + self.rows])
     }
 
     /// The same, to write, before the chain is published.
     pub fn get_mut(&mut self, col: Col) -> &mut [f64] {
-        let start = col as usize * self.stride;
-        &mut self.data[start..start + self.rows]
+        let ((block, start), rows) = (self.place(col), self.rows);
+        self.blocks.get_mut(block).map_or(&mut [], |block| &mut block[start..start + rows])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_any_length_are_joined_in_their_order() {
+        assert!(Columns::default().get(Col::ALL[0]).is_empty());
+        for lengths in [vec![], vec![0], vec![1], vec![7, 9], vec![300, 5, 0, 11], vec![9000, 20_000]] {
+            let numbers =
+                |part: usize, col: Col, row: usize| (part * 100_000 + row) as f64 + 0.01 * f64::from(col as u8);
+            let parts: Vec<Columns> = lengths
+                .iter()
+                .map(|&rows| Columns::missing(rows))
+                .enumerate()
+                .map(|(part, mut columns)| {
+                    for &col in Col::ALL {
+                        columns.get_mut(col).iter_mut().enumerate().for_each(|(row, x)| *x = numbers(part, col, row));
+                    }
+                    columns
+                })
+                .collect();
+            let joined = Columns::joined(&parts.iter().collect::<Vec<_>>());
+            for &col in Col::ALL {
+                let parts = lengths.iter().enumerate();
+                let all: Vec<f64> =
+                    parts.flat_map(|(part, &rows)| (0..rows).map(move |row| numbers(part, col, row))).collect();
+                assert_eq!(joined.get(col), all, "{lengths:?}");
+            }
+            let rows = lengths.iter().sum::<usize>() + Col::ALL.len();
+            assert!(joined.bytes() <= (rows + 8) * Col::ALL.len() * 8 + 1000, "{lengths:?}: {}", joined.bytes());
+        }
+    }
+
+    #[test]
+    fn columns_that_are_used_again_forget_what_they_held() {
+        let mut columns = Columns::missing(5000);
+        columns.get_mut(Col::Delta).fill(1.0);
+        for rows in [3, 700, 0, 5000] {
+            columns.reset(rows);
+            assert!(Col::ALL.iter().all(|&col| columns.get(col).len() == rows));
+            assert!(Col::ALL.iter().all(|&col| columns.get(col).iter().all(|x| x.is_nan())));
+        }
     }
 }
