@@ -480,6 +480,8 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
     };
     let (counted, _) = dividend_times(task);
     let dates = overrides.dividends(book.underlying, &book.dividends);
+    let mut age_s = Vec::with_capacity(slices.iter().map(|slice| slice.input.age_s.len()).sum());
+    slices.iter().for_each(|slice| age_s.extend(slice.input.age_s.iter().map(|&age| age as f32)));
     let live = dates.iter().filter(|&&(date, _)| market.calendar.ex_instant(date) > at);
     let dividends = live.zip(&counted).map(|(&(ex_date, amount), counted)| CountedDividend {
         ex_date,
@@ -494,7 +496,7 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
             .flat_map(|slice| &slice.work.draft.out.fault)
             .filter(|&&fault| fault == Some(Drop::Stale))
             .count() as u32,
-        age_s: slices.iter().flat_map(|slice| slice.input.age_s).map(|&age| age as f32).collect(),
+        age_s,
         dividends: dividends.collect(),
         slices: slices.iter().map(Finished::evidence).collect(),
         rates: Some(market.rates.on(at, market.calendar.eastern(at).date()).origin),
