@@ -64,8 +64,8 @@ pub(super) struct Table {
     pub(super) refined: bool,
     /// How far its grids reach where exercise ends them.
     pub(super) down: Down,
-    /// How it moves with the rates, from when that was first asked for.
-    pub(super) rates: OnceLock<Rates>,
+    /// How it moves with the rates, from when that was first asked for: of most tables never.
+    pub(super) rates: OnceLock<Box<Rates>>,
 }
 
 /// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
@@ -111,7 +111,7 @@ impl Table {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let rates = self.rates.get().map_or(0, |rates| size_of_val(&*rates.premium));
+        let rates = self.rates.get().map_or(0, |rates| size_of::<Rates>() + size_of_val(&*rates.premium));
         let last = if let Layout::LastInterval(last) = &self.layout { last.bytes() } else { 0 };
         size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + last
     }
