@@ -16,6 +16,7 @@ pub use underlying::ChainState;
 
 use crate::store::book::Book;
 use crate::store::chain::Chain;
+use crate::store::columns::SpareBlocks;
 use crate::store::overrides::Overrides;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
@@ -64,6 +65,8 @@ pub struct Passes {
     states: BTreeMap<Symbol, ChainState>,
     /// Memory to work in, one for each chain that is in work.
     scratch: Mutex<Vec<Scratch>>,
+    /// Memory of chains that nobody reads any more.
+    spare: SpareBlocks,
     /// Volatilities of the session before the first pass, if they were saved.
     prior: Arc<SessionVols>,
     /// Chains show the quotes that they were computed from.
@@ -96,13 +99,26 @@ impl Passes {
             .start_handler(on_start)
             .build()
             .map_err(std::io::Error::other)?;
-        let (states, scratch, prior, failed) = (BTreeMap::new(), Mutex::default(), Arc::default(), Vec::new());
-        Ok(Self { pool, states, scratch, prior, keeps_quotes: false, overrides: Arc::default(), failed })
+        Ok(Self {
+            pool,
+            states: BTreeMap::new(),
+            scratch: Mutex::default(),
+            spare: SpareBlocks::default(),
+            prior: Arc::default(),
+            keeps_quotes: false,
+            overrides: Arc::default(),
+            failed: Vec::new(),
+        })
     }
 
     /// Chains from here on show the quotes that they were computed from ([`Chain::quotes`]).
     pub fn keep_quotes(&mut self) {
         self.keeps_quotes = true;
+    }
+
+    /// Makes the next chains of the memory of some that nobody reads any more.
+    pub fn reuse(&self, chains: impl IntoIterator<Item = Chain>) {
+        chains.into_iter().for_each(|chain| chain.columns.leave(&self.spare));
     }
 
     /// Sets what `prev_vol` shows for chains that have not seen a session end.
@@ -152,7 +168,8 @@ impl Passes {
     pub fn run_to(&mut self, quality: Quality, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
-        let (unused, quotes, overrides) = (&self.scratch, self.keeps_quotes, &*self.overrides);
+        let (unused, spare) = (&self.scratch, &self.spare);
+        let (quotes, overrides) = (self.keeps_quotes, &*self.overrides);
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -160,7 +177,7 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, quality, quotes, overrides };
+                    let task = Task { market, book, at, quality, quotes, overrides, spare };
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces
                     // then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);

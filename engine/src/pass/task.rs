@@ -2,6 +2,7 @@
 
 use super::market_data::MarketData;
 use crate::store::book::{Book, BookSlice};
+use crate::store::columns::SpareBlocks;
 use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
@@ -17,6 +18,7 @@ pub(super) struct Task<'a> {
     /// The chain shows its quotes.
     pub(super) quotes: bool,
     pub(super) overrides: &'a Overrides,
+    pub(super) spare: &'a SpareBlocks,
 }
 
 impl Task<'_> {

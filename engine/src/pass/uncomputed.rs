@@ -98,6 +98,7 @@ mod tests {
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
     use crate::store::book::Book;
+    use crate::store::columns::SpareBlocks;
     use crate::store::overrides::Overrides;
     use jiff::Timestamp;
     use kernel::calendar::Calendar;
@@ -109,7 +110,8 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let overrides = &Overrides::default();
-        f(&Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides })
+        let spare = &SpareBlocks::default();
+        f(&Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides, spare })
     }
 
     fn at() -> Timestamp {

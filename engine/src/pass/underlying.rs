@@ -441,7 +441,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
         dropped: Vec::with_capacity(n_rows),
-        columns: Columns::joined(&parts),
+        columns: Columns::joined(&parts, task.spare),
         quotes: task.chain_quotes(),
         evidence: Some(Box::new(evidence(task, slices))),
     };
@@ -561,6 +561,7 @@ mod tests {
     use super::*;
     use crate::pass::market_data::MarketData;
     use crate::rates::table::RateTable;
+    use crate::store::columns::SpareBlocks;
     use crate::store::overrides::Overrides;
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style};
@@ -617,6 +618,7 @@ mod tests {
             quality: Quality::Full,
             quotes: false,
             overrides: &Overrides::default(),
+            spare: &SpareBlocks::default(),
         };
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
@@ -638,7 +640,8 @@ mod tests {
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
         let overrides = &Overrides::default();
-        let task = Task { market, book: &book, at: at(), quality: Quality::Full, quotes: false, overrides };
+        let spare = &SpareBlocks::default();
+        let task = Task { market, book: &book, at: at(), quality: Quality::Full, quotes: false, overrides, spare };
         let found = evidence(&task, &[]);
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];

@@ -2,9 +2,17 @@
 
 pub use kernel::columns::{Col, Group};
 pub use kernel::greeks::Unit;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 /// Numbers that a block of columns has room for: 64 KB.
 const BLOCK_NUMBERS: usize = 8192;
+
+/// Numbers by which blocks grow that are kept for others, 2 KB: there are few sizes.
+const SPARE_STEP: usize = 256;
+
+/// Bytes of spare blocks at most: several batches of the market loop.
+const SPARE_BYTES: usize = 64 << 20;
 
 /// The columns of one chain: one contract after the other, each column padded to whole lanes. NaN means missing and
 /// nothing else; infinity never occurs.
@@ -47,13 +55,13 @@ impl Columns {
         }
     }
 
-    /// The rows of several columns one after the other.
+    /// The rows of several columns one after the other, in blocks of `spare` where it has some.
     #[must_use]
-    pub fn joined(parts: &[&Self]) -> Self {
+    pub fn joined(parts: &[&Self], spare: &SpareBlocks) -> Self {
         let mut all = Self::default();
         all.lay_out(parts.iter().map(|part| part.rows).sum());
         for (block, columns) in all.blocks.iter_mut().zip(Col::ALL.chunks(all.in_block)) {
-            block.reserve_exact(columns.len() * all.stride);
+            *block = spare.take(columns.len() * all.stride);
             for (i, &col) in (1..).zip(columns) {
                 parts.iter().for_each(|part| block.extend_from_slice(part.get(col)));
                 block.resize(i * all.stride, f64::NAN);
@@ -78,6 +86,11 @@ impl Columns {
         (i / in_block, i % in_block * self.stride)
     }
 
+    /// Leaves its blocks to other columns.
+    pub fn leave(self, spare: &SpareBlocks) {
+        self.blocks.into_iter().for_each(|block| spare.put(block));
+    }
+
     /// One number per row, in row order.
     #[must_use]
     pub fn get(&self, col: Col) -> &[f64] {
@@ -92,12 +105,50 @@ impl Columns {
     }
 }
 
+/// Blocks of columns that nobody reads any more, for the next ones that are made, on whatever thread. The system's
+/// allocator has an arena for each thread, and what each has held at most stays with it: half of the market and the
+/// widest difference that there was between the threads' halves.
+#[derive(Debug, Default)]
+pub struct SpareBlocks(Mutex<Spare>);
+
+#[derive(Debug, Default)]
+struct Spare {
+    /// By the numbers that they have room for.
+    blocks: BTreeMap<usize, Vec<Vec<f64>>>,
+    bytes: usize,
+}
+
+impl SpareBlocks {
+    /// An empty block with room for so many numbers, and for an eighth more at most and [`SPARE_STEP`].
+    fn take(&self, numbers: usize) -> Vec<f64> {
+        let room = numbers.next_multiple_of(SPARE_STEP);
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fitting = spare.blocks.range_mut(room..=room + room / 8);
+        let Some(mut block) = fitting.find_map(|(_, blocks)| blocks.pop()) else { return Vec::with_capacity(room) };
+        spare.bytes -= block.capacity() * size_of::<f64>();
+        drop(spare);
+        block.clear();
+        block
+    }
+
+    /// Keeps a block, unless there are many already.
+    fn put(&self, block: Vec<f64>) {
+        let (room, bytes) = (block.capacity(), block.capacity() * size_of::<f64>());
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if room.is_multiple_of(SPARE_STEP) && spare.bytes + bytes <= SPARE_BYTES {
+            spare.bytes += bytes;
+            spare.blocks.entry(room).or_default().push(block);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn columns_of_any_length_are_joined_in_their_order() {
+        let spare = SpareBlocks::default();
         assert!(Columns::default().get(Col::ALL[0]).is_empty());
         for lengths in [vec![], vec![0], vec![1], vec![7, 9], vec![300, 5, 0, 11], vec![9000, 20_000]] {
             let numbers =
@@ -113,7 +164,7 @@ mod tests {
                     columns
                 })
                 .collect();
-            let joined = Columns::joined(&parts.iter().collect::<Vec<_>>());
+            let joined = Columns::joined(&parts.iter().collect::<Vec<_>>(), &spare);
             for &col in Col::ALL {
                 let parts = lengths.iter().enumerate();
                 let all: Vec<f64> =
@@ -121,7 +172,10 @@ mod tests {
                 assert_eq!(joined.get(col), all, "{lengths:?}");
             }
             let rows = lengths.iter().sum::<usize>() + Col::ALL.len();
-            assert!(joined.bytes() <= (rows + 8) * Col::ALL.len() * 8 + 1000, "{lengths:?}: {}", joined.bytes());
+            let most = (rows + 8) * Col::ALL.len() * 8 * 9 / 8 + Col::ALL.len() * SPARE_STEP * 8;
+            assert!(joined.bytes() <= most + 1000, "{lengths:?}: {}", joined.bytes());
+            // the next ones are made of what these leave
+            joined.leave(&spare);
         }
     }
 
@@ -134,5 +188,18 @@ mod tests {
             assert!(Col::ALL.iter().all(|&col| columns.get(col).len() == rows));
             assert!(Col::ALL.iter().all(|&col| columns.get(col).iter().all(|x| x.is_nan())));
         }
+    }
+
+    #[test]
+    fn spare_blocks_serve_what_is_about_their_size_and_are_bounded() {
+        let spare = SpareBlocks::default();
+        let held = || spare.0.lock().unwrap().bytes;
+        spare.put(spare.take(1000));
+        assert_eq!(held(), 8 * 1024);
+        assert_eq!(spare.take(500).capacity(), 512, "twice as large is too large");
+        assert_eq!((spare.take(950).capacity(), held()), (1024, 0));
+        spare.put(Vec::with_capacity(SPARE_STEP + 1));
+        (0..3).for_each(|_| spare.put(Vec::with_capacity(SPARE_BYTES / 16)));
+        assert_eq!(held(), SPARE_BYTES, "none of another size, and two of three");
     }
 }

@@ -203,7 +203,7 @@ impl MarketLoop {
             let is_open = self.feed.reference().calendar.is_open(now);
             sessions.turned(&self.market.load(), is_open, self.began.elapsed());
         }
-        self.status.holds_old_snapshots(self.retired.sweep());
+        self.sweep();
         listed.iter().all(|&name| self.is_known(name))
     }
 
@@ -430,7 +430,14 @@ impl MarketLoop {
             self.sessions.iter_mut().for_each(|sessions| sessions.restored(self.number));
         }
         self.retired.add_snapshot(self.market.swap(Arc::new(snapshot)));
-        self.status.holds_old_snapshots(self.retired.sweep());
+        self.sweep();
+    }
+
+    /// Lets the passes have the memory of what no response holds.
+    fn sweep(&mut self) {
+        let (unread, bytes) = self.retired.sweep();
+        self.passes.reuse(unread);
+        self.status.holds_old_snapshots(bytes);
     }
 
     /// The curve that the newest values are computed with, if there are any.

@@ -26,11 +26,19 @@ impl Retired {
         self.snapshots.push(snapshot);
     }
 
-    /// Frees what no response holds; returns the bytes of the chains that responses still hold.
-    pub(super) fn sweep(&mut self) -> u64 {
+    /// Lets go of what no response holds. Returns the chains among it, for
+    /// [`Passes::reuse`](engine::pass::Passes::reuse), and the bytes of those that responses still hold.
+    pub(super) fn sweep(&mut self) -> (Vec<Chain>, u64) {
         // unpublished data cannot be acquired again: a count of one stays one
         self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);
-        self.chains.retain(|chain| Arc::strong_count(chain) > 1);
-        self.chains.iter().map(|chain| chain.bytes() as u64).sum()
+        let (mut unread, mut read) = (Vec::new(), Vec::new());
+        for chain in self.chains.drain(..) {
+            match Arc::try_unwrap(chain) {
+                Ok(chain) => unread.push(chain),
+                Err(chain) => read.push(chain),
+            }
+        }
+        self.chains = read;
+        (unread, self.chains.iter().map(|chain| chain.bytes() as u64).sum())
     }
 }
