@@ -221,8 +221,8 @@ pub(super) struct Anchor {
     s: f64,
     fwd: f64,
     smile: Smile,
-    /// Value, slope, curvature and vega, by the row that it was computed for; none where all are zero.
-    premiums: Box<[[f32; 4]]>,
+    /// Value, slope, curvature and vega of the rows that have a premium, rows ascending.
+    premiums: Box<[(u32, [f32; 4])]>,
 }
 
 impl Anchor {
@@ -241,8 +241,8 @@ impl Anchor {
             }
             let rows = || contracts.iter().enumerate().filter(move |(_, c)| c.1 == right).map(|(i, c)| (i, c.0));
             let mut set = |row: usize, premium: Premium| {
-                premiums.resize(contracts.len(), [0.0; 4]);
-                premiums[row] = [premium.value, premium.slope, premium.curve, premium.vega].map(|x| x as f32);
+                let numbers = [premium.value, premium.slope, premium.curve, premium.vega].map(|x| x as f32);
+                premiums.push((row as u32, numbers));
             };
             let frame = truth.frame();
             let mut open: Vec<(usize, f64, Fair)> = Vec::new();
@@ -269,14 +269,15 @@ impl Anchor {
                 set(*row, if chosen.value > certain.value && chosen.value < f64::INFINITY { chosen } else { certain });
             }
         }
+        premiums.sort_unstable_by_key(|premium| premium.0);
         Self { at, s: truth.s, fwd: truth.fwd, smile: truth.smile, premiums: premiums.into() }
     }
 
     /// Raises the European value of the contract of `row` to the American one of another instant, some minutes away.
     pub(super) fn raise(&self, row: usize, contract: (f64, Right), truth: &SliceTruth, fair: &mut Fair) {
         let (strike, right) = contract;
-        if let Some(&premium) = self.premiums.get(row) {
-            let [value, slope, curve, vega] = premium.map(f64::from);
+        if let Ok(place) = self.premiums.binary_search_by_key(&(row as u32), |premium| premium.0) {
+            let [value, slope, curve, vega] = self.premiums[place].1.map(f64::from);
             let moved = truth.s - self.s;
             let wilder = fair.sigma - self.smile.sigma(ln(strike / self.fwd));
             fair.value += (value + (slope + 0.5 * curve * moved) * moved + vega * wilder).max(0.0);
