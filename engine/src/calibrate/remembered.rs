@@ -6,16 +6,17 @@ use crate::early::settings::SEARCHED;
 use kernel::contract::Right;
 use kernel::lanes::BLOCK;
 
-/// One price of one contract, and its volatility.
+/// One price of one contract, and its volatility. Price and spot are held in full, as small moves are their differences;
+/// of the others, of which the whole market holds 800,000, single precision is far below the error of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RememberedVol {
-    key: u32,
     price: f64,
     s: f64,
+    key: u32,
     /// Years to expiry.
-    t: f64,
+    t: f32,
     /// NaN: none.
-    sigma: f64,
+    sigma: f32,
     /// Derivatives of the value there.
     delta: f32,
     vega: f32,
@@ -31,15 +32,19 @@ pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
 impl RememberedVol {
     /// A price, the volatility that was found for it, and there delta, vega, volga and ultima.
     pub(super) fn new(key: u32, price: f64, sigma: f64, here: &Valuation<'_>, derivatives: [f64; 4]) -> Self {
-        // single precision: they carry a small move, and this is held for every searched price of the market
         let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
-        let (s, t) = (here.s, here.terms.t);
-        Self { key, price, s, t, sigma, delta, vega, volga, ultima }
+        let (s, t, sigma) = (here.s, here.terms.t as f32, sigma as f32);
+        Self { price, s, key, t, sigma, delta, vega, volga, ultima }
     }
 
     /// Where it belongs.
     pub(super) fn key(&self) -> u32 {
         self.key
+    }
+
+    /// Years since it was searched.
+    fn age(&self, here: &Valuation<'_>) -> f64 {
+        f64::from(self.t) - here.terms.t
     }
 
     /// Volatility that it implies for `price` now; `floor` is what the price must exceed.
@@ -51,15 +56,15 @@ impl RememberedVol {
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
         }
         let gap = dp - f64::from(self.delta) * ds;
-        let vega = f64::from(self.vega);
+        let (vega, sigma) = (f64::from(self.vega), f64::from(self.sigma));
         let newton = gap / vega;
         let (h2, h3) = (f64::from(self.volga) / vega, f64::from(self.ultima) / vega);
         // the inverse series to third order: one evaluation of the last pass in place of a search
         let step = newton * (1.0 - 0.5 * h2 * newton + (0.5 * h2 * h2 - h3 / 6.0) * newton * newton);
-        let near = newton.abs().max(step.abs()) < SEARCHED.sigma * self.sigma
-            && ds.abs() < SEARCHED.spot * self.s * self.sigma * here.terms.t.sqrt()
-            && self.t - here.terms.t < SEARCHED.time * here.terms.t;
-        if near { Recalled::Same(*self, self.sigma + step) } else { Recalled::About(self.sigma) }
+        let near = newton.abs().max(step.abs()) < SEARCHED.sigma * sigma
+            && ds.abs() < SEARCHED.spot * self.s * sigma * here.terms.t.sqrt()
+            && self.age(here) < SEARCHED.time * here.terms.t;
+        if near { Recalled::Same(*self, sigma + step) } else { Recalled::About(sigma) }
     }
 }
 
@@ -112,7 +117,7 @@ impl<'a> RememberedVols<'a> {
     fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         let (unused, rest) = self.0.split_at(n);
         // a price that is not asked for in this pass often returns in the next: a bid that comes and goes
-        kept.extend(unused.iter().filter(|one| one.t - here.terms.t < SEARCHED.kept));
+        kept.extend(unused.iter().filter(|one| one.age(here) < SEARCHED.kept));
         self.0 = rest;
     }
 }

@@ -116,7 +116,7 @@ settings! {
         /// The time to expiry may fall by this.
         time: f64 = 0.01, "of itself", Test("remembered_searches_are_as_stale_as_the_table_says");
         /// Unused entries are kept so long, five minutes: quotes come and go.
-        kept: f64 = 1e-5, "years", Judgement("a search costs twenty valuations, an entry sixty bytes");
+        kept: f64 = 1e-5, "years", Judgement("a search costs twenty valuations, an entry fifty bytes");
     }
 }
 
