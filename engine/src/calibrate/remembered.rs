@@ -6,8 +6,8 @@ use crate::early::settings::SEARCHED;
 use kernel::contract::Right;
 use kernel::lanes::BLOCK;
 
-/// One price of one contract, and its volatility. Price and spot are held in full, as small moves are their differences;
-/// of the others, of which the whole market holds 800,000, single precision is far below the error of a search.
+/// One price of one contract, and its volatility. Price and spot are held in full, since small moves are their
+/// differences. Of the others single precision is far below the error of a search; the whole market holds 800,000.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RememberedVol {
     price: f64,
