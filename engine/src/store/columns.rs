@@ -24,8 +24,8 @@ const SPARE_BYTES: usize = 64 << 20;
 pub struct Columns {
     stride: usize,
     rows: usize,
-    /// Columns in a block, as a power of two: places are looked up for every block of contracts, and dividing by any
-    /// number made a pass a twentieth slower. The last block may have fewer.
+    /// Columns in a block, as a power of two: places are looked up for every block of contracts, without a division.
+    /// The last block may have fewer.
     shift: u32,
     blocks: Vec<Vec<f64>>,
 }
