@@ -65,7 +65,7 @@ pub struct Passes {
     states: BTreeMap<Symbol, ChainState>,
     /// Memory to work in, one for each chain that is in work.
     scratch: Mutex<Vec<Scratch>>,
-    /// Memory of chains that nobody reads any more.
+    /// Memory of chains that nobody reads any more, for the next ones.
     spare: SpareBlocks,
     /// Volatilities of the session before the first pass, if they were saved.
     prior: Arc<SessionVols>,
@@ -116,7 +116,7 @@ impl Passes {
         self.keeps_quotes = true;
     }
 
-    /// Makes the next chains of the memory of some that nobody reads any more.
+    /// Keeps the memory of `chains`, which nobody reads any more, for chains that are computed later.
     pub fn reuse(&self, chains: impl IntoIterator<Item = Chain>) {
         chains.into_iter().for_each(|chain| chain.columns.leave(&self.spare));
     }

@@ -8,18 +8,17 @@ use std::sync::{Mutex, PoisonError};
 /// Numbers that a block of columns has room for: 64 KB.
 const BLOCK_NUMBERS: usize = 8192;
 
-/// Numbers by which blocks grow that are kept for others, 2 KB: there are few sizes.
+/// A block has room for a multiple of so many numbers, 2 KB: the fewer sizes there are, the more often one fits.
 const SPARE_STEP: usize = 256;
 
 /// Bytes of spare blocks at most: several batches of the market loop.
 const SPARE_BYTES: usize = 64 << 20;
 
-/// The columns of one chain: one contract after the other, each column padded to whole lanes. NaN means missing and
-/// nothing else; infinity never occurs.
+/// The columns of one chain: one number per contract, each column padded to whole lanes. NaN means missing and nothing
+/// else; infinity never occurs.
 ///
-/// Several columns share a block, and all blocks but those of very small and very wide chains are of about one size. A
-/// pass over the market replaces every chain: so what one leaves is what another needs, where blocks as different as
-/// chains are would leave a quarter of their memory as holes.
+/// Several columns share a block. Blocks are of about one size, except those of very small and very wide chains. A pass
+/// over the market replaces every chain, and a block of one then fits another.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     stride: usize,
@@ -105,9 +104,9 @@ impl Columns {
     }
 }
 
-/// Blocks of columns that nobody reads any more, for the next ones that are made, on whatever thread. The system's
-/// allocator has an arena for each thread, and what each has held at most stays with it: half of the market and the
-/// widest difference that there was between the threads' halves.
+/// Blocks of columns that nobody reads any more, kept for columns that are made later on any thread. The allocator of
+/// glibc has an arena for each thread and seldom returns what an arena once held, while the thread that computes a chain
+/// changes from pass to pass.
 #[derive(Debug, Default)]
 pub struct SpareBlocks(Mutex<Spare>);
 

@@ -433,7 +433,7 @@ impl MarketLoop {
         self.sweep();
     }
 
-    /// Lets the passes have the memory of what no response holds.
+    /// Gives the memory of chains that no response holds to the passes.
     fn sweep(&mut self) {
         let (unread, bytes) = self.retired.sweep();
         self.passes.reuse(unread);

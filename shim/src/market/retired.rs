@@ -26,8 +26,8 @@ impl Retired {
         self.snapshots.push(snapshot);
     }
 
-    /// Lets go of what no response holds. Returns the chains among it, for
-    /// [`Passes::reuse`](engine::pass::Passes::reuse), and the bytes of those that responses still hold.
+    /// Frees snapshots that no response holds. Returns the chains that no response holds, whose memory serves new ones,
+    /// and how many bytes the other chains have.
     pub(super) fn sweep(&mut self) -> (Vec<Chain>, u64) {
         // unpublished data cannot be acquired again: a count of one stays one
         self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);
