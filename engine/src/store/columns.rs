@@ -105,8 +105,8 @@ impl Columns {
 }
 
 /// Blocks of columns that nobody reads any more, kept for columns that are made later on any thread. The allocator of
-/// glibc has an arena for each thread and seldom returns what an arena once held, while the thread that computes a chain
-/// changes from pass to pass.
+/// glibc has an arena for each thread and seldom returns what one held, while the thread that computes a chain changes
+/// from pass to pass.
 #[derive(Debug, Default)]
 pub struct SpareBlocks(Mutex<Spare>);
 
