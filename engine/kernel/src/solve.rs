@@ -1,5 +1,6 @@
-//! Bracketed roots, quadrature, Chebyshev. Never: finance.
+//! Bracketed roots, linear equations, quadrature, Chebyshev. Never: finance.
 
+use crate::lanes::Lanes;
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
@@ -104,6 +105,32 @@ fn chebyshev_as_monomials(m: usize) -> Vec<Vec<f64>> {
         }
     }
     t
+}
+
+/// Solves a system of linear equations in each lane; the solution is left in `right`. Without pivoting: for matrices that
+/// are nearly triangular.
+///
+/// # Shapes  `matrix`: by row, overwritten; entries beyond the length of `right` are not read
+#[inline(always)]
+pub fn eliminate<L: Lanes, const N: usize>(matrix: &mut [[L; N]], right: &mut [L]) {
+    let n = right.len();
+    for p in 0..n {
+        let inv = L::splat(1.0) / matrix[p][p];
+        for i in p + 1..n {
+            let factor = matrix[i][p] * inv;
+            for m in p + 1..n {
+                matrix[i][m] = factor.neg_mul_add(matrix[p][m], matrix[i][m]);
+            }
+            right[i] = factor.neg_mul_add(right[p], right[i]);
+        }
+    }
+    for p in (0..n).rev() {
+        let mut sum = right[p];
+        for m in p + 1..n {
+            sum = matrix[p][m].neg_mul_add(right[m], sum);
+        }
+        right[p] = sum / matrix[p][p];
+    }
 }
 
 /// A root of `f` between `lo` and `hi`, where `f` has opposite signs; `None` where it has not.

@@ -113,7 +113,7 @@ fn ordinary_tables_are_built_once_and_unresolved_ones_are_counted() {
     let counts = counted(Right::Put, &straddled, (83.0, 115.0), (0.154, 0.26));
     assert_eq!((counts.refined, counts.accurate), (1, 0), "{counts:?}");
     // a volatility of 1000 %: at ex-dates only, and between them too
-    let wild = Terms { t: 0.57, r: 0.0427, b: 0.003, divs: monthly(0.57, 0.0459, 0.49) };
+    let wild = Terms { t: 0.57, r: 0.0427, b: 0.0, divs: monthly(0.57, 0.0459, 0.49) };
     let counts = counted(Right::Call, &wild, (155.0, 180.0), (9.0, 15.0));
     assert_eq!((counts.refined, counts.accurate), (0, 0), "{counts:?}");
     let counts = counted(Right::Call, &Terms { b: 0.03, ..wild }, (155.0, 180.0), (9.0, 15.0));

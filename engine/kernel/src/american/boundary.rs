@@ -16,7 +16,9 @@ use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
 use crate::quality::Quality;
-use crate::solve::{chebyshev_roots, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials};
+use crate::solve::{
+    chebyshev_roots, eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
+};
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
@@ -251,27 +253,10 @@ struct System {
 }
 
 impl System {
-    /// Replaces the residual by the solution. Without pivoting: a boundary point depends on later times, hence on
-    /// points after it, so the matrix is nearly triangular.
+    /// Replaces the residual by the solution. A boundary point depends on later times, hence on points after it, so
+    /// the matrix is nearly triangular.
     fn eliminate(&mut self) {
-        let n = self.residual.len();
-        for p in 0..n {
-            let inv = Sigmas::splat(1.0) / self.jacobian[p][p];
-            for i in p + 1..n {
-                let factor = self.jacobian[i][p] * inv;
-                for m in p + 1..n {
-                    self.jacobian[i][m] = factor.neg_mul_add(self.jacobian[p][m], self.jacobian[i][m]);
-                }
-                self.residual[i] = factor.neg_mul_add(self.residual[p], self.residual[i]);
-            }
-        }
-        for p in (0..n).rev() {
-            let mut sum = self.residual[p];
-            for m in p + 1..n {
-                sum = self.jacobian[p][m].neg_mul_add(self.residual[m], sum);
-            }
-            self.residual[p] = sum / self.jacobian[p][p];
-        }
+        eliminate(&mut self.jacobian, &mut self.residual);
     }
 }
 

@@ -16,14 +16,19 @@ use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
 /// A quadrature over the life of the option: u/t, tau/t = 1 − u/t and the weight of each node.
-struct Rule(Vec<(f64, f64, f64)>);
+pub(super) struct Rule(Vec<(f64, f64, f64)>);
 
 impl Rule {
+    /// u/t, 1 − u/t and weight of each node.
+    pub(super) fn nodes(&self) -> &[(f64, f64, f64)] {
+        &self.0
+    }
+
     /// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential
     /// that
     /// at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes
     /// fast.
-    fn new(n: usize, nearest: f64) -> Self {
+    pub(super) fn new(n: usize, nearest: f64) -> Self {
         let steepness = (SPOT_NODES.last / nearest).asinh();
         let node = |(s, w): (f64, f64)| {
             let xi = nearest * (s * steepness).sinh();
@@ -126,7 +131,7 @@ impl<L: Lanes> Premium<L> {
 
 /// What a node of the quadrature shares with all lanes.
 #[derive(Clone, Copy)]
-struct Moment {
+pub(super) struct Moment {
     u: f64,
     weight: f64,
     root_u: f64,
@@ -135,21 +140,21 @@ struct Moment {
 }
 
 /// What the derivatives of one node are made of.
-struct Integrand<L> {
+pub(super) struct Integrand<L> {
     /// 1/(sigma·√u), d.
-    g: L,
-    d: L,
+    pub(super) g: L,
+    pub(super) d: L,
     /// (ln(X/B) + (r − b)u)·g.
     yg: L,
-    /// B, b·B, r·K.
+    /// B, b·B, and what exercise loses a year: r·K without dividends.
     edge_x: L,
-    bb: L,
-    rk: L,
+    pub(super) bb: L,
+    pub(super) cost: L,
     /// weight·e^(−ru)·n(d).
-    m: L,
+    pub(super) m: L,
     /// weight·phi·X·e^(−bu)·N(phi·d+), weight·phi·e^(−ru)·N(phi·d).
-    stock: L,
-    cash: L,
+    pub(super) stock: L,
+    pub(super) cash: L,
 }
 
 /// Premium with derivatives, one option per lane; with `FULL` false those in sigma only.
@@ -168,10 +173,10 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
 ) -> Premium<L> {
     let (life, (place, unit)) = (at.t - at.from, table.place(at.sigma));
     let mut sum = Premium::zero();
-    for &(part, rest, weight) in &Rule::serving(quality, reach).0 {
+    for &(part, rest, weight) in Rule::serving(quality, reach).nodes() {
         let moment = Moment::new(at, at.from + life * part, life * weight);
         let edge = course.at_time::<FULL>(life * rest).edge(at.sigma, at.inv_sigma, place, unit);
-        let f = Integrand::new(at, &moment, &edge);
+        let f = Integrand::new(at, &moment, &edge, at.k * at.r);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {
             f.add_spot(at, &mut sum);
@@ -188,21 +193,21 @@ pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, table: &Boundary, course:
     let moment = Moment::new(at, at.from, 1.0);
     let (place, unit) = table.place(at.sigma);
     let edge = course.at_time::<false>(at.t - at.from).edge(at.sigma, at.inv_sigma, place, unit);
-    Integrand::new(at, &moment, &edge).add_sigma::<false>(at, &moment, &edge, &mut sum);
+    Integrand::new(at, &moment, &edge, at.k * at.r).add_sigma::<false>(at, &moment, &edge, &mut sum);
     [sum.v, sum.sigma[0]]
 }
 
 impl Moment {
     /// That `u` years from now.
     #[inline(always)]
-    fn new<L: Lanes>(at: &Contract<L>, u: f64, weight: f64) -> Self {
+    pub(super) fn new<L: Lanes>(at: &Contract<L>, u: f64, weight: f64) -> Self {
         Self { u, weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) }
     }
 }
 
 impl<L: Lanes> Integrand<L> {
     #[inline(always)]
-    fn new(at: &Contract<L>, moment: &Moment, edge: &Edge<L>) -> Self {
+    pub(super) fn new(at: &Contract<L>, moment: &Moment, edge: &Edge<L>, cost: L) -> Self {
         let c = |v: f64| L::splat(v);
         let g = at.inv_sigma * c(1.0 / moment.root_u);
         let yg = (at.ln_xk - edge.y + c((at.r - at.b) * moment.u)) * g;
@@ -220,7 +225,7 @@ impl<L: Lanes> Integrand<L> {
             yg,
             edge_x,
             bb: edge_x * at.b,
-            rk: at.k * at.r,
+            cost,
             m: e * c(INV_SQRT_2PI * moment.df * moment.weight),
             stock: at.x * high * c(at.phi * moment.df_b * moment.weight),
             cash: low * c(at.phi * moment.df * moment.weight),
@@ -229,9 +234,15 @@ impl<L: Lanes> Integrand<L> {
 
     /// Value and sigma derivatives; the boundary's own are not negligible in this representation.
     #[inline(always)]
-    fn add_sigma<const FULL: bool>(&self, at: &Contract<L>, moment: &Moment, edge: &Edge<L>, sum: &mut Premium<L>) {
+    pub(super) fn add_sigma<const FULL: bool>(
+        &self,
+        at: &Contract<L>,
+        moment: &Moment,
+        edge: &Edge<L>,
+        sum: &mut Premium<L>,
+    ) {
         let c = |v: f64| L::splat(v);
-        let (g, d, bb, rk, root_u) = (self.g, self.d, self.bb, self.rk, c(moment.root_u));
+        let (g, d, bb, rk, root_u) = (self.g, self.d, self.bb, self.cost, c(moment.root_u));
         let per_sigma = at.inv_sigma;
         let [b1, b2, b3] = edge.sigma;
         let yg1 = self.yg * per_sigma;
@@ -260,10 +271,10 @@ impl<L: Lanes> Integrand<L> {
 
     /// Derivatives in ln X.
     #[inline(always)]
-    fn add_spot(&self, at: &Contract<L>, sum: &mut Premium<L>) {
+    pub(super) fn add_spot(&self, at: &Contract<L>, sum: &mut Premium<L>) {
         let c = |v: f64| L::splat(v);
         let (d, mg) = (self.d, self.m * self.g);
-        let (jump, stock) = ((self.rk - self.bb) * mg, self.stock * at.b);
+        let (jump, stock) = ((self.cost - self.bb) * mg, self.stock * at.b);
         let both = self.bb.mul_add(mg, stock);
         let h = self.bb * mg;
         let dg = d * self.g;
@@ -293,7 +304,7 @@ impl<L: Lanes> Integrand<L> {
                 (at.k * self.cash * left, at.k * d1 * left, -((edge.rate - u) * self.g))
             }
         };
-        let jump = self.bb - self.rk;
+        let jump = self.bb - self.cost;
         let d_rate_sigma = -(edge.rate_sigma * self.g + d_rate * per_sigma);
         let change = (self.bb * b1 - self.d * d1 * jump).mul_add(d_rate, jump * d_rate_sigma);
         sum.rate = sum.rate + lead + self.m * jump * d_rate;

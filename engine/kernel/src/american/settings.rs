@@ -544,11 +544,13 @@ settings! {
     LAYOUT: LayoutSettings {
         /// Strikes of a table span this ratio at least: fewer would have noisy derivatives.
         strikes_least: f64 = 1.1, "1", Bounded("borders_of_tables_do_not_show");
-        /// Logarithm of the strike ratio that a table of calls spans at most where σ√t is less. A narrow tile is more
-        /// often exercised once, or never; a wide one is built less often.
+        /// Logarithm of the strike ratio that a table of calls that are exercised at dates only spans at most where σ√t
+        /// is less. A narrow tile is more often exercised once, or never; a wide one is built less often.
         strikes_call: f64 = 0.18, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// The same of puts.
-        strikes_put: f64 = 0.36, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The same of puts, and of calls that are exercised between dates.
+        strikes_wide: f64 = 0.36, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// Deviations by which the strike less the dividends may move against the strike within a table of such calls.
+        front_deviations: f64 = 0.75, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
         /// A table of calls is fitted this much beyond where another one takes over: wider, they do not meet the payoff
         /// at their boundary.
         beyond_call: f64 = 1.0, "1", Bounded("borders_of_tables_do_not_show");
@@ -558,11 +560,11 @@ settings! {
         sigma_least: f64 = 1.7, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Greatest ratio of volatilities of a table: larger is less accurate, smaller builds more tables.
         sigma_most: f64 = 2.0, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Both, of calls that are watched for exercise far above their strike and take a dividend on the way: they
-        /// bend at places whose distance from the boundary moves fast with σ.
-        sigma_far: f64 = 1.42, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Far above the strike: r over b more than this.
-        far_boundary: f64 = 1.3, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The greatest ratio of calls that are exercised between dates is such that what lies at the strike moves by so
+        /// many deviations along their series.
+        far_deviations: f64 = 2.5, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
+        /// It is at least this.
+        sigma_far: f64 = 1.2, "1", Bounded("calls_with_dividends_meet_their_bounds");
         /// A range that exceeds a whole number of parts by less is that many.
         whole: f64 = 1e-9, "parts", Judgement("rounding of a logarithm");
     }
@@ -605,14 +607,60 @@ settings! {
         product_most: f64 = 300.0, "1", Measured("e^(300/2) is 1e65, whose square is a double");
     }
 
-    /// Calls that are exercised right before ex-dates only (`premium/dates.rs`).
+    /// Calls that are exercised between dates: the boundary there (`premium/between_dates.rs`).
+    BETWEEN: BetweenSettings {
+        /// Collocation points of a boundary. More cost with the square.
+        points: usize = 12, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// η of the last of them; beyond it the boundary approaches its end.
+        reach: f64 = 2.7, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// Nodes of the flow from a point on. More cost in proportion.
+        inner: usize = 16, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// Terms of a series between two dates, up to the usual length (`DATES.usual`).
+        terms: usize = 22, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// The boundary of a date is found to this.
+        found: f64 = 1e-5, "standard deviations", Judgement("premiums are of second order in it");
+        /// Nodes of the flow from a date on, for a spot at any distance from the boundary.
+        spot_nodes: usize = 20, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// Where they begin to spread out, in √(time/life).
+        spot_nearest: f64 = 0.05, "√(time/life)", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// ln s that the distance of a boundary from the kink at its end was fitted on: from here.
+        fitted_from: f64 = -17.0, "ln s", Measured("the obstacle problem solved by its integral equation; 0.05 deviations off at most");
+        /// To here.
+        fitted_to: f64 = 1.0, "ln s", Measured("the obstacle problem solved by its integral equation; 0.05 deviations off at most");
+        /// Deviations above rK/b where the boundary lies if it does not begin at the kink.
+        above_level: f64 = 0.639, "standard deviations", Measured("Wilmott, Howison and Dewynne (1995): 0.4517·√2");
+        /// A cost of waiting below this is none.
+        cost_least: f64 = 1e-6, "of the strike, per year", Judgement("its logarithm is capped by the fit");
+        /// Steps of Newton's method at most.
+        most_steps: usize = 20, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// The step that ends it.
+        converged: f64 = 3e-4, "deviations of the time left", Judgement("Newton's method squares its error");
+        /// The value of holding is carried so far by its Taylor series.
+        carried: f64 = 1e-3, "deviations of the time left", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// A boundary whose last step was longer is not found; steps that are shorter and shrink no more are rounding.
+        solved: f64 = 1e-3, "deviations of the time left", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// Deviations below the boundary at which there is nothing to gain.
+        out_of_reach: f64 = 7.0, "standard deviations", Measured("the normal probability beyond is 1e-12");
+        /// Equations that are missed by less are missed by rounding.
+        missed: f64 = 1e-12, "of the strike", Judgement("a hundred times the rounding of a difference of two values");
+        /// Exercise between dates counts as none where it begins to earn this far above the strike.
+        far: f64 = 1.2, "ln X", Judgement("few contracts lie so deep in the money");
+        /// And this many deviations of the whole term further.
+        far_deviations: f64 = 1.5, "standard deviations", Judgement("a spot at the strike gets there once in a million times, one that lies as deep once in ten");
+    }
+
+    /// Calls that are exercised right before ex-dates (`premium/dates.rs`).
     DATES: DateSettings {
-        /// Terms of a series between two dates.
+        /// Terms of a series between two dates, up to the usual length.
         terms: usize = 26, "1", Measured("with thirty weekly dividends 26 leave 4e-8 of the strike, 22 leave 7e-8");
+        /// The usual length: a longer series has more terms in proportion.
+        usual: f64 = 9.5, "standard deviations", Judgement("4.5 below K − A, 5 above K");
         /// Nodes of the expectation.
         nodes: usize = 15, "1", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
         /// Standard deviations that it covers to either side.
         window: f64 = 5.5, "standard deviations", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
+        /// The same with derivatives, for a spot at which exercise is near: what is cut off shows in them.
+        window_above: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is below 1e-15");
         /// Nodes that are summed side by side, since a series summed alone waits for its own last step; a divisor of
         /// their number.
         side_by_side: usize = 5, "1", Judgement("three sums of five");
@@ -625,7 +673,9 @@ settings! {
         /// Standard deviations above K beyond which no boundary is looked for.
         nowhere: f64 = 5.0, "standard deviations", Judgement("what exercise could gain there is below 1e-7 of K");
         /// Steps of the search at most.
-        steps: usize = 30, "1", Bounded("premiums_are_those_of_the_recursion");
+        steps: usize = 60, "1", Bounded("premiums_are_those_of_the_recursion");
+        /// Steps after which every second one halves the bracket.
+        halved_after: usize = 10, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// The first of them.
         first_step: f64 = 0.25, "standard deviations", Judgement("a quarter of what ln X moves by");
         /// The step that ends it.
@@ -673,6 +723,8 @@ settings! {
         strikes_at_dates: usize = 2, "1", Measured("three strike nodes leave 6e-5 of a price");
         /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
         bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
+        /// The same of calls that are exercised between dates, with the strikes of `refined_strikes`.
+        bend_most_refined: f64 = 0.05, "ln X", Bounded("calls_with_dividends_meet_their_bounds");
         /// Terms at the end of a series are dropped where all are below this: where it is only integrated.
         worth_integrating: f64 = 3e-8, "of the strike", Bounded("options_with_dividends_meet_their_bounds");
         /// The same where the series is differentiated.
@@ -697,6 +749,8 @@ settings! {
         step: f64 = 5e-4, "per year", Bounded("strikes_and_rates_differenced_agree_with_their_derivatives");
         /// A step of r is at most half of r, and one-sided where that is below this.
         step_least: f64 = 1e-5, "per year", Judgement("a fiftieth of the step: the noise would be fifty times as much");
+        /// A step of b is at most this part of b where a call is exercised between dates: its boundary goes with 1/b.
+        step_part: f64 = 0.2, "of b", Bounded("moved_tables_agree_with_fresh_ones");
         /// Volatility nodes of the derivatives.
         sigma_nodes: usize = 4, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Strike nodes of the derivatives.
@@ -743,20 +797,14 @@ settings! {
         unit_least: f64 = 0.05, "of the spot", Judgement("the unit of every price error (golden/README.md)");
     }
 
-    /// The last days before an ex-date of a call that is watched for exercise (`premium/last_days.rs`).
-    LAST_DAYS: LastDaySettings {
-        /// ln s that the distance of the boundary from the kink was fitted on: from here.
-        fitted_from: f64 = -17.0, "ln s", Measured("the obstacle problem solved by its integral equation; 0.05 deviations off at most");
-        /// To here.
-        fitted_to: f64 = 1.0, "ln s", Measured("the obstacle problem solved by its integral equation; 0.05 deviations off at most");
-        /// Deviations above rK/b where the boundary lies if it does not begin at the kink.
-        above_level: f64 = 0.639, "standard deviations", Measured("Wilmott, Howison and Dewynne (1995): 0.4517·√2");
-        /// Deviations beyond which a lane has nothing to gain.
+    /// Exercise of calls until the date of their table (`premium/until_date.rs`).
+    UNTIL_DATE: UntilDateSettings {
+        /// Deviations below the boundary at which there is nothing to gain.
         out_of_reach: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is below 1e-15");
         /// Nodes of the integral.
-        nodes: usize = 16, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// The cost of waiting is at least this.
-        cost_least: f64 = 1e-6, "of the strike, per year", Judgement("its logarithm is capped by the fit");
+        nodes: usize = 32, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Where they begin to spread out, in √(time/life).
+        nearest: f64 = 0.01, "√(time/life)", Bounded("calls_with_dividends_meet_their_bounds");
     }
 
     /// Finite differences: where a grid lies (`premium/solved.rs`), its steps (`premium/schedule.rs`), their solution

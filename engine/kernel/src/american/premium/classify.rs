@@ -2,7 +2,8 @@
 //! Never: a grid, a volatility's smile.
 
 use super::super::band::Band;
-use crate::american::settings::{CLASSIFY, SAME};
+use super::super::classes::late_call_loses;
+use crate::american::settings::{BETWEEN, CLASSES, CLASSIFY, SAME};
 use crate::dividends::Terms;
 
 /// From when on early exercise can pay.
@@ -25,10 +26,19 @@ pub(super) struct Span {
     pub(super) sigma: (f64, f64),
 }
 
-/// True if exercise between ex-dates is worth watching for.
-pub(super) fn continuous(phi: f64, terms: &Terms) -> bool {
-    let Terms { r, b, .. } = *terms;
-    phi < 0.0 || r < 0.0 || b > CLASSIFY.watched || (b > SAME.no_rate && b > CLASSIFY.watched_part * r)
+/// True if exercise between ex-dates can pay at volatilities up to `sigma`. A call's counts as none where waiting for the
+/// next date is bound to lose less than `CLASSES.lost` of its value, and where exercise begins to earn far above the
+/// strike.
+pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64) -> bool {
+    let Terms { t, r, b, .. } = *terms;
+    if phi < 0.0 {
+        return true;
+    }
+    if b <= SAME.no_rate {
+        return r < 0.0;
+    }
+    let is_far = r > 0.0 && (r / b).ln() > BETWEEN.far + BETWEEN.far_deviations * sigma * t.sqrt();
+    !is_far && late_call_loses(terms, r, sigma) > CLASSES.lost
 }
 
 /// True if the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
@@ -45,31 +55,14 @@ pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> Start {
 /// Exercising a call at an ex-date rather than at the next gains the dividend and the borrow, and loses the interest on
 /// the strike in between; for b ≤ 0 waiting between ex-dates never loses, which makes the test a proof there.
 fn call_start(terms: &Terms, span: &Span) -> Start {
-    let t = terms.t;
-    let watched = continuous(1.0, terms);
-    let first = (0..terms.divs.len()).find(|&i| watched || pays(terms, span, i)).map(|i| terms.divs[i].t);
+    let between = continuous(1.0, terms, span.sigma.1);
+    let first = (0..terms.divs.len()).find(|&i| between || pays(terms, span, i)).map(|i| terms.divs[i].t);
     match first {
-        Some(date) if date < t - SAME.date => {
-            if watched && !waiting_is_free(terms, span, date) && !in_last_days(terms, span, date) {
-                Start::Now
-            } else {
-                Start::At(date)
-            }
-        }
-        Some(_) if watched => Start::Now,
+        Some(date) if date < terms.t - SAME.date => Start::At(date),
+        _ if between => Start::Now,
         Some(_) => Start::AtExpiry,
-        None if watched => Start::Now,
         None => Start::Never,
     }
-}
-
-/// True if what exercise of a watched call gains between now and `date` is known in closed form.
-pub(super) fn in_last_days(terms: &Terms, span: &Span, date: f64) -> bool {
-    !waiting_is_free(terms, span, date)
-        && terms.b > 0.0
-        && terms.r >= 0.0
-        && date <= CLASSIFY.last_days
-        && terms.b * date <= CLASSIFY.last_costs
 }
 
 /// True if exercising a call right before ex-date `i`, rather than before the next or at expiry, can pay.
@@ -139,10 +132,10 @@ fn window(terms: &Terms, k: f64) -> Window {
 
 /// The same for a call and its ex-dates.
 fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
-    if continuous(1.0, terms) {
+    let sigma = bands.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
+    if continuous(1.0, terms, sigma) {
         return Vec::new();
     }
-    let sigma = bands.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
     let mut strikes = Vec::new();
     let mut most = 0.0;
     for (i, date) in terms.divs.iter().enumerate() {
@@ -161,24 +154,8 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
 
 /// True if a call that may be exercised right before `date` is European from there on.
 pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
-    !continuous(1.0, terms) && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
-}
-
-/// True if a call's exercise between now and `date` can be left to a comparison with the intrinsic value.
-///
-/// Exercise gains bX − rK a year, nothing below X₀ = rK/b. Taking the better of "now" and "not before `date`" loses
-/// most around X₀: about 0.27·r·K·σ·date^1.5, against an intrinsic value of X₀ − K.
-fn waiting_is_free(terms: &Terms, span: &Span, date: f64) -> bool {
-    let Terms { r, b, .. } = *terms;
-    if b <= 0.0 || r < 0.0 {
-        // with r < 0 the gain is there at every X
-        return b <= 0.0 && r >= 0.0 || (b - r).max(0.0) * date <= CLASSIFY.negligible;
-    }
-    let intrinsic = (r / b - 1.0).max(CLASSIFY.intrinsic_least);
-    let most = SAME.late_loss * r.max(b) * span.sigma.1 * date.powf(1.5) / intrinsic;
-    let carry =
-        if date < CLASSIFY.unresolved { CLASSIFY.unresolved_carry * CLASSIFY.negligible } else { CLASSIFY.negligible };
-    most <= CLASSIFY.waiting_costs && (r > b || (b - r) * date <= carry)
+    !continuous(1.0, terms, span.sigma.1)
+        && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
 }
 
 /// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?

@@ -1,21 +1,22 @@
-//! Calls that are worth exercising right before ex-dates only: the premium at each date from that at the next.
+//! Calls that are worth exercising right before ex-dates, and between them where that pays: the premium at each date
+//! from that at the next.
 //!
 //! Above the boundary of a date the call is exercised and its premium is known in closed form; below it the premium is
-//! the expectation of that at the next date, kept as a Chebyshev series in the distance from the boundary. One strike
-//! and volatility a lane. Never: a table, exercise between dates.
+//! the expectation of that at the next date and what exercise until then earns, kept as a Chebyshev series in the
+//! distance from the boundary. One strike and volatility a lane. Never: a table.
 
+use super::between_dates::{Between, Slopes, Stretch};
 use super::chebyshev::Lobatto;
-use super::classify::continuous;
 use super::european::European;
-use super::exercise::{Correlation, normal_pair_value};
+use super::exercise::{Correlation, normal_pair_slopes, normal_pair_value};
 use super::schedule::Problem;
-use crate::american::settings::{DATES, SAME};
+use crate::american::settings::{BETWEEN, DATES, EVALUATE, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::gauss_legendre;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The premium right before the date at which a table begins, for some strikes and volatilities.
 pub(super) struct AtFirstDate {
@@ -32,63 +33,124 @@ struct First {
     exercised: <Block as Lanes>::Mask,
     /// ln X down to which the premium matters.
     far: Block,
-    later: Option<DateAhead>,
+    later: Later,
+    /// Exercise until the date, and the premium there.
+    before: Option<Between>,
+    at: Option<AtDate>,
 }
 
 /// The premium right before one date.
-struct AtDate {
+pub(super) struct AtDate {
+    rates: [f64; 2],
     /// Years from the date to expiry, and what the dividends from the date on are worth there.
     tau: f64,
     collected: f64,
     k: Block,
     sigma: Block,
     /// ln of the X from which on the call is exercised; where it is not, from which on the premium is a line in X.
-    boundary: Block,
+    pub(super) boundary: Block,
     exercised: <Block as Lanes>::Mask,
     /// Constant and slope in X of that line.
     line: [Block; 2],
+    /// The premium at the boundary.
+    edge: Block,
     /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium below the boundary.
     series: Option<(Block, Vec<Block>)>,
 }
 
-/// The same as seen from an earlier time.
-struct DateAhead {
-    at: AtDate,
-    rates: [f64; 2],
+/// A date as seen from an earlier time.
+pub(super) struct Wait {
     /// Years until the date.
     wait: f64,
     root: f64,
     correlation: Correlation,
 }
 
+impl Wait {
+    /// `wait` years before a date that lies `tau` years before expiry.
+    pub(super) fn new(wait: f64, tau: f64) -> Self {
+        Self { wait, root: wait.sqrt(), correlation: Correlation::new((wait / (wait + tau)).sqrt()) }
+    }
+}
+
+/// The time from now or a date to the next, or to expiry.
+struct Course {
+    from: f64,
+    to: f64,
+    /// The end as seen from the begin; `None`: it is expiry.
+    wait: Option<Wait>,
+    /// `None`: nothing is exercised between.
+    stretch: Option<Stretch>,
+}
+
+impl Course {
+    fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
+        let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
+        Self { from, to, wait, stretch: between.then(|| Stretch::new(terms, from, to)) }
+    }
+
+    /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
+    fn solve(&self, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Option<Between>> {
+        self.stretch.as_ref().map_or(Some(None), |stretch| Between::new(stretch, at, k, sigma).map(Some))
+    }
+}
+
+/// What follows a date: exercise until the next, and the premium there.
+struct Later {
+    course: Arc<Course>,
+    at: Option<AtDate>,
+    between: Option<Between>,
+}
+
+impl Later {
+    fn is_nothing(&self) -> bool {
+        self.at.is_none() && self.between.is_none()
+    }
+
+    /// The premium at ln X = `x`, below the boundary right after the date.
+    fn premium(&self, x: Block) -> Block {
+        let mut sum = Block::splat(0.0);
+        if let (Some(at), Some(wait)) = (&self.at, &self.course.wait) {
+            sum += at.expected::<false>(wait, x)[0];
+        }
+        if let (Some(between), Some(stretch)) = (&self.between, &self.course.stretch) {
+            sum += between.value(stretch, x);
+        }
+        sum
+    }
+}
+
 impl AtFirstDate {
     /// Solves from the last date back to the first from `problem.stop` on at which any of the pairs is exercised.
-    /// `None`: there is none, not all are exercised there, or they are exercised at other times too or up to a second
-    /// boundary.
+    /// `None`: there is none, not all are exercised there, or they are exercised up to a second boundary.
     ///
-    /// # Cost  0.1 ms a date for 30 pairs
+    /// # Cost  0.1 ms a date for 30 pairs that are exercised at dates only
     pub(super) fn new(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
         let terms = &problem.terms;
-        let only_at_dates = problem.phi > 0.0 && problem.stop > 0.0 && !continuous(1.0, terms);
-        if !only_at_dates || terms.divs.iter().any(|d| d.t > terms.t - SAME.date) {
+        let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
+        if problem.phi < 0.0 || problem.stop <= 0.0 || at_expiry {
             return None;
         }
         let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > problem.stop - SAME.date).collect();
         dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
-        let block = |pairs: &[(f64, f64)], dates: &[f64]| {
+        let between = problem.continuous;
+        let block = |pairs: &[(f64, f64)], course: &[Arc<Course>]| {
             let lane = |of: &dyn Fn(&(f64, f64)) -> f64| {
                 let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
                 Block::load(&values)
             };
-            First::new(terms, dates, lane(&|pair| pair.0), lane(&|pair| pair.1))
+            First::new(terms, course, lane(&|pair| pair.0), lane(&|pair| pair.1))
         };
         for first in 0..dates.len() {
-            let solve = |pairs| block(pairs, &dates[first..]);
+            let ends = [&[0.0], &dates[first..], &[terms.t]].concat();
+            let course: Vec<Arc<Course>> =
+                ends.windows(2).map(|ends| Arc::new(Course::new(terms, ends[0], ends[1], between))).collect();
+            let solve = |pairs| block(pairs, &course);
             let blocks = pairs.chunks(Block::N).map(solve).collect::<Option<Vec<First>>>()?;
             if blocks.iter().all(|block| block.exercised.all()) {
                 return Some(Self { date: dates[first], blocks, lanes: pairs.len() });
             }
-            if blocks.iter().any(|block| block.exercised.any()) {
+            if between || blocks.iter().any(|block| block.exercised.any()) {
                 return None;
             }
         }
@@ -98,6 +160,17 @@ impl AtFirstDate {
     /// Years from now to the date.
     pub(super) fn date(&self) -> f64 {
         self.date
+    }
+
+    /// ln(B/K) until the date, of pair `i`: at the date, then its Chebyshev coefficients (`between_dates.rs`); `None`:
+    /// nothing is exercised until then.
+    pub(super) fn until(&self, i: usize) -> Option<Vec<f64>> {
+        let (block, lane) = self.lane(i);
+        let ln_k = ln(block.k);
+        // the series' first term is what the strike moves
+        let before = block.before.as_ref()?;
+        let relative = |(i, term): (usize, Block)| (if i < 2 { term - ln_k } else { term }).lane(lane);
+        Some(before.boundary().enumerate().map(relative).collect())
     }
 
     fn lane(&self, i: usize) -> (&First, usize) {
@@ -124,8 +197,12 @@ impl AtFirstDate {
         let mut out = Vec::with_capacity(self.lanes);
         for block in &self.blocks {
             let coefficients = Lobatto::of(terms).lanes(|u| {
-                let x = block.boundary - block.sigma * (0.5 * reach * (1.0 + u));
-                block.later.as_ref().map_or(Block::splat(0.0), |later| later.premium(x)) / block.k
+                let away = 0.5 * reach * (1.0 + u);
+                let premium = match &block.at {
+                    Some(at) => at.below(away),
+                    None => block.later.premium(block.boundary - block.sigma * away),
+                };
+                premium / block.k
             });
             let lanes = Block::N.min(self.lanes - out.len());
             out.extend((0..lanes).map(|lane| coefficients.iter().map(|c| c.lane(lane)).collect()));
@@ -135,26 +212,34 @@ impl AtFirstDate {
 }
 
 impl First {
-    /// At the first of `dates`; `None` as of [`Choice::boundary`].
-    fn new(terms: &Terms, dates: &[f64], k: Block, sigma: Block) -> Option<Self> {
-        let mut later: Option<DateAhead> = None;
-        for pair in dates.windows(2).rev() {
-            let choice = Choice::new(terms, pair[1], k, sigma);
-            let (boundary, exercised) = choice.boundary(later.as_ref(), pair[1] - dates[0])?;
-            let at = choice.premium(boundary, exercised, later.as_ref());
-            later = Some(DateAhead::new(at, terms.r, terms.b, pair[1] - pair[0]));
+    /// At the first date of `course`, which begins now; `None` as of [`Choice::boundary`] and [`Between::new`].
+    fn new(terms: &Terms, course: &[Arc<Course>], k: Block, sigma: Block) -> Option<Self> {
+        let last = course.last()?;
+        let mut later = Later { course: Arc::clone(last), at: None, between: last.solve(None, k, sigma)? };
+        for pair in course.windows(2).rev() {
+            let (before, date) = (&pair[0], pair[1].from);
+            let choice = Choice::new(terms, date, k, sigma);
+            let (boundary, exercised) = choice.boundary(&later, before.to - before.from)?;
+            let is_first = before.from == 0.0;
+            let at = (!is_first || before.stretch.is_some()).then(|| choice.premium(boundary, exercised, &later));
+            let between = before.solve(at.as_ref(), k, sigma)?;
+            if is_first {
+                return Some(Self { k, sigma, boundary, exercised, far: choice.far(), later, before: between, at });
+            }
+            later = Later { course: Arc::clone(before), at, between };
         }
-        let choice = Choice::new(terms, dates[0], k, sigma);
-        let (boundary, exercised) = choice.boundary(later.as_ref(), dates[0])?;
-        Some(Self { k, sigma, boundary, exercised, far: choice.far(), later })
+        None
     }
 }
 
 /// Whether to exercise right before one date.
 struct Choice {
+    rates: [f64; 2],
     /// Years from the date to expiry, and what the dividends from the date on are worth there.
     tau: f64,
     collected: f64,
+    /// The dividend of the date.
+    dividend: f64,
     k: Block,
     sigma: Block,
     ln_k: Block,
@@ -171,8 +256,10 @@ impl Choice {
     fn new(terms: &Terms, t: f64, k: Block, sigma: Block) -> Self {
         let tau = terms.t - t;
         Self {
+            rates: [terms.r, terms.b],
             tau,
             collected: terms.a(t - SAME.instant),
+            dividend: terms.a(t - SAME.instant) - terms.a(t),
             k,
             sigma,
             ln_k: ln(k),
@@ -190,9 +277,9 @@ impl Choice {
     }
 
     /// What waiting is worth beyond the stock less the strike, and what exercise keeps, at `x`.
-    fn sides(&self, later: Option<&DateAhead>, x: Block) -> (Block, Block) {
+    fn sides(&self, later: &Later, x: Block) -> (Block, Block) {
         let spot = exp(x);
-        let held = later.map_or(Block::splat(0.0), |later| later.premium(x));
+        let held = later.premium(x);
         let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
         (self.put.at(x, spot) + held, kept)
     }
@@ -201,37 +288,46 @@ impl Choice {
     /// second end too near to count as none, `wait` years being the time until the date.
     ///
     /// # Shapes  one contract per lane
-    /// # Domain  calls that are not worth exercising between dates
     /// # Accuracy  `DATES.found`: premiums are of second order in it
-    fn boundary(&self, later: Option<&DateAhead>, wait: f64) -> Option<(Block, <Block as Lanes>::Mask)> {
+    fn boundary(&self, later: &Later, wait: f64) -> Option<(Block, <Block as Lanes>::Mask)> {
         let c = Block::splat;
         let least = self.k * SAME.no_gain;
         let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
-        let top = self.ln_k + self.width * DATES.nowhere;
+        let near = later.between.as_ref().map(Between::begin);
+        let found = if near.is_some() { BETWEEN.found } else { DATES.found };
+        let nowhere = self.ln_k + self.width * DATES.nowhere;
+        let top = near.map_or(nowhere, |near| near.max(nowhere));
         // the logarithm of waiting over exercise is almost a parabola
         let gap = |x: Block| {
-            let (waiting, kept) = self.sides(later, x);
+            let (mut waiting, kept) = self.sides(later, x);
+            if let Some(near) = near {
+                // right after the date the call is exercised too: what is gained is the dividend
+                waiting = Block::select(x.lt(near), waiting, kept - self.dividend);
+            }
             Block::select(kept.gt(least), ln(waiting.max(least) / kept.max(least)), c(f64::INFINITY))
         };
         let exercised = gap(top).lt(c(0.0));
         let (mut below, mut above) = (low.min(top), top);
-        let start = later.map_or(self.ln_k + self.width * 0.5, |later| later.at.boundary);
+        let start = later.at.as_ref().map_or(self.ln_k + self.width * 0.5, |at| at.boundary);
         let (mut x, mut before) = (start.max(low).min(top), (c(f64::NAN), c(f64::NAN)));
-        for _ in 0..DATES.steps {
+        for step in 0..DATES.steps {
             let here = gap(x);
             let waits = c(0.0).lt(here);
             below = Block::select(waits, x, below);
             above = Block::select(waits, above, x);
             let secant = x - here * (x - before.0) / (here - before.1);
             let first = x + Block::select(waits, self.width * DATES.first_step, self.width * -DATES.first_step);
-            // not a number where there is no step before, or an infinite gap
-            let step = Block::select(secant.le(c(f64::MAX)) & c(f64::MIN).le(secant), secant, first);
-            let inside = below.lt(step) & step.lt(above);
-            let next = Block::select(inside, step, (below + above) * 0.5);
+            // not a number where there is no step before
+            let next = Block::select(secant.le(c(f64::MAX)) & c(f64::MIN).le(secant), secant, first);
+            // where nothing is kept the gap is infinite
+            let inside = below.lt(next) & next.lt(above) & here.lt(c(f64::INFINITY));
+            let halves = step > DATES.halved_after && step % 2 == 0;
+            let middle = (below + above) * 0.5;
+            let next = if halves { middle } else { Block::select(inside, next, middle) };
             before = (x, here);
             let moved = (next - x).abs();
             x = next;
-            if moved.lt(self.width * DATES.found).all() {
+            if moved.lt(self.width * found).all() {
                 break;
             }
         }
@@ -242,90 +338,135 @@ impl Choice {
                 return None;
             }
         }
-        let nowhere = self.ln_k + self.whole * DATES.top;
-        Some((Block::select(exercised, x, nowhere), exercised))
+        let cut = self.ln_k + self.whole * DATES.top;
+        Some((Block::select(exercised, x, cut), exercised))
     }
 
     /// The premium right before the date.
-    fn premium(&self, boundary: Block, exercised: <Block as Lanes>::Mask, later: Option<&DateAhead>) -> AtDate {
+    fn premium(&self, boundary: Block, exercised: <Block as Lanes>::Mask, later: &Later) -> AtDate {
         let mut line = [Block::splat(0.0); 2];
-        if let Some(later) = later.filter(|_| !exercised.all()) {
+        if !exercised.all() && !later.is_nothing() {
             let step = self.width * DATES.slope_step;
             let value = later.premium(boundary);
             let slope = (value - later.premium(boundary - step)) / step;
             line = [value - slope, slope / exp(boundary)];
         }
-        let series = later.map(|later| {
+        let spot = exp(boundary);
+        let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
+        let edge = Block::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
+        let series = (!later.is_nothing()).then(|| {
             let reach = (boundary - self.far()).max(self.width * DATES.reach_least) / self.sigma;
             let place = |u: f64| boundary - self.sigma * reach * (0.5 * (1.0 + u));
-            (reach, Lobatto::of(DATES.terms).lanes(|u| later.premium(place(u))))
+            let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / self.tau.sqrt();
+            let usual = if later.between.is_some() { BETWEEN.terms } else { DATES.terms };
+            let terms = (usual as f64 * (deviations / DATES.usual).max(1.0)) as usize;
+            (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| later.premium(place(u))))
         });
-        let Self { tau, collected, k, sigma, .. } = *self;
-        AtDate { tau, collected, k, sigma, boundary, exercised, line, series }
+        let Self { rates, tau, collected, k, sigma, .. } = *self;
+        AtDate { rates, tau, collected, k, sigma, boundary, exercised, line, edge, series }
     }
 }
 
-impl DateAhead {
-    fn new(at: AtDate, r: f64, b: f64, wait: f64) -> Self {
-        let correlation = Correlation::new((wait / (wait + at.tau)).sqrt());
-        Self { at, rates: [r, b], wait, root: wait.sqrt(), correlation }
+impl AtDate {
+    /// The premium below the boundary, `away` units of σ from it.
+    fn below(&self, away: f64) -> Block {
+        let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
+        let u = Block::splat(2.0 * away) / *reach - 1.0;
+        let [sum] = clenshaw(terms, &[u.min(Block::splat(1.0))]);
+        Block::select(u.le(Block::splat(1.0)), sum, Block::splat(0.0))
     }
 
-    /// The premium at ln X = `x`.
+    /// The slope in ln X of the premium right below the boundary.
+    pub(super) fn slope_below(&self) -> Block {
+        let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
+        // the derivative of a Chebyshev polynomial at −1
+        let slope = |n: usize| (n * n) as f64 * if n % 2 == 1 { -1.0 } else { 1.0 };
+        let sum = terms
+            .iter()
+            .enumerate()
+            .fold(Block::splat(0.0), |sum, (n, term)| term.mul_add(Block::splat(slope(n)), sum));
+        sum * 2.0 / (*reach * self.sigma)
+    }
+
+    /// The expectation of the premium as seen from ln X = `x`, discounted; with `SLOPES` its first two derivatives in
+    /// ln X too.
     ///
     /// # Shapes    one contract per lane
     /// # Units     currency per share
     /// # Accuracy  4e-8 of the strike with thirty weekly dividends
     #[inline(never)]
-    fn premium(&self, x: Block) -> Block {
+    pub(super) fn expected<const SLOPES: bool>(&self, from: &Wait, x: Block) -> Slopes {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
         let c = Block::splat;
-        let (at, [r, b], root) = (&self.at, self.rates, self.root);
-        let width = at.sigma * root;
-        let life = self.wait + at.tau;
+        let ([r, b], Wait { wait, root, correlation }) = (self.rates, from);
+        let width = self.sigma * *root;
+        let life = wait + self.tau;
         // the deviate at which the boundary is met
-        let z = (at.boundary - x - c((r - b) * self.wait)) / width + width * 0.5;
-        let df = (-r * self.wait).exp();
+        let z = (self.boundary - x - c((r - b) * wait)) / width + width * 0.5;
+        let df = (-r * wait).exp();
         let spot = exp(x);
-        let (share, cash) = (norm_cdf(width - z) * spot * (-b * self.wait).exp(), norm_cdf(-z) * df);
-        let whole = at.sigma * life.sqrt();
-        let d1 = (x - ln(at.k) + c((r - b) * life)) / whole + whole * 0.5;
+        let (share, cash) = (norm_cdf(width - z) * spot * (-b * wait).exp(), norm_cdf(-z) * df);
+        let whole = self.sigma * life.sqrt();
+        let d1 = (x - ln(self.k) + c((r - b) * life)) / whole + whole * 0.5;
+        let later_share = spot * (-b * life).exp();
         let both = [
-            normal_pair_value(width - z, d1, &self.correlation) * spot * (-b * life).exp(),
-            normal_pair_value(-z, d1 - whole, &self.correlation) * at.k * (-r * life).exp(),
+            normal_pair_value(width - z, d1, correlation) * later_share,
+            normal_pair_value(-z, d1 - whole, correlation) * self.k * (-r * life).exp(),
         ];
-        let exercised = (share - both[0]) - ((at.k - at.collected) * cash - both[1]);
-        let [constant, slope] = at.line;
-        let mut sum = Block::select(at.exercised, exercised, constant * cash + slope * share);
-        if let Some((reach, coefficients)) = &at.series {
-            let centre = z * root;
-            let from = (centre - c(DATES.window * root)).max(c(0.0)).min(*reach);
-            let to = (centre + c(DATES.window * root)).max(from).min(*reach);
+        let [constant, slope] = self.line;
+        let held = share - both[0];
+        let exercised = held - ((self.k - self.collected) * cash - both[1]);
+        let mut sums = [Block::select(self.exercised, exercised, constant * cash + slope * share), c(0.0), c(0.0)];
+        if SLOPES {
+            let (inv, density) = (c(1.0) / width, exp(z * z * -0.5) * (df * INV_SQRT_2PI));
+            let edge = density * inv * self.edge;
+            let [by_a, by_d] = normal_pair_slopes(width - z, d1, correlation);
+            let at_boundary = density * inv * exp(self.boundary);
+            let bend = held + at_boundary - later_share * (by_a * inv + by_d / whole);
+            sums[1] = Block::select(self.exercised, held, slope * share) + edge;
+            sums[2] = Block::select(self.exercised, bend, slope * (share + at_boundary)) + edge * z * inv;
+        }
+        if let Some((reach, coefficients)) = &self.series {
+            let centre = z * *root;
+            let window = c(if SLOPES { DATES.window_above } else { DATES.window } * root);
+            let from = (centre - window).max(c(0.0)).min(*reach);
+            let to = (centre + window).max(from).min(*reach);
             let length = to - from;
             let scale = c(2.0) / *reach;
-            let mut held = c(0.0);
+            let mut held = [c(0.0); 3];
             for nodes in RULE.chunks_exact(DATES.side_by_side) {
                 let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
                 let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
                 for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
                     let deviate = z - *w * (1.0 / root);
-                    held = (exp(deviate * deviate * -0.5) * *weight).mul_add(value, held);
+                    let part = exp(deviate * deviate * -0.5) * *weight * value;
+                    held[0] += part;
+                    if SLOPES {
+                        held[1] += part * deviate;
+                        held[2] += part * (deviate * deviate - 1.0);
+                    }
                 }
             }
-            sum += held * length * (df * INV_SQRT_2PI / root);
+            let unit = length * (df * INV_SQRT_2PI / root);
+            sums[0] += held[0] * unit;
+            if SLOPES {
+                let inv = c(1.0) / width;
+                sums[1] += held[1] * unit * inv;
+                sums[2] += held[2] * unit * inv * inv;
+            }
         }
-        sum
+        sums
     }
 }
 
 /// Sums a Chebyshev series of each lane, at several places side by side.
 #[inline(always)]
-fn clenshaw(terms: &[Block], u: &[Block; DATES.side_by_side]) -> [Block; DATES.side_by_side] {
+fn clenshaw<const N: usize>(terms: &[Block], u: &[Block; N]) -> [Block; N] {
     let twice = u.map(|u| u + u);
-    let zero = [Block::splat(0.0); DATES.side_by_side];
+    let zero = [Block::splat(0.0); N];
     let (mut one, mut two) = (zero, zero);
     for &term in terms[1..].iter().rev() {
-        for i in 0..DATES.side_by_side {
+        for i in 0..N {
             (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
         }
     }
@@ -377,9 +518,46 @@ mod tests {
                     let x = at - away * sigma;
                     let european = european(1.0, &Horizon::from(&later), x.exp(), k, sigma).v;
                     let want = solution.value(x)[0] - european;
-                    let got = block.later.as_ref().map_or(0.0, |later| later.premium(Block::splat(x)).lane(lane));
+                    let got = block.later.premium(Block::splat(x)).lane(lane);
                     assert!((got - want).abs() <= bound * k, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn premiums_between_dates_are_those_of_the_recursion() {
+        for (t, r, b, divs, bound) in [
+            (0.5, 0.04, 0.05, every(0.25, 0.1, 0.5, 1.5), 1e-8),
+            (0.5, 0.04, 0.02, every(0.25, 0.01, 0.5, 0.5), 3e-8),
+            (2.0, 0.04, 0.1, every(0.25, 0.1, 2.0, 1.2), 3e-8),
+            (0.25, 0.04, 0.01, every(0.25, 0.1, 0.25, 0.2), 1e-8),
+            (1.0, 0.04, 0.01, every(0.25, 0.1, 1.0, 0.2), 3e-8),
+            (0.1, 0.03, 0.3, every(0.25, 0.002, 0.1, 2.0), 3e-8),
+            (0.6, 0.04, 0.08, every(0.02, 0.01, 0.6, 0.3), 2e-7),
+        ] {
+            let terms = Terms { t, r, b, divs };
+            let pairs: Vec<(f64, f64)> =
+                [90.0, 100.0, 115.0].iter().flat_map(|&k| [0.2, 0.3, 0.5].map(|sigma| (k, sigma))).collect();
+            let problem = Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous: true };
+            let solved = AtFirstDate::new(&problem, &pairs).expect("exercised between dates");
+            let later = after(&terms, 0);
+            for (i, &(k, sigma)) in pairs.iter().enumerate() {
+                let solution = Solution::new(&AmericanOption::new(1.0, &later, k, sigma));
+                let (block, lane) = solved.lane(i);
+                let at = solved.boundary(i);
+                let gain = at.exp() + terms.a(solved.date() - 1e-12) - k - solution.value(at)[0];
+                assert!(gain.abs() <= bound * k, "boundary of T {t} b {b} K {k} σ {sigma}: {gain}");
+                for away in [0.0, 0.05, 0.2, 0.5, 1.0] {
+                    let x = at - away * sigma;
+                    let european = european(1.0, &Horizon::from(&later), x.exp(), k, sigma).v;
+                    let want = solution.value(x)[0] - european;
+                    let got = block.later.premium(Block::splat(x)).lane(lane);
+                    assert!((got - want).abs() <= bound * k, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
+                }
+                let begin = block.before.as_ref().map(|before| before.begin().lane(lane)).expect("exercise before it");
+                let want = Solution::new(&AmericanOption::new(1.0, &terms, k, sigma)).boundary().expect("a boundary");
+                assert!((begin - want).abs() <= 2e-6, "T {t} b {b} K {k} σ {sigma} begins at {begin} for {want}");
             }
         }
     }

@@ -8,20 +8,19 @@
 
 use super::chebyshev::{Axis, Local, local, local_slope};
 use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
-use super::last_days::{Kink, exercised_before};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
 use crate::american::settings::{EVALUATE, SIZES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf};
+use crate::normal::INV_SQRT_2PI;
 use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
 /// Most coefficients of one tensor polynomial.
-const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
+pub(super) const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
 
 /// When and at which rates a table is read, as against when it was built.
 #[derive(Clone, Copy, Debug)]
@@ -128,9 +127,9 @@ impl<L: Lanes> Moments<L> {
 
 /// Where the lanes lie in a table: unit coordinates of ln σ and 1/K.
 #[derive(Clone, Copy)]
-struct Units<L> {
-    sigma: L,
-    strike: L,
+pub(super) struct Units<L> {
+    pub(super) sigma: L,
+    pub(super) strike: L,
 }
 
 impl Table {
@@ -158,10 +157,8 @@ impl Table {
         let beta = self.boundary_series(clock, on);
         if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {
             let at_ex_date = self.premium_at_ex_date::<L, ALL>(clock, on, &beta);
-            if !self.watched {
-                return (at_ex_date, never);
-            }
-            let (before, exercised) = exercised_before(&self.exercise(clock), on, &self.kink(clock, on, beta));
+            let Some(until) = &self.until else { return (at_ex_date, never) };
+            let (before, exercised) = self.until_date::<L, ALL>(until, clock, on);
             return (at_ex_date + before, exercised);
         }
         let outward = L::splat(-self.phi);
@@ -212,7 +209,7 @@ impl Table {
 
     /// Adds a tensor on the axes of the rates, times `factor`, to one on the table's own.
     #[inline(always)]
-    fn shift<C: Copy + Into<f64>>(&self, to: &mut [f64; MOST_NODES], by: &[C; RATE_NODES], factor: f64) {
+    pub(super) fn shift<C: Copy + Into<f64>>(&self, to: &mut [f64; MOST_NODES], by: &[C; RATE_NODES], factor: f64) {
         let (ns, (rate_ns, _)) = (self.sigma.len(), Rates::NODES);
         for (q, row) in by.chunks_exact(rate_ns).enumerate() {
             for (to, by) in to[q * ns..].iter_mut().zip(row) {
@@ -223,7 +220,11 @@ impl Table {
 
     /// Values and slopes along l of ∂/∂r, value of ∂/∂b, of the tensors of one term.
     #[inline(always)]
-    fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(&self, by: &[[C; RATE_NODES]; 2], units: Units<L>) -> Tangent<L> {
+    pub(super) fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(
+        &self,
+        by: &[[C; RATE_NODES]; 2],
+        units: Units<L>,
+    ) -> Tangent<L> {
         let (sigma, strike) = self.rate_axes();
         let (s, k) = (sigma.at(units.sigma), strike.at(units.strike));
         let [by_r, by_b]: [[f64; RATE_NODES]; 2] = by.map(|by| by.map(Into::into));
@@ -237,7 +238,7 @@ impl Table {
 
     /// Unit coordinates of the lanes.
     #[inline(always)]
-    fn units<L: Lanes>(&self, on: &Inputs<L>) -> Units<L> {
+    pub(super) fn units<L: Lanes>(&self, on: &Inputs<L>) -> Units<L> {
         Units {
             sigma: self.sigma.unit(ln(on.sigma.value())),
             strike: self.strike.unit(L::splat(1.0) / on.strike.value()),
@@ -305,25 +306,6 @@ impl Table {
         let moments = self.moments_at_ex_date::<L, ALL>(clock, on, z.value());
         let kept = moments.compose(&z, on.strike.value()) * on.strike * discount(clock.r, clock.stop, at::R);
         kept + exercised_later(&self.exercise(clock), on, &z)
-    }
-
-    /// Where a call's exercise right before the ex-date begins, `boundary`, and the slopes there.
-    fn kink<L: Lanes>(&self, clock: &Clock, on: &Inputs<L>, boundary: Taylor<L>) -> Kink<L> {
-        let c = |v: f64| L::splat(v);
-        let (sigma, k) = (on.sigma.value(), on.strike.value());
-        let units = self.units(on);
-        let mut by_u = c(0.0);
-        for term in 1..self.n_terms() {
-            // the derivative of a Chebyshev polynomial at −1
-            let slope = (term * term) as f64 * if term % 2 == 1 { 1.0 } else { -1.0 };
-            by_u = self.term::<L, false>(clock, term, units).0.s[0].mul_add(c(slope), by_u);
-        }
-        let premium = by_u * k * c(-self.phi * 2.0 / self.reach) / sigma;
-        let (spot, left) = (exp(boundary.value()), clock.t - clock.stop);
-        let width = sigma * c(left.sqrt());
-        let forward = boundary.value() - ln(k) + c((clock.r - clock.b) * left);
-        let european = spot * c((-clock.b * left).exp()) * norm_cdf(forward / width + width * 0.5);
-        Kink { boundary, spot, slope: (spot - european - premium).max(spot * c(EVALUATE.slope_least)) }
     }
 
     fn exercise(&self, clock: &Clock) -> Exercise {

@@ -10,6 +10,8 @@ use crate::american::settings::{ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::Lanes;
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
+use crate::solve::gauss_legendre;
+use std::sync::LazyLock;
 
 /// The dates and sums of an exercise to come.
 #[derive(Clone, Copy, Debug)]
@@ -182,6 +184,14 @@ fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Tay
     sum
 }
 
+/// ∂/∂a and ∂/∂d of P(Z₁ ≤ a, Z₂ ≤ d).
+#[inline(always)]
+pub(super) fn normal_pair_slopes<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [V; 2] {
+    let density = |x: V| exp(x * x * -0.5) * INV_SQRT_2PI;
+    let (rho, inv) = (correlation.rho, 1.0 / (1.0 - correlation.rho * correlation.rho).sqrt());
+    [density(a) * norm_cdf((d - a * rho) * inv), density(d) * norm_cdf((a - d * rho) * inv)]
+}
+
 /// ∂^(i+j)/∂a^i∂d^j of the normal distribution in two dimensions at `[i][j]`, i + j ≤ 4.
 fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     let c = |v: f64| V::splat(v);
@@ -200,8 +210,7 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     n[3][1] = joint * (v * v - one) * c(1.0 / q2);
     n[1][3] = joint * (u * u - one) * c(1.0 / q2);
     n[2][2] = joint * (u * v + rho_v) * c(1.0 / q2);
-    n[1][0] = density(a) * norm_cdf(u);
-    n[0][1] = density(d) * norm_cdf(v);
+    [n[1][0], n[0][1]] = normal_pair_slopes(a, d, correlation);
     n[2][0] = -(a * n[1][0]) - rho_v * n[1][1];
     n[0][2] = -(d * n[0][1]) - rho_v * n[1][1];
     n[3][0] = -n[1][0] - a * n[2][0] - rho_v * n[2][1];
@@ -211,37 +220,32 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     n
 }
 
-/// Gauss-Legendre nodes and weights on [−1, 1], the positive half of twenty.
-const GAUSS: [(f64, f64); 10] = [
-    (0.076_526_521_133_497_33, 0.152_753_387_130_725_85),
-    (0.227_785_851_141_645_08, 0.149_172_986_472_603_75),
-    (0.373_706_088_715_419_56, 0.142_096_109_318_382_05),
-    (0.510_867_001_950_827_1, 0.131_688_638_449_176_63),
-    (0.636_053_680_726_515, 0.118_194_531_961_518_42),
-    (0.746_331_906_460_150_8, 0.101_930_119_817_240_44),
-    (0.839_116_971_822_218_8, 0.083_276_741_576_704_75),
-    (0.912_234_428_251_326, 0.062_672_048_334_109_06),
-    (0.963_971_927_277_913_8, 0.040_601_429_800_386_94),
-    (0.993_128_599_185_094_9, 0.017_614_007_139_152_12),
-];
+/// Most nodes of the integral over the correlation.
+const MOST: usize = 20;
+
+/// Gauss-Legendre nodes and weights on (0, 1) for correlations up to the first number.
+static RULES: LazyLock<[(f64, Vec<(f64, f64)>); 3]> =
+    LazyLock::new(|| [(0.3, 6), (0.75, 12), (1.0, MOST)].map(|(most, n)| (most, gauss_legendre(n))));
 
 /// A correlation in (0, 1), and what the integral over it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Correlation {
     rho: f64,
     /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
-    nodes: [(f64, f64, f64); 20],
+    nodes: [(f64, f64, f64); MOST],
+    n: usize,
 }
 
 impl Correlation {
     pub(super) fn new(rho: f64) -> Self {
-        let half = 0.5 * rho.asin();
-        let node = |i: usize| {
-            let (x, weight) = GAUSS[i / 2];
-            let sine = (half * if i.is_multiple_of(2) { 1.0 + x } else { 1.0 - x }).sin();
-            (sine, 1.0 / (1.0 - sine * sine), weight * half / core::f64::consts::TAU)
-        };
-        Correlation { rho, nodes: core::array::from_fn(node) }
+        let whole = rho.asin();
+        let rule = RULES.iter().find(|(most, _)| rho <= *most).map_or(&RULES[2].1, |(_, rule)| rule);
+        let mut nodes = [(0.0, 1.0, 0.0); MOST];
+        for (node, (x, weight)) in nodes.iter_mut().zip(rule) {
+            let sine = (whole * x).sin();
+            *node = (sine, 1.0 / (1.0 - sine * sine), weight * whole / core::f64::consts::TAU);
+        }
+        Correlation { rho, nodes, n: rule.len() }
     }
 }
 
@@ -256,7 +260,7 @@ fn pair_by_angle<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
     let c = |v: f64| V::splat(v);
     let (half_squares, product) = ((a * a + d * d) * 0.5, a * d);
     let mut sum = norm_cdf(a) * norm_cdf(d);
-    for (sine, inverse, weight) in rho.nodes {
+    for &(sine, inverse, weight) in &rho.nodes[..rho.n] {
         let exponent = (product * sine - half_squares) * inverse;
         sum = exp(exponent).mul_add(c(weight), sum);
     }
@@ -279,16 +283,14 @@ fn pair_near_one<V: Lanes>(a: V, d: V, rho: f64) -> V {
     let tail = norm_cdf(-(gap * c(1.0 / q2.sqrt()))) * c(core::f64::consts::TAU.sqrt());
     let tail_series = one - k1 * square * (one - k2 * square * fifth) * third;
     sum -= exp(product * -0.5) * tail * gap * tail_series;
-    let half = 0.5 * q2.sqrt();
-    for (x, w) in GAUSS {
-        for x in [x, -x] {
-            let y = (half * (x + 1.0)) * (half * (x + 1.0));
-            let root = (1.0 - y).sqrt();
-            let outer = exp((square * c(1.0 / y) + product) * -0.5);
-            let inner = exp(product * c(-0.5 * (1.0 - root) / (1.0 + root))) * c(1.0 / root);
-            let series = one + k1 * y * (one + k2 * y);
-            sum = (outer * (inner - series)).mul_add(c(half * w), sum);
-        }
+    let q = q2.sqrt();
+    for &(x, weight) in &RULES[2].1 {
+        let y = (q * x) * (q * x);
+        let root = (1.0 - y).sqrt();
+        let outer = exp((square * c(1.0 / y) + product) * -0.5);
+        let inner = exp(product * c(-0.5 * (1.0 - root) / (1.0 + root))) * c(1.0 / root);
+        let series = one + k1 * y * (one + k2 * y);
+        sum = (outer * (inner - series)).mul_add(c(q * weight), sum);
     }
     norm_cdf(a.min(d)) - sum * c(1.0 / core::f64::consts::TAU)
 }

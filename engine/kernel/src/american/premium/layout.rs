@@ -7,7 +7,7 @@
 use super::super::band::Band;
 use super::classify::{Span, changes, continuous};
 use super::table::Table;
-use crate::american::settings::LAYOUT;
+use crate::american::settings::{LAYOUT, SAME};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
@@ -76,18 +76,33 @@ pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
 /// Least and greatest volatility ratio of a table of one right: what is less is widened, since derivatives in the
 /// volatility get noisy on short intervals, and what is more is cut.
 ///
-/// A call that is watched for exercise far above its strike and takes a dividend on the way bends at places whose
-/// distance, counted from its boundary, moves fast with the volatility.
-fn sigma_ratios(right: Right, terms: &Terms) -> (f64, f64) {
-    if right == Right::Call && far_boundary(terms) {
-        (LAYOUT.sigma_far, LAYOUT.sigma_far)
-    } else {
-        (LAYOUT.sigma_least, LAYOUT.sigma_most)
+/// A call that is exercised between dates begins to earn by it at rK/b. Where that is far above the strike, what later
+/// dates leave close to the strike lies at a distance from the boundary that moves fast with the volatility.
+fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
+    let Terms { t, r, b, .. } = *terms;
+    if right == Right::Put || terms.divs.is_empty() || b <= 0.0 || r <= b || !continuous(1.0, terms, sigma) {
+        return (LAYOUT.sigma_least, LAYOUT.sigma_most);
     }
+    let most = (LAYOUT.far_deviations * sigma * t.sqrt() / (r / b).ln()).exp();
+    let most = most.clamp(LAYOUT.sigma_far, LAYOUT.sigma_most);
+    (most.min(LAYOUT.sigma_least), most)
 }
 
-fn far_boundary(terms: &Terms) -> bool {
-    terms.b > 0.0 && terms.r > LAYOUT.far_boundary * terms.b && !terms.divs.is_empty() && continuous(1.0, terms)
+/// Logarithm of the strike ratio that a table from the strike of `band` on spans at most.
+fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
+    let deviation = (band.sigma.0 * band.sigma.1 * terms.t).sqrt();
+    let between = continuous(right.phi(), terms, band.sigma.1);
+    if right == Right::Call && !between {
+        return LAYOUT.strikes_call.max(deviation);
+    }
+    let wide = LAYOUT.strikes_wide.max(deviation);
+    if right == Right::Put || terms.r <= terms.b {
+        return wide;
+    }
+    // what is left at the strike less the dividends moves by this along the series from a boundary far above
+    let collected = terms.a(0.0) / band.k.0;
+    let moved = collected / (1.0 - collected).max(SAME.strike_left);
+    wide.min(LAYOUT.front_deviations * deviation / moved).max(LAYOUT.strikes_least.ln())
 }
 
 /// The tiles of `bands`: those close to each other share one.
@@ -96,14 +111,9 @@ fn far_boundary(terms: &Terms) -> bool {
 pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
-    let (strikes, beyond) = match right {
-        Right::Call => (LAYOUT.strikes_call, LAYOUT.beyond_call),
-        Right::Put => (LAYOUT.strikes_put, LAYOUT.beyond_put),
-    };
+    let beyond = if right == Right::Call { LAYOUT.beyond_call } else { LAYOUT.beyond_put };
     let most = |band: &Band| match scheme {
-        Quality::Coarse | Quality::Preliminary | Quality::Full => {
-            strikes.max((band.sigma.0 * band.sigma.1 * terms.t).sqrt()).exp()
-        }
+        Quality::Coarse | Quality::Preliminary | Quality::Full => strikes(right, terms, band).exp(),
         Quality::Reference => LAYOUT.strikes_call.exp(),
     };
     let cuts = changes(right.phi(), terms, &bands);
@@ -115,7 +125,8 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality
         let (group, others) = rest.split_at(rest.iter().take_while(with).count().max(1));
         rest = others;
         let high = group.iter().fold(low, |high, band| high.max(band.k.1));
-        let (least, widest) = sigma_ratios(right, terms);
+        let sigma = group.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
+        let (least, widest) = sigma_ratios(right, terms, sigma);
         for k in split_at(low, high, &cuts, most) {
             for sigma in volatilities(group, least, widest, beyond) {
                 let serves = Span { k, sigma: sigma.0 };

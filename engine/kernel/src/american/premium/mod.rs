@@ -5,8 +5,9 @@
 //! at all; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation;
 //! `solved` solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of
 //! them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
-//! `exercise` and `last_days` read; `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
+//! `exercise` and `until_date` read; `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
 
+mod between_dates;
 mod chebyshev;
 mod classify;
 mod dates;
@@ -15,7 +16,6 @@ mod european;
 mod evaluate;
 mod exercise;
 mod grid;
-mod last_days;
 mod last_interval;
 mod layout;
 mod plan;
@@ -29,6 +29,7 @@ mod stencil;
 mod table;
 mod tabulate;
 mod taylor;
+mod until_date;
 
 use super::band::{Band, Counts};
 use crate::american::settings::{BOUNDARY, SAME, TABLES};
@@ -40,7 +41,7 @@ use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
 use crate::normal::norm_cdf;
 use crate::quality::Quality;
-use classify::{Span, continuous};
+use classify::Span;
 use evaluate::Clock;
 use exercise::Inputs;
 use layout::{TablePart, covered, tiles};
@@ -207,8 +208,7 @@ impl PremiumTables {
         let aligned = (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(BOUNDARY.time_least).sqrt())
             .min(TABLES.b_part * size);
         // exercise anywhere between the dates of a call is harder to follow
-        let watched_call = self.right == Right::Call && continuous(1.0, &self.terms);
-        let coarse = watched_call || self.built().any(Table::is_anchored);
+        let coarse = self.built().any(|table| table.until.is_some() || table.is_anchored());
         let b_move = if coarse { TABLES.rate_move } else { aligned.max(TABLES.rate_move) };
         same && (terms.r - self.terms.r).abs() <= TABLES.rate_move
             && (terms.b - self.terms.b).abs() <= b_move
@@ -312,14 +312,15 @@ impl PremiumTables {
     pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
         let needed = self.needed(terms, self.spot(terms, s), k, sigma);
         let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
-        self.serving::<L, false>(k, sigma, needed).iter().filter(|(table, _)| matches!(table.layout, Layout::Now)).fold(
-            none,
-            |boundary, (table, inside)| {
-                let on = Inputs::new(self.spot(terms, s), k, sigma);
-                let x = table.boundary_series(&self.clock::<false>(terms, table), &on).value();
-                L::select(inside, exp(x) + collected, boundary)
-            },
-        )
+        self.serving::<L, false>(k, sigma, needed).iter().fold(none, |boundary, (table, inside)| {
+            let (on, clock) = (Inputs::new(self.spot(terms, s), k, sigma), self.clock::<false>(terms, table));
+            let x = match (&table.layout, &table.until) {
+                (Layout::Now, _) => table.boundary_series(&clock, &on).value(),
+                (Layout::AtExDate, Some(until)) => table.boundary_until_date(until, &clock, &on),
+                _ => return boundary,
+            };
+            L::select(inside, exp(x) + collected, boundary)
+        })
     }
 
     /// X, or NaN where the dividends are worth more than the spot.

@@ -87,7 +87,16 @@ impl Rates {
         let terms = ((RATES.terms_moving * table.sampled as f64) as usize).max(2);
         let moves = RateMoves { axes, lanes: pairs.len(), steps, worth: RATES.worth * table.tail() };
         let placed = |part: usize, end: usize, lane: usize| solved[part][end].boundary(lane);
-        Some(moves.fitted(placed, |part, end| solved[part][end].series(table.reach, terms)))
+        let mut rates = moves.fitted(placed, |part, end| solved[part][end].series(table.reach, terms));
+        if table.until.is_some() {
+            let until = |part: usize, end: usize| -> Option<Vec<Vec<f64>>> {
+                (0..pairs.len()).map(|lane| solved[part][end].until(lane)).collect()
+            };
+            let by_r = moves.slopes(0, &until(0, 0)?, &until(0, 1)?);
+            let by_b = moves.slopes(1, &until(1, 0)?, &until(1, 1)?);
+            rates.until = terms_of(&[by_r, by_b].map(|slopes| fit_tensor(axes.0, axes.1, &slopes)));
+        }
+        Some(rates)
     }
 }
 
@@ -116,14 +125,17 @@ impl RateMoves<'_> {
             core::array::from_fn(|i| fitted[i])
         });
         let fitted = [0, 1].map(|part| {
-            let (low, high) = (series(part, 0), series(part, 1));
-            let by = |(low, high): (&Vec<f64>, &Vec<f64>)| {
-                low.iter().zip(high).map(|(low, high)| slope(part, *low, *high)).collect()
-            };
-            let sampled = without_tail(low.iter().zip(&high).map(by).collect(), self.worth);
-            fit_tensor(sigma, strike, &sampled)
+            let slopes = self.slopes(part, &series(part, 0), &series(part, 1));
+            fit_tensor(sigma, strike, &without_tail(slopes, self.worth))
         });
-        Rates { boundary, premium: terms_of(&fitted) }
+        Rates { boundary, premium: terms_of(&fitted), until: Box::default() }
+    }
+
+    /// The derivatives of series in a rate, by lane.
+    fn slopes(&self, part: usize, low: &[Vec<f64>], high: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let by = |low: &f64, high: &f64| (high - low) / width(self.steps[part]);
+        let of = |(low, high): (&Vec<f64>, &Vec<f64>)| low.iter().zip(high).map(|(low, high)| by(low, high)).collect();
+        low.iter().zip(high).map(of).collect()
     }
 }
 
@@ -139,7 +151,10 @@ fn terms_of(fitted: &[Vec<f64>; 2]) -> Box<[[[f32; RATE_NODES]; 2]]> {
 fn steps(problem: &Problem) -> [[f64; 2]; 2] {
     let step = RATES.step.min(0.5 * problem.terms.r);
     let r = if step > RATES.step_least { [-step, step] } else { [0.0, 2.0 * RATES.step] };
-    [r, [-RATES.step, RATES.step]]
+    // a call that is exercised between dates is not with b ≤ 0
+    let borrowed = problem.phi > 0.0 && problem.continuous && problem.terms.b > 0.0;
+    let b = if borrowed { RATES.step.min(RATES.step_part * problem.terms.b) } else { RATES.step };
+    [r, [-b, b]]
 }
 
 fn width([down, up]: [f64; 2]) -> f64 {

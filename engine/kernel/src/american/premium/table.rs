@@ -11,6 +11,7 @@ use super::classify::{Span, continuous};
 use super::last_interval::LastInterval;
 use super::schedule::Problem;
 use super::solved::Down;
+use super::until_date::{Moves, UntilDate};
 use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
@@ -45,8 +46,8 @@ pub(super) struct Table {
     pub(super) layout: Layout,
     /// Years from the time of building to the date described.
     pub(super) stop: f64,
-    /// True if exercise of a call is watched for until then.
-    pub(super) watched: bool,
+    /// Exercise of a call until then, where it pays.
+    pub(super) until: Option<UntilDate>,
     /// ln σ and 1/K.
     pub(super) sigma: Axis,
     pub(super) strike: Axis,
@@ -75,6 +76,8 @@ pub(super) struct Rates {
     pub(super) boundary: [[f64; RATE_NODES]; 2],
     /// Tensors of premium/K by Chebyshev term.
     pub(super) premium: Box<[[[f32; RATE_NODES]; 2]]>,
+    /// The same of the boundary until the table's date.
+    pub(super) until: Moves,
 }
 
 /// Coefficients of one tensor of the derivatives in rates.
@@ -101,7 +104,8 @@ impl Table {
 
     /// What it solves at `terms`.
     pub(super) fn problem(&self, terms: &Terms) -> Problem {
-        Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous: continuous(self.phi, terms) }
+        let continuous = continuous(self.phi, terms, self.span.sigma.1);
+        Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous }
     }
 
     /// How many terms the series has.
@@ -111,9 +115,13 @@ impl Table {
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let rates = self.rates.get().map_or(0, |rates| size_of::<Rates>() + size_of_val(&*rates.premium));
+        let rates = self
+            .rates
+            .get()
+            .map_or(0, |rates| size_of::<Rates>() + size_of_val(&*rates.premium) + size_of_val(&*rates.until));
+        let until = self.until.as_ref().map_or(0, |until| size_of_val(&*until.boundary));
         let last = if let Layout::LastInterval(last) = &self.layout { last.bytes() } else { 0 };
-        size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + last
+        size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + until + last
     }
 
     /// Distance from the boundary, in units of σ, of the series' coordinate `u`.

@@ -1,8 +1,9 @@
 //! How a premium table is built: its sizes, one solve of all its strikes and volatilities, the fit of what was solved.
 //! Never: an evaluation.
 
+use super::between_dates::lowest;
 use super::chebyshev::{Axis, Lobatto, fit_tensor, without_tail};
-use super::classify::{Span, Start, continuous, european_after, in_last_days, more_strikes, start, two_sided};
+use super::classify::{Span, Start, european_after, more_strikes, start, two_sided};
 use super::dates::AtFirstDate;
 use super::last_interval::LastInterval;
 use super::profile::SolvedColumn;
@@ -10,6 +11,7 @@ use super::resolution::resolved;
 use super::schedule::Problem;
 use super::solved::{Down, GridSizes, SolverRun, pairs};
 use super::table::{Layout, Table};
+use super::until_date::UntilDate;
 use crate::american::settings::{EVALUATE, GRID, SAME, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
@@ -77,7 +79,7 @@ impl Table {
             span: *span,
             layout: Layout::European,
             stop: 0.0,
-            watched: false,
+            until: None,
             sigma: Axis::new(lo.ln(), hi.ln(), sizes.nodes.0),
             strike: Axis::new(1.0 / span.k.1, 1.0 / span.k.0, sizes.nodes.1),
             boundary: Box::default(),
@@ -100,7 +102,6 @@ impl Table {
             Start::Now | Start::At(_) => {}
         }
         table.stop = if let Start::At(date) = start { date } else { 0.0 };
-        table.watched = phi > 0.0 && continuous(phi, terms) && in_last_days(terms, span, table.stop);
         if phi > 0.0 && table.stop > 0.0 && european_after(terms, span, table.stop) {
             table.layout = Layout::Once;
             return table;
@@ -124,6 +125,10 @@ impl Table {
         let problem = self.problem(terms);
         if self.fit_dates(&problem, sizes) {
             return true;
+        }
+        if self.phi > 0.0 && self.stop > 0.0 && problem.continuous {
+            // exercise until the date is not part of what a grid solves back to it
+            return false;
         }
         let grid = GridSizes { intervals: sizes.intervals, steps: sizes.steps };
         let solved = |down| {
@@ -174,15 +179,26 @@ impl Table {
     /// Solves and fits calls that are exercised right before dates only; false if they are not, or if the strikes are
     /// too few for their boundary.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
-        let strike = self.strike.with((self.strike.len() + SIZES.strikes_at_dates).min(SIZES.refined_strikes));
+        let strikes = (self.strike.len() + SIZES.strikes_at_dates).min(SIZES.refined_strikes);
+        self.fit_dates_with(problem, sizes, strikes, SIZES.bend_most)
+            || problem.continuous && self.fit_dates_with(problem, sizes, SIZES.refined_strikes, SIZES.bend_most_refined)
+    }
+
+    fn fit_dates_with(&mut self, problem: &Problem, sizes: &Sizes, strikes: usize, bend_most: f64) -> bool {
+        let strike = self.strike.with(strikes);
         let pairs = pairs(&self.sigma, &strike);
         let Some(solved) = AtFirstDate::new(problem, &pairs) else { return false };
         let relative = |(i, pair): (usize, &(f64, f64))| vec![self.placed(solved.boundary(i) - pair.0.ln())];
         let relative: Vec<Vec<f64>> = pairs.iter().enumerate().map(relative).collect();
         let boundary = fit_tensor(&self.sigma, &strike, &relative);
-        if boundary[(strike.len() - 1) * self.sigma.len()].abs() > SIZES.bend_most {
+        if boundary[(strike.len() - 1) * self.sigma.len()].abs() > bend_most {
             return false;
         }
+        let until: Option<Vec<Vec<f64>>> = (0..pairs.len()).map(|i| solved.until(i)).collect();
+        self.until = until.map(|lanes| UntilDate {
+            boundary: fit_tensor(&self.sigma, &strike, &lanes).into(),
+            lowest: lanes.iter().map(|lane| lowest(lane)).fold(f64::INFINITY, f64::min),
+        });
         self.strike = strike;
         self.boundary = boundary.into();
         self.layout = Layout::AtExDate;

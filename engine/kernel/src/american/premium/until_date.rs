@@ -1,0 +1,238 @@
+//! Calls that are exercised before the date that their table describes: what that earns from now until the date, as
+//! Kim's (1990) integral along the boundary, which the table keeps for its strikes and volatilities.
+//! Never: a solve.
+
+use super::between_dates::weights;
+use super::chebyshev::{Local, local};
+use super::evaluate::{Clock, MOST_NODES, Units};
+use super::exercise::Inputs;
+use super::table::{RATE_NODES, Table};
+use super::taylor::{Taylor, at};
+use crate::american::boundary::Edge;
+use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule};
+use crate::american::settings::{BETWEEN, UNTIL_DATE};
+use crate::dividends::Terms;
+use crate::lanes::{Lanes, Mask};
+use std::sync::LazyLock;
+
+/// How many tensors a boundary has: its end, and the terms of its series.
+pub(super) const TENSORS: usize = BETWEEN.points + 1;
+
+/// The boundary from the time of building until the date.
+#[derive(Clone, Debug)]
+pub(super) struct UntilDate {
+    /// ln(B/K) as tensor polynomials: at the date, then its Chebyshev coefficients (`between_dates.rs`).
+    pub(super) boundary: Box<[f64]>,
+    /// The least ln(B/K).
+    pub(super) lowest: f64,
+}
+
+/// How the boundary moves with r and b.
+pub(super) type Moves = Box<[[[f32; RATE_NODES]; 2]]>;
+
+/// The boundary's tensors at the places of the lanes.
+struct Course<L> {
+    of: [Local<L>; TENSORS],
+    /// Values and slopes along l of ∂/∂r, value of ∂/∂b.
+    by_rates: [([L; 2], L); TENSORS],
+}
+
+/// The boundary at one time.
+struct Place<L> {
+    edge: Edge<L>,
+    /// First and second derivative of ln B in ln K.
+    k: [L; 2],
+    /// ∂/∂r, ∂²/∂r∂l, ∂/∂b.
+    r: L,
+    r_l: L,
+    b: L,
+}
+
+impl<L: Lanes> Course<L> {
+    /// ln(B/K) at `eta`.
+    fn value(&self, eta: f64) -> L {
+        let zero = L::splat(0.0);
+        self.of.iter().zip(weights(eta)).fold(zero, |sum, (of, weight)| of.s[0].mul_add(L::splat(weight), sum))
+    }
+
+    /// The boundary at `eta` with its derivatives, without `ALL` in sigma only.
+    #[inline(always)]
+    fn at<const ALL: bool>(&self, eta: f64, on: &Contract<L>) -> Place<L> {
+        let c = |v: f64| L::splat(v);
+        let zero = c(0.0);
+        let (mut s, mut k, mut r, mut b) = ([zero; 4], [zero; 2], [zero; 2], zero);
+        for ((of, by_rates), weight) in self.of.iter().zip(&self.by_rates).zip(weights(eta)) {
+            let weight = c(weight);
+            s = core::array::from_fn(|i| of.s[i].mul_add(weight, s[i]));
+            if ALL {
+                k = core::array::from_fn(|i| of.k[i].mul_add(weight, k[i]));
+                r = core::array::from_fn(|i| by_rates.0[i].mul_add(weight, r[i]));
+                b = by_rates.1.mul_add(weight, b);
+            }
+        }
+        let [y, l1, l2, l3] = s;
+        let is = on.inv_sigma;
+        let sigma = [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + l1 + l1) * is * is * is];
+        // the tensors are functions of 1/K
+        let inverse = c(1.0) / on.k;
+        let k = [c(1.0) - k[0] * inverse, (k[0] + k[1] * inverse) * inverse];
+        Place { edge: Edge { y, sigma, rate: zero, rate_sigma: zero }, k, r: r[0], r_l: r[1], b }
+    }
+}
+
+/// What a moment of exercise loses a year, rK − bA, and its derivatives in r and b.
+struct Cost<L> {
+    value: L,
+    r: L,
+    b: L,
+}
+
+/// Sums over moments: the premium, and its derivatives in ln K and the rates.
+struct Sums<L> {
+    premium: Premium<L>,
+    k: [L; 2],
+    r: L,
+    r_l: L,
+    b: L,
+}
+
+impl<L: Lanes> Sums<L> {
+    /// Adds the derivatives of a moment `u` years ahead.
+    #[inline(always)]
+    fn add(&mut self, f: &Integrand<L>, on: &Contract<L>, u: f64, place: &Place<L>, cost: &Cost<L>) {
+        let c = |v: f64| L::splat(v);
+        let (jump, interest) = (f.bb - f.cost, on.k * on.r);
+        let y_l = place.edge.sigma[0] * on.sigma;
+        // ∂d/∂l: 1/σ falls, the drift of ln X too
+        let d_l = -(f.d + y_l * f.g) - on.sigma * c(u.sqrt());
+        let (d_k, d_r, d_b) = (-(place.k[0] * f.g), (c(u) - place.r) * f.g, -((place.b + u) * f.g));
+        let d_r_l = -(place.r_l * f.g + d_r);
+        let (bb_k, bb_l) = (f.bb * place.k[0], f.bb * y_l);
+        self.k[0] += f.m * jump * d_k - interest * f.cash;
+        let bend = (bb_k - interest - interest) * d_k - jump * (f.d * d_k * d_k + place.k[1] * f.g);
+        self.k[1] += f.m * bend - interest * f.cash;
+        let by_r = f.cost * u - cost.r;
+        self.r += f.m * jump * d_r + by_r * f.cash;
+        self.r_l += f.m * ((bb_l - jump * f.d * d_l) * d_r + jump * d_r_l + by_r * d_l);
+        self.b += f.m * jump * d_b + f.stock * (1.0 - on.b * u) - cost.b * f.cash;
+    }
+
+    /// The sums as a series.
+    fn series<const ALL: bool>(&self, sigma: L) -> Taylor<L> {
+        let c = |v: f64| L::splat(v);
+        let [s1, s2, s3] = self.premium.sigma;
+        let (first, variance) = (s1 * sigma, sigma * sigma);
+        let second = variance * s2;
+        let in_sigma = Taylor::constant(self.premium.v)
+            .with(at::L, first)
+            .with(at::LL, (second + first) * 0.5)
+            .with(at::LLL, (variance * sigma * s3 + second * 3.0 + first) * c(1.0 / 6.0));
+        if !ALL {
+            return in_sigma;
+        }
+        let [l1, l2, l3, l4] = self.premium.l;
+        in_sigma
+            .with(at::X, l1)
+            .with(at::XX, l2 * 0.5)
+            .with(at::XXX, l3 * c(1.0 / 6.0))
+            .with(at::XXXX, l4 * c(1.0 / 24.0))
+            .with(at::XL, self.premium.l_sigma * sigma)
+            .with(at::XXL, self.premium.ll_sigma * sigma * 0.5)
+            .with(at::Q, self.k[0])
+            .with(at::QQ, self.k[1] * 0.5)
+            .with(at::R, self.r)
+            .with(at::RL, self.r_l)
+            .with(at::B, self.b)
+    }
+}
+
+impl Table {
+    /// What exercise from now until the table's date is worth, and which lanes are exercised now.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
+    /// # Cost      nothing for a spot far below the boundary; else 0.5 µs a contract
+    #[inline(never)]
+    pub(super) fn until_date<L: Lanes, const ALL: bool>(
+        &self,
+        until: &UntilDate,
+        clock: &Clock,
+        on: &Inputs<L>,
+    ) -> (Taylor<L>, L::Mask) {
+        let c = |v: f64| L::splat(v);
+        let zero = c(0.0);
+        let (x, sigma, ln_k) = (on.x.value(), on.sigma.value(), on.log_strike.value());
+        let width = sigma * clock.stop.sqrt();
+        let nothing = (Taylor::constant(zero), x.lt(x));
+        if !(ln_k + until.lowest - width * UNTIL_DATE.out_of_reach).lt(x).any() {
+            return nothing;
+        }
+        let course = self.course::<L, ALL>(until, clock, on);
+        // η at the time `left` before the date
+        let eta = |left: f64| (self.stop / left).ln().max(0.0).sqrt();
+        let away = (ln_k + course.value(eta(clock.stop)) - x) / width;
+        let now = away.lt(zero);
+        let idle = now | c(UNTIL_DATE.out_of_reach).lt(away);
+        if idle.all() {
+            return (nothing.0, now);
+        }
+        static RULE: LazyLock<Rule> = LazyLock::new(|| Rule::new(UNTIL_DATE.nodes, UNTIL_DATE.nearest));
+        let (r, b) = (clock.r, clock.b);
+        let terms = Terms { t: clock.stop, r, b, divs: Vec::new() };
+        let contract = Contract::new(self.phi, &terms, 0.0, on.spot.value(), on.strike.value(), sigma);
+        let mut sums = Sums { premium: Premium::zero(), k: [zero; 2], r: zero, r_l: zero, b: zero };
+        for &(part, rest, weight) in RULE.nodes() {
+            let (u, left) = (clock.stop * part, clock.stop * rest);
+            let place = course.at::<ALL>(eta(left), &contract);
+            let grown = (-(r - b) * left).exp();
+            let (escrow, by_r) = (clock.a * grown, (clock.a_r - clock.a * left) * grown);
+            let cost = Cost { value: contract.k * r - b * escrow, r: contract.k - b * by_r, b: c(b * by_r - escrow) };
+            let moment = Moment::new(&contract, u, weight * clock.stop);
+            let f = Integrand::new(&contract, &moment, &place.edge, cost.value);
+            f.add_sigma::<ALL>(&contract, &moment, &place.edge, &mut sums.premium);
+            if ALL {
+                f.add_spot(&contract, &mut sums.premium);
+                sums.add(&f, &contract, u, &place, &cost);
+            }
+        }
+        (sums.series::<ALL>(sigma), now)
+    }
+
+    /// ln of the X at which exercise becomes optimal now.
+    pub(super) fn boundary_until_date<L: Lanes>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> L {
+        let eta = (self.stop / clock.stop).ln().max(0.0).sqrt();
+        on.log_strike.value() + self.course::<L, false>(until, clock, on).value(eta)
+    }
+
+    fn course<L: Lanes, const ALL: bool>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> Course<L> {
+        let zero = L::splat(0.0);
+        let units: Units<L> = self.units(on);
+        let n = self.sigma.len() * self.strike.len();
+        let mut course =
+            Course { of: [Local { s: [zero; 4], k: [zero; 2] }; TENSORS], by_rates: [([zero; 2], zero); TENSORS] };
+        let moves = clock.rates.map(|rates| &rates.until);
+        // a boundary moves with ln b: it lies above rK/b
+        let [by_r, by_b] = clock.moved;
+        let own_b = clock.b - by_b;
+        let (moved, per_b) = if own_b > 0.0 && clock.b > 0.0 {
+            ([by_r, own_b * (clock.b / own_b).ln()], own_b / clock.b)
+        } else {
+            (clock.moved, 1.0)
+        };
+        for i in 0..TENSORS {
+            let mut c = [0.0; MOST_NODES];
+            c[..n].copy_from_slice(&until.boundary[i * n..(i + 1) * n]);
+            if let Some(by) = moves.and_then(|moves| moves.get(i)) {
+                for (part, factor) in by.iter().zip(moved) {
+                    self.shift(&mut c, part, factor);
+                }
+                if ALL {
+                    let (r, b) = self.rate_slopes(by, units);
+                    course.by_rates[i] = (r, b * per_b);
+                }
+            }
+            course.of[i] = local::<L, ALL>(&c[..n], self.sigma.at(units.sigma), self.strike.at(units.strike));
+        }
+        course
+    }
+}
