@@ -721,6 +721,8 @@ settings! {
         refined_intervals: usize = 320, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
         /// Strike nodes that calls at dates take besides: they cost little.
         strikes_at_dates: usize = 2, "1", Measured("three strike nodes leave 6e-5 of a price");
+        /// The same of calls that are exercised between dates: they cost more.
+        strikes_between: usize = 1, "1", Bounded("calls_with_dividends_meet_their_bounds");
         /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
         bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
         /// The same of calls that are exercised between dates, with the strikes of `refined_strikes`.
@@ -755,6 +757,8 @@ settings! {
         sigma_nodes: usize = 4, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Strike nodes of the derivatives.
         strike_nodes: usize = 3, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        /// The same of calls that are exercised between dates: with as many, all nodes are the lanes of one solve.
+        strikes_between: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
         /// Space intervals of their solves.
         intervals: usize = 150, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Time steps of their solves.

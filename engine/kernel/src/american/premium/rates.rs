@@ -78,6 +78,9 @@ impl Rates {
 
     /// The same for calls that are exercised right before dates only; `None`: they are exercised otherwise too.
     fn of_dates(table: &Table, axes: (&Axis, &Axis), moved: &[[Problem; 2]; 2], steps: [[f64; 2]; 2]) -> Option<Self> {
+        // a straight line in 1/K where a solve costs more
+        let strikes = if table.until.is_some() { RATES.strikes_between } else { Rates::NODES.1 };
+        let axes = (axes.0, &axes.1.with(strikes));
         let pairs = pairs(axes.0, axes.1);
         let solve = |problem: &Problem| {
             AtFirstDate::new(problem, &pairs).filter(|solved| (solved.date() - table.stop).abs() < SAME.date)
@@ -94,7 +97,7 @@ impl Rates {
             };
             let by_r = moves.slopes(0, &until(0, 0)?, &until(0, 1)?);
             let by_b = moves.slopes(1, &until(1, 0)?, &until(1, 1)?);
-            rates.until = terms_of(&[by_r, by_b].map(|slopes| fit_tensor(axes.0, axes.1, &slopes)));
+            rates.until = terms_of(&[by_r, by_b].map(|slopes| moves.tensors(&slopes)));
         }
         Some(rates)
     }
@@ -117,18 +120,27 @@ impl RateMoves<'_> {
         boundary: impl Fn(usize, usize, usize) -> f64,
         series: impl Fn(usize, usize) -> Vec<Vec<f64>>,
     ) -> Rates {
-        let (sigma, strike) = self.axes;
         let slope = |part: usize, low: f64, high: f64| (high - low) / width(self.steps[part]);
         let boundary = [0, 1].map(|part| {
             let by = |lane: usize| vec![slope(part, boundary(part, 0, lane), boundary(part, 1, lane))];
-            let fitted = fit_tensor(sigma, strike, &(0..self.lanes).map(by).collect::<Vec<_>>());
+            let fitted = self.tensors(&(0..self.lanes).map(by).collect::<Vec<_>>());
             core::array::from_fn(|i| fitted[i])
         });
         let fitted = [0, 1].map(|part| {
             let slopes = self.slopes(part, &series(part, 0), &series(part, 1));
-            fit_tensor(sigma, strike, &without_tail(slopes, self.worth))
+            self.tensors(&without_tail(slopes, self.worth))
         });
         Rates { boundary, premium: terms_of(&fitted), until: Box::default() }
+    }
+
+    /// Tensors of [`Rates::NODES`] through the values at the nodes.
+    fn tensors(&self, values: &[Vec<f64>]) -> Vec<f64> {
+        let (sigma, strike) = self.axes;
+        let fitted = fit_tensor(sigma, strike, values);
+        // powers of 1/K that fewer strikes do not have are 0
+        let padded =
+            |tensor: &[f64]| -> [f64; RATE_NODES] { core::array::from_fn(|i| tensor.get(i).copied().unwrap_or(0.0)) };
+        fitted.chunks_exact(sigma.len() * strike.len()).flat_map(padded).collect()
     }
 
     /// The derivatives of series in a rate, by lane.

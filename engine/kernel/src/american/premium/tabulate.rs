@@ -179,7 +179,8 @@ impl Table {
     /// Solves and fits calls that are exercised right before dates only; false if they are not, or if the strikes are
     /// too few for their boundary.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
-        let strikes = (self.strike.len() + SIZES.strikes_at_dates).min(SIZES.refined_strikes);
+        let more = if problem.continuous { SIZES.strikes_between } else { SIZES.strikes_at_dates };
+        let strikes = (self.strike.len() + more).min(SIZES.refined_strikes);
         self.fit_dates_with(problem, sizes, strikes, SIZES.bend_most)
             || problem.continuous && self.fit_dates_with(problem, sizes, SIZES.refined_strikes, SIZES.bend_most_refined)
     }
