@@ -500,20 +500,6 @@ settings! {
 
     /// From when on exercise can pay (`premium/classify.rs`).
     CLASSIFY: ClassifySettings {
-        /// Carry below this is none.
-        negligible: f64 = 2e-5, "of the strike", Judgement("the price tolerance of a table");
-        /// Near an ex-date as long as that: the grid of a table of now hardly resolves what the date leaves.
-        unresolved: f64 = 1e-3, "years", Judgement("twice the negligible carry costs less there");
-        /// How many times the negligible carry is none then.
-        unresolved_carry: f64 = 2.0, "1", Judgement("it costs less than the grid");
-        /// What a call may lose, where it loses most, by not being watched before the first ex-date.
-        waiting_costs: f64 = 2e-4, "of its intrinsic value", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Where exercise begins to earn, the intrinsic value is at least this: a loss is a part of it.
-        intrinsic_least: f64 = 0.05, "of the strike", Bounded("calls_with_dividends_meet_their_bounds");
-        /// A call's exercise until an ex-date is known in closed form so long before it.
-        last_days: f64 = 0.012, "years", Bounded("calls_with_dividends_meet_their_bounds");
-        /// What waiting until then may cost in borrow: beyond it the closed form is off by too much.
-        last_costs: f64 = 1.5e-3, "of the spot", Bounded("calls_with_dividends_meet_their_bounds");
         /// A put's first exercise window is passed over if it is shorter than this.
         window_years: f64 = 0.012, "years", Judgement("the premium lost is below 1e-4");
         /// And than this.
@@ -522,10 +508,6 @@ settings! {
         same_strike: f64 = 1.02, "1", Bounded("tiles_cover_the_bands_that_they_are_laid_for");
         /// That of a put is found this close, as a ratio.
         close: f64 = 1.001, "1", Judgement("strikes of a chain lie further apart");
-        /// With a borrow rate above this a call is watched for exercise between ex-dates.
-        watched: f64 = 0.02, "per year", Bounded("calls_with_dividends_meet_their_bounds");
-        /// So it is with one above this part of the rate.
-        watched_part: f64 = 0.3, "of the rate", Bounded("calls_with_dividends_meet_their_bounds");
         /// The interest that waiting must exceed, of itself: less, so that equality counts as worth exercising.
         interest: f64 = 0.999, "of the interest", Bounded("calls_with_dividends_meet_their_bounds");
         /// Deviations of ln X up to which a call's gain from borrow is reckoned.
@@ -550,7 +532,7 @@ settings! {
         /// The same of puts, and of calls that are exercised between dates.
         strikes_wide: f64 = 0.36, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Deviations by which the strike less the dividends may move against the strike within a table of such calls.
-        front_deviations: f64 = 0.75, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
+        front_deviations: f64 = 0.35, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
         /// A table of calls is fitted this much beyond where another one takes over: wider, they do not meet the payoff
         /// at their boundary.
         beyond_call: f64 = 1.0, "1", Bounded("borders_of_tables_do_not_show");
@@ -587,8 +569,6 @@ settings! {
         length_least: f64 = 1e-12, "units of σ", Judgement("rounding of a distance of about 1");
         /// Most terms of a Chebyshev series.
         most_terms: usize = 96, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
-        /// The slope of exercise at a kink is at least this.
-        slope_least: f64 = 1e-3, "1", Judgement("a ratio divides by it, whose logarithm is capped");
     }
 
     /// Exercise at one date in closed form (`premium/exercise.rs`).

@@ -123,12 +123,14 @@ impl Table {
     /// # Cost    nearly all of the table's
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
-        if self.fit_dates(&problem, sizes) {
-            return true;
-        }
-        if self.phi > 0.0 && self.stop > 0.0 && problem.continuous {
-            // exercise until the date is not part of what a grid solves back to it
-            return false;
+        if self.phi > 0.0 && self.stop > 0.0 {
+            if self.fit_dates(&problem, sizes) {
+                return true;
+            }
+            if problem.continuous {
+                // exercise until the date is not part of what a grid solves back to it
+                return false;
+            }
         }
         let grid = GridSizes { intervals: sizes.intervals, steps: sizes.steps };
         let solved = |down| {
@@ -197,7 +199,7 @@ impl Table {
         }
         let until: Option<Vec<Vec<f64>>> = (0..pairs.len()).map(|i| solved.until(i)).collect();
         self.until = until.map(|lanes| UntilDate {
-            boundary: fit_tensor(&self.sigma, &strike, &lanes).into(),
+            boundary: fit_tensor(&self.sigma, &strike, &lanes).iter().map(|c| *c as f32).collect(),
             lowest: lanes.iter().map(|lane| lowest(lane)).fold(f64::INFINITY, f64::min),
         });
         self.strike = strike;

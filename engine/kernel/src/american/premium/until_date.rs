@@ -21,8 +21,9 @@ pub(super) const TENSORS: usize = BETWEEN.points + 1;
 /// The boundary from the time of building until the date.
 #[derive(Clone, Debug)]
 pub(super) struct UntilDate {
-    /// ln(B/K) as tensor polynomials: at the date, then its Chebyshev coefficients (`between_dates.rs`).
-    pub(super) boundary: Box<[f64]>,
+    /// ln(B/K) as tensor polynomials: at the date, then its Chebyshev coefficients (`between_dates.rs`). Single
+    /// precision: 1e-7 of a boundary.
+    pub(super) boundary: Box<[f32]>,
     /// The least ln(B/K).
     pub(super) lowest: f64,
 }
@@ -221,7 +222,9 @@ impl Table {
         };
         for i in 0..TENSORS {
             let mut c = [0.0; MOST_NODES];
-            c[..n].copy_from_slice(&until.boundary[i * n..(i + 1) * n]);
+            for (c, own) in c.iter_mut().zip(&until.boundary[i * n..(i + 1) * n]) {
+                *c = f64::from(*own);
+            }
             if let Some(by) = moves.and_then(|moves| moves.get(i)) {
                 for (part, factor) in by.iter().zip(moved) {
                     self.shift(&mut c, part, factor);
