@@ -107,28 +107,28 @@ fn chebyshev_as_monomials(m: usize) -> Vec<Vec<f64>> {
     t
 }
 
-/// Solves a system of linear equations in each lane; the solution is left in `right`. Without pivoting: for matrices that
-/// are nearly triangular.
+/// Solves a system of linear equations in each lane; the solution is left in `right`. Without pivoting: for matrices
+/// that are nearly triangular.
 ///
 /// # Shapes  `matrix`: by row, overwritten; entries beyond the length of `right` are not read
 #[inline(always)]
 pub fn eliminate<L: Lanes, const N: usize>(matrix: &mut [[L; N]], right: &mut [L]) {
     let n = right.len();
     for p in 0..n {
-        let inv = L::splat(1.0) / matrix[p][p];
-        for i in p + 1..n {
-            let factor = matrix[i][p] * inv;
-            for m in p + 1..n {
-                matrix[i][m] = factor.neg_mul_add(matrix[p][m], matrix[i][m]);
+        let (done, below) = matrix.split_at_mut(p + 1);
+        let (solved, left) = right.split_at_mut(p + 1);
+        let (pivot, inv) = (&done[p][..n], L::splat(1.0) / done[p][p]);
+        for (row, right) in below.iter_mut().zip(left) {
+            let factor = row[p] * inv;
+            for (entry, above) in row[p + 1..n].iter_mut().zip(&pivot[p + 1..]) {
+                *entry = factor.neg_mul_add(*above, *entry);
             }
-            right[i] = factor.neg_mul_add(right[p], right[i]);
+            *right = factor.neg_mul_add(solved[p], *right);
         }
     }
     for p in (0..n).rev() {
-        let mut sum = right[p];
-        for m in p + 1..n {
-            sum = matrix[p][m].neg_mul_add(right[m], sum);
-        }
+        let later = matrix[p][p + 1..n].iter().zip(&right[p + 1..]);
+        let sum = later.fold(right[p], |sum, (entry, solved)| entry.neg_mul_add(*solved, sum));
         right[p] = sum / matrix[p][p];
     }
 }

@@ -233,6 +233,8 @@ impl<L: Lanes> Integrand<L> {
     }
 
     /// Value and sigma derivatives; the boundary's own are not negligible in this representation.
+    ///
+    /// # Shapes  one option per lane; added to `sum`
     #[inline(always)]
     pub(super) fn add_sigma<const FULL: bool>(
         &self,

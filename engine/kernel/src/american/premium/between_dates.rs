@@ -5,7 +5,7 @@
 //! collocation points, and at each point value matching less λ times smooth pasting holds. One strike and volatility a
 //! lane, so that all lanes share their times. Never: exercise right before a date, a table.
 
-use super::dates::{AtDate, Wait};
+use super::at_date::{AtDate, ValueSlopes, Wait};
 use crate::american::settings::{BETWEEN, COLLOCATION, SAME, SPOT_NODES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -14,26 +14,23 @@ use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given, norm_cdf_short_given
 use crate::solve::{eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::LazyLock;
 
-/// Value and first two derivatives in ln X.
-pub(super) type Slopes = [Block; 3];
-
 /// The collocation of every boundary, for one year from begin to end.
-struct Grid {
-    points: Vec<Point>,
+struct BetweenGrid {
+    points: Vec<GridPoint>,
     /// From ln B at the points to its Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`.
     to_chebyshev: Vec<Vec<f64>>,
     /// The flow from the begin on, for a spot at any distance from the boundary.
-    spot: Vec<Node>,
+    spot: Vec<GridNode>,
 }
 
 /// A collocation point, the begin of the interval first.
-struct Point {
+struct GridPoint {
     eta: f64,
-    nodes: Vec<Node>,
+    nodes: Vec<GridNode>,
 }
 
 /// A moment of exercise as seen from a point, for one year left there.
-struct Node {
+struct GridNode {
     wait: f64,
     weight: f64,
     /// ln B there is `row`·(ln B at the points) + `end`·(ln B at the end).
@@ -41,26 +38,26 @@ struct Node {
     end: f64,
 }
 
-impl Grid {
+impl BetweenGrid {
     fn get() -> &'static Self {
-        static GRID: LazyLock<Grid> = LazyLock::new(|| {
+        static GRID: LazyLock<BetweenGrid> = LazyLock::new(|| {
             let last = BETWEEN.points - 1;
             let eta: Vec<f64> = lobatto(last).iter().map(|z| 0.5 * BETWEEN.reach * (1.0 - z)).collect();
             let point = |&eta: &f64| {
                 let until = SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt());
-                Point { eta, nodes: Node::rule(BETWEEN.inner, COLLOCATION.nearest, until, eta) }
+                GridPoint { eta, nodes: GridNode::rule(BETWEEN.inner, COLLOCATION.nearest, until, eta) }
             };
-            Grid {
+            BetweenGrid {
                 points: eta.iter().map(point).collect(),
                 to_chebyshev: lobatto_to_chebyshev(last),
-                spot: Node::rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0),
+                spot: GridNode::rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0),
             }
         });
         &GRID
     }
 }
 
-impl Node {
+impl GridNode {
     /// `n` nodes from `eta` on in ξ = √(−ln(1 − wait)) up to `until`, crowded towards the point from `nearest` on.
     fn rule(n: usize, nearest: f64, until: f64, eta: f64) -> Vec<Self> {
         let steepness = (until / nearest).asinh();
@@ -111,29 +108,29 @@ fn row(eta: f64) -> (Vec<f64>, f64) {
 }
 
 /// A stretch of time without ex-dates, as all lanes see it.
-pub(super) struct Stretch {
+pub(super) struct TimeBetween {
     rates: [f64; 2],
     /// Dividends to come right before its end.
     escrow: f64,
     /// Years from its end to expiry; 0: it ends with the option.
     tau: f64,
-    from_points: Vec<SeenFrom>,
+    from_points: Vec<FromPoint>,
     /// What follows the begin, for spots.
-    moments: Vec<Moment>,
+    moments: Vec<SeenMoment>,
 }
 
 /// What follows a collocation point.
-struct SeenFrom {
+struct FromPoint {
     /// Years to the end, and the dividends to come.
     left: f64,
     escrow: f64,
     /// The date at the end; `None`: the stretch ends with the option.
     wait: Option<Wait>,
-    moments: Vec<Moment>,
+    moments: Vec<SeenMoment>,
 }
 
 /// A moment of exercise as seen from one time.
-struct Moment {
+struct SeenMoment {
     /// √wait and 1 over it.
     root: f64,
     inv_root: f64,
@@ -147,17 +144,19 @@ struct Moment {
     spared: f64,
 }
 
-impl Stretch {
-    /// That between two times, years from now, of which the later one is an ex-date or expiry.
+impl TimeBetween {
+    /// That between two times, years from now.
+    ///
+    /// # Domain  no ex-date between them; the later one is an ex-date or expiry
     pub(super) fn new(terms: &Terms, from: f64, to: f64) -> Self {
         let Terms { t, r, b, .. } = *terms;
-        let (grid, length, tau) = (Grid::get(), to - from, t - to);
+        let (grid, length, tau) = (BetweenGrid::get(), to - from, t - to);
         let last = terms.a(to - SAME.instant);
         let escrow = |left: f64| last * (-(r - b) * left).exp();
-        let moments = |nodes: &[Node], life: f64| {
-            let moment = |node: &Node| {
+        let moments = |nodes: &[GridNode], life: f64| {
+            let moment = |node: &GridNode| {
                 let (wait, weight) = (life * node.wait, life * node.weight);
-                Moment {
+                SeenMoment {
                     root: wait.sqrt(),
                     inv_root: 1.0 / wait.sqrt(),
                     drift: (r - b) * wait,
@@ -169,10 +168,10 @@ impl Stretch {
             };
             nodes.iter().map(moment).collect()
         };
-        let seen = |point: &Point| {
+        let seen = |point: &GridPoint| {
             let left = length * (-point.eta * point.eta).exp();
             let wait = (tau > 0.0).then(|| Wait::new(left, tau));
-            SeenFrom { left, escrow: escrow(left), wait, moments: moments(&point.nodes, left) }
+            FromPoint { left, escrow: escrow(left), wait, moments: moments(&point.nodes, left) }
         };
         Self {
             rates: [r, b],
@@ -192,14 +191,14 @@ pub(super) struct Between {
     /// Chebyshev coefficients of ln B in 1 − 2η/`BETWEEN.reach`.
     terms: Vec<Block>,
     /// The boundary at the moments that follow the begin.
-    edges: Vec<Edge>,
+    edges: Vec<EdgeSeen>,
     contracts: Contracts,
     /// ln of the X at which there is nothing to gain at the begin.
     idle: Block,
 }
 
 /// The boundary at a moment: ln B less the drift until then, and what turns n(d) into n(d+)·X.
-struct Edge {
+struct EdgeSeen {
     level: Block,
     turn: Block,
 }
@@ -215,8 +214,18 @@ struct Contracts {
 
 impl Contracts {
     /// Adds the share of a moment at ln X = `x`. Returns by how much value and slope change with ln B there.
+    ///
+    /// # Source  Kim (1990); derivatives in closed form
     #[inline(always)]
-    fn add(&self, at: &Moment, x: Block, spot: Block, inv_spot: Block, ln_b: Block, to: &mut Slopes) -> [Block; 2] {
+    fn add(
+        &self,
+        at: &SeenMoment,
+        x: Block,
+        spot: Block,
+        inv_spot: Block,
+        ln_b: Block,
+        to: &mut ValueSlopes,
+    ) -> [Block; 2] {
         let c = Block::splat;
         let (g, width, cost) = (self.inv_sigma * at.inv_root, self.sigma * at.root, self.interest - at.spared);
         let d = (x - ln_b + at.drift) * g - width * 0.5;
@@ -240,8 +249,8 @@ impl Contracts {
     }
 }
 
-/// Holding to the end of a stretch from a time within it, less exercise.
-struct Holding<'a> {
+/// HoldingLessPayoff to the end of a stretch from a time within it, less exercise.
+struct HoldingLessPayoff<'a> {
     date: Option<(&'a AtDate, &'a Wait)>,
     /// ln K less the drift to expiry, σ√τ and 1 over it.
     centre: Block,
@@ -255,9 +264,9 @@ struct Holding<'a> {
     borrow: f64,
 }
 
-impl<'a> Holding<'a> {
+impl<'a> HoldingLessPayoff<'a> {
     /// That from a collocation point of `stretch` on.
-    fn new(stretch: &Stretch, seen: &'a SeenFrom, at: Option<&'a AtDate>, k: Block, sigma: Block) -> Self {
+    fn new(stretch: &TimeBetween, seen: &'a FromPoint, at: Option<&'a AtDate>, k: Block, sigma: Block) -> Self {
         let [r, b] = stretch.rates;
         let tau = stretch.tau + seen.left;
         let width = sigma * tau.sqrt();
@@ -276,7 +285,7 @@ impl<'a> Holding<'a> {
     /// By how much waiting exceeds exercise: the put that waiting is worth beside the stock less the strike, the
     /// premium of later exercise, less what exercise keeps.
     #[inline(never)]
-    fn at(&self, x: Block) -> Slopes {
+    fn at(&self, x: Block) -> ValueSlopes {
         let spot = exp(x);
         let d1 = (x - self.centre).mul_add(self.inv_width, self.width * 0.5);
         let d2 = d1 - self.width;
@@ -299,8 +308,8 @@ impl Between {
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: b > 0, or b = 0 and r < 0
     /// # Accuracy  `premiums_are_those_of_the_recursion`
-    pub(super) fn new(stretch: &Stretch, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Self> {
-        let (grid, c, [r, b]) = (Grid::get(), Block::splat, stretch.rates);
+    pub(super) fn new(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Self> {
+        let (grid, c, [r, b]) = (BetweenGrid::get(), Block::splat, stretch.rates);
         // ln of the X below which exercise loses
         let limit = |escrow: f64| {
             let pays = (k - escrow).max(k * SAME.strike_left);
@@ -310,11 +319,11 @@ impl Between {
         let earns = if b > 0.0 { k * (r / b) - stretch.escrow } else { c(0.0) };
         let end = kink.max(ln(earns.max(k * SAME.strike_left)));
         let limits: Vec<Block> = stretch.from_points.iter().map(|seen| limit(seen.escrow)).collect();
-        let holdings: Vec<Holding> =
-            stretch.from_points.iter().map(|seen| Holding::new(stretch, seen, at, k, sigma)).collect();
+        let holdings: Vec<HoldingLessPayoff> =
+            stretch.from_points.iter().map(|seen| HoldingLessPayoff::new(stretch, seen, at, k, sigma)).collect();
         let contracts = Contracts { sigma, inv_sigma: c(1.0) / sigma, interest: k * r, b };
         let n = grid.points.len();
-        let start = Start::new(stretch, at, k, sigma);
+        let start = BoundaryStart::new(stretch, at, k, sigma);
         let starts = stretch.from_points.iter().zip(&limits);
         let mut y: Vec<Block> = starts.map(|(seen, limit)| start.at(seen.left, end).max(*limit)).collect();
         let mut jacobian = vec![[c(0.0); BETWEEN.points]; n];
@@ -373,7 +382,7 @@ impl Between {
         for (moment, node) in stretch.moments.iter().zip(&grid.spot) {
             let ln_b = node.ln_b(&y, end);
             idle = idle.min(ln_b - moment.drift - sigma * (moment.root * BETWEEN.out_of_reach));
-            edges.push(Edge { level: ln_b - moment.drift, turn: exp(ln_b) * moment.carry });
+            edges.push(EdgeSeen { level: ln_b - moment.drift, turn: exp(ln_b) * moment.carry });
         }
         Some(Self { end, begin: y[0], terms, edges, idle, contracts })
     }
@@ -390,7 +399,7 @@ impl Between {
 
     /// What exercise in the `stretch` is worth at its begin, at ln X = `x` below the boundary.
     #[inline(never)]
-    pub(super) fn value(&self, stretch: &Stretch, x: Block) -> Block {
+    pub(super) fn value(&self, stretch: &TimeBetween, x: Block) -> Block {
         let mut sum = Block::splat(0.0);
         if x.lt(self.idle).all() {
             return sum;
@@ -410,7 +419,7 @@ impl Between {
 }
 
 /// Where a boundary lies shortly before the end of its stretch.
-struct Start {
+struct BoundaryStart {
     sigma: Block,
     /// What a year of waiting costs at the kink, and its slope in ln X.
     cost: [Block; 2],
@@ -424,8 +433,8 @@ struct Start {
 /// integral equation; 0.05 off at most.
 const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
 
-impl Start {
-    fn new(stretch: &Stretch, at: Option<&AtDate>, k: Block, sigma: Block) -> Self {
+impl BoundaryStart {
+    fn new(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Self {
         let ([r, b], tau) = (stretch.rates, stretch.tau);
         let kink = at.map_or(ln(k), |at| at.boundary);
         let spot = exp(kink);
@@ -452,7 +461,7 @@ impl Start {
     }
 }
 
-impl Node {
+impl GridNode {
     #[inline(always)]
     fn ln_b(&self, y: &[Block], end: Block) -> Block {
         let c = Block::splat;

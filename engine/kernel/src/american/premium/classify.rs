@@ -26,9 +26,9 @@ pub(super) struct Span {
     pub(super) sigma: (f64, f64),
 }
 
-/// True if exercise between ex-dates can pay at volatilities up to `sigma`. A call's counts as none where waiting for the
-/// next date is bound to lose less than `CLASSES.lost` of its value, and where exercise begins to earn far above the
-/// strike.
+/// True if exercise between ex-dates can pay at volatilities up to `sigma`. A call's counts as none where waiting for
+/// the next date is bound to lose less than `CLASSES.lost` of its value, and where exercise begins to earn far above
+/// the strike.
 pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64) -> bool {
     let Terms { t, r, b, .. } = *terms;
     if phi < 0.0 {

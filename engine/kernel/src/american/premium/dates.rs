@@ -5,18 +5,16 @@
 //! the expectation of that at the next date and what exercise until then earns, kept as a Chebyshev series in the
 //! distance from the boundary. One strike and volatility a lane. Never: a table.
 
-use super::between_dates::{Between, Slopes, Stretch};
+use super::at_date::{AtDate, Wait};
+use super::between_dates::{Between, TimeBetween};
 use super::chebyshev::Lobatto;
 use super::european::European;
-use super::exercise::{Correlation, normal_pair_slopes, normal_pair_value};
 use super::schedule::Problem;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf};
-use crate::solve::gauss_legendre;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The premium right before the date at which a table begins, for some strikes and volatilities.
 pub(super) struct AtFirstDate {
@@ -39,54 +37,20 @@ struct First {
     at: Option<AtDate>,
 }
 
-/// The premium right before one date.
-pub(super) struct AtDate {
-    rates: [f64; 2],
-    /// Years from the date to expiry, and what the dividends from the date on are worth there.
-    tau: f64,
-    collected: f64,
-    k: Block,
-    sigma: Block,
-    /// ln of the X from which on the call is exercised; where it is not, from which on the premium is a line in X.
-    pub(super) boundary: Block,
-    exercised: <Block as Lanes>::Mask,
-    /// Constant and slope in X of that line.
-    line: [Block; 2],
-    /// The premium at the boundary.
-    edge: Block,
-    /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium below the boundary.
-    series: Option<(Block, Vec<Block>)>,
-}
-
-/// A date as seen from an earlier time.
-pub(super) struct Wait {
-    /// Years until the date.
-    wait: f64,
-    root: f64,
-    correlation: Correlation,
-}
-
-impl Wait {
-    /// `wait` years before a date that lies `tau` years before expiry.
-    pub(super) fn new(wait: f64, tau: f64) -> Self {
-        Self { wait, root: wait.sqrt(), correlation: Correlation::new((wait / (wait + tau)).sqrt()) }
-    }
-}
-
 /// The time from now or a date to the next, or to expiry.
-struct Course {
+struct DatePeriod {
     from: f64,
     to: f64,
     /// The end as seen from the begin; `None`: it is expiry.
     wait: Option<Wait>,
     /// `None`: nothing is exercised between.
-    stretch: Option<Stretch>,
+    stretch: Option<TimeBetween>,
 }
 
-impl Course {
+impl DatePeriod {
     fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
         let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
-        Self { from, to, wait, stretch: between.then(|| Stretch::new(terms, from, to)) }
+        Self { from, to, wait, stretch: between.then(|| TimeBetween::new(terms, from, to)) }
     }
 
     /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
@@ -97,7 +61,7 @@ impl Course {
 
 /// What follows a date: exercise until the next, and the premium there.
 struct Later {
-    course: Arc<Course>,
+    period: Arc<DatePeriod>,
     at: Option<AtDate>,
     between: Option<Between>,
 }
@@ -110,10 +74,10 @@ impl Later {
     /// The premium at ln X = `x`, below the boundary right after the date.
     fn premium(&self, x: Block) -> Block {
         let mut sum = Block::splat(0.0);
-        if let (Some(at), Some(wait)) = (&self.at, &self.course.wait) {
+        if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
             sum += at.expected::<false>(wait, x)[0];
         }
-        if let (Some(between), Some(stretch)) = (&self.between, &self.course.stretch) {
+        if let (Some(between), Some(stretch)) = (&self.between, &self.period.stretch) {
             sum += between.value(stretch, x);
         }
         sum
@@ -134,18 +98,18 @@ impl AtFirstDate {
         let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > problem.stop - SAME.date).collect();
         dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
         let between = problem.continuous;
-        let block = |pairs: &[(f64, f64)], course: &[Arc<Course>]| {
+        let block = |pairs: &[(f64, f64)], periods: &[Arc<DatePeriod>]| {
             let lane = |of: &dyn Fn(&(f64, f64)) -> f64| {
                 let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
                 Block::load(&values)
             };
-            First::new(terms, course, lane(&|pair| pair.0), lane(&|pair| pair.1))
+            First::new(terms, periods, lane(&|pair| pair.0), lane(&|pair| pair.1))
         };
         for first in 0..dates.len() {
             let ends = [&[0.0], &dates[first..], &[terms.t]].concat();
-            let course: Vec<Arc<Course>> =
-                ends.windows(2).map(|ends| Arc::new(Course::new(terms, ends[0], ends[1], between))).collect();
-            let solve = |pairs| block(pairs, &course);
+            let periods: Vec<Arc<DatePeriod>> =
+                ends.windows(2).map(|ends| Arc::new(DatePeriod::new(terms, ends[0], ends[1], between))).collect();
+            let solve = |pairs| block(pairs, &periods);
             let blocks = pairs.chunks(Block::N).map(solve).collect::<Option<Vec<First>>>()?;
             if blocks.iter().all(|block| block.exercised.all()) {
                 return Some(Self { date: dates[first], blocks, lanes: pairs.len() });
@@ -212,11 +176,11 @@ impl AtFirstDate {
 }
 
 impl First {
-    /// At the first date of `course`, which begins now; `None` as of [`Choice::boundary`] and [`Between::new`].
-    fn new(terms: &Terms, course: &[Arc<Course>], k: Block, sigma: Block) -> Option<Self> {
-        let last = course.last()?;
-        let mut later = Later { course: Arc::clone(last), at: None, between: last.solve(None, k, sigma)? };
-        for pair in course.windows(2).rev() {
+    /// At the first date of `periods`, which begins now; `None` as of [`Choice::boundary`] and [`Between::new`].
+    fn new(terms: &Terms, periods: &[Arc<DatePeriod>], k: Block, sigma: Block) -> Option<Self> {
+        let last = periods.last()?;
+        let mut later = Later { period: Arc::clone(last), at: None, between: last.solve(None, k, sigma)? };
+        for pair in periods.windows(2).rev() {
             let (before, date) = (&pair[0], pair[1].from);
             let choice = Choice::new(terms, date, k, sigma);
             let (boundary, exercised) = choice.boundary(&later, before.to - before.from)?;
@@ -226,7 +190,7 @@ impl First {
             if is_first {
                 return Some(Self { k, sigma, boundary, exercised, far: choice.far(), later, before: between, at });
             }
-            later = Later { course: Arc::clone(before), at, between };
+            later = Later { period: Arc::clone(before), at, between };
         }
         None
     }
@@ -365,112 +329,6 @@ impl Choice {
         let Self { rates, tau, collected, k, sigma, .. } = *self;
         AtDate { rates, tau, collected, k, sigma, boundary, exercised, line, edge, series }
     }
-}
-
-impl AtDate {
-    /// The premium below the boundary, `away` units of σ from it.
-    fn below(&self, away: f64) -> Block {
-        let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
-        let u = Block::splat(2.0 * away) / *reach - 1.0;
-        let [sum] = clenshaw(terms, &[u.min(Block::splat(1.0))]);
-        Block::select(u.le(Block::splat(1.0)), sum, Block::splat(0.0))
-    }
-
-    /// The slope in ln X of the premium right below the boundary.
-    pub(super) fn slope_below(&self) -> Block {
-        let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
-        // the derivative of a Chebyshev polynomial at −1
-        let slope = |n: usize| (n * n) as f64 * if n % 2 == 1 { -1.0 } else { 1.0 };
-        let sum = terms
-            .iter()
-            .enumerate()
-            .fold(Block::splat(0.0), |sum, (n, term)| term.mul_add(Block::splat(slope(n)), sum));
-        sum * 2.0 / (*reach * self.sigma)
-    }
-
-    /// The expectation of the premium as seen from ln X = `x`, discounted; with `SLOPES` its first two derivatives in
-    /// ln X too.
-    ///
-    /// # Shapes    one contract per lane
-    /// # Units     currency per share
-    /// # Accuracy  4e-8 of the strike with thirty weekly dividends
-    #[inline(never)]
-    pub(super) fn expected<const SLOPES: bool>(&self, from: &Wait, x: Block) -> Slopes {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
-        let c = Block::splat;
-        let ([r, b], Wait { wait, root, correlation }) = (self.rates, from);
-        let width = self.sigma * *root;
-        let life = wait + self.tau;
-        // the deviate at which the boundary is met
-        let z = (self.boundary - x - c((r - b) * wait)) / width + width * 0.5;
-        let df = (-r * wait).exp();
-        let spot = exp(x);
-        let (share, cash) = (norm_cdf(width - z) * spot * (-b * wait).exp(), norm_cdf(-z) * df);
-        let whole = self.sigma * life.sqrt();
-        let d1 = (x - ln(self.k) + c((r - b) * life)) / whole + whole * 0.5;
-        let later_share = spot * (-b * life).exp();
-        let both = [
-            normal_pair_value(width - z, d1, correlation) * later_share,
-            normal_pair_value(-z, d1 - whole, correlation) * self.k * (-r * life).exp(),
-        ];
-        let [constant, slope] = self.line;
-        let held = share - both[0];
-        let exercised = held - ((self.k - self.collected) * cash - both[1]);
-        let mut sums = [Block::select(self.exercised, exercised, constant * cash + slope * share), c(0.0), c(0.0)];
-        if SLOPES {
-            let (inv, density) = (c(1.0) / width, exp(z * z * -0.5) * (df * INV_SQRT_2PI));
-            let edge = density * inv * self.edge;
-            let [by_a, by_d] = normal_pair_slopes(width - z, d1, correlation);
-            let at_boundary = density * inv * exp(self.boundary);
-            let bend = held + at_boundary - later_share * (by_a * inv + by_d / whole);
-            sums[1] = Block::select(self.exercised, held, slope * share) + edge;
-            sums[2] = Block::select(self.exercised, bend, slope * (share + at_boundary)) + edge * z * inv;
-        }
-        if let Some((reach, coefficients)) = &self.series {
-            let centre = z * *root;
-            let window = c(if SLOPES { DATES.window_above } else { DATES.window } * root);
-            let from = (centre - window).max(c(0.0)).min(*reach);
-            let to = (centre + window).max(from).min(*reach);
-            let length = to - from;
-            let scale = c(2.0) / *reach;
-            let mut held = [c(0.0); 3];
-            for nodes in RULE.chunks_exact(DATES.side_by_side) {
-                let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
-                let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
-                for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
-                    let deviate = z - *w * (1.0 / root);
-                    let part = exp(deviate * deviate * -0.5) * *weight * value;
-                    held[0] += part;
-                    if SLOPES {
-                        held[1] += part * deviate;
-                        held[2] += part * (deviate * deviate - 1.0);
-                    }
-                }
-            }
-            let unit = length * (df * INV_SQRT_2PI / root);
-            sums[0] += held[0] * unit;
-            if SLOPES {
-                let inv = c(1.0) / width;
-                sums[1] += held[1] * unit * inv;
-                sums[2] += held[2] * unit * inv * inv;
-            }
-        }
-        sums
-    }
-}
-
-/// Sums a Chebyshev series of each lane, at several places side by side.
-#[inline(always)]
-fn clenshaw<const N: usize>(terms: &[Block], u: &[Block; N]) -> [Block; N] {
-    let twice = u.map(|u| u + u);
-    let zero = [Block::splat(0.0); N];
-    let (mut one, mut two) = (zero, zero);
-    for &term in terms[1..].iter().rev() {
-        for i in 0..N {
-            (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
-        }
-    }
-    core::array::from_fn(|i| u[i].mul_add(one[i], terms[0] - two[i]))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Never: a table.
 
 use super::taylor::{Taylor, at};
-use crate::american::settings::{ONE_DATE, SAME};
+use crate::american::settings::{CORRELATIONS, ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::Lanes;
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
@@ -220,19 +220,19 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     n
 }
 
-/// Most nodes of the integral over the correlation.
-const MOST: usize = 20;
-
 /// Gauss-Legendre nodes and weights on (0, 1) for correlations up to the first number.
-static RULES: LazyLock<[(f64, Vec<(f64, f64)>); 3]> =
-    LazyLock::new(|| [(0.3, 6), (0.75, 12), (1.0, MOST)].map(|(most, n)| (most, gauss_legendre(n))));
+static RULES: LazyLock<[CorrelationRule; 3]> =
+    LazyLock::new(|| CORRELATIONS.map(|(most, n)| (most, gauss_legendre(n))));
+
+/// The greatest correlation served, and nodes and weights.
+type CorrelationRule = (f64, Vec<(f64, f64)>);
 
 /// A correlation in (0, 1), and what the integral over it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Correlation {
     rho: f64,
     /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
-    nodes: [(f64, f64, f64); MOST],
+    nodes: [(f64, f64, f64); CORRELATIONS[2].1],
     n: usize,
 }
 
@@ -240,7 +240,7 @@ impl Correlation {
     pub(super) fn new(rho: f64) -> Self {
         let whole = rho.asin();
         let rule = RULES.iter().find(|(most, _)| rho <= *most).map_or(&RULES[2].1, |(_, rule)| rule);
-        let mut nodes = [(0.0, 1.0, 0.0); MOST];
+        let mut nodes = [(0.0, 1.0, 0.0); CORRELATIONS[2].1];
         for (node, (x, weight)) in nodes.iter_mut().zip(rule) {
             let sine = (whole * x).sin();
             *node = (sine, 1.0 / (1.0 - sine * sine), weight * whole / core::f64::consts::TAU);

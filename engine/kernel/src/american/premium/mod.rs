@@ -2,11 +2,13 @@
 //!
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
-//! at all; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation;
-//! `solved` solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of
-//! them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
+//! at all; `dates`, `at_date` and `between_dates` are the recursion of calls over their ex-dates; `solver`, `grid`,
+//! `schedule`, `stencil`, `edges` and `european` are the partial differential equation of the others, `solved` solves
+//! it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is kept of them,
+//! `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie; `evaluate`,
 //! `exercise` and `until_date` read; `taylor` and `chebyshev` are their arithmetic. Never: a spot in a table.
 
+mod at_date;
 mod between_dates;
 mod chebyshev;
 mod classify;

@@ -11,8 +11,7 @@ use super::classify::{Span, continuous};
 use super::last_interval::LastInterval;
 use super::schedule::Problem;
 use super::solved::Down;
-use super::until_date::{Moves, UntilDate};
-use crate::american::settings::{RATES, SIZES};
+use crate::american::settings::{BETWEEN, RATES, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
 use std::sync::OnceLock;
@@ -68,6 +67,22 @@ pub(super) struct Table {
     /// How it moves with the rates, from when that was first asked for: of most tables never.
     pub(super) rates: OnceLock<Box<Rates>>,
 }
+
+/// How many tensors a boundary has: its end, and the terms of its series.
+pub(super) const TENSORS: usize = BETWEEN.points + 1;
+
+/// The boundary from the time of building until the date.
+#[derive(Clone, Debug)]
+pub(super) struct UntilDate {
+    /// ln(B/K) as tensor polynomials: at the date, then its Chebyshev coefficients (`between_dates.rs`). Single
+    /// precision: 1e-7 of a boundary.
+    pub(super) boundary: Box<[f32]>,
+    /// The least ln(B/K).
+    pub(super) lowest: f64,
+}
+
+/// How the boundary moves with r and b.
+pub(super) type Moves = Box<[[[f32; RATE_NODES]; 2]]>;
 
 /// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
 #[derive(Clone, Debug)]

@@ -6,40 +6,24 @@ use super::between_dates::weights;
 use super::chebyshev::{Local, local};
 use super::evaluate::{Clock, MOST_NODES, Units};
 use super::exercise::Inputs;
-use super::table::{RATE_NODES, Table};
+use super::table::{TENSORS, Table, UntilDate};
 use super::taylor::{Taylor, at};
 use crate::american::boundary::Edge;
 use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule};
-use crate::american::settings::{BETWEEN, UNTIL_DATE};
+use crate::american::settings::UNTIL_DATE;
 use crate::dividends::Terms;
 use crate::lanes::{Lanes, Mask};
 use std::sync::LazyLock;
 
-/// How many tensors a boundary has: its end, and the terms of its series.
-pub(super) const TENSORS: usize = BETWEEN.points + 1;
-
-/// The boundary from the time of building until the date.
-#[derive(Clone, Debug)]
-pub(super) struct UntilDate {
-    /// ln(B/K) as tensor polynomials: at the date, then its Chebyshev coefficients (`between_dates.rs`). Single
-    /// precision: 1e-7 of a boundary.
-    pub(super) boundary: Box<[f32]>,
-    /// The least ln(B/K).
-    pub(super) lowest: f64,
-}
-
-/// How the boundary moves with r and b.
-pub(super) type Moves = Box<[[[f32; RATE_NODES]; 2]]>;
-
 /// The boundary's tensors at the places of the lanes.
-struct Course<L> {
+struct TensorsAt<L> {
     of: [Local<L>; TENSORS],
     /// Values and slopes along l of ∂/∂r, value of ∂/∂b.
     by_rates: [([L; 2], L); TENSORS],
 }
 
 /// The boundary at one time.
-struct Place<L> {
+struct EdgeAt<L> {
     edge: Edge<L>,
     /// First and second derivative of ln B in ln K.
     k: [L; 2],
@@ -49,7 +33,7 @@ struct Place<L> {
     b: L,
 }
 
-impl<L: Lanes> Course<L> {
+impl<L: Lanes> TensorsAt<L> {
     /// ln(B/K) at `eta`.
     fn value(&self, eta: f64) -> L {
         let zero = L::splat(0.0);
@@ -58,7 +42,7 @@ impl<L: Lanes> Course<L> {
 
     /// The boundary at `eta` with its derivatives, without `ALL` in sigma only.
     #[inline(always)]
-    fn at<const ALL: bool>(&self, eta: f64, on: &Contract<L>) -> Place<L> {
+    fn at<const ALL: bool>(&self, eta: f64, on: &Contract<L>) -> EdgeAt<L> {
         let c = |v: f64| L::splat(v);
         let zero = c(0.0);
         let (mut s, mut k, mut r, mut b) = ([zero; 4], [zero; 2], [zero; 2], zero);
@@ -77,19 +61,19 @@ impl<L: Lanes> Course<L> {
         // the tensors are functions of 1/K
         let inverse = c(1.0) / on.k;
         let k = [c(1.0) - k[0] * inverse, (k[0] + k[1] * inverse) * inverse];
-        Place { edge: Edge { y, sigma, rate: zero, rate_sigma: zero }, k, r: r[0], r_l: r[1], b }
+        EdgeAt { edge: Edge { y, sigma, rate: zero, rate_sigma: zero }, k, r: r[0], r_l: r[1], b }
     }
 }
 
 /// What a moment of exercise loses a year, rK − bA, and its derivatives in r and b.
-struct Cost<L> {
+struct YearlyCost<L> {
     value: L,
     r: L,
     b: L,
 }
 
-/// Sums over moments: the premium, and its derivatives in ln K and the rates.
-struct Sums<L> {
+/// UntilDateSums over moments: the premium, and its derivatives in ln K and the rates.
+struct UntilDateSums<L> {
     premium: Premium<L>,
     k: [L; 2],
     r: L,
@@ -97,10 +81,10 @@ struct Sums<L> {
     b: L,
 }
 
-impl<L: Lanes> Sums<L> {
+impl<L: Lanes> UntilDateSums<L> {
     /// Adds the derivatives of a moment `u` years ahead.
     #[inline(always)]
-    fn add(&mut self, f: &Integrand<L>, on: &Contract<L>, u: f64, place: &Place<L>, cost: &Cost<L>) {
+    fn add(&mut self, f: &Integrand<L>, on: &Contract<L>, u: f64, place: &EdgeAt<L>, cost: &YearlyCost<L>) {
         let c = |v: f64| L::splat(v);
         let (jump, interest) = (f.bb - f.cost, on.k * on.r);
         let y_l = place.edge.sigma[0] * on.sigma;
@@ -152,7 +136,7 @@ impl Table {
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
-    /// # Cost      nothing for a spot far below the boundary; else 0.5 µs a contract
+    /// # YearlyCost      nothing for a spot far below the boundary; else 0.5 µs a contract
     #[inline(never)]
     pub(super) fn until_date<L: Lanes, const ALL: bool>(
         &self,
@@ -168,10 +152,10 @@ impl Table {
         if !(ln_k + until.lowest - width * UNTIL_DATE.out_of_reach).lt(x).any() {
             return nothing;
         }
-        let course = self.course::<L, ALL>(until, clock, on);
+        let tensors = self.tensors::<L, ALL>(until, clock, on);
         // η at the time `left` before the date
         let eta = |left: f64| (self.stop / left).ln().max(0.0).sqrt();
-        let away = (ln_k + course.value(eta(clock.stop)) - x) / width;
+        let away = (ln_k + tensors.value(eta(clock.stop)) - x) / width;
         let now = away.lt(zero);
         let idle = now | c(UNTIL_DATE.out_of_reach).lt(away);
         if idle.all() {
@@ -181,13 +165,14 @@ impl Table {
         let (r, b) = (clock.r, clock.b);
         let terms = Terms { t: clock.stop, r, b, divs: Vec::new() };
         let contract = Contract::new(self.phi, &terms, 0.0, on.spot.value(), on.strike.value(), sigma);
-        let mut sums = Sums { premium: Premium::zero(), k: [zero; 2], r: zero, r_l: zero, b: zero };
+        let mut sums = UntilDateSums { premium: Premium::zero(), k: [zero; 2], r: zero, r_l: zero, b: zero };
         for &(part, rest, weight) in RULE.nodes() {
             let (u, left) = (clock.stop * part, clock.stop * rest);
-            let place = course.at::<ALL>(eta(left), &contract);
+            let place = tensors.at::<ALL>(eta(left), &contract);
             let grown = (-(r - b) * left).exp();
             let (escrow, by_r) = (clock.a * grown, (clock.a_r - clock.a * left) * grown);
-            let cost = Cost { value: contract.k * r - b * escrow, r: contract.k - b * by_r, b: c(b * by_r - escrow) };
+            let cost =
+                YearlyCost { value: contract.k * r - b * escrow, r: contract.k - b * by_r, b: c(b * by_r - escrow) };
             let moment = Moment::new(&contract, u, weight * clock.stop);
             let f = Integrand::new(&contract, &moment, &place.edge, cost.value);
             f.add_sigma::<ALL>(&contract, &moment, &place.edge, &mut sums.premium);
@@ -202,15 +187,18 @@ impl Table {
     /// ln of the X at which exercise becomes optimal now.
     pub(super) fn boundary_until_date<L: Lanes>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> L {
         let eta = (self.stop / clock.stop).ln().max(0.0).sqrt();
-        on.log_strike.value() + self.course::<L, false>(until, clock, on).value(eta)
+        on.log_strike.value() + self.tensors::<L, false>(until, clock, on).value(eta)
     }
 
-    fn course<L: Lanes, const ALL: bool>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> Course<L> {
+    /// The boundary's tensors at the rates of the clock.
+    ///
+    /// # Shapes  one contract per lane
+    fn tensors<L: Lanes, const ALL: bool>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> TensorsAt<L> {
         let zero = L::splat(0.0);
         let units: Units<L> = self.units(on);
         let n = self.sigma.len() * self.strike.len();
-        let mut course =
-            Course { of: [Local { s: [zero; 4], k: [zero; 2] }; TENSORS], by_rates: [([zero; 2], zero); TENSORS] };
+        let mut at =
+            TensorsAt { of: [Local { s: [zero; 4], k: [zero; 2] }; TENSORS], by_rates: [([zero; 2], zero); TENSORS] };
         let moves = clock.rates.map(|rates| &rates.until);
         // a boundary moves with ln b: it lies above rK/b
         let [by_r, by_b] = clock.moved;
@@ -231,11 +219,11 @@ impl Table {
                 }
                 if ALL {
                     let (r, b) = self.rate_slopes(by, units);
-                    course.by_rates[i] = (r, b * per_b);
+                    at.by_rates[i] = (r, b * per_b);
                 }
             }
-            course.of[i] = local::<L, ALL>(&c[..n], self.sigma.at(units.sigma), self.strike.at(units.strike));
+            at.of[i] = local::<L, ALL>(&c[..n], self.sigma.at(units.sigma), self.strike.at(units.strike));
         }
-        course
+        at
     }
 }
