@@ -739,6 +739,8 @@ settings! {
         strike_nodes: usize = 3, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// The same of calls that are exercised between dates: with as many, all nodes are the lanes of one solve.
         strikes_between: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Dividends above this take all nodes: they bend the derivatives along the strikes.
+        collected_most: f64 = 0.08, "of the strike", Measured("beside a dividend of a sixth of the spot a line leaves a fifth of rho");
         /// Space intervals of their solves.
         intervals: usize = 150, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Time steps of their solves.
@@ -754,7 +756,7 @@ settings! {
         /// The move of a rate that these are given for.
         unit_move: f64 = 1e-3, "per year", Judgement("twice what a table moves by");
         /// Terms at the end of a series are dropped where all are below this.
-        worth: f64 = 3e-6, "of the strike, per unit of the rate", Bounded("moved_tables_agree_with_fresh_ones");
+        worth: f64 = 2e-5, "of the strike, per unit of the rate", Bounded("moved_tables_agree_with_fresh_ones");
         /// The part of the table's terms that the derivatives need.
         terms: f64 = 0.75, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// The same where they are measured from a moving boundary: they have no kink.

@@ -78,8 +78,10 @@ impl Rates {
 
     /// The same for calls that are exercised right before dates only; `None`: they are exercised otherwise too.
     fn of_dates(table: &Table, axes: (&Axis, &Axis), moved: &[[Problem; 2]; 2], steps: [[f64; 2]; 2]) -> Option<Self> {
-        // a straight line in 1/K where a solve costs more
-        let strikes = if table.until.is_some() { RATES.strikes_between } else { Rates::NODES.1 };
+        // a straight line in 1/K where a solve costs more and little is collected
+        let collected = moved[0][0].terms.a(0.0) / table.span.k.0;
+        let is_line = table.until.is_some() && collected < RATES.collected_most;
+        let strikes = if is_line { RATES.strikes_between } else { Rates::NODES.1 };
         let axes = (axes.0, &axes.1.with(strikes));
         let pairs = pairs(axes.0, axes.1);
         let solve = |problem: &Problem| {
@@ -161,7 +163,7 @@ fn terms_of(fitted: &[Vec<f64>; 2]) -> Box<[[[f32; RATE_NODES]; 2]]> {
 
 /// Steps down and up of r and of b for the derivatives in them; never across the kink at r = 0.
 fn steps(problem: &Problem) -> [[f64; 2]; 2] {
-    let step = RATES.step.min(0.5 * problem.terms.r);
+    let step = RATES.step.min(0.5 * problem.terms.r.abs());
     let r = if step > RATES.step_least { [-step, step] } else { [0.0, 2.0 * RATES.step] };
     // a call that is exercised between dates is not with b ≤ 0
     let borrowed = problem.phi > 0.0 && problem.continuous && problem.terms.b > 0.0;
