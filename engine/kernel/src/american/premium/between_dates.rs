@@ -249,7 +249,7 @@ impl Contracts {
     }
 }
 
-/// HoldingLessPayoff to the end of a stretch from a time within it, less exercise.
+/// Holding to the end of a stretch from a time within it, less exercise.
 struct HoldingLessPayoff<'a> {
     date: Option<(&'a AtDate, &'a Wait)>,
     /// ln K less the drift to expiry, σ√τ and 1 over it.
@@ -307,7 +307,7 @@ impl Between {
     ///
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: b > 0, or b = 0 and r < 0
-    /// # Accuracy  `premiums_are_those_of_the_recursion`
+    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
     pub(super) fn new(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Self> {
         let (grid, c, [r, b]) = (BetweenGrid::get(), Block::splat, stretch.rates);
         // ln of the X below which exercise loses

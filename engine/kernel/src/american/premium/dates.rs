@@ -88,7 +88,7 @@ impl AtFirstDate {
     /// Solves from the last date back to the first from `problem.stop` on at which any of the pairs is exercised.
     /// `None`: there is none, not all are exercised there, or they are exercised up to a second boundary.
     ///
-    /// # Cost  0.1 ms a date for 30 pairs that are exercised at dates only
+    /// # Cost  0.1 ms a date for 30 pairs that are exercised at dates only, 0.4 ms where they are between dates too
     pub(super) fn new(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
         let terms = &problem.terms;
         let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);

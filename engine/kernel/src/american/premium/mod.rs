@@ -260,7 +260,8 @@ impl PremiumTables {
     /// # Accuracy  golden/american_div.csv, 200 hard rows: price 2e-5 of max(V, 5 % of S) at p99, delta 4e-5; at p90
     /// gamma, vega, theta 1e-4, rho and epsilon 6e-4, third order 2e-3, ultima 2e-2:
     /// `options_with_dividends_meet_their_bounds`
-    /// # Cost      0.25 µs a contract where exercise is possible now, 0.7 µs where it begins at an ex-date
+    /// # Cost      0.25 µs a contract where exercise is possible now, 0.7 µs where it begins at an ex-date, 2 to 4 µs
+    /// more next to the boundary of a call that is exercised until then
     #[must_use]
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
         let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));

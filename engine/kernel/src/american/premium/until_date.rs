@@ -72,7 +72,7 @@ struct YearlyCost<L> {
     b: L,
 }
 
-/// UntilDateSums over moments: the premium, and its derivatives in ln K and the rates.
+/// Sums over moments: the premium, and its derivatives in ln K and the rates.
 struct UntilDateSums<L> {
     premium: Premium<L>,
     k: [L; 2],
@@ -136,7 +136,7 @@ impl Table {
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
-    /// # YearlyCost      nothing for a spot far below the boundary; else 0.5 µs a contract
+    /// # Cost      nothing for a spot far below the boundary; else 2 to 4 µs a contract
     #[inline(never)]
     pub(super) fn until_date<L: Lanes, const ALL: bool>(
         &self,
