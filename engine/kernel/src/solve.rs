@@ -107,6 +107,18 @@ fn chebyshev_as_monomials(m: usize) -> Vec<Vec<f64>> {
     t
 }
 
+/// `n` nodes of a quadrature over (0, 1) in t = 1 − e^(−ξ²), ξ from 0 to `until`, crowded at 0 by a sinh from `nearest`
+/// on: ξ, t and the weight of each.
+pub fn crowded(n: usize, nearest: f64, until: f64) -> Vec<(f64, f64, f64)> {
+    let steepness = (until / nearest).asinh();
+    let node = |(s, w): (f64, f64)| {
+        let xi = nearest * (s * steepness).sinh();
+        let weight = w * nearest * steepness * (s * steepness).cosh() * 2.0 * xi * (-xi * xi).exp();
+        (xi, -(-xi * xi).exp_m1(), weight)
+    };
+    gauss_legendre(n).into_iter().map(node).collect()
+}
+
 /// Solves a system of linear equations in each lane; the solution is left in `right`. Without pivoting: for matrices
 /// that are nearly triangular.
 ///

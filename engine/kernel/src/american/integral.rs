@@ -12,7 +12,7 @@ use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 use crate::quality::Quality;
-use crate::solve::gauss_legendre;
+use crate::solve::crowded;
 use std::sync::LazyLock;
 
 /// A quadrature over the life of the option: u/t, tau/t = 1 − u/t and the weight of each node.
@@ -25,17 +25,11 @@ impl Rule {
     }
 
     /// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential
-    /// that
-    /// at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes
-    /// fast.
+    /// that at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary
+    /// changes fast.
     pub(super) fn new(n: usize, nearest: f64) -> Self {
-        let steepness = (SPOT_NODES.last / nearest).asinh();
-        let node = |(s, w): (f64, f64)| {
-            let xi = nearest * (s * steepness).sinh();
-            let rest = (-xi * xi).exp();
-            (-(-xi * xi).exp_m1(), rest, w * nearest * steepness * (s * steepness).cosh() * 2.0 * xi * rest)
-        };
-        Self(gauss_legendre(n).into_iter().map(node).collect())
+        let node = |(xi, part, weight): (f64, f64, f64)| (part, (-xi * xi).exp(), weight);
+        Self(crowded(n, nearest, SPOT_NODES.last).into_iter().map(node).collect())
     }
 
     /// The rule that serves every lane.

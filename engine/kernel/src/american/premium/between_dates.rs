@@ -11,7 +11,7 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given, norm_cdf_short_given};
-use crate::solve::{eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
+use crate::solve::{crowded, eliminate, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::LazyLock;
 
 /// The collocation of every boundary, for one year from begin to end.
@@ -60,15 +60,11 @@ impl BetweenGrid {
 impl GridNode {
     /// `n` nodes from `eta` on in ξ = √(−ln(1 − wait)) up to `until`, crowded towards the point from `nearest` on.
     fn rule(n: usize, nearest: f64, until: f64, eta: f64) -> Vec<Self> {
-        let steepness = (until / nearest).asinh();
-        let node = |&(u, w): &(f64, f64)| {
-            let xi = nearest * (u * steepness).sinh();
-            let there = (eta * eta + xi * xi).sqrt();
-            let weight = w * nearest * steepness * (u * steepness).cosh() * 2.0 * xi * (-xi * xi).exp();
-            let (row, end) = row(there);
-            Self { wait: -(-xi * xi).exp_m1(), weight, row, end }
+        let node = |(xi, wait, weight): (f64, f64, f64)| {
+            let (row, end) = row((eta * eta + xi * xi).sqrt());
+            Self { wait, weight, row, end }
         };
-        gauss_legendre(n).iter().map(node).collect()
+        crowded(n, nearest, until).into_iter().map(node).collect()
     }
 }
 

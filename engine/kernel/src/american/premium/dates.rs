@@ -349,6 +349,33 @@ mod tests {
         (0..).map(|i| first + gap * f64::from(i)).take_while(|at| *at < t).map(|t| Dividend { t, amount }).collect()
     }
 
+    /// Nine contracts from the first dividend on, whose premium at the first date agrees with the recursion: to `bound`
+    /// of the strike, and the gain at the boundary is 0 to `at_boundary`.
+    fn agreeing(terms: &Terms, continuous: bool, bound: f64, at_boundary: f64) -> (AtFirstDate, Vec<(f64, f64)>) {
+        let pairs: Vec<(f64, f64)> =
+            [90.0, 100.0, 115.0].iter().flat_map(|&k| [0.2, 0.3, 0.5].map(|sigma| (k, sigma))).collect();
+        let problem = Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous };
+        let solved = AtFirstDate::new(&problem, &pairs).expect("exercised at a date");
+        let first = terms.divs.iter().position(|d| (d.t - solved.date()).abs() < SAME.date).expect("an ex-date");
+        let later = after(terms, first);
+        let (t, b) = (terms.t, terms.b);
+        for (i, &(k, sigma)) in pairs.iter().enumerate() {
+            let solution = Solution::new(&AmericanOption::new(1.0, &later, k, sigma));
+            let (block, lane) = solved.lane(i);
+            let at = solved.boundary(i);
+            let gain = at.exp() + terms.a(solved.date() - 1e-12) - k - solution.value(at)[0];
+            assert!(gain.abs() <= at_boundary * k, "boundary of T {t} b {b} K {k} σ {sigma}: {gain}");
+            for away in [0.0, 0.05, 0.2, 0.5, 1.0] {
+                let x = at - away * sigma;
+                let european = european(1.0, &Horizon::from(&later), x.exp(), k, sigma).v;
+                let want = solution.value(x)[0] - european;
+                let got = block.later.premium(Block::splat(x)).lane(lane);
+                assert!((got - want).abs() <= bound * k, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
+            }
+        }
+        (solved, pairs)
+    }
+
     #[test]
     fn premiums_are_those_of_the_recursion() {
         for (t, r, b, divs, bound) in [
@@ -358,28 +385,7 @@ mod tests {
             (1.0, 0.02, -0.002, every(0.25, 0.02, 1.0, 1.6), 2e-10),
             (0.6, 0.04, 0.0, every(0.02, 0.01, 0.6, 0.3), 1e-7),
         ] {
-            let terms = Terms { t, r, b, divs };
-            let pairs: Vec<(f64, f64)> =
-                [90.0, 100.0, 115.0].iter().flat_map(|&k| [0.2, 0.3, 0.5].map(|sigma| (k, sigma))).collect();
-            let problem = Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous: false };
-            let solved = AtFirstDate::new(&problem, &pairs).expect("exercised at dates only");
-            let first = terms.divs.iter().position(|d| (d.t - solved.date()).abs() < SAME.date).expect("an ex-date");
-            let later = after(&terms, first);
-            for (i, &(k, sigma)) in pairs.iter().enumerate() {
-                let solution = Solution::new(&AmericanOption::new(1.0, &later, k, sigma));
-                let (block, lane) = solved.lane(i);
-                let payoff = |x: f64| x.exp() + terms.a(solved.date() - 1e-12) - k;
-                let at = solved.boundary(i);
-                let gain = payoff(at) - solution.value(at)[0];
-                assert!(gain.abs() <= 1e-8 * k + bound * k, "boundary of {k} {sigma}: {gain}");
-                for away in [0.0, 0.05, 0.2, 0.5, 1.0] {
-                    let x = at - away * sigma;
-                    let european = european(1.0, &Horizon::from(&later), x.exp(), k, sigma).v;
-                    let want = solution.value(x)[0] - european;
-                    let got = block.later.premium(Block::splat(x)).lane(lane);
-                    assert!((got - want).abs() <= bound * k, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
-                }
-            }
+            agreeing(&Terms { t, r, b, divs }, false, bound, 1e-8 + bound);
         }
     }
 
@@ -395,24 +401,9 @@ mod tests {
             (0.6, 0.04, 0.08, every(0.02, 0.01, 0.6, 0.3), 2e-7),
         ] {
             let terms = Terms { t, r, b, divs };
-            let pairs: Vec<(f64, f64)> =
-                [90.0, 100.0, 115.0].iter().flat_map(|&k| [0.2, 0.3, 0.5].map(|sigma| (k, sigma))).collect();
-            let problem = Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous: true };
-            let solved = AtFirstDate::new(&problem, &pairs).expect("exercised between dates");
-            let later = after(&terms, 0);
+            let (solved, pairs) = agreeing(&terms, true, bound, bound);
             for (i, &(k, sigma)) in pairs.iter().enumerate() {
-                let solution = Solution::new(&AmericanOption::new(1.0, &later, k, sigma));
                 let (block, lane) = solved.lane(i);
-                let at = solved.boundary(i);
-                let gain = at.exp() + terms.a(solved.date() - 1e-12) - k - solution.value(at)[0];
-                assert!(gain.abs() <= bound * k, "boundary of T {t} b {b} K {k} σ {sigma}: {gain}");
-                for away in [0.0, 0.05, 0.2, 0.5, 1.0] {
-                    let x = at - away * sigma;
-                    let european = european(1.0, &Horizon::from(&later), x.exp(), k, sigma).v;
-                    let want = solution.value(x)[0] - european;
-                    let got = block.later.premium(Block::splat(x)).lane(lane);
-                    assert!((got - want).abs() <= bound * k, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
-                }
                 let begin = block.before.as_ref().map(|before| before.begin().lane(lane)).expect("exercise before it");
                 let want = Solution::new(&AmericanOption::new(1.0, &terms, k, sigma)).boundary().expect("a boundary");
                 assert!((begin - want).abs() <= 2e-6, "T {t} b {b} K {k} σ {sigma} begins at {begin} for {want}");

@@ -6,6 +6,7 @@
 //! Never: a table.
 
 use super::taylor::{Taylor, at};
+use crate::american::integral::Premium;
 use crate::american::settings::{CORRELATIONS, ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::Lanes;
@@ -61,6 +62,30 @@ impl<V: Lanes> Inputs<V> {
             inverse_sigma: Taylor::power_of_sigma(one / sigma, -1.0),
         }
     }
+}
+
+/// What Kim's integral has of a premium as a series in X and σ, without `ALL` in σ only.
+#[inline(always)]
+pub(super) fn premium_series<V: Lanes, const ALL: bool>(premium: &Premium<V>, sigma: V) -> Taylor<V> {
+    let c = |v: f64| V::splat(v);
+    let [s1, s2, s3] = premium.sigma;
+    let (first, variance) = (s1 * sigma, sigma * sigma);
+    let second = variance * s2;
+    let in_sigma = Taylor::constant(premium.v)
+        .with(at::L, first)
+        .with(at::LL, (second + first) * 0.5)
+        .with(at::LLL, (variance * sigma * s3 + second * 3.0 + first) * c(1.0 / 6.0));
+    if !ALL {
+        return in_sigma;
+    }
+    let [l1, l2, l3, l4] = premium.l;
+    in_sigma
+        .with(at::X, l1)
+        .with(at::XX, l2 * 0.5)
+        .with(at::XXX, l3 * c(1.0 / 6.0))
+        .with(at::XXXX, l4 * c(1.0 / 24.0))
+        .with(at::XL, premium.l_sigma * sigma)
+        .with(at::XXL, premium.ll_sigma * sigma * 0.5)
 }
 
 /// e^(−rate·t), where `rate` moves with the monomial `monomial`.

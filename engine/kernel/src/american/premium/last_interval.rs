@@ -3,7 +3,7 @@
 //! Never: a table of its own.
 
 use super::classify::Span;
-use super::exercise::Inputs;
+use super::exercise::{Inputs, premium_series};
 use super::taylor::{Taylor, at};
 use crate::american::band::Band;
 use crate::american::no_dividends::NoDividends;
@@ -46,28 +46,15 @@ impl LastInterval {
     /// # Cost  as without dividends: 0.35 µs a contract
     #[inline(never)]
     pub(super) fn premium<L: Lanes, const ALL: bool>(&self, terms: &Terms, from: f64, on: &Inputs<L>) -> Taylor<L> {
-        let c = |v: f64| L::splat(v);
         let (spot, k, sigma) = (on.spot.value(), on.strike.value(), on.sigma.value());
         let (gain, by_rates) = self.0.premium_from::<L, ALL>(terms, from, spot, k, sigma);
-        let [s1, s2, s3] = gain.sigma;
-        let (first, variance) = (s1 * sigma, sigma * sigma);
-        let second = variance * s2;
-        let in_sigma = Taylor::constant(gain.v)
-            .with(at::L, first)
-            .with(at::LL, (second + first) * 0.5)
-            .with(at::LLL, (variance * sigma * s3 + second * 3.0 + first) * c(1.0 / 6.0));
+        let series = premium_series::<L, ALL>(&gain, sigma);
         if !ALL {
-            return in_sigma;
+            return series;
         }
         // of first degree in X and K
-        let [l1, l2, l3, l4] = gain.l;
-        in_sigma
-            .with(at::X, l1)
-            .with(at::XX, l2 * 0.5)
-            .with(at::XXX, l3 * c(1.0 / 6.0))
-            .with(at::XXXX, l4 * c(1.0 / 24.0))
-            .with(at::XL, gain.l_sigma * sigma)
-            .with(at::XXL, gain.ll_sigma * sigma * 0.5)
+        let [l1, l2, ..] = gain.l;
+        series
             .with(at::Q, gain.v - l1)
             .with(at::QQ, (gain.v - l1 - l1 + l2) * 0.5)
             .with(at::R, by_rates.r)

@@ -76,7 +76,8 @@ impl Rates {
         moves.fitted(placed, |part, end| (0..lanes).map(|lane| sample(solved(part, end, lane))).collect())
     }
 
-    /// The same for calls that are exercised right before dates only; `None`: they are exercised otherwise too.
+    /// The same for calls that are exercised at dates, or between them too; `None`: a date has not one boundary for all
+    /// of them.
     fn of_dates(table: &Table, axes: (&Axis, &Axis), moved: &[[Problem; 2]; 2], steps: [[f64; 2]; 2]) -> Option<Self> {
         // a straight line in 1/K where a solve costs more and little is collected
         let collected = moved[0][0].terms.a(0.0) / table.span.k.0;

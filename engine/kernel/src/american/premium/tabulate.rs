@@ -177,8 +177,8 @@ impl Table {
         true
     }
 
-    /// Solves and fits calls that are exercised right before dates only; false if they are not, or if the strikes are
-    /// too few for their boundary.
+    /// Solves and fits calls that are exercised at dates, or between them too; false if a date has not one boundary for
+    /// all of them, or if the strikes are too few for it.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
         let more = if problem.continuous { SIZES.strikes_between } else { SIZES.strikes_at_dates };
         let strikes = (self.strike.len() + more).min(SIZES.refined_strikes);

@@ -5,7 +5,7 @@
 use super::between_dates::weights;
 use super::chebyshev::{Local, local};
 use super::evaluate::{Clock, MOST_NODES, Units};
-use super::exercise::Inputs;
+use super::exercise::{Inputs, premium_series};
 use super::table::{TENSORS, Table, UntilDate};
 use super::taylor::{Taylor, at};
 use crate::american::boundary::Edge;
@@ -104,25 +104,11 @@ impl<L: Lanes> UntilDateSums<L> {
 
     /// The sums as a series.
     fn series<const ALL: bool>(&self, sigma: L) -> Taylor<L> {
-        let c = |v: f64| L::splat(v);
-        let [s1, s2, s3] = self.premium.sigma;
-        let (first, variance) = (s1 * sigma, sigma * sigma);
-        let second = variance * s2;
-        let in_sigma = Taylor::constant(self.premium.v)
-            .with(at::L, first)
-            .with(at::LL, (second + first) * 0.5)
-            .with(at::LLL, (variance * sigma * s3 + second * 3.0 + first) * c(1.0 / 6.0));
+        let series = premium_series::<L, ALL>(&self.premium, sigma);
         if !ALL {
-            return in_sigma;
+            return series;
         }
-        let [l1, l2, l3, l4] = self.premium.l;
-        in_sigma
-            .with(at::X, l1)
-            .with(at::XX, l2 * 0.5)
-            .with(at::XXX, l3 * c(1.0 / 6.0))
-            .with(at::XXXX, l4 * c(1.0 / 24.0))
-            .with(at::XL, self.premium.l_sigma * sigma)
-            .with(at::XXL, self.premium.ll_sigma * sigma * 0.5)
+        series
             .with(at::Q, self.k[0])
             .with(at::QQ, self.k[1] * 0.5)
             .with(at::R, self.r)
@@ -153,9 +139,7 @@ impl Table {
             return nothing;
         }
         let tensors = self.tensors::<L, ALL>(until, clock, on);
-        // η at the time `left` before the date
-        let eta = |left: f64| (self.stop / left).ln().max(0.0).sqrt();
-        let away = (ln_k + tensors.value(eta(clock.stop)) - x) / width;
+        let away = (ln_k + tensors.value(self.eta(clock.stop)) - x) / width;
         let now = away.lt(zero);
         let idle = now | c(UNTIL_DATE.out_of_reach).lt(away);
         if idle.all() {
@@ -168,7 +152,7 @@ impl Table {
         let mut sums = UntilDateSums { premium: Premium::zero(), k: [zero; 2], r: zero, r_l: zero, b: zero };
         for &(part, rest, weight) in RULE.nodes() {
             let (u, left) = (clock.stop * part, clock.stop * rest);
-            let place = tensors.at::<ALL>(eta(left), &contract);
+            let place = tensors.at::<ALL>(self.eta(left), &contract);
             let grown = (-(r - b) * left).exp();
             let (escrow, by_r) = (clock.a * grown, (clock.a_r - clock.a * left) * grown);
             let cost =
@@ -186,8 +170,12 @@ impl Table {
 
     /// ln of the X at which exercise becomes optimal now.
     pub(super) fn boundary_until_date<L: Lanes>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> L {
-        let eta = (self.stop / clock.stop).ln().max(0.0).sqrt();
-        on.log_strike.value() + self.tensors::<L, false>(until, clock, on).value(eta)
+        on.log_strike.value() + self.tensors::<L, false>(until, clock, on).value(self.eta(clock.stop))
+    }
+
+    /// η `left` years before the table's date.
+    fn eta(&self, left: f64) -> f64 {
+        (self.stop / left).ln().max(0.0).sqrt()
     }
 
     /// The boundary's tensors at the rates of the clock.

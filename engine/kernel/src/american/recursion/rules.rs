@@ -5,7 +5,7 @@ use crate::american::settings::{COLLOCATION, REACHES, SPOT_NODES};
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
-use crate::solve::{gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
+use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
 
 /// Collocation points of a boundary.
@@ -77,14 +77,11 @@ impl Geometry {
         let nearest =
             if class == 0 { COLLOCATION.nearest } else { COLLOCATION.nearest_open * 0.5f64.powi(class as i32 - 1) };
         let hi = SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt());
-        let steepness = (hi / nearest).asinh();
         let mut out =
             Self { wait: [0.0; INNER], weight: [0.0; INNER], rows: [[0.0; POINTS]; INNER], tail: [[0.0; 3]; INNER] };
-        for (j, (u, w)) in gauss(INNER).iter().enumerate() {
-            let xi = nearest * (u * steepness).sinh();
+        for (j, (xi, wait, weight)) in crowded(INNER, nearest, hi).into_iter().enumerate() {
             let there = (eta * eta + xi * xi).sqrt();
-            out.wait[j] = -(-xi * xi).exp_m1();
-            out.weight[j] = w * nearest * steepness * (u * steepness).cosh() * 2.0 * xi * (-xi * xi).exp();
+            (out.wait[j], out.weight[j]) = (wait, weight);
             if there < reach {
                 out.rows[j] = interpolation(there / reach);
             } else if class == 0 {
@@ -120,14 +117,11 @@ impl SpotRule {
         static ALL: [OnceLock<SpotRule>; COLLOCATION.distances] = [const { OnceLock::new() }; COLLOCATION.distances];
         ALL[class].get_or_init(|| {
             let nearest = SPOT_NODES.nearest * 0.5f64.powi(class as i32);
-            let steepness = (SPOT_NODES.last / nearest).asinh();
-            let rule = gauss(INNER);
-            let xi: [f64; INNER] = core::array::from_fn(|i| nearest * (rule[i].0 * steepness).sinh());
-            let spread = |i: usize| rule[i].1 * nearest * steepness * (rule[i].0 * steepness).cosh();
+            let rule = crowded(INNER, nearest, SPOT_NODES.last);
             Self {
-                xi,
-                wait: xi.map(|xi| -(-xi * xi).exp_m1()),
-                weight: core::array::from_fn(|i| spread(i) * 2.0 * xi[i] * (-xi[i] * xi[i]).exp()),
+                xi: core::array::from_fn(|i| rule[i].0),
+                wait: core::array::from_fn(|i| rule[i].1),
+                weight: core::array::from_fn(|i| rule[i].2),
             }
         })
     }
