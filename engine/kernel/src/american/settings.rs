@@ -531,6 +531,8 @@ settings! {
         strikes_call: f64 = 0.18, "1", Bounded("calls_with_dividends_meet_their_bounds");
         /// The same of puts, and of calls that are exercised between dates.
         strikes_wide: f64 = 0.36, "1", Bounded("options_with_dividends_meet_their_bounds");
+        /// A table of puts spans strikes whose first window lasts up to this many times longer than that of the lowest.
+        window_grows: f64 = 1.0, "of that time", Bounded("puts_with_dividends_meet_their_bounds");
         /// Deviations by which the strike less the dividends may move against the strike within a table of such calls.
         front_deviations: f64 = 0.35, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
         /// A table of calls is fitted this much beyond where another one takes over: wider, they do not meet the payoff
@@ -623,6 +625,8 @@ settings! {
         out_of_reach: f64 = 7.0, "standard deviations", Measured("the normal probability beyond is 1e-12");
         /// Equations that are missed by less are missed by rounding.
         missed: f64 = 1e-12, "of the strike", Judgement("a hundred times the rounding of a difference of two values");
+        /// Deviates of a moment are cut off here.
+        deviate: f64 = 30.0, "standard deviations", Measured("with all of them, to e^−708, a window with b = 0.3 % takes 0.5 ms in place of 0.2");
         /// Exercise between dates counts as none where it begins to earn this far above the strike.
         far: f64 = 1.2, "ln X", Judgement("few contracts lie so deep in the money");
         /// And this many deviations of the whole term further.
@@ -703,8 +707,14 @@ settings! {
         strikes_at_dates: usize = 2, "1", Measured("three strike nodes leave 6e-5 of a price");
         /// The same of calls that are exercised between dates: they cost more.
         strikes_between: usize = 1, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// Strike nodes of puts that the recursion solves; one more in a wide table.
+        strikes_put: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
         bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
+        /// The same of puts that the recursion solves.
+        bend_most_put: f64 = 3e-3, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
+        /// A table of such puts begins at its highest boundary where that lies so far below the strike at least.
+        anchor_least: f64 = 2.0, "standard deviations", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
         /// The same of calls that are exercised between dates, with the strikes of `refined_strikes`.
         bend_most_refined: f64 = 0.05, "ln X", Bounded("calls_with_dividends_meet_their_bounds");
         /// Terms at the end of a series are dropped where all are below this: where it is only integrated.
@@ -742,9 +752,9 @@ settings! {
         /// Dividends above this take all nodes: they bend the derivatives along the strikes.
         collected_most: f64 = 0.08, "of the strike", Measured("beside a dividend of a sixth of the spot a line leaves a fifth of rho");
         /// Space intervals of their solves.
-        intervals: usize = 150, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        intervals: usize = 200, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Time steps of their solves.
-        steps: usize = 40, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        steps: usize = 60, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Space intervals with `Quality::Reference`.
         intervals_accurate: usize = 500, "1", Judgement("about three quarters of the table's own");
         /// Time steps with `Quality::Reference`.
@@ -761,6 +771,52 @@ settings! {
         terms: f64 = 0.75, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// The same where they are measured from a moving boundary: they have no kink.
         terms_moving: f64 = 0.5, "1", Bounded("moved_tables_agree_with_fresh_ones");
+    }
+
+    /// Boundaries that fall to 0 where a put's window closes (`premium/falling.rs`, `premium/between_dates.rs`).
+    FALLING: FallingSettings {
+        /// Collocation points. More cost with the square.
+        points: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// The same of the first window of a table.
+        points_first: usize = 12, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Nodes of the flow from a point on. More cost in proportion.
+        inner: usize = 16, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// The same of the first window.
+        inner_first: usize = 22, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Where they begin to spread out, in √(time/life).
+        nearest: f64 = 0.2, "√(time/life)", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Nodes of the flow from a date on.
+        spot_nodes: usize = 28, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// The same of the first window: its value is differentiated.
+        spot_nodes_first: usize = 64, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Cells of η in which a boundary may turn: quadratures are dense there.
+        cells: usize = 54, "1", Judgement("up to the last collocation point");
+        /// Their width.
+        cell: f64 = 0.05, "1", Judgement("lanes of a block turn at places further apart");
+        /// One node in so many lies behind the turn.
+        behind: usize = 2, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// How far in ξ nodes reach behind the turn: the boundary falls by the square of it.
+        fallen: f64 = 2.0, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Steps of Newton's method at most to each point of the level.
+        steps: usize = 24, "1", Judgement("the next point is near; the first one may lie a few deviations off");
+        /// The greatest of them towards exercise.
+        step: f64 = 1.0, "ln X", Judgement("where a window closes the boundary falls by several units");
+        /// The step that ends it.
+        found: f64 = 0.05, "standard deviations until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Steps of Newton's method at most to the shape.
+        shape_steps: usize = 12, "1", Judgement("the function is convex, and each step doubles the digits");
+        /// The step that ends it.
+        shaped: f64 = 3e-5, "ln X", Judgement("the step after it would be 1e-8");
+        /// A boundary is found where its equations are missed by less.
+        missed: f64 = 1e-9, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
+    }
+
+    /// Windows of puts (`premium/windows.rs`).
+    PUT_WINDOW: PutWindowSettings {
+        /// A shorter window counts as none.
+        shortest: f64 = 1e-5, "years", Judgement("five minutes: exercise earns 1e-6 of the strike");
+        /// Halvings of the search for its end.
+        halvings: usize = 44, "1", Judgement("rounding of a time");
     }
 
     /// Whether a table without a boundary to measure from is resolved (`premium/resolution.rs`).

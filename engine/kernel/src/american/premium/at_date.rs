@@ -1,5 +1,5 @@
-//! The premium of calls right before an ex-date, and its expectation at an earlier time. One strike and volatility a
-//! lane. Never: a search for a boundary.
+//! The premium at an ex-date, right before it of calls and right after it of puts, and its expectation at an earlier
+//! time. One strike and volatility a lane. Never: a search for a boundary.
 
 use super::exercise::{Correlation, normal_pair_slopes, normal_pair_value};
 use crate::american::settings::DATES;
@@ -12,22 +12,25 @@ use std::sync::LazyLock;
 /// Value and first two derivatives in ln X.
 pub(super) type ValueSlopes = [Block; 3];
 
-/// The premium right before one date.
+/// The premium at one date.
+#[derive(Clone)]
 pub(super) struct AtDate {
+    /// +1 call, −1 put.
+    pub(super) phi: f64,
     pub(super) rates: [f64; 2],
-    /// Years from the date to expiry, and what the dividends from the date on are worth there.
+    /// Years from the date to expiry, and what the dividends from the date on (of a put: after it) are worth there.
     pub(super) tau: f64,
     pub(super) collected: f64,
     pub(super) k: Block,
     pub(super) sigma: Block,
-    /// ln of the X from which on the call is exercised; where it is not, from which on the premium is a line in X.
+    /// ln of the X from which on the option is exercised; where it is not, from which on the premium is a line in X.
     pub(super) boundary: Block,
     pub(super) exercised: <Block as Lanes>::Mask,
     /// Constant and slope in X of that line.
     pub(super) line: [Block; 2],
     /// The premium at the boundary.
     pub(super) edge: Block,
-    /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium below the boundary.
+    /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium while holding.
     pub(super) series: Option<(Block, Vec<Block>)>,
 }
 
@@ -47,16 +50,29 @@ impl Wait {
 }
 
 impl AtDate {
-    /// The premium below the boundary, `away` units of σ from it.
-    pub(super) fn below(&self, away: f64) -> Block {
+    /// That of strikes this many times as high, where no dividends are to come.
+    pub(super) fn scaled(&self, ratio: f64) -> Self {
+        let series = self.series.as_ref();
+        Self {
+            k: self.k * ratio,
+            boundary: self.boundary + ratio.ln(),
+            line: [self.line[0] * ratio, self.line[1]],
+            edge: self.edge * ratio,
+            series: series.map(|(reach, terms)| (*reach, terms.iter().map(|term| *term * ratio).collect())),
+            ..*self
+        }
+    }
+
+    /// The premium while the option is held, `away` units of σ from the boundary.
+    pub(super) fn held(&self, away: f64) -> Block {
         let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
         let u = Block::splat(2.0 * away) / *reach - 1.0;
         let [sum] = clenshaw(terms, &[u.min(Block::splat(1.0))]);
         Block::select(u.le(Block::splat(1.0)), sum, Block::splat(0.0))
     }
 
-    /// The slope in ln X of the premium right below the boundary.
-    pub(super) fn slope_below(&self) -> Block {
+    /// The slope of the premium right at the boundary, along ln X towards exercise.
+    pub(super) fn slope_held(&self) -> Block {
         let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
         // the derivative of a Chebyshev polynomial at −1
         let slope = |n: usize| (n * n) as f64 * if n % 2 == 1 { -1.0 } else { 1.0 };
@@ -77,36 +93,37 @@ impl AtDate {
     pub(super) fn expected<const SLOPES: bool>(&self, from: &Wait, x: Block) -> ValueSlopes {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
         let c = Block::splat;
-        let ([r, b], Wait { wait, root, correlation }) = (self.rates, from);
+        let (phi, [r, b], Wait { wait, root, correlation }) = (self.phi, self.rates, from);
         let width = self.sigma * *root;
         let life = wait + self.tau;
         // the deviate at which the boundary is met
         let z = (self.boundary - x - c((r - b) * wait)) / width + width * 0.5;
         let df = (-r * wait).exp();
         let spot = exp(x);
-        let (share, cash) = (norm_cdf(width - z) * spot * (-b * wait).exp(), norm_cdf(-z) * df);
+        let (high, low) = ((width - z) * phi, z * -phi);
+        let (share, cash) = (norm_cdf(high) * spot * (-b * wait).exp(), norm_cdf(low) * df);
         let whole = self.sigma * life.sqrt();
         let d1 = (x - ln(self.k) + c((r - b) * life)) / whole + whole * 0.5;
         let later_share = spot * (-b * life).exp();
         let both = [
-            normal_pair_value(width - z, d1, correlation) * later_share,
-            normal_pair_value(-z, d1 - whole, correlation) * self.k * (-r * life).exp(),
+            normal_pair_value(high, d1 * phi, correlation) * later_share,
+            normal_pair_value(low, (d1 - whole) * phi, correlation) * self.k * (-r * life).exp(),
         ];
         let [constant, slope] = self.line;
-        let held = share - both[0];
-        let exercised = held - ((self.k - self.collected) * cash - both[1]);
+        let stock = (share - both[0]) * phi;
+        let exercised = stock - ((self.k - self.collected) * cash - both[1]) * phi;
         let mut sums = [Block::select(self.exercised, exercised, constant * cash + slope * share), c(0.0), c(0.0)];
         if SLOPES {
             let (inv, density) = (c(1.0) / width, exp(z * z * -0.5) * (df * INV_SQRT_2PI));
-            let edge = density * inv * self.edge;
-            let [by_a, by_d] = normal_pair_slopes(width - z, d1, correlation);
+            let edge = density * inv * self.edge * phi;
+            let [by_a, by_d] = normal_pair_slopes(high, d1 * phi, correlation);
             let at_boundary = density * inv * exp(self.boundary);
-            let bend = held + at_boundary - later_share * (by_a * inv + by_d / whole);
-            sums[1] = Block::select(self.exercised, held, slope * share) + edge;
-            sums[2] = Block::select(self.exercised, bend, slope * (share + at_boundary)) + edge * z * inv;
+            let bend = stock + at_boundary - later_share * (by_a * inv + by_d / whole);
+            sums[1] = Block::select(self.exercised, stock, slope * share) + edge;
+            sums[2] = Block::select(self.exercised, bend, slope * (share + at_boundary * phi)) + edge * z * inv;
         }
         if let Some((reach, coefficients)) = &self.series {
-            let centre = z * *root;
+            let centre = z * (*root * phi);
             let window = c(if SLOPES { DATES.window_above } else { DATES.window } * root);
             let from = (centre - window).max(c(0.0)).min(*reach);
             let to = (centre + window).max(from).min(*reach);
@@ -117,7 +134,7 @@ impl AtDate {
                 let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
                 let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
                 for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
-                    let deviate = z - *w * (1.0 / root);
+                    let deviate = z - *w * (phi / root);
                     let part = exp(deviate * deviate * -0.5) * *weight * value;
                     held[0] += part;
                     if SLOPES {

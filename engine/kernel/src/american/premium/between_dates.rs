@@ -1,252 +1,40 @@
-//! Calls that are exercised between two ex-dates, or between the last one and expiry: the boundary until the later
-//! date, and what exercise along it earns (Kim 1990).
+//! Exercise between two ex-dates, or between the last one and expiry: the boundary, and what exercise along it earns
+//! (Kim 1990).
 //!
 //! The boundary is that of `recursion/`: in η, t = to − (to − from)·e^(−η²), its logarithm is a polynomial through
 //! collocation points, and at each point value matching less λ times smooth pasting holds. One strike and volatility a
 //! lane, so that all lanes share their times. Never: exercise right before a date, a table.
 
 use super::at_date::{AtDate, ValueSlopes, Wait};
-use crate::american::settings::{BETWEEN, COLLOCATION, SAME, SPOT_NODES};
-use crate::dividends::Terms;
+use super::between_grid::{BetweenGrid, GridNode, GridPoint};
+use super::falling::{Falling, Fineness};
+use super::flow::{Contracts, EdgeSeen, Flow};
+use super::time_between::{FromPoint, SeenMoment, StretchEnd, TimeBetween, WindowEnd};
+use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given, norm_cdf_short_given};
-use crate::solve::{crowded, eliminate, lobatto, lobatto_row, lobatto_to_chebyshev};
-use std::sync::LazyLock;
-
-/// The collocation of every boundary, for one year from begin to end.
-struct BetweenGrid {
-    points: Vec<GridPoint>,
-    /// From ln B at the points to its Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`.
-    to_chebyshev: Vec<Vec<f64>>,
-    /// The flow from the begin on, for a spot at any distance from the boundary.
-    spot: Vec<GridNode>,
-}
-
-/// A collocation point, the begin of the interval first.
-struct GridPoint {
-    eta: f64,
-    nodes: Vec<GridNode>,
-}
-
-/// A moment of exercise as seen from a point, for one year left there.
-struct GridNode {
-    wait: f64,
-    weight: f64,
-    /// ln B there is `row`·(ln B at the points) + `end`·(ln B at the end).
-    row: Vec<f64>,
-    end: f64,
-}
-
-impl BetweenGrid {
-    fn get() -> &'static Self {
-        static GRID: LazyLock<BetweenGrid> = LazyLock::new(|| {
-            let last = BETWEEN.points - 1;
-            let eta: Vec<f64> = lobatto(last).iter().map(|z| 0.5 * BETWEEN.reach * (1.0 - z)).collect();
-            let point = |&eta: &f64| {
-                let until = SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt());
-                GridPoint { eta, nodes: GridNode::rule(BETWEEN.inner, COLLOCATION.nearest, until, eta) }
-            };
-            BetweenGrid {
-                points: eta.iter().map(point).collect(),
-                to_chebyshev: lobatto_to_chebyshev(last),
-                spot: GridNode::rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0),
-            }
-        });
-        &GRID
-    }
-}
-
-impl GridNode {
-    /// `n` nodes from `eta` on in ξ = √(−ln(1 − wait)) up to `until`, crowded towards the point from `nearest` on.
-    fn rule(n: usize, nearest: f64, until: f64, eta: f64) -> Vec<Self> {
-        let node = |(xi, wait, weight): (f64, f64, f64)| {
-            let (row, end) = row((eta * eta + xi * xi).sqrt());
-            Self { wait, weight, row, end }
-        };
-        crowded(n, nearest, until).into_iter().map(node).collect()
-    }
-}
-
-/// The least ln B of a boundary, from its end and its Chebyshev coefficients.
-pub(super) fn lowest(boundary: &[f64]) -> f64 {
-    let at = |j: usize| {
-        let eta = BETWEEN.reach * j as f64 / BETWEEN.points as f64;
-        weights(eta).iter().zip(boundary).map(|(weight, term)| weight * term).sum::<f64>()
-    };
-    (0..=BETWEEN.points).map(at).fold(boundary[0], f64::min)
-}
-
-/// Weights of ln B at the end and of its Chebyshev coefficients in ln B at `eta`.
-pub(super) fn weights(eta: f64) -> [f64; BETWEEN.points + 1] {
-    let left = if eta < BETWEEN.reach { 1.0 } else { (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp() };
-    let z = (1.0 - 2.0 * eta / BETWEEN.reach).max(-1.0);
-    let mut weights = [0.0; BETWEEN.points + 1];
-    weights[0] = 1.0 - left;
-    let (mut before, mut now) = (z, 1.0);
-    for weight in &mut weights[1..] {
-        *weight = left * now;
-        (before, now) = (now, 2.0 * z * now - before);
-    }
-    weights
-}
-
-/// Weights of ln B at the points, and at the end, in ln B at `eta`.
-fn row(eta: f64) -> (Vec<f64>, f64) {
-    let last = BETWEEN.points - 1;
-    if eta < BETWEEN.reach {
-        return (lobatto_row(last, 1.0 - 2.0 * eta / BETWEEN.reach), 0.0);
-    }
-    let left = (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp();
-    let mut row = vec![0.0; last + 1];
-    row[last] = left;
-    (row, 1.0 - left)
-}
-
-/// A stretch of time without ex-dates, as all lanes see it.
-pub(super) struct TimeBetween {
-    rates: [f64; 2],
-    /// Dividends to come right before its end.
-    escrow: f64,
-    /// Years from its end to expiry; 0: it ends with the option.
-    tau: f64,
-    from_points: Vec<FromPoint>,
-    /// What follows the begin, for spots.
-    moments: Vec<SeenMoment>,
-}
-
-/// What follows a collocation point.
-struct FromPoint {
-    /// Years to the end, and the dividends to come.
-    left: f64,
-    escrow: f64,
-    /// The date at the end; `None`: the stretch ends with the option.
-    wait: Option<Wait>,
-    moments: Vec<SeenMoment>,
-}
-
-/// A moment of exercise as seen from one time.
-struct SeenMoment {
-    /// √wait and 1 over it.
-    root: f64,
-    inv_root: f64,
-    /// (r − b)·wait, e^(−(r − b)·wait).
-    drift: f64,
-    carry: f64,
-    /// weight·e^(−r·wait), weight·b·e^(−b·wait).
-    cash: f64,
-    stock: f64,
-    /// b·A: what dividends make exercise lose less, a year.
-    spared: f64,
-}
-
-impl TimeBetween {
-    /// That between two times, years from now.
-    ///
-    /// # Domain  no ex-date between them; the later one is an ex-date or expiry
-    pub(super) fn new(terms: &Terms, from: f64, to: f64) -> Self {
-        let Terms { t, r, b, .. } = *terms;
-        let (grid, length, tau) = (BetweenGrid::get(), to - from, t - to);
-        let last = terms.a(to - SAME.instant);
-        let escrow = |left: f64| last * (-(r - b) * left).exp();
-        let moments = |nodes: &[GridNode], life: f64| {
-            let moment = |node: &GridNode| {
-                let (wait, weight) = (life * node.wait, life * node.weight);
-                SeenMoment {
-                    root: wait.sqrt(),
-                    inv_root: 1.0 / wait.sqrt(),
-                    drift: (r - b) * wait,
-                    carry: (-(r - b) * wait).exp(),
-                    cash: weight * (-r * wait).exp(),
-                    stock: weight * b * (-b * wait).exp(),
-                    spared: b * escrow(life - wait),
-                }
-            };
-            nodes.iter().map(moment).collect()
-        };
-        let seen = |point: &GridPoint| {
-            let left = length * (-point.eta * point.eta).exp();
-            let wait = (tau > 0.0).then(|| Wait::new(left, tau));
-            FromPoint { left, escrow: escrow(left), wait, moments: moments(&point.nodes, left) }
-        };
-        Self {
-            rates: [r, b],
-            escrow: last,
-            tau,
-            from_points: grid.points.iter().map(seen).collect(),
-            moments: moments(&grid.spot, length),
-        }
-    }
-}
+use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
+use crate::solve::eliminate;
 
 /// Exercise over a stretch of time, one contract per lane.
+#[derive(Clone)]
 pub(super) struct Between {
     /// ln B at the end, and at the begin.
     end: Block,
     begin: Block,
     /// Chebyshev coefficients of ln B in 1 − 2η/`BETWEEN.reach`.
     terms: Vec<Block>,
-    /// The boundary at the moments that follow the begin.
-    edges: Vec<EdgeSeen>,
+    /// ln B at the moments of a flow.
+    ln_b: Vec<Block>,
+    spot: &'static [GridNode],
     contracts: Contracts,
-    /// ln of the X at which there is nothing to gain at the begin.
-    idle: Block,
-}
-
-/// The boundary at a moment: ln B less the drift until then, and what turns n(d) into n(d+)·X.
-struct EdgeSeen {
-    level: Block,
-    turn: Block,
-}
-
-/// The contracts of the lanes, and a year's interest on their strikes.
-#[derive(Clone, Copy)]
-struct Contracts {
-    sigma: Block,
-    inv_sigma: Block,
-    interest: Block,
-    b: f64,
-}
-
-impl Contracts {
-    /// Adds the share of a moment at ln X = `x`. Returns by how much value and slope change with ln B there.
-    ///
-    /// # Source  Kim (1990); derivatives in closed form
-    #[inline(always)]
-    fn add(
-        &self,
-        at: &SeenMoment,
-        x: Block,
-        spot: Block,
-        inv_spot: Block,
-        ln_b: Block,
-        to: &mut ValueSlopes,
-    ) -> [Block; 2] {
-        let c = Block::splat;
-        let (g, width, cost) = (self.inv_sigma * at.inv_root, self.sigma * at.root, self.interest - at.spared);
-        let d = (x - ln_b + at.drift) * g - width * 0.5;
-        let e = exp(d * d * -0.5);
-        let mg = e * g * (at.cash * INV_SQRT_2PI);
-        let cash = cost * norm_cdf_short_given(d, e) * at.cash;
-        let (edge, stock) = if self.b == 0.0 {
-            (c(0.0), c(0.0))
-        } else {
-            let edge = exp(ln_b);
-            // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
-            let high = norm_cdf_short_given(d + width, e * edge * inv_spot * at.carry);
-            (edge * self.b, high * spot * at.stock)
-        };
-        let jump = (cost - edge) * mg;
-        let tilt = jump * d * g;
-        to[0] += stock - cash;
-        to[1] += stock - jump;
-        to[2] += tilt + edge * mg + stock;
-        [jump, -tilt]
-    }
+    /// How it runs away, if it does.
+    falling: Option<Falling>,
 }
 
 /// Holding to the end of a stretch from a time within it, less exercise.
 struct HoldingLessPayoff<'a> {
+    phi: f64,
     date: Option<(&'a AtDate, &'a Wait)>,
     /// ln K less the drift to expiry, σ√τ and 1 over it.
     centre: Block,
@@ -267,6 +55,7 @@ impl<'a> HoldingLessPayoff<'a> {
         let tau = stretch.tau + seen.left;
         let width = sigma * tau.sqrt();
         Self {
+            phi: stretch.phi,
             date: at.zip(seen.wait.as_ref()),
             centre: ln(k) - (r - b) * tau,
             width,
@@ -278,7 +67,7 @@ impl<'a> HoldingLessPayoff<'a> {
         }
     }
 
-    /// By how much waiting exceeds exercise: the put that waiting is worth beside the stock less the strike, the
+    /// By how much waiting exceeds exercise: the option of the other right that waiting is worth beside the payoff, the
     /// premium of later exercise, less what exercise keeps.
     #[inline(never)]
     fn at(&self, x: Block) -> ValueSlopes {
@@ -286,11 +75,13 @@ impl<'a> HoldingLessPayoff<'a> {
         let d1 = (x - self.centre).mul_add(self.inv_width, self.width * 0.5);
         let d2 = d1 - self.width;
         let e = exp(d1 * d1 * -0.5);
-        let stock = spot * norm_cdf_given(-d1, e) * self.share;
-        let put = self.cash * norm_cdf_given(-d2, exp(d2 * d2 * -0.5)) - stock;
+        let phi = self.phi;
+        let stock = spot * norm_cdf_given(d1 * -phi, e) * self.share;
         let kept = spot * self.borrow;
+        let cash = self.cash * norm_cdf_given(d2 * -phi, exp(d2 * d2 * -0.5));
+        let slope = (stock + kept) * -phi;
         let bend = spot * e * self.inv_width * (self.share * INV_SQRT_2PI);
-        let own = [put - kept - self.kept, -(stock + kept), bend - stock - kept];
+        let own = [(cash - self.kept) * phi + slope, slope, bend + slope];
         let Some((at, wait)) = self.date else { return own };
         let later = at.expected::<true>(wait, x);
         core::array::from_fn(|i| own[i] + later[i])
@@ -298,39 +89,83 @@ impl<'a> HoldingLessPayoff<'a> {
 }
 
 impl Between {
-    /// Solves the boundary of a stretch at whose end the call is exercised as `at` says, or expires; `None`: a lane
-    /// has none that can be found.
+    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry; `near`: how that
+    /// of a strike close by runs away. `None`: a lane has none that can be found.
     ///
     /// # Shapes    one contract per lane
-    /// # Domain    exercise that earns: b > 0, or b = 0 and r < 0
-    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
-    pub(super) fn new(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Self> {
-        let (grid, c, [r, b]) = (BetweenGrid::get(), Block::splat, stretch.rates);
-        // ln of the X below which exercise loses
-        let limit = |escrow: f64| {
-            let pays = (k - escrow).max(k * SAME.strike_left);
-            ln(if b > 0.0 { pays.max(k * (r / b) - escrow) } else { pays })
-        };
+    /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
+    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`; of puts
+    /// `premiums_of_puts_are_those_of_the_recursion`
+    pub(super) fn new(
+        stretch: &TimeBetween,
+        at: Option<&AtDate>,
+        near: Option<&Falling>,
+        k: Block,
+        sigma: Block,
+    ) -> Option<Self> {
+        let (c, [r, b], phi) = (Block::splat, stretch.rates, stretch.phi);
+        // the further towards exercise of two ln X
+        let beyond = |a: Block, b: Block| if phi > 0.0 { a.max(b) } else { a.min(b) };
+        // what is left of the strike, and the X from which on exercise earns
+        let pays = |escrow: f64| (k - escrow).max(k * SAME.strike_left);
+        let earns = |escrow: f64| if b > 0.0 { (k * (r / b) - escrow).max(k * SAME.strike_left) } else { pays(escrow) };
+        let limit = |seen: &FromPoint| beyond(ln(pays(seen.escrow)), ln(earns(seen.escrow)));
         let kink = at.map_or(ln(k), |at| at.boundary);
-        let earns = if b > 0.0 { k * (r / b) - stretch.escrow } else { c(0.0) };
-        let end = kink.max(ln(earns.max(k * SAME.strike_left)));
-        let limits: Vec<Block> = stretch.from_points.iter().map(|seen| limit(seen.escrow)).collect();
+        let end = if b > 0.0 { beyond(kink, ln(earns(stretch.escrow))) } else { kink };
+        let limits: Vec<Block> = stretch.from_points.iter().map(limit).collect();
         let holdings: Vec<HoldingLessPayoff> =
             stretch.from_points.iter().map(|seen| HoldingLessPayoff::new(stretch, seen, at, k, sigma)).collect();
-        let contracts = Contracts { sigma, inv_sigma: c(1.0) / sigma, interest: k * r, b };
-        let n = grid.points.len();
-        let start = BoundaryStart::new(stretch, at, k, sigma);
-        let starts = stretch.from_points.iter().zip(&limits);
-        let mut y: Vec<Block> = starts.map(|(seen, limit)| start.at(seen.left, end).max(*limit)).collect();
+        let contracts = Contracts { phi, sigma, inv_sigma: c(1.0) / sigma, interest: k * r, b };
+        let mut falling = if let StretchEnd::RunsAway(WindowEnd { fineness, .. }) = stretch.end {
+            Some(contracts.falling(stretch, fineness, &holdings, &limits, near, [end, ln(k)]))
+        } else {
+            None
+        };
+        let (grid, moments): (_, Vec<Vec<SeenMoment>>) = match &falling {
+            None => (BetweenGrid::at_date(), Vec::new()),
+            Some(falling) => {
+                let lines = stretch.from_points.iter().filter_map(|seen| seen.line);
+                let fineness = falling.fineness;
+                let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
+                let grid = BetweenGrid::running_away(falling.corner(eta.zip(lines), ln(k)), fineness);
+                let points = stretch.from_points.iter().zip(&grid.points);
+                (grid, points.map(|(seen, point)| stretch.moments(&point.nodes, seen.left, 0.0)).collect())
+            }
+        };
+        // ln B at a node but for what the points give
+        let fixed = |node: &GridNode, left: f64| match &falling {
+            None => end * node.end,
+            Some(falling) => falling.fixed(&node.row, stretch.line(left * (1.0 - node.wait)), ln(k), sigma),
+        };
+        let nodes = |(seen, point): (&FromPoint, &GridPoint)| -> Vec<Block> {
+            point.nodes.iter().map(|node| fixed(node, seen.left)).collect()
+        };
+        let fixed_at: Vec<Vec<Block>> = stretch.from_points.iter().zip(&grid.points).map(nodes).collect();
+        let at_spot: Vec<Block> = grid.spot.iter().map(|node| fixed(node, stretch.length)).collect();
+        let mut y: Vec<Block> = match &falling {
+            Some(falling) => falling.excess.clone(),
+            None => {
+                let start = BoundaryStart::new(stretch, at, k, sigma);
+                let starts = stretch.from_points.iter().zip(&limits);
+                starts.map(|(seen, limit)| beyond(start.at(seen.left, end), *limit)).collect()
+            }
+        };
+        // what y is measured from, and λ and the greatest step in deviations
+        let from: Vec<Block> = match &falling {
+            Some(falling) => falling.at_points(stretch.from_points.iter().map(|seen| seen.line), ln(k), sigma),
+            None => vec![c(0.0); y.len()],
+        };
+        // the last point of a boundary that runs away stays where it starts
+        let n = grid.points.len() - usize::from(falling.is_some());
         let mut jacobian = vec![[c(0.0); BETWEEN.points]; n];
         let mut residual = vec![c(0.0); n];
         let (mut solved, mut before) = (k.lt(k), c(f64::INFINITY));
         // the value of holding where it was last computed
         let mut held = vec![(c(f64::NAN), [c(0.0); 3]); n];
         for _ in 0..BETWEEN.most_steps {
-            for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).enumerate() {
+            for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let lambda = sigma * seen.left.sqrt();
-                let x = y[i];
+                let x = y[i] + from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
                 if !(x - held[i].0).abs().lt(lambda * BETWEEN.carried).all() {
                     held[i] = (x, holdings[i].at(x));
@@ -339,30 +174,34 @@ impl Between {
                 let [value, slope, bend] = held[i].1;
                 let mut sums = [value + h * (slope + h * bend * 0.5), slope + h * bend, bend];
                 let mut row = [c(0.0); BETWEEN.points];
-                for (moment, node) in seen.moments.iter().zip(&point.nodes) {
-                    let ln_b = node.ln_b(&y, end);
+                let pasted = falling.as_ref().map_or(lambda, |falling| lambda * falling.pace[i]) * phi;
+                let moments = if falling.is_some() { &moments[i] } else { &seen.moments };
+                for ((moment, node), fixed) in moments.iter().zip(&point.nodes).zip(&fixed_at[i]) {
+                    let ln_b = node.ln_b(&y, *fixed);
                     let [by_value, by_slope] = contracts.add(moment, x, spot, inv_spot, ln_b, &mut sums);
-                    let by = by_value - lambda * by_slope;
+                    let by = by_value - pasted * by_slope;
                     for (entry, weight) in row.iter_mut().zip(&node.row) {
                         *entry = by.mul_add(c(*weight), *entry);
                     }
                 }
-                row[i] += sums[1] - lambda * sums[2];
-                (jacobian[i], residual[i]) = (row, sums[0] - lambda * sums[1]);
+                row[i] += sums[1] - pasted * sums[2];
+                (jacobian[i], residual[i]) = (row, sums[0] - pasted * sums[1]);
             }
             let missed = residual.iter().fold(c(0.0), |most, residual| most.max(residual.abs()));
             eliminate(&mut jacobian, &mut residual);
             let mut worst = c(0.0);
             for i in 0..n {
-                let most = sigma * stretch.from_points[i].left.sqrt();
+                let seen = &stretch.from_points[i];
+                let most = sigma * seen.line.map_or(seen.left.sqrt(), |line| line.root);
                 let step = residual[i].max(-most).min(most);
                 worst = worst.max((residual[i] / most).abs());
-                let next = y[i] - step;
-                y[i] = next.max(limits[i] + (y[i] - limits[i]) * COLLOCATION.limit_left);
+                let limit = limits[i] - from[i];
+                y[i] = beyond(y[i] - step, limit + (y[i] - limit) * COLLOCATION.limit_left);
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(k * BETWEEN.missed);
-            solved = worst.lt(c(BETWEEN.converged)) | (rounding & (before * COLLOCATION.shrinks).lt(worst));
+            let found = missed.lt(k * if falling.is_some() { FALLING.missed } else { 0.0 });
+            solved = found | worst.lt(c(BETWEEN.converged)) | (rounding & (before * COLLOCATION.shrinks).lt(worst));
             if solved.all() {
                 break;
             }
@@ -373,17 +212,39 @@ impl Between {
         }
         let product = |row: &Vec<f64>| row.iter().zip(&y).fold(c(0.0), |sum, (w, y)| y.mul_add(c(*w), sum));
         let terms = grid.to_chebyshev.iter().map(product).collect();
-        let mut idle = c(f64::INFINITY);
-        let mut edges = Vec::with_capacity(grid.spot.len());
-        for (moment, node) in stretch.moments.iter().zip(&grid.spot) {
-            let ln_b = node.ln_b(&y, end);
-            idle = idle.min(ln_b - moment.drift - sigma * (moment.root * BETWEEN.out_of_reach));
-            edges.push(EdgeSeen { level: ln_b - moment.drift, turn: exp(ln_b) * moment.carry });
+        let ln_b = grid.spot.iter().zip(at_spot).map(|(node, fixed)| node.ln_b(&y, fixed)).collect();
+        let begin = y[0] + from[0];
+        if let Some(falling) = &mut falling {
+            falling.excess = y;
         }
-        Some(Self { end, begin: y[0], terms, edges, idle, contracts })
+        Some(Self { end, begin, terms, ln_b, spot: &grid.spot, contracts, falling })
     }
 
-    /// ln of the X from which on the call is exercised at the begin.
+    /// That of strikes this many times as high, where no dividends are to come.
+    pub(super) fn scaled(&self, ratio: f64) -> Self {
+        let by = ratio.ln();
+        let mut scaled = self.clone();
+        (scaled.end, scaled.begin) = (self.end + by, self.begin + by);
+        scaled.terms[0] += Block::splat(by);
+        scaled.ln_b.iter_mut().for_each(|ln_b| *ln_b += Block::splat(by));
+        scaled.contracts.interest = self.contracts.interest * ratio;
+        scaled
+    }
+
+    /// The stretch as seen from `ahead` years before its begin.
+    pub(super) fn seen_from(&self, stretch: &TimeBetween, ahead: f64) -> Flow {
+        let Contracts { phi, sigma, .. } = self.contracts;
+        let moments = stretch.moments(self.spot, stretch.length, ahead);
+        let mut idle = Block::splat(f64::INFINITY);
+        let mut edges = Vec::with_capacity(moments.len());
+        for (moment, ln_b) in moments.iter().zip(&self.ln_b) {
+            idle = idle.min((*ln_b - moment.drift) * phi - sigma * (moment.root * BETWEEN.out_of_reach));
+            edges.push(EdgeSeen { level: *ln_b - moment.drift, turn: exp(*ln_b) * moment.carry });
+        }
+        Flow { moments, edges, contracts: self.contracts, idle }
+    }
+
+    /// ln of the X from which on the option is exercised at the begin.
     pub(super) fn begin(&self) -> Block {
         self.begin
     }
@@ -393,29 +254,64 @@ impl Between {
         core::iter::once(self.end).chain(self.terms.iter().copied())
     }
 
-    /// What exercise in the `stretch` is worth at its begin, at ln X = `x` below the boundary.
-    #[inline(never)]
-    pub(super) fn value(&self, stretch: &TimeBetween, x: Block) -> Block {
-        let mut sum = Block::splat(0.0);
-        if x.lt(self.idle).all() {
-            return sum;
+    /// How it runs away, if it does.
+    pub(super) fn falling(&self) -> Option<&Falling> {
+        self.falling.as_ref()
+    }
+}
+
+impl Contracts {
+    /// How the boundary of a window falls, from its first point to the last, the boundary of the date and the strike
+    /// being `ends` in ln X. `near`: that of a strike close by.
+    ///
+    /// # Shapes  one contract per lane
+    fn falling(
+        &self,
+        stretch: &TimeBetween,
+        fineness: Fineness,
+        holdings: &[HoldingLessPayoff],
+        limits: &[Block],
+        near: Option<&Falling>,
+        ends: [Block; 2],
+    ) -> Falling {
+        let c = Block::splat;
+        let points = &stretch.from_points;
+        let [mut x, ln_k] = ends;
+        let (mut level, mut scale) = (Vec::with_capacity(points.len()), Vec::with_capacity(points.len()));
+        for (i, ((seen, holding), limit)) in points.iter().zip(holdings).zip(limits).enumerate() {
+            let Some(line) = seen.line else { continue };
+            let deviation = self.sigma * line.root;
+            let mut slope = c(0.0);
+            x = near.map_or(x, |near| near.level[i] + ln_k).min(*limit);
+            for _ in 0..FALLING.steps {
+                let ([value, by_x, _], lost) = (holding.at(x), exp(x) * line.borrow);
+                slope = (by_x - lost).max(c(SAME.divisor));
+                let step = ((value - lost) / slope).max(-deviation).min(c(FALLING.step));
+                x = (x - step).min(*limit);
+                if step.abs().lt(deviation * FALLING.found).all() {
+                    break;
+                }
+            }
+            level.push(x - ln_k);
+            scale.push((c(line.gain) / slope).min(deviation));
         }
-        let Contracts { sigma, inv_sigma, interest, .. } = self.contracts;
-        let (spot, inv_spot) = (exp(x), exp(-x));
-        for (at, edge) in stretch.moments.iter().zip(&self.edges) {
-            let width = sigma * at.root;
-            let d = (x - edge.level) * inv_sigma * at.inv_root - width * 0.5;
-            let e = exp(d * d * -0.5);
-            let high = norm_cdf_short_given(d + width, e * edge.turn * inv_spot);
-            let cash = (interest - at.spared) * norm_cdf_short_given(d, e);
-            sum += high * spot * at.stock - cash * at.cash;
-        }
-        sum
+        let excess = near.map_or_else(|| vec![c(0.0); points.len()], |near| near.excess.clone());
+        let mut falling = Falling { fineness, level, scale, pace: Vec::new(), excess };
+        let shape = falling.at_points(points.iter().map(|seen| seen.line), ln_k, self.sigma);
+        let pace = |i: usize| {
+            let (from, to) = if i + 1 < points.len() { (i, i + 1) } else { (i - 1, i) };
+            let speed = (shape[to] - shape[from]).abs() / (points[from].left - points[to].left);
+            let moved = speed * points[i].left.sqrt() * self.inv_sigma;
+            (c(1.0) / moved.max(c(SAME.divisor))).max(c(COLLOCATION.lambda_least)).min(c(1.0))
+        };
+        falling.pace = (0..points.len()).map(pace).collect();
+        falling
     }
 }
 
 /// Where a boundary lies shortly before the end of its stretch.
 struct BoundaryStart {
+    phi: f64,
     sigma: Block,
     /// What a year of waiting costs at the kink, and its slope in ln X.
     cost: [Block; 2],
@@ -424,24 +320,24 @@ struct BoundaryStart {
     none: Block,
 }
 
-/// Standard deviations by which a boundary lies above the kink at its end, a polynomial in (ln s + 8)/8, s being the
+/// Standard deviations by which a boundary lies beyond the kink at its end, a polynomial in (ln s + 8)/8, s being the
 /// time left over (σ·angle/cost)²: the obstacle problem W_s = W_yy/2 − 1, W ≥ 0, W(0, y) = max(−y, 0) solved by its
 /// integral equation; 0.05 off at most.
 const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
 
 impl BoundaryStart {
     fn new(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Self {
-        let ([r, b], tau) = (stretch.rates, stretch.tau);
+        let (phi, [r, b], tau) = (stretch.phi, stretch.rates, stretch.tau);
         let kink = at.map_or(ln(k), |at| at.boundary);
         let spot = exp(kink);
         let angle = at.map_or(k, |at| {
             let width = sigma * tau.sqrt();
             let d1 = (kink - ln(k) + (r - b) * tau) / width + width * 0.5;
-            spot - norm_cdf(d1) * spot * (-b * tau).exp() - at.slope_below()
+            spot - norm_cdf(d1 * phi) * spot * (-b * tau).exp() - at.slope_held()
         });
         let none = k * BETWEEN.cost_least;
-        let cost = (spot + stretch.escrow) * b - k * r;
-        Self { sigma, cost: [cost, spot * b], angle: sigma * angle.max(none), none }
+        let cost = ((spot + stretch.escrow) * b - k * r) * phi;
+        Self { phi, sigma, cost: [cost, spot * b], angle: sigma * angle.max(none), none }
     }
 
     /// ln B `left` years before the end, where it is `end`.
@@ -453,14 +349,7 @@ impl BoundaryStart {
         let ln_ratio = ln(cost.max(self.none) / self.angle);
         let q = (ln_ratio + ln_ratio + left.ln()).max(c(BETWEEN.fitted_from)).min(c(BETWEEN.fitted_to));
         let above = ABOVE.iter().rev().fold(c(0.0), |sum, a| sum.mul_add((q + 8.0) * 0.125, c(*a)));
-        end + deviation * Block::select(self.cost[0].gt(self.none), above, c(BETWEEN.above_level))
-    }
-}
-
-impl GridNode {
-    #[inline(always)]
-    fn ln_b(&self, y: &[Block], end: Block) -> Block {
-        let c = Block::splat;
-        self.row.iter().zip(y).fold(end * self.end, |sum, (w, y)| y.mul_add(c(*w), sum))
+        let away = Block::select(self.cost[0].gt(self.none), above, c(BETWEEN.above_level));
+        end + deviation * away * self.phi
     }
 }

@@ -5,11 +5,13 @@
 //! the expectation of that at the next date and what exercise until then earns, kept as a Chebyshev series in the
 //! distance from the boundary. One strike and volatility a lane. Never: a table.
 
-use super::at_date::{AtDate, Wait};
-use super::between_dates::{Between, TimeBetween};
+use super::at_date::AtDate;
+use super::between_dates::Between;
 use super::chebyshev::Lobatto;
 use super::european::European;
+use super::periods::{DatePeriod, First, Later};
 use super::schedule::Problem;
+use super::windows::put_windows;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -18,70 +20,12 @@ use std::sync::Arc;
 
 /// The premium right before the date at which a table begins, for some strikes and volatilities.
 pub(super) struct AtFirstDate {
+    phi: f64,
     date: f64,
     blocks: Vec<First>,
+    /// Pairs of a block, the last one's aside, and of all.
+    per_block: usize,
     lanes: usize,
-}
-
-/// Some of its lanes.
-struct First {
-    k: Block,
-    sigma: Block,
-    boundary: Block,
-    exercised: <Block as Lanes>::Mask,
-    /// ln X down to which the premium matters.
-    far: Block,
-    later: Later,
-    /// Exercise until the date, and the premium there.
-    before: Option<Between>,
-    at: Option<AtDate>,
-}
-
-/// The time from now or a date to the next, or to expiry.
-struct DatePeriod {
-    from: f64,
-    to: f64,
-    /// The end as seen from the begin; `None`: it is expiry.
-    wait: Option<Wait>,
-    /// `None`: nothing is exercised between.
-    stretch: Option<TimeBetween>,
-}
-
-impl DatePeriod {
-    fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
-        let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
-        Self { from, to, wait, stretch: between.then(|| TimeBetween::new(terms, from, to)) }
-    }
-
-    /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
-    fn solve(&self, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Option<Between>> {
-        self.stretch.as_ref().map_or(Some(None), |stretch| Between::new(stretch, at, k, sigma).map(Some))
-    }
-}
-
-/// What follows a date: exercise until the next, and the premium there.
-struct Later {
-    period: Arc<DatePeriod>,
-    at: Option<AtDate>,
-    between: Option<Between>,
-}
-
-impl Later {
-    fn is_nothing(&self) -> bool {
-        self.at.is_none() && self.between.is_none()
-    }
-
-    /// The premium at ln X = `x`, below the boundary right after the date.
-    fn premium(&self, x: Block) -> Block {
-        let mut sum = Block::splat(0.0);
-        if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
-            sum += at.expected::<false>(wait, x)[0];
-        }
-        if let (Some(between), Some(stretch)) = (&self.between, &self.period.stretch) {
-            sum += between.value(stretch, x);
-        }
-        sum
-    }
 }
 
 impl AtFirstDate {
@@ -92,18 +36,17 @@ impl AtFirstDate {
     pub(super) fn new(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
         let terms = &problem.terms;
         let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
-        if problem.phi < 0.0 || problem.stop <= 0.0 || at_expiry {
+        if problem.phi < 0.0 {
+            return Self::of_puts(problem, pairs);
+        }
+        if problem.stop <= 0.0 || at_expiry {
             return None;
         }
         let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > problem.stop - SAME.date).collect();
         dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
         let between = problem.continuous;
         let block = |pairs: &[(f64, f64)], periods: &[Arc<DatePeriod>]| {
-            let lane = |of: &dyn Fn(&(f64, f64)) -> f64| {
-                let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
-                Block::load(&values)
-            };
-            First::new(terms, periods, lane(&|pair| pair.0), lane(&|pair| pair.1))
+            First::new(terms, periods, lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1))
         };
         for first in 0..dates.len() {
             let ends = [&[0.0], &dates[first..], &[terms.t]].concat();
@@ -112,13 +55,25 @@ impl AtFirstDate {
             let solve = |pairs| block(pairs, &periods);
             let blocks = pairs.chunks(Block::N).map(solve).collect::<Option<Vec<First>>>()?;
             if blocks.iter().all(|block| block.exercised.all()) {
-                return Some(Self { date: dates[first], blocks, lanes: pairs.len() });
+                return Some(Self { phi: 1.0, date: dates[first], blocks, per_block: Block::N, lanes: pairs.len() });
             }
             if between || blocks.iter().any(|block| block.exercised.any()) {
                 return None;
             }
         }
         None
+    }
+
+    /// The same of puts, from `problem.stop` itself on. The pairs of a strike are the lanes of a block: they share the
+    /// times at which exercise stops to pay.
+    fn of_puts(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
+        let per_block = pairs.iter().take_while(|pair| (pair.0 - pairs[0].0).abs() < SAME.root).count().min(Block::N);
+        let mut blocks: Vec<First> = Vec::with_capacity(pairs.len().div_ceil(per_block));
+        for pairs in pairs.chunks(per_block) {
+            let solved = put_windows(problem, pairs[0].0, lanes_of(pairs, |pair| pair.1), blocks.last())?;
+            blocks.push(solved);
+        }
+        Some(Self { phi: -1.0, date: problem.stop, blocks, per_block, lanes: pairs.len() })
     }
 
     /// Years from now to the date.
@@ -138,7 +93,7 @@ impl AtFirstDate {
     }
 
     fn lane(&self, i: usize) -> (&First, usize) {
-        (&self.blocks[i / Block::N], i % Block::N)
+        (&self.blocks[i / self.per_block], i % self.per_block)
     }
 
     /// ln of the boundary of pair `i`.
@@ -151,35 +106,55 @@ impl AtFirstDate {
     pub(super) fn reach(&self) -> f64 {
         let of = |i: usize| {
             let (block, lane) = self.lane(i);
-            ((block.boundary - block.far) / block.sigma).lane(lane)
+            ((block.boundary - block.far) * self.phi / block.sigma).lane(lane)
         };
         (0..self.lanes).map(of).fold(0.0, f64::max)
     }
 
+    /// The same series of puts from `anchor` units of σ below the strike on, up to the distance `reach` from there.
+    ///
+    /// # Domain  no boundary above the anchor
+    pub(super) fn series_from(&self, anchor: f64, reach: f64, terms: usize) -> Vec<Vec<f64>> {
+        self.sampled(terms, |block, u| {
+            block.later.premium(ln(block.k) + block.sigma * (0.5 * reach * (1.0 + u) - anchor)) / block.k
+        })
+    }
+
     /// Series of the premium over K up to the distance `reach` from the boundary, by pair.
     pub(super) fn series(&self, reach: f64, terms: usize) -> Vec<Vec<f64>> {
+        self.sampled(terms, |block, u| {
+            let away = 0.5 * reach * (1.0 + u);
+            let premium = match &block.at {
+                Some(at) => at.held(away),
+                None => block.later.premium(block.boundary - block.sigma * (away * self.phi)),
+            };
+            premium / block.k
+        })
+    }
+
+    /// Chebyshev series of a function of the coordinate in [−1, 1], by pair.
+    fn sampled(&self, terms: usize, of: impl Fn(&First, f64) -> Block) -> Vec<Vec<f64>> {
         let mut out = Vec::with_capacity(self.lanes);
         for block in &self.blocks {
-            let coefficients = Lobatto::of(terms).lanes(|u| {
-                let away = 0.5 * reach * (1.0 + u);
-                let premium = match &block.at {
-                    Some(at) => at.below(away),
-                    None => block.later.premium(block.boundary - block.sigma * away),
-                };
-                premium / block.k
-            });
-            let lanes = Block::N.min(self.lanes - out.len());
+            let coefficients = Lobatto::of(terms).lanes(|u| of(block, u));
+            let lanes = self.per_block.min(self.lanes - out.len());
             out.extend((0..lanes).map(|lane| coefficients.iter().map(|c| c.lane(lane)).collect()));
         }
         out
     }
 }
 
+/// The lanes of some pairs; the last one stands in for those that are missing.
+fn lanes_of(pairs: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> Block {
+    let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
+    Block::load(&values)
+}
+
 impl First {
     /// At the first date of `periods`, which begins now; `None` as of [`Choice::boundary`] and [`Between::new`].
     fn new(terms: &Terms, periods: &[Arc<DatePeriod>], k: Block, sigma: Block) -> Option<Self> {
         let last = periods.last()?;
-        let mut later = Later { period: Arc::clone(last), at: None, between: last.solve(None, k, sigma)? };
+        let mut later = Later::new(last, None, last.solve(None, k, sigma)?);
         for pair in periods.windows(2).rev() {
             let (before, date) = (&pair[0], pair[1].from);
             let choice = Choice::new(terms, date, k, sigma);
@@ -188,9 +163,20 @@ impl First {
             let at = (!is_first || before.stretch.is_some()).then(|| choice.premium(boundary, exercised, &later));
             let between = before.solve(at.as_ref(), k, sigma)?;
             if is_first {
-                return Some(Self { k, sigma, boundary, exercised, far: choice.far(), later, before: between, at });
+                return Some(Self {
+                    k,
+                    sigma,
+                    boundary,
+                    exercised,
+                    far: choice.far(),
+                    later,
+                    before: between,
+                    at,
+                    windows: Vec::new(),
+                    after_last: None,
+                });
             }
-            later = Later { period: Arc::clone(before), at, between };
+            later = Later::new(before, at, between);
         }
         None
     }
@@ -327,7 +313,7 @@ impl Choice {
             (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| later.premium(place(u))))
         });
         let Self { rates, tau, collected, k, sigma, .. } = *self;
-        AtDate { rates, tau, collected, k, sigma, boundary, exercised, line, edge, series }
+        AtDate { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series }
     }
 }
 

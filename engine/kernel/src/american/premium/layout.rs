@@ -5,7 +5,7 @@
 //! boundaries would begin and end within its strikes. Never: a solve.
 
 use super::super::band::Band;
-use super::classify::{Span, changes, continuous};
+use super::classify::{Span, changes, continuous, gap_before};
 use super::table::Table;
 use crate::american::settings::{LAYOUT, SAME};
 use crate::contract::Right;
@@ -96,13 +96,24 @@ fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
         return LAYOUT.strikes_call.max(deviation);
     }
     let wide = LAYOUT.strikes_wide.max(deviation);
-    if right == Right::Put || terms.r <= terms.b {
+    if right == Right::Put {
+        return wide.min(window_strikes(terms, band.k.0)).max(LAYOUT.strikes_least.ln());
+    }
+    if terms.r <= terms.b {
         return wide;
     }
     // what is left at the strike less the dividends moves by this along the series from a boundary far above
     let collected = terms.a(0.0) / band.k.0;
     let moved = collected / (1.0 - collected).max(SAME.strike_left);
     wide.min(LAYOUT.front_deviations * deviation / moved).max(LAYOUT.strikes_least.ln())
+}
+
+/// Logarithm of the strike ratio over which the time until a put's first window closes grows by about that time again:
+/// shortly before a window closes its boundary falls away within a few strikes.
+fn window_strikes(terms: &Terms, k: f64) -> f64 {
+    let Some(first) = terms.divs.first().filter(|_| terms.r > SAME.no_rate) else { return f64::INFINITY };
+    let wait = gap_before(first.amount, k, terms.r);
+    if wait < first.t { LAYOUT.window_grows * (first.t - wait) / wait } else { f64::INFINITY }
 }
 
 /// The tiles of `bands`: those close to each other share one.

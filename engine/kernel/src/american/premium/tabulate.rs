@@ -1,7 +1,7 @@
 //! How a premium table is built: its sizes, one solve of all its strikes and volatilities, the fit of what was solved.
 //! Never: an evaluation.
 
-use super::between_dates::lowest;
+use super::between_grid::lowest;
 use super::chebyshev::{Axis, Lobatto, fit_tensor, without_tail};
 use super::classify::{Span, Start, european_after, more_strikes, start, two_sided};
 use super::dates::AtFirstDate;
@@ -11,7 +11,7 @@ use super::resolution::resolved;
 use super::schedule::Problem;
 use super::solved::{Down, GridSizes, SolverRun, pairs};
 use super::table::{Layout, Table, UntilDate};
-use crate::american::settings::{EVALUATE, GRID, SAME, SIZES};
+use crate::american::settings::{DATES, EVALUATE, GRID, SAME, SIZES};
 use crate::dividends::Terms;
 use crate::quality::Quality;
 use std::sync::OnceLock;
@@ -87,6 +87,7 @@ impl Table {
             premium: Box::default(),
             scheme,
             refined,
+            by_dates: false,
             down: Down::ToExercise,
             rates: OnceLock::new(),
         };
@@ -122,6 +123,9 @@ impl Table {
     /// # Cost    nearly all of the table's
     fn fill(&mut self, terms: &Terms, sizes: &Sizes) -> bool {
         let problem = self.problem(terms);
+        if self.phi < 0.0 && !self.refined && self.fit_dates(&problem, sizes) {
+            return true;
+        }
         if self.phi > 0.0 && self.stop > 0.0 {
             if self.fit_dates(&problem, sizes) {
                 return true;
@@ -180,6 +184,12 @@ impl Table {
     /// Solves and fits calls that are exercised at dates, or between them too; false if a date has not one boundary for
     /// all of them, or if the strikes are too few for it.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
+        if self.phi < 0.0 {
+            let is_wide = self.span.k.1 / self.span.k.0 > SIZES.wide_range;
+            let strikes = SIZES.strikes_put + usize::from(is_wide);
+            return self.fit_dates_with(problem, sizes, strikes, SIZES.bend_most_put)
+                || self.fit_dates_with(problem, sizes, SIZES.refined_strikes, SIZES.bend_most_put);
+        }
         let more = if problem.continuous { SIZES.strikes_between } else { SIZES.strikes_at_dates };
         let strikes = (self.strike.len() + more).min(SIZES.refined_strikes);
         self.fit_dates_with(problem, sizes, strikes, SIZES.bend_most)
@@ -190,24 +200,50 @@ impl Table {
         let strike = self.strike.with(strikes);
         let pairs = pairs(&self.sigma, &strike);
         let Some(solved) = AtFirstDate::new(problem, &pairs) else { return false };
-        let relative = |(i, pair): (usize, &(f64, f64))| vec![self.placed(solved.boundary(i) - pair.0.ln())];
-        let relative: Vec<Vec<f64>> = pairs.iter().enumerate().map(relative).collect();
-        let boundary = fit_tensor(&self.sigma, &strike, &relative);
-        if boundary[(strike.len() - 1) * self.sigma.len()].abs() > bend_most {
-            return false;
+        let relative = |placed: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
+            pairs.iter().enumerate().map(|(i, pair)| vec![placed(solved.boundary(i) - pair.0.ln())]).collect()
+        };
+        let bend = fit_tensor(&self.sigma, &strike, &relative(&|relative| relative));
+        if bend[(strike.len() - 1) * self.sigma.len()].abs() > bend_most {
+            let is_last = strikes == SIZES.refined_strikes && self.phi < 0.0 && self.stop <= 0.0;
+            return is_last && self.fit_anchored(problem, sizes, &strike, &solved);
         }
+        let boundary = fit_tensor(&self.sigma, &strike, &relative(&|relative| self.placed(relative)));
         let until: Option<Vec<Vec<f64>>> = (0..pairs.len()).map(|i| solved.until(i)).collect();
         self.until = until.map(|lanes| UntilDate {
             boundary: fit_tensor(&self.sigma, &strike, &lanes).iter().map(|c| *c as f32).collect(),
             lowest: lanes.iter().map(|lane| lowest(lane)).fold(f64::INFINITY, f64::min),
         });
+        self.by_dates = true;
         self.strike = strike;
         self.boundary = boundary.into();
-        self.layout = Layout::AtExDate;
+        self.layout = if solved.date() > 0.0 { Layout::AtExDate } else { Layout::Now };
         self.stop = solved.date();
         self.reach = solved.reach();
         self.sampled = self.terms_kept(sizes, &problem.terms);
-        self.fit_series(solved.series(self.reach, self.sampled), SIZES.worth_integrating);
+        let worth = if self.stop > 0.0 { SIZES.worth_integrating } else { SIZES.worth_differentiating };
+        self.fit_series(solved.series(self.reach, self.sampled), worth);
+        true
+    }
+
+    /// Fits puts whose boundary falls away within the strikes, from the highest boundary on; false if that lies too
+    /// near to the strike to leave the others out.
+    fn fit_anchored(&mut self, problem: &Problem, sizes: &Sizes, strike: &Axis, solved: &AtFirstDate) -> bool {
+        let pairs = pairs(&self.sigma, strike);
+        let away = |(i, pair): (usize, &(f64, f64))| (pair.0.ln() - solved.boundary(i)) / pair.1;
+        let anchor = pairs.iter().enumerate().map(away).fold(f64::INFINITY, f64::min);
+        if anchor < SIZES.anchor_least * problem.terms.t.sqrt() {
+            return false;
+        }
+        let relative: Vec<Vec<f64>> = pairs.iter().map(|pair| vec![self.placed(-anchor * pair.1)]).collect();
+        self.by_dates = true;
+        self.strike = *strike;
+        self.boundary = fit_tensor(&self.sigma, &self.strike, &relative).into();
+        self.layout = Layout::Anchored;
+        self.reach = anchor + DATES.far * problem.terms.t.sqrt();
+        self.sampled = self.terms_kept(sizes, &problem.terms);
+        let series = solved.series_from(anchor, self.reach, self.sampled);
+        self.fit_series(series, SIZES.worth_differentiating);
         true
     }
 

@@ -2,7 +2,7 @@
 //! Kim's (1990) integral along the boundary, which the table keeps for its strikes and volatilities.
 //! Never: a solve.
 
-use super::between_dates::weights;
+use super::between_grid::weights;
 use super::chebyshev::{Local, local};
 use super::evaluate::{Clock, MOST_NODES, Units};
 use super::exercise::{Inputs, premium_series};

@@ -1,0 +1,161 @@
+//! The collocation of boundaries between ex-dates: points in η, the nodes of the flow from each on, and the weights of
+//! the points there. All for one year from begin to end, and made once. Never: finance.
+
+use super::falling::Fineness;
+use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SPOT_NODES};
+use crate::lanes::{Block, Lanes};
+use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
+use std::sync::{LazyLock, OnceLock};
+
+/// The collocation of every boundary, for one year from begin to end.
+pub(super) struct BetweenGrid {
+    pub(super) points: Vec<GridPoint>,
+    /// From ln B at the points to its Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`.
+    pub(super) to_chebyshev: Vec<Vec<f64>>,
+    /// The flow from the begin on, for a spot at any distance from the boundary.
+    pub(super) spot: Vec<GridNode>,
+}
+
+/// A collocation point, the begin of the interval first.
+pub(super) struct GridPoint {
+    pub(super) eta: f64,
+    pub(super) nodes: Vec<GridNode>,
+}
+
+/// A moment of exercise as seen from a point, for one year left there.
+pub(super) struct GridNode {
+    pub(super) wait: f64,
+    pub(super) weight: f64,
+    /// ln B there is `row`·(ln B at the points) + `end`·(ln B at the end). Of a boundary that runs away so is what it
+    /// exceeds its shape by, with no end.
+    pub(super) row: Vec<f64>,
+    pub(super) end: f64,
+}
+
+impl BetweenGrid {
+    /// That of boundaries that end at a date.
+    pub(super) fn at_date() -> &'static Self {
+        static GRID: LazyLock<BetweenGrid> = LazyLock::new(|| {
+            let rule = |n: usize, nearest: f64, until: f64, eta: f64| {
+                GridNode::rule(BETWEEN.points, crowded(n, nearest, until), eta, true)
+            };
+            let point = |eta: f64| rule(BETWEEN.inner, COLLOCATION.nearest, until(eta), eta);
+            let spot = rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0);
+            BetweenGrid::new(BETWEEN.points, point, spot)
+        });
+        &GRID
+    }
+
+    /// That of boundaries that run away and turn at η = `FALLING.cell`·`corner`, or nowhere with `FALLING.cells`.
+    pub(super) fn running_away(corner: usize, fineness: Fineness) -> &'static Self {
+        type Grids = [[OnceLock<BetweenGrid>; FALLING.cells + 1]; 2];
+        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING.cells + 1] }; 2];
+        GRIDS[fineness as usize][corner].get_or_init(|| {
+            let turn = FALLING.cell * corner as f64;
+            let points = fineness.points();
+            let rule = |n: usize, nearest: f64, eta: f64| {
+                let nodes = if corner == FALLING.cells {
+                    crowded(n, nearest, until(eta))
+                } else if turn > eta {
+                    crowded_at(n, (turn * turn - eta * eta).sqrt(), until(eta))
+                } else {
+                    crowded(n, nearest, FALLING.fallen)
+                };
+                GridNode::rule(points, nodes, eta, false)
+            };
+            let (inner, spot) = match fineness {
+                Fineness::Later => (FALLING.inner, FALLING.spot_nodes),
+                Fineness::First => (FALLING.inner_first, FALLING.spot_nodes_first),
+            };
+            let point = |eta: f64| rule(inner, FALLING.nearest, eta);
+            Self::new(points, point, rule(spot, BETWEEN.spot_nearest, 0.0))
+        })
+    }
+
+    /// `nodes`: those that follow a point.
+    pub(super) fn new(points: usize, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
+        let last = points - 1;
+        let eta = |z: &f64| 0.5 * BETWEEN.reach * (1.0 - z);
+        let point = |z: &f64| GridPoint { eta: eta(z), nodes: nodes(eta(z)) };
+        let points = lobatto(last).iter().map(point).collect();
+        Self { points, to_chebyshev: lobatto_to_chebyshev(last), spot }
+    }
+}
+
+impl GridNode {
+    /// The nodes at ξ, wait and weight as seen from `eta`, in ξ = √(−ln(1 − wait)).
+    pub(super) fn rule(points: usize, nodes: Vec<(f64, f64, f64)>, eta: f64, ends: bool) -> Vec<Self> {
+        let node = |(xi, wait, weight): (f64, f64, f64)| {
+            let last = points - 1;
+            let (row, end) = row(last, (eta * eta + xi * xi).sqrt(), ends);
+            Self { wait, weight, row, end }
+        };
+        nodes.into_iter().map(node).collect()
+    }
+}
+
+/// The last ξ of the nodes that follow the point at `eta`.
+fn until(eta: f64) -> f64 {
+    SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt())
+}
+
+/// About `n` nodes as of [`crowded`] in two parts, dense at the begin and on both sides of `turn`.
+fn crowded_at(n: usize, turn: f64, until: f64) -> Vec<(f64, f64, f64)> {
+    let behind = n / FALLING.behind;
+    let of = |(xi, weight): (f64, f64)| (xi, -(-xi * xi).exp_m1(), weight * 2.0 * xi * (-xi * xi).exp());
+    let before = gauss_legendre(n - behind).into_iter().map(|(u, w)| {
+        let angle = core::f64::consts::PI * u;
+        (turn * 0.5 * (1.0 - angle.cos()), w * turn * 0.5 * core::f64::consts::PI * angle.sin())
+    });
+    let end = (turn * turn + FALLING.fallen * FALLING.fallen).sqrt().min(until);
+    let after = gauss_legendre(behind).into_iter();
+    let after = after.map(|(u, w)| (turn + (end - turn) * u * u, w * (end - turn) * 2.0 * u));
+    before.chain(after.filter(|_| end > turn)).map(of).collect()
+}
+
+/// The least ln B of a boundary, from its end and its Chebyshev coefficients.
+pub(super) fn lowest(boundary: &[f64]) -> f64 {
+    let at = |j: usize| {
+        let eta = BETWEEN.reach * j as f64 / BETWEEN.points as f64;
+        weights(eta).iter().zip(boundary).map(|(weight, term)| weight * term).sum::<f64>()
+    };
+    (0..=BETWEEN.points).map(at).fold(boundary[0], f64::min)
+}
+
+/// Weights of ln B at the end and of its Chebyshev coefficients in ln B at `eta`.
+pub(super) fn weights(eta: f64) -> [f64; BETWEEN.points + 1] {
+    let left = if eta < BETWEEN.reach { 1.0 } else { (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp() };
+    let z = (1.0 - 2.0 * eta / BETWEEN.reach).max(-1.0);
+    let mut weights = [0.0; BETWEEN.points + 1];
+    weights[0] = 1.0 - left;
+    let (mut before, mut now) = (z, 1.0);
+    for weight in &mut weights[1..] {
+        *weight = left * now;
+        (before, now) = (now, 2.0 * z * now - before);
+    }
+    weights
+}
+
+/// Weights of ln B at the points, of which number `last` is the last, and at the end, in ln B at `eta`. Without an end
+/// what is beyond the points stays as at the last of them.
+fn row(last: usize, eta: f64, ends: bool) -> (Vec<f64>, f64) {
+    if eta < BETWEEN.reach {
+        return (lobatto_row(last, 1.0 - 2.0 * eta / BETWEEN.reach), 0.0);
+    }
+    let mut row = vec![0.0; last + 1];
+    if !ends {
+        row[last] = 1.0;
+        return (row, 0.0);
+    }
+    let left = (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp();
+    row[last] = left;
+    (row, 1.0 - left)
+}
+
+impl GridNode {
+    #[inline(always)]
+    pub(super) fn ln_b(&self, y: &[Block], fixed: Block) -> Block {
+        let c = Block::splat;
+        self.row.iter().zip(y).fold(fixed, |sum, (w, y)| y.mul_add(c(*w), sum))
+    }
+}

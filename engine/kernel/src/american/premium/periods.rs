@@ -1,0 +1,95 @@
+//! What follows an ex-date until the next one, or expiry. One strike and volatility a lane. Never: a boundary's search.
+
+use super::at_date::{AtDate, Wait};
+use super::between_dates::Between;
+use super::falling::Falling;
+use super::flow::Flow;
+use super::time_between::{StretchEnd, TimeBetween};
+use crate::dividends::Terms;
+use crate::lanes::{Block, Lanes};
+use std::sync::Arc;
+
+/// What there is at the first date, of some lanes.
+pub(super) struct First {
+    pub(super) k: Block,
+    pub(super) sigma: Block,
+    pub(super) boundary: Block,
+    pub(super) exercised: <Block as Lanes>::Mask,
+    /// ln X to which the premium matters.
+    pub(super) far: Block,
+    pub(super) later: Later,
+    /// Exercise until the date, and the premium there.
+    pub(super) before: Option<Between>,
+    pub(super) at: Option<AtDate>,
+    /// How a put's boundary falls in each of its windows, by the time at which that begins.
+    pub(super) windows: Vec<(f64, Falling)>,
+    /// What follows a put's last date.
+    pub(super) after_last: Option<AfterLast>,
+}
+
+/// The time from now or a date to the next, or to expiry.
+pub(super) struct DatePeriod {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    /// The end as seen from the begin; `None`: it is expiry.
+    pub(super) wait: Option<Wait>,
+    /// `None`: nothing is exercised between.
+    pub(super) stretch: Option<TimeBetween>,
+}
+
+impl DatePeriod {
+    pub(super) fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
+        let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
+        let stretch = between.then(|| TimeBetween::new(1.0, terms, from, to, StretchEnd::AtDate));
+        Self { from, to, wait, stretch }
+    }
+
+    /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
+    pub(super) fn solve(&self, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Option<Between>> {
+        self.stretch.as_ref().map_or(Some(None), |stretch| Between::new(stretch, at, None, k, sigma).map(Some))
+    }
+}
+
+/// What follows a date: exercise until the next, and the premium there.
+pub(super) struct Later {
+    pub(super) period: Arc<DatePeriod>,
+    pub(super) at: Option<AtDate>,
+    pub(super) between: Option<Between>,
+    /// What exercise until the date is worth right after the one before.
+    pub(super) flows: Vec<Flow>,
+}
+
+impl Later {
+    pub(super) fn new(period: &Arc<DatePeriod>, at: Option<AtDate>, between: Option<Between>) -> Self {
+        let seen = |(stretch, between): (&TimeBetween, &Between)| between.seen_from(stretch, 0.0);
+        let flows = period.stretch.as_ref().zip(between.as_ref()).map(seen).into_iter().collect();
+        Self { period: Arc::clone(period), at, between, flows }
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        self.at.is_none() && self.between.is_none()
+    }
+
+    /// The premium at ln X = `x`, where the option is held right after the date.
+    pub(super) fn premium(&self, x: Block) -> Block {
+        let mut sum = Block::splat(0.0);
+        if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
+            sum += at.expected::<false>(wait, x)[0];
+        }
+        self.flows.iter().fold(sum, |sum, flow| sum + flow.value(x))
+    }
+}
+
+/// What follows the last ex-date: the boundary until expiry, and the premium right after the date. Both are of first
+/// degree in X and K, since no dividend is left.
+pub(super) struct AfterLast {
+    pub(super) between: Between,
+    pub(super) at: Option<AtDate>,
+}
+
+impl AfterLast {
+    /// That of a strike this many times as high.
+    pub(super) fn scaled(&self, ratio: f64) -> Self {
+        Self { between: self.between.scaled(ratio), at: self.at.as_ref().map(|at| at.scaled(ratio)) }
+    }
+}

@@ -1,0 +1,197 @@
+//! Puts: from the last ex-date back, the windows in which they are exercised before each.
+//!
+//! A put is exercised between ex-dates only, and before one not in the time in which the interest on its strike is less
+//! than the dividend. The premium right after a date is that of `dates`: payoff less European value below the boundary
+//! of the window that begins there, a Chebyshev series above it. Lanes are volatilities of one strike: they share the
+//! moments at which windows close. Never: a table.
+
+use super::at_date::{AtDate, Wait};
+use super::between_dates::Between;
+use super::chebyshev::Lobatto;
+use super::european::European;
+use super::falling::{Falling, Fineness};
+use super::periods::{AfterLast, DatePeriod, First, Later};
+use super::schedule::Problem;
+use super::time_between::{StretchEnd, TimeBetween, WindowEnd};
+use crate::american::settings::{BETWEEN, DATES, EVALUATE, PUT_WINDOW, SAME};
+use crate::dividends::Terms;
+use crate::elementary::{exp, ln};
+use crate::lanes::{Block, Lanes};
+use std::sync::Arc;
+
+/// Solves the puts with the strike `strike` from expiry back to `problem.stop`; `None`: they are not exercised right
+/// after it, or a boundary is not found.
+///
+/// # Shapes  one volatility per lane
+/// # Domain  r > 0, b ≥ 0, no dividend on the day of expiry; `near`: the same of a strike close by, or none
+/// # Cost    0.2 ms a window
+pub(super) fn put_windows(problem: &Problem, strike: f64, sigma: Block, near: Option<&First>) -> Option<First> {
+    let terms = &problem.terms;
+    let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
+    if terms.r <= SAME.no_rate || terms.b < 0.0 || at_expiry {
+        return None;
+    }
+    let (last, plan) = windows_of(terms, problem.stop, strike)?;
+    let k = Block::splat(strike);
+    let period = |from: f64, to: f64, wait: Option<Wait>, stretch: TimeBetween| {
+        Arc::new(DatePeriod { from, to, wait, stretch: Some(stretch) })
+    };
+    let stretch = TimeBetween::new(-1.0, terms, last, terms.t, StretchEnd::AtDate);
+    let of_near = near.and_then(|near| Some(near.after_last.as_ref()?.scaled(strike / near.k.lane(0))));
+    let (between, at_last) = match of_near {
+        Some(AfterLast { between, at }) => (between, at),
+        None => (Between::new(&stretch, None, None, k, sigma)?, None),
+    };
+    let mut later = Later::new(&period(last, terms.t, None, stretch), None, Some(between.clone()));
+    let at_last = if plan.is_empty() { None } else { at_last.or_else(|| premium(terms, last, k, sigma, &later)) };
+    let after_last = Some(AfterLast { between, at: at_last.clone() });
+    let (mut at_date, mut windows) = (at_last, Vec::with_capacity(plan.len()));
+    for PutWindow { from, close, end } in plan {
+        let at = at_date.take().or_else(|| premium(terms, end.date, k, sigma, &later))?;
+        let stretch = TimeBetween::new(-1.0, terms, from, close, StretchEnd::RunsAway(end));
+        let is_same = |(begin, _): &&(f64, Falling)| (begin - from).abs() < SAME.date;
+        let near = near.and_then(|near| near.windows.iter().find(is_same)).map(|near| &near.1);
+        let between = Between::new(&stretch, Some(&at), near, k, sigma)?;
+        windows.extend(between.falling().map(|falling| (from, falling.clone())));
+        let wait = Some(Wait::new(end.date - from, terms.t - end.date));
+        later = Later::new(&period(from, end.date, wait, stretch), Some(at), Some(between));
+    }
+    let boundary = later.between.as_ref()?.begin();
+    let far = ln(k) + sigma * ((terms.t - problem.stop).sqrt() * DATES.far);
+    Some(First { k, sigma, boundary, exercised: k.le(k), far, later, before: None, at: None, windows, after_last })
+}
+
+/// A window: when it begins and closes, and what follows.
+struct PutWindow {
+    from: f64,
+    close: f64,
+    end: WindowEnd,
+}
+
+/// The windows before ex-dates from `stop` on, the last one first, and the last date; `None`: none begins at `stop`.
+fn windows_of(terms: &Terms, stop: f64, strike: f64) -> Option<(f64, Vec<PutWindow>)> {
+    let mut begins: Vec<f64> =
+        terms.divs.iter().map(|d| d.t).filter(|t| (stop + SAME.date..terms.t - SAME.date).contains(t)).collect();
+    begins.insert(0, stop);
+    begins.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
+    let last = begins.pop()?;
+    let mut windows = Vec::with_capacity(begins.len());
+    let mut date = last;
+    for &from in begins.iter().rev() {
+        let fineness = if from - stop < SAME.date { Fineness::First } else { Fineness::Later };
+        let end = WindowEnd { fineness, date, strike, paid: strike - terms.a(date) };
+        let close = closes(terms, &end, from);
+        // before a date without a window what precedes it sees the one after
+        if close - from >= PUT_WINDOW.shortest {
+            windows.push(PutWindow { from, close, end });
+            date = from;
+        }
+    }
+    (date - stop < SAME.date).then_some((last, windows))
+}
+
+/// The premium right after an ex-date from that `later`.
+fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Option<AtDate> {
+    let c = Block::splat;
+    let (tau, boundary) = (terms.t - t, later.between.as_ref()?.begin());
+    let (collected, width, spot) = (terms.a(t), sigma * tau.sqrt(), exp(boundary));
+    let far = ln(k) + width * DATES.far;
+    let reach = (far - boundary).max(width * DATES.reach_least) / sigma;
+    let place = |u: f64| boundary + sigma * reach * (0.5 * (1.0 + u));
+    let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
+    let n = (BETWEEN.terms as f64 * (deviations / DATES.usual).max(1.0)) as usize;
+    let series = Lobatto::of(n.min(EVALUATE.most_terms)).lanes(|u| later.premium(place(u)));
+    let european = European::new(-1.0, k, sigma, tau, terms.r, terms.b);
+    Some(AtDate {
+        phi: -1.0,
+        rates: [terms.r, terms.b],
+        tau,
+        collected,
+        k,
+        sigma,
+        boundary,
+        exercised: k.le(k),
+        line: [c(0.0); 2],
+        edge: k - collected - spot - european.at(boundary, spot),
+        series: Some((reach, series)),
+    })
+}
+
+/// The last time from `from` on at which exercise at X = 0 gains, where all that counts is cash; `from` itself where it
+/// never does.
+fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
+    let gains = |t: f64| end.strike - terms.a(t) > end.paid * (-terms.r * (end.date - t)).exp();
+    if !gains(from) {
+        return from;
+    }
+    let next = terms.divs.iter().map(|d| d.t).find(|t| *t > from + SAME.date).unwrap_or(end.date);
+    let (mut before, mut after) = (from, next - SAME.instant);
+    for _ in 0..PUT_WINDOW.halvings {
+        let middle = 0.5 * (before + after);
+        *(if gains(middle) { &mut before } else { &mut after }) = middle;
+    }
+    0.5 * (before + after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::american::recursion::{AmericanOption, Solution};
+    use crate::black76::{Horizon, european};
+    use crate::dividends::Dividend;
+
+    fn every(gap: f64, first: f64, t: f64, amount: f64) -> Vec<Dividend> {
+        (0..).map(|i| first + gap * f64::from(i)).take_while(|at| *at < t).map(|t| Dividend { t, amount }).collect()
+    }
+
+    /// Three strikes, each solved beside the one before, and eight volatilities: premiums agree with the recursion to
+    /// `bound` of the strike, from the boundary on.
+    #[test]
+    fn premiums_of_puts_are_those_of_the_recursion() {
+        for (t, r, b, divs, bound) in [
+            (0.5, 0.04, 0.0, vec![], 3e-8),
+            (0.5, 0.04, 0.02, vec![], 3e-8),
+            (0.5, 0.04, 0.0, every(0.25, 0.2, 0.5, 0.3), 1e-6),
+            (2.0, 0.04, 0.0, every(0.25, 0.2, 2.0, 0.5), 3e-7),
+            (2.0, 0.04, 0.001, every(0.25, 0.2, 2.0, 0.5), 5e-7),
+            (2.0, 0.04, 0.003, every(0.25, 0.2, 2.0, 0.5), 1e-6),
+            (1.0, 0.04, 0.02, every(0.25, 0.2, 1.0, 0.5), 3e-5),
+            (1.0, 0.04, 0.1, every(0.25, 0.2, 1.0, 0.5), 1e-6),
+            (0.6, 0.04, 0.0, every(0.02, 0.015, 0.6, 0.04), 3e-7),
+        ] {
+            let terms = Terms { t, r, b, divs };
+            let sigmas = [0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4];
+            let problem = Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true };
+            let mut near: Option<First> = None;
+            for k in [90.0, 100.0, 110.0] {
+                let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref()).expect("exercised now");
+                for (lane, &sigma) in sigmas.iter().enumerate() {
+                    let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigma));
+                    let boundary = solution.boundary().expect("a boundary");
+                    for away in [0.0, 0.02, 0.05, 0.2, 0.5, 1.0] {
+                        let x = boundary + away * sigma;
+                        let european = european(-1.0, &Horizon::from(&terms), x.exp(), k, sigma).v;
+                        let want = solution.value(x)[0] - european;
+                        let got = solved.later.premium(Block::splat(x)).lane(lane);
+                        let off = (got - want).abs() / k;
+                        assert!(off <= bound, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
+                    }
+                }
+                near = Some(solved);
+            }
+        }
+    }
+
+    #[test]
+    fn dates_without_a_window_are_passed_over() {
+        // interest on the strike between the dates: 1.0; the second dividend is worth waiting for from the first on
+        let divs = [(0.1, 0.2), (0.35, 3.0), (0.6, 0.2)].map(|(t, amount)| Dividend { t, amount }).to_vec();
+        let terms = Terms { t: 0.85, r: 0.04, b: 0.0, divs };
+        let problem = |stop: f64| Problem { phi: -1.0, terms: terms.clone(), stop, continuous: true };
+        let sigma = Block::splat(0.3);
+        assert!(put_windows(&problem(0.0), 100.0, sigma, None).is_none());
+        assert!(put_windows(&problem(0.1), 100.0, sigma, None).is_none());
+        let solved = put_windows(&problem(0.35), 100.0, sigma, None).expect("exercised after the second date");
+        assert_eq!(solved.windows.len(), 1);
+    }
+}
