@@ -22,11 +22,11 @@ pub(super) struct Between {
     /// ln B at the end, and at the begin.
     end: Block,
     begin: Block,
-    /// Chebyshev coefficients of ln B in 1 − 2η/`BETWEEN.reach`.
+    /// Chebyshev coefficients of ln B in 1 − 2η/`BETWEEN.reach`; of what it exceeds its shape by, if it runs away.
     terms: Vec<Block>,
-    /// ln B at the moments of a flow.
-    ln_b: Vec<Block>,
+    /// The moments of the flow from the begin on, and ln B there.
     spot: &'static [GridNode],
+    ln_b: Vec<Block>,
     contracts: Contracts,
     /// How it runs away, if it does.
     falling: Option<Falling>,
@@ -150,7 +150,7 @@ impl Between {
                 starts.map(|(seen, limit)| beyond(start.at(seen.left, end), *limit)).collect()
             }
         };
-        // what y is measured from, and λ and the greatest step in deviations
+        // what y is measured from
         let from: Vec<Block> = match &falling {
             Some(falling) => falling.at_points(stretch.from_points.iter().map(|seen| seen.line), ln(k), sigma),
             None => vec![c(0.0); y.len()],

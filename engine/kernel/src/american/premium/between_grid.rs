@@ -92,6 +92,12 @@ impl GridNode {
         };
         nodes.into_iter().map(node).collect()
     }
+
+    /// ln B there from that at the points, `y`, and what does not depend on them.
+    #[inline(always)]
+    pub(super) fn ln_b(&self, y: &[Block], fixed: Block) -> Block {
+        self.row.iter().zip(y).fold(fixed, |sum, (w, y)| y.mul_add(Block::splat(*w), sum))
+    }
 }
 
 /// The last ξ of the nodes that follow the point at `eta`.
@@ -150,12 +156,4 @@ fn row(last: usize, eta: f64, ends: bool) -> (Vec<f64>, f64) {
     let left = (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp();
     row[last] = left;
     (row, 1.0 - left)
-}
-
-impl GridNode {
-    #[inline(always)]
-    pub(super) fn ln_b(&self, y: &[Block], fixed: Block) -> Block {
-        let c = Block::splat;
-        self.row.iter().zip(y).fold(fixed, |sum, (w, y)| y.mul_add(c(*w), sum))
-    }
 }

@@ -113,9 +113,10 @@ impl<'a, L: Lanes> Serving<'a, L> {
 impl PremiumTables {
     /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
     ///
-    /// # Cost  1 ms a table with [`Quality::Full`], half of it for how it moves with the rates, 0.3 ms more a window of
-    /// puts and an interval in which calls are exercised, several times that where dividends are weekly; one serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t),
-    /// and a volatility ratio of 2. With [`Quality::Reference`] 15 to 90 ms
+    /// # Cost  1 ms a table with [`Quality::Full`], half of it for how it moves with the rates; 0.3 ms more for each
+    /// window of puts and each interval in which calls are exercised, several times that where dividends are weekly.
+    /// One serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2.
+    /// With [`Quality::Reference`] 15 to 90 ms
     #[must_use]
     pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Self {
         let terms = live(terms);
@@ -265,9 +266,9 @@ impl PremiumTables {
     /// # Units     as [`Derivatives`]: per 1.00 of volatility and rate, per year
     /// # Domain    `terms` that [`PremiumTables::serves`]. Where dividends are worth most of the spot, and where b < 0
     /// leaves a call's exercise region an end close by, derivatives are less accurate than below
-    /// # Accuracy  golden/american_div.csv, 200 hard rows: price 5e-6 of max(V, 5 % of S) at p99, delta 1e-5, gamma, vega
-    /// and theta 4e-4, rho and epsilon 5e-3, speed 4e-4, ultima 5e-2; at p90 gamma, vega, theta 3e-6, rho and epsilon
-    /// 3e-4, ultima 3e-4: `options_with_dividends_meet_their_bounds`
+    /// # Accuracy  golden/american_div.csv, 200 hard rows, at p99: price 5e-6 of max(V, 5 % of S), delta 1e-5, gamma,
+    /// vega, theta and speed 4e-4, rho and epsilon 5e-3, ultima 5e-2; at p90 gamma, vega and theta 3e-6, rho, epsilon
+    /// and ultima 3e-4: `options_with_dividends_meet_their_bounds`
     /// # Cost      0.25 µs a contract where exercise is possible now, 0.7 µs where it begins at an ex-date, 2 to 4 µs
     /// more next to the boundary of a call that is exercised until then
     #[must_use]
