@@ -754,7 +754,7 @@ settings! {
         /// Space intervals of their solves.
         intervals: usize = 200, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Time steps of their solves.
-        steps: usize = 60, "1", Bounded("moved_tables_agree_with_fresh_ones");
+        steps: usize = 40, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Space intervals with `Quality::Reference`.
         intervals_accurate: usize = 500, "1", Judgement("about three quarters of the table's own");
         /// Time steps with `Quality::Reference`.
