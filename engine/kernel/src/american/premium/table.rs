@@ -62,8 +62,6 @@ pub(super) struct Table {
     pub(super) scheme: Quality,
     /// True if it was built with more strikes and terms, because the usual ones did not resolve it.
     pub(super) refined: bool,
-    /// True if the recursion over ex-dates solved it, and not a grid.
-    pub(super) by_dates: bool,
     /// How far its grids reach where exercise ends them.
     pub(super) down: Down,
     /// How it moves with the rates, from when that was first asked for: of most tables never.

@@ -87,7 +87,6 @@ impl Table {
             premium: Box::default(),
             scheme,
             refined,
-            by_dates: false,
             down: Down::ToExercise,
             rates: OnceLock::new(),
         };
@@ -181,8 +180,8 @@ impl Table {
         true
     }
 
-    /// Solves and fits calls that are exercised at dates, or between them too; false if a date has not one boundary for
-    /// all of them, or if the strikes are too few for it.
+    /// Solves and fits from ex-date to ex-date, without a grid: calls that are exercised at dates, or between them too,
+    /// and puts. False if a date has not one boundary for all of them, or if the strikes are too few for it.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
         if self.phi < 0.0 {
             let is_wide = self.span.k.1 / self.span.k.0 > SIZES.wide_range;
@@ -214,7 +213,6 @@ impl Table {
             boundary: fit_tensor(&self.sigma, &strike, &lanes).iter().map(|c| *c as f32).collect(),
             lowest: lanes.iter().map(|lane| lowest(lane)).fold(f64::INFINITY, f64::min),
         });
-        self.by_dates = true;
         self.strike = strike;
         self.boundary = boundary.into();
         self.layout = if solved.date() > 0.0 { Layout::AtExDate } else { Layout::Now };
@@ -236,7 +234,6 @@ impl Table {
             return false;
         }
         let relative: Vec<Vec<f64>> = pairs.iter().map(|pair| vec![self.placed(-anchor * pair.1)]).collect();
-        self.by_dates = true;
         self.strike = *strike;
         self.boundary = fit_tensor(&self.sigma, &self.strike, &relative).into();
         self.layout = Layout::Anchored;
