@@ -129,7 +129,7 @@ impl Between {
                 let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
                 let grid = BetweenGrid::running_away(falling.corner(eta.zip(lines), ln(k)), fineness);
                 let points = stretch.from_points.iter().zip(&grid.points);
-                (grid, points.map(|(seen, point)| stretch.moments(&point.nodes, seen.left, 0.0)).collect())
+                (grid, points.map(|(seen, point)| stretch.moments(&point.nodes, seen.left)).collect())
             }
         };
         // ln B at a node but for what the points give
@@ -231,10 +231,10 @@ impl Between {
         scaled
     }
 
-    /// The stretch as seen from `ahead` years before its begin.
-    pub(super) fn seen_from(&self, stretch: &TimeBetween, ahead: f64) -> Flow {
+    /// What exercise over the stretch is worth at its begin.
+    pub(super) fn flow(&self, stretch: &TimeBetween) -> Flow {
         let Contracts { phi, sigma, .. } = self.contracts;
-        let moments = stretch.moments(self.spot, stretch.length, ahead);
+        let moments = stretch.moments(self.spot, stretch.length);
         let mut idle = Block::splat(f64::INFINITY);
         let mut edges = Vec::with_capacity(moments.len());
         for (moment, ln_b) in moments.iter().zip(&self.ln_b) {

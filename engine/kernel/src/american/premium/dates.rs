@@ -12,7 +12,7 @@ use super::european::European;
 use super::periods::{DatePeriod, First, Later};
 use super::schedule::Problem;
 use super::windows::put_windows;
-use crate::american::settings::{BETWEEN, DATES, EVALUATE, SAME};
+use crate::american::settings::{BETWEEN, DATES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
@@ -304,14 +304,7 @@ impl Choice {
         let spot = exp(boundary);
         let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
         let edge = Block::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
-        let series = (!later.is_nothing()).then(|| {
-            let reach = (boundary - self.far()).max(self.width * DATES.reach_least) / self.sigma;
-            let place = |u: f64| boundary - self.sigma * reach * (0.5 * (1.0 + u));
-            let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / self.tau.sqrt();
-            let usual = if later.between.is_some() { BETWEEN.terms } else { DATES.terms };
-            let terms = (usual as f64 * (deviations / DATES.usual).max(1.0)) as usize;
-            (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| later.premium(place(u))))
-        });
+        let series = (!later.is_nothing()).then(|| later.series(1.0, [boundary, self.far()], self.sigma, self.tau));
         let Self { rates, tau, collected, k, sigma, .. } = *self;
         AtDate { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series }
     }

@@ -2,9 +2,11 @@
 
 use super::at_date::{AtDate, Wait};
 use super::between_dates::Between;
+use super::chebyshev::Lobatto;
 use super::falling::Falling;
 use super::flow::Flow;
 use super::time_between::{StretchEnd, TimeBetween};
+use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::dividends::Terms;
 use crate::lanes::{Block, Lanes};
 use std::sync::Arc;
@@ -56,14 +58,13 @@ pub(super) struct Later {
     pub(super) at: Option<AtDate>,
     pub(super) between: Option<Between>,
     /// What exercise until the date is worth right after the one before.
-    pub(super) flows: Vec<Flow>,
+    pub(super) flow: Option<Flow>,
 }
 
 impl Later {
     pub(super) fn new(period: &Arc<DatePeriod>, at: Option<AtDate>, between: Option<Between>) -> Self {
-        let seen = |(stretch, between): (&TimeBetween, &Between)| between.seen_from(stretch, 0.0);
-        let flows = period.stretch.as_ref().zip(between.as_ref()).map(seen).into_iter().collect();
-        Self { period: Arc::clone(period), at, between, flows }
+        let flow = period.stretch.as_ref().zip(between.as_ref()).map(|(stretch, between)| between.flow(stretch));
+        Self { period: Arc::clone(period), at, between, flow }
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -76,7 +77,21 @@ impl Later {
         if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
             sum += at.expected::<false>(wait, x)[0];
         }
-        self.flows.iter().fold(sum, |sum, flow| sum + flow.value(x))
+        self.flow.as_ref().map_or(sum, |flow| sum + flow.value(x))
+    }
+
+    /// The premium of calls (`phi` = 1) or puts (−1) from ln X = `boundary` to `far`, right after a date `tau` years
+    /// before expiry: the length of the interval in units of σ, and the coefficients of a Chebyshev series over it.
+    ///
+    /// # Shapes  one contract per lane
+    pub(super) fn series(&self, phi: f64, [boundary, far]: [Block; 2], sigma: Block, tau: f64) -> (Block, Vec<Block>) {
+        let width = sigma * tau.sqrt();
+        let reach = ((boundary - far) * phi).max(width * DATES.reach_least) / sigma;
+        let place = |u: f64| boundary - sigma * reach * (0.5 * (1.0 + u) * phi);
+        let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
+        let usual = if self.between.is_some() { BETWEEN.terms } else { DATES.terms };
+        let terms = (usual as f64 * (deviations / DATES.usual).max(1.0)) as usize;
+        (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| self.premium(place(u))))
     }
 }
 

@@ -96,7 +96,7 @@ impl TimeBetween {
         let seen = |point: &GridPoint| {
             let left = length * (-point.eta * point.eta).exp();
             let wait = (date < t).then(|| Wait::new(date - to + left, t - date));
-            let moments = if ends { stretch.moments(&point.nodes, left, 0.0) } else { Vec::new() };
+            let moments = if ends { stretch.moments(&point.nodes, left) } else { Vec::new() };
             FromPoint { left, escrow: stretch.escrow(left), line: stretch.line(left), wait, moments }
         };
         let grid = match end {
@@ -121,11 +121,11 @@ impl TimeBetween {
         Some(Line { gain: gain.max(SAME.divisor), borrow: -(-b * wait).exp_m1(), root: wait.sqrt() })
     }
 
-    /// Moments of exercise in the last `life` years, as seen from `ahead` years before these begin.
-    pub(super) fn moments(&self, nodes: &[GridNode], life: f64, ahead: f64) -> Vec<SeenMoment> {
+    /// Moments of exercise in the last `life` years, as seen from their begin.
+    pub(super) fn moments(&self, nodes: &[GridNode], life: f64) -> Vec<SeenMoment> {
         let [r, b] = self.rates;
         let moment = |node: &GridNode| {
-            let (wait, weight) = (ahead + life * node.wait, life * node.weight);
+            let (wait, weight) = (life * node.wait, life * node.weight);
             SeenMoment {
                 root: wait.sqrt(),
                 inv_root: 1.0 / wait.sqrt(),

@@ -7,13 +7,12 @@
 
 use super::at_date::{AtDate, Wait};
 use super::between_dates::Between;
-use super::chebyshev::Lobatto;
 use super::european::European;
 use super::falling::{Falling, Fineness};
 use super::periods::{AfterLast, DatePeriod, First, Later};
 use super::schedule::Problem;
 use super::time_between::{StretchEnd, TimeBetween, WindowEnd};
-use crate::american::settings::{BETWEEN, DATES, EVALUATE, PUT_WINDOW, SAME};
+use crate::american::settings::{DATES, PUT_WINDOW, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes};
@@ -94,13 +93,8 @@ fn windows_of(terms: &Terms, stop: f64, strike: f64) -> Option<(f64, Vec<PutWind
 fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Option<AtDate> {
     let c = Block::splat;
     let (tau, boundary) = (terms.t - t, later.between.as_ref()?.begin());
-    let (collected, width, spot) = (terms.a(t), sigma * tau.sqrt(), exp(boundary));
-    let far = ln(k) + width * DATES.far;
-    let reach = (far - boundary).max(width * DATES.reach_least) / sigma;
-    let place = |u: f64| boundary + sigma * reach * (0.5 * (1.0 + u));
-    let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
-    let n = (BETWEEN.terms as f64 * (deviations / DATES.usual).max(1.0)) as usize;
-    let series = Lobatto::of(n.min(EVALUATE.most_terms)).lanes(|u| later.premium(place(u)));
+    let (collected, spot) = (terms.a(t), exp(boundary));
+    let far = ln(k) + sigma * tau.sqrt() * DATES.far;
     let european = European::new(-1.0, k, sigma, tau, terms.r, terms.b);
     Some(AtDate {
         phi: -1.0,
@@ -113,7 +107,7 @@ fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Opti
         exercised: k.le(k),
         line: [c(0.0); 2],
         edge: k - collected - spot - european.at(boundary, spot),
-        series: Some((reach, series)),
+        series: Some(later.series(-1.0, [boundary, far], sigma, tau)),
     })
 }
 
