@@ -943,8 +943,12 @@ pub(super) const CHECKED_SIGMAS: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
 /// Bounded: `ordinary_tables_are_built_once_and_unresolved_ones_are_counted`
 pub(super) const CHECKED_STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];
 
-/// Correlations up to which so many nodes take the integral over the correlation, to 1e-14 of the normal distribution
+/// Correlations up to which so many nodes take the integral over the correlation, to 1e-13 of the normal distribution
 /// in two dimensions.
 ///
-/// Measured: Genz (2004)
-pub(super) const CORRELATIONS: [(f64, usize); 3] = [(0.3, 6), (0.75, 12), (1.0, 20)];
+/// Measured: against 80 nodes, over deviates from −6 to 6; Genz (2004) stops at 20
+pub(super) const CORRELATIONS: [(f64, usize); 8] =
+    [(0.2, 5), (0.4, 6), (0.5, 7), (0.6, 8), (0.75, 10), (0.85, 12), (0.9, 14), (1.0, 20)];
+
+/// Nodes of the last of these rules, the most.
+pub(super) const CORRELATION_NODES: usize = CORRELATIONS[CORRELATIONS.len() - 1].1;

@@ -7,7 +7,7 @@
 
 use super::taylor::{Taylor, at};
 use crate::american::integral::Premium;
-use crate::american::settings::{CORRELATIONS, ONE_DATE, SAME};
+use crate::american::settings::{CORRELATION_NODES, CORRELATIONS, ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::Lanes;
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
@@ -246,8 +246,11 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
 }
 
 /// Gauss-Legendre nodes and weights on (0, 1) for correlations up to the first number.
-static RULES: LazyLock<[CorrelationRule; 3]> =
+static RULES: LazyLock<[CorrelationRule; CORRELATIONS.len()]> =
     LazyLock::new(|| CORRELATIONS.map(|(most, n)| (most, gauss_legendre(n))));
+
+/// The rule with the most nodes.
+const LAST_RULE: usize = CORRELATIONS.len() - 1;
 
 /// The greatest correlation served, and nodes and weights.
 type CorrelationRule = (f64, Vec<(f64, f64)>);
@@ -257,15 +260,15 @@ type CorrelationRule = (f64, Vec<(f64, f64)>);
 pub(super) struct Correlation {
     rho: f64,
     /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
-    nodes: [(f64, f64, f64); CORRELATIONS[2].1],
+    nodes: [(f64, f64, f64); CORRELATION_NODES],
     n: usize,
 }
 
 impl Correlation {
     pub(super) fn new(rho: f64) -> Self {
         let whole = rho.asin();
-        let rule = RULES.iter().find(|(most, _)| rho <= *most).map_or(&RULES[2].1, |(_, rule)| rule);
-        let mut nodes = [(0.0, 1.0, 0.0); CORRELATIONS[2].1];
+        let rule = RULES.iter().find(|(most, _)| rho <= *most).map_or(&RULES[LAST_RULE].1, |(_, rule)| rule);
+        let mut nodes = [(0.0, 1.0, 0.0); CORRELATION_NODES];
         for (node, (x, weight)) in nodes.iter_mut().zip(rule) {
             let sine = (whole * x).sin();
             *node = (sine, 1.0 / (1.0 - sine * sine), weight * whole / core::f64::consts::TAU);
@@ -309,7 +312,7 @@ fn pair_near_one<V: Lanes>(a: V, d: V, rho: f64) -> V {
     let tail_series = one - k1 * square * (one - k2 * square * fifth) * third;
     sum -= exp(product * -0.5) * tail * gap * tail_series;
     let q = q2.sqrt();
-    for &(x, weight) in &RULES[2].1 {
+    for &(x, weight) in &RULES[LAST_RULE].1 {
         let y = (q * x) * (q * x);
         let root = (1.0 - y).sqrt();
         let outer = exp((square * c(1.0 / y) + product) * -0.5);
