@@ -618,7 +618,7 @@ settings! {
         /// The step that ends it.
         converged: f64 = 3e-4, "deviations of the time left", Judgement("Newton's method squares its error");
         /// The value of holding is carried so far by its Taylor series.
-        carried: f64 = 1e-3, "deviations of the time left", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        carried: f64 = 0.03, "deviations until the date", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// A boundary whose last step was longer is not found; steps that are shorter and shrink no more are rounding.
         solved: f64 = 1e-3, "deviations of the time left", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// Deviations below the boundary at which there is nothing to gain.
@@ -803,10 +803,10 @@ settings! {
         step: f64 = 1.0, "ln X", Judgement("where a window closes the boundary falls by several units");
         /// The step that ends it.
         found: f64 = 0.05, "standard deviations until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
-        /// Steps of Newton's method at most to the shape.
-        shape_steps: usize = 12, "1", Judgement("the function is convex, and each step doubles the digits");
-        /// The step that ends it.
-        shaped: f64 = 3e-5, "ln X", Judgement("the step after it would be 1e-8");
+        /// Steps of Halley's method at most to the shape.
+        shape_steps: usize = 8, "1", Judgement("each step trebles the digits");
+        /// The step that ends it, times the slope there.
+        shaped: f64 = 0.02, "1", Judgement("the step after it would be a twelfth of the third power: 7e-7");
         /// A boundary is found where its equations are missed by less.
         missed: f64 = 1e-9, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
     }

@@ -1,7 +1,7 @@
 //! The premium at an ex-date, right before it of calls and right after it of puts, and its expectation at an earlier
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
-use super::exercise::{Correlation, normal_pair_slopes, normal_pair_value};
+use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes};
@@ -9,8 +9,8 @@ use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// Value and first two derivatives in ln X.
-pub(super) type ValueSlopes = [Block; 3];
+/// Value and first three derivatives in ln X.
+pub(super) type ValueSlopes = [Block; 4];
 
 /// The premium at one date.
 #[derive(Clone)]
@@ -46,6 +46,11 @@ impl Wait {
     /// `wait` years before a date that lies `tau` years before expiry.
     pub(super) fn new(wait: f64, tau: f64) -> Self {
         Self { wait, root: wait.sqrt(), correlation: Correlation::new((wait / (wait + tau)).sqrt()) }
+    }
+
+    /// √(years until the date).
+    pub(super) fn root(&self) -> f64 {
+        self.root
     }
 }
 
@@ -83,7 +88,7 @@ impl AtDate {
         sum * 2.0 / (*reach * self.sigma)
     }
 
-    /// The expectation of the premium as seen from ln X = `x`, discounted; with `SLOPES` its first two derivatives in
+    /// The expectation of the premium as seen from ln X = `x`, discounted; with `SLOPES` its first three derivatives in
     /// ln X too.
     ///
     /// # Shapes    one contract per lane
@@ -112,15 +117,24 @@ impl AtDate {
         let [constant, slope] = self.line;
         let stock = (share - both[0]) * phi;
         let exercised = stock - ((self.k - self.collected) * cash - both[1]) * phi;
-        let mut sums = [Block::select(self.exercised, exercised, constant * cash + slope * share), c(0.0), c(0.0)];
+        let mut sums = [c(0.0); 4];
+        sums[0] = Block::select(self.exercised, exercised, constant * cash + slope * share);
         if SLOPES {
-            let (inv, density) = (c(1.0) / width, exp(z * z * -0.5) * (df * INV_SQRT_2PI));
+            let (inv, inv_whole, density) = (c(1.0) / width, c(1.0) / whole, exp(z * z * -0.5) * (df * INV_SQRT_2PI));
             let edge = density * inv * self.edge * phi;
             let [by_a, by_d] = normal_pair_slopes(high, d1 * phi, correlation);
+            let [by_aa, by_ad, by_dd] = normal_pair_bends(high, d1 * phi, [by_a, by_d], correlation);
             let at_boundary = density * inv * exp(self.boundary);
-            let bend = stock + at_boundary - later_share * (by_a * inv + by_d / whole);
+            let edge_bend = at_boundary * z * inv;
+            let first = by_a * inv + by_d * inv_whole;
+            let second = by_aa * inv * inv + by_ad * inv * inv_whole * 2.0 + by_dd * inv_whole * inv_whole;
+            let bend = stock + at_boundary - later_share * first;
+            let third = bend + edge_bend - later_share * (first + second * phi);
+            let reached = share + at_boundary * phi;
             sums[1] = Block::select(self.exercised, stock, slope * share) + edge;
-            sums[2] = Block::select(self.exercised, bend, slope * (share + at_boundary * phi)) + edge * z * inv;
+            sums[2] = Block::select(self.exercised, bend, slope * reached) + edge * z * inv;
+            sums[3] = Block::select(self.exercised, third, slope * (reached + edge_bend * phi))
+                + edge * (z * z - 1.0) * inv * inv;
         }
         if let Some((reach, coefficients)) = &self.series {
             let centre = z * (*root * phi);
@@ -129,7 +143,7 @@ impl AtDate {
             let to = (centre + window).max(from).min(*reach);
             let length = to - from;
             let scale = c(2.0) / *reach;
-            let mut held = [c(0.0); 3];
+            let mut held = [c(0.0); 4];
             for nodes in RULE.chunks_exact(DATES.side_by_side) {
                 let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
                 let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
@@ -138,8 +152,10 @@ impl AtDate {
                     let part = exp(deviate * deviate * -0.5) * *weight * value;
                     held[0] += part;
                     if SLOPES {
+                        let square = deviate * deviate;
                         held[1] += part * deviate;
-                        held[2] += part * (deviate * deviate - 1.0);
+                        held[2] += part * (square - 1.0);
+                        held[3] += part * deviate * (square - 3.0);
                     }
                 }
             }
@@ -149,6 +165,7 @@ impl AtDate {
                 let inv = c(1.0) / width;
                 sums[1] += held[1] * unit * inv;
                 sums[2] += held[2] * unit * inv * inv;
+                sums[3] += held[3] * unit * inv * inv * inv;
             }
         }
         sums

@@ -6,7 +6,7 @@
 //! lane, so that all lanes share their times. Never: exercise right before a date, a table.
 
 use super::at_date::{AtDate, ValueSlopes, Wait};
-use super::between_grid::{BetweenGrid, GridNode, GridPoint};
+use super::between_grid::{BetweenGrid, GridNode};
 use super::falling::{Falling, Fineness};
 use super::flow::{Contracts, EdgeSeen, Flow};
 use super::time_between::{FromPoint, SeenMoment, StretchEnd, TimeBetween, WindowEnd};
@@ -81,7 +81,8 @@ impl<'a> HoldingLessPayoff<'a> {
         let cash = self.cash * norm_cdf_given(d2 * -phi, exp(d2 * d2 * -0.5));
         let slope = (stock + kept) * -phi;
         let bend = spot * e * self.inv_width * (self.share * INV_SQRT_2PI);
-        let own = [(cash - self.kept) * phi + slope, slope, bend + slope];
+        let second = bend + slope;
+        let own = [(cash - self.kept) * phi + slope, slope, second, second + bend - bend * d1 * self.inv_width];
         let Some((at, wait)) = self.date else { return own };
         let later = at.expected::<true>(wait, x);
         core::array::from_fn(|i| own[i] + later[i])
@@ -121,27 +122,32 @@ impl Between {
         } else {
             None
         };
-        let (grid, moments): (_, Vec<Vec<SeenMoment>>) = match &falling {
-            None => (BetweenGrid::at_date(), Vec::new()),
+        let grid = match &falling {
+            None => BetweenGrid::at_date(),
             Some(falling) => {
                 let lines = stretch.from_points.iter().filter_map(|seen| seen.line);
                 let fineness = falling.fineness;
                 let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
-                let grid = BetweenGrid::running_away(falling.corner(eta.zip(lines), ln(k)), fineness);
-                let points = stretch.from_points.iter().zip(&grid.points);
-                (grid, points.map(|(seen, point)| stretch.moments(&point.nodes, seen.left)).collect())
+                BetweenGrid::running_away(falling.corner(eta.zip(lines), ln(k)), fineness)
             }
         };
-        // ln B at a node but for what the points give
-        let fixed = |node: &GridNode, left: f64| match &falling {
-            None => end * node.end,
-            Some(falling) => falling.fixed(&node.row, stretch.line(left * (1.0 - node.wait)), ln(k), sigma),
+        // moments of the last `life` years, and ln B there but for what the points give
+        let seen_at = |nodes: &[GridNode], life: f64, moments: &mut Vec<SeenMoment>, fixed: &mut Vec<Block>| {
+            let Some((falling, lines)) = falling.as_ref().zip(stretch.lines(life)) else {
+                return fixed.extend(nodes.iter().map(|node| end * node.end));
+            };
+            for (moment, node) in stretch.moments(nodes, life).zip(nodes) {
+                fixed.push(falling.fixed(&node.row, &lines.at(&moment), ln(k), sigma));
+                moments.push(moment);
+            }
         };
-        let nodes = |(seen, point): (&FromPoint, &GridPoint)| -> Vec<Block> {
-            point.nodes.iter().map(|node| fixed(node, seen.left)).collect()
-        };
-        let fixed_at: Vec<Vec<Block>> = stretch.from_points.iter().zip(&grid.points).map(nodes).collect();
-        let at_spot: Vec<Block> = grid.spot.iter().map(|node| fixed(node, stretch.length)).collect();
+        let (per_point, all) = (grid.points[0].nodes.len(), grid.points.len() * grid.points[0].nodes.len());
+        let (mut moments, mut fixed) = (Vec::with_capacity(all), Vec::with_capacity(all));
+        for (seen, point) in stretch.from_points.iter().zip(&grid.points) {
+            seen_at(&point.nodes, seen.left, &mut moments, &mut fixed);
+        }
+        let (mut spot_moments, mut at_spot) = (Vec::new(), Vec::with_capacity(grid.spot.len()));
+        seen_at(&grid.spot, stretch.length, &mut spot_moments, &mut at_spot);
         let mut y: Vec<Block> = match &falling {
             Some(falling) => falling.excess.clone(),
             None => {
@@ -152,7 +158,7 @@ impl Between {
         };
         // what y is measured from
         let from: Vec<Block> = match &falling {
-            Some(falling) => falling.at_points(stretch.from_points.iter().map(|seen| seen.line), ln(k), sigma),
+            Some(falling) => falling.at_points(stretch.from_points.iter().filter_map(|seen| seen.line), ln(k), sigma),
             None => vec![c(0.0); y.len()],
         };
         // the last point of a boundary that runs away stays where it starts
@@ -161,22 +167,21 @@ impl Between {
         let mut residual = vec![c(0.0); n];
         let (mut solved, mut before) = (k.lt(k), c(f64::INFINITY));
         // the value of holding where it was last computed
-        let mut held = vec![(c(f64::NAN), [c(0.0); 3]); n];
+        let mut held = vec![(c(f64::NAN), [c(0.0); 4]); n];
         for _ in 0..BETWEEN.most_steps {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let lambda = sigma * seen.left.sqrt();
                 let x = y[i] + from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
-                if !(x - held[i].0).abs().lt(lambda * BETWEEN.carried).all() {
+                if !(x - held[i].0).abs().lt(sigma * seen.until_date() * BETWEEN.carried).all() {
                     held[i] = (x, holdings[i].at(x));
                 }
-                let h = x - held[i].0;
-                let [value, slope, bend] = held[i].1;
-                let mut sums = [value + h * (slope + h * bend * 0.5), slope + h * bend, bend];
+                let mut sums = carried(&held[i].1, x - held[i].0);
                 let mut row = [c(0.0); BETWEEN.points];
                 let pasted = falling.as_ref().map_or(lambda, |falling| lambda * falling.pace[i]) * phi;
-                let moments = if falling.is_some() { &moments[i] } else { &seen.moments };
-                for ((moment, node), fixed) in moments.iter().zip(&point.nodes).zip(&fixed_at[i]) {
+                let of_point = i * per_point..(i + 1) * per_point;
+                let moments = if falling.is_some() { &moments[of_point.clone()] } else { &seen.moments };
+                for ((moment, node), fixed) in moments.iter().zip(&point.nodes).zip(&fixed[of_point]) {
                     let ln_b = node.ln_b(&y, *fixed);
                     let [by_value, by_slope] = contracts.add(moment, x, spot, inv_spot, ln_b, &mut sums);
                     let by = by_value - pasted * by_slope;
@@ -234,7 +239,7 @@ impl Between {
     /// What exercise over the stretch is worth at its begin.
     pub(super) fn flow(&self, stretch: &TimeBetween) -> Flow {
         let Contracts { phi, sigma, .. } = self.contracts;
-        let moments = stretch.moments(self.spot, stretch.length);
+        let moments: Vec<SeenMoment> = stretch.moments(self.spot, stretch.length).collect();
         let mut idle = Block::splat(f64::INFINITY);
         let mut edges = Vec::with_capacity(moments.len());
         for (moment, ln_b) in moments.iter().zip(&self.ln_b) {
@@ -284,7 +289,7 @@ impl Contracts {
             let mut slope = c(0.0);
             x = near.map_or(x, |near| near.level[i] + ln_k).min(*limit);
             for _ in 0..FALLING.steps {
-                let ([value, by_x, _], lost) = (holding.at(x), exp(x) * line.borrow);
+                let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow);
                 slope = (by_x - lost).max(c(SAME.divisor));
                 let step = ((value - lost) / slope).max(-deviation).min(c(FALLING.step));
                 x = (x - step).min(*limit);
@@ -297,7 +302,7 @@ impl Contracts {
         }
         let excess = near.map_or_else(|| vec![c(0.0); points.len()], |near| near.excess.clone());
         let mut falling = Falling { fineness, level, scale, pace: Vec::new(), excess };
-        let shape = falling.at_points(points.iter().map(|seen| seen.line), ln_k, self.sigma);
+        let shape = falling.at_points(points.iter().filter_map(|seen| seen.line), ln_k, self.sigma);
         let pace = |i: usize| {
             let (from, to) = if i + 1 < points.len() { (i, i + 1) } else { (i - 1, i) };
             let speed = (shape[to] - shape[from]).abs() / (points[from].left - points[to].left);
@@ -307,6 +312,14 @@ impl Contracts {
         falling.pace = (0..points.len()).map(pace).collect();
         falling
     }
+}
+
+/// Value and first two derivatives a step of `h` in ln X further, by the Taylor series.
+#[inline(always)]
+fn carried(at: &ValueSlopes, h: Block) -> [Block; 3] {
+    let [value, slope, bend, third] = *at;
+    let second = bend + h * third;
+    [value + h * (slope + h * (bend * 0.5 + h * third * (1.0 / 6.0))), slope + h * (bend + h * third * 0.5), second]
 }
 
 /// Where a boundary lies shortly before the end of its stretch.

@@ -28,7 +28,7 @@ pub(super) struct GridNode {
     pub(super) weight: f64,
     /// ln B there is `row`·(ln B at the points) + `end`·(ln B at the end). Of a boundary that runs away so is what it
     /// exceeds its shape by, with no end.
-    pub(super) row: Vec<f64>,
+    pub(super) row: [f64; BETWEEN.points],
     pub(super) end: f64,
 }
 
@@ -144,16 +144,13 @@ pub(super) fn weights(eta: f64) -> [f64; BETWEEN.points + 1] {
 
 /// Weights of ln B at the points, of which number `last` is the last, and at the end, in ln B at `eta`. Without an end
 /// what is beyond the points stays as at the last of them.
-fn row(last: usize, eta: f64, ends: bool) -> (Vec<f64>, f64) {
+fn row(last: usize, eta: f64, ends: bool) -> ([f64; BETWEEN.points], f64) {
+    let mut row = [0.0; BETWEEN.points];
     if eta < BETWEEN.reach {
-        return (lobatto_row(last, 1.0 - 2.0 * eta / BETWEEN.reach), 0.0);
-    }
-    let mut row = vec![0.0; last + 1];
-    if !ends {
-        row[last] = 1.0;
+        row[..=last].copy_from_slice(&lobatto_row(last, 1.0 - 2.0 * eta / BETWEEN.reach));
         return (row, 0.0);
     }
-    let left = (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp();
+    let left = if ends { (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp() } else { 1.0 };
     row[last] = left;
     (row, 1.0 - left)
 }

@@ -217,6 +217,16 @@ pub(super) fn normal_pair_slopes<V: Lanes>(a: V, d: V, correlation: &Correlation
     [density(a) * norm_cdf((d - a * rho) * inv), density(d) * norm_cdf((a - d * rho) * inv)]
 }
 
+/// ∂²/∂a², ∂²/∂a∂d and ∂²/∂d² of P(Z₁ ≤ a, Z₂ ≤ d), from its `slopes`.
+#[inline(always)]
+pub(super) fn normal_pair_bends<V: Lanes>(a: V, d: V, slopes: [V; 2], correlation: &Correlation) -> [V; 3] {
+    let rho = correlation.rho;
+    let inv = 1.0 / (1.0 - rho * rho).sqrt();
+    let u = (d - a * rho) * inv;
+    let joint = exp((a * a + u * u) * -0.5) * (INV_SQRT_2PI * INV_SQRT_2PI * inv);
+    [-(a * slopes[0]) - joint * rho, joint, -(d * slopes[1]) - joint * rho]
+}
+
 /// ∂^(i+j)/∂a^i∂d^j of the normal distribution in two dimensions at `[i][j]`, i + j ≤ 4.
 fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     let c = |v: f64| V::splat(v);

@@ -7,7 +7,7 @@
 //! polynomial cannot follow that turn, but it can be computed: the polynomial is what the boundary exceeds this shape
 //! by. Never: a premium.
 
-use crate::american::settings::FALLING;
+use crate::american::settings::{FALLING, SAME};
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes, Mask};
 
@@ -34,8 +34,19 @@ pub(super) struct Line {
     pub(super) gain: f64,
     /// What it loses on a unit of X.
     pub(super) borrow: f64,
+    /// ln of the X at which the two are the same.
+    pub(super) edge: f64,
     /// √(years until the date).
     pub(super) root: f64,
+}
+
+impl Line {
+    /// `wait` years before the date.
+    pub(super) fn new(gain: f64, borrow: f64, wait: f64) -> Self {
+        let gain = gain.max(SAME.divisor);
+        let edge = if borrow > 0.0 { (gain / borrow).ln() } else { f64::INFINITY };
+        Self { gain, borrow, edge, root: wait.sqrt() }
+    }
 }
 
 /// How the boundary of one window falls, by collocation point and lane.
@@ -54,9 +65,9 @@ pub(super) struct Falling {
 
 impl Falling {
     /// The shape at the collocation points.
-    pub(super) fn at_points(&self, lines: impl Iterator<Item = Option<Line>>, ln_k: Block, sigma: Block) -> Vec<Block> {
+    pub(super) fn at_points(&self, lines: impl Iterator<Item = Line>, ln_k: Block, sigma: Block) -> Vec<Block> {
         let levels = self.level.iter().zip(&self.scale).zip(lines);
-        levels.map(|((level, scale), line)| shape(*level + ln_k, *scale, line, sigma)).collect()
+        levels.map(|((level, scale), line)| shape(*level + ln_k, *scale, &line, sigma)).collect()
     }
 
     /// Where the lanes turn from the level to the line, about: the last cell of `FALLING` where they do not. `lines`: η
@@ -68,7 +79,7 @@ impl Falling {
                 return FALLING.cells;
             }
             // by how much the line lies above the level, on average
-            let gap = Block::splat((line.gain / line.borrow).ln()) - ln_k - *level;
+            let gap = Block::splat(line.edge) - ln_k - *level;
             let above = (0..Block::N).map(|lane| gap.lane(lane)).sum::<f64>() / Block::N as f64;
             if above <= 0.0 {
                 let turn = before.map_or(0.0, |(from, gap)| from + (eta - from) * gap / (gap - above));
@@ -80,7 +91,7 @@ impl Falling {
     }
 
     /// ln B but for the excess, at a place with the weights `row` of the points.
-    pub(super) fn fixed(&self, row: &[f64], line: Option<Line>, ln_k: Block, sigma: Block) -> Block {
+    pub(super) fn fixed(&self, row: &[f64], line: &Line, ln_k: Block, sigma: Block) -> Block {
         let of = |values: &[Block]| {
             row.iter().zip(values).fold(Block::splat(0.0), |sum, (w, value)| value.mul_add(Block::splat(*w), sum))
         };
@@ -92,18 +103,26 @@ impl Falling {
 /// the borrow add up to what exercise gains.
 ///
 /// # Accuracy  `FALLING.shaped`
-fn shape(level: Block, scale: Block, line: Option<Line>, sigma: Block) -> Block {
-    let Some(Line { gain, borrow, root }) = line.filter(|line| line.borrow > 0.0) else { return level };
+fn shape(level: Block, scale: Block, line: &Line, sigma: Block) -> Block {
+    let Line { borrow, edge, root, .. } = *line;
+    if borrow <= 0.0 {
+        return level;
+    }
     let c = Block::splat;
-    let edge = c((gain / borrow).ln());
+    let edge = c(edge);
     let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root)));
     let mut x = level.min(edge);
     for _ in 0..FALLING.shape_steps {
         let away = x - level;
+        let speed = steep - away * bend;
         let (chance, lost) = (exp(away * (steep - away * bend * 0.5)), exp(x - edge));
-        let step = (chance + lost - 1.0) / (chance * (steep - away * bend) + lost);
+        let (missed, slope) = (chance + lost - 1.0, chance * speed + lost);
+        let bent = chance * (speed * speed - bend) + lost;
+        // Halley's method, and at most twice as far as Newton's
+        let square = slope * slope;
+        let step = missed * slope / (square - missed * bent * 0.5).max(square * 0.5);
         x -= step;
-        if step.abs().lt(c(FALLING.shaped)).all() {
+        if (step * slope).abs().lt(c(FALLING.shaped)).all() {
             break;
         }
     }

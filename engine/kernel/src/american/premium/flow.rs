@@ -1,7 +1,6 @@
 //! What exercise along a boundary earns until it ends (Kim 1990), as a sum over moments. One strike and volatility a
 //! lane. Never: a boundary's search.
 
-use super::at_date::ValueSlopes;
 use super::time_between::SeenMoment;
 use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
@@ -52,7 +51,7 @@ impl Contracts {
         spot: Block,
         inv_spot: Block,
         ln_b: Block,
-        to: &mut ValueSlopes,
+        to: &mut [Block; 3],
     ) -> [Block; 2] {
         let c = Block::splat;
         let (g, width, cost) = (self.inv_sigma * at.inv_root, self.sigma * at.root, self.interest - at.spared);

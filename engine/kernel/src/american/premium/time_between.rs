@@ -60,14 +60,22 @@ pub(super) struct SeenMoment {
     /// √wait and 1 over it.
     pub(super) root: f64,
     pub(super) inv_root: f64,
-    /// (r − b)·wait, e^(−(r − b)·wait).
+    /// (r − b)·wait, e^(−(r − b)·wait), e^(−r·wait).
     pub(super) drift: f64,
     pub(super) carry: f64,
+    pub(super) discount: f64,
     /// weight·e^(−r·wait), weight·b·e^(−b·wait).
     pub(super) cash: f64,
     pub(super) stock: f64,
     /// b·A: what dividends make exercise lose less, a year.
     pub(super) spared: f64,
+}
+
+impl FromPoint {
+    /// √(years until the date, or expiry).
+    pub(super) fn until_date(&self) -> f64 {
+        self.wait.as_ref().map_or(self.left.sqrt(), Wait::root)
+    }
 }
 
 impl TimeBetween {
@@ -96,8 +104,9 @@ impl TimeBetween {
         let seen = |point: &GridPoint| {
             let left = length * (-point.eta * point.eta).exp();
             let wait = (date < t).then(|| Wait::new(date - to + left, t - date));
-            let moments = if ends { stretch.moments(&point.nodes, left) } else { Vec::new() };
-            FromPoint { left, escrow: stretch.escrow(left), line: stretch.line(left), wait, moments }
+            let moments = if ends { stretch.moments(&point.nodes, left).collect() } else { Vec::new() };
+            let line = stretch.lines(left).map(|lines| lines.now());
+            FromPoint { left, escrow: stretch.escrow(left), line, wait, moments }
         };
         let grid = match end {
             StretchEnd::AtDate => BetweenGrid::at_date(),
@@ -112,30 +121,57 @@ impl TimeBetween {
         self.escrow * (-(r - b) * left).exp()
     }
 
-    /// What exercise gains at X = 0 `left` years before the end, and what is lost by it on a unit of X; `None`: the
-    /// boundary has an end.
-    pub(super) fn line(&self, left: f64) -> Option<Line> {
+    /// What counts at X = 0 in the last `life` years of a window; `None`: the boundary has an end.
+    pub(super) fn lines(&self, life: f64) -> Option<Lines> {
         let StretchEnd::RunsAway(end) = self.end else { return None };
-        let ([r, b], wait) = (self.rates, self.after + left);
-        let gain = end.strike - self.escrow(left) - end.paid * (-r * wait).exp();
-        Some(Line { gain: gain.max(SAME.divisor), borrow: -(-b * wait).exp_m1(), root: wait.sqrt() })
+        let ([r, b], wait) = (self.rates, self.after + life);
+        let share = (-b * wait).exp();
+        Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * (-r * wait).exp(), share, wait })
     }
 
     /// Moments of exercise in the last `life` years, as seen from their begin.
-    pub(super) fn moments(&self, nodes: &[GridNode], life: f64) -> Vec<SeenMoment> {
-        let [r, b] = self.rates;
-        let moment = |node: &GridNode| {
+    pub(super) fn moments<'a>(&self, nodes: &'a [GridNode], life: f64) -> impl Iterator<Item = SeenMoment> + 'a {
+        let ([r, b], escrow) = (self.rates, self.escrow(life));
+        nodes.iter().map(move |node| {
             let (wait, weight) = (life * node.wait, life * node.weight);
+            let (drift, discount) = ((r - b) * wait, (-r * wait).exp());
+            let (root, carry) = (wait.sqrt(), (-drift).exp());
             SeenMoment {
-                root: wait.sqrt(),
-                inv_root: 1.0 / wait.sqrt(),
-                drift: (r - b) * wait,
-                carry: (-(r - b) * wait).exp(),
-                cash: weight * (-r * wait).exp(),
-                stock: weight * b * (-b * wait).exp(),
-                spared: b * self.escrow(life * (1.0 - node.wait)),
+                root,
+                inv_root: 1.0 / root,
+                drift,
+                carry,
+                discount,
+                cash: weight * discount,
+                stock: weight * b * discount / carry,
+                spared: b * escrow / carry,
             }
-        };
-        nodes.iter().map(moment).collect()
+        })
+    }
+}
+
+/// What counts at X = 0 from one time of a window on.
+pub(super) struct Lines {
+    strike: f64,
+    /// The dividends to come.
+    escrow: f64,
+    /// What exercise right after the date pays, discounted, and a unit of X then.
+    paid: f64,
+    share: f64,
+    /// Years until the date.
+    wait: f64,
+}
+
+impl Lines {
+    /// At the time itself.
+    pub(super) fn now(&self) -> Line {
+        Line::new(self.strike - self.escrow - self.paid, 1.0 - self.share, self.wait)
+    }
+
+    /// At a moment after it.
+    pub(super) fn at(&self, moment: &SeenMoment) -> Line {
+        let gain = self.strike - self.escrow / moment.carry - self.paid / moment.discount;
+        let share = self.share * moment.carry / moment.discount;
+        Line::new(gain, 1.0 - share, self.wait - moment.root * moment.root)
     }
 }
