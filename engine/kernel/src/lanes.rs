@@ -93,6 +93,26 @@ pub trait Lanes:
     fn mantissa_exponent(self) -> (Self, Self);
 }
 
+/// A number that all lanes of `L` share, or one for each of them.
+pub(crate) trait InLanes<L: Lanes>: Lanes {
+    /// It in every lane.
+    fn in_lanes(self) -> L;
+}
+
+impl<L: Lanes> InLanes<L> for f64 {
+    #[inline(always)]
+    fn in_lanes(self) -> L {
+        L::splat(self)
+    }
+}
+
+impl InLanes<Self> for Block {
+    #[inline(always)]
+    fn in_lanes(self) -> Self {
+        self
+    }
+}
+
 impl Mask for bool {
     fn any(self) -> bool {
         self

@@ -9,7 +9,7 @@ use super::taylor::{Taylor, at};
 use crate::american::integral::Premium;
 use crate::american::settings::{CORRELATION_NODES, CORRELATIONS, ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
-use crate::lanes::Lanes;
+use crate::lanes::{InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
@@ -211,19 +211,23 @@ fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Tay
 
 /// ∂/∂a and ∂/∂d of P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(always)]
-pub(super) fn normal_pair_slopes<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [V; 2] {
+pub(super) fn normal_pair_slopes<V: Lanes, T: InLanes<V>>(a: V, d: V, correlation: &Correlation<T>) -> [V; 2] {
     let density = |x: V| exp(x * x * -0.5) * INV_SQRT_2PI;
-    let (rho, inv) = (correlation.rho, 1.0 / (1.0 - correlation.rho * correlation.rho).sqrt());
+    let (rho, inv) = (correlation.rho.in_lanes(), correlation.inverse_rest());
     [density(a) * norm_cdf((d - a * rho) * inv), density(d) * norm_cdf((a - d * rho) * inv)]
 }
 
 /// ∂²/∂a², ∂²/∂a∂d and ∂²/∂d² of P(Z₁ ≤ a, Z₂ ≤ d), from its `slopes`.
 #[inline(always)]
-pub(super) fn normal_pair_bends<V: Lanes>(a: V, d: V, slopes: [V; 2], correlation: &Correlation) -> [V; 3] {
-    let rho = correlation.rho;
-    let inv = 1.0 / (1.0 - rho * rho).sqrt();
+pub(super) fn normal_pair_bends<V: Lanes, T: InLanes<V>>(
+    a: V,
+    d: V,
+    slopes: [V; 2],
+    correlation: &Correlation<T>,
+) -> [V; 3] {
+    let (rho, inv) = (correlation.rho.in_lanes(), correlation.inverse_rest());
     let u = (d - a * rho) * inv;
-    let joint = exp((a * a + u * u) * -0.5) * (INV_SQRT_2PI * INV_SQRT_2PI * inv);
+    let joint = exp((a * a + u * u) * -0.5) * inv * (INV_SQRT_2PI * INV_SQRT_2PI);
     [-(a * slopes[0]) - joint * rho, joint, -(d * slopes[1]) - joint * rho]
 }
 
@@ -265,70 +269,89 @@ const LAST_RULE: usize = CORRELATIONS.len() - 1;
 /// The greatest correlation served, and nodes and weights.
 type CorrelationRule = (f64, Vec<(f64, f64)>);
 
-/// A correlation in (0, 1), and what the integral over it needs.
+/// A correlation in (0, 1), and what the integral over it needs: the same for all lanes, or each lane's own.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Correlation {
-    rho: f64,
-    /// sin θ, 1/cos²θ and weight/2π at the nodes on (0, asin ρ).
-    nodes: [(f64, f64, f64); CORRELATION_NODES],
+pub(super) struct Correlation<T = f64> {
+    rho: T,
+    /// s, 1/(1 − s²) and weight/2π at the nodes on (0, ρ).
+    nodes: [(T, T, T); CORRELATION_NODES],
     n: usize,
 }
 
-impl Correlation {
-    pub(super) fn new(rho: f64) -> Self {
-        let whole = rho.asin();
-        let rule = RULES.iter().find(|(most, _)| rho <= *most).map_or(&RULES[LAST_RULE].1, |(_, rule)| rule);
-        let mut nodes = [(0.0, 1.0, 0.0); CORRELATION_NODES];
+impl<T: Lanes> Correlation<T> {
+    pub(super) fn new(rho: T) -> Self {
+        let one = T::splat(1.0);
+        let highest = (0..T::N).map(|lane| rho.lane(lane)).fold(0.0, f64::max);
+        let rule = RULES.iter().find(|(most, _)| highest <= *most).map_or(&RULES[LAST_RULE].1, |(_, rule)| rule);
+        // in atanh s the integrand is smoother than in s, and next to 1 than in asin s
+        let twice = ln((one + rho) / (one - rho));
+        let mut nodes = [(T::splat(0.0), one, T::splat(0.0)); CORRELATION_NODES];
         for (node, (x, weight)) in nodes.iter_mut().zip(rule) {
-            let sine = (whole * x).sin();
-            *node = (sine, 1.0 / (1.0 - sine * sine), weight * whole / core::f64::consts::TAU);
+            let s = one - T::splat(2.0) / (exp(twice * *x) + 1.0);
+            let square = (one - s) * (one + s);
+            *node = (s, one / square, square.sqrt() * twice * (*weight * 0.5 / core::f64::consts::TAU));
         }
         Correlation { rho, nodes, n: rule.len() }
     }
 }
 
-/// P(Z₁ ≤ a, Z₂ ≤ d).
-#[inline(never)]
-pub(super) fn normal_pair_value<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
-    if rho.rho < ONE_DATE.steep { pair_by_angle(a, d, rho) } else { pair_near_one(a, d, rho.rho) }
+impl<T: Lanes> Correlation<T> {
+    /// 1/√(1 − ρ²).
+    #[inline(always)]
+    fn inverse_rest<V: Lanes>(&self) -> V
+    where
+        T: InLanes<V>,
+    {
+        let one = T::splat(1.0);
+        (one / ((one - self.rho) * (one + self.rho)).sqrt()).in_lanes()
+    }
 }
 
-/// N(a)N(d) + ∫₀^asin ρ exp(−(a² + d² − 2ad·sin θ)/(2cos²θ)) dθ/2π.
-fn pair_by_angle<V: Lanes>(a: V, d: V, rho: &Correlation) -> V {
-    let c = |v: f64| V::splat(v);
+/// P(Z₁ ≤ a, Z₂ ≤ d).
+#[inline(never)]
+pub(super) fn normal_pair_value<V: Lanes, T: InLanes<V>>(a: V, d: V, rho: &Correlation<T>) -> V {
+    let is_steep = V::splat(ONE_DATE.steep).le(rho.rho.in_lanes());
+    if !is_steep.any() {
+        return pair_by_correlation(a, d, rho);
+    }
+    let steep = pair_near_one(a, d, rho.rho);
+    if is_steep.all() { steep } else { V::select(is_steep, steep, pair_by_correlation(a, d, rho)) }
+}
+
+/// N(a)N(d) + ∫₀^ρ exp(−(a² + d² − 2ad·s)/(2(1 − s²)))/(2π√(1 − s²)) ds.
+fn pair_by_correlation<V: Lanes, T: InLanes<V>>(a: V, d: V, rho: &Correlation<T>) -> V {
     let (half_squares, product) = ((a * a + d * d) * 0.5, a * d);
     let mut sum = norm_cdf(a) * norm_cdf(d);
-    for &(sine, inverse, weight) in &rho.nodes[..rho.n] {
-        let exponent = (product * sine - half_squares) * inverse;
-        sum = exp(exponent).mul_add(c(weight), sum);
+    for &(s, inverse, weight) in &rho.nodes[..rho.n] {
+        let exponent = (product * s.in_lanes() - half_squares) * inverse.in_lanes();
+        sum = exp(exponent).mul_add(weight.in_lanes(), sum);
     }
     sum
 }
 
 /// N(min(a, d)) less the integral from ρ to 1, its singular part removed by hand.
-fn pair_near_one<V: Lanes>(a: V, d: V, rho: f64) -> V {
+fn pair_near_one<V: Lanes, T: InLanes<V>>(a: V, d: V, rho: T) -> V {
     let c = |v: f64| V::splat(v);
     let (one, third, fifth) = (c(1.0), c(1.0 / 3.0), c(1.0 / 5.0));
     let product = (a * d).max(c(-ONE_DATE.product_most));
-    let q2 = (1.0 - rho) * (1.0 + rho);
+    let q2 = ((T::splat(1.0) - rho) * (T::splat(1.0) + rho)).in_lanes();
+    let q = q2.sqrt();
     let (gap, square) = ((a - d).abs(), (a - d) * (a - d));
     let k1 = (c(4.0) - product) * 0.125;
     let k2 = (c(12.0) - product) * 0.0625;
-    let head = exp((square * c(1.0 / q2) + product) * -0.5);
-    let head_series =
-        one - k1 * (square - q2) * (one - k2 * square * fifth) * third + k1 * k2 * c(q2 * q2 * (1.0 / 5.0));
-    let mut sum = head * head_series * c(q2.sqrt());
-    let tail = norm_cdf(-(gap * c(1.0 / q2.sqrt()))) * c(core::f64::consts::TAU.sqrt());
+    let head = exp((square / q2 + product) * -0.5);
+    let head_series = one - k1 * (square - q2) * (one - k2 * square * fifth) * third + k1 * k2 * q2 * q2 * fifth;
+    let mut sum = head * head_series * q;
+    let tail = norm_cdf(-(gap / q)) * c(core::f64::consts::TAU.sqrt());
     let tail_series = one - k1 * square * (one - k2 * square * fifth) * third;
     sum -= exp(product * -0.5) * tail * gap * tail_series;
-    let q = q2.sqrt();
     for &(x, weight) in &RULES[LAST_RULE].1 {
         let y = (q * x) * (q * x);
-        let root = (1.0 - y).sqrt();
-        let outer = exp((square * c(1.0 / y) + product) * -0.5);
-        let inner = exp(product * c(-0.5 * (1.0 - root) / (1.0 + root))) * c(1.0 / root);
+        let root = (one - y).sqrt();
+        let outer = exp((square / y + product) * -0.5);
+        let inner = exp(product * (one - root) / (one + root) * -0.5) / root;
         let series = one + k1 * y * (one + k2 * y);
-        sum = (outer * (inner - series)).mul_add(c(q * weight), sum);
+        sum = (outer * (inner - series)).mul_add(q * weight, sum);
     }
     norm_cdf(a.min(d)) - sum * c(1.0 / core::f64::consts::TAU)
 }
@@ -360,7 +383,7 @@ mod tests {
             for a in [-3.0, -1.1, 0.0, 0.4, 2.5] {
                 for d in [-4.0, -0.9, 0.001, 0.4, 1.7, 5.0] {
                     let (got, want) =
-                        (normal_pair_value::<f64>(a, d, &Correlation::new(rho)), by_brute_force(a, d, rho));
+                        (normal_pair_value::<f64, f64>(a, d, &Correlation::new(rho)), by_brute_force(a, d, rho));
                     assert!((got - want).abs() < 5e-12, "a {a} d {d} rho {rho}: {got} {want} {:e}", got - want);
                 }
             }
