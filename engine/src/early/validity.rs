@@ -148,12 +148,12 @@ pub const TABLE: &[Validity] = {
     &[
         // price, delta, gamma, speed, vega, vanna, volga, theta, rho, epsilon
         carried(NoPremium, Spot, NOTHING.spot, &[1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7]),
-        carried(OnePoint, Spot, ONE_POINT.spot, &[1e-8, 1e-7, 6e-5, 3e-2, 6e-7, 9e-5, 3e-2, 2e-6, 3e-2, 3e-2]),
+        carried(OnePoint, Spot, ONE_POINT.spot, &[1e-8, 1e-7, 6e-5, 3e-2, 6e-7, 9e-5, 3e-2, 3e-7, 3e-2, 3e-2]),
         carried(OnePoint, Volatility, ONE_POINT.sigma, &[1e-8, 4e-6, 5e-5, 3e-2, 2e-6, 2e-2, 2e-4, 7e-5, 2e-4, 3e-2]),
         carried(OnePoint, Time, ONE_POINT.time, &[1e-8, 1e-7, 3e-6, 3e-3, 8e-7, 8e-4, 2e-3, 2e-3, 9e-4, 7e-4]),
         carried(OnePoint, Rate, ONE_POINT.rates, &[2e-8, 3e-5, 3e-4, 5e-4, 2e-6, 5e-4, 5e-4, 7e-4, 6e-4, 8e-4]),
         carried(OnePoint, Borrow, ONE_POINT.rates, &[1e-8, 3e-5, 4e-4, 5e-4, 6e-4, 5e-4, 7e-4, 5e-4, 7e-4, 7e-4]),
-        carried(TwoPoints, Spot, BESIDE, &[3e-8, 1e-7, 5e-5, 6e-3, 2e-5, 2e-4, 2e-2, 5e-6, 6e-3, 9e-3]),
+        carried(TwoPoints, Spot, BESIDE, &[3e-8, 1e-7, 5e-5, 6e-3, 3e-7, 2e-4, 2e-2, 6e-7, 6e-3, 9e-3]),
         carried(TwoPoints, Volatility, ONE_POINT.sigma, &[1e-8, 1e-6, 7e-5, 2e-2, 4e-5, 3e-3, 6e-3, 2e-4, 3e-3, 6e-2]),
         carried(TwoPoints, Time, ONE_POINT.time, &[1e-8, 2e-7, 6e-6, 1e-2, 4e-6, 6e-4, 8e-3, 2e-3, 4e-3, 5e-3]),
         carried(TwoPoints, Rate, ONE_POINT.rates, &[2e-8, 3e-5, 4e-4, 5e-4, 2e-6, 5e-4, 6e-3, 7e-4, 6e-3, 6e-3]),

@@ -776,7 +776,7 @@ settings! {
     /// Boundaries that fall to 0 where a put's window closes (`premium/falling.rs`, `premium/between_dates.rs`).
     FALLING: FallingSettings {
         /// Collocation points. More cost with the square.
-        points: usize = 8, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        points: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The same of the first window of a table.
         points_first: usize = 12, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Nodes of the flow from a point on. More cost in proportion.
@@ -807,6 +807,43 @@ settings! {
         shape_steps: usize = 8, "1", Judgement("each step trebles the digits");
         /// The step that ends it, times the slope there.
         shaped: f64 = 0.02, "1", Judgement("the step after it would be a twelfth of the third power: 7e-7");
+        /// A boundary is found where its equations are missed by less.
+        missed: f64 = 1e-9, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
+    }
+
+    /// How a put's window ends with b < 0 (`tip.rs`).
+    TIP: TipSettings {
+        /// With less of it the window closes as with b = 0: the tip lies so low that nothing near it counts.
+        borrow_least: f64 = 2.5e-4, "of −b, per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// The last collocation point lies so near to the tip, of the time from where exercise at X = 0 stops to gain
+        /// to the date; beyond it the boundary approaches the tip.
+        resolved: f64 = 0.005, "of that time", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Places at which the least value of holding over exercise is looked for, below the strike.
+        scan: usize = 10, "1", Judgement("five deviations down; the value is smooth over half of one");
+        /// Their distance.
+        scan_step: f64 = 0.5, "deviations until the date", Judgement("five deviations down; the value is smooth over half of one");
+        /// Steps of Newton's method to the tip at most.
+        steps: usize = 30, "1", Judgement("six as a rule");
+        /// The greatest step in ln X, and away from a guess.
+        step: f64 = 0.5, "deviations until the date", Judgement("the bend changes over a deviation");
+        /// The greatest step in time.
+        time_step: f64 = 0.5, "of the time until the date", Judgement("the tip may lie anywhere before the date");
+        /// The steps that end it: in ln X, since the value is stationary there,
+        level_found: f64 = 1e-3, "deviations until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// and in time.
+        found: f64 = 1e-8, "of the time until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Steps of Newton's method on a Taylor series.
+        series_steps: usize = 6, "1", Judgement("Newton's method squares its error");
+        /// The step that ends it.
+        root: f64 = 1e-3, "deviations until the date", Judgement("the step after it would be 1e-6");
+        /// The greatest of them.
+        series_step: f64 = 0.25, "deviations until the date", Judgement("the bend changes over a deviation");
+        /// Places from which the explicit boundary is looked for at most.
+        places: usize = 6, "1", Judgement("one or two as a rule");
+        /// It is found where it lies so near to the place.
+        near: f64 = 0.03, "deviations until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Nodes of the lower boundary.
+        lower_nodes: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// A boundary is found where its equations are missed by less.
         missed: f64 = 1e-9, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
     }

@@ -4,7 +4,7 @@
 use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes};
+use crate::lanes::{Block, InLanes, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
@@ -34,22 +34,22 @@ pub(super) struct AtDate {
     pub(super) series: Option<(Block, Vec<Block>)>,
 }
 
-/// A date as seen from an earlier time.
-pub(super) struct Wait {
+/// A date as seen from an earlier time. `T`: one that all lanes share, or each lane's own.
+pub(super) struct Wait<T = f64> {
     /// Years until the date.
-    wait: f64,
-    root: f64,
-    correlation: Correlation,
+    wait: T,
+    root: T,
+    correlation: Correlation<T>,
 }
 
-impl Wait {
+impl<T: Lanes> Wait<T> {
     /// `wait` years before a date that lies `tau` years before expiry.
-    pub(super) fn new(wait: f64, tau: f64) -> Self {
+    pub(super) fn new(wait: T, tau: f64) -> Self {
         Self { wait, root: wait.sqrt(), correlation: Correlation::new((wait / (wait + tau)).sqrt()) }
     }
 
     /// √(years until the date).
-    pub(super) fn root(&self) -> f64 {
+    pub(super) fn root(&self) -> T {
         self.root
     }
 }
@@ -95,24 +95,25 @@ impl AtDate {
     /// # Units     currency per share
     /// # Accuracy  4e-8 of the strike with thirty weekly dividends
     #[inline(never)]
-    pub(super) fn expected<const SLOPES: bool>(&self, from: &Wait, x: Block) -> ValueSlopes {
+    pub(super) fn expected<const SLOPES: bool, T: InLanes<Block>>(&self, from: &Wait<T>, x: Block) -> ValueSlopes {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
         let c = Block::splat;
-        let (phi, [r, b], Wait { wait, root, correlation }) = (self.phi, self.rates, from);
-        let width = self.sigma * *root;
-        let life = wait + self.tau;
+        let (phi, [r, b], Wait { wait, correlation, .. }) = (self.phi, self.rates, from);
+        let root: Block = from.root.in_lanes();
+        let width = self.sigma * root;
+        let life = *wait + self.tau;
         // the deviate at which the boundary is met
-        let z = (self.boundary - x - c((r - b) * wait)) / width + width * 0.5;
-        let df = (-r * wait).exp();
+        let z = (self.boundary - x - (*wait * (r - b)).in_lanes()) / width + width * 0.5;
+        let df: Block = exp(*wait * -r).in_lanes();
         let spot = exp(x);
         let (high, low) = ((width - z) * phi, z * -phi);
-        let (share, cash) = (norm_cdf(high) * spot * (-b * wait).exp(), norm_cdf(low) * df);
-        let whole = self.sigma * life.sqrt();
-        let d1 = (x - ln(self.k) + c((r - b) * life)) / whole + whole * 0.5;
-        let later_share = spot * (-b * life).exp();
+        let (share, cash) = (norm_cdf(high) * spot * exp(*wait * -b).in_lanes(), norm_cdf(low) * df);
+        let whole = self.sigma * life.sqrt().in_lanes();
+        let d1 = (x - ln(self.k) + (life * (r - b)).in_lanes()) / whole + whole * 0.5;
+        let later_share = spot * exp(life * -b).in_lanes();
         let both = [
             normal_pair_value(high, d1 * phi, correlation) * later_share,
-            normal_pair_value(low, (d1 - whole) * phi, correlation) * self.k * (-r * life).exp(),
+            normal_pair_value(low, (d1 - whole) * phi, correlation) * self.k * exp(life * -r).in_lanes(),
         ];
         let [constant, slope] = self.line;
         let stock = (share - both[0]) * phi;
@@ -120,7 +121,7 @@ impl AtDate {
         let mut sums = [c(0.0); 4];
         sums[0] = Block::select(self.exercised, exercised, constant * cash + slope * share);
         if SLOPES {
-            let (inv, inv_whole, density) = (c(1.0) / width, c(1.0) / whole, exp(z * z * -0.5) * (df * INV_SQRT_2PI));
+            let (inv, inv_whole, density) = (c(1.0) / width, c(1.0) / whole, exp(z * z * -0.5) * df * INV_SQRT_2PI);
             let edge = density * inv * self.edge * phi;
             let [by_a, by_d] = normal_pair_slopes(high, d1 * phi, correlation);
             let [by_aa, by_ad, by_dd] = normal_pair_bends(high, d1 * phi, [by_a, by_d], correlation);
@@ -137,18 +138,19 @@ impl AtDate {
                 + edge * (z * z - 1.0) * inv * inv;
         }
         if let Some((reach, coefficients)) = &self.series {
-            let centre = z * (*root * phi);
-            let window = c(if SLOPES { DATES.window_above } else { DATES.window } * root);
+            let centre = z * root * phi;
+            let window = root * if SLOPES { DATES.window_above } else { DATES.window };
             let from = (centre - window).max(c(0.0)).min(*reach);
             let to = (centre + window).max(from).min(*reach);
             let length = to - from;
             let scale = c(2.0) / *reach;
+            let inv_root = c(phi) / root;
             let mut held = [c(0.0); 4];
             for nodes in RULE.chunks_exact(DATES.side_by_side) {
                 let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
                 let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
                 for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
-                    let deviate = z - *w * (phi / root);
+                    let deviate = z - *w * inv_root;
                     let part = exp(deviate * deviate * -0.5) * *weight * value;
                     held[0] += part;
                     if SLOPES {
@@ -159,7 +161,7 @@ impl AtDate {
                     }
                 }
             }
-            let unit = length * (df * INV_SQRT_2PI / root);
+            let unit = length * df * inv_root * (INV_SQRT_2PI * phi);
             sums[0] += held[0] * unit;
             if SLOPES {
                 let inv = c(1.0) / width;

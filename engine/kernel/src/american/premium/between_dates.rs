@@ -3,16 +3,16 @@
 //!
 //! The boundary is that of `recursion/`: in η, t = to − (to − from)·e^(−η²), its logarithm is a polynomial through
 //! collocation points, and at each point value matching less λ times smooth pasting holds. One strike and volatility a
-//! lane, so that all lanes share their times. Never: exercise right before a date, a table.
+//! lane. A boundary that ends at a date or at expiry is here; `falling` and `tip` have those of a put's windows. Never:
+//! exercise right before a date, a table.
 
 use super::at_date::{AtDate, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
-use super::falling::{Falling, Fineness};
-use super::flow::{Contracts, EdgeSeen, Flow};
-use super::time_between::{FromPoint, SeenMoment, StretchEnd, TimeBetween, WindowEnd};
-use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
+use super::flow::{Contracts, EdgeSeen, Flow, FlowMoments, LowerBoundary};
+use super::time_between::{FromPoint, SeenMoment, TimeBetween};
+use crate::american::settings::{BETWEEN, COLLOCATION, SAME};
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes, Mask};
+use crate::lanes::{Block, InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
 use crate::solve::eliminate;
 
@@ -28,49 +28,54 @@ pub(super) struct Between {
     spot: &'static [GridNode],
     ln_b: Vec<Block>,
     contracts: Contracts,
-    /// How it runs away, if it does.
-    falling: Option<Falling>,
 }
 
-/// Holding to the end of a stretch from a time within it, less exercise.
-struct HoldingLessPayoff<'a> {
+/// Holding until the date that follows a stretch, from a time within it, less exercise.
+pub(super) struct HoldingLessPayoff<'a, T> {
     phi: f64,
-    date: Option<(&'a AtDate, &'a Wait)>,
+    date: Option<(&'a AtDate, &'a Wait<T>)>,
     /// ln K less the drift to expiry, σ√τ and 1 over it.
     centre: Block,
     width: Block,
     inv_width: Block,
     /// e^(−bτ), K·e^(−rτ).
-    share: f64,
+    share: Block,
     cash: Block,
     /// What exercise keeps: a sum, and a part of X.
     kept: Block,
-    borrow: f64,
+    borrow: Block,
 }
 
-impl<'a> HoldingLessPayoff<'a> {
-    /// That from a collocation point of `stretch` on.
-    fn new(stretch: &TimeBetween, seen: &'a FromPoint, at: Option<&'a AtDate>, k: Block, sigma: Block) -> Self {
-        let [r, b] = stretch.rates;
-        let tau = stretch.tau + seen.left;
-        let width = sigma * tau.sqrt();
+impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
+    /// That `tau` years before expiry, the dividends to come being `escrow`; `date`: the premium at the next date, and
+    /// how long it is until then.
+    pub(super) fn new(
+        contracts: &Contracts,
+        k: Block,
+        tau: T,
+        escrow: T,
+        date: Option<(&'a AtDate, &'a Wait<T>)>,
+    ) -> Self {
+        let Contracts { phi, sigma, rates: [r, b], .. } = *contracts;
+        let width = sigma * tau.sqrt().in_lanes();
+        let (share, discount): (Block, Block) = (exp(tau * -b).in_lanes(), exp(tau * -r).in_lanes());
         Self {
-            phi: stretch.phi,
-            date: at.zip(seen.wait.as_ref()),
-            centre: ln(k) - (r - b) * tau,
+            phi,
+            date,
+            centre: ln(k) - (tau * (r - b)).in_lanes(),
             width,
             inv_width: Block::splat(1.0) / width,
-            share: (-b * tau).exp(),
-            cash: k * (-r * tau).exp(),
-            kept: k * (-r * tau).exp_m1() + seen.escrow,
-            borrow: -(-b * tau).exp_m1(),
+            share,
+            cash: k * discount,
+            kept: k * (discount - 1.0) + escrow.in_lanes(),
+            borrow: Block::splat(1.0) - share,
         }
     }
 
     /// By how much waiting exceeds exercise: the option of the other right that waiting is worth beside the payoff, the
     /// premium of later exercise, less what exercise keeps.
     #[inline(never)]
-    fn at(&self, x: Block) -> ValueSlopes {
+    pub(super) fn at(&self, x: Block) -> ValueSlopes {
         let spot = exp(x);
         let d1 = (x - self.centre).mul_add(self.inv_width, self.width * 0.5);
         let d2 = d1 - self.width;
@@ -80,109 +85,77 @@ impl<'a> HoldingLessPayoff<'a> {
         let kept = spot * self.borrow;
         let cash = self.cash * norm_cdf_given(d2 * -phi, exp(d2 * d2 * -0.5));
         let slope = (stock + kept) * -phi;
-        let bend = spot * e * self.inv_width * (self.share * INV_SQRT_2PI);
+        let bend = spot * e * self.inv_width * self.share * INV_SQRT_2PI;
         let second = bend + slope;
         let own = [(cash - self.kept) * phi + slope, slope, second, second + bend - bend * d1 * self.inv_width];
         let Some((at, wait)) = self.date else { return own };
-        let later = at.expected::<true>(wait, x);
+        let later = at.expected::<true, T>(wait, x);
         core::array::from_fn(|i| own[i] + later[i])
     }
 }
 
-impl Between {
-    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry; `near`: how that
-    /// of a strike close by runs away. `None`: a lane has none that can be found.
+/// A number of each collocation point, of which there may be fewer.
+pub(super) type OfPoints = [Block; BETWEEN.points];
+
+/// The equations of a boundary, one contract per lane.
+pub(super) struct Search<'a, T> {
+    pub(super) stretch: &'a TimeBetween<T>,
+    pub(super) grid: &'static BetweenGrid,
+    pub(super) contracts: Contracts,
+    pub(super) k: Block,
+    /// Of the points: holding, ln B beyond which exercise loses, what the unknowns are measured from, λ in deviations
+    /// of the time left, the longest step.
+    pub(super) holdings: Vec<HoldingLessPayoff<'a, T>>,
+    pub(super) limits: OfPoints,
+    pub(super) from: OfPoints,
+    pub(super) pace: OfPoints,
+    pub(super) most: OfPoints,
+    /// The moments as seen from each point, and ln B at all of them but for what the points give.
+    pub(super) moments: Vec<&'a [SeenMoment<T>]>,
+    pub(super) fixed: Vec<Block>,
+    /// How many points are solved, from the begin on: the last one of a window stays where it starts.
+    pub(super) n: usize,
+    /// A boundary whose equations are missed by less is found.
+    pub(super) missed: f64,
+    /// What a region's other boundary takes.
+    pub(super) lower: Option<&'a LowerBoundary>,
+}
+
+impl<T: InLanes<Block>> Search<'_, T> {
+    /// Of two ln X the one further towards exercise.
+    pub(super) fn beyond(phi: f64, a: Block, b: Block) -> Block {
+        if phi > 0.0 { a.max(b) } else { a.min(b) }
+    }
+
+    /// Newton's method from the unknowns `y`; false if some lane has no boundary that it finds.
     ///
-    /// # Shapes    one contract per lane
-    /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
-    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`; of puts
-    /// `premiums_of_puts_are_those_of_the_recursion`
-    pub(super) fn new(
-        stretch: &TimeBetween,
-        at: Option<&AtDate>,
-        near: Option<&Falling>,
-        k: Block,
-        sigma: Block,
-    ) -> Option<Self> {
-        let (c, [r, b], phi) = (Block::splat, stretch.rates, stretch.phi);
-        // the further towards exercise of two ln X
-        let beyond = |a: Block, b: Block| if phi > 0.0 { a.max(b) } else { a.min(b) };
-        // what is left of the strike, and the X from which on exercise earns
-        let pays = |escrow: f64| (k - escrow).max(k * SAME.strike_left);
-        let earns = |escrow: f64| if b > 0.0 { (k * (r / b) - escrow).max(k * SAME.strike_left) } else { pays(escrow) };
-        let limit = |seen: &FromPoint| beyond(ln(pays(seen.escrow)), ln(earns(seen.escrow)));
-        let kink = at.map_or(ln(k), |at| at.boundary);
-        let end = if b > 0.0 { beyond(kink, ln(earns(stretch.escrow))) } else { kink };
-        let limits: Vec<Block> = stretch.from_points.iter().map(limit).collect();
-        let holdings: Vec<HoldingLessPayoff> =
-            stretch.from_points.iter().map(|seen| HoldingLessPayoff::new(stretch, seen, at, k, sigma)).collect();
-        let contracts = Contracts { phi, sigma, inv_sigma: c(1.0) / sigma, interest: k * r, b };
-        let mut falling = if let StretchEnd::RunsAway(WindowEnd { fineness, .. }) = stretch.end {
-            Some(contracts.falling(stretch, fineness, &holdings, &limits, near, [end, ln(k)]))
-        } else {
-            None
-        };
-        let grid = match &falling {
-            None => BetweenGrid::at_date(),
-            Some(falling) => {
-                let lines = stretch.from_points.iter().filter_map(|seen| seen.line);
-                let fineness = falling.fineness;
-                let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
-                BetweenGrid::running_away(falling.corner(eta.zip(lines), ln(k)), fineness)
-            }
-        };
-        // moments of the last `life` years, and ln B there but for what the points give
-        let seen_at = |nodes: &[GridNode], life: f64, moments: &mut Vec<SeenMoment>, fixed: &mut Vec<Block>| {
-            let Some((falling, lines)) = falling.as_ref().zip(stretch.lines(life)) else {
-                return fixed.extend(nodes.iter().map(|node| end * node.end));
-            };
-            for (moment, node) in stretch.moments(nodes, life).zip(nodes) {
-                fixed.push(falling.fixed(&node.row, &lines.at(&moment), ln(k), sigma));
-                moments.push(moment);
-            }
-        };
-        let (per_point, all) = (grid.points[0].nodes.len(), grid.points.len() * grid.points[0].nodes.len());
-        let (mut moments, mut fixed) = (Vec::with_capacity(all), Vec::with_capacity(all));
-        for (seen, point) in stretch.from_points.iter().zip(&grid.points) {
-            seen_at(&point.nodes, seen.left, &mut moments, &mut fixed);
-        }
-        let (mut spot_moments, mut at_spot) = (Vec::new(), Vec::with_capacity(grid.spot.len()));
-        seen_at(&grid.spot, stretch.length, &mut spot_moments, &mut at_spot);
-        let mut y: Vec<Block> = match &falling {
-            Some(falling) => falling.excess.clone(),
-            None => {
-                let start = BoundaryStart::new(stretch, at, k, sigma);
-                let starts = stretch.from_points.iter().zip(&limits);
-                starts.map(|(seen, limit)| beyond(start.at(seen.left, end), *limit)).collect()
-            }
-        };
-        // what y is measured from
-        let from: Vec<Block> = match &falling {
-            Some(falling) => falling.at_points(stretch.from_points.iter().filter_map(|seen| seen.line), ln(k), sigma),
-            None => vec![c(0.0); y.len()],
-        };
-        // the last point of a boundary that runs away stays where it starts
-        let n = grid.points.len() - usize::from(falling.is_some());
-        let mut jacobian = vec![[c(0.0); BETWEEN.points]; n];
-        let mut residual = vec![c(0.0); n];
-        let (mut solved, mut before) = (k.lt(k), c(f64::INFINITY));
+    /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
+    /// # Accuracy  `BETWEEN.converged`, the last step, whose square the error is about
+    pub(super) fn solve(&self, y: &mut [Block]) -> bool {
+        let c = Block::splat;
+        let Self { stretch, grid, contracts, n, .. } = *self;
+        let (phi, sigma) = (contracts.phi, contracts.sigma);
+        let mut jacobian = [[c(0.0); BETWEEN.points]; BETWEEN.points];
+        let mut residual = [c(0.0); BETWEEN.points];
+        let mut before = c(f64::INFINITY);
         // the value of holding where it was last computed
-        let mut held = vec![(c(f64::NAN), [c(0.0); 4]); n];
+        let mut held = [(c(f64::NAN), [c(0.0); 4]); BETWEEN.points];
         for _ in 0..BETWEEN.most_steps {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
-                let lambda = sigma * seen.left.sqrt();
-                let x = y[i] + from[i];
+                let x = y[i] + self.from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
                 if !(x - held[i].0).abs().lt(sigma * seen.until_date() * BETWEEN.carried).all() {
-                    held[i] = (x, holdings[i].at(x));
+                    held[i] = (x, self.holdings[i].at(x));
                 }
                 let mut sums = carried(&held[i].1, x - held[i].0);
+                if let Some(lower) = self.lower {
+                    lower.add(&contracts, i, x, &mut sums);
+                }
                 let mut row = [c(0.0); BETWEEN.points];
-                let pasted = falling.as_ref().map_or(lambda, |falling| lambda * falling.pace[i]) * phi;
-                let of_point = i * per_point..(i + 1) * per_point;
-                let moments = if falling.is_some() { &moments[of_point.clone()] } else { &seen.moments };
-                for ((moment, node), fixed) in moments.iter().zip(&point.nodes).zip(&fixed[of_point]) {
-                    let ln_b = node.ln_b(&y, *fixed);
+                let pasted = sigma * seen.left.sqrt().in_lanes() * self.pace[i] * phi;
+                let fixed = &self.fixed[i * point.nodes.len()..];
+                for ((moment, node), fixed) in self.moments[i].iter().zip(&point.nodes).zip(fixed) {
+                    let ln_b = node.ln_b(y, *fixed);
                     let [by_value, by_slope] = contracts.add(moment, x, spot, inv_spot, ln_b, &mut sums);
                     let by = by_value - pasted * by_slope;
                     for (entry, weight) in row.iter_mut().zip(&node.row) {
@@ -192,37 +165,79 @@ impl Between {
                 row[i] += sums[1] - pasted * sums[2];
                 (jacobian[i], residual[i]) = (row, sums[0] - pasted * sums[1]);
             }
-            let missed = residual.iter().fold(c(0.0), |most, residual| most.max(residual.abs()));
-            eliminate(&mut jacobian, &mut residual);
+            let missed = residual[..n].iter().fold(c(0.0), |most, residual| most.max(residual.abs()));
+            eliminate(&mut jacobian[..n], &mut residual[..n]);
             let mut worst = c(0.0);
             for i in 0..n {
-                let seen = &stretch.from_points[i];
-                let most = sigma * seen.line.map_or(seen.left.sqrt(), |line| line.root);
+                let most = self.most[i];
                 let step = residual[i].max(-most).min(most);
                 worst = worst.max((residual[i] / most).abs());
-                let limit = limits[i] - from[i];
-                y[i] = beyond(y[i] - step, limit + (y[i] - limit) * COLLOCATION.limit_left);
+                let limit = self.limits[i] - self.from[i];
+                y[i] = Self::beyond(phi, y[i] - step, limit + (y[i] - limit) * COLLOCATION.limit_left);
             }
             // where nothing is gained or lost near the boundary, rounding moves it
-            let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(k * BETWEEN.missed);
-            let found = missed.lt(k * if falling.is_some() { FALLING.missed } else { 0.0 });
-            solved = found | worst.lt(c(BETWEEN.converged)) | (rounding & (before * COLLOCATION.shrinks).lt(worst));
-            if solved.all() {
-                break;
+            let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(self.k * BETWEEN.missed);
+            let found = missed.lt(self.k * self.missed) | worst.lt(c(BETWEEN.converged));
+            if (found | (rounding & (before * COLLOCATION.shrinks).lt(worst))).all() {
+                return true;
             }
             before = worst;
         }
-        if !solved.all() {
-            return None;
+        false
+    }
+
+    /// The boundary with the unknowns `y` and this `end`; `at_spot`: what they do not give at the moments seen from the
+    /// begin.
+    pub(super) fn found(&self, y: &[Block], end: Block, at_spot: Vec<Block>) -> Between {
+        let grid = self.grid;
+        let product =
+            |row: &Vec<f64>| row.iter().zip(y).fold(Block::splat(0.0), |sum, (w, y)| y.mul_add(Block::splat(*w), sum));
+        Between {
+            end,
+            begin: y[0] + self.from[0],
+            terms: grid.to_chebyshev.iter().map(product).collect(),
+            ln_b: grid.spot.iter().zip(at_spot).map(|(node, fixed)| node.ln_b(y, fixed)).collect(),
+            spot: &grid.spot,
+            contracts: self.contracts,
         }
-        let product = |row: &Vec<f64>| row.iter().zip(&y).fold(c(0.0), |sum, (w, y)| y.mul_add(c(*w), sum));
-        let terms = grid.to_chebyshev.iter().map(product).collect();
-        let ln_b = grid.spot.iter().zip(at_spot).map(|(node, fixed)| node.ln_b(&y, fixed)).collect();
-        let begin = y[0] + from[0];
-        if let Some(falling) = &mut falling {
-            falling.excess = y;
-        }
-        Some(Self { end, begin, terms, ln_b, spot: &grid.spot, contracts, falling })
+    }
+}
+
+impl Between {
+    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `None`: a lane
+    /// has none that can be found.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
+    /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
+    pub(super) fn to_date(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Self> {
+        let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
+        let beyond = |a: Block, b: Block| Search::<f64>::beyond(stretch.phi, a, b);
+        let kink = at.map_or(ln(k), |at| at.boundary);
+        let end = if contracts.rates[1] > 0.0 { beyond(kink, ln(contracts.earns(k, stretch.escrow))) } else { kink };
+        let grid = BetweenGrid::at_date();
+        let points = &stretch.from_points;
+        let fixed = |nodes: &[GridNode]| -> Vec<Block> { nodes.iter().map(|node| end * node.end).collect() };
+        let search = Search {
+            stretch,
+            grid,
+            contracts,
+            k,
+            holdings: contracts.holdings(stretch, at, k),
+            limits: of_points(points, |seen| contracts.limit(k, seen)),
+            from: [Block::splat(0.0); BETWEEN.points],
+            pace: [Block::splat(1.0); BETWEEN.points],
+            most: of_points(points, |seen| sigma * seen.left.sqrt()),
+            moments: points.iter().map(|seen| &seen.moments[..]).collect(),
+            fixed: grid.points.iter().flat_map(|point| fixed(&point.nodes)).collect(),
+            n: points.len(),
+            missed: 0.0,
+            lower: None,
+        };
+        let start = BoundaryStart::new(stretch, at, k, sigma);
+        let starts = points.iter().zip(&search.limits);
+        let mut y: Vec<Block> = starts.map(|(seen, limit)| beyond(start.at(seen.left, end), *limit)).collect();
+        search.solve(&mut y).then(|| search.found(&y, end, fixed(&grid.spot)))
     }
 
     /// That of strikes this many times as high, where no dividends are to come.
@@ -238,15 +253,16 @@ impl Between {
 
     /// What exercise over the stretch is worth at its begin.
     pub(super) fn flow(&self, stretch: &TimeBetween) -> Flow {
-        let Contracts { phi, sigma, .. } = self.contracts;
-        let moments: Vec<SeenMoment> = stretch.moments(self.spot, stretch.length).collect();
-        let mut idle = Block::splat(f64::INFINITY);
-        let mut edges = Vec::with_capacity(moments.len());
-        for (moment, ln_b) in moments.iter().zip(&self.ln_b) {
-            idle = idle.min((*ln_b - moment.drift) * phi - sigma * (moment.root * BETWEEN.out_of_reach));
-            edges.push(EdgeSeen { level: *ln_b - moment.drift, turn: exp(*ln_b) * moment.carry });
-        }
-        Flow { moments, edges, contracts: self.contracts, idle }
+        Flow::new(FlowMoments::Shared(self.seen(stretch)), self.contracts)
+    }
+
+    /// The moments from the begin on, and the boundary there.
+    pub(super) fn seen<T: InLanes<Block>>(&self, stretch: &TimeBetween<T>) -> Vec<(SeenMoment<T>, EdgeSeen)> {
+        let seen = |(moment, ln_b): (SeenMoment<T>, &Block)| {
+            let edge = EdgeSeen::new(&moment, *ln_b);
+            (moment, edge)
+        };
+        stretch.moments(self.spot, stretch.length).zip(&self.ln_b).map(seen).collect()
     }
 
     /// ln of the X from which on the option is exercised at the begin.
@@ -258,65 +274,56 @@ impl Between {
     pub(super) fn boundary(&self) -> impl Iterator<Item = Block> {
         core::iter::once(self.end).chain(self.terms.iter().copied())
     }
-
-    /// How it runs away, if it does.
-    pub(super) fn falling(&self) -> Option<&Falling> {
-        self.falling.as_ref()
-    }
 }
 
 impl Contracts {
-    /// How the boundary of a window falls, from its first point to the last, the boundary of the date and the strike
-    /// being `ends` in ln X. `near`: that of a strike close by.
-    ///
-    /// # Shapes  one contract per lane
-    fn falling(
-        &self,
-        stretch: &TimeBetween,
-        fineness: Fineness,
-        holdings: &[HoldingLessPayoff],
-        limits: &[Block],
-        near: Option<&Falling>,
-        ends: [Block; 2],
-    ) -> Falling {
-        let c = Block::splat;
-        let points = &stretch.from_points;
-        let [mut x, ln_k] = ends;
-        let (mut level, mut scale) = (Vec::with_capacity(points.len()), Vec::with_capacity(points.len()));
-        for (i, ((seen, holding), limit)) in points.iter().zip(holdings).zip(limits).enumerate() {
-            let Some(line) = seen.line else { continue };
-            let deviation = self.sigma * line.root;
-            let mut slope = c(0.0);
-            x = near.map_or(x, |near| near.level[i] + ln_k).min(*limit);
-            for _ in 0..FALLING.steps {
-                let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow);
-                slope = (by_x - lost).max(c(SAME.divisor));
-                let step = ((value - lost) / slope).max(-deviation).min(c(FALLING.step));
-                x = (x - step).min(*limit);
-                if step.abs().lt(deviation * FALLING.found).all() {
-                    break;
-                }
-            }
-            level.push(x - ln_k);
-            scale.push((c(line.gain) / slope).min(deviation));
-        }
-        let excess = near.map_or_else(|| vec![c(0.0); points.len()], |near| near.excess.clone());
-        let mut falling = Falling { fineness, level, scale, pace: Vec::new(), excess };
-        let shape = falling.at_points(points.iter().filter_map(|seen| seen.line), ln_k, self.sigma);
-        let pace = |i: usize| {
-            let (from, to) = if i + 1 < points.len() { (i, i + 1) } else { (i - 1, i) };
-            let speed = (shape[to] - shape[from]).abs() / (points[from].left - points[to].left);
-            let moved = speed * points[i].left.sqrt() * self.inv_sigma;
-            (c(1.0) / moved.max(c(SAME.divisor))).max(c(COLLOCATION.lambda_least)).min(c(1.0))
-        };
-        falling.pace = (0..points.len()).map(pace).collect();
-        falling
+    pub(super) fn new(phi: f64, rates: [f64; 2], k: Block, sigma: Block) -> Self {
+        Self { phi, rates, sigma, inv_sigma: Block::splat(1.0) / sigma, interest: k * rates[0] }
     }
+
+    /// Holding from the points of `stretch` on.
+    pub(super) fn holdings<'a, T: InLanes<Block>>(
+        &self,
+        stretch: &'a TimeBetween<T>,
+        at: Option<&'a AtDate>,
+        k: Block,
+    ) -> Vec<HoldingLessPayoff<'a, T>> {
+        let holding = |seen: &'a FromPoint<T>| {
+            HoldingLessPayoff::new(self, k, stretch.tau + seen.left, seen.escrow, at.zip(seen.wait.as_ref()))
+        };
+        stretch.from_points.iter().map(holding).collect()
+    }
+
+    /// What is left of the strike.
+    fn pays(k: Block, escrow: Block) -> Block {
+        (k - escrow).max(k * SAME.strike_left)
+    }
+
+    /// The X from which on exercise earns.
+    fn earns<T: InLanes<Block>>(&self, k: Block, escrow: T) -> Block {
+        let ([r, b], escrow) = (self.rates, escrow.in_lanes());
+        if b > 0.0 { (k * (r / b) - escrow).max(k * SAME.strike_left) } else { Self::pays(k, escrow) }
+    }
+
+    /// ln of the X beyond which exercise at a point loses.
+    pub(super) fn limit<T: InLanes<Block>>(&self, k: Block, seen: &FromPoint<T>) -> Block {
+        let pays = Self::pays(k, seen.escrow.in_lanes());
+        Search::<T>::beyond(self.phi, ln(pays), ln(self.earns(k, seen.escrow)))
+    }
+}
+
+/// What `of` gives for each of the points.
+pub(super) fn of_points<P>(points: &[P], of: impl Fn(&P) -> Block) -> OfPoints {
+    let mut all = [Block::splat(0.0); BETWEEN.points];
+    for (to, point) in all.iter_mut().zip(points) {
+        *to = of(point);
+    }
+    all
 }
 
 /// Value and first two derivatives a step of `h` in ln X further, by the Taylor series.
 #[inline(always)]
-fn carried(at: &ValueSlopes, h: Block) -> [Block; 3] {
+pub(super) fn carried(at: &ValueSlopes, h: Block) -> [Block; 3] {
     let [value, slope, bend, third] = *at;
     let second = bend + h * third;
     [value + h * (slope + h * (bend * 0.5 + h * third * (1.0 / 6.0))), slope + h * (bend + h * third * 0.5), second]

@@ -1,11 +1,34 @@
 //! The collocation of boundaries between ex-dates: points in η, the nodes of the flow from each on, and the weights of
 //! the points there. All for one year from begin to end, and made once. Never: finance.
 
-use super::falling::Fineness;
-use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SPOT_NODES};
+use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::{LazyLock, OnceLock};
+
+/// How fine a window of puts is solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fineness {
+    /// It begins at a later date: what it leaves of its own is spread until now.
+    Later,
+    /// It begins where a table does, whose premium is differentiated.
+    First,
+}
+
+impl Fineness {
+    /// Collocation points of a boundary.
+    pub(super) fn points(self) -> usize {
+        if self == Self::First { FALLING.points_first } else { FALLING.points }
+    }
+
+    /// Nodes of the flow from a point on, and from the begin on.
+    pub(super) fn nodes(self) -> (usize, usize) {
+        match self {
+            Self::Later => (FALLING.inner, FALLING.spot_nodes),
+            Self::First => (FALLING.inner_first, FALLING.spot_nodes_first),
+        }
+    }
+}
 
 /// The collocation of every boundary, for one year from begin to end.
 pub(super) struct BetweenGrid {
@@ -14,6 +37,13 @@ pub(super) struct BetweenGrid {
     pub(super) to_chebyshev: Vec<Vec<f64>>,
     /// The flow from the begin on, for a spot at any distance from the boundary.
     pub(super) spot: Vec<GridNode>,
+}
+
+/// How many collocation points there are, and η of the last one.
+#[derive(Clone, Copy)]
+struct Spread {
+    points: usize,
+    reach: f64,
 }
 
 /// A collocation point, the begin of the interval first.
@@ -36,14 +66,29 @@ impl BetweenGrid {
     /// That of boundaries that end at a date.
     pub(super) fn at_date() -> &'static Self {
         static GRID: LazyLock<BetweenGrid> = LazyLock::new(|| {
+            let spread = Spread { points: BETWEEN.points, reach: BETWEEN.reach };
             let rule = |n: usize, nearest: f64, until: f64, eta: f64| {
-                GridNode::rule(BETWEEN.points, crowded(n, nearest, until), eta, true)
+                GridNode::rule(spread, crowded(n, nearest, until), eta, true)
             };
             let point = |eta: f64| rule(BETWEEN.inner, COLLOCATION.nearest, until(eta), eta);
             let spot = rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0);
-            BetweenGrid::new(BETWEEN.points, point, spot)
+            BetweenGrid::new(spread, point, spot)
         });
         &GRID
+    }
+
+    /// That of boundaries that end in a tip, the last point being number `reach` of [`REACHES`].
+    pub(super) fn at_tip(reach: usize, fineness: Fineness) -> &'static Self {
+        type Grids = [[OnceLock<BetweenGrid>; REACHES.len()]; 2];
+        static GRIDS: Grids = [const { [const { OnceLock::new() }; REACHES.len()] }; 2];
+        GRIDS[fineness as usize][reach].get_or_init(|| {
+            let spread = Spread { points: fineness.points(), reach: REACHES[reach] };
+            let rule =
+                |n: usize, nearest: f64, eta: f64| GridNode::rule(spread, crowded(n, nearest, until(eta)), eta, true);
+            let (inner, spot) = fineness.nodes();
+            let point = |eta: f64| rule(inner, COLLOCATION.nearest, eta);
+            Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, 0.0))
+        })
     }
 
     /// That of boundaries that run away and turn at η = `FALLING.cell`·`corner`, or nowhere with `FALLING.cells`.
@@ -52,7 +97,7 @@ impl BetweenGrid {
         static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING.cells + 1] }; 2];
         GRIDS[fineness as usize][corner].get_or_init(|| {
             let turn = FALLING.cell * corner as f64;
-            let points = fineness.points();
+            let spread = Spread { points: fineness.points(), reach: BETWEEN.reach };
             let rule = |n: usize, nearest: f64, eta: f64| {
                 let nodes = if corner == FALLING.cells {
                     crowded(n, nearest, until(eta))
@@ -61,21 +106,18 @@ impl BetweenGrid {
                 } else {
                     crowded(n, nearest, FALLING.fallen)
                 };
-                GridNode::rule(points, nodes, eta, false)
+                GridNode::rule(spread, nodes, eta, false)
             };
-            let (inner, spot) = match fineness {
-                Fineness::Later => (FALLING.inner, FALLING.spot_nodes),
-                Fineness::First => (FALLING.inner_first, FALLING.spot_nodes_first),
-            };
+            let (inner, spot) = fineness.nodes();
             let point = |eta: f64| rule(inner, FALLING.nearest, eta);
-            Self::new(points, point, rule(spot, BETWEEN.spot_nearest, 0.0))
+            Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, 0.0))
         })
     }
 
     /// `nodes`: those that follow a point.
-    pub(super) fn new(points: usize, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
-        let last = points - 1;
-        let eta = |z: &f64| 0.5 * BETWEEN.reach * (1.0 - z);
+    fn new(spread: Spread, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
+        let last = spread.points - 1;
+        let eta = |z: &f64| 0.5 * spread.reach * (1.0 - z);
         let point = |z: &f64| GridPoint { eta: eta(z), nodes: nodes(eta(z)) };
         let points = lobatto(last).iter().map(point).collect();
         Self { points, to_chebyshev: lobatto_to_chebyshev(last), spot }
@@ -84,10 +126,9 @@ impl BetweenGrid {
 
 impl GridNode {
     /// The nodes at ξ, wait and weight as seen from `eta`, in ξ = √(−ln(1 − wait)).
-    pub(super) fn rule(points: usize, nodes: Vec<(f64, f64, f64)>, eta: f64, ends: bool) -> Vec<Self> {
+    fn rule(spread: Spread, nodes: Vec<(f64, f64, f64)>, eta: f64, ends: bool) -> Vec<Self> {
         let node = |(xi, wait, weight): (f64, f64, f64)| {
-            let last = points - 1;
-            let (row, end) = row(last, (eta * eta + xi * xi).sqrt(), ends);
+            let (row, end) = spread.row((eta * eta + xi * xi).sqrt(), ends);
             Self { wait, weight, row, end }
         };
         nodes.into_iter().map(node).collect()
@@ -142,15 +183,18 @@ pub(super) fn weights(eta: f64) -> [f64; BETWEEN.points + 1] {
     weights
 }
 
-/// Weights of ln B at the points, of which number `last` is the last, and at the end, in ln B at `eta`. Without an end
-/// what is beyond the points stays as at the last of them.
-fn row(last: usize, eta: f64, ends: bool) -> ([f64; BETWEEN.points], f64) {
-    let mut row = [0.0; BETWEEN.points];
-    if eta < BETWEEN.reach {
-        row[..=last].copy_from_slice(&lobatto_row(last, 1.0 - 2.0 * eta / BETWEEN.reach));
-        return (row, 0.0);
+impl Spread {
+    /// Weights of ln B at the points, and at the end, in ln B at `eta`. Without an end what is beyond the points stays
+    /// as at the last of them.
+    fn row(self, eta: f64, ends: bool) -> ([f64; BETWEEN.points], f64) {
+        let Self { points, reach } = self;
+        let mut row = [0.0; BETWEEN.points];
+        if eta < reach {
+            row[..points].copy_from_slice(&lobatto_row(points - 1, 1.0 - 2.0 * eta / reach));
+            return (row, 0.0);
+        }
+        let left = if ends { (-0.5 * (eta * eta - reach * reach)).exp() } else { 1.0 };
+        row[points - 1] = left;
+        (row, 1.0 - left)
     }
-    let left = if ends { (-0.5 * (eta * eta - BETWEEN.reach * BETWEEN.reach)).exp() } else { 1.0 };
-    row[last] = left;
-    (row, 1.0 - left)
 }

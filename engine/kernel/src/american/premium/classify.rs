@@ -102,7 +102,7 @@ enum Window {
 /// table of strikes on both sides would have to begin where it does not.
 fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let (low, high) = bands.iter().fold((f64::INFINITY, 0.0f64), |k, band| (k.0.min(band.k.0), k.1.max(band.k.1)));
-    if terms.r <= SAME.no_rate || terms.b < 0.0 || terms.divs.is_empty() {
+    if terms.r <= SAME.no_rate || terms.divs.is_empty() {
         return Vec::new();
     }
     let mut strikes = Vec::new();

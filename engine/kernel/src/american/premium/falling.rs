@@ -7,75 +7,174 @@
 //! polynomial cannot follow that turn, but it can be computed: the polynomial is what the boundary exceeds this shape
 //! by. Never: a premium.
 
-use crate::american::settings::{FALLING, SAME};
-use crate::elementary::exp;
+use super::at_date::AtDate;
+use super::between_dates::{Between, HoldingLessPayoff, OfPoints, Search, of_points};
+use super::between_grid::{BetweenGrid, Fineness, GridNode};
+use super::flow::Contracts;
+use super::time_between::{Line, SeenMoment, TimeBetween};
+use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
+use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 
-/// How fine a window of puts is solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fineness {
-    /// It begins at a later date: what it leaves of its own is spread until now.
-    Later,
-    /// It begins where a table does, whose premium is differentiated.
-    First,
-}
-
-impl Fineness {
-    /// Collocation points of a boundary.
-    pub(super) fn points(self) -> usize {
-        if self == Self::First { FALLING.points_first } else { FALLING.points }
-    }
-}
-
-/// What counts at X = 0 at one time of a window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
-    /// What exercise gains over waiting for the date.
-    pub(super) gain: f64,
-    /// What it loses on a unit of X.
-    pub(super) borrow: f64,
-    /// ln of the X at which the two are the same.
-    pub(super) edge: f64,
-    /// √(years until the date).
-    pub(super) root: f64,
-}
-
-impl Line {
-    /// `wait` years before the date.
-    pub(super) fn new(gain: f64, borrow: f64, wait: f64) -> Self {
-        let gain = gain.max(SAME.divisor);
-        let edge = if borrow > 0.0 { (gain / borrow).ln() } else { f64::INFINITY };
-        Self { gain, borrow, edge, root: wait.sqrt() }
-    }
-}
-
 /// How the boundary of one window falls, by collocation point and lane.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Falling {
-    pub(super) fineness: Fineness,
     /// ln(X/K) at which the chance of ending above the later boundary is worth what exercise gains at X = 0.
-    pub(super) level: Vec<Block>,
+    level: OfPoints,
     /// The ln X by which that value falls to 1/e of it.
-    pub(super) scale: Vec<Block>,
-    /// λ of the equations, in deviations of the time left.
-    pub(super) pace: Vec<Block>,
+    scale: OfPoints,
     /// What the boundary exceeds the shape by.
-    pub(super) excess: Vec<Block>,
+    excess: OfPoints,
 }
 
 impl Falling {
+    /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`; `near`: how that
+    /// of a strike close by runs away. `None`: a lane has none that can be found.
+    ///
+    /// # Shapes    one contract per lane, of one strike
+    /// # Domain    r > 0, b ≥ 0
+    /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
+    pub(super) fn solve(
+        stretch: &TimeBetween,
+        fineness: Fineness,
+        at: &AtDate,
+        near: Option<&Self>,
+        k: Block,
+        sigma: Block,
+    ) -> Option<(Between, Self)> {
+        let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
+        let (points, ln_k) = (&stretch.from_points, ln(k));
+        let lines: Vec<Line> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
+        let holdings = contracts.holdings(stretch, Some(at), k);
+        let limits = of_points(points, |seen| contracts.limit(k, seen));
+        let left: Vec<f64> = points.iter().map(|seen| seen.left).collect();
+        let highest = at.boundary.min(limits[points.len() - 1]);
+        let start = near.map_or(FallStart::Above(highest), FallStart::Near);
+        let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
+        let mut falling = Self::new(&contracts, &points_of, start, ln_k);
+        let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
+        let corner = falling.corner(eta.zip(lines.iter().copied()), ln_k);
+        let grid = BetweenGrid::running_away(corner, fineness);
+        let from = falling.at_points(&lines, ln_k, sigma);
+        let pace = points_of.pace(&from, contracts.inv_sigma);
+        // moments of the last `life` years, and ln B there but for what the points give
+        let seen_at = |nodes: &[GridNode], life: f64, moments: &mut Vec<SeenMoment>, fixed: &mut Vec<Block>| {
+            let Some(lines) = stretch.lines(life) else { return };
+            for (moment, node) in stretch.moments(nodes, life).zip(nodes) {
+                fixed.push(falling.fixed(&node.row, &lines.at(&moment), ln_k, sigma));
+                moments.push(moment);
+            }
+        };
+        let per_point = grid.points[0].nodes.len();
+        let (mut moments, mut fixed) = (Vec::with_capacity(left.len() * per_point), Vec::new());
+        for (seen, point) in points.iter().zip(&grid.points) {
+            seen_at(&point.nodes, seen.left, &mut moments, &mut fixed);
+        }
+        let (mut spot_moments, mut at_spot) = (Vec::new(), Vec::with_capacity(grid.spot.len()));
+        seen_at(&grid.spot, stretch.length, &mut spot_moments, &mut at_spot);
+        let search = Search {
+            stretch,
+            grid,
+            contracts,
+            k,
+            holdings,
+            limits,
+            from,
+            pace,
+            most: of_points(&lines, |line| sigma * line.root),
+            moments: moments.chunks(per_point).collect(),
+            fixed,
+            n: points.len() - 1,
+            missed: FALLING.missed,
+            lower: None,
+        };
+        if !search.solve(&mut falling.excess[..left.len()]) {
+            return None;
+        }
+        Some((search.found(&falling.excess, at.boundary, at_spot), falling))
+    }
+}
+
+/// The collocation points of a window: the years left, what counts at X = 0, holding, and the ln X beyond which
+/// exercise loses.
+struct WindowPoints<'a> {
+    left: &'a [f64],
+    lines: &'a [Line],
+    holdings: &'a [HoldingLessPayoff<'a, f64>],
+    limits: &'a [Block],
+}
+
+impl WindowPoints<'_> {
+    /// λ of the equations in deviations of the time left, where the boundary moves as `shape` does.
+    fn pace(&self, shape: &OfPoints, inv_sigma: Block) -> OfPoints {
+        let (c, left) = (Block::splat, self.left);
+        let mut pace = [c(1.0); BETWEEN.points];
+        for i in 0..left.len() {
+            let (from, to) = if i + 1 < left.len() { (i, i + 1) } else { (i - 1, i) };
+            let speed = (shape[to] - shape[from]).abs() / (left[from] - left[to]);
+            let moved = speed * left[i].sqrt() * inv_sigma;
+            pace[i] = (c(1.0) / moved.max(c(SAME.divisor))).max(c(COLLOCATION.lambda_least)).min(c(1.0));
+        }
+        pace
+    }
+}
+
+/// Where the search for the levels starts.
+enum FallStart<'a> {
+    /// At this ln X for the first point, and at each point's level for the next.
+    Above(Block),
+    /// At the levels of a strike close by.
+    Near(&'a Falling),
+}
+
+impl Falling {
+    /// How a boundary falls, before its excess is solved.
+    ///
+    /// # Shapes    one contract per lane
+    /// # Accuracy  levels to `FALLING.found` of a deviation: the excess takes up what they are off by
+    fn new(contracts: &Contracts, points: &WindowPoints, start: FallStart, ln_k: Block) -> Self {
+        let c = Block::splat;
+        let WindowPoints { lines, holdings, limits, .. } = *points;
+        let mut x = if let FallStart::Above(x) = start { x } else { ln_k };
+        let excess = if let FallStart::Near(near) = start { near.excess } else { [c(0.0); BETWEEN.points] };
+        let mut falling = Self { level: [c(0.0); BETWEEN.points], scale: [c(1.0); BETWEEN.points], excess };
+        for (i, ((line, holding), limit)) in lines.iter().zip(holdings).zip(limits).enumerate() {
+            let deviation = contracts.sigma * line.root;
+            let mut slope = c(0.0);
+            if let FallStart::Near(near) = start {
+                x = near.level[i] + ln_k;
+            }
+            x = x.min(*limit);
+            for _ in 0..FALLING.steps {
+                let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow);
+                slope = (by_x - lost).max(c(SAME.divisor));
+                let step = ((value - lost) / slope).max(-deviation).min(c(FALLING.step));
+                x = (x - step).min(*limit);
+                if step.abs().lt(deviation * FALLING.found).all() {
+                    break;
+                }
+            }
+            falling.level[i] = x - ln_k;
+            falling.scale[i] = (c(line.gain) / slope).min(deviation);
+        }
+        falling
+    }
+
     /// The shape at the collocation points.
-    pub(super) fn at_points(&self, lines: impl Iterator<Item = Line>, ln_k: Block, sigma: Block) -> Vec<Block> {
-        let levels = self.level.iter().zip(&self.scale).zip(lines);
-        levels.map(|((level, scale), line)| shape(*level + ln_k, *scale, &line, sigma)).collect()
+    fn at_points(&self, lines: &[Line], ln_k: Block, sigma: Block) -> OfPoints {
+        let mut shapes = [Block::splat(0.0); BETWEEN.points];
+        for (i, line) in lines.iter().enumerate() {
+            shapes[i] = shape(self.level[i] + ln_k, self.scale[i], line, sigma);
+        }
+        shapes
     }
 
     /// Where the lanes turn from the level to the line, about: the last cell of `FALLING` where they do not. `lines`: η
     /// and line of the points.
-    pub(super) fn corner(&self, lines: impl Iterator<Item = (f64, Line)>, ln_k: Block) -> usize {
+    fn corner(&self, lines: impl Iterator<Item = (f64, Line)>, ln_k: Block) -> usize {
         let mut before: Option<(f64, f64)> = None;
         for ((eta, line), level) in lines.zip(&self.level) {
-            if line.borrow <= 0.0 {
+            if line.borrow == 0.0 {
                 return FALLING.cells;
             }
             // by how much the line lies above the level, on average
@@ -91,7 +190,7 @@ impl Falling {
     }
 
     /// ln B but for the excess, at a place with the weights `row` of the points.
-    pub(super) fn fixed(&self, row: &[f64], line: &Line, ln_k: Block, sigma: Block) -> Block {
+    fn fixed(&self, row: &[f64], line: &Line, ln_k: Block, sigma: Block) -> Block {
         let of = |values: &[Block]| {
             row.iter().zip(values).fold(Block::splat(0.0), |sum, (w, value)| value.mul_add(Block::splat(*w), sum))
         };
@@ -105,17 +204,18 @@ impl Falling {
 /// # Accuracy  `FALLING.shaped`
 fn shape(level: Block, scale: Block, line: &Line, sigma: Block) -> Block {
     let Line { borrow, edge, root, .. } = *line;
-    if borrow <= 0.0 {
+    if borrow == 0.0 {
         return level;
     }
     let c = Block::splat;
     let edge = c(edge);
+    let sign = borrow.signum();
     let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root)));
-    let mut x = level.min(edge);
+    let mut x = if borrow > 0.0 { level.min(edge) } else { level };
     for _ in 0..FALLING.shape_steps {
         let away = x - level;
         let speed = steep - away * bend;
-        let (chance, lost) = (exp(away * (steep - away * bend * 0.5)), exp(x - edge));
+        let (chance, lost) = (exp(away * (steep - away * bend * 0.5)), exp(x - edge) * sign);
         let (missed, slope) = (chance + lost - 1.0, chance * speed + lost);
         let bent = chance * (speed * speed - bend) + lost;
         // Halley's method, and at most twice as far as Newton's

@@ -4,16 +4,21 @@
 use super::time_between::SeenMoment;
 use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
-use crate::lanes::{Block, Lanes, Mask};
+use crate::lanes::{Block, InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 
 /// What exercise over a stretch is worth, as seen from one time.
 pub(super) struct Flow {
-    pub(super) moments: Vec<SeenMoment>,
-    pub(super) edges: Vec<EdgeSeen>,
+    pub(super) moments: FlowMoments,
     pub(super) contracts: Contracts,
     /// φ·ln of the X at which there is nothing to gain.
     pub(super) idle: Block,
+}
+
+/// FlowMoments of exercise at times that all lanes share, or each lane's own, and the boundary there.
+pub(super) enum FlowMoments {
+    Shared(Vec<(SeenMoment, EdgeSeen)>),
+    Own(Vec<(SeenMoment<Block>, EdgeSeen)>),
 }
 
 /// The boundary at a moment: ln B less the drift until then, and what turns n(d) into n(d+)·X.
@@ -22,14 +27,20 @@ pub(super) struct EdgeSeen {
     pub(super) turn: Block,
 }
 
+impl EdgeSeen {
+    pub(super) fn new<T: InLanes<Block>>(moment: &SeenMoment<T>, ln_b: Block) -> Self {
+        Self { level: ln_b - moment.drift.in_lanes(), turn: exp(ln_b) * moment.carry.in_lanes() }
+    }
+}
+
 /// The contracts of the lanes, and a year's interest on their strikes.
 #[derive(Clone, Copy)]
 pub(super) struct Contracts {
     pub(super) phi: f64,
+    pub(super) rates: [f64; 2],
     pub(super) sigma: Block,
     pub(super) inv_sigma: Block,
     pub(super) interest: Block,
-    pub(super) b: f64,
 }
 
 /// A deviate, no further out than where nothing is left of the density: products with less are subnormal, and slow.
@@ -44,9 +55,9 @@ impl Contracts {
     ///
     /// # Source  Kim (1990); derivatives in closed form
     #[inline(always)]
-    pub(super) fn add(
+    pub(super) fn add<T: InLanes<Block>>(
         &self,
-        at: &SeenMoment,
+        at: &SeenMoment<T>,
         x: Block,
         spot: Block,
         inv_spot: Block,
@@ -54,19 +65,20 @@ impl Contracts {
         to: &mut [Block; 3],
     ) -> [Block; 2] {
         let c = Block::splat;
-        let (g, width, cost) = (self.inv_sigma * at.inv_root, self.sigma * at.root, self.interest - at.spared);
-        let d = within((x - ln_b + at.drift) * g - width * 0.5);
+        let (g, width) = (self.inv_sigma * at.inv_root.in_lanes(), self.sigma * at.root.in_lanes());
+        let (cost, cash) = (self.interest - at.spared.in_lanes(), at.cash.in_lanes());
+        let d = within((x - ln_b + at.drift.in_lanes()) * g - width * 0.5);
         let e = exp(d * d * -0.5);
-        let mg = e * g * (at.cash * INV_SQRT_2PI);
+        let mg = e * g * cash * INV_SQRT_2PI;
         let phi = self.phi;
-        let cash = cost * norm_cdf_short_given(d * phi, e) * (at.cash * phi);
-        let (edge, stock) = if self.b == 0.0 {
+        let cash = cost * norm_cdf_short_given(d * phi, e) * cash * phi;
+        let (edge, stock) = if self.rates[1] == 0.0 {
             (c(0.0), c(0.0))
         } else {
             let edge = exp(ln_b);
             // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
-            let high = norm_cdf_short_given((d + width) * phi, e * edge * inv_spot * at.carry);
-            (edge * self.b, high * spot * (at.stock * phi))
+            let high = norm_cdf_short_given((d + width) * phi, e * edge * inv_spot * at.carry.in_lanes());
+            (edge * self.rates[1], high * spot * at.stock.in_lanes() * phi)
         };
         let jump = (cost - edge) * mg;
         let tilt = jump * d * g;
@@ -78,23 +90,67 @@ impl Contracts {
 }
 
 impl Flow {
+    pub(super) fn new(moments: FlowMoments, contracts: Contracts) -> Self {
+        let idle = match &moments {
+            FlowMoments::Shared(moments) => contracts.idle(moments),
+            FlowMoments::Own(moments) => contracts.idle(moments),
+        };
+        Self { moments, contracts, idle }
+    }
+
     /// What it is worth at ln X = `x`, where the option is held.
     #[inline(never)]
     pub(super) fn value(&self, x: Block) -> Block {
-        let mut sum = Block::splat(0.0);
-        let Contracts { phi, sigma, inv_sigma, interest, .. } = self.contracts;
-        if (x * phi).lt(self.idle).all() {
-            return sum;
+        if (x * self.contracts.phi).lt(self.idle).all() {
+            return Block::splat(0.0);
         }
+        match &self.moments {
+            FlowMoments::Shared(moments) => self.contracts.sum(moments, x),
+            FlowMoments::Own(moments) => self.contracts.sum(moments, x),
+        }
+    }
+}
+
+impl Contracts {
+    /// φ·ln of the X beyond which none of the moments is reached.
+    fn idle<T: InLanes<Block>>(&self, moments: &[(SeenMoment<T>, EdgeSeen)]) -> Block {
+        moments.iter().fold(Block::splat(f64::INFINITY), |idle, (at, edge)| {
+            idle.min(edge.level * self.phi - self.sigma * (at.root.in_lanes() * BETWEEN.out_of_reach))
+        })
+    }
+
+    /// What moments of exercise are worth at ln X = `x`.
+    #[inline(always)]
+    fn sum<T: InLanes<Block>>(&self, moments: &[(SeenMoment<T>, EdgeSeen)], x: Block) -> Block {
+        let mut sum = Block::splat(0.0);
+        let Self { phi, sigma, inv_sigma, interest, .. } = *self;
         let (spot, inv_spot) = (exp(x), exp(-x));
-        for (at, edge) in self.moments.iter().zip(&self.edges) {
-            let width = sigma * at.root;
-            let d = within((x - edge.level) * inv_sigma * at.inv_root - width * 0.5);
+        for (at, edge) in moments {
+            let width = sigma * at.root.in_lanes();
+            let d = within((x - edge.level) * inv_sigma * at.inv_root.in_lanes() - width * 0.5);
             let e = exp(d * d * -0.5);
             let high = norm_cdf_short_given((d + width) * phi, e * edge.turn * inv_spot);
-            let cash = (interest - at.spared) * norm_cdf_short_given(d * phi, e);
-            sum += high * spot * at.stock - cash * at.cash;
+            let cash = (interest - at.spared.in_lanes()) * norm_cdf_short_given(d * phi, e);
+            sum += high * spot * at.stock.in_lanes() - cash * at.cash.in_lanes();
         }
         sum * phi
+    }
+}
+
+/// A region's lower boundary as moments of exercise that is missed below it: as seen from the begin, and from each
+/// collocation point.
+pub(super) struct LowerBoundary {
+    pub(super) from_begin: Vec<(SeenMoment<Block>, EdgeSeen)>,
+    pub(super) from_points: Vec<Vec<SeenMoment<Block>>>,
+    pub(super) ln_b: Vec<Block>,
+}
+
+impl LowerBoundary {
+    /// Adds what it takes from the flow at collocation point `i`, at ln X = `x`.
+    pub(super) fn add(&self, contracts: &Contracts, i: usize, x: Block, to: &mut [Block; 3]) {
+        let (spot, inv_spot) = (exp(x), exp(-x));
+        for (moment, ln_b) in self.from_points[i].iter().zip(&self.ln_b) {
+            contracts.add(moment, x, spot, inv_spot, *ln_b, to);
+        }
     }
 }

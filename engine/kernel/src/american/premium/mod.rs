@@ -3,12 +3,12 @@
 //! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
 //! at all; `dates` (calls) and `windows` (puts) are the recursion over ex-dates, `at_date` the premium at one,
-//! `periods` what follows one, `time_between`, `between_grid`, `between_dates`, `falling` and `flow` exercise until the
-//! next; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential equation of the
-//! others, `solved` solves it for all nodes of a table, `profile` is one solved lane as a function; `table` is what is
-//! kept of them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout` where tables lie;
-//! `evaluate`, `exercise` and `until_date` read; `taylor` and `chebyshev` are their arithmetic. Never: a spot in a
-//! table.
+//! `periods` what follows one, `time_between`, `between_grid`, `between_dates`, `falling`, `tip` and `flow` exercise
+//! until the next; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential
+//! equation of the others, `solved` solves it for all nodes of a table, `profile` is one solved lane as a function;
+//! `table` is what is kept of them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout`
+//! where tables lie; `evaluate`, `exercise` and `until_date` read; `taylor` and `chebyshev` are their arithmetic.
+//! Never: a spot in a table.
 
 mod at_date;
 mod between_dates;
@@ -38,6 +38,7 @@ mod table;
 mod tabulate;
 mod taylor;
 mod time_between;
+mod tip;
 mod until_date;
 mod windows;
 

@@ -5,7 +5,8 @@ use super::between_dates::Between;
 use super::chebyshev::Lobatto;
 use super::falling::Falling;
 use super::flow::Flow;
-use super::time_between::{StretchEnd, TimeBetween};
+use super::time_between::TimeBetween;
+use super::tip::Tip;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::dividends::Terms;
 use crate::lanes::{Block, Lanes};
@@ -23,10 +24,29 @@ pub(super) struct First {
     /// Exercise until the date, and the premium there.
     pub(super) before: Option<Between>,
     pub(super) at: Option<AtDate>,
-    /// How a put's boundary falls in each of its windows, by the time at which that begins.
-    pub(super) windows: Vec<(f64, Falling)>,
+    /// How a put's boundary ends in each of its windows, by the time at which that begins.
+    pub(super) windows: Vec<(f64, WindowClose)>,
     /// What follows a put's last date.
     pub(super) after_last: Option<AfterLast>,
+}
+
+/// How the boundary of a put's window ends.
+#[derive(Clone)]
+pub(super) enum WindowClose {
+    /// It falls to 0.
+    Falling(Falling),
+    /// In a tip.
+    Tip(Tip),
+}
+
+impl WindowClose {
+    pub(super) fn falling(&self) -> Option<&Falling> {
+        if let Self::Falling(falling) = self { Some(falling) } else { None }
+    }
+
+    pub(super) fn tip(&self) -> Option<&Tip> {
+        if let Self::Tip(tip) = self { Some(tip) } else { None }
+    }
 }
 
 /// The time from now or a date to the next, or to expiry.
@@ -42,13 +62,13 @@ pub(super) struct DatePeriod {
 impl DatePeriod {
     pub(super) fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
         let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
-        let stretch = between.then(|| TimeBetween::new(1.0, terms, from, to, StretchEnd::AtDate));
+        let stretch = between.then(|| TimeBetween::to_date(1.0, terms, from, to));
         Self { from, to, wait, stretch }
     }
 
     /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
     pub(super) fn solve(&self, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Option<Between>> {
-        self.stretch.as_ref().map_or(Some(None), |stretch| Between::new(stretch, at, None, k, sigma).map(Some))
+        self.stretch.as_ref().map_or(Some(None), |stretch| Between::to_date(stretch, at, k, sigma).map(Some))
     }
 }
 
@@ -62,9 +82,17 @@ pub(super) struct Later {
 }
 
 impl Later {
+    /// Of calls.
     pub(super) fn new(period: &Arc<DatePeriod>, at: Option<AtDate>, between: Option<Between>) -> Self {
         let flow = period.stretch.as_ref().zip(between.as_ref()).map(|(stretch, between)| between.flow(stretch));
         Self { period: Arc::clone(period), at, between, flow }
+    }
+
+    /// Of puts, from one date to the next or to expiry, at `t`; `flow`: of the window that begins with it.
+    pub(super) fn of_puts([from, to]: [f64; 2], t: f64, at: Option<AtDate>, between: Between, flow: Flow) -> Self {
+        let wait = (to < t).then(|| Wait::new(to - from, t - to));
+        let period = Arc::new(DatePeriod { from, to, wait, stretch: None });
+        Self { period, at, between: Some(between), flow: Some(flow) }
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -75,7 +103,7 @@ impl Later {
     pub(super) fn premium(&self, x: Block) -> Block {
         let mut sum = Block::splat(0.0);
         if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
-            sum += at.expected::<false>(wait, x)[0];
+            sum += at.expected::<false, f64>(wait, x)[0];
         }
         self.flow.as_ref().map_or(sum, |flow| sum + flow.value(x))
     }

@@ -1,22 +1,14 @@
-//! The time between two ex-dates, or between the last one and expiry, in which exercise pays: what all lanes share.
+//! The time between two ex-dates, or between the last one and expiry, in which exercise pays.
 //! Never: a boundary.
 
 use super::at_date::Wait;
-use super::between_grid::{BetweenGrid, GridNode, GridPoint};
-use super::falling::{Fineness, Line};
+use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
 use crate::american::settings::{FALLING, SAME};
 use crate::dividends::Terms;
+use crate::elementary::exp;
+use crate::lanes::{Block, InLanes, Lanes};
 
-/// How a boundary ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum StretchEnd {
-    /// With the stretch, at a date or at expiry.
-    AtDate,
-    /// It runs away to 0 before a date: a put's window closes.
-    RunsAway(WindowEnd),
-}
-
-/// The date that a window of puts with one strike closes before.
+/// How a window of puts with one strike closes before a date, where its boundary runs away to 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct WindowEnd {
     pub(super) fineness: Fineness,
@@ -27,126 +19,167 @@ pub(super) struct WindowEnd {
     pub(super) paid: f64,
 }
 
-/// A stretch of time without ex-dates, as all lanes see it.
-pub(super) struct TimeBetween {
+/// A stretch of time without ex-dates. `T`: times that all lanes share, or each lane's own.
+pub(super) struct TimeBetween<T = f64> {
     /// +1 call, −1 put.
     pub(super) phi: f64,
     pub(super) rates: [f64; 2],
     /// How long it lasts, years.
-    pub(super) length: f64,
-    pub(super) end: StretchEnd,
+    pub(super) length: T,
+    /// The window that closes with it; `None`: the boundary has an end.
+    pub(super) window: Option<WindowEnd>,
     /// Years from its end to the date that follows.
-    pub(super) after: f64,
+    after: T,
     /// Dividends to come right before its end.
-    pub(super) escrow: f64,
+    pub(super) escrow: T,
     /// Years from its end to expiry; 0: it ends with the option.
-    pub(super) tau: f64,
-    pub(super) from_points: Vec<FromPoint>,
+    pub(super) tau: T,
+    pub(super) from_points: Vec<FromPoint<T>>,
 }
 
 /// What follows a collocation point.
-pub(super) struct FromPoint {
+pub(super) struct FromPoint<T = f64> {
     /// Years to the end, and the dividends to come.
-    pub(super) left: f64,
-    pub(super) escrow: f64,
-    pub(super) line: Option<Line>,
-    /// The date at the end; `None`: the stretch ends with the option.
-    pub(super) wait: Option<Wait>,
-    pub(super) moments: Vec<SeenMoment>,
+    pub(super) left: T,
+    pub(super) escrow: T,
+    /// The date that follows; `None`: it is expiry.
+    pub(super) wait: Option<Wait<T>>,
+    pub(super) moments: Vec<SeenMoment<T>>,
 }
 
 /// A moment of exercise as seen from one time.
-pub(super) struct SeenMoment {
+pub(super) struct SeenMoment<T = f64> {
     /// √wait and 1 over it.
-    pub(super) root: f64,
-    pub(super) inv_root: f64,
+    pub(super) root: T,
+    pub(super) inv_root: T,
     /// (r − b)·wait, e^(−(r − b)·wait), e^(−r·wait).
-    pub(super) drift: f64,
-    pub(super) carry: f64,
-    pub(super) discount: f64,
+    pub(super) drift: T,
+    pub(super) carry: T,
+    pub(super) discount: T,
     /// weight·e^(−r·wait), weight·b·e^(−b·wait).
-    pub(super) cash: f64,
-    pub(super) stock: f64,
+    pub(super) cash: T,
+    pub(super) stock: T,
     /// b·A: what dividends make exercise lose less, a year.
-    pub(super) spared: f64,
+    pub(super) spared: T,
 }
 
-impl FromPoint {
+impl<T: Lanes> SeenMoment<T> {
+    /// After `wait` years with a weight; `escrow`: the dividends to come, as seen now.
+    pub(super) fn new([r, b]: [f64; 2], wait: T, weight: T, escrow: T) -> Self {
+        let (drift, discount) = (wait * (r - b), exp(wait * -r));
+        let (root, carry) = (wait.sqrt(), exp(-drift));
+        let cash = weight * discount;
+        let inv_carry = T::splat(1.0) / carry;
+        SeenMoment {
+            root,
+            inv_root: T::splat(1.0) / root,
+            drift,
+            carry,
+            discount,
+            cash,
+            stock: cash * inv_carry * b,
+            spared: escrow * inv_carry * b,
+        }
+    }
+}
+
+impl<T: InLanes<Block>> FromPoint<T> {
     /// √(years until the date, or expiry).
-    pub(super) fn until_date(&self) -> f64 {
-        self.wait.as_ref().map_or(self.left.sqrt(), Wait::root)
+    pub(super) fn until_date(&self) -> Block {
+        self.wait.as_ref().map_or(self.left.sqrt(), Wait::root).in_lanes()
     }
 }
 
 impl TimeBetween {
-    /// That between two times, years from now.
+    /// The stretch until a date or expiry.
     ///
-    /// # Domain  no ex-date between them at which anything is exercised
-    pub(super) fn new(phi: f64, terms: &Terms, from: f64, to: f64, end: StretchEnd) -> Self {
+    /// # Domain  no ex-date within it at which anything is exercised
+    pub(super) fn to_date(phi: f64, terms: &Terms, from: f64, to: f64) -> Self {
+        Self::new(phi, terms, [from, to], to, None, BetweenGrid::at_date())
+    }
+
+    /// The window of puts until it closes.
+    pub(super) fn to_close(terms: &Terms, from: f64, close: f64, end: WindowEnd) -> Self {
+        let grid = BetweenGrid::running_away(FALLING.cells, end.fineness);
+        Self::new(-1.0, terms, [from, end.date], close, Some(end), grid)
+    }
+
+    /// What counts at X = 0 in the last `life` years of a window; `None`: the boundary has an end.
+    pub(super) fn lines(&self, life: f64) -> Option<Lines> {
+        let ([r, b], wait, end) = (self.rates, self.after + life, self.window?);
+        let share = (-b * wait).exp();
+        Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * (-r * wait).exp(), share, wait })
+    }
+}
+
+impl TimeBetween<Block> {
+    /// The window of puts with b < 0 until its tip, at `tip` years from now.
+    pub(super) fn to_tip(terms: &Terms, from: f64, tip: Block, date: f64, grid: &BetweenGrid) -> Self {
+        Self::new(-1.0, terms, [from, date], tip, None, grid)
+    }
+}
+
+impl<T: Lanes> TimeBetween<T> {
+    fn new(phi: f64, terms: &Terms, ends: [f64; 2], to: T, window: Option<WindowEnd>, grid: &BetweenGrid) -> Self {
         let Terms { t, r, b, .. } = *terms;
-        let length = to - from;
-        let date = match end {
-            StretchEnd::AtDate => to,
-            StretchEnd::RunsAway(end) => end.date,
-        };
-        let ends = end == StretchEnd::AtDate;
-        let last = terms.a(to - SAME.instant);
+        let [from, date] = ends;
+        let c = T::splat;
+        let (length, after) = (to - from, c(date) - to);
         let stretch = Self {
             phi,
             rates: [r, b],
             length,
-            end,
-            after: date - to,
-            escrow: last,
-            tau: t - to,
+            window,
+            after,
+            escrow: exp(after * (b - r)) * terms.a(date - SAME.instant),
+            tau: c(t) - to,
             from_points: Vec::new(),
         };
         let seen = |point: &GridPoint| {
             let left = length * (-point.eta * point.eta).exp();
-            let wait = (date < t).then(|| Wait::new(date - to + left, t - date));
-            let moments = if ends { stretch.moments(&point.nodes, left).collect() } else { Vec::new() };
-            let line = stretch.lines(left).map(|lines| lines.now());
-            FromPoint { left, escrow: stretch.escrow(left), line, wait, moments }
-        };
-        let grid = match end {
-            StretchEnd::AtDate => BetweenGrid::at_date(),
-            StretchEnd::RunsAway(end) => BetweenGrid::running_away(FALLING.cells, end.fineness),
+            let wait = (date < t).then(|| Wait::new(after + left, t - date));
+            let moments = window.map_or_else(|| stretch.moments(&point.nodes, left).collect(), |_| Vec::new());
+            FromPoint { left, escrow: stretch.escrow(left), wait, moments }
         };
         Self { from_points: grid.points.iter().map(seen).collect(), ..stretch }
     }
 
     /// The dividends to come `left` years before the end.
-    pub(super) fn escrow(&self, left: f64) -> f64 {
+    pub(super) fn escrow(&self, left: T) -> T {
         let [r, b] = self.rates;
-        self.escrow * (-(r - b) * left).exp()
-    }
-
-    /// What counts at X = 0 in the last `life` years of a window; `None`: the boundary has an end.
-    pub(super) fn lines(&self, life: f64) -> Option<Lines> {
-        let StretchEnd::RunsAway(end) = self.end else { return None };
-        let ([r, b], wait) = (self.rates, self.after + life);
-        let share = (-b * wait).exp();
-        Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * (-r * wait).exp(), share, wait })
+        self.escrow * exp(left * (b - r))
     }
 
     /// Moments of exercise in the last `life` years, as seen from their begin.
-    pub(super) fn moments<'a>(&self, nodes: &'a [GridNode], life: f64) -> impl Iterator<Item = SeenMoment> + 'a {
-        let ([r, b], escrow) = (self.rates, self.escrow(life));
-        nodes.iter().map(move |node| {
-            let (wait, weight) = (life * node.wait, life * node.weight);
-            let (drift, discount) = ((r - b) * wait, (-r * wait).exp());
-            let (root, carry) = (wait.sqrt(), (-drift).exp());
-            SeenMoment {
-                root,
-                inv_root: 1.0 / root,
-                drift,
-                carry,
-                discount,
-                cash: weight * discount,
-                stock: weight * b * discount / carry,
-                spared: b * escrow / carry,
-            }
-        })
+    pub(super) fn moments<'a>(
+        &self,
+        nodes: &'a [GridNode],
+        life: T,
+    ) -> impl Iterator<Item = SeenMoment<T>> + use<'a, T> {
+        let (rates, escrow) = (self.rates, self.escrow(life));
+        nodes.iter().map(move |node| SeenMoment::new(rates, life * node.wait, life * node.weight, escrow))
+    }
+}
+
+/// What counts at X = 0 at one time of a window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    /// What exercise gains over waiting for the date.
+    pub(super) gain: f64,
+    /// What it loses on a unit of X.
+    pub(super) borrow: f64,
+    /// ln of the X at which the two are the same.
+    pub(super) edge: f64,
+    /// √(years until the date).
+    pub(super) root: f64,
+}
+
+impl Line {
+    /// `wait` years before the date.
+    pub(super) fn new(gain: f64, borrow: f64, wait: f64) -> Self {
+        let gain = gain.max(SAME.divisor);
+        let edge = if borrow == 0.0 { f64::INFINITY } else { (gain / borrow.abs()).ln() };
+        Self { gain, borrow, edge, root: wait.sqrt() }
     }
 }
 

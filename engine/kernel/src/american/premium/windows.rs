@@ -5,55 +5,63 @@
 //! of the window that begins there, a Chebyshev series above it. Lanes are volatilities of one strike: they share the
 //! moments at which windows close. Never: a table.
 
-use super::at_date::{AtDate, Wait};
+use super::at_date::AtDate;
 use super::between_dates::Between;
+use super::between_grid::Fineness;
 use super::european::European;
-use super::falling::{Falling, Fineness};
-use super::periods::{AfterLast, DatePeriod, First, Later};
+use super::falling::Falling;
+use super::periods::{AfterLast, First, Later, WindowClose};
 use super::schedule::Problem;
-use super::time_between::{StretchEnd, TimeBetween, WindowEnd};
-use crate::american::settings::{DATES, PUT_WINDOW, SAME};
+use super::time_between::{TimeBetween, WindowEnd};
+use super::tip::TippedWindow;
+use crate::american::settings::{DATES, PUT_WINDOW, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes};
-use std::sync::Arc;
 
 /// Solves the puts with the strike `strike` from expiry back to `problem.stop`; `None`: they are not exercised right
 /// after it, or a boundary is not found.
 ///
 /// # Shapes  one volatility per lane
-/// # Domain  r > 0, b ≥ 0, no dividend on the day of expiry; `near`: the same of a strike close by, or none
-/// # Cost    0.2 ms a window
+/// # Domain  r > 0, no dividend on the day of expiry; `near`: the same of a strike close by, or none
+/// # Cost    0.1 ms a window; with b < 0 twice that
 pub(super) fn put_windows(problem: &Problem, strike: f64, sigma: Block, near: Option<&First>) -> Option<First> {
     let terms = &problem.terms;
     let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
-    if terms.r <= SAME.no_rate || terms.b < 0.0 || at_expiry {
+    if terms.r <= SAME.no_rate || at_expiry {
         return None;
     }
     let (last, plan) = windows_of(terms, problem.stop, strike)?;
     let k = Block::splat(strike);
-    let period = |from: f64, to: f64, wait: Option<Wait>, stretch: TimeBetween| {
-        Arc::new(DatePeriod { from, to, wait, stretch: Some(stretch) })
-    };
-    let stretch = TimeBetween::new(-1.0, terms, last, terms.t, StretchEnd::AtDate);
+    let stretch = TimeBetween::to_date(-1.0, terms, last, terms.t);
     let of_near = near.and_then(|near| Some(near.after_last.as_ref()?.scaled(strike / near.k.lane(0))));
     let (between, at_last) = match of_near {
         Some(AfterLast { between, at }) => (between, at),
-        None => (Between::new(&stretch, None, None, k, sigma)?, None),
+        None => (Between::to_date(&stretch, None, k, sigma)?, None),
     };
-    let mut later = Later::new(&period(last, terms.t, None, stretch), None, Some(between.clone()));
+    let flow = between.flow(&stretch);
+    let mut later = Later::of_puts([last, terms.t], terms.t, None, between.clone(), flow);
     let at_last = if plan.is_empty() { None } else { at_last.or_else(|| premium(terms, last, k, sigma, &later)) };
     let after_last = Some(AfterLast { between, at: at_last.clone() });
     let (mut at_date, mut windows) = (at_last, Vec::with_capacity(plan.len()));
     for PutWindow { from, close, end } in plan {
         let at = at_date.take().or_else(|| premium(terms, end.date, k, sigma, &later))?;
-        let stretch = TimeBetween::new(-1.0, terms, from, close, StretchEnd::RunsAway(end));
-        let is_same = |(begin, _): &&(f64, Falling)| (begin - from).abs() < SAME.date;
+        let is_same = |(begin, _): &&(f64, WindowClose)| (begin - from).abs() < SAME.date;
         let near = near.and_then(|near| near.windows.iter().find(is_same)).map(|near| &near.1);
-        let between = Between::new(&stretch, Some(&at), near, k, sigma)?;
-        windows.extend(between.falling().map(|falling| (from, falling.clone())));
-        let wait = Some(Wait::new(end.date - from, terms.t - end.date));
-        later = Later::new(&period(from, end.date, wait, stretch), Some(at), Some(between));
+        let WindowEnd { fineness, date, paid, .. } = end;
+        let (between, flow, closes) = if terms.b < -TIP.borrow_least {
+            let window = TippedWindow { terms, from, close, date, paid, at: &at, k, sigma };
+            let (between, flow, tip) = window.solve(fineness, near.and_then(WindowClose::tip))?;
+            (between, flow, WindowClose::Tip(tip))
+        } else {
+            let stretch = TimeBetween::to_close(terms, from, close, end);
+            let near = near.and_then(WindowClose::falling);
+            let (between, falling) = Falling::solve(&stretch, fineness, &at, near, k, sigma)?;
+            let flow = between.flow(&stretch);
+            (between, flow, WindowClose::Falling(falling))
+        };
+        windows.push((from, closes));
+        later = Later::of_puts([from, end.date], terms.t, Some(at), between, flow);
     }
     let boundary = later.between.as_ref()?.begin();
     let far = ln(k) + sigma * ((terms.t - problem.stop).sqrt() * DATES.far);
@@ -84,6 +92,11 @@ fn windows_of(terms: &Terms, stop: f64, strike: f64) -> Option<(f64, Vec<PutWind
         if close - from >= PUT_WINDOW.shortest {
             windows.push(PutWindow { from, close, end });
             date = from;
+        } else if terms.b < -TIP.borrow_least
+            && gain(terms, &end, from) + strike * (-terms.b * (date - from)).exp_m1() > 0.0
+        {
+            // exercise that does not gain at X = 0 may do so further up
+            return None;
         }
     }
     (date - stop < SAME.date).then_some((last, windows))
@@ -114,7 +127,7 @@ fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Opti
 /// The last time from `from` on at which exercise at X = 0 gains, where all that counts is cash; `from` itself where it
 /// never does.
 fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
-    let gains = |t: f64| end.strike - terms.a(t) > end.paid * (-terms.r * (end.date - t)).exp();
+    let gains = |t: f64| gain(terms, end, t) > 0.0;
     if !gains(from) {
         return from;
     }
@@ -127,8 +140,14 @@ fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
     0.5 * (before + after)
 }
 
+/// What exercise at `t` gains at X = 0 over exercise right after the date.
+fn gain(terms: &Terms, end: &WindowEnd, t: f64) -> f64 {
+    end.strike - terms.a(t) - end.paid * (-terms.r * (end.date - t)).exp()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::at_date::Wait;
     use super::*;
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};
@@ -152,6 +171,15 @@ mod tests {
             (1.0, 0.04, 0.02, every(0.25, 0.2, 1.0, 0.5), 3e-5),
             (1.0, 0.04, 0.1, every(0.25, 0.2, 1.0, 0.5), 1e-6),
             (0.6, 0.04, 0.0, every(0.02, 0.015, 0.6, 0.04), 3e-7),
+            (2.0, 0.04, -0.0001, every(0.25, 0.2, 2.0, 0.5), 1e-6),
+            (2.0, 0.04, -0.0002, every(0.25, 0.2, 2.0, 0.5), 3e-7),
+            (2.0, 0.04, -0.0003, every(0.25, 0.2, 2.0, 0.5), 3e-7),
+            (0.5, 0.04, -0.003, every(0.25, 0.2, 0.5, 0.3), 1e-6),
+            (2.0, 0.04, -0.003, every(0.25, 0.2, 2.0, 0.5), 5e-7),
+            (2.0, 0.04, -0.02, every(0.25, 0.2, 2.0, 0.5), 1e-6),
+            (1.0, 0.03, -0.001, every(0.25, 0.2, 1.0, 0.5), 3e-7),
+            (1.0, 0.04, -0.002, every(1.0 / 12.0, 0.06, 1.0, 0.15), 3e-7),
+            (0.3, 0.0425, -0.001, every(0.5, 0.23, 0.3, 0.17), 3e-7),
         ] {
             let terms = Terms { t, r, b, divs };
             let sigmas = [0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4];
@@ -172,6 +200,36 @@ mod tests {
                     }
                 }
                 near = Some(solved);
+            }
+        }
+    }
+
+    /// Derivatives of the expected premium are differences of it, at a time that all lanes share and at their own.
+    #[test]
+    fn expected_premiums_and_their_derivatives_belong_together() {
+        let terms = Terms { t: 1.0, r: 0.04, b: 0.003, divs: every(0.25, 0.2, 1.0, 0.5) };
+        let problem = Problem { phi: -1.0, terms, stop: 0.0, continuous: true };
+        let sigma = Block::load(&[0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4]);
+        let solved = put_windows(&problem, 100.0, sigma, None).expect("exercised now");
+        let at = solved.later.at.expect("a premium at the first date");
+        let own = Wait::new(Block::load(&[0.2, 0.195, 0.19, 0.185, 0.18, 0.175, 0.17, 0.165]), 0.8);
+        let h = 1e-4;
+        for ln_x in [4.0f64, 4.3, 4.5, 4.7] {
+            for lane in 0..8 {
+                let shared = Wait::new(0.2 - 0.005 * lane as f64, 0.8);
+                let expected = |x: f64| at.expected::<true, f64>(&shared, Block::splat(x)).map(|v| v.lane(lane));
+                let middle = expected(ln_x);
+                let lanes = at.expected::<true, Block>(&own, Block::splat(ln_x));
+                let [up, down] = [expected(ln_x + h), expected(ln_x - h)];
+                for i in 0..4 {
+                    assert!((lanes[i].lane(lane) - middle[i]).abs() < 1e-10, "derivative {i} at {ln_x}");
+                    let difference = if i == 0 { middle[0] } else { (up[i - 1] - down[i - 1]) / (2.0 * h) };
+                    let size = middle[i].abs().max(1.0);
+                    assert!(
+                        (difference - middle[i]).abs() < [1e-15, 1e-4, 1e-3, 5e-3][i] * size,
+                        "{i} at {ln_x}: {middle:?} {difference}"
+                    );
+                }
             }
         }
     }
