@@ -34,7 +34,7 @@ pub(super) struct First {
 #[derive(Clone)]
 pub(super) enum WindowClose {
     /// It falls to 0.
-    Falling(Falling),
+    Falling(Box<Falling>),
     /// In a tip.
     Tip(Tip),
 }

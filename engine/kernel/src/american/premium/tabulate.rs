@@ -47,6 +47,19 @@ fn sizes(scheme: Quality, span: &Span) -> Sizes {
     }
 }
 
+/// What came of solving and fitting from date to date.
+enum DateFit {
+    Fitted,
+    /// The boundary bends more with the strike than these strikes can follow.
+    Bends {
+        bend: f64,
+        strike: Axis,
+        solved: AtFirstDate,
+    },
+    /// Some strike or volatility has no boundary at the date.
+    Unsolved,
+}
+
 impl Table {
     /// Builds the table of `span` at `terms`; a second time with more strikes and terms, and if need be with
     /// `Quality::Reference`, where it is not resolved.
@@ -183,29 +196,45 @@ impl Table {
     /// Solves and fits from ex-date to ex-date, without a grid: calls that are exercised at dates, or between them too,
     /// and puts. False if a date has not one boundary for all of them, or if the strikes are too few for it.
     fn fit_dates(&mut self, problem: &Problem, sizes: &Sizes) -> bool {
-        if self.phi < 0.0 {
-            let is_wide = self.span.k.1 / self.span.k.0 > SIZES.wide_range;
-            let strikes = SIZES.strikes_put + usize::from(is_wide);
-            return self.fit_dates_with(problem, sizes, strikes, SIZES.bend_most_put)
-                || self.fit_dates_with(problem, sizes, SIZES.refined_strikes, SIZES.bend_most_put);
+        let is_put = self.phi < 0.0;
+        let strikes = if is_put {
+            SIZES.strikes_put + usize::from(self.span.k.1 / self.span.k.0 > SIZES.wide_range)
+        } else {
+            let more = if problem.continuous { SIZES.strikes_between } else { SIZES.strikes_at_dates };
+            (self.strike.len() + more).min(SIZES.refined_strikes)
+        };
+        let bend_most = if is_put { SIZES.bend_most_put } else { SIZES.bend_most };
+        let bend = match self.fit_dates_with(problem, sizes, strikes, bend_most) {
+            DateFit::Fitted => return true,
+            DateFit::Unsolved => return false,
+            DateFit::Bends { bend, .. } => bend,
+        };
+        // a put's boundary that falls away at once is not followed by more strikes, but may be left out
+        let may_start_above = is_put && self.stop <= 0.0;
+        if !may_start_above && (!problem.continuous || bend > SIZES.bend_hopeless) {
+            return false;
         }
-        let more = if problem.continuous { SIZES.strikes_between } else { SIZES.strikes_at_dates };
-        let strikes = (self.strike.len() + more).min(SIZES.refined_strikes);
-        self.fit_dates_with(problem, sizes, strikes, SIZES.bend_most)
-            || problem.continuous && self.fit_dates_with(problem, sizes, SIZES.refined_strikes, SIZES.bend_most_refined)
+        let bend_most = if is_put { SIZES.bend_most_put } else { SIZES.bend_most_refined };
+        match self.fit_dates_with(problem, sizes, SIZES.refined_strikes, bend_most) {
+            DateFit::Fitted => true,
+            DateFit::Bends { strike, solved, .. } if may_start_above => {
+                self.fit_anchored(problem, sizes, &strike, &solved)
+            }
+            DateFit::Bends { .. } | DateFit::Unsolved => false,
+        }
     }
 
-    fn fit_dates_with(&mut self, problem: &Problem, sizes: &Sizes, strikes: usize, bend_most: f64) -> bool {
+    fn fit_dates_with(&mut self, problem: &Problem, sizes: &Sizes, strikes: usize, bend_most: f64) -> DateFit {
         let strike = self.strike.with(strikes);
         let pairs = pairs(&self.sigma, &strike);
-        let Some(solved) = AtFirstDate::new(problem, &pairs) else { return false };
+        let Some(solved) = AtFirstDate::new(problem, &pairs) else { return DateFit::Unsolved };
         let relative = |placed: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
             pairs.iter().enumerate().map(|(i, pair)| vec![placed(solved.boundary(i) - pair.0.ln())]).collect()
         };
-        let bend = fit_tensor(&self.sigma, &strike, &relative(&|relative| relative));
-        if bend[(strike.len() - 1) * self.sigma.len()].abs() > bend_most {
-            let is_last = strikes == SIZES.refined_strikes && self.phi < 0.0 && self.stop <= 0.0;
-            return is_last && self.fit_anchored(problem, sizes, &strike, &solved);
+        let bends = fit_tensor(&self.sigma, &strike, &relative(&|relative| relative));
+        let bend = bends[(strike.len() - 1) * self.sigma.len()].abs();
+        if bend > bend_most {
+            return DateFit::Bends { bend, strike, solved };
         }
         let boundary = fit_tensor(&self.sigma, &strike, &relative(&|relative| self.placed(relative)));
         let until: Option<Vec<Vec<f64>>> = (0..pairs.len()).map(|i| solved.until(i)).collect();
@@ -221,7 +250,7 @@ impl Table {
         self.sampled = self.terms_kept(sizes, &problem.terms);
         let worth = if self.stop > 0.0 { SIZES.worth_integrating } else { SIZES.worth_differentiating };
         self.fit_series(solved.series(self.reach, self.sampled), worth);
-        true
+        DateFit::Fitted
     }
 
     /// Fits puts whose boundary falls away within the strikes, from the highest boundary on; false if that lies too

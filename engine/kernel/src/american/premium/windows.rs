@@ -58,7 +58,7 @@ pub(super) fn put_windows(problem: &Problem, strike: f64, sigma: Block, near: Op
             let near = near.and_then(WindowClose::falling);
             let (between, falling) = Falling::solve(&stretch, fineness, &at, near, k, sigma)?;
             let flow = between.flow(&stretch);
-            (between, flow, WindowClose::Falling(falling))
+            (between, flow, WindowClose::Falling(Box::new(falling)))
         };
         windows.push((from, closes));
         later = Later::of_puts([from, end.date], terms.t, Some(at), between, flow);
