@@ -348,13 +348,14 @@ fn dividends_alone_of_a_vendor_go_beside_the_quotes_of_another_feed_page_by_page
     }));
     let wanted = "?ticker=ACME&ex_dividend_date.gte=2023-11-20&sort=ex_dividend_date.desc&limit=1000";
     assert!(asked[0].1.ends_with(wanted) && asked[1].1.ends_with("?cursor=two"), "{asked:?}");
-    // pages without an end take nothing away, nor does a page of somebody else
+    // pages without an end take nothing away, nor does a page of somebody else. Counted from before the answers change:
+    // the daemon goes on asking
+    let before = server.asked().len();
     let turn = std::sync::atomic::AtomicUsize::new(0);
     server.always(move |_| {
         let turn = turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         massive_dividends(&[], Some(&format!("cursor={turn}")))
     });
-    let before = server.asked().len();
     daemon.wait("malformed", |health| failures(health, "malformed") > 0);
     let asked = server.asked().len() - before;
     assert!((20..45).contains(&asked), "{asked} pages");

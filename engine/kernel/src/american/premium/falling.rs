@@ -5,7 +5,8 @@
 //! interest: a level that falls in proportion to η. With b > 0 it also lies below the line in X on which the interest
 //! is worth the borrow that waiting saves, and turns from the one to the other within a few hundredths of ln X. A
 //! polynomial cannot follow that turn, but it can be computed: the polynomial is what the boundary exceeds this shape
-//! by. Never: a premium.
+//! by. With b a little below 0 exercise saves borrow, and the shape stays above a line in the same way. Never: a
+//! premium.
 
 use super::at_date::AtDate;
 use super::between_dates::{Between, HoldingLessPayoff, OfPoints, Search, of_points};
@@ -32,7 +33,7 @@ impl Falling {
     /// of a strike close by runs away. `None`: a lane has none that can be found.
     ///
     /// # Shapes    one contract per lane, of one strike
-    /// # Domain    r > 0, b ≥ 0
+    /// # Domain    r > 0, b ≥ −`TIP.borrow_least`
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
     pub(super) fn solve(
         stretch: &TimeBetween,

@@ -3,7 +3,8 @@
 //! A put is exercised between ex-dates only, and before one not in the time in which the interest on its strike is less
 //! than the dividend. The premium right after a date is that of `dates`: payoff less European value below the boundary
 //! of the window that begins there, a Chebyshev series above it. Lanes are volatilities of one strike: they share the
-//! moments at which windows close. Never: a table.
+//! times at which exercise stops to gain at X = 0. How a window ends is of `falling`, or with b < 0 of `tip`. Never: a
+//! table.
 
 use super::at_date::AtDate;
 use super::between_dates::Between;
