@@ -815,8 +815,8 @@ settings! {
 
     /// How a put's window ends with b < 0 (`tip.rs`).
     TIP: TipSettings {
-        /// With less of it the window closes as with b = 0: the tip lies so low that nothing near it counts.
-        borrow_least: f64 = 2.5e-4, "of −b, per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// Where −b is below this, the window closes as with b = 0: the tip lies so low that nothing near it counts.
+        borrow_least: f64 = 2.5e-4, "per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The last collocation point lies so near to the tip, of the time from where exercise at X = 0 stops to gain
         /// to the date; beyond it the boundary approaches the tip.
         resolved: f64 = 0.005, "of that time", Bounded("premiums_of_puts_are_those_of_the_recursion");
@@ -830,9 +830,9 @@ settings! {
         step: f64 = 0.5, "deviations until the date", Judgement("the bend changes over a deviation");
         /// The greatest step in time.
         time_step: f64 = 0.5, "of the time until the date", Judgement("the tip may lie anywhere before the date");
-        /// The steps that end it: in ln X, since the value is stationary there,
+        /// The step in ln X that ends the search for the tip: the value is stationary there.
         level_found: f64 = 1e-3, "deviations until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
-        /// and in time.
+        /// The step in time that ends it.
         found: f64 = 1e-8, "of the time until the date", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// Steps of Newton's method on a Taylor series.
         series_steps: usize = 6, "1", Judgement("Newton's method squares its error");
@@ -989,5 +989,5 @@ pub(super) const CHECKED_STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];
 pub(super) const CORRELATIONS: [(f64, usize); 8] =
     [(0.2, 5), (0.4, 6), (0.5, 7), (0.6, 8), (0.75, 10), (0.85, 12), (0.925, 14), (1.0, 20)];
 
-/// Nodes of the last of these rules, the most.
+/// The greatest number of nodes: that of the last rule.
 pub(super) const CORRELATION_NODES: usize = CORRELATIONS[CORRELATIONS.len() - 1].1;

@@ -293,9 +293,7 @@ impl<T: Lanes> Correlation<T> {
         }
         Correlation { rho, nodes, n: rule.len() }
     }
-}
 
-impl<T: Lanes> Correlation<T> {
     /// 1/√(1 − ρ²).
     #[inline(always)]
     fn inverse_rest<V: Lanes>(&self) -> V

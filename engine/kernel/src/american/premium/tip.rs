@@ -10,11 +10,11 @@ use super::between_dates::{Between, HoldingLessPayoff, Search, carried, of_point
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Contracts, EdgeSeen, Flow, FlowMoments, LowerBoundary};
 use super::time_between::{SeenMoment, TimeBetween};
+use crate::american::recursion::earned_share;
 use crate::american::settings::{BETWEEN, COLLOCATION, REACHES, SAME, START, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
@@ -278,14 +278,4 @@ impl TippedWindow<'_> {
             ln_b: nodes.iter().map(|node| node.1).collect(),
         }
     }
-}
-
-/// The part of the flow still to come that a boundary earns while it runs away: ξ is the standard deviation over the
-/// time left, as part of the distance that the boundary runs in it. ½ for a boundary at rest, ξ²/2 for a fast one.
-fn earned_share(xi: Block) -> Block {
-    let one = Block::splat(1.0);
-    let inv = one / xi.max(Block::splat(START.pace_least));
-    let density = exp(inv * inv * -0.5) * INV_SQRT_2PI;
-    let share = norm_cdf(-inv) + (norm_cdf(inv) - 0.5 - inv * density) / (inv * inv);
-    Block::select(inv.lt(Block::splat(START.at_rest)), Block::splat(0.5), share)
 }

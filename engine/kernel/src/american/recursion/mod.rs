@@ -25,6 +25,7 @@ pub(super) use option::AmericanOption;
 use option::Slopes;
 use premium::{DatePremium, Piece};
 use rules::REACH;
+pub(super) use start::earned_share;
 
 /// A solved option: everything behind the next ex-date as one premium, and the boundary until then.
 #[derive(Clone, Debug)]

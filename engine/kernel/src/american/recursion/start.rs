@@ -7,6 +7,7 @@ use super::option::{AmericanOption, Slopes};
 use super::rules::{POINTS, gauss, points};
 use super::stretch::Stretch;
 use crate::american::settings::{COLLOCATION, REACHES, SAME, START};
+use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 
@@ -17,13 +18,11 @@ const N: usize = <Block as Lanes>::N;
 
 /// The part of the flow still to come that a boundary earns while it runs away: ξ is the standard deviation over the
 /// time left, as part of the distance that the boundary runs in it. ½ for a boundary at rest, ξ²/2 for a fast one.
-fn earned_share(xi: f64) -> f64 {
-    let c = 1.0 / xi.max(START.pace_least);
-    if c < START.at_rest {
-        return 0.5;
-    }
-    let density = (-0.5 * c * c).exp() * INV_SQRT_2PI;
-    norm_cdf(-c) + (norm_cdf(c) - 0.5 - c * density) / (c * c)
+pub(crate) fn earned_share<L: Lanes>(xi: L) -> L {
+    let inv = L::splat(1.0) / xi.max(L::splat(START.pace_least));
+    let density = exp(inv * inv * -0.5) * INV_SQRT_2PI;
+    let share = norm_cdf(-inv) + (norm_cdf(inv) - 0.5 - inv * density) / (inv * inv);
+    L::select(inv.lt(L::splat(START.at_rest)), L::splat(0.5), share)
 }
 
 /// A point of the explicit boundary: ln B, and the pace of the boundary there ([`Stretch::pace`]).
