@@ -625,6 +625,12 @@ settings! {
         out_of_reach: f64 = 7.0, "standard deviations", Measured("the normal probability beyond is 1e-12");
         /// Equations that are missed by less are missed by rounding.
         missed: f64 = 1e-12, "of the strike", Judgement("a hundred times the rounding of a difference of two values");
+        /// After so many steps a boundary is found where steps are shorter than `stalled` and `missed_stalled` holds.
+        stalled_after: usize = 7, "1", Judgement("four steps are taken as a rule");
+        /// That long.
+        stalled: f64 = 0.02, "deviations of the time left", Bounded("boundaries_of_short_windows_are_found");
+        /// Equations that are missed by less then.
+        missed_stalled: f64 = 1e-7, "of the strike", Bounded("boundaries_of_short_windows_are_found");
         /// Deviates of a moment are cut off here.
         deviate: f64 = 30.0, "standard deviations", Measured("with all of them, to e^−708, a window with b = 0.3 % takes 0.5 ms in place of 0.2");
         /// Exercise between dates counts as none where it begins to earn this far above the strike.
@@ -711,7 +717,7 @@ settings! {
         strikes_put: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
         bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
-        /// The same of puts that the recursion solves.
+        /// The same of puts that the recursion solves, and of the highest term in ln σ in units of σ.
         bend_most_put: f64 = 3e-3, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
         /// A table of such puts begins at its highest boundary where that lies so far below the strike at least.
         anchor_least: f64 = 2.0, "standard deviations", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
@@ -791,6 +797,8 @@ settings! {
         spot_nodes: usize = 28, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The same of the first window: its value is differentiated.
         spot_nodes_first: usize = 64, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// A window that lasts this part of the wait from its end to the date may start from another strike's.
+        near_least: f64 = 0.5, "of the wait", Bounded("boundaries_of_short_windows_are_found");
         /// Cells of η in which a boundary may turn: quadratures are dense there.
         cells: usize = 54, "1", Judgement("up to the last collocation point");
         /// Their width.
@@ -853,9 +861,9 @@ settings! {
     /// Windows of puts (`premium/windows.rs`).
     PUT_WINDOW: PutWindowSettings {
         /// A shorter window counts as none.
-        shortest: f64 = 1e-5, "years", Judgement("five minutes: exercise earns 1e-6 of the strike");
-        /// Halvings of the search for its end.
-        halvings: usize = 44, "1", Judgement("rounding of a time");
+        shortest: f64 = 2e-4, "years", Judgement("two hours: exercise earns 1e-5 of the strike, where X is next to nothing");
+        /// Its end is found to this.
+        found: f64 = 1e-13, "years", Judgement("rounding of a time");
     }
 
     /// Whether a table without a boundary to measure from is resolved (`premium/resolution.rs`).

@@ -140,7 +140,7 @@ impl<T: InLanes<Block>> Search<'_, T> {
         let mut before = c(f64::INFINITY);
         // the value of holding where it was last computed
         let mut held = [(c(f64::NAN), [c(0.0); 4]); BETWEEN.points];
-        for _ in 0..BETWEEN.most_steps {
+        for step in 0..BETWEEN.most_steps {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let x = y[i] + self.from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
@@ -170,14 +170,18 @@ impl<T: InLanes<Block>> Search<'_, T> {
             let mut worst = c(0.0);
             for i in 0..n {
                 let most = self.most[i];
-                let step = residual[i].max(-most).min(most);
+                let by = residual[i].max(-most).min(most);
                 worst = worst.max((residual[i] / most).abs());
                 let limit = self.limits[i] - self.from[i];
-                y[i] = Self::beyond(phi, y[i] - step, limit + (y[i] - limit) * COLLOCATION.limit_left);
+                y[i] = Self::beyond(phi, y[i] - by, limit + (y[i] - limit) * COLLOCATION.limit_left);
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(self.k * BETWEEN.missed);
-            let found = missed.lt(self.k * self.missed) | worst.lt(c(BETWEEN.converged));
+            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(BETWEEN.converged));
+            if step >= BETWEEN.stalled_after {
+                // where two roots meet, steps shrink no more
+                found = found | (missed.lt(self.k * BETWEEN.missed_stalled) & worst.lt(c(BETWEEN.stalled)));
+            }
             if (found | (rounding & (before * COLLOCATION.shrinks).lt(worst))).all() {
                 return true;
             }

@@ -153,9 +153,11 @@ impl TippedWindow<'_> {
             let part = (c(self.date) - near.time) * (1.0 / (self.date - self.close));
             (t, x) = (c(self.date) - part.min(c(1.0)) * (self.date - self.close), near.level + ln_k);
         } else {
+            // right before the date holding is worth least next to the boundary there
+            let top = ln_k.min(self.at.boundary + deviation);
             let mut least = c(f64::INFINITY);
             for i in 1..=TIP.scan {
-                let place = ln_k - deviation * (TIP.scan_step * i as f64);
+                let place = top - deviation * (TIP.scan_step * i as f64);
                 let [value, ..] = self.there(contracts, t, place).at;
                 (least, x) = (least.min(value), Block::select(value.lt(least), place, x));
             }

@@ -15,10 +15,11 @@ use super::periods::{AfterLast, First, Later, WindowClose};
 use super::schedule::Problem;
 use super::time_between::{TimeBetween, WindowEnd};
 use super::tip::TippedWindow;
-use crate::american::settings::{DATES, PUT_WINDOW, SAME, TIP};
+use crate::american::settings::{DATES, FALLING, PUT_WINDOW, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes};
+use crate::solve::bracketed_root;
 
 /// Solves the puts with the strike `strike` from expiry back to `problem.stop`; `None`: they are not exercised right
 /// after it, or a boundary is not found.
@@ -50,17 +51,26 @@ pub(super) fn put_windows(problem: &Problem, strike: f64, sigma: Block, near: Op
         let is_same = |(begin, _): &&(f64, WindowClose)| (begin - from).abs() < SAME.date;
         let near = near.and_then(|near| near.windows.iter().find(is_same)).map(|near| &near.1);
         let WindowEnd { fineness, date, paid, .. } = end;
-        let (between, flow, closes) = if terms.b < -TIP.borrow_least {
+        let tipped = || {
             let window = TippedWindow { terms, from, close, date, paid, at: &at, k, sigma };
             let (between, flow, tip) = window.solve(fineness, near.and_then(WindowClose::tip))?;
-            (between, flow, WindowClose::Tip(tip))
-        } else {
+            Some((between, flow, WindowClose::Tip(tip)))
+        };
+        let falling = || {
             let stretch = TimeBetween::to_close(terms, from, close, end);
-            let near = near.and_then(WindowClose::falling);
+            // from another strike's boundary a short window's may be missed
+            let is_long = close - from > FALLING.near_least * (date - close);
+            let near = near.and_then(WindowClose::falling).filter(|_| is_long);
             let (between, falling) = Falling::solve(&stretch, fineness, &at, near, k, sigma)?;
             let flow = between.flow(&stretch);
-            (between, flow, WindowClose::Falling(Box::new(falling)))
+            Some((between, flow, WindowClose::Falling(Box::new(falling))))
         };
+        let solved = if terms.b < -TIP.borrow_least {
+            tipped()
+        } else {
+            falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
+        };
+        let (between, flow, closes) = solved?;
         windows.push((from, closes));
         later = Later::of_puts([from, end.date], terms.t, Some(at), between, flow);
     }
@@ -128,17 +138,13 @@ fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Opti
 /// The last time from `from` on at which exercise at X = 0 gains, where all that counts is cash; `from` itself where it
 /// never does.
 fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
-    let gains = |t: f64| gain(terms, end, t) > 0.0;
-    if !gains(from) {
+    let gained = |t: f64| gain(terms, end, t);
+    if gained(from) <= 0.0 {
         return from;
     }
     let next = terms.divs.iter().map(|d| d.t).find(|t| *t > from + SAME.date).unwrap_or(end.date);
-    let (mut before, mut after) = (from, next - SAME.instant);
-    for _ in 0..PUT_WINDOW.halvings {
-        let middle = 0.5 * (before + after);
-        *(if gains(middle) { &mut before } else { &mut after }) = middle;
-    }
-    0.5 * (before + after)
+    let until = next - SAME.instant;
+    bracketed_root(gained, from, until, PUT_WINDOW.found).unwrap_or(until)
 }
 
 /// What exercise at `t` gains at X = 0 over exercise right after the date.
@@ -246,5 +252,55 @@ mod tests {
         assert!(put_windows(&problem(0.1), 100.0, sigma, None).is_none());
         let solved = put_windows(&problem(0.35), 100.0, sigma, None).expect("exercised after the second date");
         assert_eq!(solved.windows.len(), 1);
+    }
+
+    /// Windows of hours to a week, in which the boundary runs away at once: nearly all are found, each strike after the
+    /// one before, and agree with the recursion.
+    #[test]
+    fn boundaries_of_short_windows_are_found() {
+        let mut draws = Draws(1);
+        let mut missing = 0;
+        let mut worst: f64 = 0.0;
+        for i in 0..300 {
+            let r = draws.between(0.04, 0.045);
+            let b = if i % 10 == 0 { draws.between(-0.00024, 0.0) } else { draws.between(0.001, 0.008) };
+            let gap = if i % 3 == 0 { 0.25 } else { 1.0 / 12.0 };
+            let window = draws.between(0.002, 0.02);
+            let (first, sigma) = (gap * draws.between(0.2, 1.0), draws.between(0.12, 0.62));
+            let amount = 50.0 * (r * (gap - window)).exp_m1();
+            let t = first + gap * draws.between(0.0, 8.0) + 0.01;
+            let terms = Terms { t, r, b, divs: every(gap, first, t, amount) };
+            let problem = Problem { phi: -1.0, terms: terms.clone(), stop: first, continuous: true };
+            let sigmas: [f64; 8] = core::array::from_fn(|i| sigma * 1.7f64.powf(i.min(5) as f64 / 5.0));
+            let mut near: Option<First> = None;
+            for k in [50.0, 50.3, 51.0] {
+                let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref()) else {
+                    missing += 1;
+                    continue;
+                };
+                let divs = every(gap, gap, t - first, amount);
+                let solution =
+                    Solution::new(&AmericanOption::new(-1.0, &Terms { t: t - first, r, b, divs }, k, sigmas[2]));
+                let want = solution.boundary().expect("a boundary");
+                let away = |ln_b: f64| (k.ln() - ln_b) / sigmas[2];
+                // what lies further down is hardly met
+                if b > 0.0 && away(want) < 2.5 {
+                    worst = worst.max((away(solved.boundary.lane(2)) - away(want)).abs());
+                }
+                near = Some(solved);
+            }
+        }
+        assert!(missing <= 27, "{missing} of 900");
+        assert!(worst <= 5e-3, "{worst} units of σ");
+    }
+
+    /// A stream of numbers.
+    struct Draws(u64);
+
+    impl Draws {
+        fn between(&mut self, low: f64, high: f64) -> f64 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            low + (high - low) * (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        }
     }
 }
