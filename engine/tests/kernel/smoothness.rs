@@ -36,13 +36,13 @@ const OPEN: &[(&str, &str, &str, f64)] = &[
     ("american_div", "ex-date", "volga", 0.028),
     ("american_div", "time", "charm", 0.021),
     ("american_div", "time", "dual_delta", 9e-4),
+    ("american_div", "time", "dual_gamma", 9.2e-3),
     ("american_div", "time", "speed", 0.2),
     ("american_div", "time", "vera", 3.6),
     ("american_div", "time", "veta", 0.019),
     ("american_div", "time", "zomma", 0.046),
     // At the border of two tables of volatility: the ends of the polynomial in ln σ enlarge what they miss.
     ("american_div", "volatility", "ultima", 0.95),
-    ("american_div", "volatility", "vera", 1.9),
     ("american_div", "volatility", "volga", 0.026),
     // Close to the exercise boundary, and far out of the money, where the numbers are small themselves.
     ("american_nodiv", "spot", "color", 0.95),

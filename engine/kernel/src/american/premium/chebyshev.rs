@@ -35,6 +35,14 @@ impl Axis {
         self.n
     }
 
+    /// Size of the highest term of the Chebyshev series through values at the nodes.
+    pub(super) fn highest(&self, of: impl Fn(usize) -> f64) -> f64 {
+        let power = &roots_to_monomials(self.n)[self.n - 1];
+        let leading: f64 = power.iter().enumerate().map(|(i, weight)| weight * of(i)).sum();
+        // the leading coefficient of the polynomial is 2^(n−2)
+        leading.abs() * 0.5f64.powi(self.n as i32 - 2)
+    }
+
     /// The place with a coordinate in [−1, 1].
     pub(super) fn at<L>(&self, unit: L) -> OnAxis<'_, L> {
         OnAxis { axis: self, unit }

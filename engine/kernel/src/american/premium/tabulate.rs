@@ -224,6 +224,9 @@ impl Table {
         }
     }
 
+    /// The same with as many strikes, if their highest term is not above `bend_most`.
+    ///
+    /// # Domain  as of [`Self::fit_dates`]
     fn fit_dates_with(&mut self, problem: &Problem, sizes: &Sizes, strikes: usize, bend_most: f64) -> DateFit {
         let strike = self.strike.with(strikes);
         let pairs = pairs(&self.sigma, &strike);
@@ -232,7 +235,10 @@ impl Table {
             pairs.iter().enumerate().map(|(i, pair)| vec![placed(solved.boundary(i) - pair.0.ln())]).collect()
         };
         let bends = fit_tensor(&self.sigma, &strike, &relative(&|relative| relative));
-        let bend = bends[(strike.len() - 1) * self.sigma.len()].abs();
+        let mut bend = bends[(strike.len() - 1) * self.sigma.len()].abs();
+        if self.phi < 0.0 {
+            bend = bend.max(self.bend_by_sigma(&strike, |i| (solved.boundary(i) - pairs[i].0.ln()) / pairs[i].1));
+        }
         if bend > bend_most {
             return DateFit::Bends { bend, strike, solved };
         }
@@ -251,6 +257,12 @@ impl Table {
         let worth = if self.stop > 0.0 { SIZES.worth_integrating } else { SIZES.worth_differentiating };
         self.fit_series(solved.series(self.reach, self.sampled), worth);
         DateFit::Fitted
+    }
+
+    /// The highest Chebyshev term in ln σ of how far a boundary lies from the strike, in units of σ, by pair.
+    fn bend_by_sigma(&self, strike: &Axis, away: impl Fn(usize) -> f64) -> f64 {
+        let ns = self.sigma.len();
+        (0..strike.len()).map(|k| self.sigma.highest(|s| away(k * ns + s))).fold(0.0, f64::max)
     }
 
     /// Fits puts whose boundary falls away within the strikes, from the highest boundary on; false if that lies too
