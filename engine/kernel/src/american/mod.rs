@@ -290,3 +290,30 @@ impl PricerAt<'_> {
         L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN))
     }
 }
+
+/// Random numbers and rows of dividends for the tests of this room.
+#[cfg(test)]
+mod draws {
+    use crate::dividends::Dividend;
+
+    /// A stream of numbers.
+    pub(super) struct Draws(pub(super) u64);
+
+    impl Draws {
+        /// In [0, 1).
+        pub(super) fn unit(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        }
+
+        /// In [lo, hi).
+        pub(super) fn between(&mut self, lo: f64, hi: f64) -> f64 {
+            lo + (hi - lo) * self.unit()
+        }
+    }
+
+    /// Dividends of one amount at `first` and every `gap` years after it, before `t`.
+    pub(super) fn every(gap: f64, first: f64, t: f64, amount: f64) -> Vec<Dividend> {
+        (0..).map(|i| first + gap * f64::from(i)).take_while(|at| *at < t).map(|t| Dividend { t, amount }).collect()
+    }
+}

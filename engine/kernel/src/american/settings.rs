@@ -625,11 +625,11 @@ settings! {
         out_of_reach: f64 = 7.0, "standard deviations", Measured("the normal probability beyond is 1e-12");
         /// Equations that are missed by less are missed by rounding.
         missed: f64 = 1e-12, "of the strike", Judgement("a hundred times the rounding of a difference of two values");
-        /// After so many steps a boundary is found where steps are shorter than `stalled` and `missed_stalled` holds.
+        /// Where two roots meet, steps shrink no more. After so many, the two bounds below decide.
         stalled_after: usize = 7, "1", Judgement("four steps are taken as a rule");
-        /// That long.
+        /// The longest last step of such a boundary.
         stalled: f64 = 0.02, "deviations of the time left", Bounded("boundaries_of_short_windows_are_found");
-        /// Equations that are missed by less then.
+        /// The most by which its equations are missed.
         missed_stalled: f64 = 1e-7, "of the strike", Bounded("boundaries_of_short_windows_are_found");
         /// Deviates of a moment are cut off here.
         deviate: f64 = 30.0, "standard deviations", Measured("with all of them, to e^−708, a window with b = 0.3 % takes 0.5 ms in place of 0.2");
@@ -717,8 +717,10 @@ settings! {
         strikes_put: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
         bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
-        /// The same of puts that the recursion solves, and of the highest term in ln σ in units of σ.
+        /// The same of puts that the recursion solves.
         bend_most_put: f64 = 3e-3, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
+        /// The same of their highest term in ln σ.
+        bend_by_sigma_most: f64 = 3e-3, "units of σ", Bounded("implied_volatilities_meet_their_bounds");
         /// A table of such puts begins at its highest boundary where that lies so far below the strike at least.
         anchor_least: f64 = 2.0, "standard deviations", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
         /// The same of calls that are exercised between dates, with the strikes of `refined_strikes`.
@@ -797,7 +799,8 @@ settings! {
         spot_nodes: usize = 28, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The same of the first window: its value is differentiated.
         spot_nodes_first: usize = 64, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// A window that lasts this part of the wait from its end to the date may start from another strike's.
+        /// A window shorter than this part of the wait from its end to the date does not start from another strike's
+        /// boundary: Newton's method may then settle beside its own.
         near_least: f64 = 0.5, "of the wait", Bounded("boundaries_of_short_windows_are_found");
         /// Cells of η in which a boundary may turn: quadratures are dense there.
         cells: usize = 54, "1", Judgement("up to the last collocation point");

@@ -35,12 +35,15 @@ impl Axis {
         self.n
     }
 
-    /// Size of the highest term of the Chebyshev series through values at the nodes.
+    /// The highest term of the Chebyshev series through values at the nodes.
     pub(super) fn highest(&self, of: impl Fn(usize) -> f64) -> f64 {
         let power = &roots_to_monomials(self.n)[self.n - 1];
-        let leading: f64 = power.iter().enumerate().map(|(i, weight)| weight * of(i)).sum();
-        // the leading coefficient of the polynomial is 2^(n−2)
-        leading.abs() * 0.5f64.powi(self.n as i32 - 2)
+        power.iter().enumerate().map(|(i, weight)| weight * of(i)).sum::<f64>() * self.of_leading()
+    }
+
+    /// The highest term of a Chebyshev series over the coefficient of the highest power: 1 over 2^(n−2).
+    pub(super) fn of_leading(&self) -> f64 {
+        0.5f64.powi(self.n as i32 - 2)
     }
 
     /// The place with a coordinate in [−1, 1].

@@ -313,6 +313,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::american::draws::every;
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
@@ -322,10 +323,6 @@ mod tests {
         let from = terms.divs[first].t;
         let divs = terms.divs[first + 1..].iter().map(|d| Dividend { t: d.t - from, ..*d }).collect();
         Terms { t: terms.t - from, divs, ..*terms }
-    }
-
-    fn every(gap: f64, first: f64, t: f64, amount: f64) -> Vec<Dividend> {
-        (0..).map(|i| first + gap * f64::from(i)).take_while(|at| *at < t).map(|t| Dividend { t, amount }).collect()
     }
 
     /// Nine contracts from the first dividend on, whose premium at the first date agrees with the recursion: to `bound`

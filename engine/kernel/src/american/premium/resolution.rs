@@ -111,12 +111,10 @@ impl Table {
         let along = |q: usize| c[q * ns..(q + 1) * ns].iter().rev().fold(0.0, |y, c| y * at_sigma + f64::from(*c));
         let top = |q: usize| f64::from(c[(q + 1) * ns - 1]);
         let over_strikes = |f: &dyn Fn(usize) -> f64| (0..nk).rev().fold(0.0, |y, q| y * at_strike + f(q));
-        // of the highest Chebyshev polynomial, whose leading coefficient is 2^(n−2)
-        let leading = |n: usize| 0.5f64.powi(n as i32 - 2);
         Term {
             value: over_strikes(&along),
-            strike_top: along(nk - 1) * leading(nk),
-            sigma_top: over_strikes(&top) * leading(ns),
+            strike_top: along(nk - 1) * self.strike.of_leading(),
+            sigma_top: over_strikes(&top) * self.sigma.of_leading(),
         }
     }
 }

@@ -50,7 +50,7 @@ fn sizes(scheme: Quality, span: &Span) -> Sizes {
 /// What came of solving and fitting from date to date.
 enum DateFit {
     Fitted,
-    /// The boundary bends more with the strike than these strikes can follow.
+    /// The boundary bends more with the strike, or with the volatility, than these nodes can follow.
     Bends {
         bend: f64,
         strike: Axis,
@@ -224,7 +224,7 @@ impl Table {
         }
     }
 
-    /// The same with as many strikes, if their highest term is not above `bend_most`.
+    /// The same with as many strikes, where the boundary's highest term in 1/K is `bend_most` at most.
     ///
     /// # Domain  as of [`Self::fit_dates`]
     fn fit_dates_with(&mut self, problem: &Problem, sizes: &Sizes, strikes: usize, bend_most: f64) -> DateFit {
@@ -235,11 +235,10 @@ impl Table {
             pairs.iter().enumerate().map(|(i, pair)| vec![placed(solved.boundary(i) - pair.0.ln())]).collect()
         };
         let bends = fit_tensor(&self.sigma, &strike, &relative(&|relative| relative));
-        let mut bend = bends[(strike.len() - 1) * self.sigma.len()].abs();
-        if self.phi < 0.0 {
-            bend = bend.max(self.bend_by_sigma(&strike, |i| (solved.boundary(i) - pairs[i].0.ln()) / pairs[i].1));
-        }
-        if bend > bend_most {
+        let bend = bends[(strike.len() - 1) * self.sigma.len()].abs();
+        let away = |i: usize| (solved.boundary(i) - pairs[i].0.ln()) / pairs[i].1;
+        let bends_by_sigma = self.phi < 0.0 && self.bend_by_sigma(&strike, away) > SIZES.bend_by_sigma_most;
+        if bend > bend_most || bends_by_sigma {
             return DateFit::Bends { bend, strike, solved };
         }
         let boundary = fit_tensor(&self.sigma, &strike, &relative(&|relative| self.placed(relative)));
@@ -259,10 +258,12 @@ impl Table {
         DateFit::Fitted
     }
 
-    /// The highest Chebyshev term in ln σ of how far a boundary lies from the strike, in units of σ, by pair.
+    /// The greatest of the strikes' highest Chebyshev terms in ln σ.
+    ///
+    /// # Units  `away`: how far the boundary of a pair lies from its strike, in units of σ; so is the result
     fn bend_by_sigma(&self, strike: &Axis, away: impl Fn(usize) -> f64) -> f64 {
         let ns = self.sigma.len();
-        (0..strike.len()).map(|k| self.sigma.highest(|s| away(k * ns + s))).fold(0.0, f64::max)
+        (0..strike.len()).map(|k| self.sigma.highest(|s| away(k * ns + s)).abs()).fold(0.0, f64::max)
     }
 
     /// Fits puts whose boundary falls away within the strikes, from the highest boundary on; false if that lies too

@@ -58,7 +58,7 @@ pub(super) fn put_windows(problem: &Problem, strike: f64, sigma: Block, near: Op
         };
         let falling = || {
             let stretch = TimeBetween::to_close(terms, from, close, end);
-            // from another strike's boundary a short window's may be missed
+            // started from another strike's boundary, the search may miss that of a short window
             let is_long = close - from > FALLING.near_least * (date - close);
             let near = near.and_then(WindowClose::falling).filter(|_| is_long);
             let (between, falling) = Falling::solve(&stretch, fineness, &at, near, k, sigma)?;
@@ -156,13 +156,10 @@ fn gain(terms: &Terms, end: &WindowEnd, t: f64) -> f64 {
 mod tests {
     use super::super::at_date::Wait;
     use super::*;
+    use crate::american::draws::{Draws, every};
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
-
-    fn every(gap: f64, first: f64, t: f64, amount: f64) -> Vec<Dividend> {
-        (0..).map(|i| first + gap * f64::from(i)).take_while(|at| *at < t).map(|t| Dividend { t, amount }).collect()
-    }
 
     /// Three strikes, each solved beside the one before, and eight volatilities: premiums agree with the recursion to
     /// `bound` of the strike, from the boundary on.
@@ -292,15 +289,5 @@ mod tests {
         }
         assert!(missing <= 27, "{missing} of 900");
         assert!(worst <= 5e-3, "{worst} units of σ");
-    }
-
-    /// A stream of numbers.
-    struct Draws(u64);
-
-    impl Draws {
-        fn between(&mut self, low: f64, high: f64) -> f64 {
-            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            low + (high - low) * (self.0 >> 11) as f64 / (1u64 << 53) as f64
-        }
     }
 }

@@ -305,22 +305,11 @@ impl TabulatedRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::american::draws::Draws;
     use crate::black76::{Horizon, european};
     use crate::dividends::{Dividend, Terms};
 
-    /// A stream of numbers in [0, 1).
-    struct Draws(u64);
-
     impl Draws {
-        fn unit(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            (self.0 >> 11) as f64 / (1u64 << 53) as f64
-        }
-
-        fn between(&mut self, lo: f64, hi: f64) -> f64 {
-            lo + (hi - lo) * self.unit()
-        }
-
         /// An option with up to ten dividends and rates of either sign, K = 100.
         fn problem(&mut self) -> AmericanOption {
             let t = 10f64.powf(self.between(-2.5, 0.4));
