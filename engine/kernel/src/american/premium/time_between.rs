@@ -131,7 +131,7 @@ impl<T: Lanes> TimeBetween<T> {
             length,
             window,
             after,
-            escrow: exp(after * (b - r)) * terms.a(date - SAME.instant),
+            escrow: exp(length * (r - b)) * terms.a(from),
             tau: c(t) - to,
             from_points: Vec::new(),
         };

@@ -251,6 +251,27 @@ mod tests {
         assert_eq!(solved.windows.len(), 1);
     }
 
+    /// A window that waits for the second date, because none begins at the first, sees the dividends of both.
+    #[test]
+    fn windows_before_a_date_without_one_see_its_dividend() {
+        for b in [0.003, -0.003] {
+            // interest on the strike between the dates: 1.0
+            let divs = [(0.25, 0.2), (0.5, 1.09), (0.75, 0.2)].map(|(t, amount)| Dividend { t, amount }).to_vec();
+            let terms = Terms { t: 1.0, r: 0.04, b, divs };
+            let problem = Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true };
+            let solved = put_windows(&problem, 100.0, Block::splat(0.3), None).expect("exercised now");
+            let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, 0.3));
+            let boundary = solution.boundary().expect("a boundary");
+            assert!((solved.boundary.lane(0) - boundary).abs() < 1e-4, "b {b}: {boundary}");
+            for away in [0.0, 0.1, 0.3, 0.6] {
+                let x = boundary + away;
+                let want = solution.value(x)[0] - european(-1.0, &Horizon::from(&terms), x.exp(), 100.0, 0.3).v;
+                let got = solved.later.premium(Block::splat(x)).lane(0);
+                assert!((got - want).abs() < 1e-4, "b {b} at {away}: {got} for {want}");
+            }
+        }
+    }
+
     /// Windows of hours to a week, in which the boundary runs away at once: nearly all are found, each strike after the
     /// one before, and agree with the recursion.
     #[test]
