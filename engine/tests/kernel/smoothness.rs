@@ -38,6 +38,7 @@ const OPEN: &[(&str, &str, &str, f64)] = &[
     ("american_div", "time", "dual_delta", 9e-4),
     ("american_div", "time", "dual_gamma", 9.2e-3),
     ("american_div", "time", "speed", 0.2),
+    ("american_div", "time", "vanna", 9.4e-3),
     ("american_div", "time", "vera", 3.6),
     ("american_div", "time", "veta", 0.019),
     ("american_div", "time", "zomma", 0.046),

@@ -131,7 +131,8 @@ impl<T: Lanes> TimeBetween<T> {
             length,
             window,
             after,
-            escrow: exp(length * (r - b)) * terms.a(from),
+            // the dividend of its begin may come a moment after it
+            escrow: exp(length * (r - b)) * terms.a(from + SAME.date),
             tau: c(t) - to,
             from_points: Vec::new(),
         };

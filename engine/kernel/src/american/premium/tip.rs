@@ -138,7 +138,7 @@ impl TippedWindow<'_> {
     /// The dividends to come.
     fn escrow(&self, t: Block) -> Block {
         let Terms { r, b, .. } = *self.terms;
-        exp((t - self.from) * (r - b)) * self.terms.a(self.from)
+        exp((t - self.from) * (r - b)) * self.terms.a(self.from + SAME.date)
     }
 
     /// Time and ln X of the tip: where what holding exceeds exercise by is 0 and least.
