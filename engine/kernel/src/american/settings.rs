@@ -812,6 +812,8 @@ settings! {
         fallen: f64 = 2.0, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// Steps of Newton's method at most to each point of the level.
         steps: usize = 24, "1", Judgement("the next point is near; the first one may lie a few deviations off");
+        /// The search starts at most so far below where exercise loses: it climbs by one deviation a step.
+        climb: f64 = 7.0, "deviations until the date", Bounded("boundaries_of_short_windows_are_found");
         /// The greatest of them towards exercise.
         step: f64 = 1.0, "ln X", Judgement("where a window closes the boundary falls by several units");
         /// The step that ends it.

@@ -49,13 +49,10 @@ impl Falling {
         let holdings = contracts.holdings(stretch, Some(at), k);
         let limits = of_points(points, |seen| contracts.limit(k, seen));
         let left: Vec<f64> = points.iter().map(|seen| seen.left).collect();
-        let highest = || {
-            // where exercise pays at the later boundary, the level lies above: the search begins where exercise loses
-            let (later, most) = (at.boundary.min(limits[points.len() - 1]), limits[0]);
-            let missed = holdings[0].at(later)[0] - exp(later) * lines[0].borrow;
-            Block::select(missed.lt(Block::splat(0.0)), most, later)
-        };
-        let start = near.map_or_else(|| FallStart::Above(highest()), FallStart::Near);
+        // the later boundary may lie further down than the search can climb
+        let climb = sigma * (lines[0].root * FALLING.climb);
+        let highest = at.boundary.min(limits[points.len() - 1]).max(limits[0] - climb);
+        let start = near.map_or(FallStart::Above(highest), FallStart::Near);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
         let mut falling = Self::new(&contracts, &points_of, start, ln_k);
         let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);

@@ -309,6 +309,6 @@ mod tests {
             }
         }
         assert!(missing <= 20, "{missing} of 900");
-        assert!(worst <= 6e-3, "{worst} units of σ");
+        assert!(worst <= 5e-3, "{worst} units of σ");
     }
 }
