@@ -138,7 +138,7 @@ fn write_tables(tables: &Counts, out: &mut String) {
         "gauge",
         "Early exercise tables in memory, by kind; `european`: slices that need none",
     );
-    let Counts { boundaries, aligned, anchored, closed, european, refined, accurate } = *tables;
+    let Counts { boundaries, aligned, anchored, closed, european, refined } = *tables;
     let kinds = [
         ("boundary", boundaries),
         ("aligned", aligned),
@@ -149,15 +149,8 @@ fn write_tables(tables: &Counts, out: &mut String) {
     for (kind, count) in kinds {
         let _ = writeln!(out, "greeksd_exercise_tables{{kind=\"{kind}\"}} {count}");
     }
-    metric(
-        out,
-        "exercise_tables_refined",
-        "gauge",
-        "Early exercise tables that were rebuilt at a finer resolution, by scheme",
-    );
-    for (scheme, count) in [("fast", refined - accurate), ("accurate", accurate)] {
-        let _ = writeln!(out, "greeksd_exercise_tables_refined{{scheme=\"{scheme}\"}} {count}");
-    }
+    metric(out, "exercise_tables_refined", "gauge", "Early exercise tables that were rebuilt at a finer resolution");
+    let _ = writeln!(out, "greeksd_exercise_tables_refined {refined}");
 }
 
 fn write_quotes(facts: &MarketFacts, out: &mut String) {

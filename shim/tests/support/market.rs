@@ -184,7 +184,7 @@ pub fn status_at(uptime: Duration) -> Status {
         quotes_dropped: vec![("crossed", 2), ("stale", 3)],
         searches: 17,
         blocks_refreshed: 40,
-        tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2, accurate: 1 },
+        tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2 },
         state_bytes: 70_000,
         book_bytes: 6_000,
         session_bytes: 900,

@@ -36,8 +36,6 @@ pub struct Counts {
     pub european: usize,
     /// Premium tables that the usual strikes and terms did not resolve, built again with more. Counted above as well.
     pub refined: usize,
-    /// Refined tables that needed [`Quality::Reference`].
-    pub accurate: usize,
 }
 
 impl core::ops::AddAssign for Counts {
@@ -48,7 +46,6 @@ impl core::ops::AddAssign for Counts {
         self.closed += o.closed;
         self.european += o.european;
         self.refined += o.refined;
-        self.accurate += o.accurate;
     }
 }
 

@@ -82,7 +82,7 @@ impl Pricer {
             Class::European => Method::European,
             Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, &band, scheme)),
             Class::TwoBoundaries | Class::Dividends if scheme == Quality::Reference => Method::Recursion,
-            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, bands, scheme)),
+            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, bands)),
         };
         Self { style, right, band, scheme, method }
     }

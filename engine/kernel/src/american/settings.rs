@@ -516,10 +516,6 @@ settings! {
         highest_most: f64 = 1.5, "ln X", Bounded("calls_with_dividends_meet_their_bounds");
         /// The rate is at least this, where the wait for a dividend divides by it.
         rate_least: f64 = 1e-6, "per year", Judgement("such a wait is longer than any life");
-        /// Strike nodes that a table of puts takes besides where their first window opens within its strikes.
-        opening_nodes: usize = 2, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// A window that opens further than this from the table's strikes takes no node besides.
-        opening_far: f64 = 2.0, "of the range", Bounded("puts_with_dividends_meet_their_bounds");
     }
 
     /// Where tables lie (`premium/layout.rs`).
@@ -559,8 +555,6 @@ settings! {
         window: f64 = 5.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
         /// Its nodes.
         nodes: usize = 20, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// The same with `Quality::Reference`.
-        nodes_accurate: usize = 32, "1", Bounded("the_accurate_scheme_meets_its_bounds");
         /// A date nearer than this is soon: derivatives of order n divide the error by (σ√time)^n.
         soon: f64 = 0.01, "years", Bounded("values_differenced_agree_with_their_own_derivatives");
         /// Standard deviations then.
@@ -662,6 +656,8 @@ settings! {
         top: f64 = 5.0, "standard deviations", Bounded("premiums_are_those_of_the_recursion");
         /// Standard deviations above K beyond which no boundary is looked for.
         nowhere: f64 = 5.0, "standard deviations", Judgement("what exercise could gain there is below 1e-7 of K");
+        /// Places at which a region that ends is looked for.
+        scan: usize = 8, "1", Judgement("a region that lies between two of them is worth next to nothing");
         /// Steps of the search at most.
         steps: usize = 60, "1", Bounded("premiums_are_those_of_the_recursion");
         /// Steps after which every second one halves the bracket.
@@ -681,59 +677,42 @@ settings! {
     }
     /// Sizes of a table (`premium/tabulate.rs`, `premium/table.rs`). More of anything costs in proportion.
     SIZES: SizeSettings {
-        /// Space intervals on a grid of nominal width.
-        intervals: usize = 200, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Time steps.
-        steps: usize = 50, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Terms of the Chebyshev series.
         terms: usize = 32, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Volatility nodes, whatever the quality.
         sigma_nodes: usize = 6, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Strike nodes.
-        strike_nodes: usize = 3, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Space intervals with `Quality::Reference`.
-        intervals_accurate: usize = 640, "1", Judgement("twice the refined ones");
-        /// Time steps with `Quality::Reference`.
-        steps_accurate: usize = 200, "1", Judgement("four times those of a pass");
-        /// Terms with `Quality::Reference`.
-        terms_accurate: usize = 48, "1", Judgement("half as many again as those of a pass");
-        /// Strike nodes with `Quality::Reference`.
-        strike_nodes_accurate: usize = 4, "1", Judgement("one more than those of a pass");
-        /// Strike ratio up to which three nodes do; a wider range takes one more.
+        /// A wider strike range takes one more node.
         wide_range: f64 = 1.21, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Strike nodes that an opening window may add at most.
-        opening_most: usize = 2, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// The same with `Quality::Reference`.
-        opening_most_accurate: usize = 1, "1", Judgement("it has one more node already");
         /// Strike nodes of a table that fewer did not resolve.
         refined_strikes: usize = 8, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
-        /// Space intervals of such a table at least.
-        refined_intervals: usize = 320, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
-        /// Strike nodes that calls at dates take besides: they cost little.
-        strikes_at_dates: usize = 2, "1", Measured("three strike nodes leave 6e-5 of a price");
+        /// Strike nodes of calls that are exercised at dates only.
+        strikes_at_dates: usize = 5, "1", Measured("three strike nodes leave 6e-5 of a price");
         /// The same of calls that are exercised between dates: they cost more.
-        strikes_between: usize = 1, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Strike nodes of puts that the recursion solves; one more in a wide table.
+        strikes_between: usize = 4, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The same of puts.
         strikes_put: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// A boundary whose highest term in 1/K is greater is not fitted by the table's few strikes.
-        bend_most: f64 = 0.01, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
-        /// The same of puts that the recursion solves.
-        bend_most_put: f64 = 3e-3, "ln X", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
-        /// The same of their highest term in ln σ.
-        bend_by_sigma_most: f64 = 3e-3, "units of σ", Bounded("implied_volatilities_meet_their_bounds");
+        /// A boundary with greater highest Chebyshev terms in 1/K or ln σ is not followed by the table's nodes.
+        bend_most: f64 = 4e-3, "units of σ", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The same of puts.
+        bend_most_put: f64 = 1e-3, "units of σ", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
+        /// The same of puts with the strikes of `refined_strikes`: a table without a common boundary would miss more.
+        bend_most_put_refined: f64 = 2e-3, "units of σ", Bounded("american_values_with_dividends_do_not_jump");
+        /// A boundary whose terms are greater is not followed by the strikes of `refined_strikes` either.
+        bend_hopeless: f64 = 0.1, "units of σ", Bounded("calls_with_dividends_meet_their_bounds");
+        /// The same of puts.
+        bend_hopeless_put: f64 = 0.06, "units of σ", Measured("golden/interest.csv: eight strikes leave a tenth of what five leave, or less");
+        /// Where not all have a boundary, a table begins so far from the strike at most: of the deviation of ln X over
+        /// the whole life.
+        anchor_deviations: f64 = 3.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
+        /// Deviations that a series of `terms` covers; a longer one takes more in proportion.
+        usual: f64 = 7.6, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
         /// A table of such puts begins at its highest boundary where that lies so far below the strike at least.
         anchor_least: f64 = 2.0, "standard deviations", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
-        /// The same of calls that are exercised between dates, with the strikes of `refined_strikes`.
-        bend_most_refined: f64 = 0.05, "ln X", Bounded("calls_with_dividends_meet_their_bounds");
-        /// A boundary that bends by more is not followed by more strikes either.
-        bend_hopeless: f64 = 0.1, "ln X", Measured("of 23,000 tables of puts, 1,300 were solved a second time for nothing");
         /// Terms at the end of a series are dropped where all are below this: where it is only integrated.
         worth_integrating: f64 = 3e-8, "of the strike", Bounded("options_with_dividends_meet_their_bounds");
         /// The same where the series is differentiated.
         worth_differentiating: f64 = 1e-9, "of the strike", Bounded("values_differenced_agree_with_their_own_derivatives");
-        /// What `Quality::Reference` drops, of either.
-        worth_accurate: f64 = 1e-3, "1", Judgement("three digits more");
-        /// Intervals and terms grow with the width of a grid, up to this many times as many.
+        /// Terms grow with the width that a series covers, up to this many times as many.
         wider_most: f64 = 2.5, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Terms that a series takes, in units of the scheme's, where a boundary lies within it.
         more_anchored: f64 = 1.3, "1", Bounded("options_with_dividends_meet_their_bounds");
@@ -747,32 +726,28 @@ settings! {
 
     /// How a table moves with the rates (`premium/rates.rs`, `premium/table.rs`).
     RATES: TableRateSettings {
-        /// Step of r and b to either side. Larger leaves the third order, smaller the noise of the grid.
-        step: f64 = 5e-4, "per year", Bounded("strikes_and_rates_differenced_agree_with_their_derivatives");
-        /// A step of r is at most half of r, and one-sided where that is below this.
-        step_least: f64 = 1e-5, "per year", Judgement("a fiftieth of the step: the noise would be fifty times as much");
-        /// A step of b is at most this part of b where a call is exercised between dates: its boundary goes with 1/b.
-        step_part: f64 = 0.2, "of b", Bounded("moved_tables_agree_with_fresh_ones");
+        /// Step of r to either side. Larger leaves more of the third order, smaller more of what boundaries are off by.
+        step_r: f64 = 1e-4, "per year", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Step of b. Larger leaves more of the second order, smaller more of what boundaries are off by.
+        step_b: f64 = 4e-5, "per year", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Steps of Newton's method at most from one of these rates to the next; two or three are taken.
+        follow_steps: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// Below this b of a put its step is `wide_step` to either side.
+        borrow_small: f64 = 1e-3, "per year", Bounded("puts_with_dividends_meet_their_bounds");
+        /// That step.
+        wide_step: f64 = 5e-4, "per year", Bounded("puts_with_dividends_meet_their_bounds");
         /// Volatility nodes of the derivatives.
         sigma_nodes: usize = 4, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// Strike nodes of the derivatives.
         strike_nodes: usize = 3, "1", Bounded("moved_tables_agree_with_fresh_ones");
         /// The same of calls that are exercised between dates: with as many, all nodes are the lanes of one solve.
-        strikes_between: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
+        strikes_line: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
         /// Dividends above this take all nodes: they bend the derivatives along the strikes.
         collected_most: f64 = 0.08, "of the strike", Measured("beside a dividend of a sixth of the spot a line leaves a fifth of rho");
-        /// Space intervals of their solves.
-        intervals: usize = 200, "1", Bounded("moved_tables_agree_with_fresh_ones");
-        /// Time steps of their solves.
-        steps: usize = 40, "1", Bounded("moved_tables_agree_with_fresh_ones");
-        /// Space intervals with `Quality::Reference`.
-        intervals_accurate: usize = 500, "1", Judgement("about three quarters of the table's own");
-        /// Time steps with `Quality::Reference`.
-        steps_accurate: usize = 150, "1", Judgement("three quarters of the table's own");
-        /// A call's boundary that `unit_move` of a rate moves by more is no place to measure from.
-        boundary_moves_call: f64 = 0.01, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
-        /// The same of a put.
-        boundary_moves_put: f64 = 0.02, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
+        /// A put's boundary that `unit_move` of a rate moves by more is no place to measure from.
+        boundary_moves: f64 = 0.02, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
+        /// Nor is a call's whose move bends more between the nodes: the highest Chebyshev terms in ln σ and 1/K.
+        boundary_bends: f64 = 0.03, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
         /// The move of a rate that these are given for.
         unit_move: f64 = 1e-3, "per year", Judgement("twice what a table moves by");
         /// Terms at the end of a series are dropped where all are below this.
@@ -789,16 +764,22 @@ settings! {
         points: usize = 10, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The same of the first window of a table.
         points_first: usize = 12, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The same of windows that only show how they move with the rates.
+        points_rates: usize = 8, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Nodes of the flow from a point on. More cost in proportion.
         inner: usize = 16, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The same of the first window.
         inner_first: usize = 22, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The same of windows that only show how they move with the rates.
+        inner_rates: usize = 12, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// Where they begin to spread out, in √(time/life).
         nearest: f64 = 0.2, "√(time/life)", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// Nodes of the flow from a date on.
         spot_nodes: usize = 28, "1", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The same of the first window: its value is differentiated.
-        spot_nodes_first: usize = 64, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        spot_nodes_first: usize = 48, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The same of windows that only show how they move with the rates.
+        spot_nodes_rates: usize = 20, "1", Bounded("puts_with_dividends_meet_their_bounds");
         /// A window shorter than this part of the wait from its end to the date does not start from another strike's
         /// boundary: Newton's method may then settle beside its own.
         near_least: f64 = 0.5, "of the wait", Bounded("boundaries_of_short_windows_are_found");
@@ -813,7 +794,7 @@ settings! {
         /// Steps of Newton's method at most to each point of the level.
         steps: usize = 24, "1", Judgement("the next point is near; the first one may lie a few deviations off");
         /// The search starts at most so far below where exercise loses: it climbs by one deviation a step.
-        climb: f64 = 7.0, "deviations until the date", Bounded("boundaries_of_short_windows_are_found");
+        climb: f64 = 5.0, "deviations until the date", Bounded("boundaries_of_short_windows_are_found");
         /// The greatest of them towards exercise.
         step: f64 = 1.0, "ln X", Judgement("where a window closes the boundary falls by several units");
         /// The step that ends it.
@@ -830,6 +811,10 @@ settings! {
     TIP: TipSettings {
         /// Where −b is below this, the window closes as with b = 0: the tip lies so low that nothing near it counts.
         borrow_least: f64 = 2.5e-4, "per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
+        /// A window in which exercise gains less, and not at X = 0, counts as none.
+        gain_least: f64 = 1e-5, "of the strike", Judgement("all that is lost by it");
+        /// One that begins above X = 0 and gains more is left to the recursion.
+        gain_most: f64 = 1e-3, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The last collocation point lies so near to the tip, of the time from where exercise at X = 0 stops to gain
         /// to the date; beyond it the boundary approaches the tip.
         resolved: f64 = 0.005, "of that time", Bounded("premiums_of_puts_are_those_of_the_recursion");
@@ -875,8 +860,6 @@ settings! {
     RESOLUTION: ResolutionSettings {
         /// What the check may find. Smaller builds more tables again, larger leaves prices off by half of it.
         resolved: f64 = 6e-4, "of the price's unit", Measured("about half of what it finds is the worst price error of a table");
-        /// A refined series that misses more was built on too coarse a grid.
-        coarse: f64 = 1.5e-2, "of the price's unit", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
         /// A series that bends at a place misses there about this much of its last terms' size times their number.
         tail: f64 = 0.15, "1", Bounded("ordinary_tables_are_built_once_and_unresolved_ones_are_counted");
         /// A tensor misses this fraction of its highest term in the volatility.
@@ -900,78 +883,6 @@ settings! {
         /// Where they begin to spread out, in √(time/life).
         nearest: f64 = 0.01, "√(time/life)", Bounded("calls_with_dividends_meet_their_bounds");
     }
-
-    /// Finite differences: where a grid lies (`premium/solved.rs`), its steps (`premium/schedule.rs`), their solution
-    /// (`premium/solver.rs`, `premium/stencil.rs`), reading it (`premium/profile.rs`, `premium/european.rs`).
-    GRID: GridSettings {
-        /// Central standard deviations of ln X that a grid covers on the side where nothing happens. More costs
-        /// accuracy at equal intervals, less cuts off.
-        wide: f64 = 3.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
-        /// What a grid reaches beyond the last place where the boundary can be: in deviations, of one at most.
-        margin: f64 = 0.3, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
-        /// The same in ln X besides.
-        margin_extra: f64 = 0.03, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// A call's grid reaches above ln(r/b) by this part of its half width.
-        call_level: f64 = 0.3, "of the half width", Bounded("calls_with_dividends_meet_their_bounds");
-        /// And above the strike by this many half widths at most.
-        call_most: f64 = 2.0, "half widths", Bounded("calls_with_dividends_meet_their_bounds");
-        /// A put's grid reaches below ln(r/b) by this.
-        put_level: f64 = 0.1, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// ln(B/K) of a put that nothing bounds.
-        put_lowest: f64 = -9.0, "1", Judgement("1e-4 of the strike; deviations bound a grid before that");
-        /// The strike less the dividends counts as this of the strike at least.
-        put_strike_least: f64 = 0.25, "of the strike", Bounded("puts_with_dividends_meet_their_bounds");
-        /// A put's grid reaches down by this at most, in deviations.
-        put_deviations: f64 = 3.6, "standard deviations", Bounded("puts_with_dividends_meet_their_bounds");
-        /// The level rK/b counts down to this many deviations.
-        put_level_deviations: f64 = 6.0, "standard deviations", Bounded("puts_with_dividends_meet_their_bounds");
-        /// And this much of ln X besides.
-        put_level_extra: f64 = 0.2, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// What the longest wait for a dividend spreads: so many deviations over it.
-        put_wait: f64 = 4.0, "standard deviations", Bounded("puts_with_dividends_meet_their_bounds");
-        /// Steps at least until the boundaries of a table's puts come up one after the other, and while they do.
-        turn_steps: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// Steps at least from there to the ex-date.
-        rest_steps: usize = 6, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// Steps between two dates at least, of a call that is watched for exercise.
-        watched_steps: usize = 16, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Steps between dates at least, in all.
-        piece_steps: usize = 160, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// The least of them between two dates.
-        piece_least: usize = 5, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// The greatest.
-        piece_most: usize = 8, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// The linear part of the time that steps take between ex-dates; the rest grows with their square.
-        linear: f64 = 0.35, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// The part of fourth order before expiry, and of a watched call; the rest grows with the square.
-        fourth: f64 = 0.1, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Implicit steps of a call after an ex-date, which damp its kink; one elsewhere.
-        implicit_steps: usize = 2, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Nodes by which a step is expected to move the boundary; where it moves further, more is eliminated.
-        room: usize = 10, "nodes", Judgement("speed only: the values do not depend on it");
-        /// Pivots of the elimination settle to this.
-        settled: f64 = 1e-12, "of the pivot", Judgement("a thousand roundings, far below the error of the scheme");
-        /// The bend of the value at a boundary is at least this.
-        bend_least: f64 = 1e-14, "of the strike", Judgement("a root divides by it");
-        /// The first nodes, all of which are looked at for values below the payoff.
-        dense: usize = 8, "nodes", Judgement("speed only: regions of such values begin there or span several nodes");
-        /// Beyond them, every so many.
-        sparse: usize = 4, "nodes", Judgement("speed only: regions of such values begin there or span several nodes");
-        /// Step of the difference that gives the slope of a crossing between two nodes.
-        crossing_step: f64 = 1e-5, "nodes", Judgement("the third root of rounding");
-        /// Steps of Newton's method to it.
-        crossing_steps: usize = 4, "1", Judgement("Newton's method squares its error, from the place of a straight line");
-        /// Nodes of the interpolation on a grid.
-        stencil: usize = 8, "nodes", Bounded("carried_values_are_those_solved_anew");
-        /// Those of them before the place.
-        before: usize = 3, "nodes", Judgement("half of the nodes, less the one at the place");
-        /// A place this close to a node has its value.
-        at_node: f64 = 1e-11, "nodes", Judgement("the weights divide by the distance");
-        /// Nodes by which European values are carried to other rates at most.
-        farthest: f64 = 2.0, "nodes", Bounded("carried_values_are_those_solved_anew");
-        /// Deviations, and half a variance, beyond which no normal probability is left.
-        out_of_reach: f64 = 9.0, "standard deviations", Measured("the normal probability beyond is 1e-19");
-    }
 }
 
 /// Strikes of the puts that are earned while a window closes, in deviations from there to the ex-date below the
@@ -983,6 +894,12 @@ pub(super) const CLOSING_STRIKES: [f64; 5] = [0.2, 0.45, 0.75, 1.15, 1.8];
 ///
 /// Bounded: `value_and_slope_are_those_of_the_payoff_at_the_boundary`
 pub(super) const REACHES: [f64; 6] = [1.6, 2.0, 2.4, 2.7, 3.0, 3.2];
+
+/// λ of the equations of a boundary, times its own, where Newton's method does not settle. More finds more boundaries,
+/// and costs in proportion where there is none.
+///
+/// Bounded: `boundaries_of_short_windows_are_found`
+pub(super) const PACES: [f64; 4] = [0.3, 3.0, 0.01, 0.1];
 
 /// Where the check of a table without a boundary looks: volatilities, in units of their axis. More finds more between
 /// the nodes, and costs in proportion.

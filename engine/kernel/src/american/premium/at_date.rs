@@ -32,6 +32,17 @@ pub(super) struct AtDate {
     pub(super) edge: Block,
     /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium while holding.
     pub(super) series: Option<(Block, Vec<Block>)>,
+    /// Where the region of exercise ends; `None`: nowhere near.
+    pub(super) end: Option<RegionEnd>,
+}
+
+/// The upper end of a region of exercise: beyond it the premium is a line in X.
+#[derive(Clone, Copy)]
+pub(super) struct RegionEnd {
+    /// ln of the X; of lanes without an end, out of reach.
+    pub(super) x: Block,
+    /// Constant and slope in X.
+    pub(super) line: [Block; 2],
 }
 
 /// A date as seen from an earlier time. `T`: one that all lanes share, or each lane's own.
@@ -64,6 +75,7 @@ impl AtDate {
             line: [self.line[0] * ratio, self.line[1]],
             edge: self.edge * ratio,
             series: series.map(|(reach, terms)| (*reach, terms.iter().map(|term| *term * ratio).collect())),
+            end: None,
             ..*self
         }
     }
@@ -98,44 +110,22 @@ impl AtDate {
     pub(super) fn expected<const SLOPES: bool, T: InLanes<Block>>(&self, from: &Wait<T>, x: Block) -> ValueSlopes {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
         let c = Block::splat;
-        let (phi, [r, b], Wait { wait, correlation, .. }) = (self.phi, self.rates, from);
+        let phi = self.phi;
         let root: Block = from.root.in_lanes();
-        let width = self.sigma * root;
-        let life = *wait + self.tau;
-        // the deviate at which the boundary is met
-        let z = (self.boundary - x - (*wait * (r - b)).in_lanes()) / width + width * 0.5;
-        let df: Block = exp(*wait * -r).in_lanes();
-        let spot = exp(x);
-        let (high, low) = ((width - z) * phi, z * -phi);
-        let (share, cash) = (norm_cdf(high) * spot * exp(*wait * -b).in_lanes(), norm_cdf(low) * df);
-        let whole = self.sigma * life.sqrt().in_lanes();
-        let d1 = (x - ln(self.k) + (life * (r - b)).in_lanes()) / whole + whole * 0.5;
-        let later_share = spot * exp(life * -b).in_lanes();
-        let both = [
-            normal_pair_value(high, d1 * phi, correlation) * later_share,
-            normal_pair_value(low, (d1 - whole) * phi, correlation) * self.k * exp(life * -r).in_lanes(),
-        ];
-        let [constant, slope] = self.line;
-        let stock = (share - both[0]) * phi;
-        let exercised = stock - ((self.k - self.collected) * cash - both[1]) * phi;
-        let mut sums = [c(0.0); 4];
-        sums[0] = Block::select(self.exercised, exercised, constant * cash + slope * share);
+        let seen = DateSeen::new(self, from, x);
+        let DateSeen { width, df, .. } = seen;
+        let cut = seen.cut::<SLOPES>(self.boundary);
+        let z = cut.z;
+        let mut sums = seen.beyond::<SLOPES, T>(self, from, &cut, self.exercised, self.line);
         if SLOPES {
-            let (inv, inv_whole, density) = (c(1.0) / width, c(1.0) / whole, exp(z * z * -0.5) * df * INV_SQRT_2PI);
-            let edge = density * inv * self.edge * phi;
-            let [by_a, by_d] = normal_pair_slopes(high, d1 * phi, correlation);
-            let [by_aa, by_ad, by_dd] = normal_pair_bends(high, d1 * phi, [by_a, by_d], correlation);
-            let at_boundary = density * inv * exp(self.boundary);
-            let edge_bend = at_boundary * z * inv;
-            let first = by_a * inv + by_d * inv_whole;
-            let second = by_aa * inv * inv + by_ad * inv * inv_whole * 2.0 + by_dd * inv_whole * inv_whole;
-            let bend = stock + at_boundary - later_share * first;
-            let third = bend + edge_bend - later_share * (first + second * phi);
-            let reached = share + at_boundary * phi;
-            sums[1] = Block::select(self.exercised, stock, slope * share) + edge;
-            sums[2] = Block::select(self.exercised, bend, slope * reached) + edge * z * inv;
-            sums[3] = Block::select(self.exercised, third, slope * (reached + edge_bend * phi))
-                + edge * (z * z - 1.0) * inv * inv;
+            let inv = c(1.0) / width;
+            let edge = cut.density * inv * self.edge * phi;
+            sums[1] += edge;
+            sums[2] += edge * z * inv;
+            sums[3] += edge * (z * z - 1.0) * inv * inv;
+        }
+        if let Some(end) = &self.end {
+            seen.add_beyond::<SLOPES, T>(self, from, end, &mut sums);
         }
         if let Some((reach, coefficients)) = &self.series {
             let centre = z * root * phi;
@@ -169,6 +159,109 @@ impl AtDate {
                 sums[2] += held[2] * unit * inv * inv;
                 sums[3] += held[3] * unit * inv * inv * inv;
             }
+        }
+        sums
+    }
+}
+
+/// A date as seen from one ln X before it.
+struct DateSeen {
+    x: Block,
+    spot: Block,
+    /// Deviation and drift of ln X until then, e^(−r·wait).
+    width: Block,
+    drift: Block,
+    df: Block,
+}
+
+/// A place that cuts the premium at a date in two: ln X, the deviate at which it is met, the density there.
+struct Cut {
+    x: Block,
+    z: Block,
+    density: Block,
+}
+
+impl DateSeen {
+    #[inline(always)]
+    fn new<T: InLanes<Block>>(at: &AtDate, from: &Wait<T>, x: Block) -> Self {
+        let [r, b] = at.rates;
+        let width = at.sigma * from.root.in_lanes();
+        let drift = (from.wait * (r - b)).in_lanes();
+        Self { x, spot: exp(x), width, drift, df: exp(from.wait * -r).in_lanes() }
+    }
+
+    /// ln X = `x` at the date; without `SLOPES` no density there.
+    #[inline(always)]
+    fn cut<const SLOPES: bool>(&self, x: Block) -> Cut {
+        let z = (x - self.x - self.drift) / self.width + self.width * 0.5;
+        let density = if SLOPES { exp(z * z * -0.5) * self.df * INV_SQRT_2PI } else { z };
+        Cut { x, z, density }
+    }
+
+    /// Adds what the premium beyond the end of the region exceeds that of exercise by. It is the same on both sides of
+    /// the end, which leaves no edge.
+    #[inline(never)]
+    fn add_beyond<const SLOPES: bool, T: InLanes<Block>>(
+        &self,
+        at: &AtDate,
+        from: &Wait<T>,
+        end: &RegionEnd,
+        to: &mut ValueSlopes,
+    ) {
+        let (cut, nowhere) = (self.cut::<SLOPES>(end.x), at.k.lt(Block::splat(0.0)));
+        let exercised = self.beyond::<SLOPES, T>(at, from, &cut, at.exercised, end.line);
+        let held = self.beyond::<SLOPES, T>(at, from, &cut, nowhere, end.line);
+        for ((to, held), exercised) in to.iter_mut().zip(held).zip(exercised) {
+            *to += held - exercised;
+        }
+    }
+
+    /// The expectation of the premium beyond a cut, as [`AtDate::expected`] has it, but for what its derivatives
+    /// have of the edge: payoff less European value in the lanes that are `exercised`, elsewhere the `line`.
+    ///
+    /// # Shapes  one contract per lane
+    #[inline(always)]
+    fn beyond<const SLOPES: bool, T: InLanes<Block>>(
+        &self,
+        at: &AtDate,
+        from: &Wait<T>,
+        cut: &Cut,
+        exercised: <Block as Lanes>::Mask,
+        line: [Block; 2],
+    ) -> ValueSlopes {
+        let c = Block::splat;
+        let (phi, [r, b], Wait { wait, correlation, .. }) = (at.phi, at.rates, from);
+        let Self { x, spot, width, df, .. } = *self;
+        let Cut { z, density, .. } = *cut;
+        let life = *wait + at.tau;
+        let (high, low) = ((width - z) * phi, z * -phi);
+        let (share, cash) = (norm_cdf(high) * spot * exp(*wait * -b).in_lanes(), norm_cdf(low) * df);
+        let whole = at.sigma * life.sqrt().in_lanes();
+        let d1 = (x - ln(at.k) + (life * (r - b)).in_lanes()) / whole + whole * 0.5;
+        let later_share = spot * exp(life * -b).in_lanes();
+        let both = [
+            normal_pair_value(high, d1 * phi, correlation) * later_share,
+            normal_pair_value(low, (d1 - whole) * phi, correlation) * at.k * exp(life * -r).in_lanes(),
+        ];
+        let [constant, slope] = line;
+        let stock = (share - both[0]) * phi;
+        let paid = stock - ((at.k - at.collected) * cash - both[1]) * phi;
+        let mut sums = [c(0.0); 4];
+        sums[0] = Block::select(exercised, paid, constant * cash + slope * share);
+        if SLOPES {
+            let (inv, inv_whole) = (c(1.0) / width, c(1.0) / whole);
+            let [by_a, by_d] = normal_pair_slopes(high, d1 * phi, correlation);
+            let [by_aa, by_ad, by_dd] = normal_pair_bends(high, d1 * phi, [by_a, by_d], correlation);
+            let at_boundary = density * inv * exp(cut.x);
+            let edge_bend = at_boundary * z * inv;
+            let first = by_a * inv + by_d * inv_whole;
+            let second = by_aa * inv * inv + by_ad * inv * inv_whole * 2.0 + by_dd * inv_whole * inv_whole;
+            let bend = stock + at_boundary - later_share * first;
+            let third = bend + edge_bend - later_share * (first + second * phi);
+            let reached = share + at_boundary * phi;
+            sums[1] = Block::select(exercised, stock, slope * share);
+            sums[2] = Block::select(exercised, bend, slope * reached);
+            sums[3] = Block::select(exercised, third, slope * (reached + edge_bend * phi));
         }
         sums
     }

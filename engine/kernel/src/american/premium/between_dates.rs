@@ -8,9 +8,9 @@
 
 use super::at_date::{AtDate, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
-use super::flow::{Contracts, EdgeSeen, Flow, FlowMoments, LowerBoundary};
+use super::flow::{Contracts, EdgeSeen, Flow, FlowTime, LowerBoundary};
 use super::time_between::{FromPoint, SeenMoment, TimeBetween};
-use crate::american::settings::{BETWEEN, COLLOCATION, SAME};
+use crate::american::settings::{BETWEEN, COLLOCATION, PACES, RATES, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
@@ -19,10 +19,13 @@ use crate::solve::eliminate;
 /// Exercise over a stretch of time, one contract per lane.
 #[derive(Clone)]
 pub(super) struct Between {
-    /// ln B at the end, and at the begin.
+    /// ln B at the end, and at the begin; the lowest there is.
     end: Block,
     begin: Block,
-    /// Chebyshev coefficients of ln B in 1 − 2η/`BETWEEN.reach`; of what it exceeds its shape by, if it runs away.
+    lowest: Block,
+    /// The unknowns at the points, and their Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`: ln B, or what it exceeds
+    /// its shape by, if it runs away.
+    y: OfPoints,
     terms: Vec<Block>,
     /// The moments of the flow from the begin on, and ln B there.
     spot: &'static [GridNode],
@@ -94,6 +97,35 @@ impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
     }
 }
 
+/// A solution to start from.
+#[derive(Clone, Copy)]
+pub(super) enum Nearby<T> {
+    /// That of a strike close by.
+    Strike(T),
+    /// That of the same contracts at rates so close by that a few steps of Newton's method lead from it.
+    Rates(T),
+}
+
+impl<T> Nearby<T> {
+    pub(super) fn get(self) -> T {
+        match self {
+            Self::Strike(of) | Self::Rates(of) => of,
+        }
+    }
+
+    pub(super) fn and_then<U>(self, of: impl FnOnce(T) -> Option<U>) -> Option<Nearby<U>> {
+        match self {
+            Self::Strike(near) => of(near).map(Nearby::Strike),
+            Self::Rates(near) => of(near).map(Nearby::Rates),
+        }
+    }
+
+    /// `None` unless it is of rates close by.
+    pub(super) fn at_rates(self) -> Option<T> {
+        if let Self::Rates(of) = self { Some(of) } else { None }
+    }
+}
+
 /// A number of each collocation point, of which there may be fewer.
 pub(super) type OfPoints = [Block; BETWEEN.points];
 
@@ -112,13 +144,15 @@ pub(super) struct Search<'a, T> {
     pub(super) most: OfPoints,
     /// The moments as seen from each point, and ln B at all of them but for what the points give.
     pub(super) moments: Vec<&'a [SeenMoment<T>]>,
-    pub(super) fixed: Vec<Block>,
+    pub(super) fixed: Vec<Vec<Block>>,
     /// How many points are solved, from the begin on: the last one of a window stays where it starts.
     pub(super) n: usize,
     /// A boundary whose equations are missed by less is found.
     pub(super) missed: f64,
     /// What a region's other boundary takes.
     pub(super) lower: Option<&'a LowerBoundary>,
+    /// Lanes whose boundary stays where it starts.
+    pub(super) is_settled: <Block as Lanes>::Mask,
 }
 
 impl<T: InLanes<Block>> Search<'_, T> {
@@ -132,15 +166,49 @@ impl<T: InLanes<Block>> Search<'_, T> {
     /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
     /// # Accuracy  `BETWEEN.converged`, the last step, whose square the error is about
     pub(super) fn solve(&self, y: &mut [Block]) -> bool {
+        self.search(y, BETWEEN.most_steps).all()
+    }
+
+    /// The same from the unknowns `y` of rates close by, which stay where no boundary is found from there.
+    pub(super) fn follow(&self, y: &mut [Block]) {
+        let near = y.to_vec();
+        let found = self.search(y, RATES.follow_steps);
+        y.iter_mut().zip(near).for_each(|(y, near)| *y = Block::select(found, *y, near));
+    }
+
+    /// At most `steps` of Newton's method from the unknowns `y`; again with other weights of smooth pasting for the
+    /// lanes in which it does not settle: their equations have the same boundary. Returns the lanes whose boundary is
+    /// found.
+    fn search(&self, y: &mut [Block], steps: usize) -> <Block as Lanes>::Mask {
+        let start = y.to_vec();
+        let mut found = self.newton(y, 1.0, steps);
+        for pace in PACES {
+            if found.all() {
+                break;
+            }
+            let mut again = start.clone();
+            let now = self.newton(&mut again, pace, steps);
+            y.iter_mut().zip(&again).for_each(|(y, again)| *y = Block::select(found, *y, *again));
+            found = found | now;
+        }
+        found
+    }
+
+    /// At most `steps` of Newton's method from the unknowns `y`, with λ times `pace`. Returns the lanes whose boundary
+    /// is found; their unknowns stay as they are from then on.
+    ///
+    /// # Shapes  one contract per lane
+    fn newton(&self, y: &mut [Block], pace: f64, steps: usize) -> <Block as Lanes>::Mask {
         let c = Block::splat;
         let Self { stretch, grid, contracts, n, .. } = *self;
         let (phi, sigma) = (contracts.phi, contracts.sigma);
         let mut jacobian = [[c(0.0); BETWEEN.points]; BETWEEN.points];
         let mut residual = [c(0.0); BETWEEN.points];
         let mut before = c(f64::INFINITY);
+        let mut done = self.is_settled;
         // the value of holding where it was last computed
         let mut held = [(c(f64::NAN), [c(0.0); 4]); BETWEEN.points];
-        for step in 0..BETWEEN.most_steps {
+        for step in 0..steps {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let x = y[i] + self.from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
@@ -152,9 +220,8 @@ impl<T: InLanes<Block>> Search<'_, T> {
                     lower.add(&contracts, i, x, &mut sums);
                 }
                 let mut row = [c(0.0); BETWEEN.points];
-                let pasted = sigma * seen.left.sqrt().in_lanes() * self.pace[i] * phi;
-                let fixed = &self.fixed[i * point.nodes.len()..];
-                for ((moment, node), fixed) in self.moments[i].iter().zip(&point.nodes).zip(fixed) {
+                let pasted = sigma * seen.left.sqrt().in_lanes() * self.pace[i] * (phi * pace);
+                for ((moment, node), fixed) in self.moments[i].iter().zip(&point.nodes).zip(&self.fixed[i]) {
                     let ln_b = node.ln_b(y, *fixed);
                     let [by_value, by_slope] = contracts.add(moment, x, spot, inv_spot, ln_b, &mut sums);
                     let by = by_value - pasted * by_slope;
@@ -173,7 +240,8 @@ impl<T: InLanes<Block>> Search<'_, T> {
                 let by = residual[i].max(-most).min(most);
                 worst = worst.max((residual[i] / most).abs());
                 let limit = self.limits[i] - self.from[i];
-                y[i] = Self::beyond(phi, y[i] - by, limit + (y[i] - limit) * COLLOCATION.limit_left);
+                let next = Self::beyond(phi, y[i] - by, limit + (y[i] - limit) * COLLOCATION.limit_left);
+                y[i] = Block::select(done, y[i], next);
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(self.k * BETWEEN.missed);
@@ -182,12 +250,13 @@ impl<T: InLanes<Block>> Search<'_, T> {
                 // where two roots meet, steps shrink no more
                 found = found | (missed.lt(self.k * BETWEEN.missed_stalled) & worst.lt(c(BETWEEN.stalled)));
             }
-            if (found | (rounding & (before * COLLOCATION.shrinks).lt(worst))).all() {
-                return true;
+            done = done | found | (rounding & (before * COLLOCATION.shrinks).lt(worst));
+            if done.all() {
+                return done;
             }
             before = worst;
         }
-        false
+        done
     }
 
     /// The boundary with the unknowns `y` and this `end`; `at_spot`: what they do not give at the moments seen from the
@@ -199,6 +268,8 @@ impl<T: InLanes<Block>> Search<'_, T> {
         Between {
             end,
             begin: y[0] + self.from[0],
+            lowest: self.lower.map_or(end, LowerBoundary::lowest),
+            y: of_points(y, |y| *y),
             terms: grid.to_chebyshev.iter().map(product).collect(),
             ln_b: grid.spot.iter().zip(at_spot).map(|(node, fixed)| node.ln_b(y, fixed)).collect(),
             spot: &grid.spot,
@@ -209,12 +280,18 @@ impl<T: InLanes<Block>> Search<'_, T> {
 
 impl Between {
     /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `None`: a lane
-    /// has none that can be found.
+    /// has none that can be found. `near`: that at rates close by.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
     /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
-    pub(super) fn to_date(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Self> {
+    pub(super) fn to_date(
+        stretch: &TimeBetween,
+        at: Option<&AtDate>,
+        near: Option<&Self>,
+        k: Block,
+        sigma: Block,
+    ) -> Option<Self> {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
         let beyond = |a: Block, b: Block| Search::<f64>::beyond(stretch.phi, a, b);
         let kink = at.map_or(ln(k), |at| at.boundary);
@@ -233,11 +310,17 @@ impl Between {
             pace: [Block::splat(1.0); BETWEEN.points],
             most: of_points(points, |seen| sigma * seen.left.sqrt()),
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
-            fixed: grid.points.iter().flat_map(|point| fixed(&point.nodes)).collect(),
+            fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
             n: points.len(),
             missed: 0.0,
             lower: None,
+            is_settled: k.lt(Block::splat(0.0)),
         };
+        if let Some(near) = near {
+            let mut y = near.y;
+            search.follow(&mut y[..points.len()]);
+            return Some(search.found(&y[..points.len()], end, fixed(&grid.spot)));
+        }
         let start = BoundaryStart::new(stretch, at, k, sigma);
         let starts = points.iter().zip(&search.limits);
         let mut y: Vec<Block> = starts.map(|(seen, limit)| beyond(start.at(seen.left, end), *limit)).collect();
@@ -250,14 +333,15 @@ impl Between {
         let mut scaled = self.clone();
         (scaled.end, scaled.begin) = (self.end + by, self.begin + by);
         scaled.terms[0] += Block::splat(by);
+        scaled.y.iter_mut().for_each(|y| *y += Block::splat(by));
         scaled.ln_b.iter_mut().for_each(|ln_b| *ln_b += Block::splat(by));
         scaled.contracts.interest = self.contracts.interest * ratio;
         scaled
     }
 
     /// What exercise over the stretch is worth at its begin.
-    pub(super) fn flow(&self, stretch: &TimeBetween) -> Flow {
-        Flow::new(FlowMoments::Shared(self.seen(stretch)), self.contracts)
+    pub(super) fn flow<T: FlowTime>(&self, stretch: &TimeBetween<T>) -> Flow {
+        Flow::new(T::moments(self.seen(stretch)), self.contracts)
     }
 
     /// The moments from the begin on, and the boundary there.
@@ -272,6 +356,11 @@ impl Between {
     /// ln of the X from which on the option is exercised at the begin.
     pub(super) fn begin(&self) -> Block {
         self.begin
+    }
+
+    /// ln of the lowest X at which the option is exercised, of a region that has one.
+    pub(super) fn lowest(&self) -> Block {
+        self.lowest
     }
 
     /// ln B at the end, then its Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`.

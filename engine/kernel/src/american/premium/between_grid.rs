@@ -13,12 +13,18 @@ pub(super) enum Fineness {
     Later,
     /// It begins where a table does, whose premium is differentiated.
     First,
+    /// Any, where only the difference to the same at other rates is of interest.
+    Rates,
 }
 
 impl Fineness {
     /// Collocation points of a boundary.
     pub(super) fn points(self) -> usize {
-        if self == Self::First { FALLING.points_first } else { FALLING.points }
+        match self {
+            Self::Later => FALLING.points,
+            Self::First => FALLING.points_first,
+            Self::Rates => FALLING.points_rates,
+        }
     }
 
     /// Nodes of the flow from a point on, and from the begin on.
@@ -26,6 +32,7 @@ impl Fineness {
         match self {
             Self::Later => (FALLING.inner, FALLING.spot_nodes),
             Self::First => (FALLING.inner_first, FALLING.spot_nodes_first),
+            Self::Rates => (FALLING.inner_rates, FALLING.spot_nodes_rates),
         }
     }
 }
@@ -79,8 +86,8 @@ impl BetweenGrid {
 
     /// That of boundaries that end in a tip, the last point being number `reach` of [`REACHES`].
     pub(super) fn at_tip(reach: usize, fineness: Fineness) -> &'static Self {
-        type Grids = [[OnceLock<BetweenGrid>; REACHES.len()]; 2];
-        static GRIDS: Grids = [const { [const { OnceLock::new() }; REACHES.len()] }; 2];
+        type Grids = [[OnceLock<BetweenGrid>; REACHES.len()]; 3];
+        static GRIDS: Grids = [const { [const { OnceLock::new() }; REACHES.len()] }; 3];
         GRIDS[fineness as usize][reach].get_or_init(|| {
             let spread = Spread { points: fineness.points(), reach: REACHES[reach] };
             let rule =
@@ -93,8 +100,8 @@ impl BetweenGrid {
 
     /// That of boundaries that run away and turn at η = `FALLING.cell`·`corner`, or nowhere with `FALLING.cells`.
     pub(super) fn running_away(corner: usize, fineness: Fineness) -> &'static Self {
-        type Grids = [[OnceLock<BetweenGrid>; FALLING.cells + 1]; 2];
-        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING.cells + 1] }; 2];
+        type Grids = [[OnceLock<BetweenGrid>; FALLING.cells + 1]; 3];
+        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING.cells + 1] }; 3];
         GRIDS[fineness as usize][corner].get_or_init(|| {
             let turn = FALLING.cell * corner as f64;
             let spread = Spread { points: fineness.points(), reach: BETWEEN.reach };

@@ -58,6 +58,15 @@ impl Axis {
     }
 }
 
+/// The greatest highest Chebyshev terms, in absolute value, along the axes `s` and `k` of a function of the node
+/// `k·|s| + s`: what the next node of each axis would change.
+pub(super) fn bend(s: &Axis, k: &Axis, of: impl Fn(usize) -> f64) -> [f64; 2] {
+    let (ns, nk) = (s.len(), k.len());
+    let along_s = (0..nk).map(|k| s.highest(|s| of(k * ns + s)).abs()).fold(0.0, f64::max);
+    let along_k = (0..ns).map(|s| k.highest(|k| of(k * ns + s)).abs()).fold(0.0, f64::max);
+    [along_s, along_k]
+}
+
 /// Tensor polynomials in (axis `s`, axis `k`): one for each of `terms`, coefficients `[term][power of k][power of s]`.
 /// `values[k·|s| + s][term]` are the values at the nodes.
 pub(super) fn fit_tensor(s: &Axis, k: &Axis, values: &[Vec<f64>]) -> Vec<f64> {
@@ -161,7 +170,7 @@ impl Lobatto {
             .get_or_init(|| Lobatto { points: lobatto(terms - 1), to_coefficients: lobatto_to_chebyshev(terms - 1) })
     }
 
-    /// As [`Self::coefficients`], a series in each lane.
+    /// Coefficients of the series through `f` at the points, one in each lane.
     pub(super) fn lanes<L: Lanes>(&self, f: impl Fn(f64) -> L) -> Vec<L> {
         let values: Vec<L> = self.points.iter().map(|&u| f(u)).collect();
         let product =
@@ -169,10 +178,14 @@ impl Lobatto {
         self.to_coefficients.iter().map(product).collect()
     }
 
-    /// Coefficients of the series through `f` at the points.
-    pub(super) fn coefficients(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
-        let values: Vec<f64> = self.points.iter().map(|&u| f(u)).collect();
-        let product = |row: &Vec<f64>| row.iter().zip(&values).map(|(a, b)| a * b).sum();
+    /// The points, in [−1, 1].
+    pub(super) fn points(&self) -> &[f64] {
+        &self.points
+    }
+
+    /// Coefficients of the series through `values` at the points.
+    pub(super) fn coefficients(&self, values: &[f64]) -> Vec<f64> {
+        let product = |row: &Vec<f64>| row.iter().zip(values).map(|(a, b)| a * b).sum();
         self.to_coefficients.iter().map(product).collect()
     }
 }

@@ -124,10 +124,23 @@ fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
 }
 
 fn window(terms: &Terms, k: f64) -> Window {
-    let Some(start) = deterministic_put_start(terms, k).filter(|start| *start > 0.0) else { return Window::Now };
-    let Some(next) = terms.divs.iter().find(|d| d.t > start && d.t < terms.t - SAME.date) else { return Window::Long };
-    let lasts = next.t - start - gap_before(next.amount, k, terms.r);
+    if deterministic_put_start(terms, k).is_none_or(|start| start <= 0.0) {
+        return Window::Now;
+    }
+    let lasts = first_window(terms, k).map_or(f64::INFINITY, |(length, _)| length);
     if lasts < CLASSIFY.window_years { Window::Short } else { Window::Long }
+}
+
+/// Length of the first window in which a put is exercised, and the wait from its end to the ex-date, years; `None`: it
+/// lasts until expiry, or there is none.
+pub(super) fn first_window(terms: &Terms, k: f64) -> Option<(f64, f64)> {
+    if terms.r <= SAME.no_rate {
+        return None;
+    }
+    let start = deterministic_put_start(terms, k)?;
+    let next = terms.divs.iter().find(|d| d.t > start + SAME.date && d.t < terms.t - SAME.date)?;
+    let wait = gap_before(next.amount, k, terms.r);
+    Some((next.t - start - wait, wait))
 }
 
 /// The same for a call and its ex-dates.
@@ -179,21 +192,6 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
     }
 }
 
-/// Strike nodes that a table of puts takes besides: close to where their first exercise window opens, the boundary
-/// falls away fast as the strike falls.
-pub(super) fn more_strikes(phi: f64, terms: &Terms, span: &Span) -> usize {
-    let Some(first) = terms.divs.first().filter(|_| phi < 0.0 && terms.r > SAME.no_rate) else { return 0 };
-    let wait = gap_before(first.amount, span.k.0, terms.r);
-    let opening = (first.t - wait) / (wait * (span.k.1 / span.k.0).ln());
-    if !(0.0..CLASSIFY.opening_far).contains(&opening) {
-        0
-    } else if opening < 1.0 {
-        CLASSIFY.opening_nodes
-    } else {
-        1
-    }
-}
-
 /// Years until the first date right after which exercise of a put with X = 0 pays.
 fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
     let live: Vec<_> = terms.divs.iter().filter(|d| d.t > 0.0 && d.t < terms.t - SAME.date).collect();
@@ -218,6 +216,6 @@ fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
 }
 
 /// Years before an ex-date during which waiting for the dividend beats the interest on the strike.
-pub(super) fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
+fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
     (1.0 + amount / k).ln() / r.max(CLASSIFY.rate_least)
 }

@@ -5,180 +5,67 @@
 //! the expectation of that at the next date and what exercise until then earns, kept as a Chebyshev series in the
 //! distance from the boundary. One strike and volatility a lane. Never: a table.
 
-use super::at_date::AtDate;
+use super::at_date::{AtDate, RegionEnd};
 use super::between_dates::Between;
-use super::chebyshev::Lobatto;
 use super::european::European;
-use super::periods::{DatePeriod, First, Later};
-use super::schedule::Problem;
-use super::windows::put_windows;
+use super::periods::{DatePeriod, First, HeldPremium, Later};
 use crate::american::settings::{BETWEEN, DATES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use std::sync::Arc;
 
-/// The premium right before the date at which a table begins, for some strikes and volatilities.
-pub(super) struct AtFirstDate {
-    phi: f64,
-    date: f64,
-    blocks: Vec<First>,
-    /// Pairs of a block, the last one's aside, and of all.
-    per_block: usize,
-    lanes: usize,
-}
-
-impl AtFirstDate {
-    /// Solves from the last date back to the first from `problem.stop` on at which any of the pairs is exercised.
-    /// `None`: there is none, not all are exercised there, or they are exercised up to a second boundary.
-    ///
-    /// # Cost  0.1 ms a date for 30 pairs that are exercised at dates only, 0.4 ms where they are between dates too
-    pub(super) fn new(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
-        let terms = &problem.terms;
-        let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
-        if problem.phi < 0.0 {
-            return Self::of_puts(problem, pairs);
-        }
-        if problem.stop <= 0.0 || at_expiry {
-            return None;
-        }
-        let mut dates: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|t| *t > problem.stop - SAME.date).collect();
-        dates.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
-        let between = problem.continuous;
-        let block = |pairs: &[(f64, f64)], periods: &[Arc<DatePeriod>]| {
-            First::new(terms, periods, lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1))
-        };
-        for first in 0..dates.len() {
-            let ends = [&[0.0], &dates[first..], &[terms.t]].concat();
-            let periods: Vec<Arc<DatePeriod>> =
-                ends.windows(2).map(|ends| Arc::new(DatePeriod::new(terms, ends[0], ends[1], between))).collect();
-            let solve = |pairs| block(pairs, &periods);
-            let blocks = pairs.chunks(Block::N).map(solve).collect::<Option<Vec<First>>>()?;
-            if blocks.iter().all(|block| block.exercised.all()) {
-                return Some(Self { phi: 1.0, date: dates[first], blocks, per_block: Block::N, lanes: pairs.len() });
-            }
-            if between || blocks.iter().any(|block| block.exercised.any()) {
-                return None;
-            }
-        }
-        None
-    }
-
-    /// The same of puts, from `problem.stop` itself on. The pairs of a strike are the lanes of a block: they share the
-    /// times at which exercise stops to pay.
-    fn of_puts(problem: &Problem, pairs: &[(f64, f64)]) -> Option<Self> {
-        let per_block = pairs.iter().take_while(|pair| (pair.0 - pairs[0].0).abs() < SAME.root).count().min(Block::N);
-        let mut blocks: Vec<First> = Vec::with_capacity(pairs.len().div_ceil(per_block));
-        for pairs in pairs.chunks(per_block) {
-            let solved = put_windows(problem, pairs[0].0, lanes_of(pairs, |pair| pair.1), blocks.last())?;
-            blocks.push(solved);
-        }
-        Some(Self { phi: -1.0, date: problem.stop, blocks, per_block, lanes: pairs.len() })
-    }
-
-    /// Years from now to the date.
-    pub(super) fn date(&self) -> f64 {
-        self.date
-    }
-
-    /// ln(B/K) until the date, of pair `i`: at the date, then its Chebyshev coefficients (`between_dates.rs`); `None`:
-    /// nothing is exercised until then.
-    pub(super) fn until(&self, i: usize) -> Option<Vec<f64>> {
-        let (block, lane) = self.lane(i);
-        let ln_k = ln(block.k);
-        // the series' first term is what the strike moves
-        let before = block.before.as_ref()?;
-        let relative = |(i, term): (usize, Block)| (if i < 2 { term - ln_k } else { term }).lane(lane);
-        Some(before.boundary().enumerate().map(relative).collect())
-    }
-
-    fn lane(&self, i: usize) -> (&First, usize) {
-        (&self.blocks[i / self.per_block], i % self.per_block)
-    }
-
-    /// ln of the boundary of pair `i`.
-    pub(super) fn boundary(&self, i: usize) -> f64 {
-        let (block, lane) = self.lane(i);
-        block.boundary.lane(lane)
-    }
-
-    /// The greatest distance from a boundary at which the premium matters, in units of σ.
-    pub(super) fn reach(&self) -> f64 {
-        let of = |i: usize| {
-            let (block, lane) = self.lane(i);
-            ((block.boundary - block.far) * self.phi / block.sigma).lane(lane)
-        };
-        (0..self.lanes).map(of).fold(0.0, f64::max)
-    }
-
-    /// The same series of puts from `anchor` units of σ below the strike on, up to the distance `reach` from there.
-    ///
-    /// # Domain  no boundary above the anchor
-    pub(super) fn series_from(&self, anchor: f64, reach: f64, terms: usize) -> Vec<Vec<f64>> {
-        self.sampled(terms, |block, u| {
-            block.later.premium(ln(block.k) + block.sigma * (0.5 * reach * (1.0 + u) - anchor)) / block.k
-        })
-    }
-
-    /// Series of the premium over K up to the distance `reach` from the boundary, by pair.
-    pub(super) fn series(&self, reach: f64, terms: usize) -> Vec<Vec<f64>> {
-        self.sampled(terms, |block, u| {
-            let away = 0.5 * reach * (1.0 + u);
-            let premium = match &block.at {
-                Some(at) => at.held(away),
-                None => block.later.premium(block.boundary - block.sigma * (away * self.phi)),
-            };
-            premium / block.k
-        })
-    }
-
-    /// Chebyshev series of a function of the coordinate in [−1, 1], by pair.
-    fn sampled(&self, terms: usize, of: impl Fn(&First, f64) -> Block) -> Vec<Vec<f64>> {
-        let mut out = Vec::with_capacity(self.lanes);
-        for block in &self.blocks {
-            let coefficients = Lobatto::of(terms).lanes(|u| of(block, u));
-            let lanes = self.per_block.min(self.lanes - out.len());
-            out.extend((0..lanes).map(|lane| coefficients.iter().map(|c| c.lane(lane)).collect()));
-        }
-        out
-    }
-}
-
-/// The lanes of some pairs; the last one stands in for those that are missing.
-fn lanes_of(pairs: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> Block {
-    let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
-    Block::load(&values)
-}
-
 impl First {
-    /// At the first date of `periods`, which begins now; `None` as of [`Choice::boundary`] and [`Between::new`].
-    fn new(terms: &Terms, periods: &[Arc<DatePeriod>], k: Block, sigma: Block) -> Option<Self> {
+    /// The calls of some lanes right before the date at which the first of `periods` ends, or with `now` at its begin,
+    /// which is now. `None`: a boundary between dates is not found.
+    ///
+    /// # Shapes  one contract per lane
+    /// # Cost    10 µs a date for eight contracts that are exercised at dates only, 0.1 ms where they are between dates
+    pub(super) fn of_calls(
+        terms: &Terms,
+        periods: &[Arc<DatePeriod>],
+        now: bool,
+        contracts: [Block; 2],
+    ) -> Option<Self> {
+        let [k, sigma] = contracts;
         let last = periods.last()?;
         let mut later = Later::new(last, None, last.solve(None, k, sigma)?);
         for pair in periods.windows(2).rev() {
             let (before, date) = (&pair[0], pair[1].from);
             let choice = Choice::new(terms, date, k, sigma);
-            let (boundary, exercised) = choice.boundary(&later, before.to - before.from)?;
+            let region = choice.region(&later, before.to - before.from);
             let is_first = before.from == 0.0;
-            let at = (!is_first || before.stretch.is_some()).then(|| choice.premium(boundary, exercised, &later));
+            let at = (!is_first || now || before.stretch.is_some()).then(|| choice.premium(&region, &later));
             let between = before.solve(at.as_ref(), k, sigma)?;
-            if is_first {
+            if is_first && !now {
                 return Some(Self {
                     k,
                     sigma,
-                    boundary,
-                    exercised,
+                    boundary: Block::select(region.exercised, region.boundary, Block::splat(f64::NAN)),
+                    is_exercised: region.exercised.any(),
+                    has_end: region.ends_near,
                     far: choice.far(),
-                    later,
+                    held: HeldPremium::Lanes { later: Box::new(later), at: at.map(Box::new) },
                     before: between,
-                    at,
                     windows: Vec::new(),
                     after_last: None,
                 });
             }
             later = Later::new(before, at, between);
         }
-        None
+        let boundary = later.between.as_ref().map_or(Block::splat(f64::NAN), Between::begin);
+        Some(Self {
+            k,
+            sigma,
+            boundary,
+            is_exercised: later.between.is_some(),
+            has_end: false,
+            far: Choice::new(terms, 0.0, k, sigma).far(),
+            held: HeldPremium::Lanes { later: Box::new(later), at: None },
+            before: None,
+            windows: Vec::new(),
+            after_last: None,
+        })
     }
 }
 
@@ -234,19 +121,18 @@ impl Choice {
         (self.put.at(x, spot) + held, kept)
     }
 
-    /// ln of the X from which on exercise gains, and the lanes where there is one; `None`: in some the region has a
-    /// second end too near to count as none, `wait` years being the time until the date.
+    /// Where exercise gains, `wait` years being the time until the date.
     ///
     /// # Shapes  one contract per lane
     /// # Accuracy  `DATES.found`: premiums are of second order in it
-    fn boundary(&self, later: &Later, wait: f64) -> Option<(Block, <Block as Lanes>::Mask)> {
+    fn region(&self, later: &Later, wait: f64) -> Region {
         let c = Block::splat;
         let least = self.k * SAME.no_gain;
         let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
         let near = later.between.as_ref().map(Between::begin);
         let found = if near.is_some() { BETWEEN.found } else { DATES.found };
         let nowhere = self.ln_k + self.width * DATES.nowhere;
-        let top = near.map_or(nowhere, |near| near.max(nowhere));
+        let mut top = near.map_or(nowhere, |near| near.max(nowhere));
         // the logarithm of waiting over exercise is almost a parabola
         let gap = |x: Block| {
             let (mut waiting, kept) = self.sides(later, x);
@@ -256,10 +142,44 @@ impl Choice {
             }
             Block::select(kept.gt(least), ln(waiting.max(least) / kept.max(least)), c(f64::INFINITY))
         };
+        // with b < 0 exercise keeps nothing beyond this
+        let idle = (self.borrow < 0.0).then(|| ln((c(self.collected) - self.interest).max(least) / -self.borrow));
+        if let Some(idle) = idle {
+            let most = top.min(idle).max(low);
+            let mut best = c(f64::INFINITY);
+            for i in 1..=DATES.scan {
+                let x = low + (most - low) * (i as f64 / DATES.scan as f64);
+                let here = gap(x);
+                (best, top) = (best.min(here), Block::select(here.lt(best), x, top));
+            }
+        }
         let exercised = gap(top).lt(c(0.0));
-        let (mut below, mut above) = (low.min(top), top);
         let start = later.at.as_ref().map_or(self.ln_k + self.width * 0.5, |at| at.boundary);
-        let (mut x, mut before) = (start.max(low).min(top), (c(f64::NAN), c(f64::NAN)));
+        let boundary = self.crossing(gap, [low.min(top), top], start.max(low), found);
+        let end = idle.and_then(|idle| {
+            let out_of_reach = self.ln_k + self.whole * DATES.top + DATES.endless_extra;
+            let ends = exercised & idle.lt(out_of_reach);
+            ends.any().then(|| {
+                let gain = |x: Block| {
+                    let (waiting, kept) = self.sides(later, x);
+                    (kept - waiting) / self.k
+                };
+                let end = self.crossing(gain, [top.min(idle), idle], idle, found);
+                Block::select(ends, end, out_of_reach + self.whole * DATES.top)
+            })
+        });
+        let enough = self.sigma * (DATES.endless * wait.sqrt()) + DATES.endless_extra;
+        let ends_near = end.is_some_and(|end| (exercised & (end - boundary).lt(enough)).any());
+        let cut = self.ln_k + self.whole * DATES.top;
+        Region { boundary: Block::select(exercised, boundary, cut), exercised, end, ends_near }
+    }
+
+    /// The ln X at which `gap` changes from above 0 at the first of the `ends` to below 0 at the other; a search from
+    /// `start`.
+    fn crossing(&self, gap: impl Fn(Block) -> Block, ends: [Block; 2], start: Block, found: f64) -> Block {
+        let c = Block::splat;
+        let [mut below, mut above] = ends;
+        let (mut x, mut before) = (start.min(above), (c(f64::NAN), c(f64::NAN)));
         for step in 0..DATES.steps {
             let here = gap(x);
             let waits = c(0.0).lt(here);
@@ -281,37 +201,42 @@ impl Choice {
                 break;
             }
         }
-        if self.borrow < 0.0 && exercised.any() {
-            let end = ln((c(self.collected) - self.interest).max(least) / -self.borrow);
-            let enough = self.sigma * (DATES.endless * wait.sqrt()) + DATES.endless_extra;
-            if (exercised & (end - x).lt(enough)).any() {
-                return None;
-            }
-        }
-        let cut = self.ln_k + self.whole * DATES.top;
-        Some((Block::select(exercised, x, cut), exercised))
+        x
     }
 
     /// The premium right before the date.
-    fn premium(&self, boundary: Block, exercised: <Block as Lanes>::Mask, later: &Later) -> AtDate {
+    fn premium(&self, region: &Region, later: &Later) -> AtDate {
+        let Region { boundary, exercised, end, .. } = *region;
         let mut line = [Block::splat(0.0); 2];
         if !exercised.all() && !later.is_nothing() {
-            let step = self.width * DATES.slope_step;
-            let value = later.premium(boundary);
-            let slope = (value - later.premium(boundary - step)) / step;
-            line = [value - slope, slope / exp(boundary)];
+            line = later.line(1.0, boundary, self.width);
         }
         let spot = exp(boundary);
         let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
         let edge = Block::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
         let series = (!later.is_nothing()).then(|| later.series(1.0, [boundary, self.far()], self.sigma, self.tau));
+        let end = end.map(|x| RegionEnd { x, line: later.line(1.0, x, self.width) });
         let Self { rates, tau, collected, k, sigma, .. } = *self;
-        AtDate { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series }
+        AtDate { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series, end }
     }
+}
+
+/// Where calls gain by exercise right before a date.
+struct Region {
+    /// ln of the X from which on they do; where they do not, at which the premium is cut in two.
+    boundary: Block,
+    exercised: <Block as Lanes>::Mask,
+    /// ln of the X up to which they do; `None`: it is out of reach.
+    end: Option<Block>,
+    /// True if that is too near to count as none when seen from the date before.
+    ends_near: bool,
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::between_grid::Fineness;
+    use super::super::problem::Problem;
+    use super::super::solved::Solved;
     use super::*;
     use crate::american::draws::every;
     use crate::american::recursion::{AmericanOption, Solution};
@@ -327,11 +252,12 @@ mod tests {
 
     /// Nine contracts from the first dividend on, whose premium at the first date agrees with the recursion: to `bound`
     /// of the strike, and the gain at the boundary is 0 to `at_boundary`.
-    fn agreeing(terms: &Terms, continuous: bool, bound: f64, at_boundary: f64) -> (AtFirstDate, Vec<(f64, f64)>) {
+    fn agreeing(terms: &Terms, continuous: bool, bound: f64, at_boundary: f64) -> (Solved, Vec<(f64, f64)>) {
         let pairs: Vec<(f64, f64)> =
             [90.0, 100.0, 115.0].iter().flat_map(|&k| [0.2, 0.3, 0.5].map(|sigma| (k, sigma))).collect();
-        let problem = Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous };
-        let solved = AtFirstDate::new(&problem, &pairs).expect("exercised at a date");
+        let problem =
+            Problem { phi: 1.0, terms: terms.clone(), stop: terms.divs[0].t, continuous, fineness: Fineness::First };
+        let solved = Solved::new(&problem, &pairs);
         let first = terms.divs.iter().position(|d| (d.t - solved.date()).abs() < SAME.date).expect("an ex-date");
         let later = after(terms, first);
         let (t, b) = (terms.t, terms.b);
@@ -345,7 +271,8 @@ mod tests {
                 let x = at - away * sigma;
                 let european = european(1.0, &Horizon::from(&later), x.exp(), k, sigma).v;
                 let want = solution.value(x)[0] - european;
-                let got = block.later.premium(Block::splat(x)).lane(lane);
+                let HeldPremium::Lanes { later, .. } = &block.held else { panic!("solved in lanes") };
+                let got = later.premium(Block::splat(x)).lane(lane);
                 assert!((got - want).abs() <= bound * k, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
             }
         }
@@ -392,8 +319,8 @@ mod tests {
         // interest on the strike until the next date: 0.995; the last dividend is worth waiting for
         let divs = [(0.1, 0.2), (0.35, 3.0)].map(|(t, amount)| Dividend { t, amount }).to_vec();
         let terms = Terms { t: 0.6, r: 0.04, b: 0.0, divs };
-        let problem = Problem { phi: 1.0, terms, stop: 0.1, continuous: false };
-        let solved = AtFirstDate::new(&problem, &[(100.0, 0.3)]).expect("exercised at the second date");
+        let problem = Problem { phi: 1.0, terms, stop: 0.1, continuous: false, fineness: Fineness::First };
+        let solved = Solved::new(&problem, &[(100.0, 0.3)]);
         assert!((solved.date() - 0.35).abs() < 1e-12);
     }
 }

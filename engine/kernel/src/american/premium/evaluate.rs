@@ -15,7 +15,6 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::INV_SQRT_2PI;
-use crate::quality::Quality;
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
@@ -40,15 +39,10 @@ pub(super) struct Clock<'a> {
 
 /// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
 /// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
-fn back(scheme: Quality, stop: f64) -> (&'static [(f64, f64)], f64) {
-    static FAST: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
-    static ACCURATE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_accurate));
+fn back(stop: f64) -> (&'static [(f64, f64)], f64) {
+    static USUAL: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
     static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_soon));
-    match scheme {
-        _ if stop < EVALUATE.soon => (&SOON, EVALUATE.window_soon),
-        Quality::Coarse | Quality::Preliminary | Quality::Full => (&FAST, EVALUATE.window),
-        Quality::Reference => (&ACCURATE, EVALUATE.window),
-    }
+    if stop < EVALUATE.soon { (&SOON, EVALUATE.window_soon) } else { (&USUAL, EVALUATE.window) }
 }
 
 /// ∂^(p+i)/∂U^p∂l^i of the premium over K, and what belongs to 1/K, r and b.
@@ -331,7 +325,7 @@ impl Table {
         let mut sum = Moments::zero();
         // w = outward·(deviate − z)·√ts, the distance from the boundary over σ
         let centre = z * c(-outward * root);
-        let (nodes, window) = back(self.scheme, clock.stop);
+        let (nodes, window) = back(clock.stop);
         let from = (centre - c(window * root)).max(zero).min(c(self.reach));
         let to = (centre + c(window * root)).max(from).min(c(self.reach));
         let length = to - from;

@@ -9,13 +9,13 @@
 //! premium.
 
 use super::at_date::AtDate;
-use super::between_dates::{Between, HoldingLessPayoff, OfPoints, Search, of_points};
+use super::between_dates::{Between, HoldingLessPayoff, Nearby, OfPoints, Search, of_points};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::Contracts;
 use super::time_between::{Line, SeenMoment, TimeBetween};
 use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes, Mask};
+use crate::lanes::{Block, InLanes, Lanes, Mask};
 
 /// How the boundary of one window falls, by collocation point and lane.
 #[derive(Clone, Copy)]
@@ -26,55 +26,62 @@ pub(super) struct Falling {
     scale: OfPoints,
     /// What the boundary exceeds the shape by.
     excess: OfPoints,
+    /// The sign of b, or 0: then the level is all of the shape.
+    sign: f64,
+    /// Where it turns, in cells of `FALLING`.
+    corner: usize,
 }
 
 impl Falling {
     /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`; `near`: how that
     /// of a strike close by runs away. `None`: a lane has none that can be found.
     ///
-    /// # Shapes    one contract per lane, of one strike
+    /// # Shapes    one contract per lane
     /// # Domain    r > 0, b ≥ −`TIP.borrow_least`
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    pub(super) fn solve(
-        stretch: &TimeBetween,
+    pub(super) fn solve<T: InLanes<Block>>(
+        stretch: &TimeBetween<T>,
         fineness: Fineness,
         at: &AtDate,
-        near: Option<&Self>,
+        near: Option<Nearby<&Self>>,
         k: Block,
         sigma: Block,
     ) -> Option<(Between, Self)> {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
         let (points, ln_k) = (&stretch.from_points, ln(k));
-        let lines: Vec<Line> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
+        let lines: Vec<Line<T>> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
         let holdings = contracts.holdings(stretch, Some(at), k);
         let limits = of_points(points, |seen| contracts.limit(k, seen));
-        let left: Vec<f64> = points.iter().map(|seen| seen.left).collect();
+        let left: Vec<T> = points.iter().map(|seen| seen.left).collect();
         // the later boundary may lie further down than the search can climb
-        let climb = sigma * (lines[0].root * FALLING.climb);
+        let climb = sigma * (lines[0].root.in_lanes() * FALLING.climb);
         let highest = at.boundary.min(limits[points.len() - 1]).max(limits[0] - climb);
-        let start = near.map_or(FallStart::Above(highest), FallStart::Near);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
-        let mut falling = Self::new(&contracts, &points_of, start, ln_k);
+        let mut falling = match near {
+            // what it exceeds the shape by takes up what its levels are off by
+            Some(Nearby::Rates(near)) => *near,
+            Some(Nearby::Strike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k),
+            None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k),
+        };
         let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
-        let corner = falling.corner(eta.zip(lines.iter().copied()), ln_k);
-        let grid = BetweenGrid::running_away(corner, fineness);
+        if near.and_then(Nearby::at_rates).is_none() {
+            falling.corner = falling.corner(eta.zip(lines.iter().copied()), ln_k);
+        }
+        let grid = BetweenGrid::running_away(falling.corner, fineness);
         let from = falling.at_points(&lines, ln_k, sigma);
         let pace = points_of.pace(&from, contracts.inv_sigma);
         // moments of the last `life` years, and ln B there but for what the points give
-        let seen_at = |nodes: &[GridNode], life: f64, moments: &mut Vec<SeenMoment>, fixed: &mut Vec<Block>| {
-            let Some(lines) = stretch.lines(life) else { return };
-            for (moment, node) in stretch.moments(nodes, life).zip(nodes) {
-                fixed.push(falling.fixed(&node.row, &lines.at(&moment), ln_k, sigma));
-                moments.push(moment);
-            }
+        let seen_at = |nodes: &[GridNode], life: T| -> (Vec<SeenMoment<T>>, Vec<Block>) {
+            let Some(lines) = stretch.lines(life) else { return (Vec::new(), Vec::new()) };
+            let of = |(moment, node): (SeenMoment<T>, &GridNode)| {
+                let fixed = falling.fixed(&node.row, &lines.at(&moment), ln_k, sigma);
+                (moment, fixed)
+            };
+            stretch.moments(nodes, life).zip(nodes).map(of).unzip()
         };
-        let per_point = grid.points[0].nodes.len();
-        let (mut moments, mut fixed) = (Vec::with_capacity(left.len() * per_point), Vec::new());
-        for (seen, point) in points.iter().zip(&grid.points) {
-            seen_at(&point.nodes, seen.left, &mut moments, &mut fixed);
-        }
-        let (mut spot_moments, mut at_spot) = (Vec::new(), Vec::with_capacity(grid.spot.len()));
-        seen_at(&grid.spot, stretch.length, &mut spot_moments, &mut at_spot);
+        let (moments, fixed): (Vec<_>, Vec<_>) =
+            points.iter().zip(&grid.points).map(|(seen, point)| seen_at(&point.nodes, seen.left)).unzip();
+        let (_, at_spot) = seen_at(&grid.spot, stretch.length);
         let search = Search {
             stretch,
             grid,
@@ -84,14 +91,16 @@ impl Falling {
             limits,
             from,
             pace,
-            most: of_points(&lines, |line| sigma * line.root),
-            moments: moments.chunks(per_point).collect(),
+            most: of_points(&lines, |line| sigma * line.root.in_lanes()),
+            moments: moments.iter().map(Vec::as_slice).collect(),
             fixed,
             n: points.len() - 1,
             missed: FALLING.missed,
             lower: None,
+            is_settled: k.lt(Block::splat(0.0)),
         };
-        if !search.solve(&mut falling.excess[..left.len()]) {
+        let ok = search.solve(&mut falling.excess[..left.len()]);
+        if !ok {
             return None;
         }
         Some((search.found(&falling.excess, at.boundary, at_spot), falling))
@@ -100,22 +109,22 @@ impl Falling {
 
 /// The collocation points of a window: the years left, what counts at X = 0, holding, and the ln X beyond which
 /// exercise loses.
-struct WindowPoints<'a> {
-    left: &'a [f64],
-    lines: &'a [Line],
-    holdings: &'a [HoldingLessPayoff<'a, f64>],
+struct WindowPoints<'a, T> {
+    left: &'a [T],
+    lines: &'a [Line<T>],
+    holdings: &'a [HoldingLessPayoff<'a, T>],
     limits: &'a [Block],
 }
 
-impl WindowPoints<'_> {
+impl<T: InLanes<Block>> WindowPoints<'_, T> {
     /// λ of the equations in deviations of the time left, where the boundary moves as `shape` does.
     fn pace(&self, shape: &OfPoints, inv_sigma: Block) -> OfPoints {
         let (c, left) = (Block::splat, self.left);
         let mut pace = [c(1.0); BETWEEN.points];
         for i in 0..left.len() {
             let (from, to) = if i + 1 < left.len() { (i, i + 1) } else { (i - 1, i) };
-            let speed = (shape[to] - shape[from]).abs() / (left[from] - left[to]);
-            let moved = speed * left[i].sqrt() * inv_sigma;
+            let speed = (shape[to] - shape[from]).abs() / (left[from] - left[to]).in_lanes();
+            let moved = speed * left[i].sqrt().in_lanes() * inv_sigma;
             pace[i] = (c(1.0) / moved.max(c(SAME.divisor))).max(c(COLLOCATION.lambda_least)).min(c(1.0));
         }
         pace
@@ -135,21 +144,29 @@ impl Falling {
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  levels to `FALLING.found` of a deviation: the excess takes up what they are off by
-    fn new(contracts: &Contracts, points: &WindowPoints, start: FallStart, ln_k: Block) -> Self {
+    fn new<T: InLanes<Block>>(contracts: &Contracts, points: &WindowPoints<T>, start: FallStart, ln_k: Block) -> Self {
         let c = Block::splat;
         let WindowPoints { lines, holdings, limits, .. } = *points;
+        let [_, b] = contracts.rates;
+        let sign = if b == 0.0 { 0.0 } else { b.signum() };
         let mut x = if let FallStart::Above(x) = start { x } else { ln_k };
         let excess = if let FallStart::Near(near) = start { near.excess } else { [c(0.0); BETWEEN.points] };
-        let mut falling = Self { level: [c(0.0); BETWEEN.points], scale: [c(1.0); BETWEEN.points], excess };
+        let mut falling = Self {
+            level: [c(0.0); BETWEEN.points],
+            scale: [c(1.0); BETWEEN.points],
+            excess,
+            sign,
+            corner: FALLING.cells,
+        };
         for (i, ((line, holding), limit)) in lines.iter().zip(holdings).zip(limits).enumerate() {
-            let deviation = contracts.sigma * line.root;
+            let deviation = contracts.sigma * line.root.in_lanes();
             let mut slope = c(0.0);
             if let FallStart::Near(near) = start {
                 x = near.level[i] + ln_k;
             }
             x = x.min(*limit);
             for _ in 0..FALLING.steps {
-                let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow);
+                let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow.in_lanes());
                 slope = (by_x - lost).max(c(SAME.divisor));
                 let step = ((value - lost) / slope).max(-deviation).min(c(FALLING.step));
                 x = (x - step).min(*limit);
@@ -158,30 +175,30 @@ impl Falling {
                 }
             }
             falling.level[i] = x - ln_k;
-            falling.scale[i] = (c(line.gain) / slope).min(deviation);
+            falling.scale[i] = (line.gain.in_lanes() / slope).min(deviation);
         }
         falling
     }
 
     /// The shape at the collocation points.
-    fn at_points(&self, lines: &[Line], ln_k: Block, sigma: Block) -> OfPoints {
+    fn at_points<T: InLanes<Block>>(&self, lines: &[Line<T>], ln_k: Block, sigma: Block) -> OfPoints {
         let mut shapes = [Block::splat(0.0); BETWEEN.points];
         for (i, line) in lines.iter().enumerate() {
-            shapes[i] = shape(self.level[i] + ln_k, self.scale[i], line, sigma);
+            shapes[i] = shape(self.sign, self.level[i] + ln_k, self.scale[i], line, sigma);
         }
         shapes
     }
 
     /// Where the lanes turn from the level to the line, about: the last cell of `FALLING` where they do not. `lines`: η
     /// and line of the points.
-    fn corner(&self, lines: impl Iterator<Item = (f64, Line)>, ln_k: Block) -> usize {
+    fn corner<T: InLanes<Block>>(&self, lines: impl Iterator<Item = (f64, Line<T>)>, ln_k: Block) -> usize {
+        if self.sign == 0.0 {
+            return FALLING.cells;
+        }
         let mut before: Option<(f64, f64)> = None;
         for ((eta, line), level) in lines.zip(&self.level) {
-            if line.borrow == 0.0 {
-                return FALLING.cells;
-            }
             // by how much the line lies above the level, on average
-            let gap = Block::splat(line.edge) - ln_k - *level;
+            let gap = line.edge.in_lanes() - ln_k - *level;
             let above = (0..Block::N).map(|lane| gap.lane(lane)).sum::<f64>() / Block::N as f64;
             if above <= 0.0 {
                 let turn = before.map_or(0.0, |(from, gap)| from + (eta - from) * gap / (gap - above));
@@ -193,11 +210,11 @@ impl Falling {
     }
 
     /// ln B but for the excess, at a place with the weights `row` of the points.
-    fn fixed(&self, row: &[f64], line: &Line, ln_k: Block, sigma: Block) -> Block {
+    fn fixed<T: InLanes<Block>>(&self, row: &[f64], line: &Line<T>, ln_k: Block, sigma: Block) -> Block {
         let of = |values: &[Block]| {
             row.iter().zip(values).fold(Block::splat(0.0), |sum, (w, value)| value.mul_add(Block::splat(*w), sum))
         };
-        shape(of(&self.level) + ln_k, of(&self.scale), line, sigma)
+        shape(self.sign, of(&self.level) + ln_k, of(&self.scale), line, sigma)
     }
 }
 
@@ -205,16 +222,15 @@ impl Falling {
 /// the borrow add up to what exercise gains.
 ///
 /// # Accuracy  `FALLING.shaped`
-fn shape(level: Block, scale: Block, line: &Line, sigma: Block) -> Block {
-    let Line { borrow, edge, root, .. } = *line;
-    if borrow == 0.0 {
+fn shape<T: InLanes<Block>>(sign: f64, level: Block, scale: Block, line: &Line<T>, sigma: Block) -> Block {
+    let Line { edge, root, .. } = *line;
+    if sign == 0.0 {
         return level;
     }
     let c = Block::splat;
-    let edge = c(edge);
-    let sign = borrow.signum();
-    let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root)));
-    let mut x = if borrow > 0.0 { level.min(edge) } else { level };
+    let edge = edge.in_lanes();
+    let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root).in_lanes()));
+    let mut x = if sign > 0.0 { level.min(edge) } else { level };
     for _ in 0..FALLING.shape_steps {
         let away = x - level;
         let speed = steep - away * bend;

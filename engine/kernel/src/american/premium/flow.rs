@@ -21,6 +21,24 @@ pub(super) enum FlowMoments {
     Own(Vec<(SeenMoment<Block>, EdgeSeen)>),
 }
 
+/// Times of moments: shared, or each lane's own.
+pub(super) trait FlowTime: InLanes<Block> {
+    /// The moments as a flow has them.
+    fn moments(seen: Vec<(SeenMoment<Self>, EdgeSeen)>) -> FlowMoments;
+}
+
+impl FlowTime for f64 {
+    fn moments(seen: Vec<(SeenMoment<Self>, EdgeSeen)>) -> FlowMoments {
+        FlowMoments::Shared(seen)
+    }
+}
+
+impl FlowTime for Block {
+    fn moments(seen: Vec<(SeenMoment<Self>, EdgeSeen)>) -> FlowMoments {
+        FlowMoments::Own(seen)
+    }
+}
+
 /// The boundary at a moment: ln B less the drift until then, and what turns n(d) into n(d+)·X.
 pub(super) struct EdgeSeen {
     pub(super) level: Block,
@@ -146,6 +164,11 @@ pub(super) struct LowerBoundary {
 }
 
 impl LowerBoundary {
+    /// The lowest ln B.
+    pub(super) fn lowest(&self) -> Block {
+        self.ln_b.iter().fold(Block::splat(f64::INFINITY), |lowest, ln_b| lowest.min(*ln_b))
+    }
+
     /// Adds what it takes from the flow at collocation point `i`, at ln X = `x`.
     pub(super) fn add(&self, contracts: &Contracts, i: usize, x: Block, to: &mut [Block; 3]) {
         let (spot, inv_spot) = (exp(x), exp(-x));

@@ -25,9 +25,9 @@ impl core::fmt::Debug for LastInterval {
 
 impl LastInterval {
     /// That from `stop` years after `terms` on, for the volatilities of `span`.
-    pub(super) fn new(terms: &Terms, stop: f64, span: &Span, quality: Quality) -> Self {
+    pub(super) fn new(terms: &Terms, stop: f64, span: &Span) -> Self {
         let band = Band { k: span.k, sigma: span.sigma };
-        Self(NoDividends::new(Right::Put, &after(terms, terms.t - stop), &band, quality))
+        Self(NoDividends::new(Right::Put, &after(terms, terms.t - stop), &band, Quality::Full))
     }
 
     /// True if the boundaries are there at the rates of `terms`.
@@ -83,7 +83,7 @@ mod tests {
 
     fn premium(terms: &Terms, x: f64, k: f64, sigma: f64) -> Taylor<f64> {
         let stop = terms.divs.last().expect("a dividend").t;
-        let last = LastInterval::new(terms, stop, &SPAN, Quality::Full);
+        let last = LastInterval::new(terms, stop, &SPAN);
         last.premium::<f64, true>(terms, stop, &Inputs::new(x.exp(), k, sigma))
     }
 

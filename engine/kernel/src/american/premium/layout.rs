@@ -5,13 +5,12 @@
 //! boundaries would begin and end within its strikes. Never: a solve.
 
 use super::super::band::Band;
-use super::classify::{Span, changes, continuous, gap_before};
+use super::classify::{Span, changes, continuous, first_window};
 use super::table::Table;
 use crate::american::settings::{LAYOUT, SAME};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
-use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// A part of the strikes and volatilities, and its table from the first evaluation on that needs it: a chain lists many
@@ -48,8 +47,8 @@ impl TablePart {
     }
 
     /// The table, built if it is not there yet.
-    pub(super) fn table(&self, right: Right, terms: &Terms, scheme: Quality) -> &Table {
-        self.table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &self.span, scheme)))
+    pub(super) fn table(&self, right: Right, terms: &Terms) -> &Table {
+        self.table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &self.span)))
     }
 
     /// True if it serves anything of `band`.
@@ -108,37 +107,33 @@ fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
     wide.min(LAYOUT.front_deviations * deviation / moved).max(LAYOUT.strikes_least.ln())
 }
 
-/// Logarithm of the strike ratio over which the time until a put's first window closes grows by about that time again:
-/// shortly before a window closes its boundary falls away within a few strikes.
+/// Logarithm of the strike ratio over which a put's first window grows by about its length again: shortly before a
+/// window closes its boundary falls away within a few strikes.
 fn window_strikes(terms: &Terms, k: f64) -> f64 {
-    let Some(first) = terms.divs.first().filter(|_| terms.r > SAME.no_rate) else { return f64::INFINITY };
-    let wait = gap_before(first.amount, k, terms.r);
-    if wait < first.t { LAYOUT.window_grows * (first.t - wait) / wait } else { f64::INFINITY }
+    first_window(terms, k).map_or(f64::INFINITY, |(length, wait)| LAYOUT.window_grows * length / wait)
 }
 
 /// The tiles of `bands`: those close to each other share one.
 ///
 /// # Domain  any bands, in any order; those that overlap are served once
-pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Vec<TablePart> {
+pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
     let beyond = if right == Right::Call { LAYOUT.beyond_call } else { LAYOUT.beyond_put };
-    let most = |band: &Band| match scheme {
-        Quality::Coarse | Quality::Preliminary | Quality::Full => strikes(right, terms, band).exp(),
-        Quality::Reference => LAYOUT.strikes_call.exp(),
-    };
+    let most = |k: f64, sigma: (f64, f64)| strikes(right, terms, &Band { k: (k, k), sigma }).exp();
     let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();
     let mut rest = &bands[..];
     while let Some(first) = rest.first() {
-        let (low, most) = (first.k.0, most(first));
-        let with = |band: &&Band| band.k.1 <= low * most && !cuts.iter().any(|&cut| low < cut && cut < band.k.1);
+        let (low, spread) = (first.k.0, first.sigma);
+        let widest = low * most(low, spread);
+        let with = |band: &&Band| band.k.1 <= widest && !cuts.iter().any(|&cut| low < cut && cut < band.k.1);
         let (group, others) = rest.split_at(rest.iter().take_while(with).count().max(1));
         rest = others;
         let high = group.iter().fold(low, |high, band| high.max(band.k.1));
         let sigma = group.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
         let (least, widest) = sigma_ratios(right, terms, sigma);
-        for k in split_at(low, high, &cuts, most) {
+        for k in split_at(low, high, &cuts, |k| most(k, spread)) {
             for sigma in volatilities(group, least, widest, beyond) {
                 let serves = Span { k, sigma: sigma.0 };
                 tiles.push(TablePart { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
@@ -178,9 +173,9 @@ fn volatilities(group: &[Band], least: f64, most: f64, beyond: f64) -> Vec<((f64
     out
 }
 
-/// Strike ranges no wider than `most` between the `cuts`, none narrower than `LAYOUT.strikes_least` unless cuts leave
-/// no room.
-fn split_at(low: f64, high: f64, cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
+/// Strike ranges between the `cuts`, none wider than what `most` gives for its least strike and none narrower than
+/// `LAYOUT.strikes_least` unless cuts leave no room.
+fn split_at(low: f64, high: f64, cuts: &[f64], most: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let inside = cuts.iter().copied().filter(|&cut| low < cut && cut < high);
     let ends: Vec<f64> = core::iter::once(low).chain(inside).chain([high]).collect();
     let between = |from: f64, to: f64| {
@@ -193,8 +188,15 @@ fn split_at(low: f64, high: f64, cuts: &[f64], most: f64) -> Vec<(f64, f64)> {
         (from, wide_to.max(from * LAYOUT.strikes_least).min(above))
     };
     let parts = |ends: &[f64]| {
-        let (from, to) = between(ends[0], ends[1]);
-        split(from, to, most)
+        let (mut from, to) = between(ends[0], ends[1]);
+        let mut parts = Vec::new();
+        while from < to {
+            let next = from * most(from).max(LAYOUT.strikes_least);
+            let until = if next * LAYOUT.strikes_least < to { next } else { to };
+            parts.push((from, until));
+            from = until;
+        }
+        parts
     };
     ends.windows(2).flat_map(parts).collect()
 }
@@ -231,11 +233,11 @@ mod tests {
         let bands: Vec<Band> = (0..30).map(|i| around(50.0 + 5.0 * f64::from(i), 0.6 - 0.01 * f64::from(i))).collect();
         let wide = Band { k: (50.0, 200.0), sigma: (0.1, 1.0) };
         for right in [Right::Call, Right::Put] {
-            let tiles = tiles(right, &terms(0.9), &bands, Quality::Full);
+            let tiles = tiles(right, &terms(0.9), &bands);
             assert!(bands.iter().all(|band| covered(band, &tiles)));
             assert!(tiles.len() <= 16, "{right:?}: {}", tiles.len());
             assert!(!covered(&around(100.0, 1.5), &tiles) && !covered(&wide, &tiles));
-            let tiles = super::tiles(right, &terms(0.9), &[wide], Quality::Full);
+            let tiles = super::tiles(right, &terms(0.9), &[wide]);
             assert!(covered(&wide, &tiles) && covered(&around(120.0, 0.3), &tiles));
         }
     }
@@ -245,7 +247,7 @@ mod tests {
         // interest on the strike from the first ex-date to the second: 0.00995·K
         let cut = 0.9 / (1.0 - (-0.04f64 * 0.25).exp());
         let bands = [around(0.97 * cut, 0.3), around(1.03 * cut, 0.3)];
-        let tiles = tiles(Right::Call, &terms(0.9), &bands, Quality::Full);
+        let tiles = tiles(Right::Call, &terms(0.9), &bands);
         let of = |band: &Band| tiles.iter().position(|tile| tile.meets(band));
         assert_ne!(of(&bands[0]), of(&bands[1]));
     }

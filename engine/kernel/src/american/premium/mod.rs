@@ -4,8 +4,7 @@
 //! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
 //! at all; `dates` (calls) and `windows` (puts) are the recursion over ex-dates, `at_date` the premium at one,
 //! `periods` what follows one, `time_between`, `between_grid`, `between_dates`, `falling`, `tip` and `flow` exercise
-//! until the next; `solver`, `grid`, `schedule`, `stencil`, `edges` and `european` are the partial differential
-//! equation of the others, `solved` solves it for all nodes of a table, `profile` is one solved lane as a function;
+//! until the next, `european` the value without; `problem` is what a table asks, `solved` its answer at all nodes;
 //! `table` is what is kept of them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout`
 //! where tables lie; `evaluate`, `exercise` and `until_date` read; `taylor` and `chebyshev` are their arithmetic.
 //! Never: a spot in a table.
@@ -16,24 +15,19 @@ mod between_grid;
 mod chebyshev;
 mod classify;
 mod dates;
-mod edges;
 mod european;
 mod evaluate;
 mod exercise;
 mod falling;
 mod flow;
-mod grid;
 mod last_interval;
 mod layout;
 mod periods;
 mod plan;
-mod profile;
+mod problem;
 mod rates;
 mod resolution;
-mod schedule;
 mod solved;
-mod solver;
-mod stencil;
 mod table;
 mod tabulate;
 mod taylor;
@@ -51,7 +45,6 @@ use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
 use crate::normal::norm_cdf;
-use crate::quality::Quality;
 use classify::Span;
 use evaluate::Clock;
 use exercise::Inputs;
@@ -86,7 +79,6 @@ struct Reading<'a, L> {
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
-    scheme: Quality,
     /// Where two serve the same, the later one is read.
     tiles: Vec<TablePart>,
 }
@@ -119,10 +111,10 @@ impl PremiumTables {
     /// One serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2.
     /// With [`Quality::Reference`] 15 to 90 ms
     #[must_use]
-    pub fn new(right: Right, terms: &Terms, bands: &[Band], scheme: Quality) -> Self {
+    pub fn new(right: Right, terms: &Terms, bands: &[Band]) -> Self {
         let terms = live(terms);
-        let tiles = tiles(right, &terms, bands, scheme);
-        PremiumTables { right, terms, scheme, tiles }
+        let tiles = tiles(right, &terms, bands);
+        PremiumTables { right, terms, tiles }
     }
 
     /// The tables that were built so far.
@@ -141,7 +133,7 @@ impl PremiumTables {
             }
             let inside = left & tile.holds(k, sigma);
             if inside.any() {
-                serving.push(tile.table(self.right, &self.terms, self.scheme), inside);
+                serving.push(tile.table(self.right, &self.terms), inside);
                 left = left & !inside;
             }
         }
@@ -163,7 +155,7 @@ impl PremiumTables {
         for tile in self.tiles.iter().rev() {
             let lanes = left & away(tile).le(least) & least.lt(none);
             if lanes.any() {
-                serving.push(tile.table(self.right, &self.terms, self.scheme), lanes);
+                serving.push(tile.table(self.right, &self.terms), lanes);
                 left = left & !lanes;
             }
         }
@@ -233,7 +225,7 @@ impl PremiumTables {
     pub fn widen(&mut self, bands: &[Band]) {
         self.tiles.retain(|tile| bands.iter().any(|band| tile.meets(band)));
         let missing: Vec<Band> = bands.iter().filter(|band| !self.holds(band)).copied().collect();
-        self.tiles.splice(..0, tiles(self.right, &self.terms, &missing, self.scheme));
+        self.tiles.splice(..0, tiles(self.right, &self.terms, &missing));
     }
 
     /// What was built so far.
@@ -242,7 +234,6 @@ impl PremiumTables {
         let mut counts = Counts::default();
         for table in self.built() {
             counts.refined += usize::from(table.refined);
-            counts.accurate += usize::from(table.scheme != self.scheme);
             match table.layout {
                 Layout::European | Layout::LowerStrike(_) => counts.european += 1,
                 Layout::Now | Layout::AtExDate => counts.aligned += 1,

@@ -7,27 +7,39 @@ use super::falling::Falling;
 use super::flow::Flow;
 use super::time_between::TimeBetween;
 use super::tip::Tip;
+use crate::american::recursion::Solution;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::dividends::Terms;
+use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use std::sync::Arc;
 
-/// What there is at the first date, of some lanes.
+/// What there is at the date that a table describes, of some lanes.
 pub(super) struct First {
     pub(super) k: Block,
     pub(super) sigma: Block,
+    /// ln of the X from which on the option is exercised; NaN: it is not.
     pub(super) boundary: Block,
-    pub(super) exercised: <Block as Lanes>::Mask,
+    /// True if any lane is exercised, and if one is so only up to a second boundary.
+    pub(super) is_exercised: bool,
+    pub(super) has_end: bool,
     /// ln X to which the premium matters.
     pub(super) far: Block,
-    pub(super) later: Later,
-    /// Exercise until the date, and the premium there.
+    pub(super) held: HeldPremium,
+    /// Exercise until the date.
     pub(super) before: Option<Between>,
-    pub(super) at: Option<AtDate>,
     /// How a put's boundary ends in each of its windows, by the time at which that begins.
     pub(super) windows: Vec<(f64, WindowClose)>,
     /// What follows a put's last date.
     pub(super) after_last: Option<AfterLast>,
+}
+
+/// The premium while the option is held.
+pub(super) enum HeldPremium {
+    /// From what follows, one contract per lane; of calls exercised until the date also as their series there.
+    Lanes { later: Box<Later>, at: Option<Box<AtDate>> },
+    /// Each contract by the recursion of the reference.
+    Each(Vec<Solution>),
 }
 
 /// How the boundary of a put's window ends.
@@ -36,7 +48,7 @@ pub(super) enum WindowClose {
     /// It falls to 0.
     Falling(Box<Falling>),
     /// In a tip.
-    Tip(Tip),
+    Tip(Box<Tip>),
 }
 
 impl WindowClose {
@@ -68,7 +80,7 @@ impl DatePeriod {
 
     /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
     pub(super) fn solve(&self, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Option<Between>> {
-        self.stretch.as_ref().map_or(Some(None), |stretch| Between::to_date(stretch, at, k, sigma).map(Some))
+        self.stretch.as_ref().map_or(Some(None), |stretch| Between::to_date(stretch, at, None, k, sigma).map(Some))
     }
 }
 
@@ -79,20 +91,23 @@ pub(super) struct Later {
     pub(super) between: Option<Between>,
     /// What exercise until the date is worth right after the one before.
     pub(super) flow: Option<Flow>,
+    /// True if the region of exercise has a lower end at the begin (of puts).
+    pub(super) starts_above: bool,
 }
 
 impl Later {
     /// Of calls.
     pub(super) fn new(period: &Arc<DatePeriod>, at: Option<AtDate>, between: Option<Between>) -> Self {
         let flow = period.stretch.as_ref().zip(between.as_ref()).map(|(stretch, between)| between.flow(stretch));
-        Self { period: Arc::clone(period), at, between, flow }
+        Self { period: Arc::clone(period), at, between, flow, starts_above: false }
     }
 
-    /// Of puts, from one date to the next or to expiry, at `t`; `flow`: of the window that begins with it.
-    pub(super) fn of_puts([from, to]: [f64; 2], t: f64, at: Option<AtDate>, between: Between, flow: Flow) -> Self {
+    /// Of puts, from one date to the next or to expiry, at `t`; `window`: what begins with it.
+    pub(super) fn of_puts([from, to]: [f64; 2], t: f64, at: Option<AtDate>, window: Option<(Between, Flow)>) -> Self {
         let wait = (to < t).then(|| Wait::new(to - from, t - to));
         let period = Arc::new(DatePeriod { from, to, wait, stretch: None });
-        Self { period, at, between: Some(between), flow: Some(flow) }
+        let (between, flow) = window.unzip();
+        Self { period, at, between, flow, starts_above: false }
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -106,6 +121,22 @@ impl Later {
             sum += at.expected::<false, f64>(wait, x)[0];
         }
         self.flow.as_ref().map_or(sum, |flow| sum + flow.value(x))
+    }
+
+    /// ln X below which a put's premium is a line in X, all but surely exercised after the next date.
+    pub(super) fn lowest(&self, sigma: Block) -> Block {
+        let boundaries = self.at.iter().map(|at| at.boundary).chain(self.between.iter().map(Between::lowest));
+        let root = self.period.wait.as_ref().map_or(0.0, Wait::root);
+        boundaries.fold(Block::splat(f64::INFINITY), Block::min) - sigma * (root * DATES.top)
+    }
+
+    /// The line in X that the premium of holding is at ln X = `x`, `width` being the deviation until expiry: constant
+    /// and slope.
+    pub(super) fn line(&self, phi: f64, x: Block, width: Block) -> [Block; 2] {
+        let step = width * (DATES.slope_step * phi);
+        let value = self.premium(x);
+        let slope = (value - self.premium(x - step)) / step;
+        [value - slope, slope / exp(x)]
     }
 
     /// The premium of calls (`phi` = 1) or puts (−1) from ln X = `boundary` to `far`, right after a date `tau` years

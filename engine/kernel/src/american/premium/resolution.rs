@@ -1,4 +1,4 @@
-//! Whether a table without a boundary to measure from is resolved, from its own coefficients, and what is built if not.
+//! Whether a table without a boundary to measure from is resolved, from its own coefficients.
 //!
 //! Such a table's series runs across the exercise boundaries of those strikes and volatilities that have one, where the
 //! premium bends; what its last terms and its highest powers in strike and volatility still add says how far the terms
@@ -10,36 +10,6 @@ use super::plan::planned;
 use super::table::Table;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
 use crate::dividends::{Dividend, Terms};
-use crate::quality::Quality;
-
-/// `table`, or if it is not resolved what `with` a scheme and more strikes and terms builds.
-pub(super) fn resolved(table: Table, terms: &Terms, with: impl Fn(Quality, bool) -> Table) -> Table {
-    if table.unresolved(terms).most() <= RESOLUTION.resolved {
-        return table;
-    }
-    let refined = with(Quality::Full, true);
-    let unresolved = refined.unresolved(terms);
-    if unresolved.series <= RESOLUTION.coarse {
-        return refined;
-    }
-    let accurate = with(Quality::Reference, true);
-    if accurate.unresolved(terms).most() < unresolved.most() { accurate } else { refined }
-}
-
-/// What a table seems to miss at worst.
-#[derive(Clone, Copy, Debug, Default)]
-struct Unresolved {
-    /// Along its series.
-    series: f64,
-    /// Between its strikes and volatilities.
-    tensor: f64,
-}
-
-impl Unresolved {
-    fn most(&self) -> f64 {
-        self.series.max(self.tensor)
-    }
-}
 
 /// One term of the series at a volatility and strike: its value, and what the highest powers in 1/K and ln σ add.
 struct Term {
@@ -49,16 +19,17 @@ struct Term {
 }
 
 impl Table {
-    /// What the table seems to miss, if it has no boundary to measure from.
+    /// True if the table has a boundary to measure from, or seems to miss little at worst along its series and between
+    /// its strikes and volatilities.
     ///
     /// # Accuracy  of tables that missed the price by more than 1e-4 within a few days' move of the spot four in five
     /// were found, and half of what was found missed it there; nearly all of the others did further away
     /// # Cost      50 µs
-    fn unresolved(&self, terms: &Terms) -> Unresolved {
-        let mut most = Unresolved::default();
+    pub(super) fn is_resolved(&self, terms: &Terms) -> bool {
         if !self.is_anchored() {
-            return most;
+            return true;
         }
+        let mut most: f64 = 0.0;
         let terms = &self.at_stop(terms);
         let collected = terms.a(0.0);
         for (at_sigma, at_strike) in
@@ -69,19 +40,18 @@ impl Table {
             let series: Vec<Term> = (0..self.n_terms()).map(|term| self.term_at(term, at_sigma, at_strike)).collect();
             let last = series.iter().rev().take(RESOLUTION.last).map(|term| term.value.abs()).fold(0.0, f64::max);
             let from = self.boundary_at(k, sigma);
-            most.tensor = most.tensor.max(self.beyond(terms, from, k, sigma, &series));
+            most = most.max(self.beyond(terms, from, k, sigma, &series));
             for j in 0..=RESOLUTION.places {
                 let u = 2.0 * j as f64 / RESOLUTION.places as f64 - 1.0;
                 let spot = (from - self.phi * sigma * self.place(u)).exp() + collected;
                 let scale = k / (self.phi * (spot - k)).max(RESOLUTION.unit_least * spot);
                 let (strike_top, sigma_top) = tops(&series, u);
                 let tensor = strike_top.abs().max(RESOLUTION.sigma_top * sigma_top.abs());
-                most.tensor = most.tensor.max(tensor * scale);
-                most.series =
-                    most.series.max(RESOLUTION.tail * series.len() as f64 * last * (1.0 - u * u).sqrt() * scale);
+                let tail = RESOLUTION.tail * series.len() as f64 * last * (1.0 - u * u).sqrt();
+                most = most.max(tensor.max(tail) * scale);
             }
         }
-        most
+        most <= RESOLUTION.resolved
     }
 
     /// Time, rates and dividends as they are at the date that the table describes.

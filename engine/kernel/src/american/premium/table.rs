@@ -6,14 +6,13 @@
 //! the table describes that date and the evaluation integrates back from it, which keeps the sharp features exact.
 //! Never: a spot, a solve, an evaluation.
 
+use super::between_grid::Fineness;
 use super::chebyshev::{Axis, local_slope};
 use super::classify::{Span, continuous};
 use super::last_interval::LastInterval;
-use super::schedule::Problem;
-use super::solved::Down;
+use super::problem::Problem;
 use crate::american::settings::{BETWEEN, RATES, SIZES};
 use crate::dividends::Terms;
-use crate::quality::Quality;
 use std::sync::OnceLock;
 
 /// How the table is to be read.
@@ -59,11 +58,8 @@ pub(super) struct Table {
     /// Premium/K: one tensor polynomial for each Chebyshev term. Single precision: a coefficient is below 1 and its
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
-    pub(super) scheme: Quality,
     /// True if it was built with more strikes and terms, because the usual ones did not resolve it.
     pub(super) refined: bool,
-    /// How far its grids reach where exercise ends them.
-    pub(super) down: Down,
     /// How it moves with the rates, from when that was first asked for: of most tables never.
     pub(super) rates: OnceLock<Box<Rates>>,
 }
@@ -109,18 +105,10 @@ impl Table {
         matches!(self.layout, Layout::Anchored | Layout::AnchoredAtExDate)
     }
 
-    /// The part of a tail worth dropping that the scheme drops.
-    pub(super) fn tail(&self) -> f64 {
-        match self.scheme {
-            Quality::Coarse | Quality::Preliminary | Quality::Full => 1.0,
-            Quality::Reference => SIZES.worth_accurate,
-        }
-    }
-
     /// What it solves at `terms`.
     pub(super) fn problem(&self, terms: &Terms) -> Problem {
         let continuous = continuous(self.phi, terms, self.span.sigma.1);
-        Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous }
+        Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous, fineness: Fineness::First }
     }
 
     /// How many terms the series has.

@@ -5,18 +5,19 @@ use super::at_date::Wait;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
 use crate::american::settings::{FALLING, SAME};
 use crate::dividends::Terms;
-use crate::elementary::exp;
+use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes};
 
-/// How a window of puts with one strike closes before a date, where its boundary runs away to 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct WindowEnd {
+/// How a window of puts closes before a date, where its boundary runs away to 0. `T`: of one strike, or each lane's
+/// own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowEnd<T = f64> {
     pub(super) fineness: Fineness,
     /// Years from now.
     pub(super) date: f64,
-    pub(super) strike: f64,
+    pub(super) strike: T,
     /// What exercise right after the date pays at X = 0.
-    pub(super) paid: f64,
+    pub(super) paid: T,
 }
 
 /// A stretch of time without ex-dates. `T`: times that all lanes share, or each lane's own.
@@ -27,7 +28,7 @@ pub(super) struct TimeBetween<T = f64> {
     /// How long it lasts, years.
     pub(super) length: T,
     /// The window that closes with it; `None`: the boundary has an end.
-    pub(super) window: Option<WindowEnd>,
+    pub(super) window: Option<WindowEnd<T>>,
     /// Years from its end to the date that follows.
     after: T,
     /// Dividends to come right before its end.
@@ -97,19 +98,6 @@ impl TimeBetween {
     pub(super) fn to_date(phi: f64, terms: &Terms, from: f64, to: f64) -> Self {
         Self::new(phi, terms, [from, to], to, None, BetweenGrid::at_date())
     }
-
-    /// The window of puts until it closes.
-    pub(super) fn to_close(terms: &Terms, from: f64, close: f64, end: WindowEnd) -> Self {
-        let grid = BetweenGrid::running_away(FALLING.cells, end.fineness);
-        Self::new(-1.0, terms, [from, end.date], close, Some(end), grid)
-    }
-
-    /// What counts at X = 0 in the last `life` years of a window; `None`: the boundary has an end.
-    pub(super) fn lines(&self, life: f64) -> Option<Lines> {
-        let ([r, b], wait, end) = (self.rates, self.after + life, self.window?);
-        let share = (-b * wait).exp();
-        Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * (-r * wait).exp(), share, wait })
-    }
 }
 
 impl TimeBetween<Block> {
@@ -120,7 +108,20 @@ impl TimeBetween<Block> {
 }
 
 impl<T: Lanes> TimeBetween<T> {
-    fn new(phi: f64, terms: &Terms, ends: [f64; 2], to: T, window: Option<WindowEnd>, grid: &BetweenGrid) -> Self {
+    /// The window of puts until it closes.
+    pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: WindowEnd<T>) -> Self {
+        let grid = BetweenGrid::running_away(FALLING.cells, end.fineness);
+        Self::new(-1.0, terms, [from, end.date], close, Some(end), grid)
+    }
+
+    /// What counts at X = 0 in the last `life` years of a window; `None`: the boundary has an end.
+    pub(super) fn lines(&self, life: T) -> Option<Lines<T>> {
+        let ([r, b], wait, end) = (self.rates, self.after + life, self.window?);
+        let share = exp(wait * -b);
+        Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * exp(wait * -r), share, wait, b })
+    }
+
+    fn new(phi: f64, terms: &Terms, ends: [f64; 2], to: T, window: Option<WindowEnd<T>>, grid: &BetweenGrid) -> Self {
         let Terms { t, r, b, .. } = *terms;
         let [from, date] = ends;
         let c = T::splat;
@@ -164,48 +165,49 @@ impl<T: Lanes> TimeBetween<T> {
 
 /// What counts at X = 0 at one time of a window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct Line<T = f64> {
     /// What exercise gains over waiting for the date.
-    pub(super) gain: f64,
+    pub(super) gain: T,
     /// What it loses on a unit of X.
-    pub(super) borrow: f64,
+    pub(super) borrow: T,
     /// ln of the X at which the two are the same.
-    pub(super) edge: f64,
+    pub(super) edge: T,
     /// √(years until the date).
-    pub(super) root: f64,
+    pub(super) root: T,
 }
 
-impl Line {
+impl<T: Lanes> Line<T> {
     /// `wait` years before the date.
-    pub(super) fn new(gain: f64, borrow: f64, wait: f64) -> Self {
-        let gain = gain.max(SAME.divisor);
-        let edge = if borrow == 0.0 { f64::INFINITY } else { (gain / borrow.abs()).ln() };
+    fn new(gain: T, borrow: T, b: f64, wait: T) -> Self {
+        let gain = gain.max(T::splat(SAME.divisor));
+        let edge = if b == 0.0 { T::splat(f64::INFINITY) } else { ln(gain / borrow.abs()) };
         Self { gain, borrow, edge, root: wait.sqrt() }
     }
 }
 
 /// What counts at X = 0 from one time of a window on.
-pub(super) struct Lines {
-    strike: f64,
+pub(super) struct Lines<T = f64> {
+    strike: T,
     /// The dividends to come.
-    escrow: f64,
+    escrow: T,
     /// What exercise right after the date pays, discounted, and a unit of X then.
-    paid: f64,
-    share: f64,
+    paid: T,
+    share: T,
     /// Years until the date.
-    wait: f64,
+    wait: T,
+    b: f64,
 }
 
-impl Lines {
+impl<T: Lanes> Lines<T> {
     /// At the time itself.
-    pub(super) fn now(&self) -> Line {
-        Line::new(self.strike - self.escrow - self.paid, 1.0 - self.share, self.wait)
+    pub(super) fn now(&self) -> Line<T> {
+        Line::new(self.strike - self.escrow - self.paid, T::splat(1.0) - self.share, self.b, self.wait)
     }
 
     /// At a moment after it.
-    pub(super) fn at(&self, moment: &SeenMoment) -> Line {
+    pub(super) fn at(&self, moment: &SeenMoment<T>) -> Line<T> {
         let gain = self.strike - self.escrow / moment.carry - self.paid / moment.discount;
         let share = self.share * moment.carry / moment.discount;
-        Line::new(gain, 1.0 - share, self.wait - moment.root * moment.root)
+        Line::new(gain, T::splat(1.0) - share, self.b, self.wait - moment.root * moment.root)
     }
 }

@@ -6,7 +6,7 @@
 //! premium.
 
 use super::at_date::{AtDate, ValueSlopes, Wait};
-use super::between_dates::{Between, HoldingLessPayoff, Search, carried, of_points};
+use super::between_dates::{Between, HoldingLessPayoff, Nearby, OfPoints, Search, carried, of_points};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Contracts, EdgeSeen, Flow, FlowMoments, LowerBoundary};
 use super::time_between::{SeenMoment, TimeBetween};
@@ -23,13 +23,15 @@ pub(super) struct TippedWindow<'a> {
     pub(super) terms: &'a Terms,
     /// Years from now to its begin, to the last gain from exercise at X = 0, and to the date.
     pub(super) from: f64,
-    pub(super) close: f64,
+    pub(super) close: Block,
     pub(super) date: f64,
     /// What exercise right after the date pays at X = 0.
-    pub(super) paid: f64,
+    pub(super) paid: Block,
     pub(super) at: &'a AtDate,
     pub(super) k: Block,
     pub(super) sigma: Block,
+    /// Lanes in which exercise gains nowhere.
+    pub(super) is_shut: <Block as Lanes>::Mask,
 }
 
 /// How the boundary of a window ends in a tip, by lane.
@@ -38,6 +40,9 @@ pub(super) struct Tip {
     /// Years from now, and ln(X/K).
     time: Block,
     level: Block,
+    /// ln B of the upper boundary at the collocation points, and λ there.
+    upper: OfPoints,
+    pace: OfPoints,
 }
 
 /// What holding exceeds exercise by at one time and place, and its derivative in time.
@@ -59,17 +64,20 @@ impl TippedWindow<'_> {
     /// Solves the window; `near`: that of a strike close by. `None`: a lane has no tip, or no boundary, that can be
     /// found.
     ///
-    /// # Shapes    one contract per lane, of one strike
+    /// # Shapes    one contract per lane
     /// # Domain    r > 0, b < 0; exercise at X = 0 gains until `close`
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    pub(super) fn solve(&self, fineness: Fineness, near: Option<&Tip>) -> Option<(Between, Flow, Tip)> {
+    pub(super) fn solve(&self, fineness: Fineness, near: Option<Nearby<&Tip>>) -> Option<(Between, Flow, Tip)> {
         let c = Block::splat;
         let Terms { r, b, .. } = *self.terms;
         let contracts = Contracts::new(-1.0, [r, b], self.k, self.sigma);
         let ln_k = ln(self.k);
-        let (time, x) = self.tip(&contracts, near, ln_k)?;
+        let (time, x) = self.tip(&contracts, near.map(Nearby::get), ln_k)?;
+        let at_rates = near.and_then(Nearby::at_rates);
         // the points reach as near to the tip as the boundary turns there
-        let resolved = ((self.close - self.from) / (TIP.resolved * (self.date - self.close))).ln().max(0.0).sqrt();
+        let part = (self.close - self.from) / ((c(self.date) - self.close) * TIP.resolved);
+        let most = (0..Block::N).map(|lane| part.lane(lane)).fold(1.0, f64::max);
+        let resolved = most.ln().sqrt();
         let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
         let grid = BetweenGrid::at_tip(reach, fineness);
         let stretch = TimeBetween::to_tip(self.terms, self.from, time, self.date, grid);
@@ -79,15 +87,19 @@ impl TippedWindow<'_> {
         let lower = self.lower(&contracts, &stretch, (time, x), curve);
         let points = &stretch.from_points;
         let last = points.len() - 1;
-        let (mut y, mut pace) = (vec![c(0.0); last + 1], [c(1.0); BETWEEN.points]);
-        for (i, seen) in points.iter().enumerate().rev() {
-            let away = if i == last {
-                (curve * seen.left).sqrt()
-            } else {
-                (y[i + 1] - x) * (seen.left / points[i + 1].left).sqrt()
-            };
-            let guess = (x + away).min(contracts.limit(self.k, seen));
-            (y[i], pace[i]) = self.explicit(&contracts, time - seen.left, time, guess, RegionSide::Upper);
+        let (mut y, mut pace) =
+            at_rates.map_or(([c(0.0); BETWEEN.points], [c(1.0); BETWEEN.points]), |near| (near.upper, near.pace));
+        if at_rates.is_none() {
+            for (i, seen) in points.iter().enumerate().rev() {
+                let away = if i == last {
+                    (curve * seen.left).sqrt()
+                } else {
+                    (y[i + 1] - x) * (seen.left / points[i + 1].left).sqrt()
+                };
+                let guess = (x + away).min(contracts.limit(self.k, seen));
+                (y[i], pace[i]) = self.explicit(&contracts, time - seen.left, time, guess, RegionSide::Upper);
+                y[i] = Block::select(self.is_shut, x, y[i]);
+            }
         }
         let fixed = |nodes: &[GridNode]| -> Vec<Block> { nodes.iter().map(|node| x * node.end).collect() };
         let search = Search {
@@ -101,19 +113,48 @@ impl TippedWindow<'_> {
             pace,
             most: of_points(points, |seen| self.sigma * seen.left.sqrt()),
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
-            fixed: grid.points.iter().flat_map(|point| fixed(&point.nodes)).collect(),
+            fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
             n: points.len() - 1,
             missed: TIP.missed,
             lower: Some(&lower),
+            is_settled: self.is_shut,
         };
-        if !search.solve(&mut y) {
+        let upper = &mut y[..last + 1];
+        if at_rates.is_some() {
+            search.follow(upper);
+        } else if !search.solve(upper) {
             return None;
         }
-        let between = search.found(&y, x, fixed(&grid.spot));
+        let between = search.found(upper, x, fixed(&grid.spot));
         drop(search);
         let mut moments = between.seen(&stretch);
         moments.extend(lower.from_begin);
-        Some((between, Flow::new(FlowMoments::Own(moments), contracts), Tip { time, level: x - ln_k }))
+        Some((between, Flow::new(FlowMoments::Own(moments), contracts), Tip { time, level: x - ln_k, upper: y, pace }))
+    }
+
+    /// The lanes in which exercise at the begin is worth more than holding nowhere; `None`: it gains so much in some
+    /// lane that what a series misses of it counts. What is gained grows less until the date.
+    ///
+    /// # Accuracy  to what lies between places `TIP.scan_step` apart
+    pub(super) fn shut(&self) -> Option<<Block as Lanes>::Mask> {
+        let contracts = Contracts::new(-1.0, [self.terms.r, self.terms.b], self.k, self.sigma);
+        let least = self.least(&contracts, Block::splat(self.from)).0;
+        (self.k * -TIP.gain_most).le(least).all().then(|| (self.k * -TIP.gain_least).le(least))
+    }
+
+    /// The least value of holding over exercise at the time `t`, and ln X there, about.
+    fn least(&self, contracts: &Contracts, t: Block) -> (Block, Block) {
+        let c = Block::splat;
+        let (ln_k, deviation) = (ln(self.k), self.sigma * (c(self.date) - t).sqrt());
+        // right before the date holding is worth least next to the boundary there
+        let top = Block::select(self.at.exercised, ln_k.min(self.at.boundary + deviation), ln_k);
+        let (mut least, mut x) = (c(f64::INFINITY), top);
+        for i in 1..=TIP.scan {
+            let place = top - deviation * (TIP.scan_step * i as f64);
+            let [value, ..] = self.there(contracts, t, place).at;
+            (least, x) = (least.min(value), Block::select(value.lt(least), place, x));
+        }
+        (least, x)
     }
 
     /// What there is at ln X = `x` at the time `t` of each lane.
@@ -146,22 +187,15 @@ impl TippedWindow<'_> {
     /// # Accuracy  `TIP.found` of the time until the date
     fn tip(&self, contracts: &Contracts, near: Option<&Tip>, ln_k: Block) -> Option<(Block, Block)> {
         let c = Block::splat;
-        let deviation = self.sigma * (self.date - self.close).sqrt();
-        let (mut t, mut x) = (c(self.close), ln_k);
-        if let Some(near) = near {
+        let until = c(self.date) - self.close;
+        let deviation = self.sigma * until.sqrt();
+        let (mut t, mut x) = if let Some(near) = near {
             // the time until the date is in proportion to what the strike earns until then
-            let part = (c(self.date) - near.time) * (1.0 / (self.date - self.close));
-            (t, x) = (c(self.date) - part.min(c(1.0)) * (self.date - self.close), near.level + ln_k);
+            let part = (c(self.date) - near.time) / until;
+            (c(self.date) - part.min(c(1.0)) * until, near.level + ln_k)
         } else {
-            // right before the date holding is worth least next to the boundary there
-            let top = ln_k.min(self.at.boundary + deviation);
-            let mut least = c(f64::INFINITY);
-            for i in 1..=TIP.scan {
-                let place = top - deviation * (TIP.scan_step * i as f64);
-                let [value, ..] = self.there(contracts, t, place).at;
-                (least, x) = (least.min(value), Block::select(value.lt(least), place, x));
-            }
-        }
+            (self.close, self.least(contracts, self.close).1)
+        };
         for _ in 0..TIP.steps {
             let There { at, by_time } = self.there(contracts, t, x);
             let down = Block::select(at[1].lt(c(0.0)), c(1.0), c(-1.0)) * deviation;
@@ -170,12 +204,14 @@ impl TippedWindow<'_> {
             let value = carried(&at, step)[0];
             let wait = c(self.date) - t;
             let later = (-value / by_time).max(wait * -TIP.time_step).min(wait * TIP.time_step);
-            let next = (t + later).max(c(self.close));
+            let next = (t + later).max(self.close);
             let settled = step.abs().lt(deviation * TIP.level_found) & (next - t).abs().lt(wait * TIP.found);
             (t, x) = (next, x + step);
-            if settled.all() {
-                let is_after = c(self.from.max(self.close)).lt(t) & t.lt(c(self.date));
-                return is_after.all().then_some((t, x));
+            if (settled | self.is_shut).all() {
+                let is_after = self.close.max(c(self.from)).lt(t) & t.lt(c(self.date));
+                // what is shut counts as open for a moment
+                let t = Block::select(self.is_shut, c(self.from + SAME.date), t);
+                return (is_after | self.is_shut).all().then_some((t, x));
             }
         }
         None
@@ -254,6 +290,7 @@ impl TippedWindow<'_> {
             let line = ln((gain / borrow).max(c(SAME.divisor)));
             let guess = (x + slope * *u).max(line).min(x);
             let ln_b = self.explicit(contracts, t, time, guess, RegionSide::Lower).0.min(x);
+            let ln_b = Block::select(self.is_shut, x, ln_b);
             slope = (ln_b - x) / *u;
             nodes.push((t, ln_b, length * (-w * 2.0 * u)));
         }

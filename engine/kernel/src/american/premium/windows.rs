@@ -7,119 +7,163 @@
 //! table.
 
 use super::at_date::AtDate;
-use super::between_dates::Between;
+use super::between_dates::{Between, Nearby};
 use super::between_grid::Fineness;
 use super::european::European;
 use super::falling::Falling;
-use super::periods::{AfterLast, First, Later, WindowClose};
-use super::schedule::Problem;
+use super::flow::FlowTime;
+use super::periods::{AfterLast, First, HeldPremium, Later, WindowClose};
+use super::problem::Problem;
 use super::time_between::{TimeBetween, WindowEnd};
 use super::tip::TippedWindow;
 use crate::american::settings::{DATES, FALLING, PUT_WINDOW, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes};
+use crate::lanes::{Block, Lanes, Mask};
 use crate::solve::bracketed_root;
 
-/// Solves the puts with the strike `strike` from expiry back to `problem.stop`; `None`: they are not exercised right
-/// after it, or a boundary is not found.
+/// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, exercise gains too much in a region
+/// that has a lower end where it begins, or some strikes have a window that others have not.
 ///
-/// # Shapes  one volatility per lane
-/// # Domain  r > 0, no dividend on the day of expiry; `near`: the same of a strike close by, or none
+/// # Shapes  one contract per lane; `strike`: one of all lanes, or each lane's own
+/// # Domain  `near`: the same of one strike close by or at rates close by, or none
 /// # Cost    0.1 ms a window; with b < 0 twice that
-pub(super) fn put_windows(problem: &Problem, strike: f64, sigma: Block, near: Option<&First>) -> Option<First> {
-    let terms = &problem.terms;
+pub(super) fn put_windows<T: FlowTime>(
+    problem: &Problem,
+    strike: T,
+    sigma: Block,
+    near: Option<Nearby<&First>>,
+) -> Option<First> {
+    let c = Block::splat;
+    let Problem { ref terms, stop, .. } = *problem;
     let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
     if terms.r <= SAME.no_rate || at_expiry {
         return None;
     }
-    let (last, plan) = windows_of(terms, problem.stop, strike)?;
-    let k = Block::splat(strike);
+    let mut begins = begins_of(terms, stop);
+    let last = begins.pop()?;
+    let k: Block = strike.in_lanes();
     let stretch = TimeBetween::to_date(-1.0, terms, last, terms.t);
-    let of_near = near.and_then(|near| Some(near.after_last.as_ref()?.scaled(strike / near.k.lane(0))));
-    let (between, at_last) = match of_near {
-        Some(AfterLast { between, at }) => (between, at),
-        None => (Between::to_date(&stretch, None, k, sigma)?, None),
+    let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
+    let (between, at_last) = match (after_near, near) {
+        (Some(Nearby::Strike(after)), Some(near)) => {
+            let AfterLast { between, at } = after.scaled(strike.lane(0) / near.get().k.lane(0));
+            (between, at)
+        }
+        _ => {
+            let near = after_near.map(|after| &after.get().between);
+            (Between::to_date(&stretch, None, near, k, sigma)?, None)
+        }
     };
     let flow = between.flow(&stretch);
-    let mut later = Later::of_puts([last, terms.t], terms.t, None, between.clone(), flow);
-    let at_last = if plan.is_empty() { None } else { at_last.or_else(|| premium(terms, last, k, sigma, &later)) };
+    let mut later = Later::of_puts([last, terms.t], terms.t, None, Some((between.clone(), flow)));
+    let at_last = if begins.is_empty() { None } else { at_last.or_else(|| premium(terms, last, k, sigma, &later)) };
     let after_last = Some(AfterLast { between, at: at_last.clone() });
-    let (mut at_date, mut windows) = (at_last, Vec::with_capacity(plan.len()));
-    for PutWindow { from, close, end } in plan {
-        let at = at_date.take().or_else(|| premium(terms, end.date, k, sigma, &later))?;
+    let (mut date, mut at_date, mut windows) = (last, at_last, Vec::with_capacity(begins.len()));
+    for &from in begins.iter().rev() {
+        let is_like_first = problem.fineness == Fineness::Rates || from - stop < SAME.date;
+        let fineness = if is_like_first { problem.fineness } else { Fineness::Later };
+        let end = WindowEnd { fineness, date, strike, paid: strike - terms.a(date) };
+        let closing: T = each(&end, |end| closes(terms, end, from));
+        let opens = T::splat(PUT_WINDOW.shortest).le(closing - from);
+        if opens.any() != opens.all() {
+            return None;
+        }
+        // exercise that does not gain at X = 0 may do so further up
+        let above = (-terms.b * (date - from)).exp_m1();
+        let gains: T = each(&end, |end| gain(terms, end, from) + end.strike * above);
+        let may_open_above = terms.b < -TIP.borrow_least && T::splat(0.0).lt(gains).any();
+        if !opens.any() && !may_open_above {
+            // what precedes a date without a window sees the one after
+            continue;
+        }
+        let at = at_date.take().or_else(|| premium(terms, date, k, sigma, &later))?;
+        let (close, paid) = (closing.in_lanes(), end.paid.in_lanes());
+        let mut window = TippedWindow { terms, from, close, date, paid, at: &at, k, sigma, is_shut: k.lt(c(0.0)) };
+        if !opens.any() {
+            window.is_shut = window.shut()?;
+            if window.is_shut.all() {
+                at_date = Some(at);
+                continue;
+            }
+        }
         let is_same = |(begin, _): &&(f64, WindowClose)| (begin - from).abs() < SAME.date;
-        let near = near.and_then(|near| near.windows.iter().find(is_same)).map(|near| &near.1);
-        let WindowEnd { fineness, date, paid, .. } = end;
+        let near = near.and_then(|near| near.and_then(|near| near.windows.iter().find(is_same)));
+        let tip_near = near.and_then(|near| near.and_then(|(_, close)| close.tip()));
+        let fall_near = near.and_then(|near| near.and_then(|(_, close)| close.falling()));
         let tipped = || {
-            let window = TippedWindow { terms, from, close, date, paid, at: &at, k, sigma };
-            let (between, flow, tip) = window.solve(fineness, near.and_then(WindowClose::tip))?;
-            Some((between, flow, WindowClose::Tip(tip)))
+            let (between, flow, tip) = window.solve(fineness, tip_near)?;
+            Some((between, flow, WindowClose::Tip(Box::new(tip))))
         };
         let falling = || {
-            let stretch = TimeBetween::to_close(terms, from, close, end);
-            // started from another strike's boundary, the search may miss that of a short window
-            let is_long = close - from > FALLING.near_least * (date - close);
-            let near = near.and_then(WindowClose::falling).filter(|_| is_long);
+            let stretch = TimeBetween::to_close(terms, from, closing, end);
+            // from the boundary of another strike a short window's may be missed
+            let is_long = T::splat(FALLING.near_least * date).lt(closing * (1.0 + FALLING.near_least) - from).all();
+            let near = fall_near.filter(|near| is_long || near.at_rates().is_some());
             let (between, falling) = Falling::solve(&stretch, fineness, &at, near, k, sigma)?;
             let flow = between.flow(&stretch);
             Some((between, flow, WindowClose::Falling(Box::new(falling))))
         };
-        let solved = if terms.b < -TIP.borrow_least {
+        let at_rates = near.and_then(Nearby::at_rates);
+        let solved = if at_rates.map_or(terms.b < -TIP.borrow_least, |(_, close)| close.tip().is_some()) {
             tipped()
         } else {
             falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
         };
-        let (between, flow, closes) = solved?;
-        windows.push((from, closes));
-        later = Later::of_puts([from, end.date], terms.t, Some(at), between, flow);
+        let (between, flow, ends) = solved?;
+        windows.push((from, ends));
+        later = Later::of_puts([from, date], terms.t, Some(at), Some((between, flow)));
+        later.starts_above = !opens.any();
+        date = from;
     }
-    let boundary = later.between.as_ref()?.begin();
-    let far = ln(k) + sigma * ((terms.t - problem.stop).sqrt() * DATES.far);
-    Some(First { k, sigma, boundary, exercised: k.le(k), far, later, before: None, at: None, windows, after_last })
+    let mut boundary = later.between.as_ref()?.begin();
+    let is_exercised = date - stop < SAME.date;
+    if is_exercised && later.starts_above {
+        boundary = Block::splat(f64::NAN);
+    }
+    if !is_exercised {
+        let at = at_date.or_else(|| premium(terms, date, k, sigma, &later))?;
+        later = Later::of_puts([stop, date], terms.t, Some(at), None);
+        boundary = Block::splat(f64::NAN);
+    }
+    let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES.far);
+    let held = HeldPremium::Lanes { later: Box::new(later), at: None };
+    Some(First { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last })
 }
 
-/// A window: when it begins and closes, and what follows.
-struct PutWindow {
-    from: f64,
-    close: f64,
-    end: WindowEnd,
+/// What `of` gives for each strike.
+fn each<T: Lanes>(end: &WindowEnd<T>, of: impl Fn(&WindowEnd) -> f64) -> T {
+    let WindowEnd { fineness, date, strike, paid } = *end;
+    let mut values = [0.0; Block::N];
+    for lane in 0..T::N {
+        let is_as_before = lane > 0 && (strike.lane(lane) - strike.lane(lane - 1)).abs() < SAME.root;
+        values[lane] = if is_as_before {
+            values[lane - 1]
+        } else {
+            of(&WindowEnd { fineness, date, strike: strike.lane(lane), paid: paid.lane(lane) })
+        };
+    }
+    T::load(&values)
 }
 
-/// The windows before ex-dates from `stop` on, the last one first, and the last date; `None`: none begins at `stop`.
-fn windows_of(terms: &Terms, stop: f64, strike: f64) -> Option<(f64, Vec<PutWindow>)> {
-    let mut begins: Vec<f64> =
-        terms.divs.iter().map(|d| d.t).filter(|t| (stop + SAME.date..terms.t - SAME.date).contains(t)).collect();
-    begins.insert(0, stop);
+/// When windows may begin: at `stop`, and at the ex-dates after it.
+fn begins_of(terms: &Terms, stop: f64) -> Vec<f64> {
+    let dates = terms.divs.iter().map(|d| d.t).filter(|t| (stop + SAME.date..terms.t - SAME.date).contains(t));
+    let mut begins: Vec<f64> = core::iter::once(stop).chain(dates).collect();
     begins.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
-    let last = begins.pop()?;
-    let mut windows = Vec::with_capacity(begins.len());
-    let mut date = last;
-    for &from in begins.iter().rev() {
-        let fineness = if from - stop < SAME.date { Fineness::First } else { Fineness::Later };
-        let end = WindowEnd { fineness, date, strike, paid: strike - terms.a(date) };
-        let close = closes(terms, &end, from);
-        // before a date without a window what precedes it sees the one after
-        if close - from >= PUT_WINDOW.shortest {
-            windows.push(PutWindow { from, close, end });
-            date = from;
-        } else if terms.b < -TIP.borrow_least
-            && gain(terms, &end, from) + strike * (-terms.b * (date - from)).exp_m1() > 0.0
-        {
-            // exercise that does not gain at X = 0 may do so further up
-            return None;
-        }
-    }
-    (date - stop < SAME.date).then_some((last, windows))
+    begins
 }
 
 /// The premium right after an ex-date from that `later`.
 fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Option<AtDate> {
-    let c = Block::splat;
-    let (tau, boundary) = (terms.t - t, later.between.as_ref()?.begin());
+    let (tau, starts_above) = (terms.t - t, later.starts_above);
+    let boundary = if starts_above { later.lowest(sigma) } else { later.between.as_ref()?.begin() };
     let (collected, spot) = (terms.a(t), exp(boundary));
     let far = ln(k) + sigma * tau.sqrt() * DATES.far;
     let european = European::new(-1.0, k, sigma, tau, terms.r, terms.b);
+    let line = if starts_above { later.line(-1.0, boundary, sigma * tau.sqrt()) } else { [Block::splat(0.0); 2] };
+    let edge =
+        if starts_above { line[1].mul_add(spot, line[0]) } else { k - collected - spot - european.at(boundary, spot) };
     Some(AtDate {
         phi: -1.0,
         rates: [terms.r, terms.b],
@@ -128,10 +172,11 @@ fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Opti
         k,
         sigma,
         boundary,
-        exercised: k.le(k),
-        line: [c(0.0); 2],
-        edge: k - collected - spot - european.at(boundary, spot),
+        exercised: if starts_above { k.lt(Block::splat(0.0)) } else { k.le(k) },
+        line,
+        edge,
         series: Some(later.series(-1.0, [boundary, far], sigma, tau)),
+        end: None,
     })
 }
 
@@ -161,6 +206,11 @@ mod tests {
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
 
+    fn later(first: &First) -> &Later {
+        let HeldPremium::Lanes { later, .. } = &first.held else { panic!("solved in lanes") };
+        later
+    }
+
     /// Three strikes, each solved beside the one before, and eight volatilities: premiums agree with the recursion to
     /// `bound` of the strike, from the boundary on.
     #[test]
@@ -187,10 +237,12 @@ mod tests {
         ] {
             let terms = Terms { t, r, b, divs };
             let sigmas = [0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4];
-            let problem = Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true };
+            let problem =
+                Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
             let mut near: Option<First> = None;
             for k in [90.0, 100.0, 110.0] {
-                let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref()).expect("exercised now");
+                let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
+                    .expect("exercised now");
                 for (lane, &sigma) in sigmas.iter().enumerate() {
                     let solution = Solution::new(&AmericanOption::new(-1.0, &terms, k, sigma));
                     let boundary = solution.boundary().expect("a boundary");
@@ -198,7 +250,7 @@ mod tests {
                         let x = boundary + away * sigma;
                         let european = european(-1.0, &Horizon::from(&terms), x.exp(), k, sigma).v;
                         let want = solution.value(x)[0] - european;
-                        let got = solved.later.premium(Block::splat(x)).lane(lane);
+                        let got = later(&solved).premium(Block::splat(x)).lane(lane);
                         let off = (got - want).abs() / k;
                         assert!(off <= bound, "T {t} b {b} K {k} σ {sigma} at {away}: {got} for {want}");
                     }
@@ -212,10 +264,10 @@ mod tests {
     #[test]
     fn expected_premiums_and_their_derivatives_belong_together() {
         let terms = Terms { t: 1.0, r: 0.04, b: 0.003, divs: every(0.25, 0.2, 1.0, 0.5) };
-        let problem = Problem { phi: -1.0, terms, stop: 0.0, continuous: true };
+        let problem = Problem { phi: -1.0, terms, stop: 0.0, continuous: true, fineness: Fineness::First };
         let sigma = Block::load(&[0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4]);
         let solved = put_windows(&problem, 100.0, sigma, None).expect("exercised now");
-        let at = solved.later.at.expect("a premium at the first date");
+        let at = later(&solved).at.as_ref().expect("a premium at the first date");
         let own = Wait::new(Block::load(&[0.2, 0.195, 0.19, 0.185, 0.18, 0.175, 0.17, 0.165]), 0.8);
         let h = 1e-4;
         for ln_x in [4.0f64, 4.3, 4.5, 4.7] {
@@ -243,12 +295,45 @@ mod tests {
         // interest on the strike between the dates: 1.0; the second dividend is worth waiting for from the first on
         let divs = [(0.1, 0.2), (0.35, 3.0), (0.6, 0.2)].map(|(t, amount)| Dividend { t, amount }).to_vec();
         let terms = Terms { t: 0.85, r: 0.04, b: 0.0, divs };
-        let problem = |stop: f64| Problem { phi: -1.0, terms: terms.clone(), stop, continuous: true };
+        let problem =
+            |stop: f64| Problem { phi: -1.0, terms: terms.clone(), stop, continuous: true, fineness: Fineness::First };
         let sigma = Block::splat(0.3);
-        assert!(put_windows(&problem(0.0), 100.0, sigma, None).is_none());
-        assert!(put_windows(&problem(0.1), 100.0, sigma, None).is_none());
-        let solved = put_windows(&problem(0.35), 100.0, sigma, None).expect("exercised after the second date");
-        assert_eq!(solved.windows.len(), 1);
+        for (stop, is_exercised) in [(0.0, false), (0.1, false), (0.35, true)] {
+            let solved = put_windows(&problem(stop), 100.0, sigma, None).expect("solved");
+            assert_eq!((solved.windows.len(), solved.is_exercised), (1, is_exercised), "from {stop}");
+        }
+        // right after a date without a window the premium is that of the recursion all the same
+        let solved = put_windows(&problem(0.0), 100.0, sigma, None).expect("solved");
+        let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, 0.3));
+        for x in [3.9f64, 4.2, 4.5, 4.7] {
+            let want = solution.value(x)[0] - european(-1.0, &Horizon::from(&terms), x.exp(), 100.0, 0.3).v;
+            let got = later(&solved).premium(Block::splat(x)).lane(0);
+            assert!((got - want).abs() < 1e-5, "at {x}: {got} for {want}");
+        }
+    }
+
+    /// Two strikes side by side have the premiums that each has alone.
+    #[test]
+    fn strikes_may_share_a_block() {
+        for b in [0.0, 0.003, -0.003] {
+            let terms = Terms { t: 1.0, r: 0.04, b, divs: every(0.25, 0.2, 1.0, 0.5) };
+            let problem = Problem { phi: -1.0, terms, stop: 0.0, continuous: true, fineness: Fineness::Later };
+            let (strikes, sigmas) = ([95.0, 105.0], [0.2, 0.25, 0.3, 0.37]);
+            let of_lanes =
+                |of: &dyn Fn(usize) -> f64| -> Block { Block::load(&core::array::from_fn::<f64, { Block::N }, _>(of)) };
+            let (k, sigma) = (of_lanes(&|i| strikes[i / 4]), of_lanes(&|i| sigmas[i % 4]));
+            let both = put_windows(&problem, k, sigma, None).expect("exercised now");
+            for (j, k) in strikes.into_iter().enumerate() {
+                let alone = put_windows(&problem, k, sigma, None).expect("exercised now");
+                for x in [4.3, 4.5, 4.7] {
+                    let [both, alone] = [&both, &alone].map(|first| later(first).premium(Block::splat(x)));
+                    for (i, sigma) in sigmas.iter().enumerate() {
+                        let off = (both.lane(4 * j + i) - alone.lane(i)).abs();
+                        assert!(off < 1e-6 * k, "b {b} K {k} σ {sigma} at {x}: {off}");
+                    }
+                }
+            }
+        }
     }
 
     /// A window that waits for the second date, because none begins at the first, sees the dividends of both.
@@ -258,7 +343,8 @@ mod tests {
             // interest on the strike between the dates: 1.0
             let divs = [(0.25, 0.2), (0.5, 1.09), (0.75, 0.2)].map(|(t, amount)| Dividend { t, amount }).to_vec();
             let terms = Terms { t: 1.0, r: 0.04, b, divs };
-            let problem = Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true };
+            let problem =
+                Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
             let solved = put_windows(&problem, 100.0, Block::splat(0.3), None).expect("exercised now");
             let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, 0.3));
             let boundary = solution.boundary().expect("a boundary");
@@ -266,8 +352,72 @@ mod tests {
             for away in [0.0, 0.1, 0.3, 0.6] {
                 let x = boundary + away;
                 let want = solution.value(x)[0] - european(-1.0, &Horizon::from(&terms), x.exp(), 100.0, 0.3).v;
-                let got = solved.later.premium(Block::splat(x)).lane(0);
+                let got = later(&solved).premium(Block::splat(x)).lane(0);
                 assert!((got - want).abs() < 1e-4, "b {b} at {away}: {got} for {want}");
+            }
+        }
+    }
+
+    /// With b < 0 exercise may gain at a positive X though not at X = 0: regions with a lower end where a window
+    /// begins, in some lanes or in all, now or at later dates.
+    #[test]
+    fn regions_that_begin_above_0_are_those_of_the_recursion() {
+        for (b, gap, amount, bound) in [(-0.002, 1.0 / 12.0, 0.3406, 1e-5), (-0.003, 0.25, 1.03, 1e-5)] {
+            let (t, r) = (0.84, 0.04);
+            let divs = every(gap, gap, t, amount);
+            let terms = Terms { t, r, b, divs };
+            let sigmas = [0.3, 0.32, 0.34, 0.37, 0.4, 0.43, 0.47, 0.51];
+            let problem =
+                Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
+            let solved = put_windows(&problem, 100.0, Block::load(&sigmas), None).expect("solved");
+            assert!(solved.windows.len() > 1, "{} regions", solved.windows.len());
+            for (lane, &sigma) in sigmas.iter().enumerate() {
+                let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, sigma));
+                for i in 0..12 {
+                    let x = 100f64.ln() + sigma * t.sqrt() * (0.3 * f64::from(i) - 2.5);
+                    let want = solution.premiums([x].into_iter())[0];
+                    let got = later(&solved).premium(Block::splat(x)).lane(lane);
+                    let off = (got - want).abs() / 100.0;
+                    assert!(off <= bound, "b {b} σ {sigma} at {x}: {got} for {want}");
+                }
+            }
+        }
+    }
+
+    /// What a step of rates makes of a solution is the derivative of the recursion in them.
+    #[test]
+    fn solutions_at_rates_close_by_are_its_derivatives() {
+        let (t, r) = (0.94, 0.04);
+        for (b, bound) in [(0.003, 4e-3), (0.02, 8e-3), (-0.003, 4e-3), (-0.02, 4e-3)] {
+            for (by_r, by_b) in [(4e-5, 0.0), (0.0, 4e-5f64.copysign(b))] {
+                let terms =
+                    |part: f64| Terms { t, r: r + part * by_r, b: b + part * by_b, divs: every(0.25, 0.25, t, 0.4) };
+                let problem = |part: f64| Problem {
+                    phi: -1.0,
+                    terms: terms(part),
+                    stop: 0.0,
+                    continuous: true,
+                    fineness: Fineness::Rates,
+                };
+                for sigma in [0.15, 0.3, 0.6] {
+                    let lanes = Block::splat(sigma);
+                    let still = put_windows(&problem(0.0), 100.0, lanes, None).expect("exercised now");
+                    let near = Some(Nearby::Rates(&still));
+                    let moved = put_windows(&problem(1.0), 100.0, lanes, near).expect("exercised now");
+                    let [up, down] =
+                        [5.0, -5.0].map(|part| Solution::new(&AmericanOption::new(-1.0, &terms(part), 100.0, sigma)));
+                    let from = up.boundary().expect("a boundary").max(down.boundary().expect("a boundary"));
+                    let (mut most, mut off): (f64, f64) = (0.0, 0.0);
+                    for i in 0..12 {
+                        let x = from + 0.01 + 0.15 * sigma * f64::from(i);
+                        let [high, low] = [&up, &down].map(|solution| solution.premiums([x].into_iter())[0]);
+                        let [after, before] =
+                            [&moved, &still].map(|first| later(first).premium(Block::splat(x)).lane(0));
+                        let want = (high - low) / 10.0;
+                        (most, off) = (most.max(want.abs()), off.max((after - before - want).abs()));
+                    }
+                    assert!(off <= bound * most, "b {b} σ {sigma} by {by_r} {by_b}: {:.1e}", off / most);
+                }
             }
         }
     }
@@ -288,11 +438,13 @@ mod tests {
             let amount = 50.0 * (r * (gap - window)).exp_m1();
             let t = first + gap * draws.between(0.0, 8.0) + 0.01;
             let terms = Terms { t, r, b, divs: every(gap, first, t, amount) };
-            let problem = Problem { phi: -1.0, terms: terms.clone(), stop: first, continuous: true };
+            let problem =
+                Problem { phi: -1.0, terms: terms.clone(), stop: first, continuous: true, fineness: Fineness::First };
             let sigmas: [f64; 8] = core::array::from_fn(|i| sigma * 1.7f64.powf(i.min(5) as f64 / 5.0));
             let mut near: Option<First> = None;
             for k in [50.0, 50.3, 51.0] {
-                let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref()) else {
+                let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
+                else {
                     missing += 1;
                     continue;
                 };
@@ -308,7 +460,7 @@ mod tests {
                 near = Some(solved);
             }
         }
-        assert!(missing <= 20, "{missing} of 900");
+        assert!(missing <= 3, "{missing} of 900");
         assert!(worst <= 5e-3, "{worst} units of σ");
     }
 }

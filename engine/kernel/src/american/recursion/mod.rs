@@ -89,6 +89,24 @@ impl Solution {
         self.now.boundary_at_begin()
     }
 
+    /// What the values at some ln X exceed the European value by; where the option is exercised, the payoff.
+    pub(super) fn premiums(&self, places: impl Iterator<Item = f64>) -> Vec<f64> {
+        let p = &self.option;
+        let european = AmericanOption { european_k: p.k, ..p.clone() }.european(p.t);
+        let (seen, escrow) = (self.now.seen_from(p, 0.0), self.now.escrow(p, 0.0));
+        let premium = |x: f64| {
+            let spot = x.exp();
+            let value = if self.is_exercised(x) { p.phi * (spot + escrow - p.k) } else { seen.value(x)[0] };
+            value - european.at(x, spot)[0]
+        };
+        places.map(premium).collect()
+    }
+
+    /// True if the region of exercise has a second boundary now.
+    pub(super) fn has_other(&self) -> bool {
+        self.now.other.is_some()
+    }
+
     /// True if exercise is optimal now.
     pub(super) fn is_exercised(&self, x: f64) -> bool {
         let phi = self.option.phi;
