@@ -813,8 +813,6 @@ settings! {
         borrow_least: f64 = 2.5e-4, "per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// A window in which exercise gains less, and not at X = 0, counts as none.
         gain_least: f64 = 1e-5, "of the strike", Judgement("all that is lost by it");
-        /// One that begins above X = 0 and gains more is left to the recursion.
-        gain_most: f64 = 1e-3, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
         /// The last collocation point lies so near to the tip, of the time from where exercise at X = 0 stops to gain
         /// to the date; beyond it the boundary approaches the tip.
         resolved: f64 = 0.005, "of that time", Bounded("premiums_of_puts_are_those_of_the_recursion");

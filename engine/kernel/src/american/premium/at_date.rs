@@ -31,18 +31,24 @@ pub(super) struct AtDate {
     /// The premium at the boundary.
     pub(super) edge: Block,
     /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium while holding.
-    pub(super) series: Option<(Block, Vec<Block>)>,
+    pub(super) series: Option<Series>,
     /// Where the region of exercise ends; `None`: nowhere near.
     pub(super) end: Option<RegionEnd>,
 }
 
-/// The upper end of a region of exercise: beyond it the premium is a line in X.
-#[derive(Clone, Copy)]
+/// A Chebyshev series in the distance from a ln X, by lane: its length in units of σ, and its coefficients.
+pub(super) type Series = (Block, Vec<Block>);
+
+/// Where a region of exercise ends: beyond it the option is held again.
+#[derive(Clone)]
 pub(super) struct RegionEnd {
     /// ln of the X; of lanes without an end, out of reach.
     pub(super) x: Block,
-    /// Constant and slope in X.
+    /// The line in X that the premium is far beyond: constant and slope.
     pub(super) line: [Block; 2],
+    /// What it exceeds that line by, and by how much right at the end; `None`: nothing.
+    pub(super) series: Option<Series>,
+    pub(super) edge: Block,
 }
 
 /// A date as seen from an earlier time. `T`: one that all lanes share, or each lane's own.
@@ -108,56 +114,25 @@ impl AtDate {
     /// # Accuracy  4e-8 of the strike with thirty weekly dividends
     #[inline(never)]
     pub(super) fn expected<const SLOPES: bool, T: InLanes<Block>>(&self, from: &Wait<T>, x: Block) -> ValueSlopes {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
-        let c = Block::splat;
         let phi = self.phi;
         let root: Block = from.root.in_lanes();
         let seen = DateSeen::new(self, from, x);
-        let DateSeen { width, df, .. } = seen;
         let cut = seen.cut::<SLOPES>(self.boundary);
-        let z = cut.z;
         let mut sums = seen.beyond::<SLOPES, T>(self, from, &cut, self.exercised, self.line);
         if SLOPES {
-            let inv = c(1.0) / width;
-            let edge = cut.density * inv * self.edge * phi;
-            sums[1] += edge;
-            sums[2] += edge * z * inv;
-            sums[3] += edge * (z * z - 1.0) * inv * inv;
+            seen.add_edge(&cut, self.edge * phi, &mut sums);
+        }
+        if let Some(series) = &self.series {
+            seen.add_series::<SLOPES>(cut.z, phi, root, series, &mut sums);
         }
         if let Some(end) = &self.end {
-            seen.add_beyond::<SLOPES, T>(self, from, end, &mut sums);
-        }
-        if let Some((reach, coefficients)) = &self.series {
-            let centre = z * root * phi;
-            let window = root * if SLOPES { DATES.window_above } else { DATES.window };
-            let from = (centre - window).max(c(0.0)).min(*reach);
-            let to = (centre + window).max(from).min(*reach);
-            let length = to - from;
-            let scale = c(2.0) / *reach;
-            let inv_root = c(phi) / root;
-            let mut held = [c(0.0); 4];
-            for nodes in RULE.chunks_exact(DATES.side_by_side) {
-                let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
-                let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
-                for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
-                    let deviate = z - *w * inv_root;
-                    let part = exp(deviate * deviate * -0.5) * *weight * value;
-                    held[0] += part;
-                    if SLOPES {
-                        let square = deviate * deviate;
-                        held[1] += part * deviate;
-                        held[2] += part * (square - 1.0);
-                        held[3] += part * deviate * (square - 3.0);
-                    }
+            let cut = seen.cut::<SLOPES>(end.x);
+            seen.add_beyond::<SLOPES, T>(self, from, &cut, end.line, &mut sums);
+            if let Some(series) = &end.series {
+                if SLOPES {
+                    seen.add_edge(&cut, end.edge * -phi, &mut sums);
                 }
-            }
-            let unit = length * df * inv_root * (INV_SQRT_2PI * phi);
-            sums[0] += held[0] * unit;
-            if SLOPES {
-                let inv = c(1.0) / width;
-                sums[1] += held[1] * unit * inv;
-                sums[2] += held[2] * unit * inv * inv;
-                sums[3] += held[3] * unit * inv * inv * inv;
+                seen.add_series::<SLOPES>(cut.z, -phi, root, series, &mut sums);
             }
         }
         sums
@@ -198,19 +173,68 @@ impl DateSeen {
         Cut { x, z, density }
     }
 
-    /// Adds what the premium beyond the end of the region exceeds that of exercise by. It is the same on both sides of
-    /// the end, which leaves no edge.
+    /// Adds to the derivatives what a premium of `edge` moves by that ends at the cut.
+    #[inline(always)]
+    fn add_edge(&self, cut: &Cut, edge: Block, to: &mut ValueSlopes) {
+        let (z, inv) = (cut.z, Block::splat(1.0) / self.width);
+        let edge = cut.density * inv * edge;
+        to[1] += edge;
+        to[2] += edge * z * inv;
+        to[3] += edge * (z * z - 1.0) * inv * inv;
+    }
+
+    /// Adds the expectation of a series that begins at the deviate `z` and runs away from exercise (`phi` that of the
+    /// option), or towards it (less than that), `root` being √(years until the date).
+    #[inline(always)]
+    fn add_series<const SLOPES: bool>(&self, z: Block, phi: f64, root: Block, series: &Series, to: &mut ValueSlopes) {
+        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
+        let c = Block::splat;
+        let (reach, coefficients) = series;
+        let centre = z * root * phi;
+        let window = root * if SLOPES { DATES.window_above } else { DATES.window };
+        let from = (centre - window).max(c(0.0)).min(*reach);
+        let length = (centre + window).max(from).min(*reach) - from;
+        let scale = c(2.0) / *reach;
+        let inv_root = c(phi) / root;
+        let mut held = [c(0.0); 4];
+        for nodes in RULE.chunks_exact(DATES.side_by_side) {
+            let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
+            let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
+            for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
+                let deviate = z - *w * inv_root;
+                let part = exp(deviate * deviate * -0.5) * *weight * value;
+                held[0] += part;
+                if SLOPES {
+                    let square = deviate * deviate;
+                    held[1] += part * deviate;
+                    held[2] += part * (square - 1.0);
+                    held[3] += part * deviate * (square - 3.0);
+                }
+            }
+        }
+        let unit = length * self.df * inv_root * (INV_SQRT_2PI * phi);
+        to[0] += held[0] * unit;
+        if SLOPES {
+            let inv = c(1.0) / self.width;
+            to[1] += held[1] * unit * inv;
+            to[2] += held[2] * unit * inv * inv;
+            to[3] += held[3] * unit * inv * inv * inv;
+        }
+    }
+
+    /// Adds what a premium that is the `line` in X beyond the cut exceeds that of exercise by.
     #[inline(never)]
     fn add_beyond<const SLOPES: bool, T: InLanes<Block>>(
         &self,
         at: &AtDate,
         from: &Wait<T>,
-        end: &RegionEnd,
+        cut: &Cut,
+        line: [Block; 2],
         to: &mut ValueSlopes,
     ) {
-        let (cut, nowhere) = (self.cut::<SLOPES>(end.x), at.k.lt(Block::splat(0.0)));
-        let exercised = self.beyond::<SLOPES, T>(at, from, &cut, at.exercised, end.line);
-        let held = self.beyond::<SLOPES, T>(at, from, &cut, nowhere, end.line);
+        let nowhere = at.k.lt(Block::splat(0.0));
+        let exercised = self.beyond::<SLOPES, T>(at, from, cut, at.exercised, line);
+        let held = self.beyond::<SLOPES, T>(at, from, cut, nowhere, line);
         for ((to, held), exercised) in to.iter_mut().zip(held).zip(exercised) {
             *to += held - exercised;
         }

@@ -44,7 +44,7 @@ pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64) -> bool {
 /// True if the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
 pub(super) fn two_sided(phi: f64, terms: &Terms) -> bool {
     let Terms { r, b, .. } = *terms;
-    if phi > 0.0 { r < b && b < 0.0 } else { b < r && r <= 0.0 }
+    if phi > 0.0 { r < b && b < 0.0 } else { b < r && r < 0.0 }
 }
 
 /// From when on exercise can pay for any contract of the span.

@@ -42,7 +42,7 @@ impl Falling {
     pub(super) fn solve<T: InLanes<Block>>(
         stretch: &TimeBetween<T>,
         fineness: Fineness,
-        at: &AtDate,
+        at: Option<&AtDate>,
         near: Option<Nearby<&Self>>,
         k: Block,
         sigma: Block,
@@ -50,12 +50,13 @@ impl Falling {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
         let (points, ln_k) = (&stretch.from_points, ln(k));
         let lines: Vec<Line<T>> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
-        let holdings = contracts.holdings(stretch, Some(at), k);
+        let holdings = contracts.holdings(stretch, at, k);
         let limits = of_points(points, |seen| contracts.limit(k, seen));
         let left: Vec<T> = points.iter().map(|seen| seen.left).collect();
+        let end = at.map_or(ln_k, |at| at.boundary);
         // the later boundary may lie further down than the search can climb
         let climb = sigma * (lines[0].root.in_lanes() * FALLING.climb);
-        let highest = at.boundary.min(limits[points.len() - 1]).max(limits[0] - climb);
+        let highest = end.min(limits[points.len() - 1]).max(limits[0] - climb);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
         let mut falling = match near {
             // what it exceeds the shape by takes up what its levels are off by
@@ -103,7 +104,7 @@ impl Falling {
         if !ok {
             return None;
         }
-        Some((search.found(&falling.excess, at.boundary, at_spot), falling))
+        Some((search.found(&falling.excess, end, at_spot), falling))
     }
 }
 

@@ -1,8 +1,9 @@
 //! What follows an ex-date until the next one, or expiry. One strike and volatility a lane. Never: a boundary's search.
 
-use super::at_date::{AtDate, Wait};
+use super::at_date::{AtDate, Series, Wait};
 use super::between_dates::Between;
 use super::chebyshev::Lobatto;
+use super::european::European;
 use super::falling::Falling;
 use super::flow::Flow;
 use super::time_between::TimeBetween;
@@ -11,7 +12,7 @@ use crate::american::recursion::Solution;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::dividends::Terms;
 use crate::elementary::exp;
-use crate::lanes::{Block, Lanes};
+use crate::lanes::{Block, Lanes, Mask};
 use std::sync::Arc;
 
 /// What there is at the date that a table describes, of some lanes.
@@ -91,15 +92,39 @@ pub(super) struct Later {
     pub(super) between: Option<Between>,
     /// What exercise until the date is worth right after the one before.
     pub(super) flow: Option<Flow>,
-    /// True if the region of exercise has a lower end at the begin (of puts).
-    pub(super) starts_above: bool,
+    /// The region of exercise right after the date of puts that are not exercised at X = 0 there.
+    pub(super) island: Option<Island>,
+}
+
+/// A region of exercise with two ends: the ln X between which a put is worth its payoff. Of lanes without one the lower
+/// end is above the upper one.
+#[derive(Clone, Copy)]
+pub(super) struct Island {
+    pub(super) lower: Block,
+    pub(super) upper: Block,
+    /// What exercise pays at X = 0.
+    pub(super) paid: Block,
+    pub(super) european: European<Block>,
+}
+
+impl Island {
+    /// The lanes that have one.
+    pub(super) fn is_there(&self) -> <Block as Lanes>::Mask {
+        self.lower.lt(self.upper)
+    }
+
+    /// What exercise at ln X = `x` pays over the European value.
+    pub(super) fn exercise(&self, x: Block) -> Block {
+        let spot = exp(x);
+        self.paid - spot - self.european.at(x, spot)
+    }
 }
 
 impl Later {
     /// Of calls.
     pub(super) fn new(period: &Arc<DatePeriod>, at: Option<AtDate>, between: Option<Between>) -> Self {
         let flow = period.stretch.as_ref().zip(between.as_ref()).map(|(stretch, between)| between.flow(stretch));
-        Self { period: Arc::clone(period), at, between, flow, starts_above: false }
+        Self { period: Arc::clone(period), at, between, flow, island: None }
     }
 
     /// Of puts, from one date to the next or to expiry, at `t`; `window`: what begins with it.
@@ -107,7 +132,7 @@ impl Later {
         let wait = (to < t).then(|| Wait::new(to - from, t - to));
         let period = Arc::new(DatePeriod { from, to, wait, stretch: None });
         let (between, flow) = window.unzip();
-        Self { period, at, between, flow, starts_above: false }
+        Self { period, at, between, flow, island: None }
     }
 
     pub(super) fn is_nothing(&self) -> bool {
@@ -120,12 +145,18 @@ impl Later {
         if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
             sum += at.expected::<false, f64>(wait, x)[0];
         }
-        self.flow.as_ref().map_or(sum, |flow| sum + flow.value(x))
+        if let Some(flow) = &self.flow {
+            sum += flow.value(x);
+        }
+        let Some(island) = &self.island else { return sum };
+        let inside = island.lower.lt(x) & x.lt(island.upper);
+        if inside.any() { Block::select(inside, island.exercise(x), sum) } else { sum }
     }
 
     /// ln X below which a put's premium is a line in X, all but surely exercised after the next date.
     pub(super) fn lowest(&self, sigma: Block) -> Block {
-        let boundaries = self.at.iter().map(|at| at.boundary).chain(self.between.iter().map(Between::lowest));
+        let of_date = self.at.iter().map(|at| at.end.as_ref().map_or(at.boundary, |end| end.x));
+        let boundaries = of_date.chain(self.between.iter().map(Between::lowest));
         let root = self.period.wait.as_ref().map_or(0.0, Wait::root);
         boundaries.fold(Block::splat(f64::INFINITY), Block::min) - sigma * (root * DATES.top)
     }
@@ -143,14 +174,26 @@ impl Later {
     /// before expiry: the length of the interval in units of σ, and the coefficients of a Chebyshev series over it.
     ///
     /// # Shapes  one contract per lane
-    pub(super) fn series(&self, phi: f64, [boundary, far]: [Block; 2], sigma: Block, tau: f64) -> (Block, Vec<Block>) {
+    pub(super) fn series(&self, phi: f64, ends: [Block; 2], sigma: Block, tau: f64) -> Series {
+        self.series_of(phi, ends, sigma, tau, |x| self.premium(x))
+    }
+
+    /// The same of a function of ln X that bends like it.
+    pub(super) fn series_of(
+        &self,
+        phi: f64,
+        [boundary, far]: [Block; 2],
+        sigma: Block,
+        tau: f64,
+        of: impl Fn(Block) -> Block,
+    ) -> Series {
         let width = sigma * tau.sqrt();
         let reach = ((boundary - far) * phi).max(width * DATES.reach_least) / sigma;
         let place = |u: f64| boundary - sigma * reach * (0.5 * (1.0 + u) * phi);
         let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
         let usual = if self.between.is_some() { BETWEEN.terms } else { DATES.terms };
         let terms = (usual as f64 * (deviations / DATES.usual).max(1.0)) as usize;
-        (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| self.premium(place(u))))
+        (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| of(place(u))))
     }
 }
 

@@ -26,7 +26,13 @@ impl Rates {
     /// # Accuracy  moved tables agree with new ones: `moved_tables_agree_with_fresh_ones`
     fn of(table: &Table, problem: &Problem) -> Self {
         let Terms { r, b, .. } = problem.terms;
-        let strikes = if Self::is_line(table, &problem.terms) { RATES.strikes_line } else { Rates::NODES.1 };
+        let strikes = if problem.terms.divs.is_empty() {
+            1
+        } else if Self::is_line(table, &problem.terms) {
+            RATES.strikes_line
+        } else {
+            Rates::NODES.1
+        };
         let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(strikes));
         let pairs = pairs(&sigma, &strike);
         // with little borrow a put's boundary turns where its logarithm says: differences over short steps are noise

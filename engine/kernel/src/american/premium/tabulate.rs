@@ -71,7 +71,7 @@ impl Table {
     fn fill(&mut self, terms: &Terms) {
         let problem = self.problem(terms);
         let is_put = self.phi < 0.0;
-        let mut strike = self.strike.with(if self.refined { SIZES.refined_strikes } else { self.strikes(&problem) });
+        let mut strike = self.strike.with(self.strikes(&problem));
         let mut solved = Solved::new(&problem, &pairs(&self.sigma, &strike));
         let mut bend = self.bend(&problem, &strike, &solved);
         let (mut most, hopeless) = if is_put {
@@ -118,8 +118,15 @@ impl Table {
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
     }
 
-    /// Strike nodes of a table that is not refined.
+    /// Strike nodes to begin with.
     fn strikes(&self, problem: &Problem) -> usize {
+        if problem.terms.divs.is_empty() {
+            // all strikes have the same boundary and premium, in units of the strike
+            return 1;
+        }
+        if self.refined {
+            return SIZES.refined_strikes;
+        }
         let wide = usize::from(self.span.k.1 / self.span.k.0 > SIZES.wide_range);
         wide + if self.phi < 0.0 {
             SIZES.strikes_put

@@ -27,7 +27,8 @@ pub(super) struct TippedWindow<'a> {
     pub(super) date: f64,
     /// What exercise right after the date pays at X = 0.
     pub(super) paid: Block,
-    pub(super) at: &'a AtDate,
+    /// The premium at the date; `None`: it is expiry.
+    pub(super) at: Option<&'a AtDate>,
     pub(super) k: Block,
     pub(super) sigma: Block,
     /// Lanes in which exercise gains nowhere.
@@ -40,6 +41,8 @@ pub(super) struct Tip {
     /// Years from now, and ln(X/K).
     time: Block,
     level: Block,
+    /// ln of the X at which the lower boundary begins.
+    pub(super) lower: Block,
     /// ln B of the upper boundary at the collocation points, and λ there.
     upper: OfPoints,
     pace: OfPoints,
@@ -75,7 +78,9 @@ impl TippedWindow<'_> {
         let (time, x) = self.tip(&contracts, near.map(Nearby::get), ln_k)?;
         let at_rates = near.and_then(Nearby::at_rates);
         // the points reach as near to the tip as the boundary turns there
-        let part = (self.close - self.from) / ((c(self.date) - self.close) * TIP.resolved);
+        let is_open = c(self.from + SAME.date).lt(self.close);
+        let turns = Block::select(is_open, self.close, time);
+        let part = (turns - self.from) / ((c(self.date) - turns) * TIP.resolved);
         let most = (0..Block::N).map(|lane| part.lane(lane)).fold(1.0, f64::max);
         let resolved = most.ln().sqrt();
         let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
@@ -84,7 +89,7 @@ impl TippedWindow<'_> {
         let there = self.there(&contracts, time, x);
         // near the tip the region is a parabola
         let curve = there.by_time * 2.0 / there.at[2];
-        let lower = self.lower(&contracts, &stretch, (time, x), curve);
+        let (lower, begins) = self.lower(&contracts, &stretch, (time, x), curve);
         let points = &stretch.from_points;
         let last = points.len() - 1;
         let (mut y, mut pace) =
@@ -107,7 +112,7 @@ impl TippedWindow<'_> {
             grid,
             contracts,
             k: self.k,
-            holdings: contracts.holdings(&stretch, Some(self.at), self.k),
+            holdings: contracts.holdings(&stretch, self.at, self.k),
             limits: of_points(points, |seen| contracts.limit(self.k, seen)),
             from: [c(0.0); BETWEEN.points],
             pace,
@@ -129,17 +134,21 @@ impl TippedWindow<'_> {
         drop(search);
         let mut moments = between.seen(&stretch);
         moments.extend(lower.from_begin);
-        Some((between, Flow::new(FlowMoments::Own(moments), contracts), Tip { time, level: x - ln_k, upper: y, pace }))
+        Some((
+            between,
+            Flow::new(FlowMoments::Own(moments), contracts),
+            Tip { time, level: x - ln_k, lower: begins, upper: y, pace },
+        ))
     }
 
-    /// The lanes in which exercise at the begin is worth more than holding nowhere; `None`: it gains so much in some
-    /// lane that what a series misses of it counts. What is gained grows less until the date.
+    /// The lanes in which exercise at the begin is worth more than holding nowhere. What is gained grows less until the
+    /// date.
     ///
     /// # Accuracy  to what lies between places `TIP.scan_step` apart
-    pub(super) fn shut(&self) -> Option<<Block as Lanes>::Mask> {
+    pub(super) fn shut(&self) -> <Block as Lanes>::Mask {
         let contracts = Contracts::new(-1.0, [self.terms.r, self.terms.b], self.k, self.sigma);
         let least = self.least(&contracts, Block::splat(self.from)).0;
-        (self.k * -TIP.gain_most).le(least).all().then(|| (self.k * -TIP.gain_least).le(least))
+        (self.k * -TIP.gain_least).le(least)
     }
 
     /// The least value of holding over exercise at the time `t`, and ln X there, about.
@@ -147,7 +156,7 @@ impl TippedWindow<'_> {
         let c = Block::splat;
         let (ln_k, deviation) = (ln(self.k), self.sigma * (c(self.date) - t).sqrt());
         // right before the date holding is worth least next to the boundary there
-        let top = Block::select(self.at.exercised, ln_k.min(self.at.boundary + deviation), ln_k);
+        let top = self.at.map_or(ln_k, |at| Block::select(at.exercised, ln_k.min(at.boundary + deviation), ln_k));
         let (mut least, mut x) = (c(f64::INFINITY), top);
         for i in 1..=TIP.scan {
             let place = top - deviation * (TIP.scan_step * i as f64);
@@ -163,7 +172,7 @@ impl TippedWindow<'_> {
         let c = Block::splat;
         let wait = Wait::new(c(self.date) - t, expiry - self.date);
         let escrow = self.escrow(t);
-        let holding = HoldingLessPayoff::new(contracts, self.k, c(expiry) - t, escrow, Some((self.at, &wait)));
+        let holding = HoldingLessPayoff::new(contracts, self.k, c(expiry) - t, escrow, self.at.map(|at| (at, &wait)));
         let at = holding.at(x);
         There { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow, [r, b]) }
     }
@@ -233,8 +242,8 @@ impl TippedWindow<'_> {
             for _ in 0..TIP.series_steps {
                 let [value, slope, _] = carried(at, h);
                 let steep = (slope * sign).max(c(SAME.divisor));
-                let step =
-                    ((value + add) * sign / steep).max(-deviation * TIP.series_step).min(deviation * TIP.series_step);
+                let step = (value + add) * sign / steep;
+                let step = step.max(-deviation * TIP.series_step).min(deviation * TIP.series_step);
                 h -= step;
                 if step.abs().lt(deviation * TIP.root).all() {
                     break;
@@ -273,27 +282,32 @@ impl TippedWindow<'_> {
         stretch: &TimeBetween<Block>,
         tip: (Block, Block),
         curve: Block,
-    ) -> LowerBoundary {
+    ) -> (LowerBoundary, Block) {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(TIP.lower_nodes));
         let c = Block::splat;
         let Terms { r, b, .. } = *self.terms;
         let (time, x) = tip;
         let length = time - self.close;
         let mut slope = -(curve * length).sqrt();
-        let mut nodes: Vec<(Block, Block, Block)> = Vec::with_capacity(RULE.len());
-        for (u, w) in RULE.iter() {
+        let mut at = |u: f64| {
             let t = time - length * (u * u);
             let wait = c(self.date) - t;
             // where holding is all but certain to be exercised after the date
             let gain = self.k - self.escrow(t) - exp(wait * -r) * self.paid;
             let borrow = c(1.0) - exp(wait * -b);
             let line = ln((gain / borrow).max(c(SAME.divisor)));
-            let guess = (x + slope * *u).max(line).min(x);
+            let guess = (x + slope * u).max(line).min(x);
             let ln_b = self.explicit(contracts, t, time, guess, RegionSide::Lower).0.min(x);
             let ln_b = Block::select(self.is_shut, x, ln_b);
-            slope = (ln_b - x) / *u;
-            nodes.push((t, ln_b, length * (-w * 2.0 * u)));
-        }
+            slope = (ln_b - x) / u;
+            (t, ln_b)
+        };
+        let mut node = |&(u, w): &(f64, f64)| {
+            let (t, ln_b) = at(u);
+            (t, ln_b, length * (-w * 2.0 * u))
+        };
+        let nodes: Vec<(Block, Block, Block)> = RULE.iter().map(&mut node).collect();
+        let begins = at(1.0).1;
         // a moment that has passed has no weight
         let seen = |from: Block, escrow: Block| {
             move |&(t, _, weight): &(Block, Block, Block)| {
@@ -304,7 +318,7 @@ impl TippedWindow<'_> {
         };
         let begin = seen(c(self.from), stretch.escrow(stretch.length));
         let from_point = |left: Block, escrow: Block| nodes.iter().map(seen(time - left, escrow)).collect();
-        LowerBoundary {
+        let boundary = LowerBoundary {
             from_begin: nodes
                 .iter()
                 .map(|node| {
@@ -315,6 +329,7 @@ impl TippedWindow<'_> {
                 .collect(),
             from_points: stretch.from_points.iter().map(|seen| from_point(seen.left, seen.escrow)).collect(),
             ln_b: nodes.iter().map(|node| node.1).collect(),
-        }
+        };
+        (boundary, begins)
     }
 }

@@ -6,13 +6,13 @@
 //! times at which exercise stops to gain at X = 0. How a window ends is of `falling`, or with b < 0 of `tip`. Never: a
 //! table.
 
-use super::at_date::AtDate;
+use super::at_date::{AtDate, RegionEnd};
 use super::between_dates::{Between, Nearby};
 use super::between_grid::Fineness;
 use super::european::European;
 use super::falling::Falling;
 use super::flow::FlowTime;
-use super::periods::{AfterLast, First, HeldPremium, Later, WindowClose};
+use super::periods::{AfterLast, First, HeldPremium, Island, Later, WindowClose};
 use super::problem::Problem;
 use super::time_between::{TimeBetween, WindowEnd};
 use super::tip::TippedWindow;
@@ -22,8 +22,8 @@ use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::solve::bracketed_root;
 
-/// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, exercise gains too much in a region
-/// that has a lower end where it begins, or some strikes have a window that others have not.
+/// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, or some strikes have a window that
+/// others have not.
 ///
 /// # Shapes  one contract per lane; `strike`: one of all lanes, or each lane's own
 /// # Domain  `near`: the same of one strike close by or at rates close by, or none
@@ -34,37 +34,79 @@ pub(super) fn put_windows<T: FlowTime>(
     sigma: Block,
     near: Option<Nearby<&First>>,
 ) -> Option<First> {
-    let c = Block::splat;
     let Problem { ref terms, stop, .. } = *problem;
-    let at_expiry = terms.divs.iter().any(|d| d.t > terms.t - SAME.date);
-    if terms.r <= SAME.no_rate || at_expiry {
+    if terms.r < 0.0 {
         return None;
     }
     let mut begins = begins_of(terms, stop);
-    let last = begins.pop()?;
-    let k: Block = strike.in_lanes();
-    let stretch = TimeBetween::to_date(-1.0, terms, last, terms.t);
-    let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
-    let (between, at_last) = match (after_near, near) {
-        (Some(Nearby::Strike(after)), Some(near)) => {
-            let AfterLast { between, at } = after.scaled(strike.lane(0) / near.get().k.lane(0));
-            (between, at)
-        }
-        _ => {
-            let near = after_near.map(|after| &after.get().between);
-            (Between::to_date(&stretch, None, near, k, sigma)?, None)
-        }
-    };
-    let flow = between.flow(&stretch);
-    let mut later = Later::of_puts([last, terms.t], terms.t, None, Some((between.clone(), flow)));
-    let at_last = if begins.is_empty() { None } else { at_last.or_else(|| premium(terms, last, k, sigma, &later)) };
-    let after_last = Some(AfterLast { between, at: at_last.clone() });
-    let (mut date, mut at_date, mut windows) = (last, at_last, Vec::with_capacity(begins.len()));
+    let mut backwards = Backwards::at_expiry(terms, strike, sigma);
+    // a dividend on the day of expiry closes a window as any other does
+    if terms.divs.iter().all(|d| d.t <= terms.t - SAME.date) {
+        backwards.after_last(begins.pop()?, begins.is_empty(), near)?;
+    }
     for &from in begins.iter().rev() {
         let is_like_first = problem.fineness == Fineness::Rates || from - stop < SAME.date;
         let fineness = if is_like_first { problem.fineness } else { Fineness::Later };
+        backwards.window(from, fineness, near)?;
+    }
+    Some(backwards.first(stop))
+}
+
+/// The solution from expiry back to a date.
+struct Backwards<'a, T> {
+    terms: &'a Terms,
+    strike: T,
+    k: Block,
+    sigma: Block,
+    /// The date: exercise right after it pays somewhere, or it is expiry. What follows it.
+    date: f64,
+    later: Later,
+    /// The premium right after the date, once it is computed.
+    at: Option<AtDate>,
+    /// What a put is worth then at X = 0.
+    worth: T,
+    windows: Vec<(f64, WindowClose)>,
+    after_last: Option<AfterLast>,
+}
+
+impl<'a, T: FlowTime> Backwards<'a, T> {
+    /// Right before expiry.
+    fn at_expiry(terms: &'a Terms, strike: T, sigma: Block) -> Self {
+        let later = Later::of_puts([terms.t; 2], terms.t, None, None);
+        let (k, date) = (strike.in_lanes(), terms.t);
+        Self { terms, strike, k, sigma, date, later, at: None, worth: strike, windows: Vec::new(), after_last: None }
+    }
+
+    /// Back to right after the `last` date before expiry, or now: `is_first`.
+    fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&First>>) -> Option<()> {
+        let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date);
+        let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
+        let (between, at) = match (after_near, near) {
+            (Some(Nearby::Strike(after)), Some(near)) => {
+                let AfterLast { between, at } = after.scaled(self.strike.lane(0) / near.get().k.lane(0));
+                (between, at)
+            }
+            _ => {
+                let near = after_near.map(|after| &after.get().between);
+                (Between::to_date(&stretch, None, near, self.k, self.sigma)?, None)
+            }
+        };
+        let flow = between.flow(&stretch);
+        self.later = Later::of_puts([last, self.date], self.date, None, Some((between.clone(), flow)));
+        (self.date, self.at) = (last, at);
+        if !is_first && self.at.is_none() {
+            self.at = self.premium();
+        }
+        self.after_last = Some(AfterLast { between, at: self.at.clone() });
+        Some(())
+    }
+
+    /// Back to right after the date `from`, over the window that begins there, if one does.
+    fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&First>>) -> Option<()> {
+        let Self { terms, strike, k, sigma, date, .. } = *self;
+        let c = Block::splat;
         let end = WindowEnd { fineness, date, strike, paid: strike - terms.a(date) };
-        let closing: T = each(&end, |end| closes(terms, end, from));
+        let closing: T = each(&WindowEnd { paid: self.worth, ..end }, |end| closes(terms, end, from));
         let opens = T::splat(PUT_WINDOW.shortest).le(closing - from);
         if opens.any() != opens.all() {
             return None;
@@ -75,60 +117,109 @@ pub(super) fn put_windows<T: FlowTime>(
         let may_open_above = terms.b < -TIP.borrow_least && T::splat(0.0).lt(gains).any();
         if !opens.any() && !may_open_above {
             // what precedes a date without a window sees the one after
-            continue;
+            return Some(());
         }
-        let at = at_date.take().or_else(|| premium(terms, date, k, sigma, &later))?;
-        let (close, paid) = (closing.in_lanes(), end.paid.in_lanes());
-        let mut window = TippedWindow { terms, from, close, date, paid, at: &at, k, sigma, is_shut: k.lt(c(0.0)) };
+        let at = self.at.take().or_else(|| self.premium());
+        let (close, paid, at_date) = (closing.in_lanes(), end.paid.in_lanes(), at.as_ref());
+        let mut window = TippedWindow { terms, from, close, date, paid, at: at_date, k, sigma, is_shut: k.lt(c(0.0)) };
         if !opens.any() {
-            window.is_shut = window.shut()?;
+            window.is_shut = window.shut();
             if window.is_shut.all() {
-                at_date = Some(at);
-                continue;
+                self.at = at;
+                return Some(());
             }
         }
         let is_same = |(begin, _): &&(f64, WindowClose)| (begin - from).abs() < SAME.date;
         let near = near.and_then(|near| near.and_then(|near| near.windows.iter().find(is_same)));
-        let tip_near = near.and_then(|near| near.and_then(|(_, close)| close.tip()));
-        let fall_near = near.and_then(|near| near.and_then(|(_, close)| close.falling()));
+        let near = near.and_then(|near| near.and_then(|(_, close)| Some(close)));
         let tipped = || {
-            let (between, flow, tip) = window.solve(fineness, tip_near)?;
+            let (between, flow, tip) = window.solve(fineness, near.and_then(|near| near.and_then(WindowClose::tip)))?;
             Some((between, flow, WindowClose::Tip(Box::new(tip))))
         };
         let falling = || {
             let stretch = TimeBetween::to_close(terms, from, closing, end);
             // from the boundary of another strike a short window's may be missed
             let is_long = T::splat(FALLING.near_least * date).lt(closing * (1.0 + FALLING.near_least) - from).all();
-            let near = fall_near.filter(|near| is_long || near.at_rates().is_some());
-            let (between, falling) = Falling::solve(&stretch, fineness, &at, near, k, sigma)?;
+            let near = near.and_then(|near| near.and_then(WindowClose::falling));
+            let near = near.filter(|near| is_long || near.at_rates().is_some());
+            let (between, falling) = Falling::solve(&stretch, fineness, at_date, near, k, sigma)?;
             let flow = between.flow(&stretch);
             Some((between, flow, WindowClose::Falling(Box::new(falling))))
         };
         let at_rates = near.and_then(Nearby::at_rates);
-        let solved = if at_rates.map_or(terms.b < -TIP.borrow_least, |(_, close)| close.tip().is_some()) {
+        let (between, flow, ends) = if at_rates.map_or(terms.b < -TIP.borrow_least, |near| near.tip().is_some()) {
             tipped()
         } else {
             falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
+        }?;
+        let upper = between.begin();
+        self.later = Later::of_puts([from, date], terms.t, at, Some((between, flow)));
+        if opens.any() {
+            self.worth = strike - terms.a(from);
+        } else {
+            let lower = ends.tip().map_or(upper, |tip| tip.lower);
+            let european = European::new(-1.0, k, sigma, terms.t - from, terms.r, terms.b);
+            self.later.island = Some(Island { lower, upper, paid: k - terms.a(from), european });
+            self.worth = self.worth * (-terms.r * (date - from)).exp();
+        }
+        self.date = from;
+        self.windows.push((from, ends));
+        Some(())
+    }
+
+    /// What there is right after `stop`.
+    fn first(mut self, stop: f64) -> First {
+        let Self { terms, k, sigma, date, .. } = self;
+        let is_exercised = date - stop < SAME.date;
+        if !is_exercised {
+            let at = self.at.take().or_else(|| self.premium());
+            self.later = Later::of_puts([stop, date], terms.t, at, None);
+        }
+        let Self { later, windows, after_last, .. } = self;
+        let between = later.between.as_ref().filter(|_| later.island.is_none());
+        let boundary = between.map_or(Block::splat(f64::NAN), Between::begin);
+        let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES.far);
+        let held = HeldPremium::Lanes { later: Box::new(later), at: None };
+        First { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last }
+    }
+
+    /// The premium right after the date; `None`: it is expiry, where there is none.
+    fn premium(&self) -> Option<AtDate> {
+        let Self { terms, k, sigma, date: t, ref later, .. } = *self;
+        let tau = terms.t - t;
+        let begin = later.between.as_ref()?.begin();
+        let far = ln(k) + sigma * tau.sqrt() * DATES.far;
+        let at = |boundary, exercised, line: [Block; 2], edge, end| AtDate {
+            phi: -1.0,
+            rates: [terms.r, terms.b],
+            tau,
+            collected: terms.a(t),
+            k,
+            sigma,
+            boundary,
+            exercised,
+            line,
+            edge,
+            series: Some(later.series(-1.0, [boundary, far], sigma, tau)),
+            end,
         };
-        let (between, flow, ends) = solved?;
-        windows.push((from, ends));
-        later = Later::of_puts([from, date], terms.t, Some(at), Some((between, flow)));
-        later.starts_above = !opens.any();
-        date = from;
+        let Some(island) = &later.island else {
+            let (paid, spot) = (k - terms.a(t), exp(begin));
+            let european = European::new(-1.0, k, sigma, tau, terms.r, terms.b);
+            return Some(at(begin, k.le(k), [k * 0.0; 2], paid - spot - european.at(begin, spot), None));
+        };
+        let (is_there, lowest) = (island.is_there(), later.lowest(sigma));
+        let line = later.line(-1.0, lowest, sigma * tau.sqrt());
+        let on_line = |x: Block| line[1].mul_add(exp(x), line[0]);
+        let x = Block::select(is_there, island.lower, lowest);
+        // below its lower end the option is held until the date after
+        let held = |x: Block| Block::select(is_there, later.premium(x) - on_line(x), k * 0.0);
+        let series = later.series_of(1.0, [x, lowest], sigma, tau, held);
+        let end = RegionEnd { x, line, edge: held(x), series: Some(series) };
+        let boundary = Block::select(is_there, begin, lowest);
+        let edge = Block::select(is_there, island.exercise(begin), on_line(lowest));
+        Some(at(boundary, is_there, line, edge, Some(end)))
     }
-    let mut boundary = later.between.as_ref()?.begin();
-    let is_exercised = date - stop < SAME.date;
-    if is_exercised && later.starts_above {
-        boundary = Block::splat(f64::NAN);
-    }
-    if !is_exercised {
-        let at = at_date.or_else(|| premium(terms, date, k, sigma, &later))?;
-        later = Later::of_puts([stop, date], terms.t, Some(at), None);
-        boundary = Block::splat(f64::NAN);
-    }
-    let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES.far);
-    let held = HeldPremium::Lanes { later: Box::new(later), at: None };
-    Some(First { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last })
 }
 
 /// What `of` gives for each strike.
@@ -154,32 +245,6 @@ fn begins_of(terms: &Terms, stop: f64) -> Vec<f64> {
     begins
 }
 
-/// The premium right after an ex-date from that `later`.
-fn premium(terms: &Terms, t: f64, k: Block, sigma: Block, later: &Later) -> Option<AtDate> {
-    let (tau, starts_above) = (terms.t - t, later.starts_above);
-    let boundary = if starts_above { later.lowest(sigma) } else { later.between.as_ref()?.begin() };
-    let (collected, spot) = (terms.a(t), exp(boundary));
-    let far = ln(k) + sigma * tau.sqrt() * DATES.far;
-    let european = European::new(-1.0, k, sigma, tau, terms.r, terms.b);
-    let line = if starts_above { later.line(-1.0, boundary, sigma * tau.sqrt()) } else { [Block::splat(0.0); 2] };
-    let edge =
-        if starts_above { line[1].mul_add(spot, line[0]) } else { k - collected - spot - european.at(boundary, spot) };
-    Some(AtDate {
-        phi: -1.0,
-        rates: [terms.r, terms.b],
-        tau,
-        collected,
-        k,
-        sigma,
-        boundary,
-        exercised: if starts_above { k.lt(Block::splat(0.0)) } else { k.le(k) },
-        line,
-        edge,
-        series: Some(later.series(-1.0, [boundary, far], sigma, tau)),
-        end: None,
-    })
-}
-
 /// The last time from `from` on at which exercise at X = 0 gains, where all that counts is cash; `from` itself where it
 /// never does.
 fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
@@ -192,7 +257,7 @@ fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
     bracketed_root(gained, from, until, PUT_WINDOW.found).unwrap_or(until)
 }
 
-/// What exercise at `t` gains at X = 0 over exercise right after the date.
+/// What exercise at `t` gains at X = 0 over what the put pays right after the date.
 fn gain(terms: &Terms, end: &WindowEnd, t: f64) -> f64 {
     end.strike - terms.a(t) - end.paid * (-terms.r * (end.date - t)).exp()
 }
@@ -234,6 +299,12 @@ mod tests {
             (1.0, 0.03, -0.001, every(0.25, 0.2, 1.0, 0.5), 3e-7),
             (1.0, 0.04, -0.002, every(1.0 / 12.0, 0.06, 1.0, 0.15), 3e-7),
             (0.3, 0.0425, -0.001, every(0.5, 0.23, 0.3, 0.17), 3e-7),
+            // dividends on the day of expiry
+            (0.5, 0.04, 0.0, every(0.25, 0.25, 0.51, 0.3), 1e-6),
+            (0.5, 0.04, 0.003, every(0.25, 0.25, 0.51, 0.3), 1e-6),
+            (1.0, 0.04, 0.02, every(0.25, 0.25, 1.01, 0.3), 1e-5),
+            (0.5, 0.04, -0.003, every(0.25, 0.25, 0.51, 0.3), 1e-6),
+            (1.0, 0.04, -0.02, every(1.0 / 12.0, 1.0 / 12.0, 1.01, 0.1), 3e-6),
         ] {
             let terms = Terms { t, r, b, divs };
             let sigmas = [0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4];
@@ -362,8 +433,14 @@ mod tests {
     /// begins, in some lanes or in all, now or at later dates.
     #[test]
     fn regions_that_begin_above_0_are_those_of_the_recursion() {
-        for (b, gap, amount, bound) in [(-0.002, 1.0 / 12.0, 0.3406, 1e-5), (-0.003, 0.25, 1.03, 1e-5)] {
-            let (t, r) = (0.84, 0.04);
+        for (r, b, gap, amount, bound) in [
+            (0.04, -0.002, 1.0 / 12.0, 0.3406, 1e-5),
+            (0.04, -0.003, 0.25, 1.03, 1e-5),
+            (0.04, -0.03, 0.25, 1.2, 1e-5),
+            (0.04, -0.1, 1.0 / 12.0, 0.5, 1e-5),
+            (0.0, -0.05, 0.25, 0.5, 1e-5),
+        ] {
+            let t = 0.84;
             let divs = every(gap, gap, t, amount);
             let terms = Terms { t, r, b, divs };
             let sigmas = [0.3, 0.32, 0.34, 0.37, 0.4, 0.43, 0.47, 0.51];
@@ -378,7 +455,7 @@ mod tests {
                     let want = solution.premiums([x].into_iter())[0];
                     let got = later(&solved).premium(Block::splat(x)).lane(lane);
                     let off = (got - want).abs() / 100.0;
-                    assert!(off <= bound, "b {b} σ {sigma} at {x}: {got} for {want}");
+                    assert!(off <= bound, "r {r} b {b} σ {sigma} at {x}: {got} for {want}");
                 }
             }
         }
