@@ -732,6 +732,8 @@ settings! {
         step_b: f64 = 4e-5, "per year", Bounded("puts_with_dividends_meet_their_bounds");
         /// Steps of Newton's method at most from one of these rates to the next; two or three are taken.
         follow_steps: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
+        /// The step that ends it.
+        followed: f64 = 2e-3, "deviations of the time left", Bounded("puts_with_dividends_meet_their_bounds");
         /// Below this b of a put its step is `wide_step` to either side.
         borrow_small: f64 = 1e-3, "per year", Bounded("puts_with_dividends_meet_their_bounds");
         /// That step.

@@ -184,7 +184,9 @@ impl DateSeen {
     }
 
     /// Adds the expectation of a series that begins at the deviate `z` and runs away from exercise (`phi` that of the
-    /// option), or towards it (less than that), `root` being √(years until the date).
+    /// option) or towards it (minus that), `root` being √(years until the date).
+    ///
+    /// # Domain  `phi` is 1 or −1
     #[inline(always)]
     fn add_series<const SLOPES: bool>(&self, z: Block, phi: f64, root: Block, series: &Series, to: &mut ValueSlopes) {
         static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));

@@ -161,44 +161,44 @@ impl<T: InLanes<Block>> Search<'_, T> {
         if phi > 0.0 { a.max(b) } else { a.min(b) }
     }
 
-    /// Newton's method from the unknowns `y`; false if some lane has no boundary that it finds.
+    /// Newton's method from the unknowns `y`; false if some lane has no boundary that it finds. It is tried again with
+    /// other weights of smooth pasting in the lanes in which it does not settle, since their equations have the same
+    /// boundary: not from the solution of a strike close by, where a start of their own is left to try.
     ///
     /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
     /// # Accuracy  `BETWEEN.converged`, the last step, whose square the error is about
-    pub(super) fn solve(&self, y: &mut [Block]) -> bool {
-        self.search(y, BETWEEN.most_steps).all()
-    }
-
-    /// The same from the unknowns `y` of rates close by, which stay where no boundary is found from there.
-    pub(super) fn follow(&self, y: &mut [Block]) {
-        let near = y.to_vec();
-        let found = self.search(y, RATES.follow_steps);
-        y.iter_mut().zip(near).for_each(|(y, near)| *y = Block::select(found, *y, near));
-    }
-
-    /// At most `steps` of Newton's method from the unknowns `y`; again with other weights of smooth pasting for the
-    /// lanes in which it does not settle: their equations have the same boundary. Returns the lanes whose boundary is
-    /// found.
-    fn search(&self, y: &mut [Block], steps: usize) -> <Block as Lanes>::Mask {
+    pub(super) fn solve<U>(&self, y: &mut [Block], near: Option<Nearby<U>>) -> bool {
+        if matches!(near, Some(Nearby::Rates(_))) {
+            self.follow(y);
+            return true;
+        }
         let start = y.to_vec();
-        let mut found = self.newton(y, 1.0, steps);
+        let (steps, converged) = (BETWEEN.most_steps, BETWEEN.converged);
+        let mut found = self.newton(y, 1.0, steps, converged);
         for pace in PACES {
-            if found.all() {
+            if found.all() || near.is_some() {
                 break;
             }
             let mut again = start.clone();
-            let now = self.newton(&mut again, pace, steps);
+            let now = self.newton(&mut again, pace, steps, converged);
             y.iter_mut().zip(&again).for_each(|(y, again)| *y = Block::select(found, *y, *again));
             found = found | now;
         }
-        found
+        found.all()
     }
 
-    /// At most `steps` of Newton's method from the unknowns `y`, with λ times `pace`. Returns the lanes whose boundary
-    /// is found; their unknowns stay as they are from then on.
+    /// The same from the unknowns `y` of rates close by, which stay where no boundary is found from there.
+    fn follow(&self, y: &mut [Block]) {
+        let near = y.to_vec();
+        let found = self.newton(y, 1.0, RATES.follow_steps, RATES.followed);
+        y.iter_mut().zip(near).for_each(|(y, near)| *y = Block::select(found, *y, near));
+    }
+
+    /// At most `steps` of Newton's method from the unknowns `y`, with λ times `pace`, until one is shorter than
+    /// `converged`. Returns the lanes whose boundary is found; their unknowns stay as they are from then on.
     ///
     /// # Shapes  one contract per lane
-    fn newton(&self, y: &mut [Block], pace: f64, steps: usize) -> <Block as Lanes>::Mask {
+    fn newton(&self, y: &mut [Block], pace: f64, steps: usize, converged: f64) -> <Block as Lanes>::Mask {
         let c = Block::splat;
         let Self { stretch, grid, contracts, n, .. } = *self;
         let (phi, sigma) = (contracts.phi, contracts.sigma);
@@ -245,7 +245,7 @@ impl<T: InLanes<Block>> Search<'_, T> {
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(self.k * BETWEEN.missed);
-            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(BETWEEN.converged));
+            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(converged));
             if step >= BETWEEN.stalled_after {
                 // where two roots meet, steps shrink no more
                 found = found | (missed.lt(self.k * BETWEEN.missed_stalled) & worst.lt(c(BETWEEN.stalled)));
@@ -316,15 +316,15 @@ impl Between {
             lower: None,
             is_settled: k.lt(Block::splat(0.0)),
         };
-        if let Some(near) = near {
-            let mut y = near.y;
-            search.follow(&mut y[..points.len()]);
-            return Some(search.found(&y[..points.len()], end, fixed(&grid.spot)));
+        let mut y = near.map_or([Block::splat(0.0); BETWEEN.points], |near| near.y);
+        let y = &mut y[..points.len()];
+        if near.is_none() {
+            let start = BoundaryStart::new(stretch, at, k, sigma);
+            for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
+                *y = beyond(start.at(seen.left, end), *limit);
+            }
         }
-        let start = BoundaryStart::new(stretch, at, k, sigma);
-        let starts = points.iter().zip(&search.limits);
-        let mut y: Vec<Block> = starts.map(|(seen, limit)| beyond(start.at(seen.left, end), *limit)).collect();
-        search.solve(&mut y).then(|| search.found(&y, end, fixed(&grid.spot)))
+        search.solve(y, near.map(Nearby::Rates)).then(|| search.found(y, end, fixed(&grid.spot)))
     }
 
     /// That of strikes this many times as high, where no dividends are to come.

@@ -100,8 +100,7 @@ impl Falling {
             lower: None,
             is_settled: k.lt(Block::splat(0.0)),
         };
-        let ok = search.solve(&mut falling.excess[..left.len()]);
-        if !ok {
+        if !search.solve(&mut falling.excess[..left.len()], near) {
             return None;
         }
         Some((search.found(&falling.excess, end, at_spot), falling))

@@ -26,46 +26,42 @@ impl Rates {
     /// # Accuracy  moved tables agree with new ones: `moved_tables_agree_with_fresh_ones`
     fn of(table: &Table, problem: &Problem) -> Self {
         let Terms { r, b, .. } = problem.terms;
-        let strikes = if problem.terms.divs.is_empty() {
-            1
-        } else if Self::is_line(table, &problem.terms) {
-            RATES.strikes_line
-        } else {
-            Rates::NODES.1
-        };
-        let (sigma, strike) = (table.sigma.with(Rates::NODES.0), table.strike.with(strikes));
-        let pairs = pairs(&sigma, &strike);
+        let nodes = RateNodes::of(table, &problem.terms);
+        let pairs = nodes.pairs();
         // with little borrow a put's boundary turns where its logarithm says: differences over short steps are noise
         let is_small = table.phi < 0.0 && b.abs() < RATES.borrow_small;
-        let fineness = if is_small { Fineness::Later } else { Fineness::Rates };
-        let solve = |r: f64, b: f64, near: Option<&Solved>| {
+        let solve = |r: f64, b: f64, fineness: Fineness, near: Option<&Solved>| {
             let terms = Terms { r, b, ..problem.terms.clone() };
             Solved::at(&Problem { terms, fineness, ..problem.clone() }, &pairs, table.stop, near)
         };
         let [low, high] = r_ends(r);
-        let from = solve(low, b, None);
-        let moved_r = solve(high, b, Some(&from));
+        let from = solve(low, b, Fineness::Rates, None);
+        let moved_r = solve(high, b, Fineness::Rates, Some(&from));
         let (all, b_ends, by_b) = if is_small {
-            let [low, high] = [-RATES.wide_step, RATES.wide_step].map(|step| solve(r, b + step, None));
+            let [low, high] = [-RATES.wide_step, RATES.wide_step].map(|step| solve(r, b + step, Fineness::Later, None));
             (vec![from, moved_r, low, high], [2, 3], 2.0 * RATES.wide_step)
         } else {
             // away from 0, where options are exercised in another way
             let step = RATES.step_b.copysign(b);
-            let moved_b = solve(low, b + step, Some(&from));
+            let moved_b = solve(low, b + step, Fineness::Rates, Some(&from));
             (vec![from, moved_r, moved_b], [0, 2], step)
         };
         let moves = [([0, 1], high - low), (b_ends, by_b)].map(|(ends, step)| RateMove { ends, step });
         let deviation = (problem.terms.t - problem.stop).sqrt();
         let is_steady = |by: &RateMove| {
             // how far the boundary moves, in units of σ√τ
-            let moved =
-                |lane: usize| by.slope(|i| all[i].boundary(lane)) * RATES.unit_move / (pairs[lane].1 * deviation);
+            let moved = |(lane, (_, sigma)): (usize, &(f64, f64))| {
+                vec![by.slope(|i| all[i].boundary(lane)) * RATES.unit_move / (sigma * deviation)]
+            };
+            let moved: Vec<Vec<f64>> = pairs.iter().enumerate().map(moved).collect();
             if table.phi < 0.0 {
-                return (0..pairs.len()).all(|lane| moved(lane).abs() <= RATES.boundary_moves);
+                return moved.iter().all(|moved| moved[0].abs() <= RATES.boundary_moves);
             }
             // a call's is far away: what counts is how its move bends between the nodes
-            let [by_sigma, by_strike] = bend(&sigma, &strike, moved);
-            by_sigma <= RATES.boundary_bends && (by_strike <= RATES.boundary_bends || strikes == RATES.strikes_line)
+            let moved = nodes.filled(&moved);
+            let [by_sigma, by_strike] = bend(&nodes.sigma, &nodes.strike, |i| moved[i][0]);
+            by_sigma <= RATES.boundary_bends
+                && (by_strike <= RATES.boundary_bends || nodes.strike.len() == RATES.strikes_line)
         };
         // measured from a boundary that moves along, they have no kink
         let is_moving = !table.is_anchored() && all.iter().all(Solved::is_bounded) && moves.iter().all(is_steady);
@@ -81,7 +77,6 @@ impl Rates {
         };
         let part = if is_moving { RATES.terms_moving } else { RATES.terms };
         let terms = ((part * table.sampled as f64) as usize).max(2);
-        let axes = [&sigma, &strike];
         let boundary: Vec<_> = from.iter().map(placed).collect();
         let series: Vec<_> =
             all.iter().zip(&from).map(|(solved, from)| solved.series(from, table.reach, terms)).collect();
@@ -89,16 +84,38 @@ impl Rates {
         let until: Option<Vec<_>> = if table.until.is_some() { all.iter().map(until).collect() } else { None };
         Rates {
             boundary: moves.each_ref().map(|by| {
-                let tensor = tensors(axes, &by.slopes(&boundary));
+                let tensor = nodes.tensors(&by.slopes(&boundary));
                 core::array::from_fn(|i| tensor[i])
             }),
             premium: terms_of(
-                &moves.each_ref().map(|by| tensors(axes, &without_tail(by.slopes(&series), RATES.worth))),
+                &moves.each_ref().map(|by| nodes.tensors(&without_tail(by.slopes(&series), RATES.worth))),
             ),
             until: until.map_or_else(Box::default, |until| {
-                terms_of(&moves.each_ref().map(|by| tensors(axes, &by.slopes(&until))))
+                terms_of(&moves.each_ref().map(|by| nodes.tensors(&by.slopes(&until))))
             }),
         }
+    }
+}
+
+/// The strikes and volatilities at which the derivatives are taken.
+struct RateNodes {
+    sigma: Axis,
+    strike: Axis,
+    /// True if the strikes beside the middle have the outer volatilities only: all are the lanes of one solve then.
+    is_cross: bool,
+}
+
+impl RateNodes {
+    fn of(table: &Table, terms: &Terms) -> Self {
+        let strikes = if terms.divs.is_empty() {
+            1
+        } else if Self::is_line(table, terms) {
+            RATES.strikes_line
+        } else {
+            Rates::NODES.1
+        };
+        let is_cross = strikes > RATES.strikes_line && table.phi < 0.0;
+        Self { sigma: table.sigma.with(Rates::NODES.0), strike: table.strike.with(strikes), is_cross }
     }
 
     /// True where a straight line in 1/K does: a solve costs more, and little is collected over few strikes.
@@ -106,6 +123,45 @@ impl Rates {
         let (low, high) = table.span.k;
         let is_narrow = table.phi > 0.0 && table.until.is_some() || table.phi < 0.0 && high <= low * SIZES.wide_range;
         is_narrow && terms.a(0.0) / low < RATES.collected_most
+    }
+
+    /// The strikes and volatilities, the latter running fastest.
+    fn pairs(&self) -> Vec<(f64, f64)> {
+        let outer = |i: usize| [i, i + 1].iter().any(|i| i.is_multiple_of(self.sigma.len()));
+        let is_middle = |i: usize| i / self.sigma.len() == self.strike.len() / 2;
+        let is_taken = |i: usize| !self.is_cross || is_middle(i) || outer(i);
+        let all = pairs(&self.sigma, &self.strike).into_iter().enumerate();
+        all.filter(|(i, _)| is_taken(*i)).map(|(_, pair)| pair).collect()
+    }
+
+    /// Values at all nodes from those at the pairs: what a strike beside the middle differs by from it is a straight
+    /// line in ln σ.
+    fn filled(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        if !self.is_cross {
+            return values.to_vec();
+        }
+        let (n, sigma) = (self.sigma.len(), self.sigma.nodes());
+        let middle = &values[2..2 + n];
+        let beside = |ends: [&Vec<f64>; 2], i: usize| -> Vec<f64> {
+            let part = (sigma[i] - sigma[0]) / (sigma[n - 1] - sigma[0]);
+            let of = |(term, at): (usize, &f64)| {
+                let [first, last] = [ends[0][term] - middle[0][term], ends[1][term] - middle[n - 1][term]];
+                at + first + part * (last - first)
+            };
+            middle[i].iter().enumerate().map(of).collect()
+        };
+        let low = (0..n).map(|i| beside([&values[0], &values[1]], i));
+        let high = (0..n).map(|i| beside([&values[2 + n], &values[3 + n]], i));
+        low.chain(middle.iter().cloned()).chain(high).collect()
+    }
+
+    /// Tensors of [`Rates::NODES`] through values at the pairs.
+    fn tensors(&self, values: &[Vec<f64>]) -> Vec<f64> {
+        let fitted = fit_tensor(&self.sigma, &self.strike, &self.filled(values));
+        // powers of 1/K that fewer strikes do not have are 0
+        let padded =
+            |tensor: &[f64]| -> [f64; RATE_NODES] { core::array::from_fn(|i| tensor.get(i).copied().unwrap_or(0.0)) };
+        fitted.chunks_exact(self.sigma.len() * self.strike.len()).flat_map(padded).collect()
     }
 }
 
@@ -130,16 +186,6 @@ impl RateMove {
         let by = |(from, to): (&f64, &f64)| (to - from) / self.step;
         from.iter().zip(to).map(|(from, to)| from.iter().zip(to).map(by).collect()).collect()
     }
-}
-
-/// Tensors of [`Rates::NODES`] through values at the nodes of σ and strike.
-fn tensors(axes: [&Axis; 2], values: &[Vec<f64>]) -> Vec<f64> {
-    let [sigma, strike] = axes;
-    let fitted = fit_tensor(sigma, strike, values);
-    // powers of 1/K that fewer strikes do not have are 0
-    let padded =
-        |tensor: &[f64]| -> [f64; RATE_NODES] { core::array::from_fn(|i| tensor.get(i).copied().unwrap_or(0.0)) };
-    fitted.chunks_exact(sigma.len() * strike.len()).flat_map(padded).collect()
 }
 
 /// The tensors of both rates by term.

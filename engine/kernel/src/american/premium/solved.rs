@@ -1,6 +1,6 @@
 //! All strikes and volatilities of a table, solved back to the date that it describes. Eight contracts at a time, by
-//! `dates` and `windows`; what these do not find is left to the recursion of the reference, one by one, as are calls with
-//! a dividend on the day of expiry and rates below 0. Never: a table.
+//! `dates` and `windows`; what these do not find is left to the recursion of the reference, one by one, as are calls
+//! with a dividend on the day of expiry and rates below 0. Never: a table.
 
 use super::between_dates::Nearby;
 use super::chebyshev::{Axis, Lobatto};

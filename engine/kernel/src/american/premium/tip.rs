@@ -125,9 +125,7 @@ impl TippedWindow<'_> {
             is_settled: self.is_shut,
         };
         let upper = &mut y[..last + 1];
-        if at_rates.is_some() {
-            search.follow(upper);
-        } else if !search.solve(upper) {
+        if !search.solve(upper, near) {
             return None;
         }
         let between = search.found(upper, x, fixed(&grid.spot));

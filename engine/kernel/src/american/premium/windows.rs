@@ -102,6 +102,9 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
     }
 
     /// Back to right after the date `from`, over the window that begins there, if one does.
+    ///
+    /// # Domain    `from` before the date; a dividend at the date, or the date is expiry
+    /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
     fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&First>>) -> Option<()> {
         let Self { terms, strike, k, sigma, date, .. } = *self;
         let c = Block::splat;
@@ -184,6 +187,8 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
     }
 
     /// The premium right after the date; `None`: it is expiry, where there is none.
+    ///
+    /// # Accuracy  `regions_that_begin_above_0_are_those_of_the_recursion`
     fn premium(&self) -> Option<AtDate> {
         let Self { terms, k, sigma, date: t, ref later, .. } = *self;
         let tau = terms.t - t;
