@@ -730,9 +730,9 @@ settings! {
         step_r: f64 = 1e-4, "per year", Bounded("puts_with_dividends_meet_their_bounds");
         /// Step of b. Larger leaves more of the second order, smaller more of what boundaries are off by.
         step_b: f64 = 4e-5, "per year", Bounded("puts_with_dividends_meet_their_bounds");
-        /// Steps of Newton's method at most from one of these rates to the next; two or three are taken.
+        /// The most steps of Newton's method from the boundary at one rate to that at the next; two or three as a rule.
         follow_steps: usize = 4, "1", Bounded("puts_with_dividends_meet_their_bounds");
-        /// The step that ends it.
+        /// A shorter step ends that search.
         followed: f64 = 2e-3, "deviations of the time left", Bounded("puts_with_dividends_meet_their_bounds");
         /// Below this b of a put its step is `wide_step` to either side.
         borrow_small: f64 = 1e-3, "per year", Bounded("puts_with_dividends_meet_their_bounds");

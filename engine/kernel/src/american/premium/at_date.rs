@@ -46,9 +46,8 @@ pub(super) struct RegionEnd {
     pub(super) x: Block,
     /// The line in X that the premium is far beyond: constant and slope.
     pub(super) line: [Block; 2],
-    /// What it exceeds that line by, and by how much right at the end; `None`: nothing.
+    /// What it exceeds that line by, from the end on; `None`: nothing.
     pub(super) series: Option<Series>,
-    pub(super) edge: Block,
 }
 
 /// A date as seen from an earlier time. `T`: one that all lanes share, or each lane's own.
@@ -130,7 +129,8 @@ impl AtDate {
             seen.add_beyond::<SLOPES, T>(self, from, &cut, end.line, &mut sums);
             if let Some(series) = &end.series {
                 if SLOPES {
-                    seen.add_edge(&cut, end.edge * -phi, &mut sums);
+                    let [edge] = clenshaw(&series.1, &[Block::splat(-1.0)]);
+                    seen.add_edge(&cut, edge * -phi, &mut sums);
                 }
                 seen.add_series::<SLOPES>(cut.z, -phi, root, series, &mut sums);
             }

@@ -215,7 +215,7 @@ impl Choice {
         let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
         let edge = Block::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
         let series = (!later.is_nothing()).then(|| later.series(1.0, [boundary, self.far()], self.sigma, self.tau));
-        let end = end.map(|x| RegionEnd { x, line: later.line(1.0, x, self.width), series: None, edge: x });
+        let end = end.map(|x| RegionEnd { x, line: later.line(1.0, x, self.width), series: None });
         let Self { rates, tau, collected, k, sigma, .. } = *self;
         AtDate { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series, end }
     }

@@ -50,16 +50,13 @@ impl Rates {
         let deviation = (problem.terms.t - problem.stop).sqrt();
         let is_steady = |by: &RateMove| {
             // how far the boundary moves, in units of σ√τ
-            let moved = |(lane, (_, sigma)): (usize, &(f64, f64))| {
-                vec![by.slope(|i| all[i].boundary(lane)) * RATES.unit_move / (sigma * deviation)]
-            };
-            let moved: Vec<Vec<f64>> = pairs.iter().enumerate().map(moved).collect();
+            let moved =
+                |lane: usize| by.slope(|i| all[i].boundary(lane)) * RATES.unit_move / (pairs[lane].1 * deviation);
             if table.phi < 0.0 {
-                return moved.iter().all(|moved| moved[0].abs() <= RATES.boundary_moves);
+                return (0..pairs.len()).all(|lane| moved(lane).abs() <= RATES.boundary_moves);
             }
             // a call's is far away: what counts is how its move bends between the nodes
-            let moved = nodes.filled(&moved);
-            let [by_sigma, by_strike] = bend(&nodes.sigma, &nodes.strike, |i| moved[i][0]);
+            let [by_sigma, by_strike] = bend(&nodes.sigma, &nodes.strike, moved);
             by_sigma <= RATES.boundary_bends
                 && (by_strike <= RATES.boundary_bends || nodes.strike.len() == RATES.strikes_line)
         };
@@ -101,7 +98,8 @@ impl Rates {
 struct RateNodes {
     sigma: Axis,
     strike: Axis,
-    /// True if the strikes beside the middle have the outer volatilities only: all are the lanes of one solve then.
+    /// True if the strikes beside the middle have the outer volatilities only, of puts: all are the lanes of one solve
+    /// then.
     is_cross: bool,
 }
 
@@ -134,12 +132,9 @@ impl RateNodes {
         all.filter(|(i, _)| is_taken(*i)).map(|(_, pair)| pair).collect()
     }
 
-    /// Values at all nodes from those at the pairs: what a strike beside the middle differs by from it is a straight
-    /// line in ln σ.
+    /// Values at all nodes from those of a cross: what a strike beside the middle differs by from it is a straight line
+    /// in ln σ.
     fn filled(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        if !self.is_cross {
-            return values.to_vec();
-        }
         let (n, sigma) = (self.sigma.len(), self.sigma.nodes());
         let middle = &values[2..2 + n];
         let beside = |ends: [&Vec<f64>; 2], i: usize| -> Vec<f64> {
@@ -157,7 +152,8 @@ impl RateNodes {
 
     /// Tensors of [`Rates::NODES`] through values at the pairs.
     fn tensors(&self, values: &[Vec<f64>]) -> Vec<f64> {
-        let fitted = fit_tensor(&self.sigma, &self.strike, &self.filled(values));
+        let filled = self.is_cross.then(|| self.filled(values));
+        let fitted = fit_tensor(&self.sigma, &self.strike, filled.as_deref().unwrap_or(values));
         // powers of 1/K that fewer strikes do not have are 0
         let padded =
             |tensor: &[f64]| -> [f64; RATE_NODES] { core::array::from_fn(|i| tensor.get(i).copied().unwrap_or(0.0)) };

@@ -48,6 +48,12 @@ pub(super) struct FromPoint<T = f64> {
     pub(super) moments: Vec<SeenMoment<T>>,
 }
 
+/// The dividends to come `wait` years after `from`, none of them until then.
+pub(super) fn to_come<T: Lanes>(terms: &Terms, from: f64, wait: T) -> T {
+    // the dividend of the begin may come a moment after it
+    exp(wait * (terms.r - terms.b)) * terms.a(from + SAME.date)
+}
+
 /// A moment of exercise as seen from one time.
 pub(super) struct SeenMoment<T = f64> {
     /// √wait and 1 over it.
@@ -132,8 +138,7 @@ impl<T: Lanes> TimeBetween<T> {
             length,
             window,
             after,
-            // the dividend of its begin may come a moment after it
-            escrow: exp(length * (r - b)) * terms.a(from + SAME.date),
+            escrow: to_come(terms, from, length),
             tau: c(t) - to,
             from_points: Vec::new(),
         };

@@ -9,7 +9,7 @@ use super::at_date::{AtDate, ValueSlopes, Wait};
 use super::between_dates::{Between, HoldingLessPayoff, Nearby, OfPoints, Search, carried, of_points};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Contracts, EdgeSeen, Flow, FlowMoments, LowerBoundary};
-use super::time_between::{SeenMoment, TimeBetween};
+use super::time_between::{SeenMoment, TimeBetween, to_come};
 use crate::american::recursion::earned_share;
 use crate::american::settings::{BETWEEN, COLLOCATION, REACHES, SAME, START, TIP};
 use crate::dividends::Terms;
@@ -64,11 +64,11 @@ enum RegionSide {
 }
 
 impl TippedWindow<'_> {
-    /// Solves the window; `near`: that of a strike close by. `None`: a lane has no tip, or no boundary, that can be
-    /// found.
+    /// Solves the window; `near`: that of a strike or of rates close by. `None`: a lane has no tip or boundary that can
+    /// be found.
     ///
     /// # Shapes    one contract per lane
-    /// # Domain    r > 0, b < 0; exercise at X = 0 gains until `close`
+    /// # Domain    r ≥ 0, b < 0; exercise at X = 0 gains until `close`, or never
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
     pub(super) fn solve(&self, fineness: Fineness, near: Option<Nearby<&Tip>>) -> Option<(Between, Flow, Tip)> {
         let c = Block::splat;
@@ -185,8 +185,7 @@ impl TippedWindow<'_> {
 
     /// The dividends to come.
     fn escrow(&self, t: Block) -> Block {
-        let Terms { r, b, .. } = *self.terms;
-        exp((t - self.from) * (r - b)) * self.terms.a(self.from + SAME.date)
+        to_come(self.terms, self.from, t - self.from)
     }
 
     /// Time and ln X of the tip: where what holding exceeds exercise by is 0 and least.

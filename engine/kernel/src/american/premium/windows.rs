@@ -22,8 +22,8 @@ use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::solve::bracketed_root;
 
-/// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, or some strikes have a window that
-/// others have not.
+/// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
+/// others have not, or r is below 0.
 ///
 /// # Shapes  one contract per lane; `strike`: one of all lanes, or each lane's own
 /// # Domain  `near`: the same of one strike close by or at rates close by, or none
@@ -220,7 +220,7 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
         // below its lower end the option is held until the date after
         let held = |x: Block| Block::select(is_there, later.premium(x) - on_line(x), k * 0.0);
         let series = later.series_of(1.0, [x, lowest], sigma, tau, held);
-        let end = RegionEnd { x, line, edge: held(x), series: Some(series) };
+        let end = RegionEnd { x, line, series: Some(series) };
         let boundary = Block::select(is_there, begin, lowest);
         let edge = Block::select(is_there, island.exercise(begin), on_line(lowest));
         Some(at(boundary, is_there, line, edge, Some(end)))
