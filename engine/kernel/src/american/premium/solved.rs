@@ -10,7 +10,7 @@ use super::periods::{DatePeriod, First, HeldPremium};
 use super::problem::Problem;
 use super::windows::put_windows;
 use crate::american::recursion::{AmericanOption, Solution};
-use crate::american::settings::{DATES, SAME, SIZES};
+use crate::american::settings::{DATES, SAME, SIZES, TIP};
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
@@ -67,10 +67,11 @@ impl Solved {
         let at_date = after(terms, date);
         let problem = Problem { stop: date, ..problem.clone() };
         let contracts = |pairs| [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
-        // puts of one strike share the times at which exercise stops to pay
+        // puts of one strike share the times at which exercise stops to pay, but for those at which a window has a tip
         let of_strike = pairs.iter().take_while(|pair| (pair.0 - pairs[0].0).abs() < SAME.root).count().min(Block::N);
-        let may_share = is_put && !is_left_out && of_strike < pairs.len() && 2 * of_strike <= Block::N;
-        let per_block = if may_share { Block::N / of_strike * of_strike } else { of_strike };
+        let is_fuller = 2 * of_strike <= Block::N || terms.b < -TIP.borrow_least;
+        let may_share = is_put && !is_left_out && of_strike < pairs.len() && is_fuller;
+        let per_block = if may_share { Block::N } else { of_strike };
         let at_rates_near = |i: usize, per_block: usize| {
             let near = near.filter(|near| near.per_block == per_block)?;
             Some(Nearby::Rates(&near.blocks[i]))
