@@ -32,7 +32,7 @@ settings! {
         /// Layers of a coarse pass.
         coarse: usize = 20, "layers", Measured("values of 335 recorded names at full quality after 20 layers and after 60 differ by 0.004 bp of the underlying, at 99 %");
         /// Layers of a preliminary pass.
-        preliminary: usize = 60, "layers", Test("lattices_are_good_enough_for_a_first_look");
+        preliminary: usize = 48, "layers", Test("lattices_are_good_enough_for_a_first_look");
         /// Layers of the forward of an expiry that is seen for the first time: its error is a small part of what bid
         /// and ask leave open.
         forward: usize = 60, "layers", Judgement("twice those of `search`, as all pairs share its error");
