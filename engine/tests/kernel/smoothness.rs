@@ -36,25 +36,19 @@ const OPEN: &[(&str, &str, &str, f64)] = &[
     ("american_div", "ex-date", "vera", 3.6),
     ("american_div", "time", "charm", 0.021),
     ("american_div", "time", "dual_delta", 9e-4),
-    ("american_div", "time", "dual_gamma", 9.2e-3),
-    ("american_div", "time", "epsilon", 0.03),
+    ("american_div", "time", "dual_gamma", 6.8e-3),
     ("american_div", "time", "price", 2.1e-5),
     ("american_div", "time", "speed", 0.2),
     ("american_div", "time", "vanna", 9.4e-3),
-    ("american_div", "time", "vera", 5.4),
+    ("american_div", "time", "vera", 4.5),
     ("american_div", "time", "veta", 0.019),
     ("american_div", "time", "zomma", 0.046),
     // Close to the exercise boundary, and far out of the money, where the numbers are small themselves.
-    ("american_nodiv", "spot", "color", 0.95),
-    ("american_nodiv", "spot", "delta", 1.6e-4),
-    ("american_nodiv", "spot", "dual_delta", 1.7e-4),
-    ("american_nodiv", "spot", "lambda", 1.5e-4),
-    ("american_nodiv", "spot", "speed", 0.026),
-    ("american_nodiv", "time", "dual_delta", 1.1e-4),
+    ("american_nodiv", "spot", "color", 0.15),
+    ("american_nodiv", "time", "dual_delta", 1.3e-6),
     // Close to the exercise boundary; ultima: two polynomials of the boundary meet.
-    ("american_nodiv", "volatility", "color", 0.85),
-    ("american_nodiv", "volatility", "speed", 0.015),
-    ("american_nodiv", "volatility", "ultima", 0.038),
+    ("american_nodiv", "volatility", "color", 0.14),
+    ("american_nodiv", "volatility", "ultima", 0.016),
 ];
 
 /// One point of a sweep: where it is, and the values there.
