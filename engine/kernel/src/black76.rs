@@ -4,17 +4,15 @@
 //! rule to S and the time derivatives are [`super::greeks::finish`]'s. Never: a dividend, an early exercise.
 
 use super::dividends::Terms;
-use super::elementary::{exp, ln};
+use super::elementary::ln;
 use super::greeks::{Derivatives, VolDerivatives};
 use super::lanes::Lanes;
-use super::normal::{INV_SQRT_2PI, norm_cdf_given};
+use super::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 
 /// Least sigma and least sigma·√t that a formula divides by: a volatility of 1 % over one second is 2e-6.
 const TINY: f64 = 1e-9;
 /// X, K below and 1/X, 1/K above this have no model value.
 const HUGE: f64 = 1e150;
-/// d beyond which n(d) is 0 here: exp(−d²/2) is then 1e-304, about the least normal number.
-const FAR: f64 = 37.4;
 
 /// The numbers of one expiry that the formulas share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,8 +78,6 @@ fn parts<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> Parts<L> {
     let inv_w = c(1.0) / w;
     let d1 = (ln(x / k) + at.drift).mul_add(inv_w, w * 0.5) + poison; // ln alone would lose it
     let d2 = d1 - w;
-    // further out e^(−d²/2) times a price may become subnormal, and arithmetic on those is slow
-    let bell = |d: L| L::select(d.abs().lt(c(FAR)), exp(d * d * -0.5), c(0.0));
     let (e1, e2) = (bell(d1), bell(d2));
     Parts {
         sigma,

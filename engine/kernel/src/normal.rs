@@ -103,10 +103,23 @@ pub fn norm_cdf_short_given<L: Lanes>(d: L, e: L) -> L {
     L::select(d.lt(L::splat(0.0)), tail, L::splat(1.0) - tail)
 }
 
+/// |d| beyond which [`bell`] is 0: it is 1e-304 there, about the least normal number.
+const FAR: f64 = 37.4;
+
+/// e^(−d²/2), the normal density but for its factor; 0 for |d| above 37.4. Products with less would be subnormal, and
+/// arithmetic on those takes a hundred cycles on some processors.
+///
+/// # Domain    every finite d
+/// # Accuracy  relative error ≤ 2.3e-16 + 1.2e-16·d², the rounding of d²/2
+#[inline(always)]
+pub fn bell<L: Lanes>(d: L) -> L {
+    L::select(d.abs().lt(L::splat(FAR)), exp(d * d * -0.5), L::splat(0.0))
+}
+
 /// N(d), the normal distribution function. Accuracy and source: [`norm_cdf_given`].
 #[inline(always)]
 pub fn norm_cdf<L: Lanes>(d: L) -> L {
-    norm_cdf_given(d, exp(d * d * -0.5))
+    norm_cdf_given(d, bell(d))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::settings::BOUNDARY;
 use crate::contract::Right;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::quality::Quality;
 use crate::solve::{
     chebyshev_roots, eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
@@ -235,7 +235,7 @@ impl Put {
         let drift = c((self.rate - self.yield_) * root_wait * root_wait);
         let low = (y + drift).mul_add(inv, width * -0.5);
         let high = low + width;
-        let (e_low, e_high) = (exp(low * low * -0.5), exp(high * high * -0.5));
+        let (e_low, e_high) = (bell(low), bell(high));
         let (p_low, p_high) = (e_low * inv * INV_SQRT_2PI, e_high * inv * INV_SQRT_2PI);
         Densities {
             num: p_low,

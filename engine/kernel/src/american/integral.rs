@@ -10,7 +10,7 @@ use super::settings::{INTEGRAL, SPOT_NODES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_short_given};
 use crate::quality::Quality;
 use crate::solve::crowded;
 use std::sync::LazyLock;
@@ -207,7 +207,7 @@ impl<L: Lanes> Integrand<L> {
         let yg = (at.ln_xk - edge.y + c((at.r - at.b) * moment.u)) * g;
         let width = at.sigma * moment.root_u;
         let d = width.mul_add(c(-0.5), yg);
-        let e = exp(d * d * -0.5);
+        let e = bell(d);
         let edge_x = at.k * exp(edge.y);
         // n(d+) = n(d)·(B/X)·e^(−(r−b)u)
         let e_high = e * edge_x * at.inv_x * c(moment.df / moment.df_b);

@@ -5,7 +5,7 @@ use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes};
-use crate::normal::{INV_SQRT_2PI, norm_cdf};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
@@ -169,7 +169,7 @@ impl DateSeen {
     #[inline(always)]
     fn cut<const SLOPES: bool>(&self, x: Block) -> Cut {
         let z = (x - self.x - self.drift) / self.width + self.width * 0.5;
-        let density = if SLOPES { exp(z * z * -0.5) * self.df * INV_SQRT_2PI } else { z };
+        let density = if SLOPES { bell(z) * self.df * INV_SQRT_2PI } else { z };
         Cut { x, z, density }
     }
 
@@ -204,7 +204,7 @@ impl DateSeen {
             let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
             for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
                 let deviate = z - *w * inv_root;
-                let part = exp(deviate * deviate * -0.5) * *weight * value;
+                let part = bell(deviate) * *weight * value;
                 held[0] += part;
                 if SLOPES {
                     let square = deviate * deviate;

@@ -13,7 +13,7 @@ use super::time_between::{FromPoint, SeenMoment, TimeBetween};
 use crate::american::settings::{BETWEEN, COLLOCATION, PACES, RATES, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 use crate::solve::eliminate;
 
 /// Exercise over a stretch of time, one contract per lane.
@@ -82,11 +82,11 @@ impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
         let spot = exp(x);
         let d1 = (x - self.centre).mul_add(self.inv_width, self.width * 0.5);
         let d2 = d1 - self.width;
-        let e = exp(d1 * d1 * -0.5);
+        let e = bell(d1);
         let phi = self.phi;
         let stock = spot * norm_cdf_given(d1 * -phi, e) * self.share;
         let kept = spot * self.borrow;
-        let cash = self.cash * norm_cdf_given(d2 * -phi, exp(d2 * d2 * -0.5));
+        let cash = self.cash * norm_cdf_given(d2 * -phi, bell(d2));
         let slope = (stock + kept) * -phi;
         let bend = spot * e * self.inv_width * self.share * INV_SQRT_2PI;
         let second = bend + slope;

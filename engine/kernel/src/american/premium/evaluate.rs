@@ -14,7 +14,7 @@ use crate::american::settings::{EVALUATE, SIZES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
-use crate::normal::INV_SQRT_2PI;
+use crate::normal::{INV_SQRT_2PI, bell};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
@@ -343,7 +343,7 @@ impl Table {
         for &(node, weight) in nodes {
             let w = length.mul_add(c(node), from);
             let deviate = w.mul_add(c(outward / root), z);
-            let density = exp(deviate * deviate * -0.5) * length * c(weight * INV_SQRT_2PI / root);
+            let density = bell(deviate) * length * c(weight * INV_SQRT_2PI / root);
             let u = w * c(2.0 / self.reach) - 1.0;
             let (function, slope) = sum_series::<L, ALL>(&f[..terms], &tangent[..tangents], u);
             let g = hermite(deviate, density);

@@ -10,7 +10,7 @@ use crate::american::integral::Premium;
 use crate::american::settings::{CORRELATION_NODES, CORRELATIONS, ONE_DATE, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
@@ -162,7 +162,7 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let (share, cash) = (spot * df_b * (one - n1), k * df * (one - n2));
     let by_x = spot - share;
     let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
-    let density = exp(d1 * d1 * -0.5);
+    let density = bell(d1);
     let vega = spot * df_b * density * c(INV_SQRT_2PI * tau.sqrt());
     let found = by_x.gt(spot * c(ONE_DATE.found));
     let inverse = V::select(found, one / by_x, c(0.0));
@@ -177,7 +177,7 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
 #[inline(never)]
 pub(super) fn normal<V: Lanes>(d: &Taylor<V>) -> Taylor<V> {
     let x = d.value();
-    let e = exp(x * x * V::splat(-0.5));
+    let e = bell(x);
     let density = e * V::splat(INV_SQRT_2PI);
     let x2 = x * x;
     let one = V::splat(1.0);
@@ -212,7 +212,7 @@ fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Tay
 /// ∂/∂a and ∂/∂d of P(Z₁ ≤ a, Z₂ ≤ d).
 #[inline(always)]
 pub(super) fn normal_pair_slopes<V: Lanes, T: InLanes<V>>(a: V, d: V, correlation: &Correlation<T>) -> [V; 2] {
-    let density = |x: V| exp(x * x * -0.5) * INV_SQRT_2PI;
+    let density = |x: V| bell(x) * INV_SQRT_2PI;
     let (rho, inv) = (correlation.rho.in_lanes(), correlation.inverse_rest());
     [density(a) * norm_cdf((d - a * rho) * inv), density(d) * norm_cdf((a - d * rho) * inv)]
 }
@@ -227,7 +227,7 @@ pub(super) fn normal_pair_bends<V: Lanes, T: InLanes<V>>(
 ) -> [V; 3] {
     let (rho, inv) = (correlation.rho.in_lanes(), correlation.inverse_rest());
     let u = (d - a * rho) * inv;
-    let joint = exp((a * a + u * u) * -0.5) * inv * (INV_SQRT_2PI * INV_SQRT_2PI);
+    let joint = bell(a) * bell(u) * inv * (INV_SQRT_2PI * INV_SQRT_2PI);
     [-(a * slopes[0]) - joint * rho, joint, -(d * slopes[1]) - joint * rho]
 }
 
@@ -237,7 +237,7 @@ fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 5]; 5] {
     let rho = correlation.rho;
     let q2 = 1.0 - rho * rho;
     let (q, rho_v) = (q2.sqrt(), c(rho));
-    let density = |x: V| exp(x * x * -0.5) * INV_SQRT_2PI;
+    let density = |x: V| bell(x) * INV_SQRT_2PI;
     let (u, v) = ((d - rho_v * a) * c(1.0 / q), (a - rho_v * d) * c(1.0 / q));
     let joint = density(a) * density(u) * c(1.0 / q);
     let one = c(1.0);

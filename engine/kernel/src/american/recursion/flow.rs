@@ -7,7 +7,7 @@
 use super::option::{AmericanOption, Slopes};
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 
 /// Moments that are summed side by side.
 const N: usize = Block::N;
@@ -147,7 +147,7 @@ impl FlowSums {
         let c = Block::splat;
         let g = at.inv_width;
         let d = (at.wait * (p.r - p.b) - ln_b + x) * g - at.width * 0.5;
-        let e = exp(d * d * -0.5);
+        let e = bell(d);
         let low = norm_cdf_given(d * p.phi, e);
         // weight·e^(−r·wait)·n(d), per unit of x
         let mg = e * at.cash * g * INV_SQRT_2PI;

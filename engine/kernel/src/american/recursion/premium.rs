@@ -10,7 +10,7 @@ use super::rules::{clenshaw, gauss, normals};
 use crate::american::settings::{DATE_PREMIUM, SAME};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, TwoBlocks};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use std::f64::consts::PI;
 
 /// Nodes that are summed side by side.
@@ -139,8 +139,8 @@ impl Opposite {
     fn at(&self, x: NodeLanes) -> NodeLanes {
         let d = (x + self.carry) * self.inv_width - 0.5 * self.width;
         let high = d + self.width;
-        let n = norm_cdf_given(d * self.phi, exp(d * d * -0.5));
-        let n_high = norm_cdf_given(high * self.phi, exp(high * high * -0.5));
+        let n = norm_cdf_given(d * self.phi, bell(d));
+        let n_high = norm_cdf_given(high * self.phi, bell(high));
         (n * self.cash - exp(x) * n_high * self.stock) * self.phi
     }
 }

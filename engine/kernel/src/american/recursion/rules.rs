@@ -2,9 +2,8 @@
 //! Never: finance.
 
 use crate::american::settings::{COLLOCATION, REACHES, SPOT_NODES};
-use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
 
@@ -174,7 +173,7 @@ pub(super) fn clenshaw<L: Lanes>(terms: &[f64], u: L) -> L {
 /// N(sign·z) and n(z), eight at a time.
 pub(super) fn normals(z: &[f64; 8], sign: f64) -> ([f64; 8], [f64; 8]) {
     let z = Block::load(z);
-    let e = exp(z * z * -0.5);
+    let e = bell(z);
     let (mut cdf, mut density) = ([0.0; 8], [0.0; 8]);
     norm_cdf_given(z * sign, e).store(&mut cdf);
     (e * INV_SQRT_2PI).store(&mut density);
