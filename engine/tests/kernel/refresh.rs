@@ -6,6 +6,7 @@ use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
 use kernel::quality::Quality;
+use testkit::chain::{accurate, bands};
 use testkit::ruler::error;
 
 const S: f64 = 100.0;
@@ -168,6 +169,25 @@ fn a_band_widens_without_building_anew() {
                 assert!((got - want).abs() <= 2e-5 * want.max(5.0), "{right:?} {k} {sigma}: {got} {want}");
             }
             assert_eq!(pricer.refit(&Terms { r: 0.06, ..terms.clone() }, &narrow), Refit::Built);
+        }
+    }
+}
+
+/// A put's first window opens within the strikes of one table, where the interest until an ex-date is worth the
+/// dividend: read at other rates, the table agrees with the accurate scheme there.
+#[test]
+fn tables_in_which_a_window_opens_move_with_the_rates() {
+    let (spot, smile) = (692.31, |k: f64| 0.182 - 9.35e-4 * (k - 665.0) + 1.2e-6 * (k - 665.0).powi(2));
+    let strikes: Vec<f64> = (0..80).map(|i| 500.0 + 5.0 * f64::from(i)).collect();
+    for b in [-0.0023, -0.001, 0.003] {
+        let terms = Terms { t: 0.22457, r: 0.0414, b, divs: vec![Dividend { t: 0.0808, amount: 1.95 }] };
+        let pricer = Pricer::new(Style::American, Right::Put, &terms, &bands(&strikes, smile), Quality::Full);
+        let moved = Terms { r: terms.r + 3e-5, b: b - 1e-4, ..terms };
+        assert!(pricer.serves_terms(&moved), "b {b}");
+        for &k in strikes.iter().filter(|k| (550.0..720.0).contains(*k)) {
+            let of = |pricer: &Pricer| pricer.at(&moved, spot).greeks(k, smile(k)).value;
+            let (got, want) = (of(&pricer), of(&accurate(Style::American, Right::Put, &moved, k, smile(k))));
+            assert!((got - want).abs() <= 2e-6 * spot, "b {b} K {k}: {got} for {want}");
         }
     }
 }

@@ -93,8 +93,10 @@ impl Solved {
             let in_lanes = if is_left_out {
                 None
             } else if is_put {
-                // what starts from a solution close by may miss its own
-                let near = at_rates_near(i, per_block).or_else(|| blocks.last().map(Nearby::Strike));
+                // the strike before at the same volatilities; what starts from a solution close by may miss its own
+                let is_alike = |near: &&First| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
+                let before = || blocks.last().filter(is_alike).map(Nearby::Strike);
+                let near = at_rates_near(i, per_block).or_else(before);
                 put_windows(&problem, strike, sigma, near).or_else(|| put_windows(&problem, strike, sigma, None))
             } else {
                 First::of_calls(terms, &periods, now, [k, sigma])
