@@ -67,7 +67,7 @@ impl Solved {
         let at_date = after(terms, date);
         let problem = Problem { stop: date, ..problem.clone() };
         let contracts = |pairs| [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
-        // puts of one strike share the times at which exercise stops to pay, but for those at which a window has a tip
+        // puts of one strike share the times at which exercise stops to pay; the time of a tip is each lane's own
         let of_strike = pairs.iter().take_while(|pair| (pair.0 - pairs[0].0).abs() < SAME.root).count().min(Block::N);
         let is_fuller = 2 * of_strike <= Block::N || terms.b < -TIP.borrow_least;
         let may_share = is_put && !is_left_out && of_strike < pairs.len() && is_fuller;
