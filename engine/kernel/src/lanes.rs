@@ -266,12 +266,13 @@ macro_rules! register {
             }
             #[inline(always)]
             fn max(self, o: Self) -> Self {
-                // the compare and blend of the scalar lane, so that NaN goes the same way on every instruction set
-                self.simd_gt(o).bitselect(self, o)
+                // the compare and blend of the scalar lane, so that NaN goes the same way on every instruction set: on
+                // x86 one instruction does both
+                if cfg!(target_arch = "x86_64") { self.fast_max(o) } else { <$register>::select(self.simd_gt(o), self, o) }
             }
             #[inline(always)]
             fn min(self, o: Self) -> Self {
-                self.simd_lt(o).bitselect(self, o)
+                if cfg!(target_arch = "x86_64") { self.fast_min(o) } else { <$register>::select(self.simd_lt(o), self, o) }
             }
             #[inline(always)]
             fn abs(self) -> Self {
@@ -299,7 +300,7 @@ macro_rules! register {
             }
             #[inline(always)]
             fn select(mask: Self, yes: Self, no: Self) -> Self {
-                mask.bitselect(yes, no)
+                <$register>::select(mask, yes, no)
             }
             #[inline(always)]
             fn exp2_int(self) -> Self {
