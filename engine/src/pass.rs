@@ -6,12 +6,14 @@
 
 mod market_data;
 mod report;
+mod stages;
 mod task;
 mod uncomputed;
 mod underlying;
 
 pub use market_data::MarketData;
 pub use report::ChainReport;
+pub use stages::{Stage, StageTimes};
 pub use underlying::ChainState;
 
 use crate::store::book::Book;
@@ -73,6 +75,8 @@ pub struct Passes {
     keeps_quotes: bool,
     /// Overrides of feeds and quotes.
     overrides: Arc<Overrides>,
+    /// Nanoseconds since any instant, to time stages by.
+    clock: fn() -> u64,
     /// Of the last run: chains whose computation panicked.
     failed: Vec<Arc<Chain>>,
 }
@@ -107,6 +111,7 @@ impl Passes {
             prior: Arc::default(),
             keeps_quotes: false,
             overrides: Arc::default(),
+            clock: || 0,
             failed: Vec::new(),
         })
     }
@@ -114,6 +119,11 @@ impl Passes {
     /// Chains from here on show the quotes that they were computed from ([`Chain::quotes`]).
     pub fn keep_quotes(&mut self) {
         self.keeps_quotes = true;
+    }
+
+    /// Stages are timed by `clock` from here on, nanoseconds since any instant ([`ChainReport::stages`]).
+    pub fn time_stages(&mut self, clock: fn() -> u64) {
+        self.clock = clock;
     }
 
     /// Keeps the memory of `chains`, which nobody reads any more, for chains that are computed later.
@@ -169,7 +179,7 @@ impl Passes {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let (unused, spare) = (&self.scratch, &self.spare);
-        let (quotes, overrides) = (self.keeps_quotes, &*self.overrides);
+        let (quotes, overrides, clock) = (self.keeps_quotes, &*self.overrides, self.clock);
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -177,7 +187,7 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, quality, quotes, overrides, spare };
+                    let task = Task { market, book, at, quality, quotes, overrides, spare, clock };
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces
                     // then
                     let compute = || underlying::compute(&task, &mut state, &mut scratch);

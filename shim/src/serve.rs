@@ -186,6 +186,7 @@ impl OpenedDaemon {
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();
         let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+        passes.time_stages(host::clock::nanoseconds);
         if config.show_quotes {
             feed.keep_sizes();
             passes.keep_quotes();

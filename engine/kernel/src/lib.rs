@@ -6,7 +6,8 @@
 //! are written once over [`lanes::Lanes`]; kernels speak raw units (vega per 1.00 of volatility, theta per year) and
 //! the letters of docs/model.md: `s k t r b sigma fwd df phi`.
 //!
-//! Nothing here asks what time it is, reads an environment variable or keeps a global.
+//! Nothing here asks what time it is or reads an environment variable; of globals there are the boundaries that names
+//! share (`american/shared.rs`) and the counts of [`work`].
 #![deny(unsafe_code)]
 
 pub mod american;
@@ -30,3 +31,4 @@ pub mod records;
 pub mod report;
 pub mod settings;
 pub mod solve;
+pub mod work;

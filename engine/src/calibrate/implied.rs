@@ -40,7 +40,9 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     let jumped = before.is_none_or(|(_, b)| (b - carry.b).abs() * terms.t > IMPLIED.carry_moved);
     if input.style == Style::American && (updated.is_none() || jumped) {
         // the first moment of the pass, late: there was no carry before, or one far away
-        *updated = Some(updated.unwrap_or(0) + early.update(&here, ladder, sigma));
+        let mut all = input.update_early(early, &here, ladder, sigma);
+        all += updated.unwrap_or_default();
+        *updated = Some(all);
     }
     let mut memory = Memory { before: RememberedVols::new(searched), now: found, open };
     memory.now.clear();

@@ -1,6 +1,7 @@
 //! Inputs of the calibration of one expiry.
 
-use crate::early::Valuation;
+use crate::early::{EarlyExercise, EarlyWork, Valuation};
+use crate::store::ladder::Ladder;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::quality::Quality;
@@ -43,6 +44,8 @@ pub struct SliceInput<'a> {
     pub shares: Option<f64>,
     /// Added to the volatilities of its curve before values are computed, per √year: 0.01 is a point.
     pub vol_shift: f64,
+    /// Nanoseconds since any instant, to time stages by; no number depends on it.
+    pub clock: fn() -> u64,
 }
 
 /// Overrides of forward and borrow; `None`: implied by quotes.
@@ -79,5 +82,18 @@ impl SliceInput<'_> {
     #[must_use]
     pub fn valuation<'t>(&self, s: f64, terms: &'t Terms) -> Valuation<'t> {
         Valuation { style: self.style, quality: self.quality, s, terms, step: self.step }
+    }
+
+    /// Brings early exercise up to date, as [`EarlyExercise::update`] does; says what that took.
+    pub fn update_early(
+        &self,
+        early: &mut EarlyExercise,
+        here: &Valuation<'_>,
+        ladder: &Ladder,
+        sigma: &[f64],
+    ) -> EarlyWork {
+        let began = (self.clock)();
+        let done = early.update(here, ladder, sigma);
+        EarlyWork { nanos: (self.clock)() - began, ..done }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn refine_forward(
     // with overrides, values are at the overridden carry, which may be far from the implied one
     if !cold && let Some((_, b)) = before.filter(|_| !input.forced.is_any()) {
         // the first moment of the pass: at the carry of the pass before, and the spot that goes with it now
-        *updated = Some(early.update(&look.here_at(fwd, b, terms), ladder, sigma));
+        *updated = Some(input.update_early(early, &look.here_at(fwd, b, terms), ladder, sigma));
     }
     let early = updated.map(|_| &*early);
     let mut last = first;

@@ -6,7 +6,7 @@ use super::forward::{Pair, Parity};
 use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
-use crate::early::EarlyExercise;
+use crate::early::{EarlyExercise, EarlyWork};
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use kernel::dividends::Terms;
@@ -72,17 +72,17 @@ pub struct SliceScratch {
     pub(super) open: Vec<Open>,
     /// Volatilities that values are computed at by strike, padded, where they are not those of the curve.
     shifted: Vec<f64>,
-    /// Blocks whose early exercise was taken again; `None`: not brought up to date in this pass.
-    pub(super) updated: Option<usize>,
+    /// What bringing early exercise up to date took; `None`: it was not in this pass.
+    pub(super) updated: Option<EarlyWork>,
     /// The result.
     pub out: Calibrated,
 }
 
 impl SliceScratch {
-    /// Blocks whose early exercise was taken again before volatilities were implied.
+    /// What bringing early exercise up to date took before volatilities were implied.
     #[must_use]
-    pub fn refreshed(&self) -> usize {
-        self.updated.unwrap_or(0)
+    pub fn early_work(&self) -> EarlyWork {
+        self.updated.unwrap_or_default()
     }
 
     /// The pairs that imply the last forward, with early exercise removed.

@@ -87,6 +87,7 @@ impl OwnedSlice {
             excluded: &[],
             forced: ForcedCarry::default(),
             shares: None,
+            clock: || 0,
             vol_shift: 0.0,
         }
     }

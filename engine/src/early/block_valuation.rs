@@ -4,8 +4,8 @@ use super::expansion::{ExpansionPoint, load, rounded};
 use super::settings::EXERCISE;
 use super::validity::MarketLimits;
 use super::valuation::Valuation;
+use super::work::Left;
 use kernel::contract::Right;
-use kernel::dividends::Terms;
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// Where a block is valued.
@@ -35,24 +35,34 @@ impl<'a> BlockValuation<'a> {
         Some(Self { here, right, k, sigma: rounded(sigma), asked: sigma, deviation })
     }
 
-    /// True if volatility, time and rates are within limits of those of an expansion point.
-    pub(super) fn is_near_but_for_spot(&self, at: &ExpansionPoint, limits: &MarketLimits) -> bool {
-        let Terms { t, r, b, .. } = *self.here.terms;
+    /// What of volatility, time and rates has left the limits around an expansion point.
+    pub(super) fn left_but_for_spot(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
+        let t = self.here.terms.t;
         let elapsed = at.t - t;
-        self.vols_are_near(at, limits.sigma)
-            && elapsed >= -EXERCISE.same_date
-            && elapsed <= limits.time * t
-            && (r - at.r).abs().max((b - at.b).abs()) * t <= limits.rates
+        let by = if limits.scales { at.elapsed(self.here.terms) } else { at.unscaled(self.here.terms) };
+        if !self.vols_are_near(at, limits.sigma, by.root) {
+            Some(Left::Volatility)
+        } else if elapsed < -EXERCISE.same_date || elapsed > limits.time * t && !by.is_scaled() {
+            Some(Left::Time)
+        } else if by.dr.abs() * t > limits.rates {
+            Some(Left::Rate)
+        } else if by.db.abs() * t > limits.rates {
+            Some(Left::Borrow)
+        } else {
+            None
+        }
     }
 
-    /// True if everything is within limits of an expansion point.
-    pub(super) fn is_near(&self, at: &ExpansionPoint, limits: &MarketLimits) -> bool {
-        self.is_near_but_for_spot(at, limits) && self.away(at) <= limits.spot * self.deviation
+    /// What has left the limits around an expansion point.
+    pub(super) fn left(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
+        let spot = || (self.away(at) > limits.spot * self.deviation).then_some(Left::Spot);
+        self.left_but_for_spot(at, limits).or_else(spot)
     }
 
-    fn vols_are_near(&self, at: &ExpansionPoint, by: f64) -> bool {
+    /// True if no volatility has moved by more, over the time of which the part with the root `root` is left.
+    fn vols_are_near(&self, at: &ExpansionPoint, by: f64, root: f64) -> bool {
         let before = load(&at.sigma);
-        let moved = (self.asked - before).abs().gt(before * by);
+        let moved = (self.asked * root - before).abs().gt(before * by);
         let new = before.abs().lt(Block::splat(f64::INFINITY));
         let asked = self.asked.abs().lt(Block::splat(f64::INFINITY));
         !(asked & (moved | !new)).any()

@@ -1,6 +1,7 @@
 //! The exercise premium of one block of strikes as it was at an expansion point, carried from there: by Taylor's series
 //! from one expansion point, or between two in spot by Hermite's polynomials. Never: a table, a strike's quote.
 
+use super::settings::EXPANSION;
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
@@ -23,6 +24,41 @@ impl ExpansionPoint {
     pub(super) fn new(s: f64, terms: &Terms, sigma: [f32; BLOCK]) -> Self {
         let Terms { t, r, b, .. } = *terms;
         Self { s, t, r, b, sigma }
+    }
+
+    /// How far `terms` are from here.
+    pub(super) fn elapsed(&self, terms: &Terms) -> Elapsed {
+        if !terms.divs.is_empty() || self.t > EXPANSION.scaled {
+            return self.unscaled(terms);
+        }
+        let part = terms.t / self.t;
+        Elapsed { part, root: part.sqrt(), dt: 0.0, dr: terms.r * part - self.r, db: terms.b * part - self.b }
+    }
+
+    /// The same with time as itself.
+    pub(super) fn unscaled(&self, terms: &Terms) -> Elapsed {
+        Elapsed { part: 1.0, root: 1.0, dt: self.t - terms.t, dr: terms.r - self.r, db: terms.b - self.b }
+    }
+}
+
+/// What has passed since an expansion point. Without dividends a value depends on σ√t, rt and bt alone: in the last
+/// days, when rt hardly counts, time is a move of volatility, which expansions follow further and to a higher order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elapsed {
+    /// The part of the time to expiry that is left, where time is a move of volatility, otherwise 1; and its root.
+    pub(super) part: f64,
+    pub(super) root: f64,
+    /// Years, 0 where time is a move of volatility.
+    dt: f64,
+    /// Moves of rate and borrow rate.
+    pub(super) dr: f64,
+    pub(super) db: f64,
+}
+
+impl Elapsed {
+    /// True if time is a move of volatility.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.part < 1.0
     }
 }
 
@@ -55,17 +91,16 @@ impl Expansion {
         Self { at, numbers }
     }
 
-    /// The premium at the expansion point's spot, carried to time `t`, to rates and to `sigma`. Third-order Greeks
-    /// stay, the others are carried by the next ones.
+    /// The premium at the expansion point's spot, after moves of time, rates and volatility. Third-order Greeks stay,
+    /// the others are carried by the next ones.
     ///
     /// # Units    raw
     /// # Source   Taylor's series, to third order in the volatility, second with time, first in the rates
     #[inline(always)]
-    fn carried(&self, t: f64, r: f64, b: f64, sigma: Block) -> Greeks<Block> {
+    fn carried(&self, by: &Elapsed, [dr, db]: [f64; 2], dv: Block) -> Greeks<Block> {
         let c = |v: f64| Block::splat(v);
         let at = |greek: Greek| load(&self.numbers[greek as usize]);
-        let dv = sigma - load(&self.at.sigma);
-        let (dt, dr, db) = (c(self.at.t - t), c(r - self.at.r), c(b - self.at.b));
+        let (dt, dr, db) = (c(by.dt), c(dr), c(db));
         let (half, sixth, zero) = (c(0.5), c(1.0 / 6.0), c(0.0));
         let (vega, volga, ultima) = (at(Greek::Vega), at(Greek::Volga), at(Greek::Ultima));
         let (vanna, zomma, veta, vera) = (at(Greek::Vanna), at(Greek::Zomma), at(Greek::Veta), at(Greek::Vera));
@@ -103,7 +138,8 @@ impl Expansion {
     /// The premium at spot `s`, by Taylor's series.
     #[inline(always)]
     pub(super) fn read(&self, s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
-        let at = self.carried(terms.t, terms.r, terms.b, sigma);
+        let by = self.at.elapsed(terms);
+        let at = self.carried(&by, [by.dr, by.db], self.moved(&by, sigma));
         let c = |v: f64| Block::splat(v);
         let (ds, half, sixth) = (c(s - self.at.s), c(0.5), c(1.0 / 6.0));
         Greeks {
@@ -116,6 +152,42 @@ impl Expansion {
             charm: at.charm + ds * at.color,
             ..at
         }
+        .at_its_time(&by)
+    }
+
+    /// How far `sigma` is from the volatility here, over the time that is left.
+    #[inline(always)]
+    fn moved(&self, by: &Elapsed, sigma: Block) -> Block {
+        sigma * by.root - load(&self.at.sigma)
+    }
+}
+
+/// Greeks in terms of σ√t, rt and bt at another time.
+trait AtItsTime {
+    /// Those in terms of volatility, rates and time, where so much has elapsed.
+    fn at_its_time(self, by: &Elapsed) -> Self;
+}
+
+impl AtItsTime for Greeks<Block> {
+    #[inline(always)]
+    fn at_its_time(self, by: &Elapsed) -> Self {
+        let Elapsed { part, root, .. } = *by;
+        let (per_time, cube) = (1.0 / part, part * root);
+        Greeks {
+            vega: self.vega * root,
+            volga: self.volga * part,
+            ultima: self.ultima * cube,
+            vanna: self.vanna * root,
+            zomma: self.zomma * root,
+            theta: self.theta * per_time,
+            charm: self.charm * per_time,
+            color: self.color * per_time,
+            veta: self.veta * (root * per_time),
+            rho: self.rho * part,
+            vera: self.vera * cube,
+            epsilon: self.epsilon * part,
+            ..self
+        }
     }
 }
 
@@ -127,19 +199,23 @@ impl Expansion {
 /// # Source   Hermite interpolation in the spot, Taylor's series in time, volatility and rates
 #[inline(always)]
 pub(super) fn between(low: &Expansion, high: &Expansion, s: f64, terms: &Terms, sigma: Block) -> Greeks<Block> {
-    let (h, ExpansionPoint { r, b, .. }) = (high.at.s - low.at.s, low.at);
-    let (mut a, mut b) = (low.carried(terms.t, r, b, sigma), high.carried(terms.t, r, b, sigma));
+    let h = high.at.s - low.at.s;
+    let elapsed = [low.at.elapsed(terms), high.at.elapsed(terms)];
+    let apart = [elapsed[1].dr - elapsed[0].dr, elapsed[1].db - elapsed[0].db];
+    let moved = [low.moved(&elapsed[0], sigma), high.moved(&elapsed[1], sigma)];
+    let (mut a, mut b) = (low.carried(&elapsed[0], [0.0; 2], moved[0]), high.carried(&elapsed[1], apart, moved[1]));
     let w = Weights::new(h, (s - low.at.s) / h);
     // derivatives that no jet has, so that what is carried at either end is one function of the spot
     let by_s = |a: Block, b: Block| (b - a) * (1.0 / h);
     let (vanna_sigma, vanna_t) = (by_s(a.volga, b.volga), by_s(a.veta, b.veta));
-    for (end, at) in [(&mut a, &low.at), (&mut b, &high.at)] {
-        let (dv, dt) = (sigma - load(&at.sigma), Block::splat(at.t - terms.t));
+    for ((end, by), dv) in [&mut a, &mut b].into_iter().zip(&elapsed).zip(moved) {
+        let dt = Block::splat(by.dt);
         end.delta += dv * (Block::splat(0.5) * dv * vanna_sigma + dt * vanna_t);
         end.vanna += dv * vanna_sigma + dt * vanna_t;
         end.charm += dv * vanna_t;
+        *end = end.at_its_time(by);
     }
-    let (dr, db) = (Block::splat(terms.r - low.at.r), Block::splat(terms.b - low.at.b));
+    let (dr, db) = (Block::splat(elapsed[0].dr), Block::splat(elapsed[0].db));
     // a premium follows the borrow rate mostly through the forward, which makes P_bb about −t·S·P_Sb
     let epsilon_s = by_s(a.epsilon, b.epsilon);
     let bend_b = epsilon_s * (-0.5 * terms.t * s) * db;

@@ -17,12 +17,14 @@ pub mod settings;
 mod tables;
 pub mod validity;
 mod valuation;
+mod work;
 
 pub use by_volatility::PremiumByVol;
 pub use method::{BlockMethod, NextSession, PremiumAdded};
 pub use settings::VOL;
 pub use tables::european;
 pub use valuation::{Valuation, plain};
+pub use work::{EarlyWork, Left};
 
 use crate::store::ladder::Ladder;
 use block_valuation::BlockValuation;
@@ -32,6 +34,7 @@ use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
 use kernel::quality::Quality;
+use kernel::work::Work;
 use lattice::LatticePair;
 use premium::{BlockPremium, Tables};
 use settings::EXERCISE;
@@ -81,33 +84,36 @@ impl EarlyExercise {
     }
 
     /// Brings the premium of every strike up to date with a market: expansions that it has left are taken again.
-    /// `sigma` by strike, padded; a block without a volatility has no premium. Returns how many blocks were taken
-    /// again.
+    /// `sigma` by strike, padded; a block without a volatility has no premium. Returns what
+    /// that took.
     ///
     /// # Domain   any ladder and dividends: of others than the last ones nothing is remembered
     /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary quality
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
     /// (benches/record/history.md)
-    pub fn update(&mut self, here: &Valuation<'_>, ladder: &Ladder, sigma: &[f64]) -> usize {
+    pub fn update(&mut self, here: &Valuation<'_>, ladder: &Ladder, sigma: &[f64]) -> EarlyWork {
         self.forget_others(ladder, here.terms);
-        let mut taken = 0;
+        let before = Work::of_thread();
+        let mut done = EarlyWork::default();
         let mut next = None;
         let lattices = LatticePair::new(here, ladder, span(sigma));
         for block in 0..ladder.blocks() {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
             for right in [Right::Call, Right::Put] {
                 let Some(place) = BlockValuation::new(here, right, k, vols) else { continue };
-                if self.blocks[right as usize][block].holds(&place) {
+                let Some(left) = self.blocks[right as usize][block].left(&place) else {
+                    done.kept += 1;
                     continue;
-                }
+                };
+                let is_first = done.taken() == 0;
+                done.left[left as usize] += 1;
                 if let Some(lattices) = &lattices {
                     self.blocks[right as usize][block].take_preliminary(&place, lattices);
-                    taken += 1;
                     continue;
                 }
-                if taken == 0 {
+                if is_first {
                     next = here.next_session();
-                    self.build(here, next.as_ref(), ladder, sigma);
+                    self.build(here, next.as_ref(), ladder, sigma, &mut done);
                 }
                 let Self { tables, later, blocks, .. } = self;
                 let Some(now) = tables.get() else { continue };
@@ -116,11 +122,11 @@ impl EarlyExercise {
                     let own = later.get().map(|pair| &pair[right as usize]);
                     (*s, terms, own.filter(|_| !now.serves_terms(terms)).unwrap_or(now))
                 });
-                blocks[right as usize][block].refresh(&place, &Tables { now, later });
-                taken += 1;
+                blocks[right as usize][block].refresh(&place, &Tables { now, later }, &mut done);
             }
         }
-        taken
+        done.work = Work::since(&before);
+        done
     }
 
     /// The tables held.
@@ -146,13 +152,20 @@ impl EarlyExercise {
     }
 
     /// Makes sure that tables for now and for the next trading day are there.
-    fn build(&mut self, here: &Valuation<'_>, next: Option<&(f64, Terms)>, ladder: &Ladder, sigma: &[f64]) {
+    fn build(
+        &mut self,
+        here: &Valuation<'_>,
+        next: Option<&(f64, Terms)>,
+        ladder: &Ladder,
+        sigma: &[f64],
+        work: &mut EarlyWork,
+    ) {
         let [near, roomy] = bands(ladder.strikes(), sigma);
-        self.tables.serve(here, here.terms, &near, &roomy);
+        self.tables.serve(here, here.terms, &near, &roomy, work);
         if let Some((_, later)) = next
             && !self.tables.serves_terms(later)
         {
-            self.later.serve(here, later, &near, &roomy);
+            self.later.serve(here, later, &near, &roomy, work);
         }
     }
 

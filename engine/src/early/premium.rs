@@ -16,6 +16,7 @@ use super::settings::{BETWEEN, EXERCISE, EXPANSION};
 use super::tables::nodes;
 use super::validity::{NOTHING, OF_LATTICE, ONE_POINT, OTHER_VOLATILITIES};
 use super::valuation::{Valuation, lanes_at_intrinsic, plain};
+use super::work::{EarlyWork, Left};
 use crate::store::evidence::ValueMethod;
 use kernel::american::Pricer;
 use kernel::black76::{Horizon, european_vol};
@@ -77,25 +78,25 @@ impl BlockPremium {
         }
     }
 
-    /// True if what is remembered holds at `place`; values from lattices do not hold where tables are requested.
-    pub(super) fn holds(&self, place: &BlockValuation<'_>) -> bool {
-        let holds = if self.quality.is_final() {
-            self.expansions_hold(place) && self.by_volatility_holds(place)
+    /// Why what is remembered does not hold at `place`; values from lattices do not where tables are requested.
+    pub(super) fn left(&self, place: &BlockValuation<'_>) -> Option<Left> {
+        if self.quality < place.here.quality {
+            Some(Left::New)
+        } else if self.quality.is_final() {
+            self.expansions_left(place).or_else(|| self.by_volatility_left(place))
         } else {
-            self.lattice_expansion_holds(place)
-        };
-        holds && self.quality >= place.here.quality
+            self.lattice_expansion_left(place)
+        }
     }
 
-    /// True if an expansion from a lattice still holds. It needs only the coarser check: lattices are less accurate
+    /// Why an expansion from a lattice does not hold. It needs only the coarser check: lattices are less accurate
     /// anyway.
-    fn lattice_expansion_holds(&self, place: &BlockValuation<'_>) -> bool {
-        let at = match &self.known {
-            PremiumSource::Nothing(at) => at,
-            PremiumSource::One(jets) => &jets.at,
-            PremiumSource::Unknown | PremiumSource::Two(_) => return false,
-        };
-        place.is_near(at, &OF_LATTICE)
+    fn lattice_expansion_left(&self, place: &BlockValuation<'_>) -> Option<Left> {
+        match &self.known {
+            PremiumSource::Nothing(at) => place.left(at, &OF_LATTICE),
+            PremiumSource::One(jets) => place.left(&jets.at, &OF_LATTICE),
+            PremiumSource::Unknown | PremiumSource::Two(_) => Some(Left::New),
+        }
     }
 
     /// Takes everything again from lattices.
@@ -113,53 +114,61 @@ impl BlockPremium {
         self.known = PremiumSource::One(Box::new(Expansion::new(at, &american, &european)));
     }
 
-    fn expansions_hold(&self, place: &BlockValuation<'_>) -> bool {
+    fn expansions_left(&self, place: &BlockValuation<'_>) -> Option<Left> {
         match &self.known {
-            PremiumSource::Unknown => false,
-            PremiumSource::Nothing(at) => place.is_near(at, &NOTHING),
+            PremiumSource::Unknown => Some(Left::New),
+            PremiumSource::Nothing(at) => place.left(at, &NOTHING),
             PremiumSource::One(jets) => {
                 let at = &jets.at;
-                place.is_near(at, &ONE_POINT) && self.free.is_near(at.s, place.here.s, place.drift(at))
+                let boundary = || (!self.free.is_near(at.s, place.here.s, place.drift(at))).then_some(Left::Boundary);
+                place.left(at, &ONE_POINT).or_else(boundary)
             }
             PremiumSource::Two([low, high]) => {
                 let (s, h) = (place.here.s, high.at.s - low.at.s);
                 let beside = BETWEEN.beside * h;
-                place.is_near_but_for_spot(&low.at, &ONE_POINT)
-                    && place.is_near_but_for_spot(&high.at, &ONE_POINT)
-                    && low.at.s - beside <= s
-                    && s <= high.at.s + beside
-                    && self.free.covers(s.min(low.at.s), s.max(high.at.s), beside + place.drift(&low.at))
+                let spot = || (s < low.at.s - beside || high.at.s + beside < s).then_some(Left::Spot);
+                let margin = beside + place.drift(&low.at);
+                let covered = || self.free.covers(s.min(low.at.s), s.max(high.at.s), margin);
+                place
+                    .left_but_for_spot(&low.at, &ONE_POINT)
+                    .or_else(|| place.left_but_for_spot(&high.at, &ONE_POINT))
+                    .or_else(spot)
+                    .or_else(|| (!covered()).then_some(Left::Boundary))
             }
         }
     }
 
-    fn by_volatility_holds(&self, place: &BlockValuation<'_>) -> bool {
-        match (&self.known, &self.by_volatility) {
-            (PremiumSource::Nothing(_), _) => true,
-            (_, None) => false,
-            (_, Some(polynomial)) => {
-                let at = &polynomial.at;
-                place.is_near(at, &OTHER_VOLATILITIES)
-                    && (place.away(at) <= EXPANSION.spot * place.deviation
-                        || self.free.is_near(at.s, place.here.s, place.drift(at)))
-                    && (polynomial.step - place.here.step).abs() < EXERCISE.same_date
-            }
-        }
+    fn by_volatility_left(&self, place: &BlockValuation<'_>) -> Option<Left> {
+        let polynomial = match (&self.known, &self.by_volatility) {
+            (PremiumSource::Nothing(_), _) => return None,
+            (_, None) => return Some(Left::New),
+            (_, Some(polynomial)) => polynomial,
+        };
+        let at = &polynomial.at;
+        let boundary_is_far = place.away(at) <= EXPANSION.spot * place.deviation
+            || self.free.is_near(at.s, place.here.s, place.drift(at));
+        let is_of_the_day = (polynomial.step - place.here.step).abs() < EXERCISE.same_date;
+        place
+            .left(at, &OTHER_VOLATILITIES)
+            .or_else(|| (!boundary_is_far).then_some(Left::Boundary))
+            .or_else(|| (!is_of_the_day).then_some(Left::NextDay))
     }
 
     /// Takes again what does not hold at `place`.
-    pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) {
+    pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>, work: &mut EarlyWork) {
         if self.quality < place.here.quality || !self.quality.is_final() {
             *self = Self::unknown(place.here.quality);
         }
-        if !self.expansions_hold(place) {
+        if self.expansions_left(place).is_some() {
             let kept = self.nearest(place);
             let pair = kept.and_then(|jets| self.paired(jets, place, tables));
+            work.second_points += u64::from(pair.is_some());
             self.known = pair.unwrap_or_else(|| self.anew(place, tables));
         }
         if matches!(self.known, PremiumSource::Nothing(_)) {
             self.by_volatility = None;
-        } else if !self.by_volatility_holds(place) {
+        } else if self.by_volatility_left(place).is_some() {
+            work.by_volatility += 1;
             let slice = self.take_by_volatility(place, tables);
             match &mut self.by_volatility {
                 Some(held) => **held = slice,
@@ -181,7 +190,7 @@ impl BlockPremium {
                 }
             }
         };
-        place.is_near_but_for_spot(&jets.at, &ONE_POINT).then_some(jets)
+        place.left_but_for_spot(&jets.at, &ONE_POINT).is_none().then_some(jets)
     }
 
     /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far,

@@ -2,7 +2,8 @@
 
 use super::settings::{TABLES, VOL};
 use super::valuation::Valuation;
-use kernel::american::{Band, Pricer};
+use super::work::EarlyWork;
+use kernel::american::{Band, Pricer, Refit};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::lanes::{Block, Lanes};
@@ -18,7 +19,14 @@ pub(super) struct Pricers {
 impl Pricers {
     /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as
     /// of [`bands`].
-    pub(super) fn serve(&mut self, here: &Valuation<'_>, terms: &Terms, near: &[Band], bands: &[Band]) {
+    pub(super) fn serve(
+        &mut self,
+        here: &Valuation<'_>,
+        terms: &Terms,
+        near: &[Band],
+        bands: &[Band],
+        work: &mut EarlyWork,
+    ) {
         let Valuation { style, quality, .. } = *here;
         if self.quality < quality {
             (self.quality, self.pair) = (quality, None);
@@ -26,7 +34,11 @@ impl Pricers {
         match &mut self.pair {
             Some(pair) => {
                 for pricer in pair.iter_mut().filter(|p| !p.serves(terms, near)) {
-                    pricer.refit(terms, bands);
+                    match pricer.refit(terms, bands) {
+                        Refit::Kept => {}
+                        Refit::Widened => work.widened += 1,
+                        Refit::Built => work.rebuilt += 1,
+                    }
                 }
             }
             none => {

@@ -15,19 +15,28 @@ pub struct MarketLimits {
     pub time: f64,
     /// Of rate and borrow rate, times the time to expiry.
     pub rates: f64,
+    /// In the last days without dividends time counts as a move of volatility: an expansion is carried so.
+    pub scales: bool,
 }
 
 /// From one expansion point.
-pub const ONE_POINT: MarketLimits =
-    MarketLimits { spot: EXPANSION.spot, sigma: EXPANSION.sigma, time: EXPANSION.time, rates: EXPANSION.rates };
+pub const ONE_POINT: MarketLimits = MarketLimits {
+    spot: EXPANSION.spot,
+    sigma: EXPANSION.sigma,
+    time: EXPANSION.time,
+    rates: EXPANSION.rates,
+    scales: true,
+};
 /// Where there is no premium.
-pub const NOTHING: MarketLimits = MarketLimits { spot: NO_PREMIUM.spot, ..ONE_POINT };
+pub const NOTHING: MarketLimits =
+    MarketLimits { spot: NO_PREMIUM.spot, time: NO_PREMIUM.time, scales: false, ..ONE_POINT };
 /// The premium at other volatilities and on the next trading day.
 pub const OTHER_VOLATILITIES: MarketLimits = MarketLimits {
     spot: BY_VOLATILITY.spot,
     sigma: BY_VOLATILITY.sigma,
     time: BY_VOLATILITY.time,
     rates: BY_VOLATILITY.rates,
+    scales: false,
 };
 /// From a lattice.
 pub const OF_LATTICE: MarketLimits = MarketLimits {
@@ -35,6 +44,7 @@ pub const OF_LATTICE: MarketLimits = MarketLimits {
     sigma: FROM_LATTICE.sigma,
     time: FROM_LATTICE.time,
     rates: FROM_LATTICE.rates,
+    scales: false,
 };
 
 /// What is remembered.
@@ -148,6 +158,7 @@ pub const TABLE: &[Validity] = {
     &[
         // price, delta, gamma, speed, vega, vanna, volga, theta, rho, epsilon
         carried(NoPremium, Spot, NOTHING.spot, &[1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7]),
+        carried(NoPremium, Time, NOTHING.time, &[1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7, 1e-7]),
         carried(OnePoint, Spot, ONE_POINT.spot, &[1e-8, 1e-7, 6e-5, 3e-2, 6e-7, 9e-5, 3e-2, 3e-7, 3e-2, 3e-2]),
         carried(OnePoint, Volatility, ONE_POINT.sigma, &[1e-8, 4e-6, 5e-5, 3e-2, 2e-6, 2e-2, 2e-4, 7e-5, 2e-4, 3e-2]),
         carried(OnePoint, Time, ONE_POINT.time, &[1e-8, 1e-7, 3e-6, 3e-3, 8e-7, 8e-4, 2e-3, 2e-3, 9e-4, 7e-4]),

@@ -1,6 +1,8 @@
 //! Counts of the computation of a chain.
 
+use super::stages::StageTimes;
 use crate::calibrate::Drop;
+use crate::early::EarlyWork;
 use kernel::american::Counts;
 
 /// Counts of the computation of a chain.
@@ -21,8 +23,10 @@ pub struct ChainReport {
     pub dividends_refused: u32,
     /// Implied volatilities that needed a search in a bracket.
     pub searched: u32,
-    /// Blocks of contracts re-expanded from the early exercise tables.
-    pub refreshed: u32,
+    /// What bringing early exercise up to date took.
+    pub early: EarlyWork,
+    /// How long each stage took; all 0 without a clock.
+    pub stages: StageTimes,
     /// The tables of early exercise that the chain holds.
     pub tables: Counts,
     /// Bytes that the chain keeps from one pass to the next: tables and expansions of early exercise, ladders,

@@ -19,6 +19,8 @@ pub(super) struct Task<'a> {
     pub(super) quotes: bool,
     pub(super) overrides: &'a Overrides,
     pub(super) spare: &'a SpareBlocks,
+    /// Nanoseconds since any instant.
+    pub(super) clock: fn() -> u64,
 }
 
 impl Task<'_> {

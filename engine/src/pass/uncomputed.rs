@@ -111,7 +111,7 @@ mod tests {
         let market = MarketData { calendar: &calendar, rates: &curves };
         let overrides = &Overrides::default();
         let spare = &SpareBlocks::default();
-        f(&Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides, spare })
+        f(&Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides, spare, clock: || 0 })
     }
 
     fn at() -> Timestamp {

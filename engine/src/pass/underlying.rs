@@ -4,6 +4,7 @@
 //! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
 
 use super::report::ChainReport;
+use super::stages::{SideTimes, Stage};
 use super::task::Task;
 use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calibrate::carry::ImpliedSpot;
@@ -163,15 +164,19 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     for (i, (slice, facts)) in slices.iter_mut().zip(facts).enumerate() {
         slice.state = state.take(i, &book.slices[facts.place]);
     }
-    let threads = Threads { many: inputs.iter().map(|input| input.right.len()).sum::<usize>() > ALONE };
-
+    let clock = task.clock;
+    let many = inputs.iter().map(|input| input.right.len()).sum::<usize>() > ALONE;
+    let (began, threads) = (clock(), Threads { many, clock, times: SideTimes::default() });
     let Some(spot) = calibration.run(&inputs, slices, &threads) else {
         // what the state remembers waits for the next spot
         state.keep(book, facts, slices);
         return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
     };
+    let calibrated = (clock(), threads.times.spent(clock() - began));
     let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
     let before = state.session_before();
+    let fitted = clock();
+    let threads = Threads { many, clock, times: SideTimes::default() };
     threads.each_priced(slices, priced, |i, slice, priced| {
         let book_slice = &book.slices[facts[i].place];
         priced.reset(book_slice.rows());
@@ -195,6 +200,11 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         .collect();
     let (chain, mut report) = assemble(task, &finished, spot);
     report.dividends_refused = dividends_refused;
+    let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
+    report.stages[Stage::Calibrate as usize] = calibrated.1.saturating_sub(report.early.nanos - late);
+    report.stages[Stage::Early as usize] = report.early.nanos;
+    report.stages[Stage::Surface as usize] = fitted - calibrated.0;
+    report.stages[Stage::Price as usize] = threads.times.spent(clock() - fitted).saturating_sub(late);
     state.keep(book, facts, slices);
     let chain = Arc::new(chain);
     state.session = Some((session, Arc::clone(&chain)));
@@ -202,15 +212,20 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
 }
 
 /// The slices of one chain, on several threads where there are many contracts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Threads {
     many: bool,
+    clock: fn() -> u64,
+    times: SideTimes,
 }
 
 impl SideBySide for Threads {
     fn each(&self, slices: &mut [SliceWork], step: impl Fn(usize, &mut SliceWork) + Send + Sync) {
         if self.many {
-            slices.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, slice)| step(i, slice));
+            self.timed(|| {
+                let all = slices.par_iter_mut().enumerate().with_max_len(1);
+                all.for_each(|(i, slice)| self.step(|| step(i, slice)));
+            });
         } else {
             OneByOne.each(slices, step);
         }
@@ -218,6 +233,20 @@ impl SideBySide for Threads {
 }
 
 impl Threads {
+    /// Runs what is done side by side.
+    fn timed(&self, all: impl FnOnce()) {
+        let began = (self.clock)();
+        all();
+        self.times.wall((self.clock)() - began);
+    }
+
+    /// Runs one step of it.
+    fn step(&self, step: impl FnOnce()) {
+        let began = (self.clock)();
+        step();
+        self.times.step((self.clock)() - began);
+    }
+
     /// The same of slices and their finished rows.
     fn each_priced(
         &self,
@@ -226,8 +255,10 @@ impl Threads {
         step: impl Fn(usize, &mut SliceWork, &mut PricedSlice) + Send + Sync,
     ) {
         if self.many {
-            let all = slices.par_iter_mut().zip(priced).enumerate().with_max_len(1);
-            all.for_each(|(i, (slice, priced))| step(i, slice, priced));
+            self.timed(|| {
+                let all = slices.par_iter_mut().zip(priced).enumerate().with_max_len(1);
+                all.for_each(|(i, (slice, priced))| self.step(|| step(i, slice, priced)));
+            });
         } else {
             slices.iter_mut().zip(priced).enumerate().for_each(|(i, (slice, priced))| step(i, slice, priced));
         }
@@ -350,6 +381,7 @@ impl SliceFacts {
             excluded: &self.excluded,
             forced: self.forced,
             vol_shift: self.vol_shift,
+            clock: task.clock,
         }
     }
 }
@@ -453,8 +485,8 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         chain.dropped.extend_from_slice(&draft.out.fault);
         chain.slices.push(slice.constants(start..chain.rows(), at));
         report.priced += slice.priced.valued.priced;
-        let refreshed = draft.refreshed() + slice.priced.valued.refreshed;
-        report.refreshed += u32::try_from(refreshed).unwrap_or(u32::MAX);
+        report.early += draft.early_work();
+        report.early += slice.priced.valued.work;
         report.searched += draft.out.searched;
         report.contradictory_pairs |= draft.out.refused;
         report.tables += slice.work.state.early.tables();
@@ -619,6 +651,7 @@ mod tests {
             quotes: false,
             overrides: &Overrides::default(),
             spare: &SpareBlocks::default(),
+            clock: || 0,
         };
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
@@ -641,7 +674,16 @@ mod tests {
         let book = book(vec![slice("ABC", 30, false)]);
         let overrides = &Overrides::default();
         let spare = &SpareBlocks::default();
-        let task = Task { market, book: &book, at: at(), quality: Quality::Full, quotes: false, overrides, spare };
+        let task = Task {
+            market,
+            book: &book,
+            at: at(),
+            quality: Quality::Full,
+            quotes: false,
+            overrides,
+            spare,
+            clock: || 0,
+        };
         let found = evidence(&task, &[]);
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];

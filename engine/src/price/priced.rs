@@ -1,5 +1,6 @@
 //! The finished rows of a slice. Never: how they are computed.
 
+use crate::early::EarlyWork;
 use crate::store::columns::Columns;
 use crate::store::evidence::ValueMethod;
 
@@ -8,8 +9,8 @@ use crate::store::evidence::ValueMethod;
 pub struct Valued {
     /// Rows with Greeks.
     pub priced: u32,
-    /// Blocks whose early exercise was taken again.
-    pub refreshed: usize,
+    /// What bringing early exercise up to date took.
+    pub work: EarlyWork,
 }
 
 /// The finished rows of a slice.

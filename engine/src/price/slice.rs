@@ -5,7 +5,7 @@ use super::value::value_slice;
 use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::{SliceInput, SliceState};
-use crate::early::VOL;
+use crate::early::{EarlyWork, VOL};
 use crate::store::columns::{Col, Columns};
 use crate::store::ladder::Ladder;
 use crate::surface::Fitted;
@@ -33,11 +33,15 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     }
     let here = input.valuation(out.s, terms);
     // the second moment of the pass: carry and curve are settled
-    let refreshed = if input.style == Style::American { early.update(&here, ladder, valued_at) } else { 0 };
+    let work = if input.style == Style::American {
+        input.update_early(early, &here, ladder, valued_at)
+    } else {
+        EarlyWork::default()
+    };
     let rows = value_slice(&here, ladder, valued_at, early, priced);
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
-    priced.valued = Valued { priced: rows, refreshed };
+    priced.valued = Valued { priced: rows, work };
 }
 
 /// The volatilities that values are computed at: those of the curve, shifted; NaN where that leaves none ([`VOL`]).

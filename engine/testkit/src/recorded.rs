@@ -73,6 +73,7 @@ impl RecordedSlice {
             excluded: &[],
             forced: ForcedCarry::default(),
             shares: None,
+            clock: || 0,
             vol_shift: 0.0,
         }
     }

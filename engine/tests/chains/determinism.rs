@@ -62,8 +62,11 @@ fn run(threads: usize, shuffled: bool) -> Run {
     for _ in 0..PASSES {
         let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
         let done = passes.run(MarketData { calendar: &calendar, rates: &curves }, &work);
-        // boundaries are shared, and each holder counts its part: how much that is depends on who else holds them
-        let report = |report: ChainReport| ChainReport { state_bytes: 0, ..report };
+        // boundaries are shared: each holder counts its part of their bytes, and who comes first solves them
+        let report = |mut report: ChainReport| {
+            (report.state_bytes, report.early.work.boundaries) = (0, 0);
+            report
+        };
         run.prints.push(done.iter().map(|c| (c.chain.underlying, (print(&c.chain), report(c.report)))).collect());
         run.chains = done.into_iter().map(|c| c.chain).collect();
         at += SignedDuration::from_secs(1);
@@ -184,16 +187,15 @@ fn blocks(chain: &Chain) -> usize {
 #[test]
 fn a_steady_pass_keeps_what_the_last_one_built() {
     let all: usize = ALONE.chains.iter().map(|chain| blocks(chain)).sum();
-    let sum = |of: fn(&ChainReport) -> u32| -> Vec<u32> {
+    let sum = |of: fn(&ChainReport) -> u64| -> Vec<u64> {
         ALONE.prints.iter().map(|pass| pass.values().map(|(_, report)| of(report)).sum()).collect()
     };
-    let (taken, searched) = (sum(|report| report.refreshed), sum(|report| report.searched));
+    let (taken, searched) = (sum(|report| report.early.taken()), sum(|report| u64::from(report.searched)));
     println!("of {all} blocks anew: {taken:?}; volatilities searched: {searched:?}");
-    let part = |n: u32| f64::from(n) / all as f64;
+    let part = |n: u64| n as f64 / all as f64;
     // at the volatilities of single quotes, and again at the curve's
     assert!((0.8..=2.0).contains(&part(taken[0])), "the first pass takes nearly every block: {taken:?} of {all}");
-    // the market moves on, and blocks that it has left are taken again: but only those. The limits of
-    // `early/validity.rs` leave a gamma 1e-3 stale at most, so the last hours of an expiry are taken every few seconds
-    assert!(part(taken[2]) < 0.30, "{taken:?} of {all}");
+    // the market moves on, and blocks that it has left are taken again: but only those
+    assert!(part(taken[2]) < 0.10, "{taken:?} of {all}");
     assert!(searched[2] * 10 < searched[0], "{searched:?}");
 }

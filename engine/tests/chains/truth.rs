@@ -181,6 +181,7 @@ impl TrueSlice {
             forced: ForcedCarry::default(),
             shares: None,
             vol_shift: 0.0,
+            clock: || 0,
         }
     }
 

@@ -107,7 +107,7 @@ fn tables_take_over_from_lattices() {
     let mut early = EarlyExercise::default();
     let mut taken = |quality: Quality, sigma: f64| {
         let here = Valuation { quality, ..here };
-        (early.update(&here, &ladder, &[sigma; 16]), early.tables() != Counts::default())
+        (early.update(&here, &ladder, &[sigma; 16]).taken(), early.tables() != Counts::default())
     };
     assert_eq!(taken(Quality::Preliminary, 0.3), (4, false), "two rights of two blocks, and no table");
     assert_eq!(taken(Quality::Preliminary, 0.309), (0, false), "a volatility nearby");

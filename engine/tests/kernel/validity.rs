@@ -1,6 +1,7 @@
 //! Every row of the table of validity (`engine/src/early/validity.rs`), measured: what is carried to the end of a limit
 //! against what is taken anew there.
 
+use engine::early::settings::EXPANSION;
 use engine::early::validity::{MemoryLayer, Moved, TABLE, Validity, markdown, staleness};
 use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::evidence::ValueMethod;
@@ -83,7 +84,7 @@ impl Place {
     }
 
     fn update(&self, early: &mut EarlyExercise, ladder: &Ladder) -> usize {
-        early.update(&self.here(), ladder, &vec![self.sigma; ladder.strikes().len()])
+        early.update(&self.here(), ladder, &vec![self.sigma; ladder.strikes().len()]).taken() as usize
     }
 }
 
@@ -179,6 +180,44 @@ fn carried_values_are_as_stale_as_the_table_says() {
         wrong.extend(hold(row, seen, held));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// In the last days without dividends an expansion is carried over more time than `EXPANSION.time`, as over the moves of
+/// volatility and rates that this amounts to.
+#[test]
+fn the_last_days_are_carried_as_moves_of_the_volatility() {
+    let admitted = |name: &str| {
+        let rows = TABLE.iter().filter(|row| row.layer == MemoryLayer::OnePoint);
+        let rows = rows.filter(|row| matches!(row.moved, Moved::Volatility | Moved::Rate | Moved::Borrow));
+        rows.filter_map(|row| row.error(name)).sum::<f64>()
+    };
+    for (t, sigma, b) in [(0.012, 0.3, 0.003), (0.003, 0.6, 0.12), (5e-5, 0.4, -0.01)] {
+        let from = Place { s: S, sigma, terms: Terms { t, r: RATE, b, divs: Vec::new() }, quality: Quality::Full };
+        let to = from.moved(Moved::Time, 5.0 * EXPANSION.time);
+        let (carried, anew, ladder, [held, blocks]) = carried(&from, core::slice::from_ref(&to));
+        assert!(2 * held >= blocks, "t {t}: only {held} of {blocks} blocks were carried");
+        let mut seen: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        for (right, block) in RIGHTS.into_iter().flat_map(|r| (0..ladder.blocks()).map(move |b| (r, b))) {
+            let (k, vol) = (ladder.block(block), Block::splat(sigma));
+            let [want, got]: [Greeks<Block>; 2] = [&anew, &carried].map(|early| {
+                let mut greeks = plain(right, &to.here(), k, vol);
+                early.add(&to.here(), right, block, k, vol, &mut greeks);
+                greeks
+            });
+            for lane in (0..BLOCK).filter(|lane| block * BLOCK + lane < ladder.len()) {
+                let at = AtTheMoney { s: S, k: k.lane(lane), sigma, t: to.terms.t };
+                for name in ["price", "delta", "gamma", "vega", "theta", "vanna", "volga", "rho", "epsilon"] {
+                    let greek = *Greek::DERIVATIVES.iter().find(|greek| greek.name() == name).unwrap();
+                    let off = error(greek, got.get(greek).lane(lane), want.get(greek).lane(lane), 0.0, &at);
+                    seen.entry(name).or_default().push(off);
+                }
+            }
+        }
+        for (name, mut errors) in seen {
+            let off = testkit::quantile(&mut errors, 0.99);
+            assert!(off <= admitted(name), "t {t}: {name} {off:.1e}, {:.0e} is admitted", admitted(name));
+        }
+    }
 }
 
 /// The volatility that a price implies a tenth above and below the curve, and the value on the next trading day.

@@ -5,6 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// How many times as fast as real time a clock may run, above 0: a day passes in nine seconds at the most.
@@ -74,6 +75,13 @@ impl MarketClock {
 fn after(start: Timestamp, elapsed: Duration, speed: f64) -> Timestamp {
     let passed = SignedDuration::try_from_secs_f64(elapsed.as_secs_f64() * speed).unwrap_or(SignedDuration::MAX);
     start.checked_add(passed).unwrap_or(Timestamp::MAX)
+}
+
+/// Nanoseconds since the first call: for durations, whatever the market's clock says.
+#[must_use]
+pub fn nanoseconds() -> u64 {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(BEGAN.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 use super::feed::FeedProgress;
 use crate::status::{MarketFacts, PassFacts};
 use engine::calibrate::Drop;
-use engine::pass::ChainReport;
+use engine::early::EarlyWork;
+use engine::pass::{ChainReport, StageTimes};
 use kernel::american::Counts;
 use kernel::contract::Symbol;
 use kernel::error::Reason;
@@ -19,7 +20,8 @@ pub(super) struct Tally {
     rounds_ms: VecDeque<f64>,
     longest_ms: f64,
     searches: u64,
-    blocks_refreshed: u64,
+    early: EarlyWork,
+    stages: StageTimes,
     /// Names whose last computation panicked.
     failing: BTreeSet<Symbol>,
     failures: u64,
@@ -37,7 +39,8 @@ impl Tally {
         pass.expiries += u64::from(report.slices);
         pass.contracts += u64::from(report.contracts);
         self.searches += u64::from(report.searched);
-        self.blocks_refreshed += u64::from(report.refreshed);
+        self.early += report.early;
+        self.stages.iter_mut().zip(report.stages).for_each(|(sum, nanos)| *sum += nanos);
         self.failing.remove(&name);
         let before = self.reports.insert(name, report).map_or(0, |report| report.dividends_refused);
         before == 0 && report.dividends_refused > 0
@@ -86,7 +89,8 @@ impl Tally {
             quotes_received: feed.records,
             quotes_dropped: by_reason(feed, self.reports.values()),
             searches: self.searches,
-            blocks_refreshed: self.blocks_refreshed,
+            early: self.early,
+            stages: self.stages,
             tables,
             state_bytes: self.reports.values().map(|report| report.state_bytes).sum(),
             book_bytes: 0,

@@ -1,6 +1,8 @@
 //! Facts that the market loop reports after a pass. Never: a request.
 
 use super::spelling::three_decimals;
+use engine::early::EarlyWork;
+use engine::pass::StageTimes;
 use engine::rates::source::RateSource;
 use engine::rates::table::{DatedCurve, RateTable};
 use jiff::{Timestamp, civil::Date};
@@ -23,8 +25,10 @@ pub struct MarketFacts {
     pub quotes_dropped: Vec<(&'static str, u64)>,
     /// Implied volatilities that needed a bracketed search, since the start.
     pub searches: u64,
-    /// Blocks of contracts re-expanded from the early exercise tables since the start.
-    pub blocks_refreshed: u64,
+    /// What bringing early exercise up to date took, since the start.
+    pub early: EarlyWork,
+    /// How long the stages of the passes took since the start, nanoseconds of all threads.
+    pub stages: StageTimes,
     /// The tables of early exercise held.
     pub tables: Counts,
     /// Bytes that passes keep for later passes: mostly early exercise tables.

@@ -3,9 +3,12 @@
 use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
 use crate::log;
+use engine::early::Left;
+use engine::pass::Stage;
 use engine::store::chain::Uncomputed;
 use host::threads;
 use kernel::american::Counts;
+use kernel::work::Work;
 use sources::facts::{SourceFacts, SourceState};
 use std::fmt::Write;
 
@@ -77,6 +80,7 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
         let _ = writeln!(out, "greeksd_rss_bytes {bytes}");
     }
     write_totals(facts, out);
+    write_work(facts, out);
     write_threads(facts, out);
     write_tables(&facts.tables, out);
     write_quotes(facts, out);
@@ -107,12 +111,49 @@ fn write_totals(facts: &MarketFacts, out: &mut String) {
         (
             "early_blocks_refreshed_total",
             "Blocks of contracts re-expanded from the early exercise tables",
-            facts.blocks_refreshed,
+            facts.early.taken(),
         ),
     ];
     for (name, help, value) in totals {
         metric(out, name, "counter", help);
         let _ = writeln!(out, "greeksd_{name} {value}");
+    }
+}
+
+/// What the passes did, and how long their stages took.
+fn write_work(facts: &MarketFacts, out: &mut String) {
+    let early = &facts.early;
+    let totals = [
+        ("early_blocks_kept_total", "Blocks of contracts whose early exercise was carried on", early.kept),
+        ("early_second_points_total", "Blocks of contracts that got a second expansion point", early.second_points),
+        (
+            "early_by_volatility_total",
+            "Blocks whose premium at other volatilities was taken again",
+            early.by_volatility,
+        ),
+        (
+            "early_pricers_rebuilt_total",
+            "Sets of exercise tables that time, rates or dividends had left",
+            early.rebuilt,
+        ),
+        ("early_pricers_widened_total", "Sets of exercise tables that volatilities or strikes had left", early.widened),
+    ];
+    for (name, help, value) in totals {
+        metric(out, name, "counter", help);
+        let _ = writeln!(out, "greeksd_{name} {value}");
+    }
+    metric(out, "early_blocks_left_total", "counter", "Blocks of contracts taken again, by what the market had left");
+    for (left, count) in Left::ALL.iter().zip(early.left) {
+        let _ = writeln!(out, "greeksd_early_blocks_left_total{{by=\"{}\"}} {count}", left.name());
+    }
+    metric(out, "early_work_total", "counter", "Reads of exercise tables by method, and what was solved for them");
+    for (name, count) in Work::NAMES.iter().zip(early.work.values()) {
+        let _ = writeln!(out, "greeksd_early_work_total{{of=\"{name}\"}} {count}");
+    }
+    metric(out, "pass_stage_seconds_total", "counter", "Time that threads spent in the stages of passes");
+    for (stage, nanos) in Stage::ALL.iter().zip(facts.stages) {
+        let seconds = nanos as f64 * 1e-9;
+        let _ = writeln!(out, "greeksd_pass_stage_seconds_total{{stage=\"{}\"}} {seconds}", stage.name());
     }
 }
 

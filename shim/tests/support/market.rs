@@ -4,6 +4,7 @@
 
 use api::rows::clock::Clock;
 use arc_swap::ArcSwap;
+use engine::early::EarlyWork;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns};
@@ -183,7 +184,8 @@ pub fn status_at(uptime: Duration) -> Status {
         quotes_received: 1000,
         quotes_dropped: vec![("crossed", 2), ("stale", 3)],
         searches: 17,
-        blocks_refreshed: 40,
+        early: EarlyWork { kept: 200, left: [4, 30, 6, 0, 0, 0, 0, 0], ..EarlyWork::default() },
+        stages: [1_500_000_000, 0, 0, 250_000_000],
         tables: Counts { boundaries: 9, aligned: 4, anchored: 3, closed: 2, european: 6, refined: 2 },
         state_bytes: 70_000,
         book_bytes: 6_000,

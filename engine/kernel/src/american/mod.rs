@@ -20,7 +20,9 @@ use super::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use crate::quality::Quality;
+use crate::work::count;
 pub use band::{Band, Counts};
+
 use classes::{Class, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;
@@ -159,6 +161,15 @@ impl Pricer {
         }
     }
 
+    fn count_read(&self) {
+        count(|work| match &self.method {
+            Method::European => work.reads_european += 1,
+            Method::NoDividends(_) => work.reads_boundaries += 1,
+            Method::Premium(_) => work.reads_tables += 1,
+            Method::Recursion => {}
+        });
+    }
+
     /// Bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -192,6 +203,7 @@ impl PricerAt<'_> {
         let market = SpotInputs::new(self.terms, self.s);
         let phi = self.pricer.right.phi();
         let k = self.in_band(k, sigma);
+        self.pricer.count_read();
         let (jet, now) = match &self.pricer.method {
             Method::European => {
                 let jet = european(phi, &Horizon::from(self.terms), L::splat(market.x), k, sigma);
@@ -214,6 +226,7 @@ impl PricerAt<'_> {
         let x = self.s - self.terms.a(0.0);
         let phi = self.pricer.right.phi();
         let k = self.in_band(k, sigma);
+        self.pricer.count_read();
         let (jet, now) = match &self.pricer.method {
             Method::European => {
                 let jet = european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma);

@@ -13,6 +13,7 @@ use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
 use crate::quality::Quality;
+use crate::work::count;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
@@ -60,7 +61,10 @@ impl Shared {
 
     /// The boundary.
     pub(super) fn get(&self) -> &Boundary {
-        self.boundary.get_or_init(|| Boundary::new(&self.domain, self.scheme))
+        self.boundary.get_or_init(|| {
+            count(|work| work.boundaries += 1);
+            Boundary::new(&self.domain, self.scheme)
+        })
     }
 
     /// The lanes that it serves; as one of the `ends`, those beyond its range too.

@@ -8,6 +8,7 @@ use crate::elementary::{exp, ln};
 use crate::greeks::Derivatives;
 use crate::lanes::{Lanes, Mask};
 use crate::normal::norm_cdf;
+use crate::work::count;
 
 /// ln of the ratio of neighbouring volatilities that are looked at, two of them on either side: the outer ones are a
 /// factor of 1.2 away.
@@ -74,6 +75,7 @@ impl Lattices {
     #[must_use]
     pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Option<Self> {
         let x = s - terms.a(0.0);
+        count(|work| work.lattices += 1);
         let moved = |r: f64, b: f64| Terms { r: terms.r + r, b: terms.b + b, ..terms.clone() };
         // calls on stock that costs nothing to borrow, bumped rates included, so that they compare
         let dates_only = right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0;

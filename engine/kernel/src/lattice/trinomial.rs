@@ -4,6 +4,7 @@ use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
+use crate::work::count;
 
 /// Standard deviations of ln X that the lattice spans to either side.
 const SPAN: f64 = 6.0;
@@ -100,6 +101,7 @@ impl Lattice {
     #[must_use]
     pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Self {
         let x = s - terms.a(0.0);
+        count(|work| work.lattices += 1);
         let grid = |parts: usize| LatticeGrid::new(terms, right, steps, parts, Mean::Slope);
         Self { phi: right.phi(), x, grids: [grid(2), grid(1)] }
     }

@@ -8,12 +8,16 @@ use super::solved::{Solved, pairs};
 use super::table::{RATE_NODES, Rates, Table};
 use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
+use crate::work::count;
 
 impl Table {
     /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself,
     /// and tables of the next trading day are read for values only: so they are solved when they are first read.
     pub(super) fn rates(&self, terms: &Terms) -> &Rates {
-        self.rates.get_or_init(|| Box::new(Rates::of(self, &self.problem(terms))))
+        self.rates.get_or_init(|| {
+            count(|work| work.rates += 1);
+            Box::new(Rates::of(self, &self.problem(terms)))
+        })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::american::settings::{DATES, SAME, SIZES, TIP};
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
+use crate::work::count;
 use std::sync::Arc;
 
 /// What there is at one date, by strike and volatility.
@@ -219,6 +220,7 @@ impl Solved {
 impl First {
     /// The `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
     fn each(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
+        count(|work| work.one_by_one += pairs.len() as u64);
         let solution = |&(k, sigma): &(f64, f64)| Solution::new(&AmericanOption::new(phi, terms, k, sigma));
         let solutions: Vec<Solution> = pairs.iter().map(solution).collect();
         let boundary =

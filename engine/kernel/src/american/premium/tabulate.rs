@@ -10,6 +10,7 @@ use super::solved::{Solved, pairs};
 use super::table::{Layout, Table, UntilDate};
 use crate::american::settings::{EVALUATE, SAME, SIZES};
 use crate::dividends::Terms;
+use crate::work::count;
 use std::sync::OnceLock;
 
 impl Table {
@@ -17,8 +18,13 @@ impl Table {
     ///
     /// # Cost  1 ms with quarterly dividends, several times that where it is refined
     pub(super) fn build(phi: f64, terms: &Terms, span: &Span) -> Self {
+        count(|work| work.tables += 1);
         let table = Self::with(phi, terms, span, false);
-        if table.is_resolved(terms) { table } else { Self::with(phi, terms, span, true) }
+        if table.is_resolved(terms) {
+            return table;
+        }
+        count(|work| work.refined += 1);
+        Self::with(phi, terms, span, true)
     }
 
     /// Builds it; `refined`: with more strikes and terms.
