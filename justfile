@@ -78,6 +78,15 @@ faults *args:
     cargo build --release --locked -p greeksd --features fault-injection --target-dir target/fault-injection
     python3 tests/faults/run.py {{ args }}
 
+# what passes over a simulated market do, counted, and how long their stages take: `just steady full=0.05`
+steady *args:
+    cargo run --release --locked -p greeksd-testkit --example steady -- {{ args }}
+
+# another build in turn with this one: cold start, steady passes, memory, batch, pulls; ratios with their spread
+beside *args:
+    cargo build --release --locked
+    python3 benches/beside.py {{ args }}
+
 # criterion benches; `just bench kernels` runs one
 bench name="":
     cargo bench --locked -p greeksd-benches {{ if name == "" { "" } else { "--bench " + name } }}

@@ -4,6 +4,7 @@
 mod calibration;
 mod small;
 mod whole;
+mod work;
 
 use engine::store::book::Book;
 
