@@ -60,6 +60,7 @@ fn chain() -> Arc<Chain> {
         chain.slices.push(Slice {
             root,
             expiry: date(2026, 11, 20).plus_days(i64::from(s) * 7),
+            listed: date(2026, 11, 20).plus_days(i64::from(s) * 7),
             rows: start..chain.strike_milli.len() as u32,
             style: Style::European,
             settle: Settle::Pm,

@@ -72,6 +72,7 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
 
 /// Slice and row of a contract.
 fn place(chain: &Chain, contract: &ContractKey) -> Option<(usize, usize)> {
+    let contract = contract.served();
     let is_of = |slice: &Slice| slice.root == contract.root && slice.expiry == contract.expiry;
     chain.slices.iter().enumerate().filter(|(_, slice)| is_of(slice)).find_map(|(i, slice)| {
         let row = rows(slice)

@@ -155,11 +155,11 @@ fn joined(chain: &Chain, quotes: &[&VendorQuote]) -> Vec<VendorRow> {
     for slice in &chain.slices {
         for row in slice.rows.clone() {
             let (strike_milli, right) = (chain.strike_milli[row as usize], chain.right[row as usize]);
-            places.insert(ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right }, row);
+            places.insert(slice.contract(strike_milli, right).served(), row);
         }
     }
     let row = |quote: &&VendorQuote| {
-        let row = *places.get(&quote.row.quote.contract)?;
+        let row = *places.get(&quote.row.quote.contract.served())?;
         Some(VendorRow { row, sigma: quote.sigma, greeks: quote.greeks })
     };
     quotes.iter().filter_map(row).collect()

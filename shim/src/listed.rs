@@ -44,7 +44,7 @@ pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> R
             let chain = snapshot.chain(symbol).or_else(|| snapshot.chain(name)).ok_or(Unvalued::NotListed)?;
             return Ok(ListedPlace { chain: Arc::clone(chain), slice: None, row: 0 });
         }
-        Instrument::Contract(key) => key,
+        Instrument::Contract(key) => key.served(),
     };
     let mut last = None;
     for chain in snapshot.chains_of_root(key.root) {
@@ -85,7 +85,7 @@ pub fn facts_of(underlying: Symbol, key: &ContractKey) -> Vec<Fact> {
     vec![
         Fact::Word(underlying.to_string()),
         Fact::Word(key.root.to_string()),
-        Fact::Word(key.expiry.to_string()),
+        Fact::Word(key.served().expiry.to_string()),
         Fact::Number(f64::from(key.strike_milli) / 1000.0),
         Fact::Word(if key.right == Right::Call { "call" } else { "put" }.to_owned()),
         Fact::Word(String::from_utf8_lossy(&osi).into_owned()),

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time, date, time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// The opening of every session.
 const OPEN: Time = time(9, 30, 0, 0);
@@ -28,6 +29,10 @@ const CLOSE_EARLY: Time = time(13, 0, 0, 0);
 const SEARCH_DAYS: i32 = 60;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.0;
+
+/// The special closures that the crate carries (`data/special_days.csv`).
+static SPECIAL: LazyLock<BTreeMap<Date, Day>> =
+    LazyLock::new(|| parse_days(include_str!("../data/special_days.csv")).expect("the embedded table is well formed"));
 
 /// The trading calendar, in US Eastern time. A value: made once, passed down.
 #[derive(Clone, Debug)]
@@ -42,7 +47,7 @@ impl Calendar {
     /// same rules, and special closures are known up to the release only.
     pub const CHECKED_UNTIL: Date = date(2032, 12, 31);
 
-    /// The calendar that the crate carries: the rules, and the special closures of `data/special_days.csv`.
+    /// The calendar that the crate carries: the rules, and the special closures.
     ///
     /// # Panics
     /// Never: zone and table are compiled in, and tests read both.
@@ -50,11 +55,7 @@ impl Calendar {
     pub fn embedded() -> Self {
         // the bundled zones and not the machine's: results must not depend on where the daemon runs
         let zone = TimeZoneDatabase::bundled().get("America/New_York");
-        let special = parse_days(include_str!("../data/special_days.csv"));
-        Self {
-            zone: zone.expect("the bundled zones have New York"),
-            special: special.expect("the embedded table of days is well formed"),
-        }
+        Self { zone: zone.expect("the bundled zones have New York"), special: SPECIAL.clone() }
     }
 
     /// The same calendar, with dates that a user knows better.
@@ -106,12 +107,14 @@ impl Calendar {
     /// The date itself, or the last session before it. The date too where none is found in two months.
     #[must_use]
     pub fn session_on_or_before(&self, d: Date) -> Date {
-        (0..SEARCH_DAYS).map(|n| d.plus_days(-n)).find(|&d| self.is_session(d)).unwrap_or(d)
+        last_session(d, |d| self.is_session(d))
     }
 
-    /// The instant that an expiry settles at: 09:30 for AM; 16:00 for PM, 13:00 where that date closes early.
+    /// The instant that an expiry settles at: 09:30 for AM; 16:00 for PM, 13:00 where that date closes early. One on a
+    /// date without a session settles in the last session before.
     #[must_use]
     pub fn settlement(&self, expiry: Date, settle: Settle) -> Timestamp {
+        let expiry = self.session_on_or_before(expiry);
         match settle {
             // settles on opening prices; trading ended the evening before, and the clock of the value runs on
             Settle::Am => self.instant(expiry.to_datetime(OPEN)),
@@ -174,10 +177,16 @@ impl Calendar {
     }
 
     /// The close of a date's session; 16:00 where there is none.
-    fn close(&self, d: Date) -> Timestamp {
+    #[must_use]
+    pub fn close(&self, d: Date) -> Timestamp {
         let at = if self.day(d) == Day::Early { CLOSE_EARLY } else { CLOSE };
         self.instant(d.to_datetime(at))
     }
+}
+
+/// The date itself, or the last one before it that has a session. The date too where none is found in two months.
+fn last_session(d: Date, is_session: impl Fn(Date) -> bool) -> Date {
+    (0..SEARCH_DAYS).map(|n| d.plus_days(-n)).find(|&d| is_session(d)).unwrap_or(d)
 }
 
 /// Fractional calendar days from one instant to another; negative if `to` is earlier.
@@ -238,6 +247,10 @@ mod tests {
             (date(2026, 7, 17), Settle::Pm, "2026-07-17T16:00:00-04:00"),
             (date(2026, 11, 27), Settle::Pm, "2026-11-27T13:00:00-05:00"),
             (date(2026, 11, 27), Settle::Am, "2026-11-27T09:30:00-05:00"),
+            // a Sunday, a Saturday before which a Friday closes early, Good Friday
+            (date(2026, 12, 20), Settle::Pm, "2026-12-18T16:00:00-05:00"),
+            (date(2026, 11, 28), Settle::Pm, "2026-11-27T13:00:00-05:00"),
+            (date(2008, 3, 21), Settle::Am, "2008-03-20T09:30:00-04:00"),
         ] {
             assert_eq!(calendar.settlement(expiry, settle), at(want), "{expiry}");
         }

@@ -13,7 +13,7 @@ mod terms;
 use jiff::civil::Date;
 
 pub use deliverable::Deliverable;
-pub use roots::{RootFacts, RootTable};
+pub use roots::{IdentityOnly, RootFacts, RootTable};
 pub use symbol::Symbol;
 pub use terms::{ForwardBasis, Right, Settle, Style};
 

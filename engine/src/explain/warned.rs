@@ -7,7 +7,7 @@ use crate::rates::source::RateSource;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use crate::store::evidence::DividendSource;
-use kernel::contract::Style;
+use kernel::contract::{IdentityOnly, RootTable, Style};
 
 /// A confidence below this is low: half of the quotes around it or fewer are fitted inside their spreads.
 const CONFIDENCE_LOW: f64 = 0.3;
@@ -39,7 +39,11 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
         }
     };
     let has_terms = slice.und_price.is_finite();
-    warn(slice.adjusted && !has_terms, Warning::AdjustedRoot);
+    let facts = RootTable::embedded().facts(slice.root, chain.underlying);
+    let is_for = |why: IdentityOnly| slice.adjusted && !has_terms && facts.identity_only == Some(why);
+    warn(is_for(IdentityOnly::Adjusted), Warning::AdjustedRoot);
+    warn(is_for(IdentityOnly::Binary), Warning::BinaryRoot);
+    warn(is_for(IdentityOnly::Unknown), Warning::UnknownRoot);
     warn(slice.adjusted && has_terms, Warning::Deliverable);
     warn(value.is_nan() && (has_terms || !slice.adjusted), Warning::NoValue);
     if let Some(why) = chain.dropped[row] {

@@ -9,6 +9,10 @@ pub enum Warning {
     NoValue,
     /// The root does not deliver 100 shares, and its deliverable is unknown.
     AdjustedRoot,
+    /// The root is of binary options.
+    BinaryRoot,
+    /// The root is of an index, and its terms are unknown.
+    UnknownRoot,
     /// The root does not deliver 100 shares; the value follows from its given deliverable.
     Deliverable,
     /// The quote was dropped.
@@ -57,11 +61,15 @@ pub enum Warning {
 
 impl Warning {
     /// Name of the warning in answers.
+    ///
+    /// # Source   docs/explain.md
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoValue => "no_value",
             Self::AdjustedRoot => "adjusted_root",
+            Self::BinaryRoot => "binary_root",
+            Self::UnknownRoot => "unknown_root",
             Self::Deliverable => "deliverable",
             Self::Quote(why) => why.name(),
             Self::PreviousSession => "previous_session",
@@ -97,6 +105,10 @@ impl Warning {
             Self::AdjustedRoot => {
                 "the root does not deliver 100 shares: no value until deliverables.csv or an override gives its \
                  deliverable"
+            }
+            Self::BinaryRoot => "the root pays a fixed amount or nothing: no value, because it is no plain option",
+            Self::UnknownRoot => {
+                "the root is not among the known ones of its index: no value, because style and settlement are unknown"
             }
             Self::Deliverable => "the root does not deliver 100 shares: the value follows from its given deliverable",
             Self::Quote(why) => match why {

@@ -73,11 +73,12 @@ pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut
 
 /// A slice with terms but without values.
 fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
-    let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *slice;
+    let BookSlice { root, expiry, listed, style, settle, settles_at, adjusted, .. } = *slice;
     let row = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
     Slice {
         root,
         expiry,
+        listed,
         rows: row(rows.start)..row(rows.end),
         style,
         settle,
@@ -123,6 +124,7 @@ mod tests {
         let slice = |days: i64| BookSlice {
             root: Symbol::parse("ABC").unwrap(),
             expiry: jiff::civil::date(2026, 11, 20),
+            listed: jiff::civil::date(2026, 11, 20),
             style: Style::American,
             settle: Settle::Pm,
             settles_at: at() + jiff::SignedDuration::from_hours(24 * days),

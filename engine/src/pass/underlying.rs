@@ -24,7 +24,7 @@ use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{Curve, DefaultSmoother, SurfaceInput};
 use jiff::{Timestamp, civil::Date};
 use kernel::calendar::{days_between, years_between};
-use kernel::contract::{Deliverable, Right, Style, Symbol};
+use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
 use kernel::dividends::Dividend;
 use kernel::limits;
 use rayon::prelude::*;
@@ -324,8 +324,10 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         facts.age_s.clear();
         facts.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
         facts.unquoted.clear();
-        let terms = slice.adjusted.then(|| overrides.deliverable(book.underlying, slice.root, today)).flatten();
-        facts.deliverable = terms.or_else(|| slice.deliverable_on(today));
+        // what a contract of an index or a binary pays is no number of shares
+        let has_terms = slice.adjusted && is_adjusted(slice.root);
+        let terms = has_terms.then(|| overrides.deliverable(book.underlying, slice.root, today)).flatten();
+        facts.deliverable = terms.or_else(|| slice.deliverable_on(today).filter(|_| has_terms));
         facts.unquoted.resize(if slice.adjusted && facts.deliverable.is_none() { slice.rows() } else { 0 }, f64::NAN);
         facts.set_strikes(slice);
     }
@@ -566,13 +568,14 @@ impl Finished<'_> {
 
     /// Values common to all rows of the slice.
     fn constants(&self, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
-        let BookSlice { root, expiry, style, settle, settles_at, adjusted, .. } = *self.of;
-        let known = |x: f64| if adjusted && self.deliverable.is_none() { f64::NAN } else { x };
+        let BookSlice { root, expiry, listed, style, settle, settles_at, adjusted, .. } = *self.of;
+        let known = |x: f64| if adjusted && self.facts.deliverable.is_none() { f64::NAN } else { x };
         let shares = self.input.scale();
         let out: &Calibrated = &self.work.draft.out;
         Slice {
             root,
             expiry,
+            listed,
             rows,
             style,
             settle,
@@ -608,6 +611,7 @@ mod tests {
         BookSlice {
             root: Symbol::parse(root).unwrap(),
             expiry: jiff::civil::date(2026, 11, 20) + jiff::Span::new().days(days),
+            listed: jiff::civil::date(2026, 11, 20) + jiff::Span::new().days(days),
             style: Style::American,
             settle: Settle::Pm,
             settles_at: at() + jiff::SignedDuration::from_hours(24 * days),

@@ -10,7 +10,7 @@ use crate::store::columns::Col;
 use jiff::Timestamp;
 use kernel::american::Band;
 use kernel::calendar::years_between;
-use kernel::contract::{Deliverable, Right, Style};
+use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
 use kernel::dividends::{Dividend, Terms};
 
 /// No shift leaves less volatility than this, per √year, or than there was.
@@ -34,6 +34,8 @@ pub struct Revalued {
 pub enum Unvalued {
     /// An adjusted root without terms of what it delivers.
     Adjusted,
+    /// A root that is no plain option's, or whose terms are unknown.
+    NoTerms,
     /// The expiry has no forward, or no curve.
     NoValues,
     /// The chain is of before a restart: its inputs are not saved.
@@ -45,11 +47,18 @@ pub enum Unvalued {
 }
 
 impl Unvalued {
+    /// Why contracts of a root that has identity only have no value.
+    #[must_use]
+    pub fn of_root(root: Symbol) -> Self {
+        if is_adjusted(root) { Self::Adjusted } else { Self::NoTerms }
+    }
+
     /// Its word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Adjusted => "adjusted",
+            Self::NoTerms => "no_terms",
             Self::NoValues => "no_values",
             Self::Restored => "restored",
             Self::NotListed => "not_listed",
@@ -62,6 +71,7 @@ impl Unvalued {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Adjusted => "adjusted root; its terms in deliverables.csv or an override give it values",
+            Self::NoTerms => "binary options, or a root of an index whose terms are unknown",
             Self::NoValues => "its expiry has no forward or no curve",
             Self::Restored => "values of before a restart; not computed again yet",
             Self::NotListed => "not listed",
@@ -198,7 +208,7 @@ impl<'a> SliceScenarios<'a> {
         let Some(evidence) = chain.evidence.as_ref() else { return Err(Unvalued::Restored) };
         let deliverable = evidence.slices.get(slice).and_then(|own| own.deliverable);
         if of.adjusted && deliverable.is_none() {
-            return Err(Unvalued::Adjusted);
+            return Err(Unvalued::of_root(of.root));
         }
         if years_between(chain.valued_at, of.settles_at) <= 0.0 {
             return Err(Unvalued::Expired);

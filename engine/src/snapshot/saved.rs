@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 /// Read back in another byte order it is another number.
 const MAGIC: u64 = 0x6772_6565_6b73_6401;
 /// Counts up with every change of the layout; columns have their own fingerprint.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The most bytes of a frame: a chain of the most contracts that are served.
 const FRAME_BYTES: u64 = 1 << 30;
 
@@ -240,12 +240,16 @@ impl Encoder {
         Col::ALL.iter().for_each(|&col| self.f64s(chain.columns.get(col)));
     }
 
-    fn slice(&mut self, slice: &Slice) {
-        self.text(slice.root.as_str());
-        let date = slice.expiry;
+    fn date(&mut self, date: Date) {
         self.u32(date.year().unsigned_abs().into());
         self.u8(date.month().unsigned_abs());
         self.u8(date.day().unsigned_abs());
+    }
+
+    fn slice(&mut self, slice: &Slice) {
+        self.text(slice.root.as_str());
+        self.date(slice.expiry);
+        self.date(slice.listed);
         self.u32(slice.rows.end - slice.rows.start);
         self.u8(u8::from(slice.style == Style::European));
         self.u8(u8::from(slice.settle == Settle::Pm));
@@ -364,10 +368,14 @@ impl<'a> Decoder<'a> {
         })
     }
 
+    fn date(&mut self) -> Option<Date> {
+        let (year, month, day) = (self.u32()?, self.u8()?, self.u8()?);
+        Date::new(i16::try_from(year).ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()
+    }
+
     fn slice(&mut self, start: u32) -> Option<Slice> {
         let root = self.symbol()?;
-        let (year, month, day) = (self.u32()?, self.u8()?, self.u8()?);
-        let date = Date::new(i16::try_from(year).ok()?, month.try_into().ok()?, day.try_into().ok()?);
+        let (expiry, listed) = (self.date()?, self.date()?);
         let rows = self.u32()?;
         let style = if self.flag()? { Style::European } else { Style::American };
         let settle = if self.flag()? { Settle::Pm } else { Settle::Am };
@@ -375,7 +383,8 @@ impl<'a> Decoder<'a> {
         let [days, und_price, fwd_price, disc_rate, borr_rate, divs] = self.f64s(6)?.try_into().ok()?;
         Some(Slice {
             root,
-            expiry: date.ok()?,
+            expiry,
+            listed,
             rows: start..start.checked_add(rows)?,
             style,
             settle,

@@ -88,8 +88,11 @@ pub type QuoteCounts = [f64; 4];
 pub struct BookSlice {
     /// Option root.
     pub root: Symbol,
-    /// Expiration date.
+    /// The date that the expiry is served under, a session
+    /// ([`canonical_expiry`](kernel::calendar::expirations::canonical_expiry)).
     pub expiry: Date,
+    /// The date that its symbols name: of several the earliest.
+    pub listed: Date,
     /// Exercise style of the root.
     pub style: Style,
     /// Settlement of the root.
@@ -100,7 +103,8 @@ pub struct BookSlice {
     pub basis: ForwardBasis,
     /// Shares per contract.
     pub multiplier: u32,
-    /// An adjusted root: identity only, unless its deliverable is known.
+    /// Identity only, unless its deliverable is known: an adjusted root, or one whose terms are not those of a plain
+    /// option.
     pub adjusted: bool,
     /// Deliverables by first date, ascending; empty: the feed has none.
     pub deliverables: Vec<(Option<Date>, Deliverable)>,

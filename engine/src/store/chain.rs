@@ -7,7 +7,7 @@ use super::evidence::ChainEvidence;
 use super::quotes::ChainQuotes;
 use core::ops::Range;
 use jiff::{Timestamp, civil::Date};
-use kernel::contract::{Right, Settle, Style, Symbol};
+use kernel::contract::{ContractKey, Right, Settle, Style, Symbol};
 
 /// One underlying, every contract of every root.
 #[derive(Clone, Debug)]
@@ -81,8 +81,10 @@ impl Uncomputed {
 pub struct Slice {
     /// Option root.
     pub root: Symbol,
-    /// Expiration date.
+    /// The date that the expiry is served under, a session.
     pub expiry: Date,
+    /// The date that its symbols name: the same, or a day after it that has no session.
+    pub listed: Date,
     /// Its rows.
     pub rows: Range<u32>,
     /// Exercise style.
@@ -91,7 +93,8 @@ pub struct Slice {
     pub settle: Settle,
     /// The settlement instant.
     pub settles_at: Timestamp,
-    /// A root with an adjusted deliverable: identity only.
+    /// Identity only, unless the deliverable is known: an adjusted root, or one that the table knows to be no plain
+    /// option's or does not know ([`IdentityOnly`](kernel::contract::IdentityOnly)).
     pub adjusted: bool,
     /// Fractional calendar days to settlement.
     pub days: f64,
@@ -106,6 +109,14 @@ pub struct Slice {
     pub borr_rate: f64,
     /// Sum of the cash dividends with ex-dates up to expiry, currency per share.
     pub divs: f64,
+}
+
+impl Slice {
+    /// One of its contracts, as its symbol names it.
+    #[must_use]
+    pub fn contract(&self, strike_milli: u32, right: Right) -> ContractKey {
+        ContractKey { root: self.root, expiry: self.listed, strike_milli, right }
+    }
 }
 
 impl Chain {

@@ -49,6 +49,8 @@ struct LastPlace {
     expiry: Date,
     book: usize,
     slice: usize,
+    /// The terms of the root depend on the time of the quote.
+    is_dated: bool,
 }
 
 /// Outcome of a batch.
@@ -341,7 +343,7 @@ impl Store {
     fn set_days(&mut self, days: &[(Date, Day)]) {
         self.calendar = self.calendar_base.clone().with_overrides(days.iter().copied());
         for slice in self.books.iter_mut().flat_map(|b| &mut b.slices) {
-            slice.settles_at = self.calendar.settlement(slice.expiry, slice.settle);
+            slice.settles_at = self.calendar.settlement(slice.listed, slice.settle);
             // A date may also be the next trading day of any contract.
             slice.stale = true;
         }
@@ -408,17 +410,23 @@ impl Store {
     fn place(&mut self, record: &QuoteRecord, is_full: bool) -> Result<LastPlace, Reason> {
         let ContractKey { root, expiry, .. } = record.contract;
         let underlying = record.underlying;
-        let same = |p: &LastPlace| p.root == root && p.expiry == expiry && p.underlying == underlying;
+        let same = |p: &LastPlace| !p.is_dated && (p.root, p.expiry, p.underlying) == (root, expiry, underlying);
         if let Some(place) = self.last.filter(same) {
             return Ok(place);
         }
-        let facts = self.roots.facts(root, underlying);
-        let listed = canonical_expiry(expiry);
-        let order = (listed, facts.settle, root);
+        let facts = self.roots.facts_at(root, underlying, record.ts);
+        let order = (canonical_expiry(expiry), facts.settle, root);
         let (book, slice) = match self.find(facts.underlying, order) {
-            Some(found) => found,
+            Some((book, at)) => {
+                let slice = &mut self.books[book].slices[at];
+                if expiry < slice.listed {
+                    (slice.listed, slice.stale) = (expiry, true);
+                    slice.settles_at = self.calendar.settlement(expiry, slice.settle);
+                }
+                (book, at)
+            }
             None => {
-                let settles_at = self.calendar.settlement(listed, facts.settle);
+                let settles_at = self.calendar.settlement(expiry, facts.settle);
                 if record.ts >= settles_at {
                     return Err(Reason::Expired);
                 }
@@ -428,13 +436,13 @@ impl Store {
                 let book = self.book_or_new(facts.underlying)?;
                 let slices = &mut self.books[book].slices;
                 let slice = slices.partition_point(|s| s.order() < order);
-                let mut new = BookSlice::new(facts, listed, settles_at);
+                let mut new = BookSlice::new(facts, expiry, settles_at);
                 new.deliverables = self.deliverables.get(&root).cloned().unwrap_or_default();
                 slices.insert(slice, new);
                 (book, slice)
             }
         };
-        let place = LastPlace { underlying, root, expiry, book, slice };
+        let place = LastPlace { underlying, root, expiry, book, slice, is_dated: facts.is_dated };
         self.last = Some(place);
         Ok(place)
     }
@@ -515,16 +523,17 @@ impl Book {
 }
 
 impl BookSlice {
-    fn new(facts: RootFacts, expiry: Date, settles_at: Timestamp) -> Self {
+    fn new(facts: RootFacts, listed: Date, settles_at: Timestamp) -> Self {
         Self {
             root: facts.root,
-            expiry,
+            expiry: canonical_expiry(listed),
+            listed,
             style: facts.style,
             settle: facts.settle,
             settles_at,
             basis: facts.basis,
             multiplier: facts.multiplier,
-            adjusted: facts.adjusted,
+            adjusted: facts.identity_only.is_some(),
             deliverables: Vec::new(),
             strike_milli: Vec::new(),
             right: Vec::new(),

@@ -2,6 +2,7 @@
 //! counts, an expiry before a root. Never: a formula, a file.
 
 use jiff::civil::Date;
+use kernel::calendar::expirations::canonical_expiry;
 use kernel::contract::{Deliverable, Right, RootTable, Symbol};
 use kernel::records::{Override, OverrideRecord, OverrideScope};
 use std::borrow::Cow;
@@ -52,7 +53,7 @@ impl Overrides {
         let mut all = Self::default();
         for OverrideRecord { scope, what } in records {
             let underlying = scope.underlying.map(|name| roots.canonical(name));
-            let scope = OverrideScope { underlying, ..*scope };
+            let scope = OverrideScope { underlying, expiry: scope.expiry.map(canonical_expiry), ..*scope };
             let key = (underlying, scope.root, scope.expiry);
             all.counts[what.kind()] += 1;
             match (*what, underlying) {
@@ -232,8 +233,9 @@ mod tests {
             overrides(rows).fill_excluded(place("KO", "KO", 18), &strikes, &rights, &mut excluded);
             excluded
         };
-        assert_eq!(mask("F,,,,,exclude,,\nKO,,2026-12-19,,,exclude,,\n"), [true; 0]);
+        assert_eq!(mask("F,,,,,exclude,,\nKO,,2026-12-17,,,exclude,,\n"), [true; 0]);
         assert_eq!(mask("KO,,2026-12-18,,,exclude,,\n"), [true; 3]);
+        assert_eq!(mask("KO,,2026-12-19,,,exclude,,\n"), [true; 3], "as it is listed");
         assert_eq!(mask("KO,,,1,put,exclude,,\n"), [false, true, false]);
         assert_eq!(mask("*,,,1,,exclude,,\nKO,KO,,2,,exclude,,\n"), [true; 3]);
     }

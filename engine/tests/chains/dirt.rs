@@ -200,6 +200,7 @@ fn recorded_book(name: &str) -> (Book, RateTable) {
     let slice = |s: &recorded::RecordedSlice| BookSlice {
         root: Symbol::parse(&s.root).unwrap(),
         expiry: s.expiry.parse().unwrap(),
+        listed: s.expiry.parse().unwrap(),
         style: s.style,
         settle: Settle::Pm,
         settles_at: after(now, s.t),

@@ -124,6 +124,7 @@ impl Name {
         BookSlice {
             root,
             expiry,
+            listed: expiry,
             style: Style::American,
             settle: Settle::Pm,
             settles_at: settlement(expiry),

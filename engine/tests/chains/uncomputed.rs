@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use kernel::black76::{Horizon, european_vol};
 use kernel::calendar::Calendar;
-use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::contract::{ContractKey, Deliverable, Right, RootTable, Style, Symbol};
 use kernel::quality::Quality;
 use kernel::records::{Activity, Batch, DividendRecord, QuoteRecord, SpotRecord};
+use kernel::records::{Override, OverrideRecord, OverrideScope};
 
 /// Bid and ask of a fair value.
 type Quoted = fn(f64) -> (f64, f64);
@@ -205,19 +206,65 @@ fn too_many_dividends_are_refused_together_and_said() {
         QuoteRecord { contract: ContractKey::parse_osi("ABC270618C00100000").unwrap(), ..quotes("ABC", tight)[0] };
     let with = |dates: i64| {
         let mut store = store([quotes("ABC", tight), vec![far]].concat(), vec![spot("ABC")]);
-        let day = |n: i64| date(2026, 12, 1).saturating_add(jiff::Span::new().days(n));
+        let day = |n: i64| date(2026, 11, 24).saturating_add(jiff::Span::new().days(step * n));
         // those before the quotes and after the last settlement count for nothing
         let days = (-100..-20).chain(0..dates).chain(300..400);
         let record = |n| DividendRecord { underlying: symbol("ABC"), ex_date: day(n), amount: 0.001, projected: false };
         store.ingest(&Batch { dividends: Some(days.map(record).collect()), ..Batch::default() }, at());
         compute(&mut passes(), Quality::Preliminary, &store).remove(0)
     };
-    let divs = |done: &Computed| done.chain.slices.last().map(|slice| (slice.divs * 1000.0).round());
-    let (none, most, more) = (with(0), with(64), with(65));
-    assert_eq!((none.report.dividends_refused, divs(&none)), (0, Some(0.0)));
-    assert_eq!((most.report.dividends_refused, divs(&most)), (0, Some(64.0)));
-    assert_eq!((more.report.dividends_refused, divs(&more)), (65, Some(0.0)));
-    assert!(bits(&more.chain) == bits(&none.chain) && bits(&most.chain) != bits(&none.chain), "valued as without any");
+    // none, every quarter, every week, every other day, every day up to what is counted, and beyond
+    for (step, dates, divs) in [
+        (7, 0, [0.0, 0.0, 0.0]),
+        (91, 10, [1.0, 1.0, 10.0]),
+        (7, 130, [4.0, 8.0, 130.0]),
+        (2, 460, [13.0, 27.0, 460.0]),
+        (1, 512, [25.0, 53.0, 512.0]),
+    ] {
+        assert_eq!(with(step, dates), (0, divs.to_vec(), [false; 2]), "{dates} dates");
+    }
+    assert_eq!(with(1, 513), (513, vec![25.0, 53.0, 0.0], [false, true]));
+}
+
+#[test]
+fn binary_and_unknown_roots_are_listed_without_greeks() {
+    use engine::explain::{Warning, explain};
+    let of = |root: &str, underlying: &str| {
+        let own = |quote: QuoteRecord| {
+            let contract = ContractKey { root: symbol(root), ..quote.contract };
+            QuoteRecord { underlying: symbol(underlying), contract, ..quote }
+        };
+        quotes("ABC", tight).into_iter().map(own).collect::<Vec<_>>()
+    };
+    for (root, underlying, warning) in [
+        ("BSZ", "SPX", Warning::BinaryRoot),
+        ("BVZ", "VIX", Warning::BinaryRoot),
+        ("BSZ", "BSZ", Warning::BinaryRoot),
+        ("JXB", "SPX", Warning::UnknownRoot),
+        ("NDXQ", "NDX", Warning::UnknownRoot),
+        ("RUTX", "RUTW", Warning::UnknownRoot),
+        ("DJXX", "DJX", Warning::UnknownRoot),
+    ] {
+        let mut store = store(of(root, underlying), vec![spot(underlying)]);
+        // nobody's terms make plain options of them
+        let terms = Deliverable::usual(100.0, 0.0);
+        let scope = OverrideScope { root: Some(symbol(root)), ..OverrideScope::default() };
+        let record = OverrideRecord { scope, what: Override::Deliverable(terms, None) };
+        store.ingest(&Batch { deliverables: Some(vec![record]), ..Batch::default() }, at());
+        let done = compute(&mut passes(), Quality::Full, &store).remove(0);
+        assert_eq!((done.report.priced, done.report.contracts, done.chain.uncomputed), (0, 36, None), "{root}");
+        assert!(done.chain.columns.get(Col::Delta).iter().all(|delta| delta.is_nan()), "{root}");
+        let key = done.chain.slices[0].contract(100_000, Right::Call);
+        let found = explain(&done.chain, &key).unwrap();
+        assert_eq!(found.warnings.first(), Some(&warning), "{root}");
+    }
+    // retired roots that are plain options
+    for (root, underlying) in [("SPXPM", "SPX"), ("SPXQ", "SPX"), ("RUTQ", "RUT"), ("MNX", "MNX"), ("XSPAM", "XSP")] {
+        let store = store(of(root, underlying), vec![spot(underlying)]);
+        let done = compute(&mut passes(), Quality::Full, &store).remove(0);
+        assert_eq!(done.report.priced, 36, "{root}");
+        assert!(done.chain.slices.iter().all(|slice| slice.style == Style::European), "{root}");
+    }
 }
 
 #[test]

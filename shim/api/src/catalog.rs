@@ -7,6 +7,7 @@ use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::table::{self, Fact};
+use crate::selection::is_within;
 use engine::snapshot::Snapshot;
 use jiff::civil::Date;
 use kernel::contract::{Right, RootTable, Symbol};
@@ -206,9 +207,8 @@ impl<'a> CatalogSearch<'a> {
         for slice in listing.slices() {
             let days = day.until(slice.expiry).map_or(i64::MAX, |span| i64::from(span.get_days()));
             let (first, last) = self.question.expiries;
-            let is_meant = self.question.expiry.is_none_or(|expiry| slice.expiry == expiry)
-                && first.is_none_or(|first| slice.expiry >= first)
-                && last.is_none_or(|last| slice.expiry <= last)
+            let is_meant = is_within(slice.expiry, self.question.expiry, self.question.expiry)
+                && is_within(slice.expiry, first, last)
                 && self.question.most_days.is_none_or(|most| days <= most);
             let names: Vec<Symbol> = if is_meant { self.named(underlying, slice.root).collect() } else { Vec::new() };
             for name in names {

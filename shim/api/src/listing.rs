@@ -54,6 +54,7 @@ pub struct GatheredContracts(BTreeMap<(Symbol, Date), BTreeMap<u32, (bool, bool)
 impl GatheredContracts {
     /// Takes in a contract.
     pub fn add(&mut self, contract: &ContractKey) {
+        let contract = contract.served();
         let strikes = self.0.entry((contract.root, contract.expiry)).or_default();
         let (call, put) = strikes.entry(contract.strike_milli).or_default();
         *call |= contract.right == Right::Call;
@@ -101,7 +102,7 @@ impl Listing {
                 let (Some(&strike_milli), Some(&right)) = (chain.strike_milli.get(row), chain.right.get(row)) else {
                     continue;
                 };
-                gathered.add(&ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right });
+                gathered.add(&slice.contract(strike_milli, right));
             }
         }
         gathered.into_listing(&mut StrikePool::default())

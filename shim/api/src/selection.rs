@@ -20,6 +20,7 @@ use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use jiff::civil::Date;
+use kernel::calendar::expirations::canonical_expiry;
 use kernel::contract::{ContractKey, Right, Symbol};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -232,10 +233,12 @@ struct Names {
 
 impl Names {
     fn of(selection: &Selection) -> Self {
+        // contracts and dates may be named as they are listed
+        let served = |dates: &Vec<Date>| dates.iter().map(|&date| canonical_expiry(date)).collect();
         let mut names = Self {
             roots: selection.roots.clone(),
-            contracts: selection.contracts.clone(),
-            expiries: selection.expiries.clone(),
+            contracts: selection.contracts.iter().map(|key| key.served()).collect(),
+            expiries: selection.expiries.as_ref().map(served),
         };
         names.roots.sort_unstable();
         names.roots.dedup();
@@ -285,12 +288,18 @@ fn pick_rows(chain: &Chain, selection: &Selection, names: &Names) -> Vec<Range<u
 fn admit_slice(slice: &Slice, selection: &Selection, names: &Names) -> bool {
     names.admit_root(slice.root)
         && names.admit_expiry(slice.expiry)
-        && selection.expiry_min.is_none_or(|first| slice.expiry >= first)
-        && selection.expiry_max.is_none_or(|last| slice.expiry <= last)
+        && is_within(slice.expiry, selection.expiry_min, selection.expiry_max)
         && selection.days.admit(slice.days)
         && (selection.dte == Bounds::default()
             || selection.dte.admit(days_between(selection.today, slice.expiry) as f64))
         && !(selection.standard_only && slice.adjusted)
+}
+
+/// True if an expiry lies between two dates; a pair of equal ones names an expiry, as it is served or as it is listed.
+#[must_use]
+pub fn is_within(expiry: Date, first: Option<Date>, last: Option<Date>) -> bool {
+    let first = if first == last { first.map(canonical_expiry) } else { first };
+    first.is_none_or(|first| expiry >= first) && last.is_none_or(|last| expiry <= last)
 }
 
 /// Applies centre, right and delta to candidate rows of one slice.

@@ -8,8 +8,8 @@ use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason, Th
 use engine::rates::source::RateSource;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
+use kernel::contract::Right;
 use kernel::contract::osi::OSI_LEN;
-use kernel::contract::{ContractKey, Right};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -346,7 +346,7 @@ fn osym(chain: &Chain, slice: usize, row: usize) -> String {
     let of = &chain.slices[slice];
     let (strike_milli, right): (u32, Right) = (chain.strike_milli[row], chain.right[row]);
     let mut osi = [b' '; OSI_LEN];
-    let n = ContractKey { root: of.root, expiry: of.expiry, strike_milli, right }.write_compact(&mut osi);
+    let n = of.contract(strike_milli, right).write_compact(&mut osi);
     String::from_utf8_lossy(&osi[..n]).into_owned()
 }
 

@@ -95,6 +95,7 @@ pub fn question_of(query: &str) -> Result<ExplainQuestion, Refusal> {
 
 /// The chain that lists a contract.
 fn listing(snapshot: &Snapshot, contract: &ContractKey) -> Result<Arc<Chain>, Refusal> {
+    let contract = contract.served();
     let lists = |chain: &&Arc<Chain>| {
         let of = |slice: &&engine::store::chain::Slice| slice.root == contract.root && slice.expiry == contract.expiry;
         let mut rows = chain.slices.iter().filter(of).flat_map(|slice| slice.rows.clone()).map(|row| row as usize);

@@ -10,7 +10,7 @@ use engine::store::quotes::QuoteNumber;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::osi::OSI_LEN;
-use kernel::contract::{ContractKey, Deliverable, Right, Settle, Style};
+use kernel::contract::{Deliverable, Right, Settle, Style};
 use kernel::greeks::{Greeks, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -438,7 +438,7 @@ fn contract_part(chain: &Chain, found: &Explanation, spell: &dyn Fn(Timestamp) -
     let (slice, row) = (&chain.slices[found.slice], found.row);
     let (strike_milli, right) = (chain.strike_milli[row], chain.right[row]);
     let mut osi = [b' '; OSI_LEN];
-    ContractKey { root: slice.root, expiry: slice.expiry, strike_milli, right }.write_padded(&mut osi);
+    slice.contract(strike_milli, right).write_padded(&mut osi);
     ContractPart {
         osym: String::from_utf8_lossy(&osi).into_owned(),
         underlying: chain.underlying.to_string(),

@@ -159,7 +159,7 @@ impl ValuedBook {
         for position in &self.positions {
             let expiry = match position.line.instrument {
                 Instrument::Share(_) => None,
-                Instrument::Contract(key) => Some(key.expiry),
+                Instrument::Contract(key) => Some(key.served().expiry),
             };
             let (account, underlying, expiry) = match level {
                 PositionLevel::Contract | PositionLevel::Expiry => (None, Some(position.underlying), expiry),
@@ -235,7 +235,7 @@ fn value(
             let why = if slice.settles_at <= chain.valued_at {
                 Unvalued::Expired
             } else if slice.adjusted {
-                Unvalued::Adjusted
+                Unvalued::of_root(slice.root)
             } else {
                 Unvalued::NoValues
             };

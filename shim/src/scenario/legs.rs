@@ -89,7 +89,7 @@ impl Legs {
             ScenarioSubject::Contracts { selection, quantities } => {
                 let picked = select(snapshot, selection)?;
                 let quantity_of: HashMap<ContractKey, f64> =
-                    selection.contracts.iter().copied().zip(quantities.iter().copied()).collect();
+                    selection.contracts.iter().map(|key| key.served()).zip(quantities.iter().copied()).collect();
                 let one = if request.is_of_positions() { 1.0 } else { f64::NAN };
                 let nobody: Arc<str> = "".into();
                 let mut legs = Vec::new();
@@ -97,13 +97,8 @@ impl Legs {
                     for (slice, of) in picked.chain.slices.iter().enumerate() {
                         let held = picked.rows_of(of).map(|row| {
                             let row = row as usize;
-                            let key = ContractKey {
-                                root: of.root,
-                                expiry: of.expiry,
-                                strike_milli: picked.chain.strike_milli[row],
-                                right: picked.chain.right[row],
-                            };
-                            let quantity = quantity_of.get(&key).copied().unwrap_or(one);
+                            let key = of.contract(picked.chain.strike_milli[row], picked.chain.right[row]);
+                            let quantity = quantity_of.get(&key.served()).copied().unwrap_or(one);
                             HeldRow { row, account: Arc::clone(&nobody), quantity }
                         });
                         let held: Vec<HeldRow> = held.collect();

@@ -13,7 +13,7 @@ use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use kernel::contract::{ContractKey, Symbol};
+use kernel::contract::Symbol;
 use kernel::position::Instrument;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -257,7 +257,7 @@ impl<'a> ScenarioWriter<'a> {
                 Leg::Unvalued { account, instrument, .. } => {
                     let (underlying, expiry) = match instrument {
                         Instrument::Share(symbol) => (*symbol, None),
-                        Instrument::Contract(key) => (key.root, Some(key.expiry.to_string())),
+                        Instrument::Contract(key) => (key.root, Some(key.served().expiry.to_string())),
                     };
                     let group = groups.find(account, Some(underlying), expiry)?;
                     group.positions += 1;
@@ -406,11 +406,5 @@ fn share(value: f64) -> ScenarioValue {
 
 fn identity(chain: &Chain, slice: usize, row: usize) -> Vec<Fact> {
     let of = &chain.slices[slice];
-    let key = ContractKey {
-        root: of.root,
-        expiry: of.expiry,
-        strike_milli: chain.strike_milli[row],
-        right: chain.right[row],
-    };
-    facts_of(chain.underlying, &key)
+    facts_of(chain.underlying, &of.contract(chain.strike_milli[row], chain.right[row]))
 }

@@ -3,7 +3,7 @@
 use super::facts::MarketFacts;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
-use kernel::contract::{Style, Symbol};
+use kernel::contract::{Style, Symbol, roots::is_adjusted};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,8 @@ impl SnapshotCounts {
         let implied = |chain: &&Arc<Chain>| chain.spot_is_implied();
         let uncomputed = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.uncomputed?)));
         let adjusted = |has_terms: bool| -> BTreeSet<Symbol> {
-            let slices = chains.iter().flat_map(|chain| &chain.slices).filter(|slice| slice.adjusted);
+            let slices =
+                chains.iter().flat_map(|chain| &chain.slices).filter(|slice| slice.adjusted && is_adjusted(slice.root));
             slices.filter(|slice| slice.disc_rate.is_finite() == has_terms).map(|slice| slice.root).collect()
         };
         let without_terms = adjusted(false);

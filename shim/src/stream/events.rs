@@ -154,12 +154,7 @@ impl EventStream {
             let change = self.image.take(chain, slice, picked.rows_of(slice), fields, min_move, self.updates);
             gone.extend(change.gone);
             for row in change.changed {
-                let key = ContractKey {
-                    root: slice.root,
-                    expiry: slice.expiry,
-                    strike_milli: chain.strike_milli[row],
-                    right: chain.right[row],
-                };
+                let key = slice.contract(chain.strike_milli[row], chain.right[row]);
                 rows.extend_from_slice(if rows.is_empty() { b"{\"osym\":" } else { b",{\"osym\":" });
                 push_osym(&mut rows, &key);
                 for field in fields {

@@ -58,7 +58,7 @@ impl ClientImage {
         min_move: f64,
         update: u64,
     ) -> SliceChange {
-        let name = SliceName { underlying: chain.underlying, root: slice.root, expiry: slice.expiry };
+        let name = SliceName { underlying: chain.underlying, root: slice.root, expiry: slice.listed };
         let image = self.slices.entry(name).or_default();
         let old = core::mem::take(image);
         let mut new = SliceImage { keys: Vec::new(), values: Vec::new(), update };
@@ -68,7 +68,7 @@ impl ClientImage {
         for row in rows.map(|row| row as usize) {
             let key = (chain.strike_milli[row], chain.right[row]);
             while at < old.keys.len() && order(old.keys[at]) < order(key) {
-                change.gone.push(contract(slice, old.keys[at]));
+                change.gone.push(slice.contract(old.keys[at].0, old.keys[at].1));
                 at += 1;
             }
             numbers.clear();
@@ -85,7 +85,7 @@ impl ClientImage {
                 }
             }
         }
-        change.gone.extend(old.keys.iter().skip(at).map(|&key| contract(slice, key)));
+        change.gone.extend(old.keys.iter().skip(at).map(|&(strike, right)| slice.contract(strike, right)));
         *image = new;
         change
     }
@@ -112,10 +112,6 @@ impl ClientImage {
 
 fn order(key: (u32, Right)) -> (u32, u8) {
     (key.0, key.1 as u8)
-}
-
-fn contract(slice: &Slice, key: (u32, Right)) -> ContractKey {
-    ContractKey { root: slice.root, expiry: slice.expiry, strike_milli: key.0, right: key.1 }
 }
 
 /// A number of a row; NaN: missing.

@@ -55,6 +55,7 @@ fn quoted(chain: &Chain) -> ChainQuotes {
         slices.push(BookSlice {
             root: slice.root,
             expiry: slice.expiry,
+            listed: slice.listed,
             style: slice.style,
             settle: slice.settle,
             settles_at: slice.settles_at,

@@ -203,6 +203,42 @@ fn greeks_that_lie_beside_the_quotes_are_served_as_they_are() {
 }
 
 #[test]
+fn an_expiry_that_is_listed_for_a_closed_day_is_found_by_every_date_of_it() {
+    for (listed, symbol) in [("2026-12-19", "261219"), ("2026-12-20", "261220")] {
+        let folder = recorded(&format!("listed-{symbol}"), 1);
+        let file = folder.join(format!("{}.csv", DAYS[0]));
+        let text = std::fs::read_to_string(&file).unwrap().replace("2026-12-18", listed);
+        std::fs::write(&file, text).unwrap();
+        let mut served = Vec::new();
+        for is_computed_before in [false, true] {
+            if is_computed_before {
+                let mut batch = std::process::Command::new(env!("CARGO_BIN_EXE_greeksd"));
+                batch.arg("batch").arg(&folder).arg("-o").arg(folder.join("greeks")).arg("--quiet");
+                assert!(batch.env_clear().status().unwrap().success());
+            }
+            let daemon = Daemon::start(&spec(&folder), &["--threads", "1"]);
+            let rows = |query: &str| daemon.rows(&format!("/l1/greeks?greeks=all&as_of=2026-11-18&{query}"));
+            let all = rows("underlying=ACME");
+            assert_eq!((all.len(), &all[0]["expiry"]), (14, &"2026-12-18".into()));
+            assert!((Daemon::number(&all[0], "days") - 30.0).abs() < 1e-6, "{}", all[0]);
+            for query in ["exp=2026-12-18", &format!("exp={listed}"), &format!("min_exp={listed}&max_exp={listed}")] {
+                assert_eq!(rows(&format!("underlying=ACME&{query}")), all, "{query}");
+            }
+            assert_eq!(rows("underlying=ACME&exp=2026-12-11"), Vec::<Value>::new());
+            for date in ["261218", symbol] {
+                let one = rows(&format!("osym=ACME{date}C00100000"));
+                assert_eq!((one.len(), &one[0]["osym"]), (1, &format!("ACME  {symbol}C00100000").into()), "{date}");
+                let (status, explained) = daemon.get(&format!("/l1/explain?osym=ACME{date}C00100000&as_of=2026-11-18"));
+                assert!(status == 200 && explained.contains(&format!("ACME  {symbol}C00100000")), "{explained}");
+            }
+            served.push(all);
+        }
+        assert_eq!(served[0], served[1]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
 fn a_day_is_replayed_as_the_clock_passes() {
     let folder = recorded("replay", 3);
     let address = free_address();

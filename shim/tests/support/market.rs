@@ -88,6 +88,7 @@ fn push_slice(chain: &mut Chain, listing: &Listing) {
     chain.slices.push(Slice {
         root: symbol(listing.root),
         expiry: listing.expiry,
+        listed: listing.expiry,
         rows: start..chain.strike_milli.len() as u32,
         style: listing.style,
         settle: listing.settle,

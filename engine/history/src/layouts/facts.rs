@@ -8,7 +8,7 @@ use jiff::civil::{Date, date};
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::expirations::canonical_expiry;
 use kernel::calendar::{Calendar, Day};
-use kernel::contract::{ForwardBasis, RootTable, Settle, Symbol};
+use kernel::contract::{ForwardBasis, RootTable, Symbol};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -57,14 +57,9 @@ impl<'a> Facts<'a> {
         self.options.underlying.or_else(by_name).map(|ticker| self.roots.canonical(ticker))
     }
 
-    /// True if an underlying is an index: those have rows in the table of roots, as have class shares.
-    pub(super) fn is_index(&self, underlying: Symbol) -> bool {
-        !underlying.as_str().contains('.') && self.roots.roots_of(underlying).next().is_some()
-    }
-
     /// The root that a file's own is taken for.
     pub(super) fn root_of(&self, root: Symbol, underlying: Symbol, expiry: Date, ts: Timestamp) -> Symbol {
-        let is_of_old = || self.roots.get(root).is_none() && self.is_index(underlying);
+        let is_of_old = || self.roots.get(root).is_none() && self.roots.is_index(underlying);
         let before = || self.calendar().eastern(ts).date() < SYMBOLS_SINCE;
         if is_of_old() && before() { self.told_root(underlying, expiry) } else { root }
     }
@@ -91,7 +86,7 @@ impl<'a> Facts<'a> {
     /// The instant that a date stands for; `None`: the layout tells none.
     pub(super) fn instant_of(&self, date: Date, clock: Clock) -> Option<Timestamp> {
         let calendar = self.calendar();
-        let close = calendar.settlement(date, Settle::Pm);
+        let close = calendar.close(date);
         if let Some(time) = self.options.day_time {
             return Some(calendar.instant(date.to_datetime(time)).min(close));
         }
@@ -127,11 +122,18 @@ mod tests {
             ("SPX", date(2024, 1, 19), "SPX"),
             ("SPX", date(2024, 1, 18), "SPXW"),
             ("SPX", date(2019, 4, 18), "SPX"), // Good Friday follows
-            ("SPX", date(2014, 1, 18), "SPX"), // Saturdays of old listings
+            ("SPX", date(2014, 1, 18), "SPX"), // Saturdays of old listings, also of closed Fridays
+            ("SPX", date(2014, 4, 19), "SPX"),
+            ("SPX", date(2008, 3, 22), "SPX"),
+            ("SPX", date(2014, 4, 26), "SPXW"),
+            ("NDX", date(2018, 1, 20), "NDX"), // and of later files
+            ("RUT", date(2026, 6, 19), "RUT"), // Juneteenth is closed
+            ("RUT", date(2026, 6, 26), "RUTW"),
             ("SPX", date(2024, 1, 26), "SPXW"),
             ("NDX", date(2024, 1, 22), "NDXP"),
             ("VIX", date(2024, 1, 17), "VIX"),
             ("VIX", date(2024, 1, 24), "VIXW"),
+            ("VIX", date(2024, 6, 19), "VIX"), // closed: the Tuesday before
             ("OEX", date(2024, 1, 26), "OEX"),
             ("BRK.B", date(2024, 1, 26), "BRKB"),
             ("SPY", date(2024, 1, 26), "SPY"),

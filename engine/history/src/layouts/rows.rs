@@ -11,6 +11,7 @@ use feeds::intake::price_of;
 use feeds::spelling::{parse_contract, parse_root, parse_strike};
 use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::expirations::canonical_expiry;
 use kernel::contract::{ContractKey, Symbol};
 use kernel::error::Reason;
 use kernel::limits::{self, Bound};
@@ -173,6 +174,10 @@ impl<'a> Assembler<'a> {
             let underlying = shared.underlying.unwrap_or_else(|| facts.roots.underlying_of(contract.root));
             return Ok((underlying, contract));
         };
+        // the symbol tells which date it is listed for, where the column has the Saturday after or the session before
+        let is_same = |named: &ContractKey| canonical_expiry(named.expiry) == canonical_expiry(expiry);
+        let named = symbol.and_then(|(_, contract)| contract.ok()).filter(is_same);
+        let expiry = named.map_or(expiry, |named| named.expiry);
         let written = match (self.plan.get(Meaning::Root), symbol) {
             (Some(column), _) => Some(self.root.get(row, column, |cell| parse_root(cell.text()?))?),
             (None, Some((column, Err(Reason::Flex)))) => return Err((column.name, Reason::Flex)),
@@ -214,7 +219,7 @@ impl<'a> Assembler<'a> {
         }
         let underlying = quote.underlying;
         let share = match plan.get(Meaning::ShareOrExpiryPrice) {
-            Some(column) if !self.facts.is_index(underlying) => price(row, Some(column))?,
+            Some(column) if !self.facts.roots.is_index(underlying) => price(row, Some(column))?,
             _ => f64::NAN,
         };
         if share > 0.0 {

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::osi::OSI_LEN;
-use kernel::contract::{ContractKey, Right, Settle, Style, Symbol};
+use kernel::contract::{Right, Settle, Style, Symbol};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -228,10 +228,8 @@ impl<'a> Table<'a> {
     fn osi_symbols(&self) -> StringArray {
         let (mut symbols, mut text) = (StringBuilder::with_capacity(self.length, self.length * OSI_LEN), [0; OSI_LEN]);
         self.each_run(|chain, slice, rows| {
-            let (root, expiry) = (slice.root, slice.expiry);
             for row in rows {
-                let (strike_milli, right) = (chain.strike_milli[row], chain.right[row]);
-                ContractKey { root, expiry, strike_milli, right }.write_padded(&mut text);
+                slice.contract(chain.strike_milli[row], chain.right[row]).write_padded(&mut text);
                 symbols.append_value(String::from_utf8_lossy(&text));
             }
         });

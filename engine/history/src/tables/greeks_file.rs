@@ -17,7 +17,7 @@ use engine::store::columns::{Col, Columns};
 use engine::store::quotes::ChainQuotes;
 use jiff::{Timestamp, civil::Date};
 use kernel::calendar::shift::date_of_epoch_day;
-use kernel::contract::{Right, Settle, Style, Symbol};
+use kernel::contract::{ContractKey, Right, Settle, Style, Symbol};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
@@ -165,6 +165,8 @@ impl Chains<'_> {
             ["root", "right", "ex_style", "settle"].map(|name| StoredWords::of(batch, name));
         let (roots, rights, styles, settles) = (roots?, rights?, styles?, settles?);
         let strikes = whole("strike_milli")?;
+        let symbols = batch.column_by_name("osym").ok_or("no column osym")?;
+        let symbols = symbols.as_string_opt::<i32>().ok_or("osym: no text")?;
         let of_slice = ["und_price", "fwd_price", "days", "disc_rate", "borr_rate", "divs"].map(numbers);
         let [und_price, fwd_price, days, disc_rate, borr_rate, divs] = of_slice;
         let (und_price, fwd_price, days) = (und_price?, fwd_price?, days?);
@@ -190,14 +192,16 @@ impl Chains<'_> {
             let n = u32::try_from(self.rows.strike_milli.len()).map_err(|_| "too many rows")?;
             let is_new = |slice: &Slice| (slice.root, slice.expiry, slice.settle) != (root, expiry, settle);
             if self.rows.slices.last().is_none_or(is_new) {
+                let listed = ContractKey::parse_osi(symbols.value(row)).ok_or("osym: no symbol")?.expiry;
                 self.rows.slices.push(Slice {
                     root,
                     expiry,
+                    listed,
                     rows: n..n,
                     style: if styles.get(row) == "european" { Style::European } else { Style::American },
                     settle,
-                    settles_at: self.reference.calendar().settlement(expiry, settle),
-                    adjusted: self.reference.roots().facts(root, self.underlying).adjusted,
+                    settles_at: self.reference.calendar().settlement(listed, settle),
+                    adjusted: self.reference.roots().facts_at(root, self.underlying, at).identity_only.is_some(),
                     days: days[row],
                     und_price: und_price[row],
                     fwd_price: fwd_price[row],

@@ -1,8 +1,9 @@
 //! Which dates contracts expire on: third Fridays, weeklies, month ends, VIX. Never: a list of what is listed.
 
-use super::Calendar;
+use super::{Calendar, Day, SPECIAL, last_session, rules};
 use crate::calendar::shift::ShiftDate;
-use jiff::civil::{Date, Weekday, date};
+use crate::contract::ContractKey;
+use jiff::civil::{Date, Weekday};
 
 impl Calendar {
     /// Monthly expiration: the third Friday, or the session before where that is closed. Any date of the month.
@@ -39,11 +40,20 @@ impl Calendar {
     }
 }
 
-/// The date that an expiry is served under: a Saturday of the listings before 2015-02-01 becomes the Friday before.
+/// The date that an expiry is served under: the one that it is listed for, or the last session before where that has
+/// none. Monthly options were listed for the Saturday after their last session until February 2015, some for longer,
+/// and files of vendors go on with it. By the calendar of the crate, so that a user's own days rename no contract.
 #[must_use]
 pub fn canonical_expiry(listed: Date) -> Date {
-    // monthly options were listed with the Saturday after their last session until February 2015
-    if listed.weekday() == Weekday::Saturday && listed < date(2015, 2, 1) { listed.plus_days(-1) } else { listed }
+    last_session(listed, |d| SPECIAL.get(&d).copied().unwrap_or_else(|| rules::day(d)) != Day::Closed)
+}
+
+impl ContractKey {
+    /// The same contract with the expiration date that it is served under ([`canonical_expiry`]).
+    #[must_use]
+    pub fn served(self) -> Self {
+        Self { expiry: canonical_expiry(self.expiry), ..self }
+    }
 }
 
 /// The third Friday of a month, whether or not it is a session.
@@ -57,6 +67,7 @@ pub fn third_friday(in_month: Date) -> Date {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::civil::date;
 
     #[test]
     fn monthly_expirations_move_off_good_friday_and_juneteenth() {
@@ -136,9 +147,21 @@ mod tests {
     }
 
     #[test]
-    fn saturday_listings_of_old_files_are_fridays() {
-        assert_eq!(canonical_expiry(date(2015, 1, 17)), date(2015, 1, 16));
-        assert_eq!(canonical_expiry(date(2015, 2, 7)), date(2015, 2, 7));
-        assert_eq!(canonical_expiry(date(2015, 1, 16)), date(2015, 1, 16));
+    fn listings_for_closed_days_are_of_the_session_before() {
+        for (listed, served) in [
+            (date(2015, 1, 17), date(2015, 1, 16)),
+            (date(2015, 1, 16), date(2015, 1, 16)),
+            (date(2015, 12, 19), date(2015, 12, 18)),
+            (date(2018, 1, 20), date(2018, 1, 19)),
+            // Good Friday is closed, and so is Juneteenth from 2022 on
+            (date(2008, 3, 22), date(2008, 3, 20)),
+            (date(2014, 4, 18), date(2014, 4, 17)),
+            (date(2022, 4, 16), date(2022, 4, 14)),
+            (date(2026, 6, 20), date(2026, 6, 18)),
+            (date(2026, 12, 20), date(2026, 12, 18)),
+            (date(2018, 12, 5), date(2018, 12, 4)),
+        ] {
+            assert_eq!(canonical_expiry(listed), served, "{listed}");
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! The facts of option roots: style, settlement, multiplier, underlying, and where the forward comes from.
 //!
 //! They come from a table, not from the weekday and not from a vendor. What the table does not have is an equity or
-//! ETF option: American, PM, 100 shares. Never: a global, a date.
+//! ETF option: American, PM, 100 shares; but under an index it is an option of unknown terms. Never: a global.
 
 use super::symbol::Symbol;
 use super::terms::{ForwardBasis, Settle, Style};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 /// What a root says about its contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +24,35 @@ pub struct RootFacts {
     pub multiplier: u32,
     /// Where the forward comes from.
     pub basis: ForwardBasis,
-    /// The deliverable was changed by a corporate action: identity only, no Greeks.
-    pub adjusted: bool,
+    /// Why its contracts have identity only and no Greeks; `None`: they are plain options.
+    pub identity_only: Option<IdentityOnly>,
+    /// They were others at another time.
+    pub is_dated: bool,
+}
+
+/// Why contracts of a root are listed without Greeks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdentityOnly {
+    /// The deliverable was changed by a corporate action.
+    Adjusted,
+    /// It pays a fixed amount or nothing.
+    Binary,
+    /// It is of an index, and the table does not have it.
+    Unknown,
 }
 
 /// The roots that are not plain equity options, and class shares. A value: made once, passed down.
 #[derive(Clone, Debug)]
 pub struct RootTable {
-    /// By root.
-    rows: Vec<RootFacts>,
+    /// By root, then by the time up to which they hold, the present ones last.
+    rows: Vec<RootRow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RootRow {
+    facts: RootFacts,
+    /// From this instant on the root has other terms, or is listed no more; the last instant: it still has these.
+    until: Timestamp,
 }
 
 impl RootTable {
@@ -43,45 +66,60 @@ impl RootTable {
         table.expect("the embedded root table is well formed")
     }
 
-    /// Reads `root,underlying,style,settle,multiplier,basis` with a header line; `None` if any line is not that.
+    /// Reads `root,underlying,style,settle,multiplier,basis,until` with a header line; `None` if any line is not that.
+    /// `until` is empty where the root is listed now, and `past` where it no longer is and only one row has it.
     fn parse(text: &str) -> Option<Self> {
         let rows = text.lines().skip(1).map(parse_row);
         let mut rows = rows.collect::<Option<Vec<_>>>()?;
         // read by every contract of a feed: a binary search in place of a map
-        rows.sort_unstable_by_key(|r| r.root);
+        rows.sort_unstable_by_key(|row| (row.facts.root, row.until));
+        let is_several: Vec<bool> = rows.iter().map(|row| of_root(&rows, row.facts.root).len() > 1).collect();
+        rows.iter_mut().zip(is_several).for_each(|(row, several)| row.facts.is_dated = several);
         Some(Self { rows })
     }
 
-    /// The row of a root, if the table has one.
+    /// The row of a root, if the table has one: the present one, else the last one.
     #[must_use]
     pub fn get(&self, root: Symbol) -> Option<&RootFacts> {
-        let i = self.rows.binary_search_by_key(&root, |r| r.root).ok()?;
-        Some(&self.rows[i])
+        of_root(&self.rows, root).last().map(|row| &row.facts)
     }
 
-    /// The facts of a root that a feed lists under an underlying. The table's own underlying overrides the feed's.
+    /// The present facts of a root that a feed lists under an underlying ([`RootTable::facts_at`]).
+    #[must_use]
+    pub fn facts(&self, root: Symbol, underlying: Symbol) -> RootFacts {
+        self.facts_at(root, underlying, Timestamp::MAX)
+    }
+
+    /// The facts at an instant of a root that a feed lists under an underlying. The table's own underlying overrides
+    /// the feed's.
     ///
     /// A root outside the table that ends in 1 to 9 and is not the underlying's own ticker is adjusted (`AAPL1`; 7 was
     /// a mini of 10 shares until 2014). That holds too where a renamed underlying no longer is its prefix: no Greeks is
-    /// the safe side.
+    /// the safe side, as it is for any other root of an index.
     #[must_use]
-    pub fn facts(&self, root: Symbol, underlying: Symbol) -> RootFacts {
-        if let Some(row) = self.get(root) {
-            return *row;
+    pub fn facts_at(&self, root: Symbol, underlying: Symbol, at: Timestamp) -> RootFacts {
+        let rows = of_root(&self.rows, root);
+        if let Some(row) = rows.iter().find(|row| at < row.until).or(rows.last()) {
+            return row.facts;
         }
         let underlying = self.canonical(underlying);
-        // a digit at the end marks an adjusted root, unless the underlying itself ends in one
-        let adjusted = adjustment(root).is_some() && root != underlying.bare();
+        let identity_only = match () {
+            // a digit at the end marks an adjusted root, unless the underlying itself ends in one
+            () if is_adjusted(root) && root != underlying.bare() => Some(IdentityOnly::Adjusted),
+            () if self.is_index(underlying) => Some(IdentityOnly::Unknown),
+            () => None,
+        };
         // the digit 7 is kept for mini options of ten shares
-        let multiplier = if adjusted && adjustment(root) == Some(b'7') { 10 } else { 100 };
+        let is_mini = identity_only == Some(IdentityOnly::Adjusted) && root.as_str().ends_with('7');
         RootFacts {
             root,
             underlying,
             style: Style::American,
             settle: Settle::Pm,
-            multiplier,
+            multiplier: if is_mini { 10 } else { 100 },
             basis: ForwardBasis::Spot,
-            adjusted,
+            identity_only,
+            is_dated: false,
         }
     }
 
@@ -93,7 +131,7 @@ impl RootTable {
         }
         let text = root.as_str();
         // without a row the digit is taken off: AAPL1 delivers what AAPL became
-        let stem = adjustment(root).and_then(|_| Symbol::parse(&text[..text.len() - 1])).unwrap_or(root);
+        let stem = is_adjusted(root).then(|| Symbol::parse(&text[..text.len() - 1])).flatten().unwrap_or(root);
         self.canonical(stem)
     }
 
@@ -104,10 +142,23 @@ impl RootTable {
         self.get(ticker).map_or(ticker, |row| row.underlying)
     }
 
-    /// The roots of an underlying that the table has, in text order; none for a plain equity.
+    /// The roots that an underlying has now and that the table has, in text order; none for a plain equity.
     pub fn roots_of(&self, underlying: Symbol) -> impl Iterator<Item = Symbol> {
-        self.rows.iter().filter(move |r| r.underlying == underlying).map(|r| r.root)
+        let is_listed = move |row: &&RootRow| row.until == Timestamp::MAX && row.facts.underlying == underlying;
+        self.rows.iter().filter(is_listed).map(|row| row.facts.root)
     }
+
+    /// True if an underlying is an index: the table has roots of it, and it is no class share.
+    #[must_use]
+    pub fn is_index(&self, underlying: Symbol) -> bool {
+        !underlying.as_str().contains('.') && self.rows.iter().any(|row| row.facts.underlying == underlying)
+    }
+}
+
+/// The rows of a root.
+fn of_root(rows: &[RootRow], root: Symbol) -> &[RootRow] {
+    let rest = &rows[rows.partition_point(|row| row.facts.root < root)..];
+    &rest[..rest.partition_point(|row| row.facts.root == root)]
 }
 
 /// True if a root is a FLEX series, which feeds drop: it starts with a digit.
@@ -116,38 +167,44 @@ pub fn is_flex(root: Symbol) -> bool {
     root.as_str().as_bytes().first().is_some_and(u8::is_ascii_digit)
 }
 
-/// The digit 1 to 9 that a root of two or more bytes ends in.
-fn adjustment(root: Symbol) -> Option<u8> {
-    match root.as_str().as_bytes() {
-        [_, .., digit @ b'1'..=b'9'] => Some(*digit),
-        _ => None,
-    }
+/// True if a root of two or more bytes ends in 1 to 9, as those of adjusted contracts do.
+#[must_use]
+pub fn is_adjusted(root: Symbol) -> bool {
+    matches!(root.as_str().as_bytes(), [_, .., b'1'..=b'9'])
 }
 
-fn parse_row(line: &str) -> Option<RootFacts> {
+fn parse_row(line: &str) -> Option<RootRow> {
     let cells: Vec<&str> = line.split(',').collect();
-    let &[root, underlying, style, settle, multiplier, basis] = cells.as_slice() else { return None };
-    Some(RootFacts {
-        root: Symbol::parse(root)?,
-        underlying: Symbol::parse(underlying)?,
-        style: match style {
-            "american" => Style::American,
-            "european" => Style::European,
-            _ => return None,
-        },
-        settle: match settle {
-            "am" => Settle::Am,
-            "pm" => Settle::Pm,
-            _ => return None,
-        },
-        multiplier: multiplier.parse().ok()?,
-        basis: match basis {
-            "parity" => ForwardBasis::Parity,
-            "spot" => ForwardBasis::Spot,
-            _ => return None,
-        },
-        adjusted: false,
-    })
+    let &[root, underlying, style, settle, multiplier, basis, until] = cells.as_slice() else { return None };
+    let (style, identity_only) = match style {
+        "american" => (Style::American, None),
+        "european" => (Style::European, None),
+        "binary" => (Style::European, Some(IdentityOnly::Binary)),
+        _ => return None,
+    };
+    let (root, underlying) = (Symbol::parse(root)?, Symbol::parse(underlying)?);
+    let settle = match settle {
+        "am" => Settle::Am,
+        "pm" => Settle::Pm,
+        _ => return None,
+    };
+    let basis = match basis {
+        "parity" => ForwardBasis::Parity,
+        "spot" => ForwardBasis::Spot,
+        _ => return None,
+    };
+    let multiplier = multiplier.parse().ok()?;
+    let facts = RootFacts { root, underlying, style, settle, multiplier, basis, identity_only, is_dated: false };
+    Some(RootRow { facts, until: parse_until(until)? })
+}
+
+fn parse_until(text: &str) -> Option<Timestamp> {
+    match text {
+        "" => Some(Timestamp::MAX),
+        "past" => Some(Timestamp::MIN),
+        // markets are closed at midnight, in New York and in Greenwich
+        date => Some(date.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp()),
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +228,7 @@ mod tests {
             ("AAPL", "AAPL", Style::American, Settle::Pm, ForwardBasis::Spot),
         ] {
             let f = facts(root, und);
-            assert_eq!((f.style, f.settle, f.basis, f.adjusted), (style, settle, basis, false), "{root}");
+            assert_eq!((f.style, f.settle, f.basis, f.identity_only), (style, settle, basis, None), "{root}");
             assert_eq!(table.underlying_of(sym(root)), sym(und), "{root}");
         }
         assert_eq!(facts("NANOS", "NANOS").multiplier, 1);
@@ -193,7 +250,8 @@ mod tests {
             ("GME0", "GME", false, 100),
         ] {
             let f = table.facts(sym(root), sym(und));
-            assert_eq!((f.adjusted, f.multiplier), (adjusted, multiplier), "{root}");
+            let expected = adjusted.then_some(IdentityOnly::Adjusted);
+            assert_eq!((f.identity_only, f.multiplier), (expected, multiplier), "{root}");
         }
         assert_eq!(table.underlying_of(sym("AMD1")), sym("AMD"));
         assert_eq!(table.underlying_of(sym("BRKB")), sym("BRK.B"));
@@ -201,6 +259,38 @@ mod tests {
         assert_eq!(table.facts(sym("SPXW"), sym("SPXW")).underlying, sym("SPX"));
         assert_eq!(table.facts(sym("BRKB1"), sym("BRKB")).underlying, sym("BRK.B"));
         assert!(is_flex(sym("1SPX")) && !is_flex(sym("SPX")));
+    }
+
+    #[test]
+    fn roots_of_an_index_have_their_own_terms_or_none() {
+        use IdentityOnly::{Adjusted, Binary, Unknown};
+        use Settle::{Am, Pm};
+        let table = RootTable::embedded();
+        let day = |text: &str| format!("{text}T20:00:00Z").parse().unwrap();
+        let (european, american) = (Style::European, Style::American);
+        for (root, und, on, style, settle, identity_only) in [
+            ("XSP", "XSP", "2013-11-04", european, Am, None),
+            ("XSP", "XSP", "2013-11-05", european, Pm, None),
+            ("XSPAM", "XSP", "2013-11-15", european, Am, None),
+            ("SPXPM", "SPX", "2013-05-21", european, Pm, None),
+            ("SPXQ", "SPX", "2012-03-01", european, Pm, None),
+            ("MNX", "MNX", "2012-03-01", european, Am, None),
+            ("GVZ", "GVZ", "2013-03-01", european, Am, None),
+            ("BSZ", "SPX", "2013-05-21", european, Am, Some(Binary)),
+            ("BVZ", "VIX", "2016-06-01", european, Am, Some(Binary)),
+            ("JXB", "SPX", "2013-05-21", american, Pm, Some(Unknown)),
+            ("NDXQ", "NDX", "2016-06-01", american, Pm, Some(Unknown)),
+            ("RUTX", "^RUT", "2016-06-01", american, Pm, Some(Unknown)),
+            ("SPX1", "SPX", "2016-06-01", american, Pm, Some(Adjusted)),
+            ("BRKX", "BRK.B", "2016-06-01", american, Pm, None),
+        ] {
+            let f = table.facts_at(sym(root), sym(und.trim_start_matches('^')), day(on));
+            assert_eq!((f.style, f.settle, f.identity_only), (style, settle, identity_only), "{root} on {on}");
+        }
+        for (root, und) in [("BSZ", "SPX"), ("BVZ", "VIX"), ("SPXPM", "SPX"), ("XSPAM", "XSP")] {
+            assert_eq!(table.canonical(sym(root)), sym(und), "{root}");
+            assert!(table.roots_of(sym(und)).all(|listed| listed != sym(root)), "{root} is not listed now");
+        }
     }
 
     #[test]
@@ -217,7 +307,8 @@ mod tests {
 
     #[test]
     fn a_malformed_table_is_refused() {
-        assert!(RootTable::parse("header\nSPX,SPX,european,am,100").is_none());
-        assert!(RootTable::parse("header\nSPX,SPX,bermudan,am,100,spot").is_none());
+        assert!(RootTable::parse("header\nSPX,SPX,european,am,100,spot").is_none());
+        assert!(RootTable::parse("header\nSPX,SPX,bermudan,am,100,spot,").is_none());
+        assert!(RootTable::parse("header\nSPX,SPX,european,am,100,spot,2013").is_none());
     }
 }

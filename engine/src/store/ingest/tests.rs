@@ -281,12 +281,58 @@ fn a_feeds_own_early_close_moves_settlements() {
     assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T16:00:00-05:00".parse().unwrap());
 }
 
+/// A quote of the time and contract given.
+fn dated(ts: &str, underlying: &str, osi: &str) -> QuoteRecord {
+    QuoteRecord { ts: ts.parse().unwrap(), ..quote("10:00", underlying, osi, 1.0, 2.0) }
+}
+
 #[test]
-fn old_saturday_listings_become_fridays() {
-    let mut q = quote("10:00", "KO", "KO130119C00070000", 1.0, 2.0);
-    q.ts = "2013-01-02T10:00:00-05:00".parse().unwrap();
-    let store = filled(vec![q]);
-    assert_eq!(store.books()[0].slices[0].expiry.to_string(), "2013-01-18");
+fn listings_for_closed_days_settle_in_the_session_before() {
+    for (ts, underlying, osi, expiry, settles_at) in [
+        ("2013-01-02T10:00:00-05:00", "KO", "KO130119C00070000", "2013-01-18", "2013-01-18T16:00:00-05:00"),
+        ("2008-03-18T16:00:00-04:00", "KO", "KO080322C00060000", "2008-03-20", "2008-03-20T16:00:00-04:00"),
+        ("2008-03-18T16:00:00-04:00", "SPX", "SPX080322C01300000", "2008-03-20", "2008-03-20T09:30:00-04:00"),
+        ("2015-12-01T16:00:00-05:00", "NDX", "NDX151219C04600000", "2015-12-18", "2015-12-18T09:30:00-05:00"),
+        ("2018-01-17T16:00:00-05:00", "KO", "KO180120P00046000", "2018-01-19", "2018-01-19T16:00:00-05:00"),
+        ("2026-06-15T16:00:00-04:00", "KO", "KO260619C00070000", "2026-06-18", "2026-06-18T16:00:00-04:00"),
+        ("2026-11-20T16:00:00-05:00", "KO", "KO261220C00070000", "2026-12-18", "2026-12-18T16:00:00-05:00"),
+        ("2026-11-20T16:00:00-05:00", "KO", "KO261128C00070000", "2026-11-27", "2026-11-27T13:00:00-05:00"),
+    ] {
+        let store = filled(vec![dated(ts, underlying, osi)]);
+        let slice = &store.books()[0].slices[0];
+        assert_eq!(
+            (slice.expiry.to_string().as_str(), slice.settles_at),
+            (expiry, settles_at.parse().unwrap()),
+            "{osi}"
+        );
+        assert_eq!(slice.listed, ContractKey::parse_osi(osi).unwrap().expiry, "{osi}");
+        // nothing is quoted after that session
+        let late = QuoteRecord { ts: slice.settles_at, ..dated(ts, underlying, osi) };
+        assert_eq!(filled(vec![late]).books().len(), 0, "{osi}");
+    }
+}
+
+#[test]
+fn two_spellings_of_an_expiry_are_one_in_any_order() {
+    let [friday, saturday] =
+        ["KO161216C00068000", "KO161217P00068000"].map(|osi| dated("2016-12-14T21:00:00Z", "KO", osi));
+    for quotes in [vec![friday, saturday], vec![saturday, friday]] {
+        let store = filled(quotes);
+        let [slice] = &store.books()[0].slices[..] else { panic!("{:?}", store.books()) };
+        assert_eq!((slice.rows(), slice.listed.to_string().as_str()), (2, "2016-12-16"));
+    }
+}
+
+#[test]
+fn terms_of_a_root_are_those_of_the_day_of_its_quote() {
+    let settles = |day: &str, osi: &str| {
+        let store = filled(vec![dated(&format!("{day}T16:00:00-04:00"), "XSP", osi)]);
+        store.books()[0].slices[0].settles_at.to_string()
+    };
+    assert_eq!(settles("2013-10-16", "XSP131019C00175000"), "2013-10-18T13:30:00Z");
+    assert_eq!(settles("2013-10-16", "XSP131221C00175000"), "2013-12-20T14:30:00Z");
+    assert_eq!(settles("2013-11-05", "XSP131221C00175000"), "2013-12-20T21:00:00Z");
+    assert_eq!(settles("2013-11-05", "XSPAM131221C00175000"), "2013-12-20T14:30:00Z");
 }
 
 #[test]

@@ -105,7 +105,9 @@ fn by_slice<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
         runs.reverse();
     }
     let after = wanted.after.filter(|_| matches!(wanted.sort, Sort::Ticker | Sort::Expiry));
-    let after = after.map(|key| (SortKey::of(wanted.sort, key.root, key.expiry), (key.right, key.strike_milli)));
+    let after = after
+        .map(ContractKey::served)
+        .map(|key| (SortKey::of(wanted.sort, key.root, key.expiry), (key.right, key.strike_milli)));
     for run in &runs {
         let slice_side = after.map(|(key, _)| directed(run.key.cmp(&key), wanted.descending));
         if slice_side == Some(Ordering::Less) {
@@ -142,7 +144,7 @@ fn by_strike<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
         rows.reverse();
     }
     let key = |key: ContractKey| (key.strike_milli, SortKey::of(Sort::Ticker, key.root, key.expiry), key.right);
-    let after = wanted.after.map(key);
+    let after = wanted.after.map(ContractKey::served).map(key);
     for (strike, run, row) in rows {
         let here = (strike, run.key, run.picked.chain.right[row as usize]);
         if after.is_none_or(|last| directed(here.cmp(&last), wanted.descending) == Ordering::Greater) {

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor, is_index};
+use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
 use feeds::Grade;
 use feeds::cboe::parse_cboe;
 use jiff::civil::Date;
@@ -59,7 +59,7 @@ impl Cboe {
 
     fn request(&self, name: Symbol, what: Asks) -> Question {
         let is_otherwise = what == Asks::ChainOtherwise;
-        let mark = if is_index(&self.roots, name) == is_otherwise { "" } else { "_" };
+        let mark = if self.roots.is_index(name) == is_otherwise { "" } else { "_" };
         Question::new(what, format!("/api/global/delayed_quotes/options/{mark}{name}.json"))
     }
 

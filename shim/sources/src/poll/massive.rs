@@ -4,7 +4,7 @@
 use super::dividends::HISTORY_YEARS;
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, is_index};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor};
 use feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -54,7 +54,7 @@ impl Massive {
     }
 
     fn page(&self, name: Symbol, query: &str) -> Question {
-        let mark = if is_index(&self.roots, name) { "I:" } else { "" };
+        let mark = if self.roots.is_index(name) { "I:" } else { "" };
         Question::new(Asks::Chain, format!("/v3/snapshot/options/{mark}{name}?{query}"))
     }
 }
@@ -78,7 +78,7 @@ impl Vendor for Massive {
     fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
         let first = today.plus_years(-HISTORY_YEARS);
         let query = format!("ticker={name}&ex_dividend_date.gte={first}&sort=ex_dividend_date.desc&limit=1000");
-        (!is_index(&self.roots, name)).then(|| dividend_page(&query))
+        (!self.roots.is_index(name)).then(|| dividend_page(&query))
     }
 
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {

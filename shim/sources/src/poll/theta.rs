@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, is_index, roots_of};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, roots_of};
 use feeds::thetadata::{instead_of_status, parse_thetadata_indices, parse_thetadata_options, parse_thetadata_stocks};
 use jiff::civil::Date;
 use kernel::contract::{RootTable, Symbol};
@@ -57,7 +57,7 @@ impl Vendor for Theta {
         let chain = |root: Symbol| {
             Question::new(Asks::Chain, format!("/v3/option/snapshot/quote?symbol={root}&expiration=*&format=csv"))
         };
-        let spot = if is_index(&self.roots, name) { "index/snapshot/price" } else { "stock/snapshot/quote" };
+        let spot = if self.roots.is_index(name) { "index/snapshot/price" } else { "stock/snapshot/quote" };
         let spot = Question::new(Asks::Spot, format!("/v3/{spot}?symbol={name}&format=csv"));
         roots_of(&self.roots, name).into_iter().map(chain).chain([spot]).collect()
     }
@@ -65,7 +65,7 @@ impl Vendor for Theta {
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
         let Document { source, bytes, name, calendar, .. } = *data;
         sweep.add(match data.request.what {
-            Asks::Spot if is_index(&self.roots, name) => parse_thetadata_indices(source, bytes, calendar),
+            Asks::Spot if self.roots.is_index(name) => parse_thetadata_indices(source, bytes, calendar),
             Asks::Spot => parse_thetadata_stocks(source, bytes, calendar),
             _ => parse_thetadata_options(source, bytes, name, root_of(data.request), calendar),
         })

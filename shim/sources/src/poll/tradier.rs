@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, is_index};
+use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor};
 use feeds::tradier::{parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -69,7 +69,7 @@ impl Vendor for Tradier {
 
     fn dividends(&self, name: Symbol, _: Date) -> Option<Question> {
         let target = format!("/beta/markets/fundamentals/dividends?symbols={}", spelt(name));
-        (!is_index(&self.roots, name)).then(|| Question::new(Asks::Dividends, target))
+        (!self.roots.is_index(name)).then(|| Question::new(Asks::Dividends, target))
     }
 
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {

@@ -342,12 +342,6 @@ pub fn roots_of(roots: &RootTable, name: Symbol) -> Vec<Symbol> {
     if known.is_empty() { vec![name.bare()] } else { known }
 }
 
-/// True if a name is an index: the root table has it, and it is no class share.
-#[must_use]
-pub fn is_index(roots: &RootTable, name: Symbol) -> bool {
-    !name.as_str().contains('.') && roots.roots_of(name).next().is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

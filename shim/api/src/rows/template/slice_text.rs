@@ -96,7 +96,7 @@ impl SliceText {
             Self::DaysToExpiry => {
                 text.extend_from_slice(layout.clock.days_to(slice.expiry).to_string().as_bytes());
             }
-            Self::OsiHead(padded) => push_osi_head(text, slice.root, slice.expiry, *padded),
+            Self::OsiHead(padded) => push_osi_head(text, slice.root, slice.listed, *padded),
             Self::DescriptionHead => push_description_head(text, slice.root, slice.expiry),
         }
     }
