@@ -15,7 +15,7 @@ use sim::days::layouts::{
     MadeLayout, PRICES_FILE, PRICES_HEADER, TRUE_GREEKS_HEADER, datashop_eod, write_price, write_true_greeks,
 };
 use sim::days::{self, MadeReference, MadeSnapshot};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -153,6 +153,12 @@ impl<'a> Job<'a> {
         if let Some(mut file) = create(&out.join("dividends.csv"), true, "underlying,ex_date,amount\n")? {
             for dividend in reference.dividend_records() {
                 writeln!(file, "{},{},{}", dividend.underlying, dividend.ex_date, dividend.amount)?;
+            }
+            // a row of nothing says that a name pays nothing
+            let payers: BTreeSet<Symbol> = reference.dividend_records().map(|dividend| dividend.underlying).collect();
+            if let Some(first) = self.sessions.first() {
+                let others = self.names.iter().filter(|name| !payers.contains(name));
+                others.map(|name| writeln!(file, "{name},{first},0")).collect::<io::Result<()>>()?;
             }
             file.flush()?;
         }

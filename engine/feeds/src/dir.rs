@@ -52,6 +52,8 @@ pub struct DirFeed {
     unusable: BTreeSet<PathBuf>,
     /// What the recordings among the chain files say of dividends and rates.
     recorded: Recorded,
+    /// Those of the folder's own file.
+    given_dividends: Vec<DividendRecord>,
     /// The folder was read once.
     begun: bool,
 }
@@ -148,8 +150,8 @@ impl DirFeed {
         let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
         let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
         let roots = RootTable::embedded();
-        let recorded = Recorded::default();
-        Self { source, roots, folder, chains, reference, moving, unusable, recorded, begun: false }
+        let (recorded, given_dividends) = (Recorded::default(), Vec::new());
+        Self { source, roots, folder, chains, reference, moving, unusable, recorded, given_dividends, begun: false }
     }
 
     /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
@@ -315,7 +317,7 @@ impl DirFeed {
         all
     }
 
-    /// Hands over what recordings say of dividends and rates, where that has changed and no file of the folder says it.
+    /// Adds what recordings say of dividends and rates and no file of the folder says, where either has changed.
     fn add_recorded(&mut self, batch: &mut Batch) {
         let (mut new_dividends, mut new_rates) = (batch.dividends.is_some(), batch.rates.is_some());
         if self.recorded.is_stale {
@@ -325,14 +327,16 @@ impl DirFeed {
             new_dividends |= before.dividend_cover != self.recorded.dividend_cover;
             new_rates |= before.rates != self.recorded.rates;
         }
-        let has_file = |name| self.reference.get(name).copied().flatten().is_some();
-        // a file that the user wrote goes over what was recorded
-        if new_dividends && !has_file(DIVIDENDS) {
-            batch.dividends = Some(self.recorded.dividends.values().copied().collect());
+        // what the user wrote of a name, or of rates, goes over what was recorded
+        self.given_dividends = batch.dividends.take().unwrap_or_else(|| mem::take(&mut self.given_dividends));
+        if new_dividends {
+            let name = |dividend: &DividendRecord| self.roots.canonical(dividend.underlying);
+            let given: BTreeSet<Symbol> = self.given_dividends.iter().map(name).collect();
+            let others = self.recorded.dividends.values().filter(|dividend| !given.contains(&name(dividend)));
+            batch.dividends = Some(self.given_dividends.iter().chain(others).copied().collect());
         }
         batch.dividend_cover = self.recorded.dividend_cover.clone();
-        batch.dividend_cover.all |= has_file(DIVIDENDS);
-        if new_rates && !has_file(RATES) {
+        if new_rates && self.reference.get(RATES).copied().flatten().is_none() {
             batch.rates = Some(self.recorded.rates.values().copied().collect());
         }
     }

@@ -121,7 +121,9 @@ impl<'r> UnitPasses<'r> {
         if !self.is_begun {
             let day = self.reference.calendar().eastern(at).date();
             let dividends = Some(self.reference.dividends_on(underlying, day));
-            let dividend_cover = DividendCover { all: self.reference.covers_dividends(), ..DividendCover::default() };
+            // those that are not declared yet leave a name without any
+            let is_covered = self.reference.covers_dividends(underlying);
+            let dividend_cover = DividendCover { names: is_covered.then_some(underlying).into_iter().collect() };
             self.store.ingest(&Batch { dividends, dividend_cover, ..Batch::default() }, Timestamp::MAX);
         }
         // of several prices the highest counts, as everywhere

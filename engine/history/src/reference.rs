@@ -21,8 +21,6 @@ use std::sync::Arc;
 pub struct ReferenceRecords {
     /// Dividends, past and future: each counts as if it had been known on every day before it.
     pub dividends: Vec<DividendRecord>,
-    /// True if a file of dividends was read: a name that it does not have pays none.
-    pub covers_dividends: bool,
     /// When dividends were declared: underlying, ex-date, date of declaration.
     pub declared: Vec<(Symbol, Date, Date)>,
     /// Points of discount curves.
@@ -99,8 +97,8 @@ impl ReferenceSet {
         }
     }
 
-    /// Returns the same with what recordings say of dividends and rates, where no file of them was given: the same rule
-    /// as a folder of recorded chains has. Of two recordings the later one, by path, counts.
+    /// Returns the same with what recordings say of dividends of other names, and of rates where none were given: the
+    /// same rule as a folder of recorded chains has. Of two recordings the later one, by path, counts.
     #[must_use]
     pub fn with_recorded<'f>(&self, recordings: impl Iterator<Item = &'f RecordedReference>) -> Self {
         let (mut dividends, mut rates) = (BTreeMap::new(), BTreeMap::new());
@@ -109,9 +107,8 @@ impl ReferenceSet {
             rates.extend(recorded.rates.iter().map(|r| ((r.date, r.tenor_days.to_bits()), *r)));
         }
         let mut records = (*self.records).clone();
-        if !records.covers_dividends {
-            records.dividends.extend(dividends.into_values());
-        }
+        let is_new = |dividend: &DividendRecord| !self.covers_dividends(self.roots.canonical(dividend.underlying));
+        records.dividends.extend(dividends.into_values().filter(is_new));
         if records.rates.is_empty() {
             records.rates.extend(rates.into_values());
         }
@@ -130,10 +127,10 @@ impl ReferenceSet {
         &self.records
     }
 
-    /// True if a file of dividends was read: a name that it does not have pays none.
+    /// True if any row is of a name: then it pays what its rows say, and nothing else.
     #[must_use]
-    pub fn covers_dividends(&self) -> bool {
-        self.records.covers_dividends
+    pub fn covers_dividends(&self, underlying: Symbol) -> bool {
+        self.dividends.contains_key(&underlying)
     }
 
     /// The facts of option roots.
@@ -243,6 +240,30 @@ mod tests {
         assert_ne!(of(&base), with(&|r| r.dividends.push(dividend(date(2024, 6, 21), 0.485))));
         assert_ne!(of(&base), with(&|r| r.rates.push(rate(date(2024, 1, 3), 0.06))));
         assert_ne!(of(&base), with(&|r| r.days.push((date(2024, 1, 4), Day::Closed))));
+    }
+
+    #[test]
+    fn rows_cover_the_name_that_they_are_of() {
+        let name = |text: &str| Symbol::parse(text).unwrap();
+        let dividend = |of: &str, amount| DividendRecord {
+            underlying: name(of),
+            ex_date: date(2024, 3, 14),
+            amount,
+            projected: false,
+        };
+        let records = ReferenceRecords {
+            dividends: vec![dividend("KO", 0.485), dividend("GE", 0.0), dividend("BRKB", 0.0)],
+            ..ReferenceRecords::default()
+        };
+        let recorded = |dividends| RecordedReference { dividends, ..RecordedReference::default() };
+        let recordings = [recorded(vec![dividend("KO", 9.0), dividend("PG", 0.9), dividend("GE", 9.0)])];
+        let reference = ReferenceSet::new(&records).with_recorded(recordings.iter());
+        let of = |of: &str| {
+            let sum: f64 = reference.dividends(name(of)).iter().map(|dividend| dividend.amount).sum();
+            (reference.covers_dividends(name(of)), (sum * 1e3).round())
+        };
+        let found = ["KO", "GE", "BRK.B", "PG", "MSFT"].map(of);
+        assert_eq!(found, [(true, 485.0), (true, 0.0), (true, 0.0), (true, 900.0), (false, 0.0)]);
     }
 
     #[test]

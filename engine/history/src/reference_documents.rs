@@ -75,7 +75,6 @@ impl ReferenceDocuments {
         read.records = ReferenceRecords {
             dividends: dated.iter().map(|row| row.record).collect(),
             declared: declared.collect(),
-            covers_dividends: !self.dividends.is_empty(),
             rates: read.all(&self.rates, parse_rates)?,
             zero_rates: self.zero_rates,
             days: read.all(&self.days, parse_days)?,
@@ -130,7 +129,7 @@ mod tests {
     fn texts_are_read_as_files_are() {
         let dividends = text("underlying,ex_date,amount\nKO,2024-03-14,0.485\nKO,soon,1\n");
         let read = ReferenceDocuments { dividends, ..ReferenceDocuments::default() }.read().unwrap();
-        assert_eq!((read.records.dividends.len(), read.refused, read.records.covers_dividends), (1, 1, true));
+        assert_eq!((read.records.dividends.len(), read.refused), (1, 1));
         assert_eq!(read.places[0].to_string(), "<rows>:3: ex_date: not_a_date");
         let rates = text("day,rate\n");
         let refused = ReferenceDocuments { rates, ..ReferenceDocuments::default() }.read().unwrap_err();

@@ -100,8 +100,7 @@ fn most_expiries_have_a_reason_that_passes_its_test() {
     let bytes = |name: &str| std::fs::read(folder.join(name)).unwrap();
     let (dividends, _) = feeds::reference::parse_dividends(Path::new("d"), &bytes("dividends.csv"));
     let (rates, _) = feeds::reference::parse_rates(Path::new("r"), &bytes("rates.csv"));
-    let reference =
-        ReferenceSet::new(&ReferenceRecords { dividends, rates, covers_dividends: true, ..Default::default() });
+    let reference = ReferenceSet::new(&ReferenceRecords { dividends, rates, ..Default::default() });
     let mut sums = (0, 0);
     let others = ["msft_2021-05-17", "spy_2023-09-14", "spx_2023-09-14"];
     for name in CBOE.into_iter().chain(others) {

@@ -114,8 +114,6 @@ pub struct Batch {
 /// The names whose dividends a source covers: for such a name, no dividend means that none is paid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DividendCover {
-    /// Every name.
-    pub all: bool,
     /// These names.
     pub names: BTreeSet<Symbol>,
 }
@@ -124,12 +122,11 @@ impl DividendCover {
     /// True if the source covers a name.
     #[must_use]
     pub fn covers(&self, name: Symbol) -> bool {
-        self.all || self.names.contains(&name)
+        self.names.contains(&name)
     }
 
     /// Adds what another source covers.
     pub fn extend(&mut self, other: &Self) {
-        self.all |= other.all;
         self.names.extend(&other.names);
     }
 }

@@ -24,6 +24,8 @@ pub struct ValueBasis {
     pub vol_shift: f64,
     /// Dividends before its expiry.
     pub dividends: Vec<CountedDividend>,
+    /// So many of them are too many, so that none is counted.
+    pub dividends_refused: u32,
     /// True if a source of dividends covers the name.
     pub dividends_known: bool,
     /// Where its rate comes from; `None` if a user overrides it.
@@ -42,7 +44,8 @@ pub(super) fn basis(chain: &Chain, slice: &Slice, own: &SliceEvidence) -> Option
         return None;
     }
     let all = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.dividends);
-    let dividends: Vec<CountedDividend> = all.iter().filter(|dividend| dividend.t <= t).copied().collect();
+    let is_counted = |dividend: &&CountedDividend| dividend.t <= t && own.dividends_refused == 0;
+    let dividends: Vec<CountedDividend> = all.iter().filter(is_counted).copied().collect();
     let divs = dividends.iter().map(|&CountedDividend { t, amount, .. }| Dividend { t, amount }).collect();
     Some(ValueBasis {
         terms: Terms { t, r: slice.disc_rate, b: slice.borr_rate, divs },
@@ -52,6 +55,7 @@ pub(super) fn basis(chain: &Chain, slice: &Slice, own: &SliceEvidence) -> Option
         known: own.known,
         vol_shift: own.vol_shift,
         dividends,
+        dividends_refused: own.dividends_refused,
         dividends_known: chain.evidence.as_ref().is_some_and(|evidence| evidence.dividends_known),
         rates: chain.evidence.as_ref().and_then(|evidence| evidence.rates).filter(|_| !own.known.rate),
     })

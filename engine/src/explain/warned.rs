@@ -69,6 +69,7 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
         warn(basis.fwd_error > FORWARD_ERROR_MOST * fwd, Warning::ForwardUncertain);
         let is_projected = |source: DividendSource| source == DividendSource::Projected;
         warn(basis.dividends.iter().any(|d| is_projected(d.source)), Warning::ProjectedDividends);
+        warn(basis.dividends_refused > 0, Warning::DividendsRefused);
         let is_european = slice.style == Style::European;
         warn(!basis.dividends_known && !is_european, Warning::DividendsUnknown);
         if let Some(origin) = basis.rates {

@@ -43,6 +43,8 @@ pub enum Warning {
     OutsideSpread,
     /// A dividend before expiry is projected, not declared.
     ProjectedDividends,
+    /// There are more dividends before expiry than are counted.
+    DividendsRefused,
     /// No source of dividends covers the name.
     DividendsUnknown,
     /// The discount curve is old.
@@ -85,6 +87,7 @@ impl Warning {
             Self::LowConfidence => "low_confidence",
             Self::OutsideSpread => "outside_spread",
             Self::ProjectedDividends => "projected_dividends",
+            Self::DividendsRefused => "dividends_refused",
             Self::DividendsUnknown => "dividends_unknown",
             Self::OldRates => "old_rates",
             Self::ZeroRates => "zero_rates",
@@ -145,8 +148,10 @@ impl Warning {
             Self::LowConfidence => "few quotes near the strike support the curve",
             Self::OutsideSpread => "the volatility of the curve is outside the bid and ask volatilities",
             Self::ProjectedDividends => "a dividend before expiry is projected, not declared",
+            Self::DividendsRefused => "too many dividends before expiry: none of them is counted",
             Self::DividendsUnknown => {
-                "no source of dividends covers the name: add dividends.csv to the folder, or --feed nasdaq:NAME"
+                "no source of dividends covers the name: add rows of it to dividends.csv (amount 0: it pays none), or \
+                 --feed nasdaq:NAME"
             }
             Self::OldRates => {
                 "the discount curve is more than a week old: add --feed treasury:, rates.csv, or an index such as SPX to the feed"

@@ -19,7 +19,8 @@ pub struct ChainReport {
     pub contradictory_pairs: bool,
     /// Dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
-    /// Dividends refused because the contracts would live through too many; the name is valued without any then.
+    /// The most dividends in the life of an American expiry that has more than can be counted, and is valued without
+    /// any; 0: no expiry has.
     pub dividends_refused: u32,
     /// Implied volatilities that needed a search in a bracket.
     pub searched: u32,

@@ -75,6 +75,8 @@ struct SliceFacts {
     t: f64,
     r: f64,
     divs: Vec<Dividend>,
+    /// So many dividends are more than an American expiry counts: it counts none.
+    divs_refused: u32,
     age_s: Vec<f64>,
     /// True if an override excludes the quote, by row; empty: no exclusions.
     excluded: Vec<bool>,
@@ -154,7 +156,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
-    let (n, dividends_refused) = prepare(task, facts);
+    let n = prepare(task, facts);
     let facts = &facts[..n];
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
@@ -193,13 +195,12 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
 
     let finished: Vec<Finished<'_>> = (0..n)
         .map(|i| {
-            let (of, rate_is_known) = (&book.slices[facts[i].place], facts[i].rate_is_known);
-            let deliverable = facts[i].deliverable;
-            Finished { of, input: &inputs[i], work: &slices[i], priced: &priced[i], rate_is_known, deliverable }
+            let of = &book.slices[facts[i].place];
+            Finished { of, facts: &facts[i], input: &inputs[i], work: &slices[i], priced: &priced[i] }
         })
         .collect();
     let (chain, mut report) = assemble(task, &finished, spot);
-    report.dividends_refused = dividends_refused;
+    report.dividends_refused = facts.iter().map(|facts| facts.divs_refused).max().unwrap_or_default();
     let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
     report.stages[Stage::Calibrate as usize] = calibrated.1.saturating_sub(report.early.nanos - late);
     report.stages[Stage::Early as usize] = report.early.nanos;
@@ -292,15 +293,14 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
     valued.priced = valued.priced.saturating_sub(lost as u32);
 }
 
-/// Time, rate, dividends and ages of every slice that has not settled; says how many there are, and how many dividends
-/// were refused.
+/// Time, rate, dividends and ages of every slice that has not settled; says how many there are.
 ///
 /// # Domain   any book; `facts` grows to what is needed and is used again
-fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
+fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
     let Task { market, book, at, overrides, .. } = *task;
     let today = market.calendar.eastern(at).date();
     let curve = market.rates.on(at, today).curve;
-    let (dividends, refused) = dividend_times(task);
+    let dividends = dividend_times(task);
     let newest = book.quoted_at().unwrap_or(at);
     let live = book.slices.iter().enumerate().filter(|(_, s)| s.settles_at > at);
     let mut n = 0;
@@ -321,6 +321,12 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         overrides.fill_excluded(place, &slice.strike_milli, &slice.right, &mut facts.excluded);
         facts.divs.clear();
         facts.divs.extend(dividends.iter().filter(|d| d.t <= facts.t));
+        facts.divs_refused = 0;
+        if slice.style == Style::American && !limits::DIVIDEND_DATES.holds(facts.divs.len() as f64) {
+            // lattices add up all of them at each of their layers; European values take as many as an index has
+            facts.divs_refused = facts.divs.len() as u32;
+            facts.divs.clear();
+        }
         facts.age_s.clear();
         facts.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
         facts.unquoted.clear();
@@ -331,7 +337,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> (usize, u32) {
         facts.unquoted.resize(if slice.adjusted && facts.deliverable.is_none() { slice.rows() } else { 0 }, f64::NAN);
         facts.set_strikes(slice);
     }
-    (n, refused)
+    n
 }
 
 impl SliceFacts {
@@ -388,22 +394,12 @@ impl SliceFacts {
     }
 }
 
-/// Dividends in the life of the contracts, in years from `at`, and how many were refused: lattices add up all of them
-/// at each of their layers, so that a name with more than [`limits::DIVIDEND_DATES`] in the life of an American
-/// contract, which none has, is valued without. European values take as many as an index has.
-fn dividend_times(task: &Task<'_>) -> (Vec<Dividend>, u32) {
+/// Dividends to come, in years from `at`.
+fn dividend_times(task: &Task<'_>) -> Vec<Dividend> {
     let Task { market, book, at, overrides, .. } = *task;
     let dividends = overrides.dividends(book.underlying, &book.dividends);
-    let american = book.slices.iter().filter(|slice| slice.style == Style::American);
-    let last = american.map(|slice| slice.settles_at).max().unwrap_or(at);
     let timed = dividends.iter().map(|&(date, amount)| (market.calendar.ex_instant(date), amount));
-    let live: Vec<(Timestamp, f64)> = timed.filter(|&(ex, _)| ex > at).collect();
-    let american = live.iter().filter(|&&(ex, _)| ex <= last).count();
-    if limits::DIVIDEND_DATES.holds(american as f64) {
-        (live.iter().map(|&(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect(), 0)
-    } else {
-        (Vec::new(), u32::try_from(american).unwrap_or(u32::MAX))
-    }
+    timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
 }
 
 /// Inputs of the surface fit.
@@ -447,11 +443,10 @@ fn curves<'s>(
 /// A slice whose rows are done.
 struct Finished<'a> {
     of: &'a BookSlice,
+    facts: &'a SliceFacts,
     input: &'a SliceInput<'a>,
     work: &'a SliceWork,
     priced: &'a PricedSlice,
-    rate_is_known: bool,
-    deliverable: Option<Deliverable>,
 }
 
 /// Slices side by side, in the book's order.
@@ -512,7 +507,7 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
         () if book.projected_from.is_some_and(|from| date >= from) => DividendSource::Projected,
         () => DividendSource::Declared,
     };
-    let (counted, _) = dividend_times(task);
+    let counted = dividend_times(task);
     let dates = overrides.dividends(book.underlying, &book.dividends);
     let mut age_s = Vec::with_capacity(slices.iter().map(|slice| slice.input.age_s.len()).sum());
     slices.iter().for_each(|slice| age_s.extend(slice.input.age_s.iter().map(|&age| age as f32)));
@@ -553,10 +548,11 @@ impl Finished<'_> {
         SliceEvidence {
             s: out.s / shares,
             fwd_error: out.fwd_error / shares,
-            deliverable: self.deliverable,
+            deliverable: self.facts.deliverable,
+            dividends_refused: self.facts.divs_refused,
             step: self.input.step,
             known: KnownTerms {
-                rate: self.rate_is_known,
+                rate: self.facts.rate_is_known,
                 fwd: self.input.forced.fwd.is_some(),
                 borrow: self.input.forced.borrow.is_some(),
             },
@@ -658,7 +654,7 @@ mod tests {
             clock: || 0,
         };
         let mut facts = Vec::new();
-        assert_eq!(prepare(&task, &mut facts).0, 2, "one has settled");
+        assert_eq!(prepare(&task, &mut facts), 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
         assert!((facts[0].t - 30.0 / 365.0).abs() < 1e-12);
         // the one of the 20th went ex that morning
@@ -668,7 +664,7 @@ mod tests {
         assert!(adjusted.bid.iter().chain(adjusted.ask).all(|price| price.is_nan()), "its deliverable is not the spot");
         assert!((facts[0].input(&task, 0.003).bid[0] - 1.0).abs() < 1e-12);
         // memory of a longer chain is used again
-        assert_eq!((prepare(&task, &mut facts).0, facts.len(), facts[0].divs.len()), (2, 2, 1));
+        assert_eq!((prepare(&task, &mut facts), facts.len(), facts[0].divs.len()), (2, 2, 1));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub struct ChainEvidence {
     pub age_s: Vec<f32>,
     /// Quotes that are too old against that time to count.
     pub stale_quotes: u32,
-    /// Every dividend that was counted, ascending; those beyond the last expiry too.
+    /// Every dividend to come, ascending; those beyond the last expiry too.
     pub dividends: Vec<CountedDividend>,
     /// By slice.
     pub slices: Vec<SliceEvidence>,
@@ -71,6 +71,8 @@ pub struct SliceEvidence {
     pub step: f64,
     /// Deliverable of an adjusted root. Prices here are still per share of the underlying.
     pub deliverable: Option<Deliverable>,
+    /// So many dividends before it are more than an American expiry counts: none of them is counted.
+    pub dividends_refused: u32,
     /// Overrides of the expiry.
     pub known: KnownTerms,
     /// Added to the volatilities of its curve, per √year.

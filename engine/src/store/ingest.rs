@@ -360,7 +360,6 @@ impl Store {
         self.dividends.clear();
         let listed = records.iter().map(|d| d.underlying).chain(cover.names.iter().copied());
         // a name that a source has spoken of stays covered, also when it has no dividends left
-        self.dividend_cover.all = cover.all;
         self.dividend_cover.names.extend(listed.map(|name| self.roots.canonical(name)));
         self.projected_from.clear();
         let mut by_name: BTreeMap<Symbol, Vec<&DividendRecord>> = BTreeMap::new();

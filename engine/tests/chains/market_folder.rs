@@ -266,6 +266,41 @@ fn a_file_that_is_worse_than_before_changes_nothing_and_is_told_once() {
 }
 
 #[test]
+fn a_file_of_dividends_covers_the_names_in_it_and_no_others() {
+    let folder = folder("covered");
+    let quotes: String = ["AAA", "BBB", "CCC", "DDD"].map(|name| row("10:00", name, 90)).concat();
+    fs::write(folder.join("chains/a.csv"), format!("{HEADER}{quotes}")).unwrap();
+    let recorded = |name: &str, amount: f64| {
+        let line = format!("{{\"symbol\":\"{name}\",\"ex_date\":\"2026-12-02\",\"amount\":{amount}}}\n");
+        fs::write(folder.join(format!("chains/{name}.ndjson")), line).unwrap();
+    };
+    recorded("AAA", 0.9);
+    recorded("BBB", 0.7);
+    let file = folder.join("dividends.csv");
+    let of = |batch: &Batch| {
+        let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
+        store.ingest(batch, Timestamp::MAX);
+        let amounts = |name: &str| store.book(symbols(&[name])[0]).map(|b| b.dividends.iter().map(|d| d.1).collect());
+        let known = |name: &str| store.book(symbols(&[name])[0]).is_some_and(|book| book.dividends_known);
+        let names = ["AAA", "BBB", "CCC", "DDD"];
+        (names.map(|name| amounts(name).unwrap_or_default()), names.map(known))
+    };
+    let mut feed = DirFeed::open(&folder).unwrap();
+    let (all, _) = poll(&mut feed);
+    assert_eq!(of(&all), ([vec![0.9], vec![0.7], vec![], vec![]], [true, true, false, false]));
+    // a payer, and one that pays nothing
+    fs::write(&file, "underlying,ex_date,amount\nAAA,2026-12-01,0.5\nCCC,2026-12-01,0\n").unwrap();
+    let with = |batch: Batch| Batch { dividends: batch.dividends, dividend_cover: batch.dividend_cover, ..all.clone() };
+    assert_eq!(of(&with(poll(&mut feed).0)), ([vec![0.5], vec![0.7], vec![], vec![]], [true, true, true, false]));
+    // one with nothing left to say of a name leaves it to the recording
+    fs::write(&file, "underlying,ex_date,amount\nDDD,2026-12-01,0.1\n").unwrap();
+    assert_eq!(of(&with(poll(&mut feed).0)), ([vec![0.9], vec![0.7], vec![], vec![0.1]], [true, true, false, true]));
+    fs::remove_file(&file).unwrap();
+    assert_eq!(of(&with(poll(&mut feed).0)), ([vec![0.9], vec![0.7], vec![], vec![]], [true, true, false, false]));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn reference_files_that_are_worse_than_before_keep_their_last_records() {
     let folder = folder("kept");
     fs::write(folder.join("chains/a.csv"), format!("{HEADER}{}", row("10:00", "AAA", 90))).unwrap();

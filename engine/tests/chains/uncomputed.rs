@@ -201,17 +201,25 @@ fn nothing_at_all_is_no_case_either() {
 }
 
 #[test]
-fn too_many_dividends_are_refused_together_and_said() {
+fn every_expiry_counts_the_dividends_of_its_own_life() {
     let far =
-        QuoteRecord { contract: ContractKey::parse_osi("ABC270618C00100000").unwrap(), ..quotes("ABC", tight)[0] };
-    let with = |dates: i64| {
+        QuoteRecord { contract: ContractKey::parse_osi("ABC290615C00100000").unwrap(), ..quotes("ABC", tight)[0] };
+    let with = |step: i64, dates: i64| {
         let mut store = store([quotes("ABC", tight), vec![far]].concat(), vec![spot("ABC")]);
         let day = |n: i64| date(2026, 11, 24).saturating_add(jiff::Span::new().days(step * n));
         // those before the quotes and after the last settlement count for nothing
-        let days = (-100..-20).chain(0..dates).chain(300..400);
+        let days = (-100..-4).chain(0..dates).chain(2000..2010);
         let record = |n| DividendRecord { underlying: symbol("ABC"), ex_date: day(n), amount: 0.001, projected: false };
         store.ingest(&Batch { dividends: Some(days.map(record).collect()), ..Batch::default() }, at());
-        compute(&mut passes(), Quality::Preliminary, &store).remove(0)
+        let done = compute(&mut passes(), Quality::Preliminary, &store).remove(0);
+        let divs: Vec<f64> = done.chain.slices.iter().map(|slice| (slice.divs * 1000.0).round()).collect();
+        let key = |osi: &str| ContractKey::parse_osi(osi).unwrap();
+        let refused = |osi: &str| {
+            let found = engine::explain::explain(&done.chain, &key(osi)).unwrap();
+            found.warnings.contains(&engine::explain::Warning::DividendsRefused)
+        };
+        let said = [refused("ABC261218C00100000"), refused("ABC290615C00100000")];
+        (done.report.dividends_refused, divs, said)
     };
     // none, every quarter, every week, every other day, every day up to what is counted, and beyond
     for (step, dates, divs) in [

@@ -184,6 +184,9 @@ pub struct CarryPart {
     pub dividends_value: MaybeNumber,
     /// The dividends of its life.
     pub dividends: Vec<DividendPart>,
+    /// So many dividends of its life are too many, so that none is counted.
+    #[serde(default)]
+    pub dividends_refused: u32,
     /// True if a source of dividends covers the name: then no dividend means that none is paid.
     #[serde(default)]
     pub dividends_known: Option<bool>,
@@ -524,6 +527,7 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
         }),
         dividends_value: of(|basis| basis.terms.a(0.0)),
         dividends: dividends.collect(),
+        dividends_refused: found.basis.as_ref().map_or(0, |basis| basis.dividends_refused),
         dividends_known: found.basis.as_ref().map(|basis| basis.dividends_known),
         said_by_user: said.filter(|(_, is_said)| *is_said).map(|(name, _)| name.to_owned()).collect(),
     }

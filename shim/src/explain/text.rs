@@ -87,6 +87,9 @@ fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
         percent(carry.borrow_alone)
     )?;
     match carry.dividends.as_slice() {
+        [] if carry.dividends_refused > 0 => {
+            writeln!(out, "dividends   none counted: {} before settlement are too many", carry.dividends_refused)
+        }
         [] if carry.dividends_known == Some(false) => {
             writeln!(out, "dividends   none: no source of dividends covers the name")
         }

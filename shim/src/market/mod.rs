@@ -281,7 +281,9 @@ impl MarketLoop {
                 self.tell_change(&chain);
                 if self.tally.count(chain.underlying, report, &mut pass) {
                     let (name, n) = (chain.underlying, report.dividends_refused);
-                    tracing::warn!("{name}: valued without dividends: {n} dividends before expiry are too many");
+                    tracing::warn!(
+                        "{name}: {n} dividends before an expiry are too many: it is valued without dividends"
+                    );
                 }
                 self.replace(chain);
             }

@@ -72,8 +72,8 @@ fn unknown_dividends(names: &[&str]) -> String {
     };
     let (spaced, listed) = (shown.join(", "), shown.join(","));
     format!(
-        "no source of dividends covers {spaced}{more}: values assume none; add dividends.csv to a folder, or --feed \
-         nasdaq:{listed}"
+        "no source of dividends covers {spaced}{more}: values assume none; add rows to dividends.csv (amount 0: it pays \
+         none), or --feed nasdaq:{listed}"
     )
 }
 

@@ -24,7 +24,7 @@ use host::{faults, threads};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
-use kernel::records::{Batch, DividendCover};
+use kernel::records::Batch;
 use kernel::records::{Override, OverrideRecord};
 use sources::recorded::DayRows;
 use std::collections::BTreeMap;
@@ -345,12 +345,10 @@ impl DayRows for RecordedFolder {
     fn reference(&self) -> Batch {
         let reference = self.reference.load_full();
         let ReferenceRecords { dividends, rates, days, overrides, .. } = reference.records().clone();
-        let dividend_cover = DividendCover { all: reference.covers_dividends(), ..DividendCover::default() };
         let is_deliverable = |record: &OverrideRecord| matches!(record.what, Override::Deliverable(..));
         let deliverables = overrides.into_iter().filter(is_deliverable).collect();
         Batch {
             dividends: Some(dividends),
-            dividend_cover,
             deliverables: Some(deliverables),
             rates: Some(rates),
             days: Some(days),
