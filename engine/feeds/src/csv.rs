@@ -115,12 +115,13 @@ impl<const N: usize> Row<'_, N> {
         times::parse_date(self.text(column)?).ok_or((column, Reason::NotADate))
     }
 
-    /// A time with an offset, as in RFC 3339.
+    /// A time with an offset, as in RFC 3339, or a count since 1970.
     ///
     /// # Errors
     /// Missing, not a time or out of the years allowed.
     pub fn time(&self, column: usize) -> Result<Timestamp, CsvFault> {
-        times::parse_rfc3339(self.text(column)?).ok_or((column, Reason::NotATime))
+        let text = self.text(column)?;
+        times::parse_rfc3339(text).or_else(|| times::parse_count(text)).ok_or((column, Reason::NotATime))
     }
 
     /// `call`, `put`, `c` or `p` in either case.

@@ -5,7 +5,7 @@
 //! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
 
 use super::json::parse_line;
-use super::times::{allowed, of_count, parse_date};
+use super::times::{allowed, of_count, of_number, parse_count, parse_date};
 use core::fmt;
 use jiff::{Timestamp, civil::Date};
 use kernel::contract::roots::is_flex;
@@ -308,11 +308,10 @@ impl Cell<'_> {
 
     fn time(&self, field: &'static str) -> Result<Timestamp, LineFault> {
         let ts = match *self {
-            Self::Text(ref text) => text.parse().ok(),
+            Self::Text(ref text) => text.parse().ok().or_else(|| parse_count(text)),
             Self::Whole(n) => of_count(n),
-            // seconds with a fraction; the nearest microsecond is what a double can tell
-            Self::Number(x) if SECONDS.contains(&(x as i64)) => of_count((x * 1e6).round() as i64),
-            Self::Number(_) | Self::Other => None,
+            Self::Number(x) => of_number(x),
+            Self::Other => None,
             Self::Absent | Self::Null => return Err((field, Reason::Missing)),
         };
         ts.and_then(allowed).ok_or((field, Reason::NotATime))

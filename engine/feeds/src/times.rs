@@ -79,6 +79,33 @@ pub fn of_count(count: i64) -> Option<Timestamp> {
     Timestamp::from_nanosecond(i128::from(count) * i128::from(unit)).ok()
 }
 
+/// An instant from a count since 1970 as a number: [`of_count`], of seconds with decimals too, to the microsecond that
+/// a double can tell.
+#[must_use]
+pub fn of_number(x: f64) -> Option<Timestamp> {
+    let is_whole = x.fract().abs() < f64::MIN_POSITIVE;
+    let is_second = (FIRST.as_second() as f64..END.as_second() as f64).contains(&x);
+    match () {
+        () if is_second => of_count((x * 1e6).round() as i64),
+        // beyond that a double is no count
+        () if is_whole && x.abs() < 9e18 => of_count(x as i64),
+        () => None,
+    }
+}
+
+/// An instant from a count since 1970 in digits, of seconds with decimals too: nine digits at least, for eight are a
+/// date.
+#[must_use]
+pub fn parse_count(text: &str) -> Option<Timestamp> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if whole.len() < 9 || !is_digits(whole) || !is_digits(decimals) {
+        return None;
+    }
+    let ts = of_count(whole.parse().ok()?)?;
+    if decimals.bytes().all(|b| b == b'0') { Some(ts) } else { of_number(text.parse().ok()?) }
+}
+
 /// Milliseconds since 1970.
 #[must_use]
 pub fn of_millis(millis: i64) -> Option<Timestamp> {
@@ -125,6 +152,33 @@ mod tests {
         }
         for text in ["9/5/26", "9/5", "9/5/2026/1", "13/1/2026", "2/30/2026", "N/A", "/5/2026", "009/5/2026"] {
             assert_eq!(parse_slashed(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_since_1970_tell_their_unit_by_their_size() {
+        let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
+        for text in ["1795207320", "1795207320000", "1795207320000000", "1795207320000000000", "1795207320.0"] {
+            assert_eq!((parse_count(text), of_number(text.parse().unwrap())), (Some(at), Some(at)), "{text}");
+        }
+        let fraction = at.checked_add(jiff::SignedDuration::from_millis(250)).ok();
+        assert_eq!((parse_count("1795207320.25"), of_number(1_795_207_320.25)), (fraction, fraction));
+        assert_eq!(parse_count("631152000"), Some(FIRST), "the first of the years allowed");
+        for text in [
+            "20261120",
+            "12",
+            "1e9",
+            "-1795207320",
+            "1795207320.",
+            "1795207320.5s",
+            "1795207320000.5",
+            "4102444800",
+            "",
+        ] {
+            assert_eq!(parse_count(text), None, "{text}");
+        }
+        for x in [f64::NAN, f64::INFINITY, 1e19, -1.0, 0.5, 20_261_120.0, 1_795_207_320_000.5] {
+            assert_eq!(of_number(x), None, "{x}");
         }
     }
 

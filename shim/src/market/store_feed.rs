@@ -314,12 +314,18 @@ fn ingest(store: &mut Store, batch: Batch, moment: &Moment<'_>, record: Option<&
     ingested
 }
 
-/// What could not be used of a poll: the first places and files, and how many more there are.
+/// What could not be used of a poll: the first places and files, and how many more there are and why.
 fn tell(report: &Report, log: &dyn Fn(&str)) {
-    report.places.iter().take(PLACES_TOLD).for_each(|place| log(&format!("refused: {place}")));
-    let rows = report.refused_total().saturating_sub(report.places.len().min(PLACES_TOLD) as u64);
-    if rows > 0 {
-        log(&format!("refused: {rows} more rows"));
+    let mut rest = report.refused;
+    for place in report.places.iter().take(PLACES_TOLD) {
+        log(&format!("refused: {place}"));
+        rest[place.reason as usize] = rest[place.reason as usize].saturating_sub(1);
+    }
+    let reasons = Reason::ALL.into_iter().zip(rest).filter(|(_, rows)| *rows > 0);
+    let reasons: Vec<String> = reasons.map(|(reason, rows)| format!("{rows} {}", reason.name())).collect();
+    if !reasons.is_empty() {
+        let more = if report.places.is_empty() { "" } else { "more " };
+        log(&format!("refused: {} {more}rows: {}", rest.iter().sum::<u64>(), reasons.join(", ")));
     }
     report.errors.iter().take(PLACES_TOLD).for_each(|error| log(&error.to_string()));
     let files = report.errors.len().saturating_sub(PLACES_TOLD);

@@ -86,6 +86,27 @@ fn pushed_quotes_are_served_and_followed_and_bad_lines_cost_themselves() {
 }
 
 #[test]
+fn what_is_pushed_hours_ahead_of_the_clock_hides_nothing() {
+    let hours = |n: u32| format!("2026-11-20T{}:42:00-05:00", 15 + n);
+    // the clock of the machine is later than that of the market, or it is that
+    let (mut daemon, to) = listening(&["--now", "2026-11-20T15:43:00-05:00"]);
+    let mut socket = TcpStream::connect(to).unwrap();
+    socket.write_all(lines("ACME", 100.0, OPEN).as_bytes()).unwrap();
+    wait_for_spot(&daemon, "ACME", 100.0);
+    for n in [1, 3, 7] {
+        socket.write_all(lines("ACME", 120.0 + f64::from(n), &hours(n)).as_bytes()).unwrap();
+    }
+    let pushed = lines("ACME", 100.0, OPEN).lines().count() as u64 - 1;
+    let ahead = |health: &Value| health["quotes"]["dropped"]["from_the_future"].as_u64();
+    daemon.wait("lines from the future to be counted", |health| ahead(health) == Some(3 * pushed));
+    assert!(spot_of(&daemon, "ACME").is_some_and(|spot| (spot - 100.0).abs() < 1e-9));
+    socket.write_all(lines("ACME", 110.0, LATER).as_bytes()).unwrap();
+    wait_for_spot(&daemon, "ACME", 110.0);
+    let (_, said) = daemon.stop();
+    assert!(said.contains(" from_the_future"), "{said}");
+}
+
+#[test]
 fn a_page_of_a_browser_and_a_line_without_end_change_nothing() {
     let (mut daemon, to) = listening(&[]);
     let mut page = TcpStream::connect(to).unwrap();

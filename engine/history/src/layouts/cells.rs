@@ -114,7 +114,8 @@ impl<'a> Cell<'a> {
                 if let Some(date) = parse_date(text) {
                     return Ok(When::On(date));
                 }
-                times::parse_rfc3339(text).or_else(|| parse_civil(text).and_then(local))
+                let count = || times::parse_count(text);
+                times::parse_rfc3339(text).or_else(count).or_else(|| parse_civil(text).and_then(local))
             }
             Self::Whole(n) if (19_000_101..=21_001_231).contains(&n) => {
                 return u32::try_from(n).ok().and_then(date_of_digits).map(When::On).ok_or(Reason::NotATime);
@@ -122,7 +123,7 @@ impl<'a> Cell<'a> {
             Self::Whole(n) => times::of_count(n),
             Self::Civil(at) => local(at),
             Self::Time(at) => Some(at),
-            Self::Number(_) => None,
+            Self::Number(x) => times::of_number(x),
         };
         at.and_then(times::allowed).map(When::At).ok_or(Reason::NotATime)
     }
@@ -140,18 +141,15 @@ impl<'a> Cell<'a> {
 
     /// An instant as a count since 1970.
     pub(super) fn unix_time(self) -> Result<Timestamp, Reason> {
-        let count = match self {
+        let at = match self {
             Self::Empty => return Err(Reason::Missing),
-            Self::Whole(n) => Some(n),
-            Self::Text(text) => {
-                let whole = text.split_once('.').filter(|(_, part)| part.bytes().all(|b| b == b'0'));
-                whole.map_or(text, |(whole, _)| whole).parse().ok()
-            }
-            Self::Number(x) if x.fract().abs() < f64::MIN_POSITIVE && x.abs() < 9e18 => Some(x as i64),
-            Self::Time(at) => return times::allowed(at).ok_or(Reason::NotATime),
+            Self::Whole(n) => times::of_count(n),
+            Self::Text(text) => times::parse_count(text),
+            Self::Number(x) => times::of_number(x),
+            Self::Time(at) => Some(at),
             _ => None,
         };
-        count.and_then(times::of_count).and_then(times::allowed).ok_or(Reason::NotATime)
+        at.and_then(times::allowed).ok_or(Reason::NotATime)
     }
 }
 
@@ -256,10 +254,18 @@ mod tests {
         ] {
             assert_eq!(cell.unix_time(), want, "{cell:?}");
         }
-        for cell in [Cell::Text("1638392400.5"), Cell::Text("12"), Cell::Number(f64::NAN), Cell::Number(f64::INFINITY)]
-        {
+        for cell in [Cell::Text("12"), Cell::Number(f64::NAN), Cell::Number(f64::INFINITY)] {
             assert_eq!(cell.unix_time(), Err(Reason::NotATime), "{cell:?}");
         }
+        // in a column of times too
+        let calendar = Calendar::embedded();
+        let at = want.map(When::At);
+        for text in ["1638392400", "1638392400.0", "1638392400000", "1638392400000000", "1638392400000000000"] {
+            assert_eq!(Cell::Text(text).when(&calendar, None, false), at, "{text}");
+            let number: f64 = text.parse().unwrap();
+            assert_eq!(Cell::Number(number).when(&calendar, None, false), at, "{text}");
+        }
+        assert_eq!(Cell::Text("20211201").when(&calendar, None, false), Ok(When::On(date(2021, 12, 1))));
     }
 
     #[test]

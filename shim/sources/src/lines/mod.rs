@@ -36,6 +36,7 @@ pub struct LineSource {
 #[derive(Debug)]
 struct LinesShared {
     inbox: Inbox,
+    clock: MarketClock,
     /// Lines that could be used.
     good: AtomicU64,
     connections: AtomicUsize,
@@ -50,6 +51,7 @@ impl LinesShared {
     fn new(clock: MarketClock) -> Arc<Self> {
         Arc::new(Self {
             inbox: Inbox::new(WAITING_MOST, clock),
+            clock,
             good: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             turned_away: AtomicU64::new(0),
@@ -150,7 +152,9 @@ fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Li
                 faults::here(thread);
                 parser.parse(piece)
             });
-            if let Some((batch, report)) = parsed {
+            if let Some((mut batch, mut report)) = parsed {
+                // whoever pushes follows the market's clock, also one that was set to another time than the system's
+                batch.refuse_ahead(shared.clock.now(), &mut report);
                 shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
                 shared.inbox.put(batch, report);
             } else {
