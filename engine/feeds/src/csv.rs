@@ -170,7 +170,7 @@ pub fn read_rows<const N: usize>(
         fields.split(text);
         // one bad row costs itself; the rest of the file is read
         if let Err((column, reason)) = take(&Row { fields: &fields, at: &at, line }) {
-            report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason });
+            report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason, value: None });
         }
     }
     report

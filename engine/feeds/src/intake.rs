@@ -151,7 +151,7 @@ impl Intake {
 
     fn refuse(&mut self, place: usize, fault: Fault) {
         let (field, reason) = fault;
-        self.report.refuse(Refused { file: Arc::clone(&self.source), line: place as u64, field, reason });
+        self.report.refuse(Refused { file: Arc::clone(&self.source), line: place as u64, field, reason, value: None });
     }
 
     /// Says that the document is not the data that was asked for.
@@ -244,7 +244,9 @@ pub(super) fn read_listed<T, R>(
         report.records += 1;
         match read(row) {
             Ok(record) => out.push(record),
-            Err((field, reason)) => report.refuse(Refused { file: Arc::clone(&file), line, field, reason }),
+            Err((field, reason)) => {
+                report.refuse(Refused { file: Arc::clone(&file), line, field, reason, value: None })
+            }
         }
     }
     (out, report)

@@ -59,6 +59,12 @@ impl InputFacts {
         self.read.refused.clone().or_else(|| self.read.report.errors.first().map(ToString::to_string))
     }
 
+    /// True if it has rows, and none of them could be used.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.rows == 0 && self.read.report.refused_total() > 0
+    }
+
     /// True if rows of chains that it has may be lost. Beside whole files an archive may have one that is no quotes at
     /// all.
     #[must_use]

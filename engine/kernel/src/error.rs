@@ -5,6 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Letters of a refused value that are shown.
+const VALUE_SHOWN: usize = 40;
+
 /// Why one field of one record was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -104,6 +107,26 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// What a file needs in its place, for a reader; `None`: nothing that a reader could change helps.
+    #[must_use]
+    pub const fn cure(self) -> Option<&'static str> {
+        match self {
+            Self::Missing => Some("the column is empty here; --columns MEANING=COLUMN reads another one"),
+            Self::NotANumber => Some("a number is 1000.25, without signs of a currency or between thousands"),
+            Self::OutOfRange => Some("no market has such a number; is it another column, or another unit?"),
+            Self::NotADate => Some("a date is 2026-12-18, 12/18/2026 or 20261218"),
+            Self::NotATime => Some(
+                "a time is 2026-11-20 15:42:00 (Eastern, or of --zone), 2026-11-20T15:42:00-05:00, or a count since 1970",
+            ),
+            Self::NotASymbol => Some("a ticker is KO or BRK.B, a contract KO261218C00070000"),
+            Self::NotARight => Some("a right is call, put, C or P"),
+            Self::Malformed | Self::TooLong => Some("not a line of quotes"),
+            _ => None,
+        }
+    }
+}
+
 /// A path in one line: a name may hold a line end, which would begin a line of the log that nobody wrote.
 struct OneLine<'a>(&'a Path);
 
@@ -127,12 +150,23 @@ pub struct Refused {
     pub field: &'static str,
     /// What is wrong with it.
     pub reason: Reason,
+    /// What stands there, as much of it as is shown; `None`: the reader does not tell.
+    pub value: Option<Box<str>>,
+}
+
+impl Refused {
+    /// As much of a value as is shown, without what would begin a line that nobody wrote.
+    #[must_use]
+    pub fn shown(value: &[u8]) -> Box<str> {
+        String::from_utf8_lossy(value).chars().take(VALUE_SHOWN).flat_map(char::escape_debug).collect()
+    }
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, field, reason } = self;
-        write!(f, "{}:{line}: {field}: {}", OneLine(file), reason.name())
+        let Self { file, line, field, reason, value } = self;
+        write!(f, "{}:{line}: {field}: {}", OneLine(file), reason.name())?;
+        value.as_ref().map_or(Ok(()), |value| write!(f, ": `{value}`"))
     }
 }
 
@@ -254,8 +288,11 @@ mod tests {
     #[test]
     fn a_refusal_names_its_place() {
         let file = Arc::new(PathBuf::from("chains/a.csv"));
-        let refused = Refused { file, line: 7, field: "bid", reason: Reason::NotANumber };
+        let refused = Refused { file, line: 7, field: "bid", reason: Reason::NotANumber, value: None };
         assert_eq!(refused.to_string(), "chains/a.csv:7: bid: not_a_number");
+        let value = Some(Refused::shown("$1.20\nINFO \u{1b}[2K and so on and on and on and on".as_bytes()));
+        let shown = r"chains/a.csv:7: bid: not_a_number: `$1.20\nINFO \u{1b}[2K and so on and on and on`";
+        assert_eq!(Refused { value, ..refused }.to_string(), shown);
         let error = FeedError::NoColumn { file: PathBuf::from("x.csv"), column: "strike" };
         assert_eq!(error.to_string(), "x.csv: no column `strike`");
         let forged = FeedError::NoRows { file: PathBuf::from("a\nINFO all is well\u{1b}.csv") };

@@ -20,7 +20,8 @@ const DEPTH: usize = 16;
 /// What the names of files of quotes end in, where a folder is given.
 const ENDINGS: [&str; 8] = [".csv", ".csv.gz", ".txt", ".txt.gz", ".zip", ".ndjson", ".ndjson.gz", ".parquet"];
 /// Files of a folder that are no quotes.
-const BESIDE: [&str; 8] = [
+const BESIDE: [&str; 9] = [
+    "readme.txt",
     "deliverables.csv",
     "dividends.csv",
     "rates.csv",

@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use kernel::error::Reason;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -22,12 +22,36 @@ use std::time::Duration;
 const REPORT: &str = "_report.json";
 /// Maximum number of units, and of files, in the text; the report file has all of them.
 const TOLD: usize = 20;
+/// Refused rows in the text.
+const PLACES_TOLD: usize = 3;
 /// Refused rows of a file that keep their place in the report; all are counted.
 const PLACES: usize = 20;
 
-/// True if all that was asked for is done.
+/// True if all that was asked for is done: every file was read, and something was in them.
 pub(super) fn is_whole(outcome: &JobOutcome) -> bool {
-    outcome.failed.is_empty() && outcome.inputs.iter().all(|input| input.damage().is_none())
+    let is_read = |input: &InputFacts| input.damage().is_none() && !input.is_refused();
+    outcome.failed.is_empty() && outcome.inputs.iter().all(is_read) && !is_nothing(outcome)
+}
+
+/// True if no row could be used, by the readers or by the computation.
+fn is_nothing(outcome: &JobOutcome) -> bool {
+    let is_refused = outcome.counts.contracts == 0 && outcome.counts.refused.iter().sum::<u64>() > 0;
+    outcome.rows == 0 || is_refused
+}
+
+/// The first refused rows, each with what helps, and the files of which no row could be used.
+fn write_refused(outcome: &JobOutcome, text: &mut String) {
+    let mut told = BTreeSet::new();
+    for place in outcome.inputs.iter().flat_map(|input| &input.read.report.places).take(PLACES_TOLD) {
+        let cure = place.reason.cure().filter(|_| told.insert(place.reason)).map(|cure| format!(" ({cure})"));
+        let _ = writeln!(text, "refused: {place}{}", cure.unwrap_or_default());
+    }
+    for input in outcome.inputs.iter().filter(|input| input.is_refused()).take(TOLD) {
+        let _ = writeln!(text, "no usable row: {}", input.file.display());
+    }
+    if is_nothing(outcome) {
+        let _ = writeln!(text, "nothing computed: no row could be used");
+    }
 }
 
 /// Writes the report.
@@ -169,6 +193,7 @@ pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Durati
         counts.priced,
         counts.contracts as f64 / (seconds * threads as f64).max(1e-3)
     );
+    write_refused(outcome, &mut text);
     for input in outcome.inputs.iter().filter(|input| input.damage().is_some()).take(TOLD) {
         let _ = writeln!(text, "damaged: {}", input.damage().unwrap_or_default());
     }

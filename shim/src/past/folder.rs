@@ -26,6 +26,7 @@ use jiff::civil::Date;
 use kernel::contract::Symbol;
 use kernel::records::Batch;
 use kernel::records::{Override, OverrideRecord};
+use kernel::report::Report;
 use sources::recorded::DayRows;
 use std::collections::BTreeMap;
 use std::fs;
@@ -168,7 +169,8 @@ impl RecordedFolder {
             units.entry(unit).or_default().add(&row.quote.contract);
         });
         let reference = read.as_ref().map(|read| read.reference.clone()).unwrap_or_default();
-        let is_whole = whole(read).inspect_err(|why| tracing::warn!("{why}")).is_ok();
+        let is_whole = whole(read).and_then(|report| usable(file, &report, units.is_empty()));
+        let is_whole = is_whole.inspect_err(|why| tracing::warn!("{why}")).is_ok();
         let mut pool = self.strikes.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = units.into_iter().map(|(unit, contracts)| (unit, Arc::new(contracts.into_listing(&mut pool))));
         FileFacts { stamp, units: listed.collect(), reference, is_whole }
@@ -269,13 +271,24 @@ impl RecordedFolder {
     }
 }
 
-/// True if a file was read to its end.
+/// What became of the rows of a file that was read to its end.
 ///
 /// # Errors
 /// It was not: where and why.
-fn whole(read: Result<layouts::Read, LayoutError>) -> Result<(), String> {
-    let read = read.map_err(|error| error.to_string())?;
-    read.report.errors.first().map_or(Ok(()), |error| Err(error.to_string()))
+fn whole(read: Result<layouts::Read, LayoutError>) -> Result<Report, String> {
+    let report = read.map_err(|error| error.to_string())?.report;
+    report.errors.first().map_or(Ok(()), |error| Err(error.to_string()))?;
+    Ok(report)
+}
+
+/// True if any row of a file could be used, or it has none.
+///
+/// # Errors
+/// It has rows and none could: the first of them, with what helps.
+fn usable(file: &Path, report: &Report, is_empty: bool) -> Result<(), String> {
+    let Some(first) = report.places.first().filter(|_| is_empty) else { return Ok(()) };
+    let cure = first.reason.cure().map(|cure| format!(" ({cure})")).unwrap_or_default();
+    Err(format!("{}: none of {} rows can be used, such as {first}{cure}", file.display(), report.records))
 }
 
 /// Scans the folder periodically until the archive is dropped.

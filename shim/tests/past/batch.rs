@@ -99,6 +99,43 @@ fn exit_codes_say_how_it_ended() {
 }
 
 #[test]
+fn nothing_read_is_no_success() {
+    const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask";
+    let folder = Folder::new("nothing");
+    let row = |cells: [&str; 5]| {
+        let [time, expiry, right, strike, bid] = cells;
+        format!("{HEADER}\n{time},KO,68,KO,{expiry},{right},{strike},{bid},9\n")
+    };
+    let (time, expiry) = ("2026-11-20T15:42:00", "2026-12-18");
+    for (what, text, said) in [
+        ("date", row([time, "someday", "call", "63", "5"]), "expiry: not_a_date: `someday` (a date is 2026-12-18"),
+        ("time", row(["noon", expiry, "call", "63", "5"]), "quote_time: not_a_time: `noon` (a time is"),
+        ("right", row([time, expiry, "sideways", "63", "5"]), "right: not_a_right: `sideways` (a right is call, put"),
+        ("price", row([time, expiry, "call", "63", "five"]), "bid: not_a_number: `five` (a number is 1000.25"),
+        ("bound", row([time, expiry, "call", "-63", "5"]), "strike: out_of_range: `-63` (no market has"),
+        ("settled", row([time, "2026-11-19", "call", "63", "5"]), "1 expired"),
+        ("header", format!("{HEADER}\n"), "no row could be used"),
+        ("json", "{\n\"data\": [\n{\"strike\": 1}\n]\n}\n".to_owned(), "a JSON document, not lines of quotes"),
+    ] {
+        let file = folder.path(&format!("{what}.csv"));
+        fs::write(&file, text).unwrap();
+        let (code, told) = run(&["--quiet"], &file, &folder.path(&format!("out-{what}")));
+        assert_eq!(code, 1, "{what}: {told}");
+        assert!(told.contains(said) && told.contains("no row could be used"), "{what}: {told}");
+    }
+    // a count since 1970 is a time
+    let good = row(["1795207320", expiry, "call", "63", "5"]);
+    fs::create_dir_all(folder.path("all")).unwrap();
+    fs::write(folder.path("all/good.csv"), good).unwrap();
+    let (code, told) = run(&["--quiet"], &folder.path("all"), &folder.path("out-good"));
+    assert_eq!((code, told.as_str()), (0, ""));
+    // beside a good file, one of which no row could be used is named
+    fs::copy(folder.path("right.csv"), folder.path("all/right.csv")).unwrap();
+    let (code, told) = run(&["--quiet"], &folder.path("all"), &folder.path("out-both"));
+    assert!(code == 1 && told.contains("no usable row: ") && told.contains("`sideways`"), "{told}");
+}
+
+#[test]
 fn text_is_that_of_the_native_record() {
     let folder = Folder::new("text");
     let at = time(CLOSES[0]);

@@ -149,6 +149,10 @@ fn what_comes_later_and_what_is_damaged_is_noticed() {
     packed.write_all(text.as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
     std::fs::write(folder.join("2026-11-17.csv.gz"), &packed[..packed.len() * 2 / 3]).unwrap();
+    // one of which no row can be used, and one that is no table
+    let unread = std::fs::read_to_string(folder.join("2026-11-18.csv")).unwrap().replace(",call,", ",sideways,");
+    std::fs::write(folder.join("unread.csv"), unread.replace(",put,", ",sideways,")).unwrap();
+    std::fs::write(folder.join("readme.txt"), "Quotes of a week.\n").unwrap();
     let began = Instant::now();
     let last = "/l1/greeks?underlying=ACME&as_of=2026-11-20";
     while daemon.get(last).0 != 200 {
@@ -157,7 +161,7 @@ fn what_comes_later_and_what_is_damaged_is_noticed() {
     }
     let damaged = daemon.get("/l1/greeks?underlying=ACME&as_of=2026-11-17");
     assert!(damaged.0 == 502 && damaged.1.contains("2026-11-17.csv.gz"), "{damaged:?}");
-    daemon.wait("the damaged file to be counted", |health| health["files_unusable"] == 1);
+    daemon.wait("the damaged file to be counted", |health| health["files_unusable"] == 2);
     assert_eq!(daemon.get("/l1/greeks?underlying=DULL&as_of=2026-11-19").0, 200);
     // and the last day is that of now
     let began = Instant::now();
@@ -165,6 +169,12 @@ fn what_comes_later_and_what_is_damaged_is_noticed() {
         assert!(began.elapsed() < Duration::from_secs(120), "the new day is not shown");
         std::thread::sleep(Duration::from_millis(200));
     }
+    let (_, said) = daemon.stop();
+    assert!(
+        said.contains("unread.csv: none of 84 rows can be used, such as ") && said.contains("`sideways`"),
+        "{said}"
+    );
+    assert!(!said.contains("readme.txt"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

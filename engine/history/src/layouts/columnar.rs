@@ -58,7 +58,7 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
             Some(None) => return Ok(()),
             Some(Some(Ok(batch))) => {
                 take_batch(&batch, &places, sink, |line, (field, reason)| {
-                    report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason });
+                    report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason, value: None });
                 });
                 before += batch.num_rows() as u64;
                 report.records += batch.num_rows() as u64;
@@ -100,7 +100,7 @@ pub(super) fn read_batches<S: Sink>(
         let before = report.records;
         take_batch(&read, &places, sink, |line, (field, reason)| {
             refused(before + line - 1, field, reason);
-            report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason });
+            report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason, value: None });
         });
         report.records += batch.num_rows() as u64;
     }

@@ -368,7 +368,7 @@ pub(super) fn read(
         let cells = DocumentRow(names.iter().map(shared_or_own).collect());
         report.records += 1;
         if let Err((field, reason)) = quotes.row(&cells) {
-            report.refuse(Refused { file: Arc::clone(&place), line, field, reason });
+            report.refuse(Refused { file: Arc::clone(&place), line, field, reason, value: None });
         }
     }
     Ok(())

@@ -113,6 +113,13 @@ impl Plan {
         self
     }
 
+    /// The place of the column that the layout calls so.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        let shown = self.sides.iter().flat_map(|side| side.shown);
+        let mut own = self.at.iter().copied().chain(shown).flatten().filter(|found| found.name == name);
+        own.next().map(|found| found.at).or_else(|| self.otherwise.as_ref()?.place(name))
+    }
+
     /// The places of all columns that are read, ascending.
     pub(super) fn places(&self) -> Vec<usize> {
         let shown = self.sides.iter().flat_map(|side| side.shown);

@@ -37,7 +37,7 @@ use crate::row::HistoryRow;
 use facts::Facts;
 use feeds::recording::is_recording;
 use flate2::read::MultiGzDecoder;
-use kernel::error::{FeedError, Instead};
+use kernel::error::{FeedError, Instead, Reason};
 use kernel::report::Report;
 use packed::{Packing, begins_with, each_member, is_of_lines, open, unreadable};
 use sink::{Prices, Quotes};
@@ -121,7 +121,7 @@ pub fn read_table(
     batches: &mut dyn Iterator<Item = TableBatch>,
     options: &ReadOptions,
     take: &mut dyn FnMut(HistoryRow),
-    refused: &mut dyn FnMut(u64, &'static str, kernel::error::Reason),
+    refused: &mut dyn FnMut(u64, &'static str, Reason),
 ) -> Result<Read, LayoutError> {
     let facts = Facts::new(options);
     fenced(source, &facts, Report::default(), &mut |row, _| take(row), |quotes, report| {
@@ -215,7 +215,14 @@ fn read_text(
     if !is_of_lines(&mut text) {
         return text::read(path, text, quotes, report);
     }
+    let before = report.clone();
     recorded::read(path, text, facts, quotes, report);
+    let no_line = [Reason::Malformed, Reason::TooLong].map(|why| why as usize);
+    let malformed: u64 = no_line.iter().map(|&why| report.refused[why] - before.refused[why]).sum();
+    if malformed > 0 && malformed == report.records - before.records {
+        *report = before;
+        return Err(LayoutError::NoLines { file: path.to_path_buf() });
+    }
     Ok(())
 }
 

@@ -179,7 +179,7 @@ impl<'r> Replay<'r> {
     }
 
     fn refuse(&self, line: u64, field: &'static str, reason: Reason, report: &mut Report) {
-        report.refuse(Refused { file: Arc::clone(&self.file), line, field, reason });
+        report.refuse(Refused { file: Arc::clone(&self.file), line, field, reason, value: None });
     }
 
     fn apply(&mut self, record: Record, line: u64, report: &mut Report) {

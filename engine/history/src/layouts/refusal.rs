@@ -59,6 +59,11 @@ pub enum LayoutError {
         /// The file.
         file: PathBuf,
     },
+    /// A JSON document, where lines of a recording are read.
+    NoLines {
+        /// The file.
+        file: PathBuf,
+    },
     /// The header is of no known layout.
     UnknownHeader {
         /// The file.
@@ -116,6 +121,13 @@ impl fmt::Display for LayoutError {
             }
             Self::NotJson { file, problem } => write!(f, "{}: not JSON: {problem}", path(file)),
             Self::UnknownDocument { file } => write!(f, "{}: a document of no known layout", path(file)),
+            Self::NoLines { file } => {
+                let file = path(file);
+                write!(
+                    f,
+                    "{file}: a JSON document, not lines of quotes; `greeksd compare {file}` reads those of vendors"
+                )
+            }
             Self::UnknownHeader { file, columns, nearest } => {
                 write!(f, "{}: {columns} columns of no known layout", path(file))?;
                 for NearLayout { layout, missing } in nearest {

@@ -27,6 +27,9 @@ pub(super) trait Sink {
     /// The places of the columns that it looks at, ascending.
     fn places(&self) -> Vec<usize>;
 
+    /// The place of the column that a fault names so.
+    fn place(&self, field: &str) -> Option<usize>;
+
     /// Takes a row.
     ///
     /// # Errors
@@ -39,7 +42,7 @@ pub(super) struct Quotes<'a, 'g> {
     facts: &'a Facts<'a>,
     give: &'g mut dyn FnMut(HistoryRow, &ShownNumbers),
     /// The table that is being read.
-    table: Option<(Assembler<'a>, Vec<usize>)>,
+    table: Option<(Assembler<'a>, Plan)>,
     /// The layout of the first table.
     pub(super) layout: Option<&'static str>,
     /// Dividends and rates of recordings.
@@ -65,8 +68,7 @@ impl<'a, 'g> Quotes<'a, 'g> {
             let named = self.facts.underlying_of_file(file);
             Some(named.ok_or_else(|| LayoutError::NoUnderlying { file: file.to_path_buf(), layout })?)
         };
-        let places = plan.places();
-        self.table = Some((Assembler::new(plan, self.facts, named), places));
+        self.table = Some((Assembler::new(plan.clone(), self.facts, named), plan));
         self.layout.get_or_insert(layout);
         Ok(())
     }
@@ -94,7 +96,11 @@ impl Sink for Quotes<'_, '_> {
     }
 
     fn places(&self) -> Vec<usize> {
-        self.table.as_ref().map(|(_, places)| places.clone()).unwrap_or_default()
+        self.table.as_ref().map(|(_, plan)| plan.places()).unwrap_or_default()
+    }
+
+    fn place(&self, field: &str) -> Option<usize> {
+        self.table.as_ref().and_then(|(_, plan)| plan.place(field))
     }
 
     fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {
@@ -127,6 +133,10 @@ impl Sink for Prices<'_, '_> {
 
     fn places(&self) -> Vec<usize> {
         self.plan.as_ref().map(Plan::places).unwrap_or_default()
+    }
+
+    fn place(&self, field: &str) -> Option<usize> {
+        self.plan.as_ref().and_then(|plan| plan.place(field))
     }
 
     fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {

@@ -43,7 +43,8 @@ pub(super) fn read<S: Sink>(
             }
             report.records += 1;
             if let Err((field, reason)) = sink.row(&TextRow(&fields)) {
-                report.refuse(Refused { file: Arc::clone(&name), line, field, reason });
+                let value = sink.place(field).and_then(|at| fields.get(at).ok()).map(Refused::shown);
+                report.refuse(Refused { file: Arc::clone(&name), line, field, reason, value });
             }
         }
         number = lines.number();
@@ -142,6 +143,10 @@ mod tests {
 
         fn places(&self) -> Vec<usize> {
             Vec::new()
+        }
+
+        fn place(&self, _: &str) -> Option<usize> {
+            None
         }
 
         fn row<C: Cells>(&mut self, _: &C) -> Result<(), crate::layouts::cells::Fault> {
