@@ -154,7 +154,11 @@ pub(crate) fn symbols(data: &[u8]) -> Kind {
     assert!(limits::STRIKE_MILLI.holds(f64::from(key.strike_milli)));
     assert_eq!(ContractKey::parse_osi(&cursor::compact(&key)), Some(key), "{text}");
     let facts = RootTable::embedded().facts(key.root, key.root);
-    100 + mix([key.root.as_str().len() as u64, u64::from(facts.adjusted), text.len().min(2 * OSI_LEN) as u64])
+    100 + mix([
+        key.root.as_str().len() as u64,
+        u64::from(facts.identity_only.is_some()),
+        text.len().min(2 * OSI_LEN) as u64,
+    ])
 }
 
 /// Rows of a chain file, and then what the store makes of them.

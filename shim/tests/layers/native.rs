@@ -242,7 +242,9 @@ fn filters_combine() {
     assert_eq!(n("root=ACME&exp=*"), 20);
     assert_eq!(n("root=ACME&exp=2026-12-18,20270115,2030-01-01"), 20);
     assert_eq!(n("root=ACME&exp=20261218&right=Put"), 5);
-    assert_eq!(n("root=ACME&exp=2026-12-19"), 0);
+    assert_eq!(n("root=ACME&exp=2026-12-17"), 0);
+    // as a file lists it that has the Saturday after
+    assert_eq!(n("root=ACME&exp=2026-12-19"), n("root=ACME&exp=2026-12-18"));
     assert_eq!(n("root=ACME&min_exp=2026-12-19&max_exp=2027-01-15"), 10);
     assert_eq!(n("root=ACME&min_strike=97.5&max_strike=102.5"), 12);
     assert_eq!(n("root=ACME&min_strike=103&max_strike=99"), 0);

@@ -217,9 +217,9 @@ fn read_text(
     }
     let before = report.clone();
     recorded::read(path, text, facts, quotes, report);
-    let no_line = [Reason::Malformed, Reason::TooLong].map(|why| why as usize);
-    let malformed: u64 = no_line.iter().map(|&why| report.refused[why] - before.refused[why]).sum();
-    if malformed > 0 && malformed == report.records - before.records {
+    let is_refused = report.refused_total() - before.refused_total() == report.records - before.records;
+    let first = report.places.get(before.places.len()).map(|first| first.reason);
+    if is_refused && matches!(first, Some(Reason::Malformed | Reason::TooLong)) {
         *report = before;
         return Err(LayoutError::NoLines { file: path.to_path_buf() });
     }
