@@ -13,7 +13,7 @@ mod residual;
 mod work;
 mod world;
 
-pub use conventions::{Conventions, RhoDays, ThetaConvention};
+pub use conventions::{Conventions, PutNumbers, RhoDays, ThetaConvention};
 pub use reasons::LikelyReason;
 pub use world::{COMPARED, VendorNumbers, VendorRow};
 
@@ -22,6 +22,8 @@ use crate::store::columns::Col;
 use crate::store::quotes::QuoteNumber;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
+use kernel::contract::Right;
+use kernel::greeks::Greek;
 use reasons::{FittedInput, changed, fit};
 pub use residual::VendorVols;
 use residual::{SliceResidual, served};
@@ -105,6 +107,16 @@ pub struct ExpiryComparison {
     pub is_unknown: bool,
     /// The likely reasons, the best first; never empty.
     pub reasons: Vec<RankedReason>,
+}
+
+impl ExpiryComparison {
+    /// The best reason for a difference of a Greek.
+    #[must_use]
+    pub fn reason_of(&self, greek: Greek, right: Right) -> LikelyReason {
+        let concerns = |ranked: &&RankedReason| ranked.reason.concerns(greek, right);
+        let rest = if self.is_unknown { LikelyReason::Unknown } else { LikelyReason::Agrees };
+        self.reasons.iter().find(concerns).map_or(rest, |ranked| ranked.reason)
+    }
 }
 
 /// A reason and how good it is.
@@ -279,9 +291,10 @@ fn ranked_reason(work: &Work, reason: LikelyReason, left: f64) -> RankedReason {
     RankedReason { reason, explained: work.residual.explained(left), removes: work.residual.removed(left) }
 }
 
-/// The vendor's definitions of theta and rho that explain enough of the difference from what is served, the best first.
+/// The vendor's definitions of theta, rho and puts that explain enough of the difference from what is served, the best first.
 fn definitions(work: &Work, conventions: Conventions) -> Vec<RankedReason> {
-    let reasons = [LikelyReason::Theta(conventions.theta), LikelyReason::SettlementDays];
+    let theta = LikelyReason::Theta(conventions.theta);
+    let reasons = [theta, LikelyReason::SettlementDays, LikelyReason::CallsNumbers];
     let of = |(reason, explained): (LikelyReason, f64)| RankedReason { reason, explained, removes: explained };
     let mut all: Vec<RankedReason> = reasons.into_iter().zip(work.residual.by_definition).map(of).collect();
     all.retain(|of| of.explained >= EXPLAINS_LEAST);

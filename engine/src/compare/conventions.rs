@@ -2,6 +2,7 @@
 //! value.
 
 use super::world::{Contract, Point, VendorNumbers, World};
+use kernel::contract::Right;
 use kernel::greeks::{Greek, Greeks};
 
 /// By how much volatility is moved to see how Greeks follow it, as a part.
@@ -117,6 +118,27 @@ impl RhoDays {
     }
 }
 
+/// Whose theta, vega and rho stand beside a put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PutNumbers {
+    /// Its own.
+    #[default]
+    Own,
+    /// Those of the call of its strike.
+    Calls,
+}
+
+impl PutNumbers {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Calls => "calls",
+        }
+    }
+}
+
 /// Conventions of a vendor's Greeks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conventions {
@@ -128,16 +150,40 @@ pub struct Conventions {
     pub rho_times: f64,
     /// Days that rho counts.
     pub rho_days: RhoDays,
+    /// Whose theta, vega and rho stand beside puts.
+    pub put_numbers: PutNumbers,
 }
 
 impl Default for Conventions {
     fn default() -> Self {
-        Self { theta: ThetaConvention::CalendarDay, vega_times: 1.0, rho_times: 1.0, rho_days: RhoDays::ToExpiry }
+        Self {
+            theta: ThetaConvention::CalendarDay,
+            vega_times: 1.0,
+            rho_times: 1.0,
+            rho_days: RhoDays::ToExpiry,
+            put_numbers: PutNumbers::Own,
+        }
     }
 }
 
-/// The vendor's numbers of a contract, our raw Greeks of it, and where these are.
-type Seen<'a> = (VendorNumbers, Greeks<f64>, &'a World, Point);
+/// The vendor's numbers of a contract, our raw Greeks of it and of the call of its strike, and where these are.
+type Seen<'a> = (VendorNumbers, OfStrike, &'a World, Point);
+
+/// Raw Greeks of a contract and of the call of its strike.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfStrike {
+    pub(super) own: Greeks<f64>,
+    pub(super) call: Greeks<f64>,
+}
+
+impl OfStrike {
+    /// Those of some contracts in a world.
+    fn all(world: &World, contracts: &[Contract]) -> Vec<Self> {
+        let calls: Vec<Contract> = contracts.iter().map(|c| Contract { right: Right::Call, ..*c }).collect();
+        let own = world.greeks(contracts).into_iter();
+        own.zip(world.greeks(&calls)).map(|(own, call)| Self { own, call }).collect()
+    }
+}
 
 impl Conventions {
     /// Those under which most of a vendor's numbers are nearest to ours.
@@ -149,12 +195,10 @@ impl Conventions {
         for (world, contracts) in expiries {
             let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
             for (seen, contracts) in seen.iter_mut().zip([contracts, &at_ours]) {
-                seen.extend(
-                    contracts.iter().zip(world.greeks(contracts)).map(|(c, g)| (c.vendor, g, world, c.point())),
-                );
+                let greeks = OfStrike::all(world, contracts);
+                seen.extend(contracts.iter().zip(greeks).map(|(c, g)| (c.vendor, g, world, c.point())));
             }
         }
-        let ours = Self::default();
         let miss = |conventions: Self, place: usize| -> f64 {
             let of = |(vendor, greeks, world, point): &Seen<'_>| {
                 let own = conventions.printed(greeks, world, *point)[place];
@@ -166,15 +210,22 @@ impl Conventions {
             // the first of equals: ours
             (0..choices).min_by(|&a, &b| miss(of(a), place).total_cmp(&miss(of(b), place))).unwrap_or(0)
         };
-        let thetas = ThetaConvention::ALL;
-        let theta = thetas[best(&|i| Self { theta: thetas[i], ..ours }, 3, thetas.len())];
-        let [defined, plain] = [theta, theta.plain()].map(|theta| miss(Self { theta, ..ours }, 3));
-        let theta = if defined < CLEARLY.0 * plain { theta } else { theta.plain() };
-        let vega = best(&|i| Self { vega_times: FACTORS[i], ..ours }, 2, FACTORS.len());
-        let rho = best(&|i| Self { rho_times: FACTORS[i], ..ours }, 4, FACTORS.len());
-        let to_expiry = Self { theta, vega_times: FACTORS[vega], rho_times: FACTORS[rho], ..ours };
-        let settled = Self { rho_days: RhoDays::BetweenSettlements, ..to_expiry };
-        if miss(settled, 4) < CLEARLY.1 * miss(to_expiry, 4) { settled } else { to_expiry }
+        let nearest = |put_numbers: PutNumbers| {
+            let ours = Self { put_numbers, ..Self::default() };
+            let thetas = ThetaConvention::ALL;
+            let theta = thetas[best(&|i| Self { theta: thetas[i], ..ours }, 3, thetas.len())];
+            let [defined, plain] = [theta, theta.plain()].map(|theta| miss(Self { theta, ..ours }, 3));
+            let theta = if defined < CLEARLY.0 * plain { theta } else { theta.plain() };
+            let vega = best(&|i| Self { vega_times: FACTORS[i], ..ours }, 2, FACTORS.len());
+            let rho = best(&|i| Self { rho_times: FACTORS[i], ..ours }, 4, FACTORS.len());
+            let to_expiry = Self { theta, vega_times: FACTORS[vega], rho_times: FACTORS[rho], ..ours };
+            let settled = Self { rho_days: RhoDays::BetweenSettlements, ..to_expiry };
+            if miss(settled, 4) < CLEARLY.1 * miss(to_expiry, 4) { settled } else { to_expiry }
+        };
+        let (own, calls) = (nearest(PutNumbers::Own), nearest(PutNumbers::Calls));
+        // of rho the sign alone tells, where the vendor has one
+        let is_calls = |place: usize| miss(calls, place) < CLEARLY.0 * miss(own, place);
+        if is_calls(4) || (is_calls(3) && miss(own, 4).is_infinite()) { calls } else { own }
     }
 
     /// The same units with theta as the derivative by time, with interest and carry; `None`: they are these.
@@ -186,6 +237,11 @@ impl Conventions {
     /// The same units with rho to expiry; `None`: they are these.
     pub(super) fn with_plain_rho(self) -> Option<Self> {
         (self.rho_days != RhoDays::ToExpiry).then_some(Self { rho_days: RhoDays::ToExpiry, ..self })
+    }
+
+    /// The same with theta, vega and rho of puts as their own; `None`: they are.
+    pub(super) fn with_own_puts(self) -> Option<Self> {
+        (self.put_numbers != PutNumbers::Own).then_some(Self { put_numbers: PutNumbers::Own, ..self })
     }
 
     /// By how much each number of European contracts follows volatility.
@@ -205,17 +261,26 @@ impl Conventions {
 
     /// Greeks of a world as the vendor would print them.
     pub(super) fn numbers(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
-        let printed = |(contract, greeks): (&Contract, Greeks<f64>)| self.printed(&greeks, world, contract.point());
-        contracts.iter().zip(world.greeks(contracts)).map(printed).collect()
+        let printed = |(contract, greeks): (&Contract, OfStrike)| self.printed(&greeks, world, contract.point());
+        let own = |greeks: Greeks<f64>| OfStrike { own: greeks, call: greeks };
+        let greeks = match self.put_numbers {
+            PutNumbers::Own => world.greeks(contracts).into_iter().map(own).collect(),
+            PutNumbers::Calls => OfStrike::all(world, contracts),
+        };
+        contracts.iter().zip(greeks).map(printed).collect()
     }
 
     /// Greeks as the vendor would print them, but for its digits.
-    pub(super) fn printed(self, greeks: &Greeks<f64>, world: &World, point: Point) -> VendorNumbers {
+    pub(super) fn printed(self, of: &OfStrike, world: &World, point: Point) -> VendorNumbers {
+        let (greeks, point) = match self.put_numbers {
+            PutNumbers::Own => (&of.own, point),
+            PutNumbers::Calls => (&of.call, Point { right: Right::Call, ..point }),
+        };
         let unit = |greek: Greek| greeks.get(greek) / greek.unit().divisor();
         let counted = if self.rho_days == RhoDays::BetweenSettlements { world.settled } else { 1.0 };
         [
-            greeks.delta,
-            greeks.gamma,
+            of.own.delta,
+            of.own.gamma,
             unit(Greek::Vega) * self.vega_times,
             self.theta.of(greeks, world, point),
             unit(Greek::Rho) * self.rho_times * counted,

@@ -6,7 +6,9 @@ use super::residual::SliceResidual;
 use super::work::{RATE_STEP, Work, WorkTables};
 use super::world::{Contract, World, WorldPremium, WorldTables};
 use jiff::civil::Date;
+use kernel::contract::Right;
 use kernel::dividends::{Dividend, Terms};
+use kernel::greeks::Greek;
 use std::sync::Arc;
 
 /// Steps of a fit; Greeks are nearly linear in what is fitted.
@@ -45,6 +47,8 @@ pub enum LikelyReason {
     Theta(ThetaConvention),
     /// The vendor's rho counts interest between the settlements of trades, ours to expiry.
     SettlementDays,
+    /// Beside puts stand theta, vega and rho of the call of their strike.
+    CallsNumbers,
     /// The volatility alone: at the vendor's ours are the same.
     Volatility,
     /// A dividend that the vendor does not count.
@@ -93,6 +97,7 @@ impl LikelyReason {
             Self::Agrees => "agrees",
             Self::Theta(_) => "theta_definition",
             Self::SettlementDays => "settlement_days",
+            Self::CallsNumbers => "calls_numbers",
             Self::Volatility => "volatility",
             Self::MissingDividend { .. } => "missing_dividend",
             Self::NoDividends => "no_dividends",
@@ -107,6 +112,17 @@ impl LikelyReason {
             Self::TradingDays => "trading_days",
             Self::EuropeanModel => "european_model",
             Self::Unknown => "unknown",
+        }
+    }
+
+    /// True if it can explain a difference of a Greek: a definition explains that of no other.
+    #[must_use]
+    pub fn concerns(self, greek: Greek, right: Right) -> bool {
+        match self {
+            Self::Theta(_) => greek == Greek::Theta,
+            Self::SettlementDays => greek == Greek::Rho,
+            Self::CallsNumbers => right == Right::Put && matches!(greek, Greek::Theta | Greek::Vega | Greek::Rho),
+            _ => true,
         }
     }
 

@@ -1,9 +1,10 @@
 //! How far a vendor's numbers are from those of a world. Never: a reason.
 
-use super::conventions::Conventions;
+use super::conventions::{Conventions, OfStrike};
 use super::world::{COMPARED, Contract, Point, VendorNumbers, VendorRow, World};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
+use kernel::contract::Right;
 use kernel::greeks::Greeks;
 
 /// A number may differ by this part of the greatest of its expiry and be the same: what solvers and tables leave.
@@ -52,9 +53,9 @@ pub(super) struct SliceResidual {
     most: f64,
     /// Sum of squares from what is served.
     pub(super) served: f64,
-    /// Parts of the squared difference from what is served, theta and rho as we define them, that the vendor's
-    /// definitions explain: of theta, and of rho.
-    pub(super) by_definition: [f64; 2],
+    /// Parts of the squared difference from what is served, theta, rho and puts as we define them, that the vendor's
+    /// definitions explain: of theta, of rho, and of what stands beside puts.
+    pub(super) by_definition: [f64; 3],
     /// Root mean square of each Greek from what is served and at the vendor's volatilities, in parts of the greatest.
     pub(super) by_greek: [VendorNumbers; 2],
     /// The same of all: from what is served, the same by the vendor's definitions of theta and rho, also at its
@@ -117,21 +118,23 @@ impl SliceResidual {
     /// Finds what the vendor's definitions explain of the mean square in parts of the greatest of each Greek: of the
     /// last days or years a definition of theta or rho moves them by several times their size.
     fn define(&mut self, chain: &Chain, base: &World) {
-        let [theta, rho] = [self.conventions.with_plain_theta(), self.conventions.with_plain_rho()];
+        let own = self.conventions;
+        let without = [own.with_plain_theta(), own.with_plain_rho(), own.with_own_puts()];
         let rms = |of: Conventions| {
             let numbers: Vec<VendorNumbers> =
                 self.contracts.iter().map(|c| self::served(chain, c.row, base, of)).collect();
             self.rms_of(&numbers, |_| true)
         };
-        let plain = theta.unwrap_or(self.conventions);
+        let plain = own.with_own_puts().unwrap_or(own);
+        let plain = plain.with_plain_theta().unwrap_or(plain);
         let plain = rms(plain.with_plain_rho().unwrap_or(plain));
         let square = |rms: f64| (rms * rms - self.rms[3] * self.rms[3]).max(0.0);
         let (all, left) = (square(plain), square(self.rms[1]));
         let part = |of: Option<Conventions>| of.map_or(0.0, |of| ((square(rms(of)) - left) / all).max(0.0));
-        let parts = [part(theta), part(rho)];
-        let (whole, both) = ((1.0 - left / all).max(0.0), parts[0] + parts[1]);
-        if all > 0.0 && both > 0.0 {
-            self.by_definition = parts.map(|part| part / both * whole);
+        let parts = without.map(part);
+        let (whole, together) = ((1.0 - left / all).max(0.0), parts.iter().sum::<f64>());
+        if all > 0.0 && together > 0.0 {
+            self.by_definition = parts.map(|part| part / together * whole);
         }
         self.rms[0] = plain;
     }
@@ -276,7 +279,7 @@ impl SliceResidual {
     /// The part of the squared difference from what is served that is explained where so much is left of what the
     /// vendor's definitions leave; what digits leave is taken out of all.
     pub(super) fn explained(&self, left: f64) -> f64 {
-        self.removed(left) * (1.0 - self.by_definition[0] - self.by_definition[1]).max(0.0)
+        self.removed(left) * (1.0 - self.by_definition.iter().sum::<f64>()).max(0.0)
     }
 
     /// The part of what the vendor's definitions leave that is explained where so much is left.
@@ -317,11 +320,22 @@ fn inverse_errors(
 /// Served Greeks of a contract in the conventions of the vendor; `base` has the inputs of its slice.
 pub(super) fn served(chain: &Chain, row: u32, base: &World, conventions: Conventions) -> VendorNumbers {
     let row = row as usize;
+    let (right, strike_milli) = (chain.right[row], chain.strike_milli[row]);
+    let is_call_of_strike =
+        |&at: &usize| chain.right[at] == Right::Call && chain.strike_milli[at] == strike_milli && right == Right::Put;
+    // rows have the call before the put
+    let call = row.checked_sub(1).filter(is_call_of_strike).or((right == Right::Call).then_some(row));
+    let none = || Greeks::from_fn(|_| f64::NAN);
+    let of = OfStrike { own: raw(chain, row), call: call.map_or_else(none, |row| raw(chain, row)) };
+    let k = f64::from(strike_milli) / 1000.0;
+    conventions.printed(&of, base, Point { right, k, sigma: chain.columns.get(Col::SvcVol)[row] })
+}
+
+/// Served Greeks of a row in raw units.
+fn raw(chain: &Chain, row: usize) -> Greeks<f64> {
     let column = |greek| Col::ALL.iter().copied().find(|col| col.greek() == Some(greek));
     let raw = Greeks::from_fn(|greek| {
         column(greek).map_or(f64::NAN, |col| chain.columns.get(col)[row] * col.unit().divisor())
     });
-    let raw = Greeks { value: chain.columns.get(Col::SvcTheo)[row], ..raw };
-    let (right, k) = (chain.right[row], f64::from(chain.strike_milli[row]) / 1000.0);
-    conventions.printed(&raw, base, Point { right, k, sigma: chain.columns.get(Col::SvcVol)[row] })
+    Greeks { value: chain.columns.get(Col::SvcTheo)[row], ..raw }
 }

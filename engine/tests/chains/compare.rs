@@ -1,7 +1,8 @@
 //! Why a vendor's Greeks differ: mistakes of which we know that they were made, on the made-up market.
 
 use engine::compare::{
-    COMPARED, Comparison, LikelyReason, RhoDays, ThetaConvention, VendorNumbers, VendorRow, VendorVols, compare,
+    COMPARED, Comparison, LikelyReason, PutNumbers, RhoDays, ThetaConvention, VendorNumbers, VendorRow, VendorVols,
+    compare,
 };
 use engine::explain::{ValueBasis, value_basis};
 use engine::pass::{MarketData, Passes};
@@ -300,6 +301,76 @@ fn a_rate_counted_between_settlements_and_a_rate_that_differs_are_told_apart() {
     }
     let (alone, two) = (compare(chain, &calendar, &rows, &DIGITS, 1), compare(chain, &calendar, &rows, &DIGITS, 3));
     assert!(alone == found && two == found, "the same on any number of threads");
+}
+
+/// The rows of a vendor that shows theta, vega and rho of the call beside each put, of one volatility a strike.
+fn with_calls_numbers(chain: &Chain, rows: &[VendorRow]) -> Vec<VendorRow> {
+    let mut all: Vec<VendorRow> =
+        rows.iter().filter(|row| chain.right[row.row as usize] == Right::Call).copied().collect();
+    let calls = all.clone();
+    for (i, slice) in chain.slices.iter().enumerate() {
+        let Some(basis) = value_basis(chain, i) else { continue };
+        let own: Vec<&VendorRow> = calls.iter().filter(|row| slice.rows.contains(&row.row)).collect();
+        let k = |row: &VendorRow| f64::from(chain.strike_milli[row.row as usize]) / 1000.0;
+        let bands: Vec<Band> =
+            own.iter().map(|row| Band { k: (k(row), k(row)), sigma: (0.9 * row.sigma, 1.1 * row.sigma) }).collect();
+        if bands.is_empty() {
+            continue;
+        }
+        let pricer = Pricer::new(slice.style, Right::Put, &basis.terms, bands.as_slice(), Quality::Full);
+        let here = pricer.at(&basis.terms, basis.s);
+        for call in own {
+            let put = native(&here.greeks(k(call), call.sigma), 0.0, 0.0);
+            let [delta, gamma] = [put[0], put[1]].map(|greek| rounded(greek, DIGITS.greeks[0]));
+            let [.., vega, theta, rho] = call.greeks;
+            all.push(VendorRow { row: call.row + 1, sigma: call.sigma, greeks: [delta, gamma, vega, theta, rho] });
+        }
+    }
+    all
+}
+
+#[test]
+fn puts_that_show_the_calls_theta_vega_and_rho_are_seen_through() {
+    let mut named = 0;
+    for name in ["SPX", "KO", "AAPL", "JPM", "XOM", "VZ"] {
+        let chain = &CHAINS[name];
+        let rows = shown(chain, &right_terms, &native);
+        let own = compare(chain, &Calendar::embedded(), &rows, &DIGITS, 2);
+        assert_eq!(own.conventions.put_numbers, PutNumbers::Own, "{name}");
+        let found = compare(chain, &Calendar::embedded(), &with_calls_numbers(chain, &rows), &DIGITS, 2);
+        assert_eq!(found.conventions.put_numbers, PutNumbers::Calls, "{name}");
+        for expiry in &found.expiries {
+            assert!(!expiry.is_unknown, "{name} {expiry:?}");
+            named += usize::from(expiry.reasons.iter().any(|of| of.reason == LikelyReason::CallsNumbers));
+            // what puts show explains no delta, and nothing of a call
+            for (greek, right) in [(Greek::Delta, Right::Put), (Greek::Gamma, Right::Put), (Greek::Rho, Right::Call)] {
+                assert_ne!(expiry.reason_of(greek, right), LikelyReason::CallsNumbers, "{name} {expiry:?}");
+            }
+        }
+    }
+    assert!(named >= 30, "{named} expiries");
+}
+
+#[test]
+fn a_definition_explains_the_greek_that_it_defines_and_no_other() {
+    let driftless = |greeks: &Greeks<f64>, sigma: f64, x: f64| {
+        let mut numbers = native(greeks, sigma, x);
+        numbers[3] = -0.5 * sigma * sigma * x * x * greeks.gamma / 365.0;
+        numbers
+    };
+    let mut told = 0;
+    for name in ["SPX", "KO", "AAPL", "XOM", "T"] {
+        let chain = &CHAINS[name];
+        let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &driftless), &DIGITS, 2);
+        for expiry in &found.expiries {
+            told += usize::from(matches!(expiry.reason_of(Greek::Theta, Right::Call), LikelyReason::Theta(_)));
+            for greek in [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Rho] {
+                let reason = expiry.reason_of(greek, Right::Call);
+                assert!(!matches!(reason, LikelyReason::Theta(_)), "{name} {greek:?} {expiry:?}");
+            }
+        }
+    }
+    assert!(told >= 20, "{told} expiries");
 }
 
 /// Vendors that print what each quote implies, and compute Greeks on a curve of their own.

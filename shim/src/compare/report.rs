@@ -4,7 +4,7 @@
 use super::compared::Compared;
 use super::read::VendorFile;
 use crate::config::CompareArgs;
-use engine::compare::{COMPARED, Comparison, ContractComparison, LikelyReason, ThetaConvention};
+use engine::compare::{COMPARED, Comparison, ContractComparison, ExpiryComparison, LikelyReason, ThetaConvention};
 use engine::rates::source::RateSource;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
@@ -69,6 +69,8 @@ pub(super) struct ConventionsReport {
     pub(super) rho_times: Option<f64>,
     /// Days that rho counts.
     pub(super) rho_days: Option<&'static str>,
+    /// Whose theta, vega and rho stand beside puts.
+    pub(super) put_numbers: Option<&'static str>,
 }
 
 /// How far one Greek differs, in the unit of the native record.
@@ -220,6 +222,7 @@ impl NameReport {
                 vega_times: is_said(2).then_some(found.conventions.vega_times),
                 rho_times: is_said(4).then_some(found.conventions.rho_times),
                 rho_days: is_said(4).then(|| found.conventions.rho_days.name()),
+                put_numbers: (is_said(3) || is_said(4)).then(|| found.conventions.put_numbers.name()),
             },
             vendor_vols: found.vols.name(),
             differences,
@@ -253,7 +256,7 @@ fn difference(greek: &'static str, numbers: impl Iterator<Item = (f64, f64)>) ->
     })
 }
 
-fn expiry(chain: &Chain, of: &engine::compare::ExpiryComparison) -> ExpiryReport {
+fn expiry(chain: &Chain, of: &ExpiryComparison) -> ExpiryReport {
     let slice = &chain.slices[of.slice];
     let spot = slice.und_price;
     let source = chain.evidence.as_ref().and_then(|evidence| evidence.rates).map(|origin| origin.source);
@@ -285,6 +288,7 @@ fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
         LikelyReason::Agrees => "no difference beyond rounding".to_owned(),
         LikelyReason::Theta(of) => format!("theta is {}", theta_in_words(of)),
         LikelyReason::SettlementDays => "rho counts interest between settlements of trades, not to expiry".to_owned(),
+        LikelyReason::CallsNumbers => "puts show theta, vega and rho of the call at their strike".to_owned(),
         LikelyReason::Volatility => "different volatility".to_owned(),
         LikelyReason::MissingDividend { date, amount } => format!("ignores the dividend of {amount} on {date}"),
         LikelyReason::NoDividends => "ignores dividends".to_owned(),
@@ -329,7 +333,8 @@ fn worst(chain: &Chain, found: &Comparison, at: usize) -> Vec<WorstReport> {
         let row = of.row as usize;
         let slice = chain.slices.iter().position(|slice| slice.rows.contains(&of.row)).unwrap_or(0);
         let reason = found.expiries.iter().find(|expiry| expiry.slice == slice);
-        let reason = reason.and_then(|expiry| expiry.reasons.first()).map_or("too few contracts", |r| r.reason.name());
+        let of_greek = |expiry: &ExpiryComparison| expiry.reason_of(COMPARED[at], chain.right[row]).name();
+        let reason = reason.map_or("too few contracts", of_greek);
         WorstReport {
             greek: COMPARED[at].name(),
             osym: osym(chain, slice, row),

@@ -41,11 +41,13 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     }
     let conventions = &of.conventions;
     let theta = conventions.theta.map(|theta| format!("theta is per {}", theta.replace('_', " ")));
-    let vega = conventions.vega_times.map(|times| format!("vega is {times} times that per 1 %"));
-    let rho = conventions.rho_times.map(|times| format!("rho is {times} times that per 1 %"));
+    let vega = conventions.vega_times.map(|times| format!("vega is {}", per_percent(times)));
+    let rho = conventions.rho_times.map(|times| format!("rho is {}", per_percent(times)));
     let days = conventions.rho_days.filter(|days| *days != "to_expiry");
     let days = days.map(|days| format!("rho counts the days {}", days.replace('_', " ")));
-    let conventions: Vec<String> = [theta, vega, rho, days].into_iter().flatten().collect();
+    let calls = conventions.put_numbers.filter(|of| *of == "calls");
+    let calls = calls.map(|_| "puts show theta, vega and rho of the call at their strike".to_owned());
+    let conventions: Vec<String> = [theta, vega, rho, days, calls].into_iter().flatten().collect();
     if !conventions.is_empty() {
         writeln!(out, "the vendor's {}", conventions.join(", its "))?;
     }
@@ -104,4 +106,14 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
         )?;
     }
     Ok(())
+}
+
+/// A multiple of a Greek per 1 %, in words.
+fn per_percent(times: f64) -> String {
+    match times {
+        1.0 => "per 1 %".to_owned(),
+        100.0 => "per 1.00".to_owned(),
+        0.01 => "per basis point".to_owned(),
+        times => format!("{times} times that per 1 %"),
+    }
 }
