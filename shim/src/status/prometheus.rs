@@ -144,7 +144,7 @@ fn write_work(facts: &MarketFacts, out: &mut String) {
     }
     metric(out, "early_blocks_left_total", "counter", "Blocks of contracts taken again, by what the market had left");
     for (left, count) in Left::ALL.iter().zip(early.left) {
-        let _ = writeln!(out, "greeksd_early_blocks_left_total{{by=\"{}\"}} {count}", left.name());
+        let _ = writeln!(out, "greeksd_early_blocks_left_total{{reason=\"{}\"}} {count}", left.name());
     }
     metric(out, "early_work_total", "counter", "Reads of exercise tables by method, and what was solved for them");
     for (name, count) in Work::NAMES.iter().zip(early.work.values()) {

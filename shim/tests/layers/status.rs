@@ -151,7 +151,7 @@ fn metrics_are_lines_that_prometheus_reads() {
         "greeksd_chains_failed_total 6",
         "greeksd_early_blocks_refreshed_total 40",
         "greeksd_early_blocks_kept_total 200",
-        "greeksd_early_blocks_left_total{by=\"volatility\"} 30",
+        "greeksd_early_blocks_left_total{reason=\"volatility\"} 30",
         "greeksd_early_work_total{of=\"tables\"} 0",
         "greeksd_pass_stage_seconds_total{stage=\"calibrate\"} 1.5",
         "greeksd_exercise_tables{kind=\"anchored\"} 3",
