@@ -157,8 +157,9 @@ impl<'a> Job<'a> {
             // a row of nothing says that a name pays nothing
             let payers: BTreeSet<Symbol> = reference.dividend_records().map(|dividend| dividend.underlying).collect();
             if let Some(first) = self.sessions.first() {
-                let others = self.names.iter().filter(|name| !payers.contains(name));
-                others.map(|name| writeln!(file, "{name},{first},0")).collect::<io::Result<()>>()?;
+                for name in self.names.iter().filter(|name| !payers.contains(name)) {
+                    writeln!(file, "{name},{first},0")?;
+                }
             }
             file.flush()?;
         }

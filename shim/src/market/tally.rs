@@ -39,7 +39,10 @@ impl Tally {
         pass.expiries += u64::from(report.slices);
         pass.contracts += u64::from(report.contracts);
         self.searches += u64::from(report.searched);
-        self.early += report.early;
+        #[expect(clippy::arithmetic_side_effects, reason = "counts of blocks and tables")]
+        {
+            self.early += report.early;
+        }
         self.stages.iter_mut().zip(report.stages).for_each(|(sum, nanos)| *sum += nanos);
         self.failing.remove(&name);
         let before = self.reports.insert(name, report).map_or(0, |report| report.dividends_refused);
