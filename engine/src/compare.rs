@@ -291,7 +291,8 @@ fn ranked_reason(work: &Work, reason: LikelyReason, left: f64) -> RankedReason {
     RankedReason { reason, explained: work.residual.explained(left), removes: work.residual.removed(left) }
 }
 
-/// The vendor's definitions of theta, rho and puts that explain enough of the difference from what is served, the best first.
+/// The vendor's definitions of theta, rho and puts that explain enough of the difference from what is served, the best
+/// first.
 fn definitions(work: &Work, conventions: Conventions) -> Vec<RankedReason> {
     let theta = LikelyReason::Theta(conventions.theta);
     let reasons = [theta, LikelyReason::SettlementDays, LikelyReason::CallsNumbers];
