@@ -291,7 +291,7 @@ mod tests {
         let refused = Refused { file, line: 7, field: "bid", reason: Reason::NotANumber, value: None };
         assert_eq!(refused.to_string(), "chains/a.csv:7: bid: not_a_number");
         let value = Some(Refused::shown("$1.20\nINFO \u{1b}[2K and so on and on and on and on".as_bytes()));
-        let shown = r"chains/a.csv:7: bid: not_a_number: `$1.20\nINFO \u{1b}[2K and so on and on and on`";
+        let shown = r"chains/a.csv:7: bid: not_a_number: `$1.20\nINFO \u{1b}[2K and so on and on and on `";
         assert_eq!(Refused { value, ..refused }.to_string(), shown);
         let error = FeedError::NoColumn { file: PathBuf::from("x.csv"), column: "strike" };
         assert_eq!(error.to_string(), "x.csv: no column `strike`");
