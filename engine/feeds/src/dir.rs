@@ -52,7 +52,7 @@ pub struct DirFeed {
     unusable: BTreeSet<PathBuf>,
     /// What the recordings among the chain files say of dividends and rates.
     recorded: Recorded,
-    /// Those of the folder's own file.
+    /// The dividends of the folder's own `dividends.csv`.
     given_dividends: Vec<DividendRecord>,
     /// The folder was read once.
     begun: bool,

@@ -108,7 +108,7 @@ impl Reason {
 }
 
 impl Reason {
-    /// What a file needs in its place, for a reader; `None`: nothing that a reader could change helps.
+    /// Help for the reader of a file: the value that would be right, or the option; `None`: there is none.
     #[must_use]
     pub const fn cure(self) -> Option<&'static str> {
         match self {
@@ -150,7 +150,7 @@ pub struct Refused {
     pub field: &'static str,
     /// What is wrong with it.
     pub reason: Reason,
-    /// What stands there, as much of it as is shown; `None`: the reader does not tell.
+    /// The refused value, cut and escaped ([`Refused::shown`]); `None`: this kind of file does not keep it.
     pub value: Option<Box<str>>,
 }
 

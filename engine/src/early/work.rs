@@ -3,7 +3,7 @@
 
 use kernel::work::Work;
 
-/// Why what is remembered of a block does not hold any more: the first of these that applies.
+/// The reason why a block is taken again: the first in this order that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Nothing is remembered, or values of a lower quality.
@@ -52,7 +52,7 @@ pub struct EarlyWork {
     pub kept: u64,
     /// Blocks that were taken again, by [`Left`].
     pub left: [u64; Left::ALL.len()],
-    /// Of these: blocks whose second expansion point was set.
+    /// Blocks that were taken again by setting a second expansion point.
     pub second_points: u64,
     /// Blocks whose premium at other volatilities was taken again, alone or with the rest.
     pub by_volatility: u64,

@@ -174,7 +174,8 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         state.keep(book, facts, slices);
         return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
     };
-    let calibrated = (clock(), threads.times.spent(clock() - began));
+    let calibrated = clock();
+    let in_calibration = threads.times.spent(calibrated - began);
     let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
     let before = state.session_before();
     let fitted = clock();
@@ -202,9 +203,9 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let (chain, mut report) = assemble(task, &finished, spot);
     report.dividends_refused = facts.iter().map(|facts| facts.divs_refused).max().unwrap_or_default();
     let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
-    report.stages[Stage::Calibrate as usize] = calibrated.1.saturating_sub(report.early.nanos - late);
+    report.stages[Stage::Calibrate as usize] = in_calibration.saturating_sub(report.early.nanos - late);
     report.stages[Stage::Early as usize] = report.early.nanos;
-    report.stages[Stage::Surface as usize] = fitted - calibrated.0;
+    report.stages[Stage::Surface as usize] = fitted - calibrated;
     report.stages[Stage::Price as usize] = threads.times.spent(clock() - fitted).saturating_sub(late);
     state.keep(book, facts, slices);
     let chain = Arc::new(chain);
@@ -638,21 +639,17 @@ mod tests {
         }
     }
 
+    fn task<'a>(market: MarketData<'a>, book: &'a Book, overrides: &'a Overrides, spare: &'a SpareBlocks) -> Task<'a> {
+        Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides, spare, clock: || 0 }
+    }
+
     #[test]
     fn a_slice_is_prepared_with_its_own_time_dividends_and_ages() {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
-        let task = Task {
-            market,
-            book: &book,
-            at: at(),
-            quality: Quality::Full,
-            quotes: false,
-            overrides: &Overrides::default(),
-            spare: &SpareBlocks::default(),
-            clock: || 0,
-        };
+        let (overrides, spare) = Default::default();
+        let task = task(market, &book, &overrides, &spare);
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts), 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
@@ -672,18 +669,8 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
-        let overrides = &Overrides::default();
-        let spare = &SpareBlocks::default();
-        let task = Task {
-            market,
-            book: &book,
-            at: at(),
-            quality: Quality::Full,
-            quotes: false,
-            overrides,
-            spare,
-            clock: || 0,
-        };
+        let (overrides, spare) = Default::default();
+        let task = task(market, &book, &overrides, &spare);
         let found = evidence(&task, &[]);
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];

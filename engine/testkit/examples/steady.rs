@@ -21,7 +21,6 @@ use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
 use kernel::contract::Style;
 use kernel::greeks::{AtTheMoney, Greek};
-use kernel::work::Work;
 use sim::SimMarket;
 use sim::symbols::well_known;
 use std::sync::LazyLock;
@@ -80,7 +79,7 @@ impl Pass {
     fn counts(&self, passes: f64) -> String {
         let each = |name: &str, n: u64| format!("{name}={:.0}", n as f64 / passes);
         let left = Left::ALL.iter().zip(self.early.left).map(|(left, n)| each(&format!("left_{}", left.name()), n));
-        let work = Work::NAMES.iter().zip(self.early.work.values()).map(|(name, n)| each(name, n));
+        let work = self.early.work.named().map(|(name, n)| each(name, n));
         let own = [
             ("kept", self.early.kept),
             ("taken", self.early.taken()),

@@ -358,19 +358,20 @@ fn a_definition_explains_the_greek_that_it_defines_and_no_other() {
         numbers[3] = -0.5 * sigma * sigma * x * x * greeks.gamma / 365.0;
         numbers
     };
-    let mut told = 0;
+    let mut found_by_theta = 0;
     for name in ["SPX", "KO", "AAPL", "XOM", "T"] {
         let chain = &CHAINS[name];
         let found = compare(chain, &Calendar::embedded(), &shown(chain, &right_terms, &driftless), &DIGITS, 2);
         for expiry in &found.expiries {
-            told += usize::from(matches!(expiry.reason_of(Greek::Theta, Right::Call), LikelyReason::Theta(_)));
+            found_by_theta +=
+                usize::from(matches!(expiry.reason_of(Greek::Theta, Right::Call), LikelyReason::Theta(_)));
             for greek in [Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Rho] {
                 let reason = expiry.reason_of(greek, Right::Call);
                 assert!(!matches!(reason, LikelyReason::Theta(_)), "{name} {greek:?} {expiry:?}");
             }
         }
     }
-    assert!(told >= 20, "{told} expiries");
+    assert!(found_by_theta >= 20, "{found_by_theta} expiries");
 }
 
 /// Vendors that print what each quote implies, and compute Greeks on a curve of their own.

@@ -218,8 +218,8 @@ fn every_expiry_counts_the_dividends_of_its_own_life() {
             let found = engine::explain::explain(&done.chain, &key(osi)).unwrap();
             found.warnings.contains(&engine::explain::Warning::DividendsRefused)
         };
-        let said = [refused("ABC261218C00100000"), refused("ABC290615C00100000")];
-        (done.report.dividends_refused, divs, said)
+        let is_refused = [refused("ABC261218C00100000"), refused("ABC290615C00100000")];
+        (done.report.dividends_refused, divs, is_refused)
     };
     // none, every quarter, every week, every other day, every day up to what is counted, and beyond
     for (step, dates, divs) in [

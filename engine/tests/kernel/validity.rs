@@ -182,8 +182,8 @@ fn carried_values_are_as_stale_as_the_table_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// In the last days without dividends an expansion is carried over more time than `EXPANSION.time`, as over the moves of
-/// volatility and rates that this amounts to.
+/// In the last days without dividends an expansion is carried over more time than `EXPANSION.time`, as over moves of
+/// volatility and rates.
 #[test]
 fn the_last_days_are_carried_as_moves_of_the_volatility() {
     let admitted = |name: &str| {

@@ -41,9 +41,9 @@ fn is_nothing(outcome: &JobOutcome) -> bool {
 
 /// The first refused rows, each with what helps, and the files of which no row could be used.
 fn write_refused(outcome: &JobOutcome, text: &mut String) {
-    let mut told = BTreeSet::new();
+    let mut helped = BTreeSet::new();
     for place in outcome.inputs.iter().flat_map(|input| &input.read.report.places).take(PLACES_TOLD) {
-        let cure = place.reason.cure().filter(|_| told.insert(place.reason)).map(|cure| format!(" ({cure})"));
+        let cure = place.reason.cure().filter(|_| helped.insert(place.reason)).map(|cure| format!(" ({cure})"));
         let _ = writeln!(text, "refused: {place}{}", cure.unwrap_or_default());
     }
     for input in outcome.inputs.iter().filter(|input| input.is_refused()).take(TOLD) {

@@ -8,7 +8,6 @@ use engine::pass::Stage;
 use engine::store::chain::Uncomputed;
 use host::threads;
 use kernel::american::Counts;
-use kernel::work::Work;
 use sources::facts::{SourceFacts, SourceState};
 use std::fmt::Write;
 
@@ -147,7 +146,7 @@ fn write_work(facts: &MarketFacts, out: &mut String) {
         let _ = writeln!(out, "greeksd_early_blocks_left_total{{reason=\"{}\"}} {count}", left.name());
     }
     metric(out, "early_work_total", "counter", "Reads of exercise tables by method, and what was solved for them");
-    for (name, count) in Work::NAMES.iter().zip(early.work.values()) {
+    for (name, count) in early.work.named() {
         let _ = writeln!(out, "greeksd_early_work_total{{of=\"{name}\"}} {count}");
     }
     metric(out, "pass_stage_seconds_total", "counter", "Time that threads spent in the stages of passes");

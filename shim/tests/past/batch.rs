@@ -107,7 +107,7 @@ fn nothing_read_is_no_success() {
         format!("{HEADER}\n{time},KO,68,KO,{expiry},{right},{strike},{bid},9\n")
     };
     let (time, expiry) = ("2026-11-20T15:42:00", "2026-12-18");
-    for (what, text, said) in [
+    for (what, text, expected) in [
         ("date", row([time, "someday", "call", "63", "5"]), "expiry: not_a_date: `someday` (a date is 2026-12-18"),
         ("time", row(["noon", expiry, "call", "63", "5"]), "quote_time: not_a_time: `noon` (a time is"),
         ("right", row([time, expiry, "sideways", "63", "5"]), "right: not_a_right: `sideways` (a right is call, put"),
@@ -119,20 +119,20 @@ fn nothing_read_is_no_success() {
     ] {
         let file = folder.path(&format!("{what}.csv"));
         fs::write(&file, text).unwrap();
-        let (code, told) = run(&["--quiet"], &file, &folder.path(&format!("out-{what}")));
-        assert_eq!(code, 1, "{what}: {told}");
-        assert!(told.contains(said) && told.contains("no row could be used"), "{what}: {told}");
+        let (code, printed) = run(&["--quiet"], &file, &folder.path(&format!("out-{what}")));
+        assert_eq!(code, 1, "{what}: {printed}");
+        assert!(printed.contains(expected) && printed.contains("no row could be used"), "{what}: {printed}");
     }
     // a count since 1970 is a time
     let good = row(["1795207320", expiry, "call", "63", "5"]);
     fs::create_dir_all(folder.path("all")).unwrap();
     fs::write(folder.path("all/good.csv"), good).unwrap();
-    let (code, told) = run(&["--quiet"], &folder.path("all"), &folder.path("out-good"));
-    assert_eq!((code, told.as_str()), (0, ""));
+    let (code, printed) = run(&["--quiet"], &folder.path("all"), &folder.path("out-good"));
+    assert_eq!((code, printed.as_str()), (0, ""));
     // beside a good file, one of which no row could be used is named
     fs::copy(folder.path("right.csv"), folder.path("all/right.csv")).unwrap();
-    let (code, told) = run(&["--quiet"], &folder.path("all"), &folder.path("out-both"));
-    assert!(code == 1 && told.contains("no usable row: ") && told.contains("`sideways`"), "{told}");
+    let (code, printed) = run(&["--quiet"], &folder.path("all"), &folder.path("out-both"));
+    assert!(code == 1 && printed.contains("no usable row: ") && printed.contains("`sideways`"), "{printed}");
 }
 
 #[test]

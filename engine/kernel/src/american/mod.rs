@@ -22,7 +22,6 @@ use crate::contract::{Right, Style};
 use crate::quality::Quality;
 use crate::work::count;
 pub use band::{Band, Counts};
-
 use classes::{Class, class};
 use no_dividends::NoDividends;
 use premium::PremiumTables;

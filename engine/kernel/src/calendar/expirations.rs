@@ -49,7 +49,7 @@ pub fn canonical_expiry(listed: Date) -> Date {
 }
 
 impl ContractKey {
-    /// The same contract with the expiration date that it is served under ([`canonical_expiry`]).
+    /// This contract with the expiration date that it is served under ([`canonical_expiry`]).
     #[must_use]
     pub fn served(self) -> Self {
         Self { expiry: canonical_expiry(self.expiry), ..self }

@@ -1,8 +1,8 @@
-//! What passes over a fixed part of the whole market do, counted: processor time cannot be asserted where others
-//! compute too, but the work that it goes into can.
+//! The work of passes over a fixed part of the whole market, counted. Processor time cannot be asserted where other
+//! programs run too; the work that takes it can.
 //!
-//! Bounds are a twentieth above what was seen. Where a change needs more work for a reason, they are raised with it, and
-//! `just beside` shows what that costs.
+//! Bounds are a twentieth above the counts that were seen. A change that needs more work raises them and says why; `just
+//! beside` shows the cost.
 
 use engine::early::{EarlyWork, Left};
 use engine::pass::{FIRST, MarketData, Passes};
@@ -76,7 +76,7 @@ fn passes_do_no_more_than_they_did() {
             ("reads of boundaries", first.work.reads_boundaries, 4238),
             ("reads of tables", first.work.reads_tables, 2813),
             ("tables", first.work.tables, 1269),
-            ("derivatives of tables", first.work.rates, 597),
+            ("derivatives of tables", first.work.table_rates, 597),
             ("lattices", first.work.lattices, 1267),
             ("searched", cold.searched, 8316),
         ],
@@ -93,7 +93,7 @@ fn passes_do_no_more_than_they_did() {
             ("reads of boundaries", later.work.reads_boundaries, 3363),
             ("reads of tables", later.work.reads_tables, 1886),
             ("tables", later.work.tables, 79),
-            ("derivatives of tables", later.work.rates, 45),
+            ("derivatives of tables", later.work.table_rates, 45),
             ("searched", sum.searched, 963),
         ],
     );

@@ -15,7 +15,7 @@ impl Table {
     /// and tables of the next trading day are read for values only: so they are solved when they are first read.
     pub(super) fn rates(&self, terms: &Terms) -> &Rates {
         self.rates.get_or_init(|| {
-            count(|work| work.rates += 1);
+            count(|work| work.table_rates += 1);
             Box::new(Rates::of(self, &self.problem(terms)))
         })
     }

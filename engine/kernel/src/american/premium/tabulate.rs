@@ -23,7 +23,7 @@ impl Table {
         if table.is_resolved(terms) {
             return table;
         }
-        count(|work| work.refined += 1);
+        count(|work| work.tables_refined += 1);
         Self::with(phi, terms, span, true)
     }
 
