@@ -1,5 +1,5 @@
-//! Counts of what American values cost: reads of what is there, and solves of what is not. Each thread counts for itself,
-//! and no value depends on it. Never: a clock.
+//! Counts of what American values cost: reads of what is there, and solves of what is not. Each thread counts for
+//! itself, and no value depends on it. Never: a clock.
 
 use std::cell::Cell;
 

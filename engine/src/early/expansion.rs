@@ -32,17 +32,19 @@ impl ExpansionPoint {
             return self.unscaled(terms);
         }
         let part = terms.t / self.t;
-        Elapsed { part, root: part.sqrt(), dt: 0.0, dr: terms.r * part - self.r, db: terms.b * part - self.b }
+        Elapsed { part, root: part.sqrt(), dt: 0.0, along_rates: self.t - terms.t, ..self.unscaled(terms) }
     }
 
     /// The same with time as itself.
     pub(super) fn unscaled(&self, terms: &Terms) -> Elapsed {
-        Elapsed { part: 1.0, root: 1.0, dt: self.t - terms.t, dr: terms.r - self.r, db: terms.b - self.b }
+        let (dt, dr, db) = (self.t - terms.t, terms.r - self.r, terms.b - self.b);
+        Elapsed { part: 1.0, root: 1.0, dt, along_rates: 0.0, dr, db }
     }
 }
 
-/// What has passed since an expansion point. Without dividends a value depends on σ√t, rt and bt alone: in the last
-/// days, when rt hardly counts, time is a move of volatility, which expansions follow further and to a higher order.
+/// The time and the rates since an expansion point. Without dividends a value depends on σ√t, rt and bt alone: in the
+/// last days time is a move of volatility, which expansions follow further and to a higher order, and of the rates to
+/// first order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elapsed {
     /// The part of the time to expiry that is left, where time is a move of volatility, otherwise 1; and its root.
@@ -50,6 +52,8 @@ pub(super) struct Elapsed {
     pub(super) root: f64,
     /// Years, 0 where time is a move of volatility.
     dt: f64,
+    /// Years where time is a move of volatility, otherwise 0: rt and bt fall with it.
+    along_rates: f64,
     /// Moves of rate and borrow rate.
     pub(super) dr: f64,
     pub(super) db: f64,
@@ -102,20 +106,25 @@ impl Expansion {
         let at = |greek: Greek| load(&self.numbers[greek as usize]);
         let (dt, dr, db) = (c(by.dt), c(dr), c(db));
         let (half, sixth, zero) = (c(0.5), c(1.0 / 6.0), c(0.0));
+        // the derivative along rt and bt: that in time, less the part of σ√t
+        let (along, fall) = (c(by.along_rates), load(&self.at.sigma) * (0.5 / self.at.t));
         let (vega, volga, ultima) = (at(Greek::Vega), at(Greek::Volga), at(Greek::Ultima));
         let (vanna, zomma, veta, vera) = (at(Greek::Vanna), at(Greek::Zomma), at(Greek::Veta), at(Greek::Vera));
         let (theta, charm, color, rho, epsilon) =
             (at(Greek::Theta), at(Greek::Charm), at(Greek::Color), at(Greek::Rho), at(Greek::Epsilon));
+        let vega_along = along * (fall.mul_add(volga, veta) + vega * (0.5 / self.at.t));
         Greeks {
             value: at(Greek::Value)
                 + dv * (vega + dv * (half * volga + dv * sixth * ultima))
                 + dt * (theta + dv * veta)
+                + along * fall.mul_add(vega, theta)
+                + dv * vega_along
                 + dr * rho
                 + db * epsilon,
-            delta: at(Greek::Delta) + dv * vanna + dt * charm,
-            gamma: at(Greek::Gamma) + dv * zomma + dt * color,
+            delta: at(Greek::Delta) + dv * vanna + dt * charm + along * fall.mul_add(vanna, charm),
+            gamma: at(Greek::Gamma) + dv * zomma + dt * color + along * fall.mul_add(zomma, color),
             speed: at(Greek::Speed),
-            vega: vega + dv * (volga + half * dv * ultima) + dt * veta + dr * vera,
+            vega: vega + dv * (volga + half * dv * ultima) + dt * veta + vega_along + dr * vera,
             volga: volga + dv * ultima,
             ultima,
             vanna,

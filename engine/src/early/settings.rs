@@ -53,7 +53,7 @@ settings! {
         /// The time to expiry may fall by this.
         time: f64 = 4e-4, "of itself", Test("carried_values_are_as_stale_as_the_table_says");
         /// Nearer to an expiry without dividends than this, time is a move of volatility.
-        scaled: f64 = 0.02, "years", Measured("with `time` as the limit, a block in the last hours was taken again every second or every few; two in three of all blocks that a steady pass took again. Further away the move of rate × time ends it sooner than `time`");
+        scaled: f64 = 0.02, "years", Measured("with `time` as the limit, a block in the last hours was taken again every second or every few; two in three of all blocks that a steady pass took again");
         /// Rate and borrow rate may move by this over the time to expiry.
         rates: f64 = 2e-6, "1", Test("carried_values_are_as_stale_as_the_table_says");
         /// The spot may come this part of the way to an exercise boundary, where a premium bends.
