@@ -130,7 +130,8 @@ class Pushing(unittest.TestCase):
         frame = market.chain()
         port = free_port()
         now = datetime.datetime.now(datetime.timezone.utc)
-        years = datetime.timedelta(days=364 * 2)
+        # the first expiry on a session: one on New Year's Day would be served under the session before
+        years = datetime.timedelta(weeks=105)
         later = [(datetime.date.fromisoformat(day) + years).isoformat() for day in frame.expiry]
         table = pd.DataFrame({"root": frame.root, "expiry": later, "strike": frame.strike.astype(float), "right": frame.right,
                               "bid": frame.bid.where(frame.bid > 0), "ask": frame.ask, "bid_size": frame.bid_size, "time": now})
