@@ -93,7 +93,7 @@ impl ParameterColumns {
             right: word("right", &cell("right"), [("call", Right::Call), ("put", Right::Put)])?,
             s: positive("s")?,
             k: positive("k")?,
-            terms: Terms { t, r: number("r")?, b: number("b")?, divs: dividends(&cell("divs"))? },
+            terms: Terms { t, r: number("r")?, b: number("b")?, divs: dividends(&cell("divs"), t)? },
             asked: if self.is_implied {
                 PriceInput::Implied(number("price")?)
             } else {
@@ -123,8 +123,8 @@ fn word<T: Copy>(name: &str, cell: &ParameterCell<'_>, words: [(&str, T); 2]) ->
     found.map(|&(_, value)| value).ok_or_else(|| format!("{name}: not {first} or {second}: {text}"))
 }
 
-/// `t:amount;t:amount`, sorted by time.
-fn dividends(cell: &ParameterCell<'_>) -> Result<Vec<Dividend>, String> {
+/// `t:amount;t:amount`, those until expiry at `expiry`, sorted by time.
+fn dividends(cell: &ParameterCell<'_>, expiry: f64) -> Result<Vec<Dividend>, String> {
     let one = |item: &str| {
         let (t, amount) = item.split_once(':').ok_or_else(|| format!("divs: not t:amount: {item}"))?;
         let part = |text: &str| number("divs", &ParameterCell::Text(Cow::Borrowed(text.trim())));
@@ -137,6 +137,7 @@ fn dividends(cell: &ParameterCell<'_>) -> Result<Vec<Dividend>, String> {
     let text = cell.to_string();
     let items = text.split(';').map(str::trim).filter(|item| !item.is_empty());
     let mut divs = items.map(one).collect::<Result<Vec<_>, String>>()?;
+    divs.retain(|d| 0.0 < d.t && d.t <= expiry);
     divs.sort_by(|a, b| a.t.total_cmp(&b.t));
     Ok(divs)
 }
@@ -185,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn dividends_are_a_list_and_are_sorted() {
-        let read = |text: &str| dividends(&ParameterCell::Text(text.to_owned().into()));
-        let divs = read("0.5:1.25; 0.25:1 ;").unwrap();
+    fn dividends_until_expiry_are_a_list_and_are_sorted() {
+        let read = |text: &str| dividends(&ParameterCell::Text(text.to_owned().into()), 1.0);
+        let divs = read("0.5:1.25; 0.25:1 ; 1.25:1; -0.1:2").unwrap();
         let pairs: Vec<(f64, f64)> = divs.iter().map(|d| (d.t, d.amount)).collect();
         assert_eq!(pairs, [(0.25, 1.0), (0.5, 1.25)]);
         assert_eq!(read("").unwrap(), []);
