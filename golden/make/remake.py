@@ -87,7 +87,7 @@ def with_greeks(names, rows, jobs):
 
 
 def core(names, rows, jobs):
-    """golden/interest.csv and unresolved.csv: price, delta and gamma, and where there are such columns their errors and
+    """golden/interest.csv, unresolved.csv and corners.csv: price, delta and gamma, and where there are such columns their errors and
     the boundary."""
     found = american("prices", rows, jobs)
     made = []
@@ -137,6 +137,7 @@ FILES = {
     "american_div.csv": with_greeks,
     "interest.csv": core,
     "unresolved.csv": core,
+    "corners.csv": core,
     "iv.csv": volatilities,
 }
 

@@ -7,6 +7,7 @@ use kernel::american::{Band, Pricer};
 use kernel::contract::Right;
 use kernel::greeks::Greek;
 use kernel::quality::Quality;
+use testkit::chain::served;
 use testkit::golden::{GoldenRow as Row, rows};
 use testkit::random::Random;
 use testkit::ruler::golden_error;
@@ -79,4 +80,52 @@ fn puts_whose_dividend_is_about_the_interest_keep_their_price() {
         println!("interest {name}: 90 % up to {:.1e}, worst {:.1e} ({})", most.0, last.0, last.1);
         assert!(most.0 <= p90 && last.0 <= worst, "{name}: 90 % up to {most:?}, worst {last:?}");
     }
+}
+
+/// Corners at which tables are hard put to it, drawn at random: each contract by itself, and from the tables of a chain.
+/// Bounds: price at 99 % and at worst, of the larger of spot and strike, then delta.
+#[test]
+fn corners_keep_price_and_delta() {
+    let classes = [
+        // a call deep in the money may be worth exercising at an ex-date for the borrow alone: that is not looked for
+        ("deep", [4e-4, 8e-4, 1e-3, 3e-3]),
+        ("soon", [5e-7, 3e-6, 4e-6, 3e-5]),
+        ("funds", [5e-6, 1.5e-5, 8e-4, 1e-3]),
+        ("parity", [4e-5, 3e-4, 4e-3, 6e-3]),
+        ("below", [2e-6, 2e-5, 3e-6, 1e-4]),
+        ("low_vol", [1e-8, 1e-8, 2e-6, 2e-6]),
+    ];
+    let rows = rows("corners.csv");
+    let mut missed = Vec::new();
+    for (class, bounds) in classes {
+        let (mut price, mut delta) = (Vec::new(), Vec::new());
+        for row in rows.iter().filter(|row| row.id.starts_with(class)) {
+            let (k, sigma) = (row.k, row.vol());
+            let own = Band { k: (k, k), sigma: (sigma, sigma) };
+            let alone = Pricer::new(row.style, row.right, &row.terms, &own, Quality::Full);
+            for (way, pricer) in [("alone", alone), ("chain", served(row.style, row.right, &row.terms, k, sigma))] {
+                let got = pricer.at(&row.terms, row.s).greeks(k, sigma);
+                let off = |got: f64, name: &str, size: f64| (got - row.get(name).unwrap()).abs() / size;
+                price.push((off(got.value, "price", row.s.max(k)), format!("{} {way}", row.id)));
+                delta.push((off(got.delta, "delta", 1.0), format!("{} {way}", row.id)));
+            }
+        }
+        for (name, errors, bounds) in [("price", &mut price, &bounds[..2]), ("delta", &mut delta, &bounds[2..])] {
+            errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let at = [errors.len() * 9 / 10, errors.len() * 99 / 100, errors.len() - 1].map(|i| &errors[i]);
+            let [p90, p99, worst] = at;
+            println!(
+                "{class} {name}: {} rows, 90 % {:.1e}, 99 % {:.1e}, worst {:.1e} ({})",
+                errors.len(),
+                p90.0,
+                p99.0,
+                worst.0,
+                worst.1
+            );
+            if p99.0 > bounds[0] || worst.0 > bounds[1] {
+                missed.push(format!("{class} {name}: 99 % {p99:?}, worst {worst:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
 }

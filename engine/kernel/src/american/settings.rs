@@ -491,7 +491,7 @@ settings! {
         /// By how much a value must fall short of a fixed plan to give way to it.
         short: f64 = 2e-5, "of the strike", Judgement("more than a table's error");
         /// The same of a table at an ex-date, which follows the best plan but for a window or two.
-        short_ahead: f64 = 2e-4, "of the strike", Judgement("ten times that of a table of now");
+        short_ahead: f64 = 2e-5, "of the strike", Judgement("ten times that of a table of now");
         /// A table of the premium now may age by this.
         age: f64 = 4.5 / 365.0, "years", Judgement("over a long weekend");
         /// And by this, of the way to the next date.
@@ -589,6 +589,8 @@ settings! {
         points: usize = 12, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// η of the last of them; beyond it the boundary approaches its end.
         reach: f64 = 2.7, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
+        /// Exercise of calls over a time in which borrow is worth less is left out.
+        earns_least: f64 = 6e-6, "of the stock", Measured("below 4e-6 most boundaries are lost in rounding, and tables of now in their place miss 2e-3; from 6e-6 on all are found; what is left out is below 1e-6");
         /// Nodes of the flow from a point on. More cost in proportion.
         inner: usize = 16, "1", Bounded("premiums_between_dates_are_those_of_the_recursion");
         /// Terms of a series between two dates, up to the usual length (`DATES.usual`).
@@ -706,6 +708,11 @@ settings! {
         anchor_deviations: f64 = 3.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
         /// Deviations that a series of `terms` covers; a longer one takes more in proportion.
         usual: f64 = 7.6, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
+        /// Deviations that a series from the boundaries on covers at most: a boundary further away is reached by
+        /// nobody, and the series does not resolve what later dates leave close to the strike.
+        covered: f64 = 14.0, "standard deviations", Bounded("corners_keep_price_and_delta");
+        /// The same of calls.
+        covered_call: f64 = 19.0, "standard deviations", Bounded("corners_keep_price_and_delta");
         /// A table of such puts begins at its highest boundary where that lies so far below the strike at least.
         anchor_least: f64 = 2.0, "standard deviations", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
         /// Terms at the end of a series are dropped where all are below this: where it is only integrated.

@@ -5,6 +5,9 @@ use super::super::band::Band;
 use super::super::classes::late_call_loses;
 use crate::american::settings::{BETWEEN, CLASSES, CLASSIFY, SAME};
 use crate::dividends::Terms;
+use crate::elementary::ln;
+use crate::lanes::Lanes;
+use crate::normal::norm_cdf;
 
 /// From when on early exercise can pay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,12 +27,29 @@ pub(super) enum Start {
 pub(super) struct Span {
     pub(super) k: (f64, f64),
     pub(super) sigma: (f64, f64),
+    pub(super) depth: Depth,
+}
+
+/// From which spots a table of calls is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Those about the strike.
+    Usual,
+    /// Those so far above it that borrow may exceed the interest on the strike before expiry.
+    Deep,
+}
+
+impl Span {
+    /// True if exercise between ex-dates can pay.
+    pub(super) fn continuous(&self, phi: f64, terms: &Terms) -> bool {
+        continuous(phi, terms, self.sigma.1, self.depth)
+    }
 }
 
 /// True if exercise between ex-dates can pay at volatilities up to `sigma`. A call's counts as none where waiting for
-/// the next date is bound to lose less than `CLASSES.lost` of its value, and where exercise begins to earn far above
-/// the strike.
-pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64) -> bool {
+/// the next date is bound to lose less than `CLASSES.lost` of its value, and about the strike where exercise begins to
+/// earn far above it.
+pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64, depth: Depth) -> bool {
     let Terms { t, r, b, .. } = *terms;
     if phi < 0.0 {
         return true;
@@ -38,7 +58,21 @@ pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64) -> bool {
         return r < 0.0;
     }
     let is_far = r > 0.0 && (r / b).ln() > BETWEEN.far + BETWEEN.far_deviations * sigma * t.sqrt();
-    !is_far && late_call_loses(terms, r, sigma) > CLASSES.lost
+    !(is_far && depth == Depth::Usual) && late_call_loses(terms, r, sigma) > CLASSES.lost
+}
+
+/// The lanes of calls so deep in the money that what borrow may exceed the interest on the strike by until expiry,
+/// (b·X − r·K)⁺ a year, is worth more than `CLASSES.lost` of X.
+pub(super) fn deep<L: Lanes>(terms: &Terms, x: L, k: L, sigma: L) -> L::Mask {
+    let Terms { t, r, b, .. } = *terms;
+    if b <= SAME.no_rate || r <= b || b * t < CLASSES.lost {
+        return x.lt(x);
+    }
+    let c = |v: f64| L::splat(v);
+    let width = sigma * t.sqrt();
+    let d = (ln(x / k) + c((b / r).ln() + (r - b) * t)) / width + width * 0.5;
+    let earned = x * norm_cdf(d) * (b * (-b * t).exp()) - k * norm_cdf(d - width) * (r * (-r * t).exp());
+    (x * CLASSES.lost).lt(earned * t)
 }
 
 /// True if the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
@@ -55,7 +89,7 @@ pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> Start {
 /// Exercising a call at an ex-date rather than at the next gains the dividend and the borrow, and loses the interest on
 /// the strike in between; for b ≤ 0 waiting between ex-dates never loses, which makes the test a proof there.
 fn call_start(terms: &Terms, span: &Span) -> Start {
-    let between = continuous(1.0, terms, span.sigma.1);
+    let between = span.continuous(1.0, terms);
     let first = (0..terms.divs.len()).find(|&i| between || pays(terms, span, i)).map(|i| terms.divs[i].t);
     match first {
         Some(date) if date < terms.t - SAME.date => Start::At(date),
@@ -146,7 +180,7 @@ pub(super) fn first_window(terms: &Terms, k: f64) -> Option<(f64, f64)> {
 /// The same for a call and its ex-dates.
 fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let sigma = bands.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
-    if continuous(1.0, terms, sigma) {
+    if continuous(1.0, terms, sigma, Depth::Usual) {
         return Vec::new();
     }
     let mut strikes = Vec::new();
@@ -167,8 +201,7 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
 
 /// True if a call that may be exercised right before `date` is European from there on.
 pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
-    !continuous(1.0, terms, span.sigma.1)
-        && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
+    !span.continuous(1.0, terms) && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
 }
 
 /// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?

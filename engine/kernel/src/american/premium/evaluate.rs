@@ -7,10 +7,10 @@
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
 use super::chebyshev::{Axis, Local, local, local_slope};
-use super::exercise::{Exercise, Inputs, carry, discount, exercise_point, exercised_later};
+use super::exercise::{Exercise, Inputs, carry, discount, exercise_end, exercise_point, exercised_later};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
-use crate::american::settings::{EVALUATE, SIZES};
+use crate::american::settings::{EVALUATE, SAME, SIZES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
@@ -142,7 +142,11 @@ impl Table {
         }
         if matches!(self.layout, Layout::Once) {
             let exercise = self.exercise(clock);
-            return (exercised_later(&exercise, on, &self.deviate(clock, on, &exercise_point(&exercise, on))), never);
+            let beyond = |point: &Taylor<L>| exercised_later(&exercise, on, &self.deviate(clock, on, point));
+            let point = exercise_point(&exercise, on);
+            let end = if clock.b < -SAME.no_rate { exercise_end(&exercise, on, &point) } else { None };
+            let premium = beyond(&point);
+            return (end.map_or(premium, |end| premium - beyond(&end)), never);
         }
         if let Layout::LastInterval(last_interval) = &self.layout {
             let terms = Terms { t: clock.t, r: clock.r, b: clock.b, divs: Vec::new() };

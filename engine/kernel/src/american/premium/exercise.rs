@@ -124,8 +124,69 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
     (on.spot * share - cash).scale(phi)
 }
 
-/// ln of the X above which a call is exercised at `ts`, where European from there on: X + A − K is the European value,
-/// so what is kept by exercising, A and the borrow less the interest on the strike, is the put's value.
+/// A call as of `ts`, European from there on: X + A − K is its value where exercise is as good, so that what is kept by
+/// exercising, A and the borrow less the interest on the strike, is the put's value.
+struct AtExercise<'a, V> {
+    e: &'a Exercise,
+    k: V,
+    ln_k: V,
+    tau: f64,
+    df: V,
+    df_b: V,
+    width: V,
+}
+
+impl<'a, V: Lanes> AtExercise<'a, V> {
+    fn new(e: &'a Exercise, on: &Inputs<V>) -> Self {
+        let tau = e.t - e.ts;
+        let c = |v: f64| V::splat(v);
+        Self {
+            e,
+            k: on.strike.value(),
+            ln_k: on.log_strike.value(),
+            tau,
+            df: c((-e.r * tau).exp()),
+            df_b: c((-e.b * tau).exp()),
+            width: on.sigma.value() * c(tau.sqrt()),
+        }
+    }
+
+    fn d1(&self, x: V) -> V {
+        (x - self.ln_k + (self.e.r - self.e.b) * self.tau) / self.width + self.width * 0.5
+    }
+
+    /// X, N(−d1) and N(−d2) at ln X = `x`.
+    fn at(&self, x: V) -> [V; 3] {
+        let d1 = self.d1(x);
+        [exp(x), norm_cdf(-d1), norm_cdf(self.width - d1)]
+    }
+
+    /// What exercise keeps at a spot.
+    fn kept(&self, spot: V) -> V {
+        let one = V::splat(1.0);
+        V::splat(self.e.a) + spot * (one - self.df_b) - self.k * (one - self.df)
+    }
+
+    /// The exercise point at ln X = `x` with its derivatives.
+    fn series(&self, x: V) -> Taylor<V> {
+        let c = |v: f64| V::splat(v);
+        let Self { e, k, tau, df, df_b, .. } = *self;
+        let one = c(1.0);
+        let [spot, n1, n2] = self.at(x);
+        let (share, cash) = (spot * df_b * (one - n1), k * df * (one - n2));
+        let by_x = spot - share;
+        let vega = spot * df_b * bell(self.d1(x)) * c(INV_SQRT_2PI * tau.sqrt());
+        let found = (spot * c(ONE_DATE.found)).lt(by_x.abs());
+        let inverse = V::select(found, one / by_x, c(0.0));
+        Taylor::constant(x)
+            .with(at::L, self.width * c(1.0 / tau.sqrt()) * vega * inverse)
+            .with(at::Q, (k - cash) * inverse)
+            .with(at::R, (cash * tau - e.a_r) * inverse)
+            .with(at::B, (c(e.a_r) - share * tau) * inverse)
+    }
+}
+
+/// ln of the X above which a call is exercised at `ts`, where European from there on.
 ///
 /// # Shapes    first derivatives only: the value of the option is stationary in the exercise point, so these make its
 /// own derivatives right up to the third order
@@ -133,11 +194,9 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
 #[inline(never)]
 pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V> {
     let c = |v: f64| V::splat(v);
-    let (k, sigma) = (on.strike.value(), on.sigma.value());
-    let tau = e.t - e.ts;
-    let (df, df_b) = (c((-e.r * tau).exp()), c((-e.b * tau).exp()));
-    let (one, width) = (c(1.0), sigma * c(tau.sqrt()));
-    let ln_k = on.log_strike.value();
+    let call = AtExercise::new(e, on);
+    let AtExercise { k, ln_k, df, df_b, width, .. } = call;
+    let one = c(1.0);
     let top = ln_k + width * ONE_DATE.nowhere;
     let least = k * c(ONE_DATE.least);
     // the put is worth its intrinsic value at least, so that the point lies above K − A: where that is far below K,
@@ -145,32 +204,47 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
     let low = ln((k - e.a).max(k * c(SAME.strike_left)));
     let start = ln_k + width * width * 0.5;
     let mut x = V::select(low.lt(start - width - width), low, start);
-    let at = |x: V| {
-        let spot = exp(x);
-        let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
-        (spot, norm_cdf(-d1), norm_cdf(width - d1))
-    };
     for _ in 0..ONE_DATE.steps {
-        let (spot, n1, n2) = at(x);
+        let [spot, n1, n2] = call.at(x);
         let put = (k * df * n2 - spot * df_b * n1).max(least);
-        let kept = c(e.a) + spot * (one - df_b) - k * (one - df);
+        let kept = call.kept(spot);
         let slope = spot * df_b * n1 / put + V::select(kept.gt(least), spot * (one - df_b) / kept.max(least), c(0.0));
         let step = ln(put / kept.max(least)) / slope;
         x = (x + step.max(-width).min(width + width)).min(top);
     }
-    let (spot, n1, n2) = at(x);
-    let (share, cash) = (spot * df_b * (one - n1), k * df * (one - n2));
-    let by_x = spot - share;
-    let d1 = (x - ln_k + c((e.r - e.b) * tau)) / width + width * 0.5;
-    let density = bell(d1);
-    let vega = spot * df_b * density * c(INV_SQRT_2PI * tau.sqrt());
-    let found = by_x.gt(spot * c(ONE_DATE.found));
-    let inverse = V::select(found, one / by_x, c(0.0));
-    Taylor::constant(x)
-        .with(at::L, sigma * vega * inverse)
-        .with(at::Q, (k - cash) * inverse)
-        .with(at::R, (cash * tau - e.a_r) * inverse)
-        .with(at::B, (c(e.a_r) - share * tau) * inverse)
+    call.series(x)
+}
+
+/// ln of the X up to which a call with b < 0 is exercised at `ts`: further up waiting earns more than the dividends are
+/// worth. In lanes without such an X, which are not exercised at all, the `point` from which on they are; `None`: the
+/// spot reaches none.
+///
+/// # Shapes  as [`exercise_point`]
+#[inline(never)]
+pub(super) fn exercise_end<V: Lanes>(e: &Exercise, on: &Inputs<V>, point: &Taylor<V>) -> Option<Taylor<V>> {
+    let c = |v: f64| V::splat(v);
+    let call = AtExercise::new(e, on);
+    let AtExercise { k, df, df_b, width, .. } = call;
+    let one = c(1.0);
+    // what exercise keeps is nothing there, and the put something: from here on down the gain is concave
+    let most = (c(e.a) - k * (one - df)) / (df_b - one);
+    let (is_some, least) = (c(0.0).lt(most), k * c(SAME.strike_left));
+    let reached = on.x.value() + c((e.r - e.b) * e.ts) + on.sigma.value() * c(ONE_DATE.nowhere * e.ts.sqrt());
+    let is_far = ln(most.max(least)).gt(reached.max(on.log_strike.value()) + width * ONE_DATE.nowhere);
+    if (is_far & is_some).all() {
+        return None;
+    }
+    let mut spot = most.max(least);
+    let mut found = is_some;
+    for _ in 0..ONE_DATE.steps {
+        let [_, n1, n2] = call.at(ln(spot));
+        let slope = one - df_b * (one - n1);
+        found = found & slope.lt(c(0.0));
+        let gain = call.kept(spot) - (k * df * n2 - spot * df_b * n1);
+        spot = V::select(found, spot - gain / slope, spot);
+    }
+    let end = call.series(ln(spot));
+    Some(Taylor(core::array::from_fn(|i| V::select(found, end.0[i], point.0[i]))))
 }
 
 /// N of a series.

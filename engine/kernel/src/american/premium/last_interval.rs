@@ -70,12 +70,13 @@ fn after(terms: &Terms, life: f64) -> Terms {
 
 #[cfg(test)]
 mod tests {
+    use super::super::classify::Depth;
     use super::*;
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
 
-    const SPAN: Span = Span { k: (80.0, 120.0), sigma: (0.15, 0.4) };
+    const SPAN: Span = Span { k: (80.0, 120.0), sigma: (0.15, 0.4), depth: Depth::Usual };
 
     fn terms(t: f64, r: f64, b: f64, dates: &[(f64, f64)]) -> Terms {
         Terms { t, r, b, divs: dates.iter().map(|&(t, amount)| Dividend { t, amount }).collect() }

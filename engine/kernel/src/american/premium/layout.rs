@@ -5,7 +5,7 @@
 //! boundaries would begin and end within its strikes. Never: a solve.
 
 use super::super::band::Band;
-use super::classify::{Span, changes, continuous, first_window};
+use super::classify::{Depth, Span, changes, continuous, first_window};
 use super::table::Table;
 use crate::american::settings::{LAYOUT, SAME};
 use crate::contract::Right;
@@ -20,6 +20,8 @@ pub(super) struct TablePart {
     serves: Span,
     span: Span,
     table: OnceLock<Box<Table>>,
+    /// The table of spots so far above the strike that another one is right there.
+    deep: Option<OnceLock<Box<Table>>>,
 }
 
 impl TablePart {
@@ -41,14 +43,30 @@ impl TablePart {
         self.serves.sigma
     }
 
-    /// The table, if it was built.
-    pub(super) fn built(&self) -> Option<&Table> {
-        self.table.get().map(|table| &**table)
+    fn new(right: Right, terms: &Terms, serves: Span, span: Span) -> Self {
+        let continuous = |depth| Span { depth, ..span }.continuous(right.phi(), terms);
+        let differs = continuous(Depth::Deep) != continuous(Depth::Usual);
+        Self { serves, span, table: OnceLock::new(), deep: differs.then(OnceLock::new) }
+    }
+
+    /// The tables that were built.
+    pub(super) fn built(&self) -> impl Iterator<Item = &Table> {
+        let deep = self.deep.as_ref().and_then(OnceLock::get);
+        self.table.get().into_iter().chain(deep).map(|table| &**table)
+    }
+
+    /// True if spots deep in the money have a table of their own.
+    pub(super) fn has_deep(&self) -> bool {
+        self.deep.is_some()
     }
 
     /// The table, built if it is not there yet.
-    pub(super) fn table(&self, right: Right, terms: &Terms) -> &Table {
-        self.table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &self.span)))
+    pub(super) fn table(&self, right: Right, terms: &Terms, depth: Depth) -> &Table {
+        let (depth, table) = match &self.deep {
+            Some(deep) if depth == Depth::Deep => (depth, deep),
+            _ => (Depth::Usual, &self.table),
+        };
+        table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &Span { depth, ..self.span })))
     }
 
     /// True if it serves anything of `band`.
@@ -61,7 +79,7 @@ impl TablePart {
 /// True if tiles serve all of `band`.
 pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
     let Some(i) = tiles.iter().position(|tile| tile.meets(band)) else { return false };
-    let (Span { k, sigma }, rest) = (tiles[i].serves, &tiles[i + 1..]);
+    let (Span { k, sigma, .. }, rest) = (tiles[i].serves, &tiles[i + 1..]);
     let middle = (band.k.0.max(k.0), band.k.1.min(k.1));
     let left = [
         (band.k.0 < k.0, (band.k.0, k.0), band.sigma),
@@ -79,7 +97,12 @@ pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
 /// dates leave close to the strike lies at a distance from the boundary that moves fast with the volatility.
 fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
     let Terms { t, r, b, .. } = *terms;
-    if right == Right::Put || terms.divs.is_empty() || b <= 0.0 || r <= b || !continuous(1.0, terms, sigma) {
+    if right == Right::Put
+        || terms.divs.is_empty()
+        || b <= 0.0
+        || r <= b
+        || !continuous(1.0, terms, sigma, Depth::Usual)
+    {
         return (LAYOUT.sigma_least, LAYOUT.sigma_most);
     }
     let most = (LAYOUT.far_deviations * sigma * t.sqrt() / (r / b).ln()).exp();
@@ -90,7 +113,7 @@ fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
 /// Logarithm of the strike ratio that a table from the strike of `band` on spans at most.
 fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
     let deviation = (band.sigma.0 * band.sigma.1 * terms.t).sqrt();
-    let between = continuous(right.phi(), terms, band.sigma.1);
+    let between = continuous(right.phi(), terms, band.sigma.1, Depth::Usual);
     if right == Right::Call && !between {
         return LAYOUT.strikes_call.max(deviation);
     }
@@ -135,8 +158,8 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePar
         let (least, widest) = sigma_ratios(right, terms, sigma);
         for k in split_at(low, high, &cuts, |k| most(k, spread)) {
             for sigma in volatilities(group, least, widest, beyond) {
-                let serves = Span { k, sigma: sigma.0 };
-                tiles.push(TablePart { serves, span: Span { k, sigma: sigma.1 }, table: OnceLock::new() });
+                let [serves, span] = [sigma.0, sigma.1].map(|sigma| Span { k, sigma, depth: Depth::Usual });
+                tiles.push(TablePart::new(right, terms, serves, span));
             }
         }
     }

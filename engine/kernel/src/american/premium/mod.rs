@@ -45,7 +45,7 @@ use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
 use crate::normal::norm_cdf;
-use classify::Span;
+use classify::{Depth, Span, deep};
 use evaluate::Clock;
 use exercise::Inputs;
 use layout::{TablePart, covered, tiles};
@@ -118,32 +118,63 @@ impl PremiumTables {
 
     /// The tables that were built so far.
     fn built(&self) -> impl Iterator<Item = &Table> {
-        self.tiles.iter().filter_map(TablePart::built)
+        self.tiles.iter().flat_map(TablePart::built)
     }
 
     /// The tables of the `needed` lanes; builds those that are not there yet. With `BEYOND` a lane whose volatility no
     /// tile of its strike serves gets the one that comes nearest.
-    fn serving<L: Lanes, const BEYOND: bool>(&self, k: L, sigma: L, needed: L::Mask) -> Serving<'_, L> {
+    fn serving<L: Lanes, const BEYOND: bool>(
+        &self,
+        terms: &Terms,
+        [spot, k, sigma]: [L; 3],
+        needed: L::Mask,
+    ) -> Serving<'_, L> {
         let mut serving = Serving { tables: [None; MOST_LANES], n: 0 };
         let mut left = needed;
+        let deep = self.tiles.iter().any(TablePart::has_deep).then(|| deep(terms, spot, k, sigma));
         for tile in self.tiles.iter().rev() {
             if !left.any() {
                 return serving;
             }
             let inside = left & tile.holds(k, sigma);
             if inside.any() {
-                serving.push(tile.table(self.right, &self.terms), inside);
+                self.serve(tile, inside, deep, &mut serving);
                 left = left & !inside;
             }
         }
         if BEYOND && left.any() {
-            self.nearest(k, sigma, left, &mut serving);
+            self.nearest(k, sigma, left, deep, &mut serving);
         }
         serving
     }
 
+    /// Serves `lanes` by the tables of a tile; `deep`: those that are deep in the money.
+    fn serve<'a, L: Lanes>(
+        &'a self,
+        tile: &'a TablePart,
+        lanes: L::Mask,
+        deep: Option<L::Mask>,
+        serving: &mut Serving<'a, L>,
+    ) {
+        let deep = deep.filter(|_| tile.has_deep()).map(|deep| lanes & deep).filter(|deep| deep.any());
+        if let Some(deep) = deep {
+            serving.push(tile.table(self.right, &self.terms, Depth::Deep), deep);
+        }
+        let usual = deep.map_or(lanes, |deep| lanes & !deep);
+        if usual.any() {
+            serving.push(tile.table(self.right, &self.terms, Depth::Usual), usual);
+        }
+    }
+
     /// The tables that come nearest to the volatilities of lanes that none serves.
-    fn nearest<'a, L: Lanes>(&'a self, k: L, sigma: L, mut left: L::Mask, serving: &mut Serving<'a, L>) {
+    fn nearest<'a, L: Lanes>(
+        &'a self,
+        k: L,
+        sigma: L,
+        mut left: L::Mask,
+        deep: Option<L::Mask>,
+        serving: &mut Serving<'a, L>,
+    ) {
         let none = L::splat(f64::INFINITY);
         let away = |tile: &TablePart| {
             let (low, high) = tile.sigma();
@@ -154,7 +185,7 @@ impl PremiumTables {
         for tile in self.tiles.iter().rev() {
             let lanes = left & away(tile).le(least) & least.lt(none);
             if lanes.any() {
-                serving.push(tile.table(self.right, &self.terms), lanes);
+                self.serve(tile, lanes, deep, serving);
                 left = left & !lanes;
             }
         }
@@ -266,7 +297,7 @@ impl PremiumTables {
     pub fn jet<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
         let (phi, horizon, spot) = (self.right.phi(), Horizon::from(terms), self.spot(terms, s));
         let needed = self.needed(terms, spot, k, sigma);
-        let serving = self.serving::<L, false>(k, sigma, needed);
+        let serving = self.serving::<L, false>(terms, [spot, k, sigma], needed);
         let strike = strike(k, &serving);
         let mut jet = european(phi, &horizon, spot, strike, sigma);
         if strike.lt(k).any() {
@@ -287,7 +318,7 @@ impl PremiumTables {
     pub fn vol_derivatives<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolDerivatives<L>, L::Mask) {
         let spot = self.spot(terms, s);
         let needed = self.needed(terms, spot, k, sigma);
-        let serving = self.serving::<L, true>(k, sigma, needed);
+        let serving = self.serving::<L, true>(terms, [spot, k, sigma], needed);
         let strike = strike(k, &serving);
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
         let place = Place { spot, k, sigma, needed, european: jet.value };
@@ -313,10 +344,11 @@ impl PremiumTables {
     /// The spot at which exercise becomes optimal now, where a table measures from there; else NaN.
     #[must_use]
     pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
-        let needed = self.needed(terms, self.spot(terms, s), k, sigma);
+        let spot = self.spot(terms, s);
+        let needed = self.needed(terms, spot, k, sigma);
         let (collected, none) = (L::splat(terms.a(0.0)), L::splat(f64::NAN));
-        self.serving::<L, false>(k, sigma, needed).iter().fold(none, |boundary, (table, inside)| {
-            let (on, clock) = (Inputs::new(self.spot(terms, s), k, sigma), self.clock::<false>(terms, table));
+        self.serving::<L, false>(terms, [spot, k, sigma], needed).iter().fold(none, |boundary, (table, inside)| {
+            let (on, clock) = (Inputs::new(spot, k, sigma), self.clock::<false>(terms, table));
             let x = match (&table.layout, &table.until) {
                 (Layout::Now, _) => table.boundary_series(&clock, &on).value(),
                 (Layout::AtExDate, Some(until)) => table.boundary_until_date(until, &clock, &on),
@@ -359,7 +391,7 @@ impl PremiumTables {
         let mut out = Taylor(core::array::from_fn(|_| nothing));
         let (mut exercised, mut whole) = (spot.lt(spot), spot.lt(spot));
         for (table, inside) in serving.iter() {
-            let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi) } = table.span;
+            let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi), .. } = table.span;
             let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
             let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
             let on = Inputs::new(spot, clamped_k, clamped_sigma);

@@ -10,7 +10,7 @@ use super::periods::{DatePeriod, First, HeldPremium};
 use super::problem::Problem;
 use super::windows::put_windows;
 use crate::american::recursion::{AmericanOption, Solution};
-use crate::american::settings::{DATES, SAME, SIZES, TIP};
+use crate::american::settings::{BETWEEN, DATES, SAME, SIZES, TIP};
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
@@ -63,7 +63,11 @@ impl Solved {
         let is_left_out = !is_put && terms.divs.iter().any(|d| d.t > terms.t - SAME.date) || two_sided(phi, terms);
         let now = date <= 0.0;
         let ends = [&[0.0], &dates_of(terms, date.max(problem.stop))[..], &[terms.t]].concat();
-        let period = |ends: &[f64]| Arc::new(DatePeriod::new(terms, ends[0], ends[1], continuous));
+        let period = |ends: &[f64]| {
+            // rounding hides the boundary of a stretch over which exercise earns next to nothing
+            let earns = terms.b * (ends[1] - ends[0]) > BETWEEN.earns_least || terms.r < 0.0;
+            Arc::new(DatePeriod::new(terms, ends[0], ends[1], continuous && earns))
+        };
         let periods: Vec<_> = if is_put || is_left_out { Vec::new() } else { ends.windows(2).map(period).collect() };
         let at_date = after(terms, date);
         let problem = Problem { stop: date, ..problem.clone() };

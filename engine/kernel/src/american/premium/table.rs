@@ -8,7 +8,7 @@
 
 use super::between_grid::Fineness;
 use super::chebyshev::{Axis, local_slope};
-use super::classify::{Span, continuous};
+use super::classify::Span;
 use super::last_interval::LastInterval;
 use super::problem::Problem;
 use crate::american::settings::{BETWEEN, RATES, SIZES};
@@ -107,7 +107,7 @@ impl Table {
 
     /// What it solves at `terms`.
     pub(super) fn problem(&self, terms: &Terms) -> Problem {
-        let continuous = continuous(self.phi, terms, self.span.sigma.1);
+        let continuous = self.span.continuous(self.phi, terms);
         Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous, fineness: Fineness::First }
     }
 

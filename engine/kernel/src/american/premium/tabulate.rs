@@ -98,7 +98,7 @@ impl Table {
         // a put's boundary that falls away at once may be left out
         let from_highest = is_put && self.stop <= 0.0 && bend.is_finite() && !self.refined;
         let anchor = if from_highest && least >= SIZES.anchor_least * terms.t.sqrt() { least } else { greatest };
-        let aligned = bend <= most;
+        let aligned = bend <= most && self.is_covered(terms, &solved, pairs.len());
         let from: Vec<f64> = pairs
             .iter()
             .enumerate()
@@ -122,6 +122,14 @@ impl Table {
         let worth = if self.stop > 0.0 { SIZES.worth_integrating } else { SIZES.worth_differentiating };
         let sampled = without_tail(solved.series(&from, self.reach, self.sampled), worth);
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
+    }
+
+    /// True if the terms of a series from the boundaries on are enough for as many deviations as it covers: a put's
+    /// boundary may lie so far from the strike that nothing but the best plan counts there.
+    fn is_covered(&self, terms: &Terms, solved: &Solved, pairs: usize) -> bool {
+        let from: Vec<f64> = (0..pairs).map(|i| solved.boundary(i)).collect();
+        let most = if self.phi > 0.0 { SIZES.covered_call } else { SIZES.covered };
+        solved.reach(&from) <= most * (terms.t - self.stop).sqrt()
     }
 
     /// Strike nodes to begin with.
