@@ -347,17 +347,15 @@ impl<T: Copy> Repeated<T> {
 /// Decompresses gzip if the bytes are gzip, in any number of members. On damage: what came before it, up to the last
 /// whole line, and the error.
 ///
-/// A megabyte may come of anything, and [`limits::GZIP_RATIO`] bytes of each compressed one: chains have 10 to 30. What
-/// a line has beyond [`limits::LINE_BYTES`] is not kept, so that no more memory is used than the rows that can be read.
+/// It may grow as far as [`limits::grown`] says. What a line has beyond [`limits::LINE_BYTES`] is not kept, so that no
+/// more memory is used than the rows that can be read.
 #[must_use]
 pub fn decompress(file: &Path, raw: Vec<u8>) -> (Vec<u8>, Option<FeedError>) {
     if !raw.starts_with(&[0x1f, 0x8b]) {
         return (raw, None);
     }
     let file = || -> PathBuf { file.to_path_buf() };
-    let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(raw.len());
-    // a few kilobytes can unpack to gigabytes; a megabyte is always allowed, for short files of one repeated row
-    let most = ratio.clamp(1 << 20, limits::FILE_BYTES.most as usize);
+    let most = limits::grown(raw.len() as u64) as usize;
     let mut kept = LineBuffer::default();
     let mut decoder = flate2::read::MultiGzDecoder::new(raw.as_slice());
     let (mut piece, mut total) = (vec![0; 1 << 16], 0);

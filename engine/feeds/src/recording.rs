@@ -27,8 +27,6 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const PIECE: usize = 1 << 20;
 /// Bytes of a file that are read at once.
 const PART: usize = 32 << 20;
-/// A member may grow to this without any ratio, bytes.
-const GROWS_FREELY: usize = 1 << 20;
 
 /// A member of a recording, to write lines to and to finish.
 #[must_use]
@@ -42,7 +40,7 @@ pub fn begin_member() -> GzEncoder<Vec<u8>> {
 pub fn whole_len(tail: &[u8]) -> usize {
     // members begin with the same ten bytes, so the last one is found from the end without reading the file
     let Some(last) = tail.windows(BEGIN.len()).rposition(|window| window == BEGIN) else { return tail.len() };
-    let most = most_of(tail.len() - last);
+    let most = limits::grown((tail.len() - last) as u64) as usize;
     match read_member(&tail[last..], most) {
         Ok(_) => tail.len(),
         Err(_) => last,
@@ -145,7 +143,7 @@ impl Reader {
                 }
                 self.is_between = false;
             }
-            match read_member(rest, most_of(rest.len())) {
+            match read_member(rest, limits::grown(rest.len() as u64) as usize) {
                 Ok((text, after)) => {
                     self.members += 1;
                     rest = after;
@@ -221,13 +219,6 @@ enum MemberFault {
     Cut,
     /// Its bytes are not what they were, or it grows beyond bounds.
     Damaged,
-}
-
-/// How far so many compressed bytes may grow.
-fn most_of(bytes: usize) -> usize {
-    let ratio = (limits::GZIP_RATIO.most as usize).saturating_mul(bytes);
-    // a bomb of a thousand bytes to one is refused, a short member of spaces is not
-    ratio.clamp(GROWS_FREELY, limits::FILE_BYTES.most as usize)
 }
 
 /// What the first member has, its checksum verified, and what follows it.

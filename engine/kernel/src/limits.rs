@@ -66,7 +66,9 @@ bounds! {
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
+    ALERT_BYTES      0.0       1_048_576.0     "bytes"                   "file of alert rules";
     JSON_TREE_BYTES  0.0       67_108_864.0    "bytes, decompressed"     "JSON document that is read as a tree";
+    JSON_TREE_MEMORY 0.0       536_870_912.0   "bytes of memory, about"  "tree of a JSON document";
     PARQUET_ROWS     0.0       1_000_000.0     "rows"                    "rows of a Parquet file, besides one for each of its bytes";
     RECORDS          0.0       1_000_000.0     "records"                 "records of one document";
     SWEEP_RECORDS    0.0       250_000.0       "records"                 "records of all answers about one name";
@@ -83,6 +85,14 @@ bounds! {
     DIVIDEND_DATES   0.0       512.0           "ex-dates"                "dividends in the life of an American contract";
     SIM_SCALE        0.2       2.0             "of 1.6 million contracts" "size of the simulated market";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
+}
+
+/// How far so many compressed bytes may grow: a megabyte may come of anything, as a short file of one repeated row, and
+/// [`GZIP_RATIO`] bytes of each compressed one. Chains have 10 to 30; a few kilobytes could unpack to gigabytes.
+#[must_use]
+pub fn grown(packed: u64) -> u64 {
+    let ratio = (GZIP_RATIO.most as u64).saturating_mul(packed);
+    ratio.clamp(1 << 20, FILE_BYTES.most as u64)
 }
 
 #[cfg(test)]

@@ -17,14 +17,17 @@ use kernel::error::{FeedError, Reason, Refused};
 use kernel::limits;
 use kernel::report::Report;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::io::Read;
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A vendor's response.
 #[derive(Debug)]
 pub(super) struct DocumentLayout {
-    /// The keys that lead to the rows: `*` for each item of a list, `a|b` for either.
+    /// The steps that lead to the rows: a key, `a|b` for either, `*` for each item of a list, `{}` for each value of an
+    /// object, `[a]` for each place of lists side by side, one of which is `a`.
     rows: &'static [&'static str],
     /// Columns whose one value stands outside of the rows, with the keys that lead to it.
     shared: &'static [(&'static str, &'static [&'static str])],
@@ -184,9 +187,9 @@ static INTRINIO: DocumentLayout = DocumentLayout {
     },
 };
 
-/// Alpaca's snapshots, by contract ([`by_row`]); they have no price of the underlying.
+/// Alpaca's snapshots, by contract; they have no price of the underlying.
 static ALPACA: DocumentLayout = DocumentLayout {
-    rows: &["snapshots"],
+    rows: &["snapshots", "{}"],
     shared: &[],
     layout: Layout {
         name: "alpaca",
@@ -203,9 +206,9 @@ static ALPACA: DocumentLayout = DocumentLayout {
     },
 };
 
-/// MarketData.app's chains, which are columns ([`by_row`]).
+/// MarketData.app's chains, which are columns.
 static MARKETDATA: DocumentLayout = DocumentLayout {
-    rows: &[ROWS],
+    rows: &["[optionSymbol]"],
     shared: &[],
     layout: Layout {
         name: "marketdata",
@@ -224,9 +227,10 @@ static MARKETDATA: DocumentLayout = DocumentLayout {
     },
 };
 
-/// Chains of Schwab, formerly TD Ameritrade: maps of expirations and strikes ([`by_row`]). Volatilities are in percent.
+/// Chains of Schwab, formerly TD Ameritrade: maps of expirations (`2026-12-18:23`) and strikes. Volatilities are in
+/// percent.
 static SCHWAB: DocumentLayout = DocumentLayout {
-    rows: &[ROWS],
+    rows: &["callExpDateMap|putExpDateMap", "{}", "{}"],
     shared: &[("underlyingSymbol", &["symbol"]), ("underlyingPrice", &["underlyingPrice"])],
     layout: Layout {
         name: "schwab",
@@ -250,124 +254,119 @@ static SCHWAB: DocumentLayout = DocumentLayout {
     },
 };
 
-/// The name of the key that an object stood under.
+/// Names of what is no value of a row: the first key of an object on the way to it, the date that such a key begins
+/// with, and Schwab's volatility as a decimal.
 const KEY: &str = "key";
-/// Where the rows of a document in columns are put.
-const ROWS: &str = "rows";
-
-/// Where the date of an expiration is put, and a volatility that was in percent.
 const EXPIRY: &str = "expiry";
 const VOLATILITY: &str = "decimalVolatility";
 /// What Schwab writes for a number that is missing.
 const SCHWAB_NONE: f64 = -999.0;
 
-/// The contracts in Schwab's maps of expirations (`2026-12-18:23`) and strikes, each with its expiration and decimal
-/// volatility; `None`: there is no such map.
-fn of_maps(document: &Value) -> Option<Vec<Value>> {
-    let maps = ["callExpDateMap", "putExpDateMap"].map(|name| document.get(name).and_then(Value::as_object));
-    if maps.iter().all(Option::is_none) {
-        return None;
+/// A row of a document, where it stands.
+#[derive(Clone, Copy)]
+struct DocumentRow<'v> {
+    of: &'v Value,
+    key: Option<&'v str>,
+    /// The place in lists side by side.
+    place: Option<usize>,
+}
+
+impl<'v> DocumentRow<'v> {
+    fn new(of: &'v Value) -> Self {
+        Self { of, key: None, place: None }
     }
-    let mut rows = Vec::new();
-    for (key, strikes) in maps.into_iter().flatten().flatten() {
-        let expiry = key.split(':').next().unwrap_or_default();
-        let contracts = strikes.as_object().into_iter().flatten().filter_map(|(_, of)| of.as_array()).flatten();
-        for contract in contracts.filter_map(Value::as_object) {
-            let mut row = contract.clone();
-            row.retain(|_, value| value.as_f64() != Some(SCHWAB_NONE));
-            if let Some(percent) = row.get("volatility").and_then(Value::as_f64) {
+
+    /// What stands under a name; a dot leads into an object.
+    fn value(&self, name: &str) -> Option<&'v Value> {
+        let found = name.split('.').try_fold(self.of, |value, key| value.get(key))?;
+        self.place.map_or(Some(found), |place| found.get(place))
+    }
+
+    /// True if the row has a column, whatever stands there.
+    fn has(&self, name: &str) -> bool {
+        if matches!(name, KEY | EXPIRY) { self.key.is_some() } else { self.value(name).is_some() }
+    }
+
+    /// The columns of lists side by side, with their lengths, the shortest first.
+    fn lengths(&self, names: &[&'static str]) -> Vec<(&'static str, usize)> {
+        let length = |name: &&'static str| Some((*name, self.of.get(name)?.as_array()?.len()));
+        let mut lengths: Vec<_> = names.iter().filter_map(length).collect();
+        lengths.sort_by_key(|(_, length)| *length);
+        lengths
+    }
+
+    /// The text of a column, unless it is none.
+    fn text(&self, name: &str) -> Option<Cow<'v, str>> {
+        match name {
+            KEY => self.key.map(Cow::Borrowed),
+            EXPIRY => self.key.and_then(|key| key.split(':').next()).map(Cow::Borrowed),
+            VOLATILITY => {
+                let percent = self.value("volatility")?.as_f64().filter(|percent| *percent != SCHWAB_NONE)?;
                 // as many digits as were printed: a division leaves more
                 let text = format!("{:.8}", percent / 100.0);
-                row.insert(VOLATILITY.to_owned(), Value::String(text.trim_end_matches('0').to_owned()));
+                Some(Cow::Owned(text.trim_end_matches('0').to_owned()))
             }
-            row.insert(EXPIRY.to_owned(), Value::String(expiry.to_owned()));
-            rows.push(Value::Object(row));
+            _ => text_of(self.value(name)?),
         }
     }
-    Some(rows)
 }
 
-/// Makes a list of snapshots by contract, each with its key, and rows of columns and of maps.
-fn by_row(mut document: Value) -> Value {
-    if let Some(rows) = of_maps(&document) {
-        document[ROWS] = Value::Array(rows);
-    }
-    if let Some(Value::Object(snapshots)) = document.get_mut("snapshots") {
-        let with_key = |(key, value): (String, Value)| match value {
-            Value::Object(mut of) => {
-                of.insert(KEY.to_owned(), Value::String(key));
-                Value::Object(of)
-            }
-            other => other,
-        };
-        let rows = std::mem::take(snapshots).into_iter().map(with_key).collect();
-        document["snapshots"] = Value::Array(rows);
-    }
-    let columns: Vec<(String, Vec<Value>)> = match document.as_object() {
-        Some(of) if of.get("optionSymbol").is_some_and(Value::is_array) => {
-            of.iter().filter_map(|(name, column)| Some((name.clone(), column.as_array()?.clone()))).collect()
-        }
-        _ => return document,
-    };
-    let rows = columns.iter().map(|(_, column)| column.len()).max().unwrap_or(0);
-    let row = |at: usize| {
-        let cells = columns.iter().filter_map(|(name, column)| Some((name.clone(), column.get(at)?.clone())));
-        Value::Object(cells.collect())
-    };
-    document[ROWS] = (0..rows).map(row).collect();
-    document
-}
-
-/// Reads every row of a response.
+/// Reads every row of a response, which so many bytes were unpacked to.
 ///
 /// # Errors
-/// It is too large, is no JSON, or is of no known layout.
+/// It is too large, is no JSON, is of no known layout, or has columns of unequal length.
 pub(super) fn read(
     file: &Path,
     from: impl Read,
+    packed: u64,
     facts: &Facts<'_>,
     quotes: &mut Quotes<'_, '_>,
     report: &mut Report,
 ) -> Result<(), LayoutError> {
-    let most = limits::JSON_TREE_BYTES.most as u64;
+    let most = limits::grown(packed).min(limits::JSON_TREE_BYTES.most as u64);
+    let too_large = || LayoutError::Unreadable(FeedError::TooLarge { file: file.to_path_buf() });
     let mut bytes = Vec::new();
     from.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| unreadable(file, e.kind()))?;
-    if bytes.len() as u64 > most {
-        return Err(LayoutError::Unreadable(FeedError::TooLarge { file: file.to_path_buf() }));
+    if bytes.len() as u64 > most || tree_bytes(&bytes) > limits::JSON_TREE_MEMORY.most as u64 {
+        return Err(too_large());
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let document: Value = serde_json::from_slice(bytes)
         .map_err(|error| LayoutError::NotJson { file: file.to_path_buf(), problem: error.to_string() })?;
-    let document = by_row(document);
+    let first = |path| found(DocumentRow::new(&document), path).next();
     let fits = |of: &&&DocumentLayout| {
-        let has = |row: &&Value| of.layout.columns.iter().all(|column| !column.must || at(row, column.names).is_some());
-        facts.accepts(&of.layout) && found(&document, of.rows).first().is_some_and(has)
+        let has = |row: DocumentRow<'_>| of.layout.columns.iter().all(|column| !column.must || row.has(column.names));
+        facts.accepts(&of.layout) && first(of.rows).is_some_and(has)
     };
     let unknown = || LayoutError::UnknownDocument { file: file.to_path_buf() };
     let of = DOCUMENTS.iter().find(fits).ok_or_else(unknown)?;
-    let rows = found(&document, of.rows);
-    let mut shared: Vec<(&str, String)> =
-        of.shared.iter().filter_map(|(name, path)| Some((*name, text_of(found(&document, path).first()?)?))).collect();
+    let mut shared: Vec<(&str, Cow<'_, str>)> =
+        of.shared.iter().filter_map(|(name, path)| Some((*name, text_of(first(path)?.of)?))).collect();
     if of.layout.name == CBOE.layout.name {
         shared = cboe_shared(file, bytes, &document, facts);
     }
     // an optional column that the first row lacks is none of this document
-    let stands = |name: &str| rows.first().is_some_and(|row| at(row, name).is_some_and(|value| !value.is_null()));
+    let stands = |name: &str| first(of.rows).is_some_and(|row| row.text(name).is_some());
     let has = |name: &str| shared.iter().any(|(own, _)| *own == name) || stands(name);
     let own = of.layout.columns.iter().filter(|column| column.must || has(column.names)).map(|column| column.names);
     let shown = of.layout.shown.iter().flatten().copied().filter(|name| !name.is_empty());
     let names: Vec<&str> = own.chain(shown).collect();
+    if let Some(row) = first(of.rows).filter(|row| row.place.is_some())
+        && let [short, .., long] = *row.lengths(&names)
+        && short.1 != long.1
+    {
+        return Err(LayoutError::Uneven { file: file.to_path_buf(), columns: [short, long] });
+    }
     let header: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     quotes.begin(file, Plan::of(file, &header, &[&of.layout], &ColumnMap::default(), &[])?)?;
     let place = Arc::new(file.to_path_buf());
-    for (line, row) in (1..).zip(rows) {
+    for (line, row) in (1..).zip(found(DocumentRow::new(&document), of.rows)) {
         let shared_or_own = |name: &&str| {
-            let shared = shared.iter().find(|(own, _)| own == name).map(|(_, text)| text.clone());
-            shared.or_else(|| text_of(at(row, name)?))
+            let shared = shared.iter().find(|(own, _)| own == name).map(|(_, text)| Cow::Borrowed(&**text));
+            shared.or_else(|| row.text(name))
         };
-        let cells = DocumentRow(names.iter().map(shared_or_own).collect());
         report.records += 1;
-        if let Err((field, reason)) = quotes.row(&cells) {
+        if let Err((field, reason)) = quotes.row(&DocumentCells(names.iter().map(shared_or_own).collect())) {
             report.refuse(Refused { file: Arc::clone(&place), line, field, reason, value: None });
         }
     }
@@ -375,53 +374,73 @@ pub(super) fn read(
 }
 
 /// The values of a row in the order of the columns.
-struct DocumentRow(Vec<Option<String>>);
+struct DocumentCells<'v>(Vec<Option<Cow<'v, str>>>);
 
-impl Cells for DocumentRow {
+impl Cells for DocumentCells<'_> {
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason> {
         self.0.get(at).and_then(Option::as_deref).map_or(Ok(Cell::Empty), |text| Cell::of_text(text.as_bytes()))
     }
 }
 
-/// The value of a column.
-fn at<'v>(row: &'v Value, name: &str) -> Option<&'v Value> {
-    name.split('.').try_fold(row, |value, key| value.get(key))
-}
-
 /// The text of a value, unless it is none.
-fn text_of(value: &Value) -> Option<String> {
+fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Number(number) if number.as_f64() != Some(SCHWAB_NONE) => Some(Cow::Owned(number.to_string())),
         _ => None,
     }
 }
 
-/// Values at the end of a path through a document; of a list, its items.
-fn found<'v>(document: &'v Value, path: &[&str]) -> Vec<&'v Value> {
-    let mut at = vec![document];
-    for step in path {
-        at = at
-            .into_iter()
-            .flat_map(|value| match *step {
-                "*" => value.as_array().into_iter().flatten().collect::<Vec<_>>(),
-                keys => keys.split('|').filter_map(|key| value.get(key)).collect(),
-            })
-            .collect();
+/// Rows at the end of a path through a document; of a list, its items. Nothing is made of them before they are asked
+/// for.
+fn found<'v>(row: DocumentRow<'v>, path: &'static [&'static str]) -> Box<dyn Iterator<Item = DocumentRow<'v>> + 'v> {
+    let items = move |of: &'v Value| of.as_array().into_iter().flatten().map(move |of| DocumentRow { of, ..row });
+    let Some((step, rest)) = path.split_first() else {
+        return if row.of.is_array() { Box::new(items(row.of)) } else { Box::new(iter::once(row)) };
+    };
+    if let Some(column) = step.strip_prefix('[').and_then(|step| step.strip_suffix(']')) {
+        let rows = row.of.get(column).and_then(Value::as_array).map_or(0, Vec::len);
+        return Box::new((0..rows).map(move |place| DocumentRow { place: Some(place), ..row }));
     }
-    at.into_iter()
-        .flat_map(|value| value.as_array().map_or_else(|| vec![value], |items| items.iter().collect()))
-        .collect()
+    match *step {
+        "*" => Box::new(items(row.of).flat_map(|row| found(row, rest))),
+        "{}" => {
+            let values = row.of.as_object().into_iter().flatten();
+            let values = values.map(move |(key, of)| DocumentRow { of, key: row.key.or(Some(key)), ..row });
+            Box::new(values.flat_map(|row| found(row, rest)))
+        }
+        keys => {
+            let values = keys.split('|').filter_map(move |key| row.of.get(key));
+            Box::new(values.flat_map(move |of| found(DocumentRow { of, ..row }, rest)))
+        }
+    }
+}
+
+/// How much memory the tree of a document may take: a value what one of a list takes, an object the least that a map
+/// takes. What stands in texts counts as well: it is little.
+fn tree_bytes(document: &[u8]) -> u64 {
+    let bytes = |byte: &u8| match byte {
+        b'{' => 640,
+        b',' | b'[' => 32,
+        _ => 0,
+    };
+    document.iter().map(bytes).sum()
 }
 
 /// Name, time and price of the underlying of a response of Cboe, by the reader of the feed: its times are of several
 /// clocks.
-fn cboe_shared(file: &Path, bytes: &[u8], document: &Value, facts: &Facts<'_>) -> Vec<(&'static str, String)> {
+fn cboe_shared(
+    file: &Path,
+    bytes: &[u8],
+    document: &Value,
+    facts: &Facts<'_>,
+) -> Vec<(&'static str, Cow<'static, str>)> {
     let name = ["/data/symbol", "/symbol"].iter().find_map(|path| document.pointer(path)?.as_str());
     let underlying = name.and_then(|name| Symbol::parse_underlying(name.trim_start_matches(['_', '^'])));
     let Some(underlying) = underlying else { return Vec::new() };
     let (batch, _) = parse_cboe(file, bytes, underlying, facts.calendar());
     let time = batch.quotes.first().map(|quote| ("timestamp", quote.ts.to_string()));
     let spot = batch.spots.first().map(|spot| ("current_price", spot.price.to_string()));
-    [Some(("symbol", underlying.as_str().to_owned())), time, spot].into_iter().flatten().collect()
+    let symbol = Some(("symbol", underlying.as_str().to_owned()));
+    [symbol, time, spot].into_iter().flatten().map(|(name, text)| (name, text.into())).collect()
 }

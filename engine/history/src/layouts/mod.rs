@@ -105,7 +105,7 @@ pub fn read_shown_response(
     let facts = Facts { reads_shown: true, ..Facts::new(options) };
     fenced(source, &facts, Report::default(), take, |quotes, report| match packed::packing_of(source, bytes)? {
         Packing::Zip => read_archive(source, Cursor::new(bytes), &facts, quotes, report),
-        _ => read_member(source, bytes, &facts, quotes, report),
+        _ => read_member(source, bytes, bytes.len() as u64, &facts, quotes, report),
     })
 }
 
@@ -182,13 +182,14 @@ fn read_into(
     report: &mut Report,
 ) -> Result<(), LayoutError> {
     let (file, packing) = open(path)?;
+    let packed = file.metadata().map_err(|e| unreadable(path, e.kind()))?.len();
     match packing {
-        Packing::Plain => read_text(path, BufReader::with_capacity(AHEAD, file), facts, quotes, report),
+        Packing::Plain => read_text(path, BufReader::with_capacity(AHEAD, file), packed, facts, quotes, report),
         Packing::Parquet => columnar::read(path, file, quotes, report),
         Packing::Gzip => {
             let mut text = BufReader::with_capacity(AHEAD, MultiGzDecoder::new(BufReader::with_capacity(AHEAD, file)));
             if facts.reads_shown || (!is_recording(path) && !is_of_lines(&mut text)) {
-                return read_text(path, text, facts, quotes, report);
+                return read_text(path, text, packed, facts, quotes, report);
             }
             drop(text);
             let again = File::open(path).map_err(|e| unreadable(path, e.kind()))?;
@@ -201,16 +202,17 @@ fn read_into(
     }
 }
 
-/// Reads separated text, or a recording.
+/// Reads separated text, or a recording, which so many bytes were unpacked to.
 fn read_text(
     path: &Path,
     mut text: impl BufRead,
+    packed: u64,
     facts: &Facts<'_>,
     quotes: &mut Quotes<'_, '_>,
     report: &mut Report,
 ) -> Result<(), LayoutError> {
     if facts.reads_shown && begins_with(&mut text, b"{[") {
-        return documents::read(path, text, facts, quotes, report);
+        return documents::read(path, text, packed, facts, quotes, report);
     }
     if !is_of_lines(&mut text) {
         return text::read(path, text, quotes, report);
@@ -238,7 +240,9 @@ fn read_archive(
     each_member(path, archive, |name, member| {
         let within = member_path(path, &name);
         let outcome = match member {
-            Ok(member) => read_member(&within, BufReader::with_capacity(AHEAD, member), facts, quotes, report),
+            Ok((member, packed)) => {
+                read_member(&within, BufReader::with_capacity(AHEAD, member), packed, facts, quotes, report)
+            }
             Err(kind) => Err(unreadable(&within, kind)),
         };
         match outcome {
@@ -269,16 +273,17 @@ fn member_path(archive: &Path, name: &Path) -> PathBuf {
 fn read_member(
     path: &Path,
     mut member: impl BufRead,
+    packed: u64,
     facts: &Facts<'_>,
     quotes: &mut Quotes<'_, '_>,
     report: &mut Report,
 ) -> Result<(), LayoutError> {
     let head = member.fill_buf().map_err(|e| unreadable(path, e.kind()))?;
     match packed::packing_of(path, head)? {
-        Packing::Plain => read_text(path, member, facts, quotes, report),
+        Packing::Plain => read_text(path, member, packed, facts, quotes, report),
         Packing::Gzip => {
             let text = BufReader::with_capacity(AHEAD, MultiGzDecoder::new(member));
-            read_text(path, text, facts, quotes, report)
+            read_text(path, text, packed, facts, quotes, report)
         }
         Packing::Zip => Err(LayoutError::Packed { file: path.to_path_buf(), how: "an archive in an archive" }),
         Packing::Parquet => Err(LayoutError::Packed { file: path.to_path_buf(), how: "Parquet in an archive" }),

@@ -86,16 +86,18 @@ pub(super) fn begins_with(text: &mut impl BufRead, any: &[u8]) -> bool {
 /// Names of members of an archive that have no quotes, by their ends.
 const NO_QUOTES: [&str; 7] = ["pdf", "md", "html", "htm", "xlsx", "docx", "rtf"];
 
-/// Reads each file of an archive in its order, one that cannot be read too: `read` says what becomes of it.
+/// Reads each file of an archive in its order, with the bytes that it is packed in, and one that cannot be read too:
+/// `read` says what becomes of it.
 ///
 /// # Errors
 /// The archive's list of files is damaged; nothing is read then.
 pub(super) fn each_member(
     path: &Path,
-    archive: impl Read + Seek,
-    mut read: impl FnMut(PathBuf, Result<&mut dyn Read, ErrorKind>),
+    mut archive: impl Read + Seek,
+    mut read: impl FnMut(PathBuf, Result<(&mut dyn Read, u64), ErrorKind>),
 ) -> Result<(), LayoutError> {
     let damaged = |_| unreadable(path, ErrorKind::InvalidData);
+    let length = archive.seek(SeekFrom::End(0)).map_err(|e| unreadable(path, e.kind()))?;
     let mut archive = zip::ZipArchive::new(BufReader::new(archive)).map_err(damaged)?;
     for at in 0..archive.len() {
         match archive.by_index(at) {
@@ -107,7 +109,9 @@ pub(super) fn each_member(
                     part.starts_with('.') || part == "__MACOSX"
                 });
                 if member.is_file() && !hidden && !NO_QUOTES.contains(&ending.as_str()) {
-                    read(name, Ok(&mut member));
+                    // whatever the list says
+                    let packed = member.compressed_size().min(length);
+                    read(name, Ok((&mut member, packed)));
                 }
             }
             Err(error) => {

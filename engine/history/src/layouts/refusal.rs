@@ -59,6 +59,13 @@ pub enum LayoutError {
         /// The file.
         file: PathBuf,
     },
+    /// A JSON document of columns that do not have one length.
+    Uneven {
+        /// The file.
+        file: PathBuf,
+        /// The shortest and the longest column, each with its length.
+        columns: [(&'static str, usize); 2],
+    },
     /// A JSON document, where lines of a recording are read.
     NoLines {
         /// The file.
@@ -121,6 +128,9 @@ impl fmt::Display for LayoutError {
             }
             Self::NotJson { file, problem } => write!(f, "{}: not JSON: {problem}", path(file)),
             Self::UnknownDocument { file } => write!(f, "{}: a document of no known layout", path(file)),
+            Self::Uneven { file, columns: [(short, few), (long, many)] } => {
+                write!(f, "{}: `{long}` has {many} values, `{short}` {few}", path(file))
+            }
             Self::NoLines { file } => {
                 let file = path(file);
                 write!(

@@ -75,7 +75,7 @@ pub(crate) fn word(right: Right) -> &'static str {
 }
 
 pub(crate) fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()
 }

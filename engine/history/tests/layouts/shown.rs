@@ -139,3 +139,44 @@ fn maps_of_expirations_and_strikes_are_rows() {
     assert_eq!((shown.values[1], shown.values[4]), (0.731, -0.052));
     assert!(shown.values[3].is_nan() && shown.values[5].is_nan() && rows[1].1.values[0].is_nan(), "{shown:?}");
 }
+
+/// A response in columns, the `strike` column with so many values.
+fn in_columns(strikes: usize) -> String {
+    format!(
+        r#"{{"s":"ok","optionSymbol":["X260828C00014000","X260828P00014000"],"underlying":["X","X"],
+             "bid":[0.5,0.1],"ask":[0.6,0.2],"updated":[1787342400,1787342400],"underlyingPrice":[14.41,14.41],
+             "bidSize":[{}],"iv":[0.25,null],"delta":[0.731,-0.27]}}"#,
+        vec!["7"; strikes].join(",")
+    )
+}
+
+#[test]
+fn columns_side_by_side_are_rows_where_they_have_one_length() {
+    let (rows, read) = shown_in("x.json", in_columns(2).as_bytes()).unwrap();
+    assert_eq!((rows.len(), rows[0].0.spot.to_bits()), (2, 14.41_f64.to_bits()));
+    let shown = &rows[1].1;
+    assert!(shown.values[0].is_nan() && shown.values[1].to_bits() == (-0.27_f64).to_bits(), "{shown:?}");
+    assert_eq!((read.layout, rows[1].0.quote.bid_size), ("marketdata", 7.0));
+    for (strikes, what) in [(1, "`bidSize` 1"), (3, "`bidSize` has 3 values")] {
+        let refused = shown_in("x.json", in_columns(strikes).as_bytes()).unwrap_err();
+        assert!(matches!(refused, LayoutError::Uneven { .. }) && refused.to_string().contains(what), "{refused}");
+    }
+}
+
+#[test]
+fn no_document_grows_beyond_bounds() {
+    // three kilobytes that become a list of 1.5 million numbers
+    let column = in_columns(1_500_000);
+    let too_large = |name: &str, bytes: &[u8]| {
+        let refused = shown_in(name, bytes).unwrap_err();
+        assert!(matches!(refused, LayoutError::Unreadable(FeedError::TooLarge { .. })), "{name}: {refused}");
+    };
+    let packed = gzip(column.as_bytes());
+    assert!(packed.len() < column.len() / 250);
+    too_large("x.json.gz", &packed);
+    too_large("x.zip", &zip(&[("x.json", column.as_bytes())]));
+    too_large("x.zip", &zip(&[("x.json.gz", &packed)]));
+    // nothing packed: what the tree would take counts
+    too_large("x.json", format!("{{\"optionSymbol\":[{}0]}}", "0,".repeat(20_000_000)).as_bytes());
+    too_large("x.json", format!("[{}0]", "{\"\":0},".repeat(1_000_000)).as_bytes());
+}
