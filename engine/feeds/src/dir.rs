@@ -106,7 +106,7 @@ impl FileStamp {
 
 impl DirFeed {
     /// Finds the parts of a market folder, or of one chain file and the files beside it (one folder up, if it lies in a
-    /// folder `chains`). Nothing is read yet.
+    /// folder `chains`, which may be given as well). Nothing is read yet.
     ///
     /// # Errors
     /// There is no such path, or no chain file in the folder.
@@ -127,6 +127,8 @@ impl DirFeed {
         match single.find(|file| file.is_file()) {
             Some(file) => found(Source::File(file), path),
             None if has_recording(path) => found(Source::Recordings(path.to_path_buf()), path),
+            // the folder of chains itself
+            None if path.ends_with("chains") => found(Source::Folder(path.to_path_buf()), &path.join("..")),
             None => Err(FeedError::NoChains { folder: path.to_path_buf() }),
         }
     }

@@ -4,7 +4,7 @@ use super::csv::{Column, CsvFault, optional, read_rows, required};
 use super::spelling::parse_root;
 use jiff::civil::Date;
 use kernel::calendar::Day;
-use kernel::contract::Deliverable;
+use kernel::contract::{Deliverable, roots::is_adjusted};
 use kernel::error::Reason;
 use kernel::limits::{self, Bound};
 use kernel::records::{DividendRecord, RateRecord};
@@ -59,8 +59,9 @@ pub fn parse_dated_dividends(file: &Path, bytes: &[u8]) -> (Vec<DatedDividend>, 
 
 /// Reads `root,shares[,cash][,multiplier][,strike_multiplier][,from]`: what a contract of an adjusted root delivers, by
 /// OCC's terms. Cash is 0 and multipliers are 100 where they are empty; `from` is the first date on which the terms
-/// hold, and empty: all. A second row of one root and date is refused, and the first kept. So is a row with a
-/// `component`: a contract that delivers anything but shares of the underlying and cash has no value here.
+/// hold, and empty: all. A second row of one root and date is refused, and the first kept. So is a row of a root that
+/// is not adjusted, whose contracts deliver 100 shares, and one with a `component`: a contract that delivers anything
+/// but shares of the underlying and cash has no value here.
 #[must_use]
 pub fn parse_deliverables(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Report) {
     const COLUMNS: [Column; 7] = [
@@ -75,6 +76,9 @@ pub fn parse_deliverables(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Re
     let mut rows = BTreeMap::new();
     let report = read_rows(file, bytes, &COLUMNS, |row| {
         let root = parse_root(row.text(0)?).map_err(|reason| (0, reason))?;
+        if !is_adjusted(root) {
+            return Err((0, Reason::Unused));
+        }
         let or = |column: usize, bound: Bound, usual: f64| {
             row.number_or_nan(column, bound).map(|x| if x.is_nan() { usual } else { x })
         };

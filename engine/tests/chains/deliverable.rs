@@ -279,7 +279,8 @@ fn strikes_below_the_cash_have_no_value_and_bad_rows_are_refused() {
         }
     }
     let text = "root,shares,cash,multiplier,strike_multiplier,from,component\nABC1,50,1250,,,,\nABC1,51,,,,,\n\
-                ABC2,,,,,,\nABC3,10,,0,,,\nABC4,10,,,,soon,\nABC5,10,,,,,25 XYZ\nABC6,10,0,100,10,2026-01-02,\n";
+                ABC2,,,,,,\nABC3,10,,0,,,\nABC4,10,,,,soon,\nABC5,10,,,,,25 XYZ\nABC6,10,0,100,10,2026-01-02,\n\
+                KO,50,1000,,,,\n";
     let (records, report) = parse_deliverables(Path::new("d"), text.as_bytes());
     let refused: Vec<String> = report.places.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -289,7 +290,8 @@ fn strikes_below_the_cash_have_no_value_and_bad_rows_are_refused() {
             "d:4: shares: missing",
             "d:5: multiplier: out_of_range",
             "d:6: from: not_a_date",
-            "d:7: component: unused"
+            "d:7: component: unused",
+            "d:9: root: unused"
         ]
     );
     assert_eq!(records.len(), 2);
