@@ -1,10 +1,30 @@
-//! A file that a user edits while the daemon runs: when it has changed, and stands still long enough to be read.
-//! Never: what stands in it.
+//! A file that a user edits while the daemon runs: when it has changed, and stands still long enough to be read; its
+//! bytes. Never: what stands in it.
 
-use feeds::dir::{FileStamp, SETTLED};
+use feeds::dir::{FileStamp, SETTLED, read_raw};
+use kernel::error::FeedError;
+use kernel::limits::Bound;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// How often it was asked for that every file is read again.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// Has every watched file read again, changed or not.
+pub(crate) fn read_again() {
+    ASKED.fetch_add(1, Ordering::AcqRel);
+}
+
+/// Reads a file that a user has written. Pipes and devices are not opened.
+///
+/// # Errors
+/// It cannot be read, is no regular file, or is too large: why, for the user.
+pub(crate) fn read(path: &Path, bytes: &Bound) -> Result<Vec<u8>, String> {
+    let raw = read_raw(path, bytes).map_err(|error| error.to_string())?;
+    raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())
+}
 
 /// The file.
 #[derive(Debug)]
@@ -14,8 +34,10 @@ pub(crate) struct WatchedFile {
     read: Option<FileStamp>,
     /// It is not as it was read: how it is now, and since when.
     moving: Option<(Option<FileStamp>, Duration)>,
-    /// Nothing was read yet.
+    /// Nothing was read yet, or it is to be read whether it has changed or not.
     is_new: bool,
+    /// The last time that it was asked for, of [`ASKED`].
+    asked: u64,
 }
 
 impl WatchedFile {
@@ -29,7 +51,8 @@ impl WatchedFile {
         if !metadata.is_file() {
             return Err(wrong("not a regular file".to_owned()));
         }
-        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true })
+        let asked = ASKED.load(Ordering::Acquire);
+        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true, asked })
     }
 
     /// Its path.
@@ -41,6 +64,9 @@ impl WatchedFile {
     /// then. `at` is the time since some fixed moment.
     pub(crate) fn changed(&mut self, at: Duration) -> Option<bool> {
         let now = self.stamp();
+        let asked = ASKED.load(Ordering::Acquire);
+        self.is_new |= asked != self.asked;
+        self.asked = asked;
         if now == self.read && !self.is_new {
             self.moving = None;
             return None;

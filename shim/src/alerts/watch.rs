@@ -4,23 +4,22 @@ use super::deliver::AlertSender;
 use super::log::{AlertHit, AlertLog};
 use super::rules::{AlertRule, AlertState, parse_rules};
 use crate::positions::valued::ValuedBook;
+use crate::watched_file::{self, WatchedFile};
 use engine::snapshot::Snapshot;
-use feeds::dir::FileStamp;
 use kernel::contract::RootTable;
+use kernel::limits;
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longest file of rules.
-const FILE_BYTES: u64 = 1 << 20;
+/// Complaints about rules that are logged at most.
+const PLACES_SHOWN: usize = 20;
 
 /// The file of rules, and the state of each rule.
 #[derive(Debug)]
 pub struct AlertWatch {
-    path: PathBuf,
-    read: Option<FileStamp>,
+    file: WatchedFile,
     rules: Vec<AlertRule>,
     /// By the text of the rule, so that a file that is written again rings nothing twice.
     states: HashMap<String, KnownState>,
@@ -46,8 +45,7 @@ impl AlertWatch {
     /// It cannot be read: why, for the user.
     pub fn open(path: &Path, log: Arc<AlertLog>, sender: AlertSender) -> Result<Self, String> {
         let mut watch = Self {
-            path: path.to_owned(),
-            read: None,
+            file: WatchedFile::open("alerts", path)?,
             rules: Vec::new(),
             states: HashMap::new(),
             log,
@@ -59,23 +57,19 @@ impl AlertWatch {
         Ok(watch)
     }
 
-    /// Reads the file where it has changed; one that cannot be read leaves the rules as they are.
+    /// Reads the file where it has changed and stands still; one that cannot be read leaves the rules as they are.
     fn reload(&mut self) -> Result<(), String> {
-        let metadata = fs::metadata(&self.path).map_err(|error| error.to_string())?;
-        let stamp = FileStamp::of(&metadata);
-        if self.read == Some(stamp) {
-            return Ok(());
+        let Some(is_there) = self.file.changed(self.began.elapsed()) else { return Ok(()) };
+        let path = self.file.path();
+        if !is_there {
+            return Err("the file is gone".to_owned());
         }
-        self.read = Some(stamp);
-        if metadata.len() > FILE_BYTES {
-            return Err("longer than a megabyte".to_owned());
-        }
-        let text = fs::read_to_string(&self.path).map_err(|error| error.to_string())?;
+        let text = String::from_utf8(watched_file::read(path, &limits::ALERT_BYTES)?).map_err(|_| "not UTF-8 text")?;
         let (rules, complaints) = parse_rules(&text);
-        for complaint in complaints.iter().take(20) {
-            tracing::warn!("alerts {}: {complaint}", self.path.display());
+        for complaint in complaints.iter().take(PLACES_SHOWN) {
+            tracing::warn!("alerts {}: {complaint}", path.display());
         }
-        tracing::info!("alerts {}: {} rules", self.path.display(), rules.len());
+        tracing::info!("alerts {}: {} rules", path.display(), rules.len());
         self.states.retain(|text, _| rules.iter().any(|rule| rule.text == *text));
         self.rules = rules;
         Ok(())
@@ -84,7 +78,7 @@ impl AlertWatch {
     /// Compares every rule with a new snapshot.
     pub fn look(&mut self, snapshot: &Snapshot, valued: &ValuedBook) {
         if let Err(why) = self.reload() {
-            tracing::warn!("alerts {}: {why}; the last rules still count", self.path.display());
+            tracing::warn!("alerts {}: {why}; the last rules still count", self.file.path().display());
         }
         let now = self.began.elapsed();
         for rule in &self.rules {
@@ -119,5 +113,41 @@ impl AlertWatch {
             tracing::warn!("alert {}: {}: {value:.6} ({})", hit.number, rule.text, if comes { "on" } else { "off" });
             self.sender.send(&hit);
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn rules_come_of_regular_files_and_the_last_ones_count() {
+        let folder = std::env::temp_dir().join(format!("greeksd-rules-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("rules");
+        let open = || AlertWatch::open(&path, Arc::default(), AlertSender::default());
+        let pipe = || assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        pipe();
+        assert!(open().unwrap_err().contains("not a regular file"));
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, " ".repeat(limits::ALERT_BYTES.most as usize + 1)).unwrap();
+        assert!(open().is_err());
+        fs::write(&path, "SPY spot > 1\n").unwrap();
+        let mut watch = open().unwrap();
+        let (snapshot, book) = (Snapshot::empty(Vec::new()), ValuedBook::default());
+        fs::remove_file(&path).unwrap();
+        pipe();
+        watched_file::read_again();
+        watch.look(&snapshot, &book);
+        assert_eq!(watch.rules.len(), 1);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "SPY spot > 1\nSPY spot > 2\n").unwrap();
+        watched_file::read_again();
+        watch.look(&snapshot, &book);
+        assert_eq!(watch.rules.len(), 2);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,12 +1,10 @@
 //! The file of overrides, reloaded when it changes. A row that cannot be used costs itself,
 //! a file that cannot be used leaves what was last read of it. Never: what a row does.
 
-use crate::watched_file::WatchedFile;
+use crate::watched_file::{self, WatchedFile};
 use engine::store::overrides::Overrides;
-use feeds::dir::read_raw;
 use feeds::overrides::parse_overrides;
 use kernel::contract::RootTable;
-use kernel::error::FeedError;
 use kernel::limits;
 use kernel::records::Override;
 use sources::facts::OverrideFacts;
@@ -75,8 +73,7 @@ impl OverridesFile {
 
 /// Reads a file: overrides, number of refused rows, and the first errors.
 fn read(path: &Path) -> Result<(Overrides, u64, Vec<String>), String> {
-    let raw = read_raw(path, &limits::DOCUMENT_BYTES).map_err(|error| error.to_string())?;
-    let bytes = raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())?;
+    let bytes = watched_file::read(path, &limits::DOCUMENT_BYTES)?;
     let (records, report) = parse_overrides(path, &bytes);
     match report.errors.first() {
         Some(error) => Err(error.to_string()),

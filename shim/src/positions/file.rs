@@ -1,10 +1,8 @@
 //! The file of positions, read again when it has changed and stands still. A row that cannot be used costs itself, a
 //! file that cannot be used leaves the positions that were last read. Never: a value.
 
-use crate::watched_file::WatchedFile;
-use feeds::dir::read_raw;
+use crate::watched_file::{self, WatchedFile};
 use feeds::positions::parse_positions;
-use kernel::error::FeedError;
 use kernel::limits;
 use kernel::position::PositionLine;
 use std::path::Path;
@@ -72,9 +70,7 @@ pub fn read_positions(path: &Path) -> Result<(Vec<PositionLine>, Vec<String>), S
 }
 
 fn read(path: &Path) -> Result<ReadPositions, String> {
-    let raw = read_raw(path, &limits::DOCUMENT_BYTES).map_err(|error| error.to_string())?;
-    let bytes = raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())?;
-    parse(path, &bytes)
+    parse(path, &watched_file::read(path, &limits::DOCUMENT_BYTES)?)
 }
 
 /// Reads positions from bytes; `path` is their name in messages.
