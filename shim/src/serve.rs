@@ -20,6 +20,8 @@ use crate::positions::desk::PositionDesk;
 use crate::positions::file::PositionsFile;
 use crate::positions::valued::ValuedBook;
 use crate::status::Status;
+#[cfg(unix)]
+use crate::watched_file;
 use arc_swap::ArcSwap;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
@@ -32,6 +34,8 @@ use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use sources::requested::RequestedNames;
 use std::collections::BTreeSet;
+#[cfg(unix)]
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -146,6 +150,7 @@ pub struct OpenedDaemon {
     positions: Arc<PositionDesk>,
     positions_file: Option<PositionsFile>,
     alerts: Option<AlertWatch>,
+    alert_sender: AlertSender,
     server: Server,
 }
 
@@ -157,6 +162,7 @@ pub struct RunningDaemon {
     market: Arc<ArcSwap<Snapshot>>,
     keeper: Option<Keeper>,
     recorder: Option<Recorder>,
+    alert_sender: AlertSender,
 }
 
 impl OpenedDaemon {
@@ -169,7 +175,21 @@ impl OpenedDaemon {
         let clock = clock_of(config);
         let asked = Arc::<RequestedNames>::default();
         let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
-        let recorder = config.record.as_deref().map(Recorder::start).transpose()?;
+        let positions_file = config.positions.as_deref().map(PositionsFile::open).transpose()?;
+        let alert_log = Arc::<AlertLog>::default();
+        let targets = config.alerts.as_ref().map(|_| config.alert_targets.clone()).unwrap_or_default();
+        let alert_sender = AlertSender::start(targets).map_err(|e| format!("no thread: {e}"))?;
+        let alerts = config.alerts.as_deref();
+        let alerts = alerts.map(|path| AlertWatch::open(path, Arc::clone(&alert_log), alert_sender.clone()));
+        let alerts = alerts.transpose()?;
+        // nothing is made before the files are there
+        let record = config.record.as_deref();
+        let recorder = record.map(|folder| {
+            FeedSpec::check_recorded(&specs)?;
+            Recorder::start(folder, config.record_keep)
+        });
+        let recorder = recorder.transpose()?;
+        let folder = state_folder(config, &specs)?.map(Arc::new);
         let terms = OpenTerms {
             clock,
             allow_remote: config.allow_remote,
@@ -181,7 +201,7 @@ impl OpenedDaemon {
             recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
             rates: config.rates,
             // what another clock shows may be tried out
-            last_rates: config.state_dir.clone().filter(|_| clock.is_real()),
+            last_rates: folder.as_ref().filter(|_| clock.is_real()).map(|folder| folder.path().to_owned()),
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();
@@ -191,7 +211,6 @@ impl OpenedDaemon {
             feed.keep_sizes();
             passes.keep_quotes();
         }
-        let folder = config.state_dir.as_deref().map(|path| Arc::new(StateFolder::open(path)));
         let saved = FeedSpec::saved_market(&specs);
         if FeedSpec::lack_quotes(&specs) {
             tracing::warn!(
@@ -207,7 +226,6 @@ impl OpenedDaemon {
         let market = Arc::new(ArcSwap::from_pointee(Snapshot::empty(known.into_iter().collect())));
         let metrics = Arc::new(Metrics::new(&route_names()));
         let status = Arc::new(new_status(config, simulated, clock));
-        let positions_file = config.positions.as_deref().map(PositionsFile::open).transpose()?;
         let positions = PositionDesk::new(
             Arc::new(RootTable::embedded()),
             Calendar::embedded(),
@@ -215,14 +233,6 @@ impl OpenedDaemon {
             positions_file.is_some(),
         );
         let positions = Arc::new(positions);
-        let alert_log = Arc::<AlertLog>::default();
-        let alerts = match &config.alerts {
-            Some(path) => {
-                let sender = AlertSender::start(config.alert_targets.clone()).map_err(|e| format!("no thread: {e}"))?;
-                Some(AlertWatch::open(path, Arc::clone(&alert_log), sender)?)
-            }
-            None => None,
-        };
         let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
             .with_old_snapshot_bytes(config.old_snapshot_bytes)
             .showing_quotes(config.show_quotes)
@@ -249,6 +259,7 @@ impl OpenedDaemon {
             positions,
             positions_file,
             alerts,
+            alert_sender,
             server,
         })
     }
@@ -273,6 +284,7 @@ impl OpenedDaemon {
             positions,
             positions_file,
             mut alerts,
+            alert_sender,
             server,
         } = self;
         let simulated = feed.is_simulated();
@@ -300,7 +312,7 @@ impl OpenedDaemon {
             positions.start(file, market, ending, passed).map_err(|e| format!("no thread: {e}"))?;
         }
         let market_thread = threads::spawn_once("market", run).map_err(|e| format!("no thread: {e}"))?;
-        Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder })
+        Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder, alert_sender })
     }
 }
 
@@ -320,6 +332,7 @@ impl RunningDaemon {
     /// Keeps what is to be kept, and meanwhile lets running answers finish.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);
+        self.alert_sender.stop();
         // before answers are waited for: whoever asks to stop a second time does not wait
         self.keeper.iter().for_each(|keeper| keeper.keep_last(&self.market.load()));
         self.recorder.iter().for_each(Recorder::end);
@@ -343,21 +356,49 @@ fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
     }
 }
 
-/// The first signal asks for the end, a second one is the end.
-fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
-    let asked = AtomicBool::new(false);
-    #[cfg(windows)]
-    let closed = Sender::clone(&stop);
-    ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::AcqRel) {
+/// Takes signals that ask for the end.
+struct Ending {
+    stop: Sender<()>,
+    is_asked: AtomicBool,
+}
+
+impl Ending {
+    /// The first signal asks for the end, a second one is the end.
+    fn ask(&self) {
+        if self.is_asked.swap(true, Ordering::AcqRel) {
             // whoever asks twice does not want to wait for streams
             std::process::exit(INTERRUPTED);
         }
-        let _ = stop.send(());
-    })?;
-    #[cfg(windows)]
-    host::windows::before_console_closes(move || _ = closed.send(())).map_err(ctrlc::Error::System)?;
-    Ok(())
+        let _ = self.stop.send(());
+    }
+}
+
+/// A daemon that was started in a terminal ends with it; another one reads the files of its user again at SIGHUP.
+#[cfg(unix)]
+fn listen_for_signals(stop: Sender<()>) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    let is_in_terminal = std::io::stderr().is_terminal();
+    let ending = Ending { stop, is_asked: AtomicBool::new(false) };
+    threads::spawn_lasting("signals", move || {
+        for signal in signals.forever() {
+            if signal == SIGHUP && !is_in_terminal {
+                tracing::info!("SIGHUP: reading positions, overrides and alerts again");
+                watched_file::read_again();
+            } else {
+                ending.ask();
+            }
+        }
+    })
+    .map(drop)
+}
+
+#[cfg(windows)]
+fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
+    let closed = Sender::clone(&stop);
+    let ending = Ending { stop, is_asked: AtomicBool::new(false) };
+    ctrlc::set_handler(move || ending.ask())?;
+    host::windows::before_console_closes(move || _ = closed.send(())).map_err(ctrlc::Error::System)
 }
 
 /// The clock of the market; one that is started runs from now on.
@@ -366,6 +407,28 @@ fn clock_of(config: &Config) -> MarketClock {
         (Some(now), _) => MarketClock::Fixed(now),
         (None, Some(start)) => MarketClock::starting(start, config.speed.unwrap_or(1.0)),
         (None, None) => MarketClock::Running,
+    }
+}
+
+/// The state folder, for this daemon alone. Where another one has the folder that nobody has named, this one keeps
+/// nothing.
+///
+/// # Errors
+/// Another daemon has the folder that was named.
+fn state_folder(config: &Config, specs: &[FeedSpec]) -> Result<Option<StateFolder>, String> {
+    let Some(path) = &config.state_dir else { return Ok(None) };
+    if matches!(specs, [FeedSpec::Sim(_)]) {
+        return Ok(Some(StateFolder::open(path)));
+    }
+    let folder = StateFolder::claimed(path);
+    let in_use = format!("state folder {}: another greeksd uses it", path.display());
+    match folder {
+        Some(folder) => Ok(Some(folder)),
+        None if config.is_state_dir_default => {
+            tracing::warn!("{in_use}; this one keeps nothing for a restart: give it a --state-dir of its own");
+            Ok(None)
+        }
+        None => Err(format!("{in_use}: give each its own --state-dir")),
     }
 }
 
@@ -464,14 +527,16 @@ fn run_market(
 fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     let started = Instant::now();
     let threads = config.threads + BULK_THREADS + 2;
-    Status::new(
+    let mut status = Status::new(
         feed_name(config),
         simulated,
         threads,
         clock,
         Box::new(move || started.elapsed()),
         Calendar::embedded().zone().clone(),
-    )
+    );
+    status.instance.clone_from(&config.instance);
+    status
 }
 
 /// What somebody should know of a configuration who did not write it.

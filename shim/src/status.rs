@@ -42,6 +42,8 @@ pub struct Status {
     pub uptime: Box<dyn Fn() -> Duration + Send + Sync>,
     /// The zone that times are shown in.
     pub zone: TimeZone,
+    /// What whoever started the daemon calls it.
+    pub instance: Option<String>,
     facts: ArcSwap<MarketFacts>,
     /// Uptime when the market loop last came round, milliseconds.
     turned_ms: AtomicU64,
@@ -61,7 +63,8 @@ impl Status {
         zone: TimeZone,
     ) -> Self {
         let (facts, turned_ms, old_snapshot_bytes) = (ArcSwap::default(), AtomicU64::new(0), AtomicU64::new(0));
-        Self { feed, simulated, threads, clock, uptime, zone, facts, turned_ms, old_snapshot_bytes }
+        let instance = None;
+        Self { feed, simulated, threads, clock, uptime, zone, instance, facts, turned_ms, old_snapshot_bytes }
     }
 
     /// Replaces the facts, after a pass.
@@ -99,8 +102,8 @@ impl Status {
     }
 
     /// `failed`: the market loop hangs; `starting`: some underlyings have no chain yet, or the feed was not gone
-    /// through; `held`: the market is closed and shows its last session; `stale`: it is open and nothing new came for
-    /// long; else `ok`.
+    /// through; `stale`: the market is open and nothing new came for long; `unsaved`: what is to be recorded or kept
+    /// cannot be written; `held`: the market is closed and shows its last session; else `ok`.
     #[must_use]
     pub fn word(&self, snapshot: &Snapshot) -> &'static str {
         if snapshot.number > 0 && self.loop_age_s() > HANGS_AFTER_S {
@@ -108,12 +111,14 @@ impl Status {
         } else if snapshot.number == 0 || !snapshot.is_complete() || !snapshot.pending().is_empty() {
             // reading a large feed for the first time may take as long as it likes
             "starting"
-        } else if !self.facts.load().market_open {
-            "held"
-        } else if self.age_s(snapshot) > self.patience_s() {
-            "stale"
         } else {
-            "ok"
+            let facts = self.facts.load();
+            match facts.market_open {
+                true if self.age_s(snapshot) > self.patience_s() => "stale",
+                _ if facts.is_unsaved() => "unsaved",
+                false => "held",
+                true => "ok",
+            }
         }
     }
 
@@ -147,6 +152,7 @@ impl Status {
         let health = Health {
             status: self.word(snapshot),
             version: env!("CARGO_PKG_VERSION"),
+            instance: self.instance.as_deref(),
             uptime_s: reading.uptime.as_secs(),
             feed: &self.feed,
             clock: self.clock_line(),

@@ -1,7 +1,7 @@
 //! Files and folders that only their owner may read: what is recorded, what is kept, what the daemon was asked about.
 //! Never: what stands in them.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter};
 use std::path::Path;
 
@@ -31,6 +31,22 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(path)
+}
+
+/// The right to write to a folder, which is made if it is not there, until the file is dropped. `lock` is the name of a
+/// file in it.
+///
+/// # Errors
+/// It cannot be made or written to; another process has it ([`io::ErrorKind::ResourceBusy`]).
+pub fn claim_folder(path: &Path, lock: &str) -> io::Result<File> {
+    create_folder(path)?;
+    let file = options().create(true).append(true).open(path.join(lock))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
+        // not every file system has locks
+        Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
 }
 
 /// Writes a file in place of the one that is there. It is complete and on the disk when it gets its name; where that

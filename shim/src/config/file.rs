@@ -28,6 +28,10 @@ impl File {
     pub(super) fn find(home: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
         let here = PathBuf::from("greeksd.toml");
         for path in [Some(here.clone()), value::config_file(home)].into_iter().flatten() {
+            // nobody named the file: a pipe that lies there would hold the start up
+            if path.metadata().is_ok_and(|facts| !facts.is_file()) {
+                return Err(unreadable(&path, &std::io::Error::other("not a regular file")));
+            }
             match std::fs::read_to_string(&path) {
                 Ok(text) if path == here => return Self::parse(&path, &text).map(Self::found_here),
                 Ok(text) => return Self::parse(&path, &text),

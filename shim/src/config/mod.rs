@@ -27,7 +27,10 @@ pub use origin::Origin;
 pub use resolved::Config;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
-pub use value::{Log, Milliseconds, RatesMode};
+pub use value::{Log, Milliseconds, RatesMode, RecordKeep};
+
+/// The variable that tells a daemon what it is called: a program that starts one knows it again by that.
+const INSTANCE: &str = "GREEKSD_INSTANCE";
 
 /// What to do.
 #[derive(Debug)]
@@ -66,7 +69,8 @@ pub struct ViewPlan {
 
 /// Reads arguments (the program's name first), environment and file.
 ///
-/// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …) or hold keys.
+/// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …) or the daemon,
+/// or hold keys.
 ///
 /// # Errors
 /// An option, variable or key that is unknown or malformed, with a hint; `--help`.
@@ -141,7 +145,8 @@ fn resolve(
     file: &File,
     home: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<(Config, String), ConfigError> {
-    let mut config = Config { file_note: file.note(), ..Config::default() };
+    let instance = home(INSTANCE).and_then(|text| text.into_string().ok());
+    let mut config = Config { file_note: file.note(), instance, ..Config::default() };
     let mut origins = Vec::with_capacity(OPTIONS.len());
     for option in OPTIONS {
         origins.push(match (args.given.get(option.key), file.get(option.key)) {
@@ -157,7 +162,7 @@ fn resolve(
         });
     }
     if config.state_dir.is_none() && !config.feeds.iter().all(|feed| feed.starts_with("sim")) {
-        config.state_dir = value::state_folder(home);
+        (config.state_dir, config.is_state_dir_default) = (value::state_folder(home), true);
     }
     if let Some(address) = config.listen.iter().find(|address| !config.allow_remote && !address.ip().is_loopback()) {
         return Err(ConfigError::Value(format!(

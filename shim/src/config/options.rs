@@ -4,15 +4,12 @@
 
 use super::origin::Origin;
 use super::resolved::Config;
-use super::value::{self, FEEDS_APART, Shown};
+use super::value::{self, FEEDS_APART, MB, Shown};
 use crate::alerts::deliver::Webhook;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Bytes of a megabyte.
-const MB: u64 = 1_000_000;
 
 /// Checks one value; the error is a hint for the user.
 type Check = fn(&str) -> Result<(), String>;
@@ -27,7 +24,8 @@ pub(super) struct ServeOption {
     value: &'static str,
     form: Form,
     /// True if only the user's own file may set it, and not one that lies in the current folder: who may reach the
-    /// daemon, where it writes, and which servers are sent keys.
+    /// daemon and what they are shown, what it reads, writes, runs and holds, and which servers are sent keys.
+    /// docs/security.md has the list.
     pub(super) is_of_user: bool,
     help: &'static str,
     /// Checks one item, where that differs from setting a list of one.
@@ -59,10 +57,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Addresses to listen on; repeatable, or separated by commas [default: 127.0.0.1:2112,[::1]:2112]",
         check: Some(|item| value::address(item).map(drop)),
-        set: |config, text| {
-            config.listen = value::all(text, value::address)?;
-            Ok(())
-        },
+        set: |config, text| value::all(text, value::address).map(|given| config.listen = given),
         shown: |config| Some(value::shown_list(&config.listen)),
     },
     ServeOption {
@@ -73,10 +68,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Allow --listen and --feed tcp: to name addresses that other machines can reach",
         check: None,
-        set: |config, text| {
-            config.allow_remote = value::flag(text)?;
-            Ok(())
-        },
+        set: |config, text| value::flag(text).map(|given| config.allow_remote = given),
         shown: |config| Some(config.allow_remote.shown()),
     },
     ServeOption {
@@ -87,10 +79,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed, for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live: databento:NAMES. docs/feeds.md describes each feed",
         check: None,
-        set: |config, text| {
-            config.feeds = value::feeds(text)?;
-            Ok(())
-        },
+        set: |config, text| value::feeds(text).map(|given| config.feeds = given),
         shown: |config| Some(value::shown_feeds(&config.feeds)),
     },
     ServeOption {
@@ -101,10 +90,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables of the same names override it",
         check: None,
-        set: |config, text| {
-            config.key_file = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.key_file = Some(given)),
         shown: |config| config.key_file.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -115,10 +101,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "CA certificates (PEM) to verify vendors' servers with, instead of those of the system",
         check: None,
-        set: |config, text| {
-            config.feed_ca = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.feed_ca = Some(given)),
         shown: |config| config.feed_ca.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -129,10 +112,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Fix the market clock at this instant (RFC 3339)",
         check: None,
-        set: |config, text| {
-            config.now = Some(value::instant(text)?);
-            Ok(())
-        },
+        set: |config, text| value::instant(text).map(|given| config.now = Some(given)),
         shown: |config| config.now.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -143,10 +123,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Start the market clock at this instant (Eastern time unless an offset is given: 2026-11-20T09:25)",
         check: None,
-        set: |config, text| {
-            config.clock = Some(value::start(text)?);
-            Ok(())
-        },
+        set: |config, text| value::start(text).map(|given| config.clock = Some(given)),
         shown: |config| config.clock.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -157,10 +134,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Speed of the clock that --clock starts, as a multiple of real time, up to 10000 [default: 1]",
         check: None,
-        set: |config, text| {
-            config.speed = Some(value::speed(text)?);
-            Ok(())
-        },
+        set: |config, text| value::speed(text).map(|given| config.speed = Some(given)),
         shown: |config| config.speed.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -171,10 +145,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Minimum time between two snapshots, 0.1 to 5 [default: 1]",
         check: None,
-        set: |config, text| {
-            config.refresh = Duration::from_secs_f64(value::refresh(text)?);
-            Ok(())
-        },
+        set: |config, text| value::refresh(text).map(|given| config.refresh = Duration::from_secs_f64(given)),
         shown: |config| Some(config.refresh.as_secs_f64().shown()),
     },
     ServeOption {
@@ -185,10 +156,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Number of compute threads [default: one per core]",
         check: None,
-        set: |config, text| {
-            config.threads = value::threads(text)?;
-            Ok(())
-        },
+        set: |config, text| value::threads(text).map(|given| config.threads = given),
         shown: |config| Some(config.threads.shown()),
     },
     ServeOption {
@@ -199,10 +167,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Folder for the state that survives a restart: last values, market, rates [default: none for sim, else the platform's state folder]",
         check: None,
-        set: |config, text| {
-            config.state_dir = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.state_dir = Some(given)),
         shown: |config| config.state_dir.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -213,24 +178,29 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Record incoming quotes, prices, dividends and rates, one compressed file per day; --feed dir:DIR reads them",
         check: None,
-        set: |config, text| {
-            config.record = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.record = Some(given)),
         shown: |config| config.record.as_ref().map(Shown::shown),
+    },
+    ServeOption {
+        key: "record-keep",
+        variable: "GREEKSD_RECORD_KEEP",
+        value: "DAYS|BYTES",
+        form: Form::One,
+        is_of_user: true,
+        help: "How much of a recording to keep, as days or bytes: 30d, 20GB; the oldest days are removed, the newest one never [default: everything]",
+        check: None,
+        set: |config, text| value::record_keep(text).map(|given| config.record_keep = Some(given)),
+        shown: |config| config.record_keep.as_ref().map(Shown::shown),
     },
     ServeOption {
         key: "overrides",
         variable: "GREEKSD_OVERRIDES",
         value: "FILE",
         form: Form::One,
-        is_of_user: false,
+        is_of_user: true,
         help: "CSV file of overrides of feeds and quotes: dividends, borrow, rates, excluded contracts; reloaded when it changes",
         check: None,
-        set: |config, text| {
-            config.overrides = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.overrides = Some(given)),
         shown: |config| config.overrides.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -238,13 +208,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_RATES",
         value: "MODE",
         form: Form::One,
-        is_of_user: false,
+        is_of_user: true,
         help: "Discount curves: auto (from the feeds, else implied by European chains, else built in) or zero [default: auto]",
         check: None,
-        set: |config, text| {
-            config.rates = value::rates(text)?;
-            Ok(())
-        },
+        set: |config, text| value::rates(text).map(|given| config.rates = given),
         shown: |config| Some(config.rates.shown()),
     },
     ServeOption {
@@ -255,10 +222,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Log format: text or json [default: text]",
         check: None,
-        set: |config, text| {
-            config.log = value::log(text)?;
-            Ok(())
-        },
+        set: |config, text| value::log(text).map(|given| config.log = given),
         shown: |config| Some(config.log.shown()),
     },
     ServeOption {
@@ -269,10 +233,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: false,
         help: "Log level: off, error, warn, info, debug or trace [default: info]",
         check: None,
-        set: |config, text| {
-            config.log_level = value::log_level(text)?;
-            Ok(())
-        },
+        set: |config, text| value::log_level(text).map(|given| config.log_level = given),
         shown: |config| Some(config.log_level.shown()),
     },
     ServeOption {
@@ -283,10 +244,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Write the log to this file instead of standard error; at 10 MB it is renamed to FILE.old and a new one begun",
         check: None,
-        set: |config, text| {
-            config.log_file = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.log_file = Some(given)),
         shown: |config| config.log_file.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -297,10 +255,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Host name to accept in requests, besides IP addresses, localhost and *.localhost; repeatable",
         check: Some(|item| value::host(item).map(drop)),
-        set: |config, text| {
-            config.allow_hosts = value::all(text, value::host)?;
-            Ok(())
-        },
+        set: |config, text| value::all(text, value::host).map(|given| config.allow_hosts = given),
         shown: |config| Some(value::shown_list(&config.allow_hosts)),
     },
     ServeOption {
@@ -308,13 +263,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_OLD_SNAPSHOTS_MB",
         value: "MB",
         form: Form::One,
-        is_of_user: false,
+        is_of_user: true,
         help: "Memory limit for old snapshots that slow readers still hold, in MB, 16 to 1000000; above it, requests for several names get status 503 [default: 1000]",
         check: None,
-        set: |config, text| {
-            config.old_snapshot_bytes = value::megabytes(text)? as u64 * MB;
-            Ok(())
-        },
+        set: |config, text| value::megabytes(text).map(|given| config.old_snapshot_bytes = given as u64 * MB),
         shown: |config| Some((config.old_snapshot_bytes / MB).to_string()),
     },
     ServeOption {
@@ -322,13 +274,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_RESPONSE_CACHE_MB",
         value: "MB",
         form: Form::One,
-        is_of_user: false,
+        is_of_user: true,
         help: "Memory limit of the response cache, in MB, 0 to 100000 [default: 64]",
         check: None,
-        set: |config, text| {
-            config.response_cache_bytes = value::cache_megabytes(text)? * MB as usize;
-            Ok(())
-        },
+        set: |config, text| value::cache_megabytes(text).map(|given| config.response_cache_bytes = given * MB as usize),
         shown: |config| Some((config.response_cache_bytes / MB as usize).to_string()),
     },
     ServeOption {
@@ -336,13 +285,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_GZIP_LOOPBACK",
         value: "BOOL",
         form: Form::Flag,
-        is_of_user: false,
+        is_of_user: true,
         help: "Also compress responses to clients on this machine that accept gzip; remote clients always get it [default: false]",
         check: None,
-        set: |config, text| {
-            config.gzip_loopback = value::flag(text)?;
-            Ok(())
-        },
+        set: |config, text| value::flag(text).map(|given| config.gzip_loopback = given),
         shown: |config| Some(config.gzip_loopback.shown()),
     },
     ServeOption {
@@ -350,13 +296,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_SHOW_QUOTES",
         value: "BOOL",
         form: Form::Flag,
-        is_of_user: false,
+        is_of_user: true,
         help: "Serve the feed's quotes: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks accepts greeks=quote",
         check: None,
-        set: |config, text| {
-            config.show_quotes = value::flag(text)?;
-            Ok(())
-        },
+        set: |config, text| value::flag(text).map(|given| config.show_quotes = given),
         shown: |config| Some(config.show_quotes.shown()),
     },
     ServeOption {
@@ -367,10 +310,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "CSV file of positions (account,osym or symbol,quantity,price,beta), served by /l1/positions and usable in /l1/scenario; reloaded when it changes",
         check: None,
-        set: |config, text| {
-            config.positions = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.positions = Some(given)),
         shown: |config| config.positions.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -378,13 +318,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_ALLOW_POSITIONS",
         value: "BOOL",
         form: Form::Flag,
-        is_of_user: false,
+        is_of_user: true,
         help: "Let programs on this machine replace the positions: PUT /l1/positions with a CSV body of up to 8 MB",
         check: None,
-        set: |config, text| {
-            config.allow_positions = value::flag(text)?;
-            Ok(())
-        },
+        set: |config, text| value::flag(text).map(|given| config.allow_positions = given),
         shown: |config| Some(config.allow_positions.shown()),
     },
     ServeOption {
@@ -395,10 +332,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "File of alert rules, one comparison a line, such as: SPY atm_vol 30d > 20; hits go to the log and to /l1/stream?alerts=true; reloaded when it changes",
         check: None,
-        set: |config, text| {
-            config.alerts = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.alerts = Some(given)),
         shown: |config| config.alerts.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -409,10 +343,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Program to run at each hit of an alert rule, with the hit as JSON as its argument; it may take 10 s",
         check: None,
-        set: |config, text| {
-            config.alert_targets.command = Some(value::folder(text)?);
-            Ok(())
-        },
+        set: |config, text| value::folder(text).map(|given| config.alert_targets.command = Some(given)),
         shown: |config| config.alert_targets.command.as_ref().map(Shown::shown),
     },
     ServeOption {
@@ -423,10 +354,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         is_of_user: true,
         help: "Address of this machine to post each hit of an alert rule to as JSON, such as http://127.0.0.1:8080/alert",
         check: None,
-        set: |config, text| {
-            config.alert_targets.webhook = Some(Webhook::parse(text)?);
-            Ok(())
-        },
+        set: |config, text| Webhook::parse(text).map(|given| config.alert_targets.webhook = Some(given)),
         shown: |config| config.alert_targets.webhook.as_ref().map(|webhook| webhook.to_string().shown()),
     },
     ServeOption {
@@ -434,13 +362,10 @@ pub(super) const OPTIONS: &[ServeOption] = &[
         variable: "GREEKSD_HISTORY_MB",
         value: "MB",
         form: Form::One,
-        is_of_user: false,
+        is_of_user: true,
         help: "Memory limit for computed past days (--feed history:DIR), in MB, 16 to 1000000; the least recently used days are dropped, and computed again on request [default: 1000]",
         check: None,
-        set: |config, text| {
-            config.history_bytes = value::megabytes(text)? as u64 * MB;
-            Ok(())
-        },
+        set: |config, text| value::megabytes(text).map(|given| config.history_bytes = given as u64 * MB),
         shown: |config| Some((config.history_bytes / MB).to_string()),
     },
 ];
@@ -507,5 +432,28 @@ impl FromArgMatches for GivenOptions {
             self.0.insert(option.key, (texts.join(&separator), origin));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documents_list_what_a_file_of_the_current_folder_may_not_set() {
+        let page = include_str!("../../../docs/security.md");
+        let row = page.lines().find(|line| line.starts_with("| who writes `greeksd.toml` in the folder")).unwrap();
+        let (may, may_not) = row.split_once("| not ").unwrap();
+        let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+        let keys = |is_of_user| OPTIONS.iter().filter(move |of| of.is_of_user == is_of_user).map(|of| of.key);
+        let listed = quoted(may_not.split(", nor a feed").next().unwrap());
+        assert_eq!(listed, keys(true).collect::<Vec<_>>(), "may not be set");
+        let listed = quoted(may.rsplit('|').next().unwrap());
+        assert_eq!(listed, keys(false).collect::<Vec<_>>(), "may be set");
+        for key in
+            ["allow", "alert", "record", "positions", "overrides", "state", "key", "mb", "file", "quotes", "rates"]
+        {
+            assert!(!keys(false).any(|own| own.contains(key)), "{key}");
+        }
     }
 }

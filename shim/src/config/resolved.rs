@@ -1,6 +1,6 @@
 //! What `greeksd serve` runs with, and its defaults. Never: where a value comes from.
 
-use super::value::{Log, RatesMode};
+use super::value::{Log, RatesMode, RecordKeep};
 use crate::alerts::deliver::AlertTargets;
 use host::secret::Keys;
 use jiff::Timestamp;
@@ -39,12 +39,16 @@ pub struct Config {
     pub threads: usize,
     /// Where what comes in is kept; `None`: nowhere.
     pub record: Option<PathBuf>,
+    /// How much of that stays; `None`: everything.
+    pub record_keep: Option<RecordKeep>,
     /// The file of overrides of feeds and quotes.
     pub overrides: Option<PathBuf>,
     /// Which discount curves values are computed with.
     pub rates: RatesMode,
     /// Where the last session's values are kept; `None`: nowhere.
     pub state_dir: Option<PathBuf>,
+    /// It is the platform's folder, which nobody has named.
+    pub is_state_dir_default: bool,
     /// How the log is written.
     pub log: Log,
     /// The file that the log goes to, in place of standard error.
@@ -71,6 +75,8 @@ pub struct Config {
     pub alert_targets: AlertTargets,
     /// Bytes that past days which were computed may take.
     pub history_bytes: u64,
+    /// What whoever starts the daemon calls it, to know it again.
+    pub instance: Option<String>,
     /// The configuration file, and what of it does not count.
     pub file_note: Option<String>,
 }
@@ -93,9 +99,11 @@ impl Default for Config {
             refresh: Duration::from_secs(1),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             record: None,
+            record_keep: None,
             overrides: None,
             rates: RatesMode::Auto,
             state_dir: None,
+            is_state_dir_default: false,
             log: Log::Text,
             log_file: None,
             log_level: LevelFilter::INFO,
@@ -112,6 +120,7 @@ impl Default for Config {
             alert_targets: AlertTargets::default(),
             // some hundred chains of many expirations
             history_bytes: 1_000_000_000,
+            instance: None,
             file_note: None,
         }
     }

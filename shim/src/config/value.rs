@@ -31,6 +31,8 @@ const TRADING_DAYS_MAX: usize = 5040;
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
 /// Rendered answers: a chain with every Greek takes up to 6 MB.
 const CACHE_MEGABYTES: std::ops::RangeInclusive<usize> = 0..=100_000;
+/// Bytes of a megabyte.
+pub(super) const MB: u64 = 1_000_000;
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
@@ -48,6 +50,15 @@ pub enum RatesMode {
     Auto,
     /// Every rate is zero.
     Zero,
+}
+
+/// How much is kept of what was recorded; the newest day is kept in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKeep {
+    /// So many days that have a file.
+    Days(usize),
+    /// So many bytes.
+    Bytes(u64),
 }
 
 /// Separator of several feeds in one text.
@@ -86,6 +97,14 @@ impl Shown for Log {
 impl Shown for RatesMode {
     fn shown(&self) -> String {
         format!("\"{}\"", if *self == Self::Zero { "zero" } else { "auto" })
+    }
+}
+impl Shown for RecordKeep {
+    fn shown(&self) -> String {
+        match self {
+            Self::Days(days) => format!("\"{days}d\""),
+            Self::Bytes(bytes) => format!("\"{}MB\"", bytes / MB),
+        }
     }
 }
 impl Shown for LevelFilter {
@@ -134,6 +153,21 @@ pub(super) fn shown_list<T: Shown>(list: &[T]) -> String {
 /// Feeds as TOML: one without brackets.
 pub(super) fn shown_feeds(feeds: &[String]) -> String {
     if let [one] = feeds { one.shown() } else { shown_list(feeds) }
+}
+
+/// `30d`, `500MB`, `20GB`, `2TB`.
+pub(super) fn record_keep(text: &str) -> Result<RecordKeep, String> {
+    let wrong = || "expected days or bytes, such as 30d or 20GB".to_owned();
+    let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
+    let number: u32 = number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)?;
+    let bytes = |unit: u64| Ok(RecordKeep::Bytes(u64::from(number) * unit));
+    match unit.to_ascii_lowercase().as_str() {
+        "d" => Ok(RecordKeep::Days(number as usize)),
+        "mb" => bytes(MB),
+        "gb" => bytes(1000 * MB),
+        "tb" => bytes(1_000_000 * MB),
+        _ => Err(wrong()),
+    }
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {

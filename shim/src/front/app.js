@@ -334,6 +334,7 @@ function showLinks(place, columns) {
 const STATES = {
   ok: ["Live", "good", "Values are current"],
   past: ["Past", "past", "Values of a recorded moment, New York time"],
+  unsaved: ["Unsaved", "bad", "The daemon cannot write its recording or its state"],
   held: ["Held", "calm", "The market is closed: values of the last session"],
   stale: ["Stale", "bad", "Values are older than they should be"],
   starting: ["Starting", "calm", "Some names are not computed yet"],

@@ -7,6 +7,7 @@
 //! the Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves
 //! nothing. Never: a book, a socket, a key.
 
+use crate::config::RecordKeep;
 use feeds::line_writer::LineWriter;
 use feeds::recording::{begin_member, whole_len};
 use flate2::write::GzEncoder;
@@ -19,7 +20,7 @@ use kernel::contract::{RootTable, Symbol};
 use kernel::records::{Batch, DividendRecord, RateRecord};
 use sources::facts::RecordFacts;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,11 @@ const PIECE: usize = 64 << 10;
 const TAIL: u64 = 16 << 20;
 /// Interval between log lines while writing fails.
 const SAY_AGAIN: Duration = Duration::from_secs(60);
+/// How often it is looked whether there is more than is kept.
+const PRUNED_EVERY: Duration = Duration::from_secs(60);
+/// What the name of a day's file has before and after the day.
+const FILE_BEGIN: &str = "quotes-";
+const FILE_END: &str = ".ndjson.gz";
 /// Lock file of a folder that is recorded to.
 const LOCK: &str = ".recording";
 
@@ -85,18 +91,20 @@ pub struct RecordTap {
 }
 
 impl Recorder {
-    /// Starts to record to a folder, which is made if it is not there.
+    /// Starts to record to a folder, which is made if it is not there, and keeps so much of it.
     ///
     /// # Errors
     /// It cannot be made or written to, or another process records to it: why, for the user.
-    pub fn start(folder: &Path) -> Result<Self, String> {
+    pub fn start(folder: &Path, keep: Option<RecordKeep>) -> Result<Self, String> {
         let wrong = |error: io::Error| format!("record {}: {error}", folder.display());
-        private::create_folder(folder).map_err(wrong)?;
-        let lock = lock(folder).map_err(wrong)?;
+        let lock = private::claim_folder(folder, LOCK).map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => wrong(io::Error::other("another process records to it")),
+            _ => wrong(error),
+        })?;
         let shared = Arc::new(WriterShared { folder: folder.display().to_string(), ..WriterShared::default() });
         let ((to, waiting), (end, ended)) = (channel(), channel());
         let (folder_name, known) = (folder.to_path_buf(), Arc::clone(&shared));
-        let mut writer = Writer::new(folder_name, known);
+        let mut writer = Writer { keep, ..Writer::new(folder_name, known) };
         let write = move || {
             let _held = &lock;
             write_all(&waiting, &mut writer);
@@ -166,18 +174,6 @@ impl RecordTap {
     }
 }
 
-/// The right to record to a folder, until it is dropped.
-fn lock(folder: &Path) -> io::Result<File> {
-    let file = private::options().create(true).append(true).open(folder.join(LOCK))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(io::Error::other("another process records to it")),
-        // not every file system has locks
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
 /// A batch that the writer has; it waits no longer when this is dropped, and is lost if that is by a panic.
 struct Taken<'b>(&'b Batch, Arc<WriterShared>);
 
@@ -222,9 +218,37 @@ struct Member {
     began: Instant,
 }
 
+/// Removes the oldest days of a folder beyond what is kept.
+fn prune(folder: &Path, keep: RecordKeep) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let day = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let day: Date = name.to_str()?.strip_prefix(FILE_BEGIN)?.strip_suffix(FILE_END)?.parse().ok()?;
+        Some((day, entry.path(), entry.metadata().ok()?.len()))
+    };
+    let mut days: Vec<_> = entries.filter_map(day).collect();
+    days.sort_unstable();
+    let mut bytes = 0;
+    for (n, (_, path, length)) in days.iter().rev().enumerate() {
+        bytes += length;
+        let is_kept = match keep {
+            RecordKeep::Days(most) => n < most,
+            RecordKeep::Bytes(most) => bytes <= most,
+        };
+        if n > 0 && !is_kept {
+            match fs::remove_file(path) {
+                Ok(()) => tracing::info!("{}: removed, as --record-keep says", path.display()),
+                Err(error) => tracing::warn!("{}: {error}; --record-keep cannot remove it", path.display()),
+            }
+        }
+    }
+}
+
 /// Lines to compressed files.
 struct Writer {
     folder: PathBuf,
+    keep: Option<RecordKeep>,
+    pruned: Option<Instant>,
     calendar: Calendar,
     roots: RootTable,
     lines: LineWriter,
@@ -253,6 +277,8 @@ impl Writer {
     fn new(folder: PathBuf, shared: Arc<WriterShared>) -> Self {
         Self {
             folder,
+            keep: None,
+            pruned: None,
             calendar: Calendar::embedded(),
             roots: RootTable::embedded(),
             lines: LineWriter::new(RootTable::embedded()),
@@ -385,6 +411,12 @@ impl Writer {
                 self.shared.written.fetch_add(records, Ordering::Relaxed);
                 self.shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
                 self.said = None;
+                if let Some(keep) = self.keep
+                    && self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNED_EVERY)
+                {
+                    prune(&self.folder, keep);
+                    self.pruned = Some(Instant::now());
+                }
             }
             Err(error) => {
                 self.shared.dropped.fetch_add(records, Ordering::Relaxed);
@@ -411,7 +443,7 @@ impl Writer {
 
 /// Opens the file of a day to append to, without the member at its end that was cut off.
 fn open(folder: &Path, day: Date) -> io::Result<File> {
-    let path = folder.join(format!("quotes-{day}.ndjson.gz"));
+    let path = folder.join(format!("{FILE_BEGIN}{day}{FILE_END}"));
     let mut file = private::options().create(true).read(true).append(true).open(&path)?;
     let length = file.metadata()?.len();
     let mut tail = Vec::new();

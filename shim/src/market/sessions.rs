@@ -199,7 +199,8 @@ impl Keeper {
     /// The system gave none.
     pub fn start(terms: KeeperTerms) -> io::Result<Self> {
         let folder = terms.folder.path().display().to_string();
-        let facts = Arc::new(Mutex::new(StateFacts { folder, ..StateFacts::default() }));
+        let failing = !terms.folder.is_claimed();
+        let facts = Arc::new(Mutex::new(StateFacts { folder, failing, ..StateFacts::default() }));
         let known = Arc::clone(&facts);
         // before this moment another market is not worth the time that it takes
         let mut busy_until = Instant::now();

@@ -29,6 +29,7 @@ use sources::poll::{PollSource, PollTerms};
 use sources::recorded::{RecordedSource, Shown};
 use sources::requested::RequestedNames;
 use std::fmt;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -120,6 +121,19 @@ impl FeedSpec {
         parsed.map_err(wrong)
     }
 
+    /// Says whether what comes of some feeds is recorded.
+    ///
+    /// # Errors
+    /// It is not: why, for the user.
+    pub fn check_recorded(specs: &[Self]) -> Result<(), String> {
+        if specs.iter().any(|spec| matches!(spec, Self::Sim(_))) {
+            return Err("feed sim: the simulated market is not recorded, for its seed reproduces it; `greeksd generate DIR --every 1m` \
+                 writes days of it"
+                .to_owned());
+        }
+        Ok(())
+    }
+
     /// Opens feeds that go together, the ones before going before the ones after; nothing is read yet but what tells
     /// that they are there.
     ///
@@ -127,11 +141,6 @@ impl FeedSpec {
     /// A feed that does not go with others, or cannot be opened: why, for the user.
     pub fn open(specs: &[Self], terms: &OpenTerms) -> Result<Box<dyn Feed>, String> {
         if let [Self::Sim(options)] = specs {
-            if terms.record.is_some() {
-                return Err("feed sim: the simulated market is not recorded, for its seed reproduces it; `greeksd generate DIR --every 1m` \
-                     writes days of it"
-                    .to_owned());
-            }
             return Ok(Box::new(SimFeed::open(*options, terms.clock.now(), terms.rates)));
         }
         if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
@@ -202,7 +211,10 @@ impl FeedSpec {
                     --allow-remote if that is intended, or listen on 127.0.0.1"
                     .to_owned());
             }
-            Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| e.to_string())?),
+            Self::Tcp(address) => Box::new(tcp::start(*address, terms.clock).map_err(|e| match e.kind() {
+                ErrorKind::AddrInUse => "another program, perhaps another greeksd, listens there".to_owned(),
+                _ => e.to_string(),
+            })?),
             Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
             Self::Databento(session) => session.source(self.to_string(), &terms.keys, terms.clock)?,

@@ -27,6 +27,8 @@ const KEPT: usize = 5;
 const MARKETS_KEPT: usize = 5;
 /// What the file of a recorded folder's market begins with.
 const RECORDED: &str = "market-recorded-";
+/// The lock file of a folder that a daemon uses.
+const LOCK: &str = ".serving";
 /// The file of all live names.
 const LIVE: &str = "market-live.saved";
 /// Why a saved market is not read, although it may be whole.
@@ -40,6 +42,8 @@ const LEFT_BEHIND: Duration = Duration::from_hours(1);
 #[derive(Clone, Debug)]
 pub struct StateFolder {
     path: PathBuf,
+    /// The lock that keeps other daemons away; `None`: nobody asked for it, or the folder cannot be written to.
+    claim: Option<Arc<File>>,
 }
 
 /// Which saved market a daemon goes on with. That depends on what kind of quotes it has, and not on how its user lists
@@ -99,7 +103,28 @@ impl StateFolder {
                 let _ = fs::remove_file(entry.path());
             }
         }
-        Self { path: path.to_owned() }
+        Self { path: path.to_owned(), claim: None }
+    }
+
+    /// The folder for one daemon alone, made if it is not there; one that cannot be written to is read, and logged.
+    /// `None`: another daemon has it.
+    #[must_use]
+    pub fn claimed(path: &Path) -> Option<Self> {
+        let claim = match private::claim_folder(path, LOCK) {
+            Ok(lock) => Some(Arc::new(lock)),
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => return None,
+            Err(error) => {
+                tracing::warn!("state folder {}: {error}; nothing survives a restart", path.display());
+                None
+            }
+        };
+        Some(Self { claim, ..Self::open(path) })
+    }
+
+    /// True if the folder could be written to when it was opened.
+    #[must_use]
+    pub fn is_claimed(&self) -> bool {
+        self.claim.is_some()
     }
 
     /// What the latest session before this one ended with; nothing where none was kept.

@@ -57,6 +57,15 @@ pub struct MarketFacts {
     pub rates: Option<RateFacts>,
 }
 
+impl MarketFacts {
+    /// True if what is to be recorded, or kept for a restart, cannot be written.
+    #[must_use]
+    pub fn is_unsaved(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.failing)
+            || self.state.as_ref().is_some_and(|state| state.failing)
+    }
+}
+
 /// The discount curve in force.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateFacts {

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 pub(super) struct Health<'a> {
     pub(super) status: &'static str,
     pub(super) version: &'static str,
+    /// What whoever started the daemon calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) instance: Option<&'a str>,
     pub(super) uptime_s: u64,
     pub(super) feed: &'a str,
     /// Description of the market clock.

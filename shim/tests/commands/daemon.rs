@@ -6,6 +6,7 @@
 use crate::support::Client;
 use crate::support::daemon::{Daemon, HEADER, chain, command, folder, free_address, norm_cdf, remove};
 use serde_json::Value;
+use std::io::BufRead;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -108,6 +109,65 @@ fn a_reader_of_the_log_that_does_not_read_holds_up_nothing() {
     Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
     let mut daemon = daemon;
     assert_eq!(daemon.child.wait().unwrap().code(), Some(0), "nobody waits for the log");
+    remove(&folder);
+}
+
+#[test]
+fn a_state_folder_has_one_daemon_and_is_told_where_it_cannot_be_written() {
+    let folder = folder("owned", &chain(100.0));
+    let feed = format!("dir:{}", folder.display());
+    let state = folder.join("state").display().to_string();
+    let daemon = Daemon::start(&feed, &["--state-dir", &state]);
+    let second = command(&feed, free_address(), &["--state-dir", &state]).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(second.status.code() == Some(1) && said.contains("another greeksd uses it"), "{said}");
+    assert_eq!(daemon.stop().0, Some(0));
+    assert_eq!(Daemon::start(&feed, &["--state-dir", &state]).stop().0, Some(0), "it is free again");
+    // below a file there is no folder, whoever asks
+    let below = folder.join("chains/acme.csv/state").display().to_string();
+    let daemon = Daemon::start(&feed, &["--state-dir", &below]);
+    let health = daemon.health().unwrap();
+    assert_eq!((&health["state"]["failing"], &health["status"]), (&Value::Bool(true), &Value::from("unsaved")));
+    let (_, said) = daemon.stop();
+    assert!(said.contains("nothing survives a restart"), "{said}");
+    remove(&folder);
+}
+
+#[test]
+fn a_hangup_reads_files_again_and_ends_nothing() {
+    let folder = folder("hangup", &chain(100.0));
+    let positions = folder.join("positions.csv");
+    std::fs::write(&positions, "symbol,quantity\nACME,1\n").unwrap();
+    let mut daemon =
+        Daemon::start(&format!("dir:{}", folder.display()), &["--positions", &positions.display().to_string()]);
+    let read = "positions.csv: 1 line";
+    let mut said = String::new();
+    let mut log = std::io::BufReader::new(daemon.child.stderr.take().unwrap());
+    while !said.contains(read) {
+        assert_ne!(log.read_line(&mut said).unwrap(), 0, "{said}");
+    }
+    said.clear();
+    Command::new("kill").args(["-HUP", &daemon.child.id().to_string()]).status().unwrap();
+    while !said.contains(read) {
+        assert_ne!(log.read_line(&mut said).unwrap(), 0, "{said}");
+    }
+    assert!(said.contains("SIGHUP"), "{said}");
+    assert_eq!(daemon.get("/health").0, 200);
+    remove(&folder);
+}
+
+#[test]
+fn nothing_is_made_for_a_start_that_is_refused() {
+    let folder = folder("refused", &chain(100.0));
+    let record = folder.join("recorded");
+    let more = |feed: &str, more: &[&str]| {
+        let record = record.display().to_string();
+        let refused = command(feed, free_address(), &[&["--record", &record], more].concat()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
+        assert!(!Path::new(&record).exists());
+    };
+    more("sim", &[]);
+    more(&format!("dir:{}", folder.display()), &["--positions", "/no/such/file"]);
     remove(&folder);
 }
 

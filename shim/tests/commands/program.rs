@@ -202,6 +202,14 @@ fn a_file_of_the_current_folder_opens_nothing_and_one_that_is_named_may() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_current_folder_is_no_configuration() {
+    let folder = Folder::new("pipe");
+    assert!(Command::new("mkfifo").arg(folder.0.join("greeksd.toml")).status().unwrap().success());
+    assert!(refused(&folder.0, &["--print-config"], &[]).contains("not a regular file"));
+}
+
 #[test]
 fn hosts_and_bounds_are_options_like_the_others() {
     let folder = Folder::new("hosts");

@@ -8,7 +8,7 @@ use host::clock::MarketClock;
 use kernel::calendar::Calendar;
 use serde_json::{Value, json};
 use shim::status::{MarketFacts, Status};
-use sources::facts::{SourceFacts, Used};
+use sources::facts::{RecordFacts, SourceFacts, StateFacts, Used};
 use std::time::Duration;
 
 fn health(snapshot: Snapshot) -> Value {
@@ -99,6 +99,24 @@ fn word(age_s: i64, speed: f64, late: Option<(u64, u64)>) -> &'static str {
     snapshot.time = market::NOW - jiff::SignedDuration::from_secs(age_s);
     status.turned();
     status.word(&snapshot)
+}
+
+#[test]
+fn what_cannot_be_written_is_in_the_status_word() {
+    let said = |market_open, is_recorded: bool, is_kept: bool| {
+        let record = Some(RecordFacts { failing: !is_recorded, ..RecordFacts::default() });
+        let state = Some(StateFacts { failing: !is_kept, ..StateFacts::default() });
+        let status = market::status_at(Duration::from_secs(1));
+        status.publish(MarketFacts { market_open, record, state, ..MarketFacts::default() });
+        status.turned();
+        let mut snapshot = Snapshot::new(7, market().chains().to_vec(), Vec::new());
+        snapshot.time = market::NOW;
+        status.word(&snapshot)
+    };
+    assert_eq!((said(true, true, true), said(false, true, true)), ("ok", "held"));
+    for (is_open, is_recorded, is_kept) in [(true, false, true), (true, true, false), (false, false, true)] {
+        assert_eq!(said(is_open, is_recorded, is_kept), "unsaved");
+    }
 }
 
 #[test]

@@ -230,9 +230,12 @@ fn what_is_wrong_is_said_on_the_screen() {
         state.on_news(News::Name("ACME".to_owned(), Some(preliminary)));
         says(&state, &[word, "PRELIM", "15:42:00"]);
     }
-    for (status, words) in
-        [("stale", "delivers nothing new"), ("failed", "has stopped computing"), ("starting", "62 of 72")]
-    {
+    for (status, words) in [
+        ("stale", "delivers nothing new"),
+        ("unsaved", "cannot be written"),
+        ("failed", "has stopped computing"),
+        ("starting", "62 of 72"),
+    ] {
         state.on_news(News::Daemon(DaemonFacts { status: status.to_owned(), pending: 10, ..daemon() }));
         says(&state, &[words]);
     }

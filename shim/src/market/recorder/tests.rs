@@ -278,16 +278,44 @@ fn what_cannot_be_written_or_does_not_fit_is_counted_and_nobody_waits() {
 #[test]
 fn a_folder_is_recorded_to_by_one_program() {
     let folder = folder("lock");
-    let first = Recorder::start(&folder).unwrap();
-    assert!(Recorder::start(&folder).err().unwrap().contains("another process"));
+    let first = Recorder::start(&folder, None).unwrap();
+    assert!(Recorder::start(&folder, None).err().unwrap().contains("another process"));
     let mut tap = first.tap();
     tap.put(of(vec![quote(1, 1.0, 0)]), at(0));
     first.end();
     first.finish(Duration::from_secs(60));
     assert_eq!(tap.facts().written, 1);
-    let second = Recorder::start(&folder).unwrap();
+    let second = Recorder::start(&folder, None).unwrap();
     second.end();
     second.finish(Duration::from_secs(60));
     assert!(DirFeed::open(&folder).is_ok());
     fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_oldest_days_go_and_nothing_else() {
+    let left = |keep| {
+        let folder = folder("kept");
+        for day in 17..=20 {
+            fs::write(folder.join(format!("quotes-2026-11-{day}.ndjson.gz")), [0; 100]).unwrap();
+        }
+        for other in ["quotes-2026-11-01.csv", "mine-2026-11-02.ndjson.gz", LOCK] {
+            fs::write(folder.join(other), [0; 100]).unwrap();
+        }
+        let mut writer = Writer { keep: Some(keep), ..writer(&folder) };
+        writer.begin();
+        writer.take(&of(vec![quote(20, 1.0, 0)]), at(0));
+        writer.flush();
+        assert!(folder.join(LOCK).exists() && folder.join("mine-2026-11-02.ndjson.gz").exists());
+        let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut days: Vec<String> =
+            names.filter_map(|name| Some(name.strip_prefix("quotes-2026-11-")?.get(..2)?.to_owned())).collect();
+        days.sort();
+        fs::remove_dir_all(&folder).unwrap();
+        days.join(" ")
+    };
+    assert_eq!(left(RecordKeep::Days(2)), "01 19 20");
+    assert_eq!(left(RecordKeep::Days(9)), "01 17 18 19 20");
+    assert_eq!(left(RecordKeep::Bytes(1)), "01 20", "the newest day stays");
+    assert_eq!(left(RecordKeep::Bytes(100_000)), "01 17 18 19 20");
 }

@@ -169,6 +169,7 @@ fn trouble(state: &State) -> Option<(String, Look)> {
             Some((text, Look::Notice))
         }
         "stale" => Some(("stale: the market is open, but the feed delivers nothing new".to_owned(), Look::Alarm)),
+        "unsaved" => Some(("unsaved: recording or state cannot be written".to_owned(), Look::Alarm)),
         "failed" => Some(("failed: the daemon has stopped computing".to_owned(), Look::Alarm)),
         _ if !daemon.rates_warning.is_empty() => Some((format!("rates: {}", daemon.rates_warning), Look::Notice)),
         _ => None,
