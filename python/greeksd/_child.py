@@ -16,6 +16,7 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-if __name__ == "__main__":
+def child() -> None:
+    """Runs the program with the arguments of this process."""
     threading.Thread(target=_end_with_parent, name="greeksd-parent", daemon=True).start()
     sys.exit(main())

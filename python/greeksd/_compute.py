@@ -6,7 +6,6 @@ import datetime
 import json
 import os
 import pathlib
-import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from ._native import native
 from ._progress import Progress, shown
 from ._table import Table
 from ._threads import threads as _threads
+from ._work import work_folder
 from .errors import GreeksWarning, InputError
 
 #: Reference data: a table, the path of a CSV file, or a list of those.
@@ -179,7 +179,7 @@ def greeks(
         threads=_threads(threads),
     )
     quotes_frame = frame("quotes", quotes)
-    with tempfile.TemporaryDirectory(prefix="greeksd-") as work, shown(progress) as display:
+    with work_folder() as work, shown(progress) as display:
         out = os.path.join(work, "out")
         arguments = {
             "dividends": _reference("dividends", dividends),

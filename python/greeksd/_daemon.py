@@ -7,6 +7,7 @@ import collections
 import http.client
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from ._table import Table
 from .errors import DaemonError, InputError
 
 _URL = "http://127.0.0.1:2112"
+#: The variable that a daemon has its name from, which `/health` shows.
+_TOKEN = "GREEKSD_INSTANCE"
 #: Statuses that say: not yet.
 _NOT_YET = (502, 503)
 #: Seconds between two looks at a daemon that starts.
@@ -244,7 +247,9 @@ def serve(
     True
     """
     address = listen or f"127.0.0.1:{_free_port()}"
-    command = [sys.executable, "-m", "greeksd._child", "serve", "--listen", address]
+    # what is imported is what this process imports, and nothing that lies in the current folder
+    main = "import sys; sys.path = [path for path in sys.path if path]; from greeksd._child import child; child()"
+    command = [sys.executable, "-c", main, "serve", "--listen", address]
     command += [argument for feed in feeds or ("sim",) for argument in ("--feed", feed)]
     for name, value in settings.items():
         option = "--" + name.replace("_", "-")
@@ -254,32 +259,33 @@ def serve(
     command += [os.fspath(option) for option in options]
     # what it says before it serves is the reason where it does not
     errors = subprocess.PIPE if log is None else log
+    token = secrets.token_hex(16)
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=errors,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), _TOKEN: token},
         start_new_session=True,
     )
     last_lines = _LastLines(process.stderr) if process.stderr is not None else None
     server = Server(process, f"http://{address}", timeout=timeout, wait=wait)
     try:
-        _answered(server, address, last_lines, start)
+        _answered(server, address, token, last_lines, start)
     except BaseException:
         server.close()
         raise
     return server
 
 
-def _answered(server: Server, address: str, last_lines: _LastLines | None, seconds: float) -> None:
-    """Waits until a daemon answers."""
+def _answered(server: Server, address: str, token: str, last_lines: _LastLines | None, seconds: float) -> None:
+    """Waits until a daemon answers; whoever else has its address is not it."""
     until = time.monotonic() + seconds
     while True:
         try:
-            server.health()
-            return
-        except DaemonError:
+            if server.health().get("instance") == token:
+                return
+        except (DaemonError, AttributeError):
             pass
         code = server.ended()
         if code is not None:

@@ -3,9 +3,9 @@
 
 use crate::errors::InputError;
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
@@ -26,7 +26,13 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
     // what gives the batches may be Python itself, and takes the lock where it is
     let read = source.py().detach(move || {
         let schema = reader.schema();
-        reader.collect::<Result<Vec<_>, _>>().map(|batches| (schema, batches))
+        let batches = reader.map(|batch| {
+            let batch = batch?;
+            // others may have read it from a file without a look at its offsets: nothing of it is read before this
+            batch.columns().iter().try_for_each(|column| column.to_data().validate_full())?;
+            Ok(batch)
+        });
+        batches.collect::<Result<Vec<_>, ArrowError>>().map(|batches| (schema, batches))
     });
     read.map_err(|error| refused(error.to_string()))
 }

@@ -1,5 +1,5 @@
 """A daemon that Python starts, asks, pushes to and ends."""
-import datetime, math, os, pathlib, signal, socket, subprocess, sys, tempfile, time, unittest
+import datetime, http.server, math, os, pathlib, signal, socket, subprocess, sys, tempfile, threading, time, unittest
 
 import pandas as pd
 import polars as pl
@@ -99,6 +99,30 @@ class Server(unittest.TestCase):
         self.assertIsNone(other.poll())
         other.kill()
         other.wait()
+
+    def test_whoever_else_has_the_address_is_not_it(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b'{"status": "ok"}')
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            with self.assertRaisesRegex(greeksd.DaemonError, "ended with code 1"):
+                greeksd.serve("sim", listen=f"127.0.0.1:{other.server_port}")
+            other.shutdown()
+
+    def test_nothing_of_the_current_folder_is_imported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("threading", "signal", "greeksd_stray", "greeksd"):
+                pathlib.Path(folder, f"{name}.py").write_text("open('executed', 'w').close()\n")
+            code = f"import greeksd, os; os.chdir({folder!r}); greeksd.serve('sim', now='2026-11-20T13:00:00-05:00').close()"
+            market.run(code)
+            self.assertFalse(pathlib.Path(folder, "executed").exists())
 
     def test_the_program_is_there(self):
         self.assertEqual(market.run("import greeksd; print('greeksd', greeksd.__version__)").stdout, market.program("--version").decode())

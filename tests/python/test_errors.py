@@ -1,5 +1,5 @@
 """What is wrong is said with its place and reason, and costs nothing else."""
-import datetime, pathlib, tempfile, unittest, warnings
+import datetime, os, pathlib, signal, subprocess, sys, tempfile, unittest, warnings
 
 import pandas as pd
 import polars as pl
@@ -47,6 +47,26 @@ class Errors(unittest.TestCase):
 
         reader = pa.RecordBatchReader.from_batches(pa.schema({"strike": pa.float64()}), broken())
         self.refused("the source is gone", greeksd.greeks, reader)
+
+    def test_a_table_that_points_beyond_its_bytes(self):
+        frame = market.chain()
+        rights = "".join(frame["right"]).encode()
+        ends = [0, *(int(n) for n in frame["right"].str.len().cumsum())]
+        ends[2] = 1 << 30
+        offsets = pa.array(ends, pa.int32()).buffers()[1]
+        right = pa.StringArray.from_buffers(len(frame), offsets, pa.py_buffer(rights))
+        table = pa.Table.from_pandas(frame.drop(columns="right"), preserve_index=False).append_column("right", right)
+        self.refused("quotes: ", greeksd.greeks, table)
+
+    def test_what_ended_processes_left_goes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "TMPDIR": folder}
+            code = "import greeksd, market, os, signal; greeksd.greeks(market.chain(), rates='zero', dividends=[]{})"
+            killed = ", progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL)"
+            left = lambda: list(pathlib.Path(folder).glob("greeksd-*"))
+            run = lambda more: subprocess.run([sys.executable, "-c", code.format(more)], env=environment).returncode
+            self.assertEqual((run(killed), len(left())), (-signal.SIGKILL, 1))
+            self.assertEqual((run(""), left()), (0, []))
 
     def test_refused_rows_come_back_with_their_places(self):
         frame = market.chain()
