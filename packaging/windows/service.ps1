@@ -29,6 +29,28 @@ function Invoke-Checked([string] $Tool) {
     if ($LASTEXITCODE -ne 0) { throw "$Tool $($args -join ' '): exit code $LASTEXITCODE" }
 }
 
+# Any user may make folders in ProgramData, and whoever has made one decides what is in it: what the service runs too.
+function Assert-OfAdministrators([string] $Path) {
+    if ((Get-Item -LiteralPath $Path -Force).Attributes -band [IO.FileAttributes]::ReparsePoint) { throw "$Path is a link" }
+    $owner = (Get-Acl -LiteralPath $Path).GetOwner([Security.Principal.SecurityIdentifier]).Value
+    if ($owner -notin 'S-1-5-32-544', 'S-1-5-18') {
+        throw "$Path belongs to $owner, not to the administrators: look at it, and move it away"
+    }
+}
+
+# Administrators and the system alone, in place of whatever list there was.
+function Set-OfAdministrators([string] $Path) {
+    $list = New-Object Security.AccessControl.DirectorySecurity
+    $list.SetAccessRuleProtection($true, $false)
+    foreach ($who in 'S-1-5-32-544', 'S-1-5-18') {
+        $sid = New-Object Security.Principal.SecurityIdentifier $who
+        $list.AddAccessRule((New-Object Security.AccessControl.FileSystemAccessRule(
+                    $sid, 'FullControl', 'ContainerInherit,ObjectInherit', 'None', 'Allow')))
+    }
+    $list.SetOwner((New-Object Security.Principal.SecurityIdentifier 'S-1-5-32-544'))
+    Set-Acl -LiteralPath $Path -AclObject $list
+}
+
 function Remove-Service {
     if (-not (Get-Service -Name $name -ErrorAction SilentlyContinue)) { return }
     Stop-Service -Name $name -ErrorAction SilentlyContinue
@@ -64,8 +86,18 @@ $level = @($version | Where-Object { $_ -like 'processor level: *' })[0] -replac
 $build = Join-Path $program "lib\greeksd\greeksd-$level.exe"
 if (-not (Test-Path -LiteralPath $build)) { throw "no build for $level in $program" }
 
-New-Item -ItemType Directory -Path $data -Force | Out-Null
 $config = Join-Path $data 'greeksd.toml'
+if (Test-Path -LiteralPath $data) {
+    Assert-OfAdministrators $data
+    Set-OfAdministrators $data
+    if (Test-Path -LiteralPath $config) { Assert-OfAdministrators $config }
+    # what is in the folder has its list alone
+    if (Get-ChildItem -LiteralPath $data -Force) { Invoke-Checked icacls.exe "$data\*" /reset /T /L /Q }
+} else {
+    New-Item -ItemType Directory -Path $data | Out-Null
+    Set-OfAdministrators $data
+    if (Get-ChildItem -LiteralPath $data -Force) { throw "somebody has put files into $data just now: look at them" }
+}
 if (-not (Test-Path -LiteralPath $config)) {
     @(
         '# Options of the service; greeksd --help lists all. After a change: Restart-Service greeksd'
@@ -87,8 +119,8 @@ try {
     # again after 2 s, 10 s, then every minute; an end with an exit code counts as a failure too
     Invoke-Checked sc.exe failure $name reset= 86400 actions= 'restart/2000/restart/10000/restart/60000'
     Invoke-Checked sc.exe failureflag $name 1
-    # administrators and the system, and the service; nobody else reads keys, log or state
-    Invoke-Checked icacls.exe $data /inheritance:r /grant '*S-1-5-32-544:(OI)(CI)F' '*S-1-5-18:(OI)(CI)F' 'NT SERVICE\greeksd:(OI)(CI)M'
+    # nobody else reads keys, log or state
+    Invoke-Checked icacls.exe $data /grant 'NT SERVICE\greeksd:(OI)(CI)M'
     Start-Service -Name $name
 } catch {
     Remove-Service
