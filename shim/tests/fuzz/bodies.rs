@@ -6,6 +6,7 @@
 use crate::{market, past, stored};
 use api::cursor;
 use api::query::Query;
+use api::vendors::{native_scenario, native_stream};
 use engine::store::ingest::Store;
 use engine::store::overrides::Overrides;
 use engine::store::session::SessionVols;
@@ -28,10 +29,11 @@ use kernel::report::Report;
 use shim::alerts::rules::parse_rules;
 use shim::app::Service;
 use shim::market::spec::FeedSpec;
+use shim::positions::desk::PositionDesk;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// What became of an input, coarsely.
 pub(crate) type Kind = u64;
@@ -51,7 +53,10 @@ pub(crate) const BODIES: &[Body] = &[
     ("recordings", recordings),
     ("overrides", overrides),
     ("positions", positions),
+    ("puts", puts),
     ("alerts", alerts),
+    ("scenarios", scenarios),
+    ("streams", streams),
     ("dividends", dividends),
     ("rates", rates),
     ("days", days),
@@ -212,6 +217,40 @@ pub(crate) fn positions(data: &[u8]) -> Kind {
     let (lines, report) = parse_positions(Path::new("p.csv"), data);
     assert!(lines.iter().all(|line| line.quantity.is_finite() && !line.price.is_infinite()));
     mix([of_report(&report), about(lines.len())])
+}
+
+/// The body of `PUT /l1/positions`: what is refused changes nothing.
+pub(crate) fn puts(data: &[u8]) -> Kind {
+    let desk = PositionDesk::new(Arc::new(RootTable::embedded()), Calendar::embedded(), true, false);
+    let snapshot = market::market();
+    desk.put(b"symbol,quantity\nACME,7\n", &snapshot).unwrap();
+    let before = desk.lines();
+    let is_taken = desk.put(data, &snapshot).is_ok();
+    assert!(is_taken || Arc::ptr_eq(&before, &desk.lines()), "a refused body has changed the positions");
+    mix([u64::from(is_taken), about(desk.lines().len()), about(desk.facts().refused as usize)])
+}
+
+/// A query of `/l1/scenario`: a grid within its bound, or a reason.
+pub(crate) fn scenarios(data: &[u8]) -> Kind {
+    match native_scenario::parse(&Query::parse(&String::from_utf8_lossy(data))) {
+        Ok(request) => {
+            assert!(request.grid.len() <= native_scenario::GRID_MOST);
+            mix([1, about(request.grid.len()), request.columns().len() as u64])
+        }
+        Err(refusal) => about(refusal.to_string().len()),
+    }
+}
+
+/// A query of `/l1/stream`: fields that there are, a pause, or a reason.
+pub(crate) fn streams(data: &[u8]) -> Kind {
+    match native_stream::parse(&Query::parse(&String::from_utf8_lossy(data))) {
+        Ok(request) => {
+            assert!(!request.fields.is_empty() && request.min_move >= 0.0 && !request.every.is_zero());
+            assert!(request.selection.is_some() || request.positions.is_some() || request.alerts);
+            mix([1, about(request.fields.len()), u64::from(request.alerts), u64::from(request.positions.is_some())])
+        }
+        Err(refusal) => about(refusal.to_string().len()),
+    }
 }
 
 /// A file of alert rules.
