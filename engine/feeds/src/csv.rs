@@ -23,6 +23,13 @@ pub struct Column {
     pub optional: bool,
 }
 
+impl Column {
+    /// True if a field of a header is its name.
+    fn names(&self, field: &[u8]) -> bool {
+        field.trim_ascii().eq_ignore_ascii_case(self.name.as_bytes())
+    }
+}
+
 /// A column that a file must have.
 #[must_use]
 pub const fn required(name: &'static str) -> Column {
@@ -165,6 +172,13 @@ pub fn read_rows<const N: usize>(
         }
     };
     let name = Arc::new(file.to_path_buf());
+    if let Some(twice) =
+        columns.iter().find(|column| fields.found.iter().filter(|field| column.names(field)).count() > 1)
+    {
+        // nobody knows which is meant
+        report.refuse(Refused { file: name, line: 1, field: twice.name, reason: Reason::TooMany, value: None });
+        return report;
+    }
     for (line, text) in lines {
         report.records += 1;
         fields.split(text);
@@ -294,8 +308,7 @@ fn find_columns<const N: usize>(
 ) -> Result<[Option<usize>; N], &'static str> {
     let mut at = [None; N];
     for (place, column) in at.iter_mut().zip(columns) {
-        let named = |field: &[u8]| field.trim_ascii().eq_ignore_ascii_case(column.name.as_bytes());
-        *place = header.found.iter().position(|field| named(field));
+        *place = header.found.iter().position(|field| column.names(field));
         if place.is_none() && !column.optional {
             // a file of another kind is refused as a whole, by the first column that it lacks
             return Err(column.name);

@@ -6,6 +6,7 @@ use kernel::error::Reason;
 use kernel::limits;
 use kernel::position::{Instrument, PositionLine};
 use kernel::report::Report;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub fn parse_positions(file: &Path, bytes: &[u8]) -> (Vec<PositionLine>, Report)
         if lines.len() >= limits::POSITION_LINES.most as usize {
             return Err((QUANTITY, Reason::TooMany));
         }
-        let name = account(row)?;
+        let name = &*account(row)?;
         let known = accounts.get(name).cloned();
         let account = known.unwrap_or_else(|| {
             let new: Arc<str> = name.into();
@@ -59,12 +60,20 @@ pub fn parse_positions(file: &Path, bytes: &[u8]) -> (Vec<PositionLine>, Report)
     (lines, report)
 }
 
-fn account<'a>(row: &'a Row<'_, { COLUMNS.len() }>) -> Result<&'a str, CsvFault> {
+fn account<'a>(row: &'a Row<'_, { COLUMNS.len() }>) -> Result<Cow<'a, str>, CsvFault> {
     let bytes = row.bytes(ACCOUNT)?;
     let text = core::str::from_utf8(bytes).map_err(|_| (ACCOUNT, Reason::NotUtf8))?;
-    // it is written into logs, pages and headers of tables
-    let is_plain = text.len() <= ACCOUNT_BYTES && !text.contains(char::is_control) && !text.contains(',');
-    if is_plain { Ok(text) } else { Err((ACCOUNT, Reason::NotAWord)) }
+    // it is written into logs, pages and tables: no cursor moves, no text turns round, no spreadsheet computes
+    let is_odd = |c: char| c.is_control() || c == ',' || is_direction(c);
+    let is_plain = text.len() <= ACCOUNT_BYTES && !text.contains(is_odd) && !text.starts_with(['=', '+', '-', '@']);
+    // a pair of marks within a quoted field is one
+    let whole = if text.contains("\"\"") { text.replace("\"\"", "\"").into() } else { text.into() };
+    if is_plain { Ok(whole) } else { Err((ACCOUNT, Reason::NotAWord)) }
+}
+
+/// True for characters that change the order in which others are shown.
+fn is_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn instrument(row: &Row<'_, { COLUMNS.len() }>) -> Result<Instrument, CsvFault> {
@@ -105,6 +114,7 @@ mod tests {
         assert!(matches!(lines[0].instrument, Instrument::Contract(key) if key.strike_milli == 700_000));
         assert!(Arc::ptr_eq(&lines[0].account, &lines[1].account), "one name for all lines of an account");
         assert_eq!(lines[1].instrument, Instrument::Share(Symbol::parse("KO").unwrap()));
+        assert_eq!(&*parse("\"my \"\"own\"\"\",,KO,1,,\n").0[0].account, "my \"own\"");
         assert!(lines[2].price.is_nan() && lines[2].account.is_empty() && lines[3].price == 0.0);
         assert!((lines[1].beta - 0.6).abs() < 1e-15 && lines[0].beta.is_nan());
     }
@@ -114,6 +124,8 @@ mod tests {
         let (lines, report) = parse_positions(Path::new("p"), b"symbol,quantity\nSPY,1\nSPY,x\n");
         assert_eq!((lines.len(), report.refused_total()), (1, 1));
         assert!(!parse_positions(Path::new("p"), b"symbol\nSPY\n").1.errors.is_empty());
+        let (lines, report) = parse_positions(Path::new("p"), b"symbol,quantity,Quantity\nSPY,1,2\n");
+        assert!(lines.is_empty() && report.places[0].to_string() == "p:1: quantity: too_many", "{:?}", report.places);
         let bad = [
             ("a,,,1,,", "symbol", Reason::Missing),
             ("a,,S$,1,,", "symbol", Reason::NotASymbol),
@@ -124,6 +136,11 @@ mod tests {
             ("a,,SPY,1,-1,", "price", Reason::OutOfRange),
             ("a,,SPY,1,1,1000", "beta", Reason::OutOfRange),
             ("a\u{7},,SPY,1,1,", "account", Reason::NotAWord),
+            ("=1+1,,SPY,1,1,", "account", Reason::NotAWord),
+            ("@SUM(A1),,SPY,1,1,", "account", Reason::NotAWord),
+            ("\"+1\",,SPY,1,1,", "account", Reason::NotAWord),
+            ("-a,,SPY,1,1,", "account", Reason::NotAWord),
+            ("a\u{202e}b,,SPY,1,1,", "account", Reason::NotAWord),
         ];
         for (row, field, reason) in bad {
             let (lines, refused) = parse(&format!("a,,F,1,,\n{row}\na,,F,2,,\n"));
