@@ -139,6 +139,14 @@ def image(triple: str, prefix: pathlib.Path, dist: pathlib.Path) -> pathlib.Path
                 "Cmd": ["serve", "--listen", "0.0.0.0:2112", "--allow-remote", "--state-dir", "/var/lib/greeksd"],
                 "Volumes": {"/var/lib/greeksd": {}},
                 "WorkingDir": "/var/lib/greeksd",
+                # of Docker; Podman reads it from images in Docker's own format
+                "Healthcheck": {
+                    "Test": ["CMD", "/usr/bin/greeksd", "ready"],
+                    "Interval": 30_000_000_000,
+                    "Timeout": 10_000_000_000,
+                    "StartPeriod": 600_000_000_000,
+                    "Retries": 3,
+                },
                 "StopSignal": "SIGTERM",
                 "Labels": labels,
             },

@@ -318,7 +318,16 @@ impl Service {
         match path {
             "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(snapshot)),
             "/openapi.json" => Answer::full("openapi", 200, "application/json", self.openapi(snapshot)),
-            "/health" => Answer::full("health", 200, "application/json", self.status.health_json(snapshot)),
+            "/health" => {
+                let answer =
+                    |status| Answer::full("health", status, "application/json", self.status.health_json(snapshot));
+                let asks_if_ready = query.split('&').any(|pair| pair.split('=').next() == Some("ready"));
+                if asks_if_ready && !self.status.is_ready(snapshot) {
+                    answer(503).with_header("Retry-After", "1")
+                } else {
+                    answer(200)
+                }
+            }
             "/metrics" => {
                 Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
             }

@@ -30,6 +30,7 @@ pub mod price;
 #[expect(clippy::print_stderr, reason = "nothing is served yet")]
 pub mod program;
 mod progress;
+pub mod ready;
 pub mod scenario;
 pub mod serve;
 #[cfg(windows)]

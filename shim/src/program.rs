@@ -4,7 +4,7 @@
 use crate::config::{self, ConfigError, Invocation};
 #[cfg(feature = "view")]
 use crate::view;
-use crate::{batch, compare, explain, generate, price, scenario, serve};
+use crate::{batch, compare, explain, generate, price, ready, scenario, serve};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -29,6 +29,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Invocation::View(plan)) => view::run(&plan, &|name| std::env::var(name).ok()),
         Ok(Invocation::Compare(args)) => compare::run(&args),
         Ok(Invocation::Explain(args, keys)) => explain::run(&args, &keys),
+        Ok(Invocation::Ready(args)) => ready::run(&args),
         Ok(Invocation::Scenario(args, keys)) => scenario::run(&args, &keys),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),

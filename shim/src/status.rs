@@ -122,6 +122,12 @@ impl Status {
         }
     }
 
+    /// True if the market is whole, and goes on.
+    #[must_use]
+    pub fn is_ready(&self, snapshot: &Snapshot) -> bool {
+        !matches!(self.word(snapshot), "starting" | "failed")
+    }
+
     /// The snapshot's time in words: `2026-11-20 15:42:07 EST`.
     #[must_use]
     pub fn time_line(&self, snapshot: &Snapshot) -> String {

@@ -56,6 +56,8 @@ pub(super) enum Command {
     Explain(Box<ExplainArgs>),
     /// Revalue contracts or positions at other spots, volatilities and times, from a feed, without a daemon
     Scenario(Box<ScenarioArgs>),
+    /// Ask a running daemon whether its market is whole: exit code 0 if it is
+    Ready(ReadyArgs),
     /// Compare a vendor's Greeks with ours: differences by Greek, and the likely reason for each expiry
     Compare(Box<CompareArgs>),
 }
@@ -91,6 +93,17 @@ pub struct PriceArgs {
     /// Use the reference scheme: slower, more accurate
     #[arg(long)]
     pub accurate: bool,
+}
+
+/// Options of `greeksd ready`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct ReadyArgs {
+    /// URL of the daemon to query
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112")]
+    pub url: String,
+    /// Ask again for so many seconds, until it is
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub wait: u64,
 }
 
 /// Options of `greeksd explain`.

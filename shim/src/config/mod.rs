@@ -15,7 +15,7 @@ mod value;
 
 use crate::version;
 pub use cli::{
-    BatchAccuracy, BatchArgs, BatchFormat, BatchLayout, CompareArgs, ExplainArgs, GenerateArgs, PriceArgs,
+    BatchAccuracy, BatchArgs, BatchFormat, BatchLayout, CompareArgs, ExplainArgs, GenerateArgs, PriceArgs, ReadyArgs,
     ReferencePaths, ScenarioArgs, SourceArgs, ViewArgs, ViewColor,
 };
 use cli::{Cli, Command, ServeArgs};
@@ -54,6 +54,8 @@ pub enum Invocation {
     Compare(Box<CompareArgs>),
     /// Say everything behind one contract; the keys of vendors, where a feed is asked for it.
     Explain(Box<ExplainArgs>, Keys),
+    /// Say whether a daemon's market is whole.
+    Ready(ReadyArgs),
     /// Revalue contracts or positions from a feed.
     Scenario(Box<ScenarioArgs>, Keys),
 }
@@ -92,6 +94,7 @@ pub fn read(
         }
         Some(Command::Completions { shell }) => return Ok(Invocation::Print(cli::completions(shell))),
         Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
+        Some(Command::Ready(args)) => return Ok(Invocation::Ready(args)),
         Some(Command::Explain(args)) => {
             let keys = if args.feed.is_empty() {
                 Ok(Keys::default())

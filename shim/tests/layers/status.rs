@@ -81,6 +81,18 @@ fn the_status_word_follows_market_and_age() {
     assert_eq!(health(old(-60))["snapshot_age_s"], 0.0, "quotes ahead of the clock have no negative age");
 }
 
+#[test]
+fn a_market_is_ready_when_it_is_whole() {
+    let ready = |snapshot: Snapshot| {
+        let got = get_from(&market::service(snapshot), "/health?ready");
+        let body: Value = serde_json::from_str(&got.body).unwrap();
+        (got.status, body["status"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(ready(market()), (503, "starting".to_owned()), "one name has no chain yet");
+    assert_eq!(ready(Snapshot::new(7, market().chains().to_vec(), Vec::new())).0, 200);
+    assert_eq!(market::get("/health").status, 200);
+}
+
 /// The status word of a snapshot of so many seconds ago, at a speed, of a feed that is late and asked now and then.
 fn word(age_s: i64, speed: f64, late: Option<(u64, u64)>) -> &'static str {
     let clock = MarketClock::starting(market::NOW, speed);
