@@ -48,6 +48,8 @@ use std::time::{Duration, Instant};
 const BULK_THREADS: usize = 2;
 /// Most bytes of positions in a request: a hundred thousand lines.
 const PUT_BYTES: u64 = 8 << 20;
+/// With room for fewer connections the daemon does not start: a few idle clients would lock everybody out.
+const CONNECTIONS_LEAST: usize = 16;
 /// How often a start that takes long says how far it is.
 const PROGRESS: Duration = Duration::from_secs(5);
 /// How often the threads are looked after.
@@ -243,7 +245,7 @@ impl OpenedDaemon {
             let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
             service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
-        let server = Server::start(server_config(config, metrics), service).map_err(|e| e.to_string())?;
+        let server = Server::start(server_config(config, metrics)?, service).map_err(|e| e.to_string())?;
         Ok(Self {
             feed,
             passes,
@@ -345,15 +347,15 @@ impl RunningDaemon {
     }
 }
 
-fn server_config(config: &Config, metrics: Arc<Metrics>) -> http::ServerConfig {
-    http::ServerConfig {
+fn server_config(config: &Config, metrics: Arc<Metrics>) -> Result<http::ServerConfig, String> {
+    Ok(http::ServerConfig {
         listen: config.listen.clone(),
         allow_hosts: config.allow_hosts.clone(),
-        limits: limits(config),
+        limits: limits(config)?,
         bulk_threads: BULK_THREADS,
         metrics,
         clock: Timestamp::now,
-    }
+    })
 }
 
 /// Takes signals that ask for the end.
@@ -460,19 +462,25 @@ fn restore(folder: &StateFolder, market: &SavedMarket, feed: &dyn Feed) -> Vec<C
 }
 
 /// The bounds of the server: those of its own, within those of the system.
-fn limits(config: &Config) -> Limits {
+///
+/// # Errors
+/// The system leaves room for too few connections.
+fn limits(config: &Config) -> Result<Limits, String> {
     let own = Limits::default();
     let room = descriptors::for_connections().unwrap_or(usize::MAX);
+    if room < CONNECTIONS_LEAST {
+        return Err(format!("the limit of open files leaves room for {room} connections: raise it (ulimit -n 1024)"));
+    }
     if room < own.connections {
         tracing::info!("limited to {room} connections by the limit of open files");
     }
-    Limits {
-        connections: own.connections.min(room).max(1),
+    Ok(Limits {
+        connections: own.connections.min(room),
         cache_bytes: config.response_cache_bytes,
         gzip_loopback: config.gzip_loopback,
         put_bytes: if config.allow_positions { PUT_BYTES } else { 0 },
         ..own
-    }
+    })
 }
 
 /// Waits for a signal, or until not all threads live any more.

@@ -90,7 +90,7 @@ impl RateFacts {
     pub fn of(rates: &RateTable, at: Timestamp, date: Date) -> Self {
         let DatedCurve { curve, origin } = rates.on(at, date);
         let node = |days: f64| (days, (curve.rate(days / 365.0) * 1e6).round() / 1e6);
-        let cure = "add --feed treasury:, a rates.csv, or an index such as SPX to the feed";
+        let cure = "add --feed treasury:, a rates.csv, or usable quotes of an index such as SPX to the feed";
         let warning = match (origin.source, rates.disagreement(at, date)) {
             (RateSource::Zero, _) => Some("rates are zero because of --rates zero".to_owned()),
             (_, Some(apart)) => Some(format!(
