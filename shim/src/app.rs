@@ -22,7 +22,7 @@ use api::past::{PastQuestion, SHOWS_THE_PRESENT};
 use api::query::Query;
 use api::refusal::Refusal;
 use api::vendors::layer::{Layer, LayerRequest, RequestContext};
-use api::vendors::native::error_json;
+use api::vendors::native;
 use api::vendors::native_explain::ExplainQuestion;
 use api::vendors::native_snapshots;
 use api::vendors::routes::{NAMES, layer_at};
@@ -30,7 +30,7 @@ use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use http::percent::decode_strict;
-use http::{Answer, Answered, App, Method, Metrics, Request};
+use http::{Answer, Answered, App, Metrics, ReceivedBody, Request};
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use sources::requested::RequestedNames;
@@ -83,11 +83,6 @@ pub fn route_names() -> Vec<&'static str> {
 
 impl App for Service {
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
-        if request.method() == Method::Put {
-            let (service, path) = (Arc::clone(self), request.path().into_owned());
-            let body = request.body().to_vec();
-            return Answered::Heavy(Box::new(move || service.put(&path, &body)));
-        }
         if let Some(heavy) = self.heavy_page(request) {
             return heavy;
         }
@@ -99,6 +94,17 @@ impl App for Service {
         }
         let (service, host) = (Arc::clone(self), request.host().map(str::to_owned));
         Answered::Heavy(Box::new(move || service.answer_parsed(layer, parsed, host.as_deref())))
+    }
+
+    fn refuses(&self, request: &Request<'_>) -> Option<Answer> {
+        let path = request.path();
+        let is_taken = path.strip_suffix('/').unwrap_or(&path) == openapi::POSITIONS;
+        let refused = || Answer::full("unknown", 405, "application/json", r#"{"error":"method not allowed"}"#);
+        (!is_taken).then(|| refused().with_header("Allow", "GET, HEAD"))
+    }
+
+    fn take(self: &Arc<Self>, _: &Request<'_>, body: ReceivedBody) -> Answered {
+        Answered::Now(positions::put(&self.positions, body))
     }
 
     fn edition(&self) -> Option<u64> {
@@ -170,15 +176,6 @@ impl Service {
         self.streams.answer(query, last, sources)
     }
 
-    /// Takes a body.
-    fn put(&self, path: &str, body: &[u8]) -> Answer {
-        if path.strip_suffix('/').unwrap_or(path) != openapi::POSITIONS {
-            return Answer::full("unknown", 405, "application/json", r#"{"error":"method not allowed"}"#)
-                .with_header("Allow", "GET, HEAD");
-        }
-        positions::put(&self.positions, body, &self.market.load_full())
-    }
-
     /// The pages whose rows take too long for a thread that small requests wait for.
     fn heavy_page(self: &Arc<Self>, request: &Request<'_>) -> Option<Answered> {
         let path = request.path();
@@ -196,18 +193,16 @@ impl Service {
     }
 
     /// What contracts and positions are worth in scenarios.
-    fn scenario(&self, snapshot: &Snapshot, query: &str) -> Answer {
-        let lines = self.positions.lines();
-        let note = self.note(snapshot);
+    fn scenario(&self, snapshot: Arc<Snapshot>, query: &str) -> Answer {
         let around = ScenarioSurroundings {
+            book: self.positions.lines(),
+            roots: Arc::clone(&self.roots),
+            calendar: self.calendar.clone(),
+            zone: self.status.zone.clone(),
+            note: self.note(&snapshot),
             snapshot,
-            book: &lines,
-            roots: &self.roots,
-            calendar: &self.calendar,
-            zone: &self.status.zone,
-            note: &note,
         };
-        self.scenarios.answer(query, &around)
+        self.scenarios.answer(query, around)
     }
 
     /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes
@@ -309,33 +304,33 @@ impl Service {
 
     /// What is no layer's.
     fn page(&self, raw_path: &str, query: &str) -> Answer {
-        let snapshot = &*self.market.load_full();
+        let snapshot = self.market.load_full();
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         let path = path.strip_suffix('/').unwrap_or(&path);
         if let Some(answer) = viewer::answer_at(path, "front") {
             return answer;
         }
         match path {
-            "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(snapshot)),
-            "/openapi.json" => Answer::full("openapi", 200, "application/json", self.openapi(snapshot)),
+            "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(&snapshot)),
+            "/openapi.json" => Answer::full("openapi", 200, "application/json", self.openapi(&snapshot)),
             "/health" => {
                 let answer =
-                    |status| Answer::full("health", status, "application/json", self.status.health_json(snapshot));
+                    |status| Answer::full("health", status, "application/json", self.status.health_json(&snapshot));
                 let asks_if_ready = query.split('&').any(|pair| pair.split('=').next() == Some("ready"));
-                if asks_if_ready && !self.status.is_ready(snapshot) {
+                if asks_if_ready && !self.status.is_ready(&snapshot) {
                     answer(503).with_header("Retry-After", "1")
                 } else {
                     answer(200)
                 }
             }
             "/metrics" => {
-                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(snapshot))
+                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(&snapshot))
             }
-            openapi::EXPLAIN => self.explain(snapshot, query),
+            openapi::EXPLAIN => self.explain(&snapshot, query),
             openapi::SNAPSHOTS => self.snapshots(query),
             openapi::SCENARIO => self.scenario(snapshot, query),
             openapi::STREAM => self.stream(query, None),
-            openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(snapshot)),
+            openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(&snapshot)),
             _ => unknown(),
         }
     }
@@ -391,7 +386,7 @@ impl Service {
     }
 
     /// Bytes that are alive, by what they are for.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 12] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 13] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -406,6 +401,7 @@ impl Service {
             ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
             ("scenarios", self.scenarios.bytes() as u64),
             ("streams", self.streams.bytes() as u64),
+            ("positions", self.positions.bytes() as u64),
             ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
         ]
     }
@@ -434,6 +430,5 @@ fn parse(raw_path: &str, query: &str) -> Option<(&'static Layer, LayerRequest)> 
 }
 
 fn unknown() -> Answer {
-    let refusal = Refusal::UnknownPath;
-    Answer::full("unknown", refusal.status(), "application/json", error_json(&refusal))
+    native::refused("unknown", &Refusal::UnknownPath)
 }

@@ -25,11 +25,11 @@ pub use {
     greeks_file::read_chains,
     memory::MemoryForm,
     parquet_file::{ParquetForm, ROW_GROUP},
-    plain::plain_table,
+    plain::PlainWriter,
     table_writer::TableWriter,
 };
 
 #[cfg(not(feature = "tables"))]
 mod absent;
 #[cfg(not(feature = "tables"))]
-pub use absent::{AbsentForm as ParquetForm, AbsentWriter as TableWriter, plain_table, read_chains};
+pub use absent::{AbsentForm as ParquetForm, AbsentPlain as PlainWriter, AbsentWriter as TableWriter, read_chains};

@@ -45,6 +45,10 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
                           "responses": { "200": { "description": "The current state", "content": content } } });
         paths.insert(path.to_owned(), json!({ "get": get }));
     }
+    let ready = &mut paths["/health"]["get"];
+    ready["parameters"] = json!([{ "name": "ready", "in": "query", "required": false, "schema": { "type": "string" },
+                                   "description": "The status is 503 until the market is whole" }]);
+    ready["responses"]["503"] = ready["responses"]["200"].clone();
     paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
     paths.insert(SNAPSHOTS.to_owned(), json!({ "get": snapshots() }));
     paths.insert(SCENARIO.to_owned(), json!({ "get": scenario() }));
@@ -133,13 +137,14 @@ fn stream() -> Value {
 
 /// The description of PUT /l1/positions.
 fn new_positions() -> Value {
-    let mut responses = refused(&["400", "403"]);
+    let mut responses = refused(&["400", "403", "421", "503"]);
     let fields = json!({ "source": { "type": "string" }, "lines": { "type": "integer" },
-                         "refused": { "type": "integer" }, "unusable": { "type": "boolean" },
+                         "refused": { "type": "integer" },
                          "errors": { "type": "array", "items": { "type": "string" } } });
     let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
     responses.insert("200".to_owned(), json!({ "description": "What was taken", "content": content }));
     responses.insert("405".to_owned(), json!({ "description": "The daemon runs without --allow-positions" }));
+    responses.insert("413".to_owned(), json!({ "description": "More than 8 MB" }));
     json!({ "operationId": "put_l1_positions", "tags": ["native"],
             "summary": "Replace all positions; from this machine, with --allow-positions",
             "requestBody": { "required": true, "content": { "text/csv": { "schema": { "type": "string" } } } },
@@ -231,6 +236,7 @@ fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
         .map(|(status, _)| ((*status).to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
         .collect();
     responses.insert("200".to_owned(), json!({ "description": "The response, from one snapshot", "content": content }));
+    responses.insert("304".to_owned(), json!({ "description": "The same as the version that If-None-Match names" }));
     let segments = words::segments(layer.path).map(|name| {
         let samples = words::samples_of_segment(name);
         let schema = match samples {

@@ -1,6 +1,7 @@
 //! Why a request cannot be answered: a closed list, status and text beside each other. Never: a vendor's shape (a layer
 //! puts the text into its own error body).
 
+use http::Answer;
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::fmt;
@@ -131,6 +132,17 @@ impl Refusal {
     #[must_use]
     pub fn repeated(name: &str) -> Self {
         Self::Repeated { parameter: cut(name) }
+    }
+
+    /// The answer with the time after which it is worth asking again, where there is one.
+    #[must_use]
+    pub fn with_retry_after(&self, answer: Answer) -> Answer {
+        match self {
+            Self::NoSnapshot { .. } | Self::Busy => answer.with_header("Retry-After", "1"),
+            // memory must become free first
+            Self::Crowded => answer.with_header("Retry-After", "10"),
+            _ => answer,
+        }
     }
 
     /// The HTTP status.

@@ -1,5 +1,6 @@
 //! What a server needs of the program that it serves.
 
+use super::body::ReceivedBody;
 use super::request::Request;
 use super::response::Answer;
 use std::fmt;
@@ -12,6 +13,12 @@ pub trait App: Send + Sync + 'static {
     /// Answers one request, or parses it and leaves the rest to a thread that streams. Whatever can fail is decided
     /// before the head of the answer is written.
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered;
+
+    /// Why the body of a PUT is not taken, by the head alone: it is not read then.
+    fn refuses(&self, request: &Request<'_>) -> Option<Answer>;
+
+    /// Answers a PUT that was not refused; its body counts until it is dropped.
+    fn take(self: &Arc<Self>, request: &Request<'_>, body: ReceivedBody) -> Answered;
 
     /// What answers are made of now: those of one edition to the same target are the same. Must cost nothing, for it is
     /// asked before each answer.

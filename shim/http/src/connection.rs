@@ -4,11 +4,12 @@
 //! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
 
 use super::app::App;
+use super::body::IncomingBody;
 use super::cache::BodyPiece;
 use super::exchange::{self, InFlight, NotYet, Remainder, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
-use super::request::{Fault, HeadFacts, Method, parse};
+use super::request::{Fault, parse};
 use super::turn::Turn;
 use crate::stream::Progress;
 use mio::net::TcpStream;
@@ -68,16 +69,16 @@ pub(super) struct Connection {
     searched: usize,
     /// Parse at this length even without the end of a head, to notice early what is none.
     parse_at: usize,
-    /// A client that waits for permission to send a body has it.
-    has_permitted: bool,
-    /// Bytes of the current request's body that have not come yet; `inbox` begins with its head.
-    body_left: Option<u64>,
+    /// The current request's body, as long as not all of it has come; `inbox` begins with its head.
+    body: Option<IncomingBody>,
     unsent: Vec<u8>,
     sent: usize,
     in_flight: Option<InFlight>,
     waiting: Option<Waiting>,
     /// No further request is answered.
     last: bool,
+    /// The client sends no more.
+    hung_up: bool,
     phase: Phase,
     deadline: Instant,
     /// Bytes of the answer that were taken since the deadline was last moved.
@@ -97,13 +98,13 @@ impl Connection {
             inbox: Vec::new(),
             searched: 0,
             parse_at: 0,
-            has_permitted: false,
-            body_left: None,
+            body: None,
             unsent: Vec::new(),
             sent: 0,
             in_flight: None,
             waiting: None,
             last: false,
+            hung_up: false,
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
             taken: 0,
@@ -114,6 +115,11 @@ impl Connection {
     /// The socket, for the poll.
     pub(super) fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
+    }
+
+    /// Notes that the client sends no more: what is only being made for it is given up.
+    pub(super) fn hang_up(&mut self) {
+        self.hung_up = true;
     }
 
     /// Until when it may be idle, if it is.
@@ -131,7 +137,8 @@ impl Connection {
     /// Bytes held, itself among them. A body that others share is not.
     fn bytes(&self) -> usize {
         let in_flight = self.in_flight.as_ref().map_or(0, InFlight::bytes);
-        size_of::<Self>() + self.inbox.capacity() + self.unsent.capacity() + in_flight
+        let body = self.body.as_ref().map_or(0, IncomingBody::bytes);
+        size_of::<Self>() + body + self.inbox.capacity() + self.unsent.capacity() + in_flight
     }
 
     fn advance<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
@@ -181,6 +188,7 @@ impl Connection {
             let reply = match waiting.look(turn) {
                 Ok(reply) => reply,
                 Err(NotYet::Again) => return Ok(Some(Verdict::Again)),
+                Err(NotYet::Later) if self.hung_up => return Err(Gone),
                 Err(NotYet::Later) => return Ok(Some(Verdict::Later)),
             };
             self.begin(reply, turn);
@@ -214,12 +222,9 @@ impl Connection {
     fn hear<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
         let Some(n) = read_some(&mut self.socket, &mut turn.input)? else { return Ok(Some(Verdict::Wait)) };
         let mut heard = &turn.input[..n];
-        if let Some(left) = &mut self.body_left {
-            // bodies mean nothing to this service: they are counted and never stored, so that a large one costs no
-            // memory
-            let dropped = heard.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-            *left -= dropped as u64;
-            heard = &heard[dropped..];
+        if let Some(body) = &mut self.body {
+            let n = body.hear(heard);
+            heard = &heard[n..];
         }
         self.inbox.extend_from_slice(heard);
         Ok(None)
@@ -241,34 +246,36 @@ impl Connection {
                     // where a head is malformed nothing behind it can be trusted to be the next head
                     (kept, answered) = (0..0, true);
                 }
-                Ok(Some((request, facts))) if request.method() == Method::Put => {
-                    let whole = facts.length + usize::try_from(facts.body).unwrap_or(usize::MAX);
-                    if kept.len() < whole {
-                        // a client that waits for permission gets it once, right after the head
-                        if facts.expects_continue && kept.len() == facts.length && !self.has_permitted {
-                            self.has_permitted = true;
+                Ok(Some((request, facts))) => {
+                    let behind = &inbox[kept.start + facts.length..kept.end];
+                    let (body, taken) = match self.body.take() {
+                        // it was begun before, and is whole now
+                        Some(body) => (body, 0),
+                        None => match exchange::admit(&request, &facts, turn) {
+                            Ok(mut body) => {
+                                let taken = body.hear(behind);
+                                (body, taken)
+                            }
+                            Err(reply) => {
+                                self.begin(reply, turn);
+                                (kept, answered) = (0..0, true);
+                                break;
+                            }
+                        },
+                    };
+                    if body.left() > 0 {
+                        // a client that sends its body at once does not wait for permission
+                        if facts.expects_continue && behind.is_empty() {
                             turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
                         }
-                        self.parse_at = whole;
+                        // the head is parsed again when the rest is here
+                        kept.end = kept.start + facts.length;
+                        self.body = Some(body);
                         break;
                     }
-                    (self.searched, self.parse_at, self.has_permitted) = (0, 0, false);
-                    let body = &inbox[kept.start + facts.length..kept.start + whole];
-                    let reply = exchange::reply(&request.with_body(body), &facts, turn);
-                    kept.start += whole;
-                    self.begin(reply, turn);
-                    answered = true;
-                }
-                Ok(Some((request, facts))) => {
-                    let behind = kept.len() - facts.length;
-                    let Some(body) = self.pass_body(&facts, behind, turn) else {
-                        // the body that has come is dropped; the head is parsed again when the rest is here
-                        kept.end = kept.start + facts.length;
-                        break;
-                    };
                     (self.searched, self.parse_at) = (0, 0);
-                    let reply = exchange::reply(&request, &facts, turn);
-                    kept.start += facts.length + body;
+                    let reply = exchange::reply(&request, &facts, body, turn);
+                    kept.start += facts.length + taken;
                     self.begin(reply, turn);
                     answered = true;
                 }
@@ -297,38 +304,19 @@ impl Connection {
     /// True if a head may have become complete (or longer than `most`), so that slow clients are not parsed again for
     /// every byte.
     fn may_hold_head(&mut self, heard: &[u8], most: usize) -> bool {
-        if heard.is_empty() || self.body_left.is_some_and(|left| left > 0) {
+        if heard.is_empty() || self.body.as_ref().is_some_and(|body| body.left() > 0) {
             return false;
         }
         // the end of a head may be split between two reads: the last three bytes are searched again
         let fresh = &heard[self.searched.saturating_sub(3).min(heard.len())..];
         let ends = || fresh.windows(2).any(|w| w == b"\n\n") || fresh.windows(3).any(|w| w == b"\n\r\n");
-        let parse = heard.len() >= self.parse_at || self.body_left.is_some() || ends();
+        let parse = heard.len() >= self.parse_at || self.body.is_some() || ends();
         self.searched = heard.len();
         if parse {
             // doubling bounds the bytes parsed in all to twice those received, however slowly they come
             self.parse_at = (heard.len() * 2).min(heard.len().max(most) + 1);
         }
         parse
-    }
-
-    /// How many bytes of the request's body stand in the buffer, `behind` bytes of which follow the head; `None` if
-    /// more are to come.
-    fn pass_body<A: App>(&mut self, facts: &HeadFacts, behind: usize, turn: &mut Turn<A>) -> Option<usize> {
-        if self.body_left.take().is_some() {
-            return Some(0);
-        }
-        match usize::try_from(facts.body) {
-            Ok(body) if body <= behind => Some(body),
-            _ => {
-                self.body_left = Some(facts.body - behind as u64);
-                // a client that sends its body at once does not wait for permission
-                if facts.expects_continue && behind == 0 {
-                    turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-                }
-                None
-            }
-        }
     }
 
     fn keep(&mut self, mut inbox: Vec<u8>, kept: std::ops::Range<usize>) {
@@ -342,7 +330,7 @@ impl Connection {
 
     /// Chooses what is waited for next; the clock of a phase starts when it is entered, or again after an answer.
     fn settle<A: App>(&mut self, answered: bool, turn: &Turn<A>) {
-        let (phase, limit) = match (self.body_left, self.inbox.is_empty()) {
+        let (phase, limit) = match (&self.body, self.inbox.is_empty()) {
             _ if self.waiting.is_some() => (Phase::Answer, turn.shared.limits.answer),
             (Some(_), _) => (Phase::Body, turn.shared.limits.body),
             (None, false) => (Phase::Head, turn.shared.limits.head),
@@ -355,6 +343,7 @@ impl Connection {
     }
 
     fn refuse<A: App>(&mut self, fault: Fault, turn: &mut Turn<A>) {
+        self.body = None;
         let reply = exchange::refuse(fault, false, turn);
         self.begin(reply, turn);
     }
@@ -391,6 +380,7 @@ impl Connection {
         }
         Ok(match progress {
             _ if !self.unsent.is_empty() => Verdict::Wait,
+            Progress::Later if self.hung_up => return Err(Gone),
             Progress::Later => Verdict::Later,
             _ => Verdict::Again,
         })

@@ -4,6 +4,7 @@
 //! before it. What does not fit into that piece travels chunk by chunk on a bulk reactor.
 
 use super::app::{Answered, App, HeavyAnswer};
+use super::body::{IncomingBody, ReceivedBody};
 use super::cache::{BodyReader, ETag, Rendered, SharedBody, Target};
 use super::conditional::Conditions;
 use super::framing::{Compressor, Framing, Outgoing};
@@ -240,15 +241,50 @@ enum ReadyBody {
     Stream(Sending),
 }
 
+/// What the body of a request is to be, by its head alone: host, origin, path and room come before its first byte.
+///
+/// # Errors
+/// It is refused; the connection ends with that.
+pub(super) fn admit<A: App>(
+    request: &Request<'_>,
+    facts: &HeadFacts,
+    turn: &mut Turn<A>,
+) -> Result<IncomingBody, Remainder> {
+    if request.method() != Method::Put {
+        return Ok(IncomingBody::Dropped(facts.body));
+    }
+    if let Some(fault) = turn.shared.boundary.fault(request) {
+        return Err(refuse(fault, false, turn));
+    }
+    let shared = Arc::clone(&turn.shared);
+    match threads::guarded(FAULTS, || shared.app.refuses(request)) {
+        None => return Err(refuse(Fault::Panicked, false, turn)),
+        Some(Some(answer)) => {
+            // the body that follows is no request
+            let terms = ReplyTerms::of(request, &HeadFacts { keep_alive: false, ..*facts }, &shared.limits);
+            return Err(deliver(open(Answered::Now(answer), &mut turn.piece), terms, turn));
+        }
+        Some(None) => {}
+    }
+    let length = usize::try_from(facts.body).unwrap_or(usize::MAX);
+    let body = ReceivedBody::begin(length, &shared.body_bytes, shared.limits.bodies_bytes);
+    body.map(IncomingBody::Kept).ok_or_else(|| refuse(Fault::TooManyBodies, false, turn))
+}
+
 /// Answers a request, or begins to: what can go out at once is in `turn.out`.
-pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut Turn<A>) -> Remainder {
+pub(super) fn reply<A: App>(
+    request: &Request<'_>,
+    facts: &HeadFacts,
+    body: IncomingBody,
+    turn: &mut Turn<A>,
+) -> Remainder {
     // hosts and origins come first: a page of another site learns nothing, not even from the cache
     if let Some(fault) = turn.shared.boundary.fault(request) {
         return refuse(fault, request.method() == Method::Head, turn);
     }
     let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
     // a cache hit does not parse the query
-    if request.method() != Method::Put
+    if matches!(body, IncomingBody::Dropped(_))
         && let Some(opened) = find_kept(&terms, turn)
     {
         return deliver(opened, terms, turn);
@@ -256,7 +292,10 @@ pub(super) fn reply<A: App>(request: &Request<'_>, facts: &HeadFacts, turn: &mut
     let (shared, piece) = (&turn.shared, &mut turn.piece);
     let ask = || {
         faults::here("http.answer");
-        shared.app.answer(request)
+        match body {
+            IncomingBody::Dropped(_) => shared.app.answer(request),
+            IncomingBody::Kept(body) => shared.app.take(request, body),
+        }
     };
     match threads::guarded(FAULTS, || open(ask(), piece)) {
         Some(opened) => deliver(opened, terms, turn),

@@ -13,6 +13,7 @@
 #![warn(clippy::print_stderr)]
 
 mod app;
+mod body;
 mod boundary;
 mod cache;
 mod conditional;
@@ -32,6 +33,7 @@ mod turn;
 
 pub use crate::stream::{Progress, Stream};
 pub use app::{Answered, App, HeavyAnswer};
+pub use body::ReceivedBody;
 pub use limits::Limits;
 pub use listeners::ListenError;
 pub use metrics::Metrics;

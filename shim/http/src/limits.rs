@@ -18,6 +18,9 @@ pub struct Limits {
     pub body_bytes: u64,
     /// Most bytes of the body of a PUT, which is kept until it is answered; 0: PUT is not taken.
     pub put_bytes: u64,
+    /// Most bytes of the bodies of PUT that come or wait at one time, by the lengths that their heads name; beyond it
+    /// 503.
+    pub bodies_bytes: usize,
     /// No further pipelined request is parsed while more bytes than this wait to be sent.
     pub unsent_bytes: usize,
     /// Open connections, those that stream among them. For a further one the longest idle one is closed; where none is
@@ -59,6 +62,7 @@ impl Default for Limits {
             head_bytes: 32 * 1024,
             body_bytes: 1 << 20,
             put_bytes: 0,
+            bodies_bytes: 64 << 20,
             unsent_bytes: 64 * 1024,
             connections: 8192,
             head: Duration::from_secs(10),

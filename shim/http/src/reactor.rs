@@ -157,6 +157,9 @@ impl<A: App> Reactor<A> {
             let Token(id) = event.token();
             // an event may be of a connection that is closed by now: driving an empty slot does nothing
             if id < self.slots.len() {
+                if let Some(slot) = self.slots[id].as_mut().filter(|_| event.is_read_closed()) {
+                    slot.connection.hang_up();
+                }
                 self.drive(id);
             } else if event.token() != WAKER {
                 self.accept_at = Some(self.turn.now);

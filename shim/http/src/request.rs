@@ -28,21 +28,9 @@ pub struct Request<'a> {
     authority: Option<&'a str>,
     headers: &'a [httparse::Header<'a>],
     peer: SocketAddr,
-    body: &'a [u8],
 }
 
 impl<'a> Request<'a> {
-    /// The same with its body.
-    pub(super) fn with_body(self, body: &'a [u8]) -> Self {
-        Self { body, ..self }
-    }
-
-    /// The body of [`Method::Put`]; empty otherwise.
-    #[must_use]
-    pub fn body(&self) -> &'a [u8] {
-        self.body
-    }
-
     /// GET, HEAD or PUT. An answer to one of the first two need not look at it.
     #[must_use]
     pub fn method(&self) -> Method {
@@ -127,6 +115,7 @@ pub(super) enum Fault {
     OtherHost,
     HeadTooLarge,
     Panicked,
+    TooManyBodies,
     TransferEncoding,
     Version,
 }
@@ -147,6 +136,7 @@ impl Fault {
             Self::HeadTooLarge => (431, "request head too large"),
             Self::Panicked => (500, "internal error"),
             Self::TransferEncoding => (501, "request bodies with Transfer-Encoding are not supported"),
+            Self::TooManyBodies => (503, "too many request bodies at once"),
             Self::Version => (505, "HTTP/1.0 and HTTP/1.1 only"),
         }
     }
@@ -199,7 +189,7 @@ pub(super) fn parse<'a>(
         return Err(Fault::ContentTooLarge);
     }
     let (authority, path, query) = split_target(head.path.unwrap_or_default()).ok_or(Fault::BadPath)?;
-    Ok(Some((Request { method, path, query, authority, headers, peer, body: &[] }, facts)))
+    Ok(Some((Request { method, path, query, authority, headers, peer }, facts)))
 }
 
 /// True if the third word of the request line is a version of HTTP.

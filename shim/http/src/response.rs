@@ -106,7 +106,11 @@ impl Answer {
     pub(super) fn of_fault(fault: Fault) -> Self {
         let (status, text) = fault.text();
         let answer = Self::full("refused", status, "application/json", format!("{{\"error\":\"{text}\"}}"));
-        if fault == Fault::Method { answer.with_header("Allow", "GET, HEAD") } else { answer }
+        match fault {
+            Fault::Method => answer.with_header("Allow", "GET, HEAD"),
+            Fault::TooManyBodies => answer.with_header("Retry-After", "1"),
+            _ => answer,
+        }
     }
 }
 

@@ -72,6 +72,7 @@ impl Server {
             boundary: Boundary::new(&config.allow_hosts),
             sweep_interval: config.limits.sweep_interval(),
             gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
+            body_bytes: Arc::default(),
             cache: ResponseCache::new(config.limits.cache_bytes),
             limits: config.limits,
             metrics: config.metrics,

@@ -20,6 +20,8 @@ pub(super) struct Shared<A> {
     pub(super) clock: fn() -> Timestamp,
     pub(super) stopping: AtomicBool,
     pub(super) gzip_places: Arc<AtomicUsize>,
+    /// Bytes of the bodies that are kept.
+    pub(super) body_bytes: Arc<AtomicUsize>,
     pub(super) cache: ResponseCache,
 }
 

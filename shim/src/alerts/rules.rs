@@ -10,7 +10,7 @@
 //! ```
 
 use crate::listed::find;
-use crate::positions::valued::{PositionLevel, ValuedBook};
+use crate::positions::valued::ValuedBook;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
 use engine::store::columns::Col;
@@ -101,18 +101,7 @@ impl AlertRule {
                 place.map_or(f64::NAN, |place| place.chain.columns.get(*col)[place.row])
             }
             AlertSubject::Positions { number, account, name } => {
-                let level = match (account, name) {
-                    (Some(_), _) => PositionLevel::Account,
-                    (None, Some(_)) => PositionLevel::Underlying,
-                    (None, None) => PositionLevel::Total,
-                };
-                let totals = valued.totals(level);
-                let is_of = |total: &&crate::positions::valued::PositionTotal| match (account, name) {
-                    (Some(account), _) => total.account.as_deref() == Some(account.as_str()),
-                    (None, Some(name)) => total.underlying == Some(*name),
-                    (None, None) => true,
-                };
-                totals.iter().find(is_of).map_or(f64::NAN, |total| number(&total.numbers))
+                valued.total(account.as_deref(), *name).map_or(f64::NAN, |total| number(&total.numbers))
             }
         }
     }

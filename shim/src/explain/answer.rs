@@ -8,7 +8,7 @@ use super::text::text;
 use api::query::Query;
 use api::refusal::Refusal;
 use api::selection::not_yet;
-use api::vendors::native::error_json;
+use api::vendors::native;
 use api::vendors::native_explain::{self, ExplainQuestion, ExplanationForm};
 use engine::explain::explain;
 use engine::snapshot::Snapshot;
@@ -126,7 +126,7 @@ fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: Exp
 /// The answer that says why there is no explanation.
 #[must_use]
 pub fn refused(refusal: &Refusal) -> Answer {
-    Answer::full(ROUTE, refusal.status(), "application/json", error_json(refusal))
+    native::refused(ROUTE, refusal)
 }
 
 /// An explanation in the making.

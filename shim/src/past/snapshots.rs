@@ -5,7 +5,7 @@ use crate::past::archive::Flight;
 use api::past::PastMoments;
 use api::past::moment::AsOf;
 use api::refusal::Refusal;
-use api::vendors::native::error_json;
+use api::vendors::native;
 use api::vendors::native_snapshots::SnapshotsQuestion;
 use http::{Answer, Awaited};
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ pub const ROUTE: &str = "snapshots";
 /// The answer that says why there is none.
 #[must_use]
 pub fn refused(refusal: &Refusal) -> Answer {
-    Answer::full(ROUTE, refusal.status(), "application/json", error_json(refusal))
+    native::refused(ROUTE, refusal)
 }
 
 /// The answer, in the making.

@@ -1,24 +1,27 @@
 //! `GET /l1/positions`: rows of the latest values, and `PUT /l1/positions`: other positions. Never: a formula.
 
-use super::desk::{PositionDesk, PositionFacts};
-use super::valued::{PositionLevel, PositionTotal, ValuedBook, ValuedPosition};
-use crate::listed::{facts_of, identity_of_share};
+use super::desk::{AskedBytes, PositionDesk, PositionFacts};
+use super::rows::AskedRows;
+use super::valued::ValuedBook;
 use api::query::Query;
 use api::refusal::Refusal;
 use api::rows::binary::content_type;
 use api::rows::frame::json_text;
 use api::rows::heading::{ColumnHead, Heading};
-use api::rows::table::{Fact, write};
-use api::vendors::native::error_json;
-use api::vendors::native_positions::{self, COLUMNS, PositionRequest, PositionRows};
-use engine::positions::PositionNumbers;
-use engine::snapshot::Snapshot;
-use history::tables::{PlainColumn, TableFormat, plain_table};
-use http::Answer;
-use kernel::position::Instrument;
+use api::rows::table::{Fact, TableLines};
+use api::vendors::native;
+use api::vendors::native_positions::{self, COLUMNS, PositionRequest};
+use history::tables::{PlainColumn, PlainWriter};
+use http::stream::PIECE_BYTES;
+use http::{Answer, Awaited, Progress, ReceivedBody, Stream};
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Under which name requests are counted.
 pub const ROUTE: &str = "positions";
+/// The header that says of which snapshot values are.
+const SNAPSHOT: &str = "Snapshot-Number";
 const NO_POSITIONS: &str = "this daemon has no positions: start it with --positions FILE or --allow-positions";
 const NO_PUT: &str = "positions are not taken from requests: start the daemon with --allow-positions";
 
@@ -26,67 +29,144 @@ const NO_PUT: &str = "positions are not taken from requests: start the daemon wi
 #[must_use]
 pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
     let found = native_positions::parse(&Query::parse(query)).and_then(|request| {
-        if desk.is_used() { Ok(request) } else { Err(Refusal::SwitchedOff { reason: NO_POSITIONS }) }
-    });
-    match found {
-        Ok(request) => {
-            let valued = desk.valued();
-            let rows = rows(&valued, &request);
-            if let Some(table) = request.table {
-                return table_answer(table, &rows);
-            }
-            let heading = Heading { title: "Positions".to_owned(), lines: note.to_vec() };
-            let body = write(request.format, &heading, COLUMNS, &rows);
-            Answer::full(ROUTE, 200, request.format.frame().content_type, body)
+        if !desk.is_used() {
+            return Err(Refusal::SwitchedOff { reason: NO_POSITIONS });
         }
-        Err(refusal) => refused(&refusal),
+        if desk.is_crowded() { Err(Refusal::Crowded) } else { Ok(request) }
+    });
+    let request = match found {
+        Ok(request) => request,
+        Err(refusal) => return native::refused(ROUTE, &refusal),
+    };
+    let book = desk.valued();
+    let (snapshot, asked) = (book.snapshot, AskedRows::of(&book, &request));
+    let Some(held) = desk.admit(asked.bytes()) else { return native::refused(ROUTE, &Refusal::Crowded) };
+    let table = request.table.map(|format| {
+        let columns = COLUMNS.iter().map(|column| (column.name, column.is_number));
+        PlainWriter::new(format, columns).map(|writer| (content_type(format), writer))
+    });
+    let (content_type, form) = match table {
+        None => {
+            let heading = Heading { title: "Positions".to_owned(), lines: note.to_vec() };
+            (request.format.frame().content_type, RowForm::Text(heading, None))
+        }
+        Some(Ok((content_type, writer))) => (content_type, RowForm::Table(writer)),
+        Some(Err(why)) => return failed(500, &why.to_string()),
+    };
+    let rows = PositionStream { book, request, asked, _held: held, form, level: 0, piece: 0 };
+    Answer::stream(ROUTE, content_type, rows).with_header(SNAPSHOT, snapshot.to_string())
+}
+
+/// Takes the body of a request as the positions; the answer comes when they are valued.
+#[must_use]
+pub fn put(desk: &PositionDesk, body: ReceivedBody) -> Answer {
+    if desk.takes_requests() {
+        Answer::awaited(ROUTE, TakenPositions(desk.put(body)))
+    } else {
+        native::refused(ROUTE, &Refusal::SwitchedOff { reason: NO_PUT })
     }
 }
 
-/// Takes the body of a request as the positions.
-#[must_use]
-pub fn put(desk: &PositionDesk, body: &[u8], snapshot: &Snapshot) -> Answer {
-    if !desk.takes_requests() {
-        return refused(&Refusal::SwitchedOff { reason: NO_PUT });
-    }
-    match desk.put(body, snapshot) {
-        Ok(facts) => Answer::full(ROUTE, 200, "application/json", facts_json(&facts)),
-        Err(why) => Answer::full(ROUTE, 400, "application/json", format!("{{\"error\":{}}}", json_text(&why))),
+/// A body that is being read and valued.
+struct TakenPositions(Receiver<Result<PositionFacts, String>>);
+
+impl Awaited for TakenPositions {
+    fn look(&mut self) -> Option<Answer> {
+        Some(match self.0.try_recv() {
+            Ok(Ok(facts)) => Answer::full(ROUTE, 200, "application/json", facts_json(&facts)),
+            Ok(Err(why)) => failed(400, &why),
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => failed(500, "internal error"),
+        })
     }
 }
 
-/// Status of the positions as JSON.
-#[must_use]
-pub fn facts_json(facts: &PositionFacts) -> String {
-    let PositionFacts { source, lines, refused, errors, is_unusable } = facts;
+fn facts_json(facts: &PositionFacts) -> String {
+    let PositionFacts { source, lines, refused, errors } = facts;
     let errors = errors.iter().map(|error| json_text(error)).collect::<Vec<_>>().join(",");
-    format!(
-        "{{\"source\":{},\"lines\":{lines},\"refused\":{refused},\"unusable\":{is_unusable},\"errors\":[{errors}]}}",
-        json_text(source)
-    )
+    let source = json_text(source);
+    format!("{{\"source\":{source},\"lines\":{lines},\"refused\":{refused},\"errors\":[{errors}]}}")
 }
 
-/// The rows as a table of columns.
-fn table_answer(format: TableFormat, rows: &[Vec<Fact>]) -> Answer {
+fn failed(status: u16, why: &str) -> Answer {
+    Answer::full(ROUTE, status, "application/json", format!("{{\"error\":{}}}", json_text(why)))
+}
+
+/// The rows of an answer, piece by piece.
+struct PositionStream {
+    book: Arc<ValuedBook>,
+    request: PositionRequest,
+    asked: AskedRows,
+    _held: AskedBytes,
+    form: RowForm,
+    /// Next level of the request, and piece of it.
+    level: usize,
+    piece: usize,
+}
+
+/// What rows are written as.
+enum RowForm {
+    /// Text: its heading, and what was begun with it.
+    Text(Heading, Option<TableLines>),
+    /// A table of columns.
+    Table(PlainWriter),
+}
+
+impl PositionStream {
+    fn write(&mut self, out: &mut Vec<u8>) -> io::Result<Progress> {
+        let stop = out.len() + PIECE_BYTES;
+        let Self { book, request, asked, form, .. } = self;
+        if let RowForm::Text(heading, lines @ None) = form {
+            *lines = Some(TableLines::begin(request.format, heading, COLUMNS, out));
+        }
+        while let Some(&level) = request.levels.get(self.level) {
+            if out.len() >= stop {
+                return Ok(Progress::More);
+            }
+            let is_there = match form {
+                RowForm::Text(_, lines) => {
+                    let text = asked.text(book, request.format, level, self.piece);
+                    text.iter().zip(lines).for_each(|(text, lines)| lines.push_rows(text, out));
+                    text.is_some()
+                }
+                RowForm::Table(writer) => {
+                    let rows = asked.piece(book, level, self.piece);
+                    if !rows.is_empty() {
+                        writer.write(&columns_of(&rows), out)?;
+                    }
+                    !rows.is_empty()
+                }
+            };
+            (self.level, self.piece) = if is_there { (self.level, self.piece + 1) } else { (self.level + 1, 0) };
+        }
+        match form {
+            RowForm::Text(_, lines) => lines.iter().for_each(|lines| lines.end(out)),
+            RowForm::Table(writer) => writer.finish(out)?,
+        }
+        Ok(Progress::Done)
+    }
+}
+
+impl Stream for PositionStream {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        self.write(out).unwrap_or_else(|why| {
+            tracing::warn!("positions as a table: {why}");
+            Progress::Broken
+        })
+    }
+}
+
+fn columns_of(rows: &[Vec<Fact>]) -> Vec<PlainColumn> {
     let column = |(place, head): (usize, &ColumnHead<'static>)| {
         let cells = rows.iter().map(|row| &row[place]);
-        let column = if head.is_number {
+        if head.is_number {
             PlainColumn::Numbers(cells.map(number_of).collect())
         } else {
-            PlainColumn::Words(
-                cells.map(|cell| if let Fact::Word(word) = cell { Some(word.clone()) } else { None }).collect(),
-            )
-        };
-        (head.name, column)
-    };
-    let columns: Vec<(&str, PlainColumn)> = COLUMNS.iter().enumerate().map(column).collect();
-    match plain_table(format, &columns) {
-        Ok(body) => Answer::full(ROUTE, 200, content_type(format), body),
-        Err(why) => {
-            let why = json_text(&why.to_string());
-            Answer::full(ROUTE, 500, "application/json", format!("{{\"error\":{why}}}"))
+            let word = |cell: &Fact| if let Fact::Word(word) = cell { Some(word.clone()) } else { None };
+            PlainColumn::Words(cells.map(word).collect())
         }
-    }
+    };
+    COLUMNS.iter().enumerate().map(column).collect()
 }
 
 fn number_of(cell: &Fact) -> f64 {
@@ -95,84 +175,4 @@ fn number_of(cell: &Fact) -> f64 {
         Fact::Count(n) => *n as f64,
         _ => f64::NAN,
     }
-}
-
-fn refused(refusal: &Refusal) -> Answer {
-    Answer::full(ROUTE, refusal.status(), "application/json", error_json(refusal))
-}
-
-/// The rows of a request.
-#[must_use]
-pub fn rows(valued: &ValuedBook, request: &PositionRequest) -> Vec<Vec<Fact>> {
-    let is_asked = |position: &&ValuedPosition| {
-        (request.accounts.is_empty() || request.accounts.iter().any(|account| **account == *position.line.account))
-            && (request.underlyings.is_empty() || request.underlyings.contains(&position.underlying))
-    };
-    let some: Vec<ValuedPosition> = valued.positions.iter().filter(is_asked).cloned().collect();
-    let index_spot = request.index.map_or(f64::NAN, |index| valued.spots.get(&index).copied().unwrap_or(f64::NAN));
-    let shown = ValuedBook { positions: some, ..ValuedBook::default() };
-    let mut rows = Vec::new();
-    for &level in &request.levels {
-        let of = match level {
-            PositionRows::Contract => {
-                rows.extend(shown.positions.iter().map(|position| position_row(position, index_spot)));
-                continue;
-            }
-            PositionRows::Expiry => PositionLevel::Expiry,
-            PositionRows::Underlying => PositionLevel::Underlying,
-            PositionRows::Account => PositionLevel::Account,
-            PositionRows::Total => PositionLevel::Total,
-        };
-        rows.extend(shown.totals(of).iter().map(|total| total_row(level, total, index_spot)));
-    }
-    rows
-}
-
-fn position_row(of: &ValuedPosition, index_spot: f64) -> Vec<Fact> {
-    let mut row = vec![Fact::Word(PositionRows::Contract.name().to_owned()), Fact::Word(of.line.account.to_string())];
-    row.extend(match of.line.instrument {
-        Instrument::Share(_) => identity_of_share(of.underlying),
-        Instrument::Contract(key) => facts_of(of.underlying, &key),
-    });
-    let missing = u64::from(of.unvalued.is_some());
-    row.extend([Fact::Number(of.line.quantity), Fact::Number(of.line.price), Fact::Count(1), Fact::Count(missing)]);
-    row.push(of.unvalued.map_or(Fact::Missing, |why| Fact::Word(why.name().to_owned())));
-    row.extend([of.spot, of.unit_value, of.vol].map(Fact::Number));
-    row.extend(numbers(&of.numbers, index_spot));
-    row
-}
-
-fn total_row(level: PositionRows, of: &PositionTotal, index_spot: f64) -> Vec<Fact> {
-    let word = |text: Option<String>| text.map_or(Fact::Missing, Fact::Word);
-    let missing = || Fact::Missing;
-    let mut row = vec![
-        Fact::Word(level.name().to_owned()),
-        word(of.account.as_ref().map(ToString::to_string)),
-        word(of.underlying.map(|name| name.to_string())),
-        missing(),
-        word(of.expiry.map(|date| date.to_string())),
-    ];
-    row.extend([missing(), missing(), missing(), missing(), missing()]);
-    row.extend([Fact::Count(of.positions as u64), Fact::Count(of.missing as u64)]);
-    row.extend([missing(), missing(), missing(), missing()]);
-    row.extend(numbers(&of.numbers, index_spot));
-    row
-}
-
-fn numbers(of: &PositionNumbers, index_spot: f64) -> [Fact; 12] {
-    [
-        of.value,
-        of.profit,
-        of.session_profit,
-        of.dollar_delta,
-        of.gamma_1pct,
-        of.vega,
-        of.theta,
-        of.decay,
-        of.rho,
-        of.epsilon,
-        of.beta_delta,
-        of.beta_delta / index_spot,
-    ]
-    .map(Fact::Number)
 }

@@ -1,17 +1,21 @@
 //! The positions that the daemon has, and their latest values: one place for the file, for requests that replace them,
-//! and for everybody who reads.
+//! and for everybody who reads. One thread reads, replaces and values, so that each change is one step.
 
 use super::file::{PositionsFile, ReadPositions, parse};
+use super::rows::LevelEvent;
 use super::valued::{SessionValues, ValuedBook};
+use api::vendors::native_positions::PositionRows;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use host::threads;
+use http::ReceivedBody;
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
 use kernel::position::PositionLine;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -19,13 +23,29 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(100);
 /// The name of positions that a request brought, in messages.
 const REQUEST: &str = "PUT /l1/positions";
+/// While readers hold more bytes than these of books that were replaced, no further answer is begun.
+const OLD_BYTES: usize = 96 << 20;
+/// What requests that pick positions may have of their own; beyond it no further answer is begun.
+const ASKED_BYTES: usize = 64 << 20;
+/// What streams hold of events that were replaced, at most: the oldest are taken away.
+const EVENT_BYTES: usize = 32 << 20;
 
 /// Positions and their values.
 #[derive(Debug)]
 pub struct PositionDesk {
-    book: ArcSwap<Book>,
+    /// Lines and values together: nobody sees those of one book beside those of another.
     valued: ArcSwap<ValuedBook>,
     sessions: Mutex<SessionValues>,
+    session_bytes: AtomicUsize,
+    /// Bytes that single requests have of their own: lists of the positions that they pick, and sums of those.
+    asked_bytes: Arc<AtomicUsize>,
+    /// Books that were replaced, as long as somebody reads them.
+    old: Mutex<Vec<Arc<ValuedBook>>>,
+    /// Events that streams have, the oldest first.
+    events: Mutex<Vec<Arc<LevelEvent>>>,
+    puts: Sender<PutJob>,
+    /// Taken by the thread.
+    arriving: Mutex<Option<Receiver<PutJob>>>,
     roots: Arc<RootTable>,
     calendar: Calendar,
     takes_requests: bool,
@@ -33,38 +53,49 @@ pub struct PositionDesk {
     is_used: bool,
 }
 
-/// The positions as they were last read.
-#[derive(Clone, Debug, Default)]
-struct Book {
-    /// Counts up with each change.
-    version: u64,
-    lines: Arc<Vec<PositionLine>>,
-    facts: PositionFacts,
-}
+/// A body to be taken, and where its outcome goes.
+type PutJob = (ReceivedBody, SyncSender<Result<PositionFacts, String>>);
 
-/// Status of the positions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What became of a body or of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionFacts {
-    /// The file, or the request, that they are from.
+    /// The file, or the request.
     pub source: String,
-    /// How many there are.
+    /// Its lines.
     pub lines: usize,
     /// Rows that were refused.
     pub refused: u64,
-    /// The first complaints, with place and reason; why a file cannot be used.
+    /// The first complaints, with place and reason.
     pub errors: Vec<String>,
-    /// The last version cannot be used; that before still counts.
-    pub is_unusable: bool,
+}
+
+/// Bytes that a request has of its own.
+#[derive(Debug)]
+pub struct AskedBytes {
+    of_all: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Drop for AskedBytes {
+    fn drop(&mut self) {
+        self.of_all.fetch_sub(self.bytes, Ordering::AcqRel);
+    }
 }
 
 impl PositionDesk {
     /// A desk without positions; `takes_requests`: they may be replaced by a request.
     #[must_use]
     pub fn new(roots: Arc<RootTable>, calendar: Calendar, takes_requests: bool, has_file: bool) -> Self {
+        let (puts, arriving) = channel();
         Self {
-            book: ArcSwap::default(),
             valued: ArcSwap::default(),
             sessions: Mutex::default(),
+            session_bytes: AtomicUsize::new(0),
+            asked_bytes: Arc::default(),
+            old: Mutex::default(),
+            events: Mutex::default(),
+            puts,
+            arriving: Mutex::new(Some(arriving)),
             roots,
             calendar,
             takes_requests,
@@ -87,13 +118,7 @@ impl PositionDesk {
     /// The positions.
     #[must_use]
     pub fn lines(&self) -> Arc<Vec<PositionLine>> {
-        Arc::clone(&self.book.load().lines)
-    }
-
-    /// Status.
-    #[must_use]
-    pub fn facts(&self) -> PositionFacts {
-        self.book.load().facts.clone()
+        Arc::clone(&self.valued.load().lines)
     }
 
     /// The positions as they were last valued.
@@ -102,62 +127,127 @@ impl PositionDesk {
         self.valued.load_full()
     }
 
-    /// Takes positions in the place of those that there are.
-    pub fn replace(&self, source: &str, read: ReadPositions) {
+    /// True if slow readers hold so much that no further answer is begun.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        self.old_bytes() > OLD_BYTES
+    }
+
+    /// Counts what a request has of its own for as long as what is returned lives; `None`: there is no room.
+    #[must_use]
+    pub fn admit(&self, bytes: usize) -> Option<AskedBytes> {
+        let fits = |all: usize| all.checked_add(bytes).filter(|&all| bytes == 0 || all <= ASKED_BYTES);
+        self.asked_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).ok()?;
+        Some(AskedBytes { of_all: Arc::clone(&self.asked_bytes), bytes })
+    }
+
+    /// Bytes of books that were replaced and that readers hold.
+    fn old_bytes(&self) -> usize {
+        let now = self.lines();
+        let lines = |book: &ValuedBook| if Arc::ptr_eq(&book.lines, &now) { 0 } else { book.lines.capacity() };
+        let bytes = |book: &Arc<ValuedBook>| book.bytes() + lines(book) * size_of::<PositionLine>();
+        lock(&self.old).iter().map(bytes).sum()
+    }
+
+    /// Bytes of positions, of their values and of their text, old ones that somebody still reads among them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let events: usize = lock(&self.events).iter().map(|event| event.bytes()).sum();
+        let lines = self.lines().capacity() * size_of::<PositionLine>();
+        let own = self.session_bytes.load(Ordering::Relaxed) + self.asked_bytes.load(Ordering::Relaxed);
+        lines + self.valued.load().bytes() + self.old_bytes() + events + own
+    }
+
+    /// What streams are sent of a level of a book.
+    #[must_use]
+    pub fn event(&self, book: &ValuedBook, level: PositionRows) -> Arc<LevelEvent> {
+        let event = LevelEvent::of(book, level);
+        let mut events = lock(&self.events);
+        if !events.iter().any(|known| Arc::ptr_eq(known, event)) {
+            events.push(Arc::clone(event));
+        }
+        Arc::clone(event)
+    }
+
+    /// Hands a body to the thread that takes it; its outcome comes when it is valued.
+    #[must_use]
+    pub fn put(&self, body: ReceivedBody) -> Receiver<Result<PositionFacts, String>> {
+        let (done, outcome) = sync_channel(1);
+        // the receiver lives as long as the desk
+        let _ = self.puts.send((body, done));
+        outcome
+    }
+
+    /// Takes positions in the place of those that there are, and values them; the facts of these positions.
+    pub fn replace(&self, source: &str, read: ReadPositions, snapshot: &Snapshot) -> PositionFacts {
         let facts = PositionFacts {
             source: source.to_owned(),
             lines: read.lines.len(),
             refused: read.refused,
             errors: read.complaints,
-            is_unusable: false,
         };
-        let version = self.book.load().version.wrapping_add(1);
-        self.book.store(Arc::new(Book { version, lines: Arc::new(read.lines), facts }));
-    }
-
-    /// Takes the body of a request; the facts afterwards.
-    ///
-    /// # Errors
-    /// The body is not a table of positions: nothing is changed.
-    pub fn put(&self, body: &[u8], snapshot: &Snapshot) -> Result<PositionFacts, String> {
-        let read = parse(Path::new(REQUEST), body)?;
-        self.replace(REQUEST, read);
-        self.value(snapshot);
-        Ok(self.facts())
+        self.publish(Arc::new(read.lines), snapshot);
+        facts
     }
 
     /// Values the positions on a snapshot.
     pub fn value(&self, snapshot: &Snapshot) {
-        let lines = self.lines();
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let valued = ValuedBook::of(&lines, snapshot, &self.roots, &self.calendar, &mut sessions);
-        self.valued.store(Arc::new(valued));
+        self.publish(self.lines(), snapshot);
     }
 
-    /// Looks at a file; true if the positions have changed.
-    fn look(&self, file: &mut PositionsFile, at: Duration) -> bool {
+    fn publish(&self, lines: Arc<Vec<PositionLine>>, snapshot: &Snapshot) {
+        let sessions = &mut lock(&self.sessions);
+        let valued = ValuedBook::of(lines, snapshot, &self.roots, &self.calendar, sessions);
+        self.session_bytes.store(sessions.bytes(), Ordering::Relaxed);
+        let old = self.valued.swap(Arc::new(valued));
+        old.texts.retire();
+        lock(&self.old).push(old);
+        self.let_go();
+    }
+
+    /// Lets go of what nobody reads any more, and takes events away from streams that are too slow.
+    fn let_go(&self) {
+        lock(&self.old).retain(|book| Arc::strong_count(book) > 1);
+        let mut events = lock(&self.events);
+        events.retain(|event| Arc::strong_count(event) > 1);
+        let mut held: usize = events.iter().map(|event| event.bytes()).sum();
+        for event in &*events {
+            if held <= EVENT_BYTES {
+                break;
+            }
+            held -= event.bytes();
+            event.take_away();
+        }
+    }
+
+    /// Takes a body.
+    fn take(&self, (body, done): PutJob, snapshot: &Snapshot) {
+        let read = parse(Path::new(REQUEST), &body).and_then(|read| {
+            // whoever wants none says so with a line of none
+            if read.lines.is_empty() { Err(format!("{REQUEST}: no usable row")) } else { Ok(read) }
+        });
+        drop(body);
+        // the client may have gone
+        let _ = done.send(read.map(|read| self.replace(REQUEST, read, snapshot)));
+    }
+
+    /// Takes what a file has, where it has changed.
+    fn look(&self, file: &mut PositionsFile, at: Duration, snapshot: &Snapshot) {
         let source = file.path().display().to_string();
         match file.poll(at) {
-            None => false,
+            None => {}
             Some(Ok(read)) => {
                 read.complaints.iter().for_each(|complaint| tracing::warn!("refused: {complaint}"));
                 let n = read.lines.len();
                 tracing::info!("positions {source}: {n} line{}", if n == 1 { "" } else { "s" });
-                self.replace(&source, read);
-                true
+                self.replace(&source, read, snapshot);
             }
-            Some(Err(why)) => {
-                tracing::warn!("positions: {why}; the last valid version still counts");
-                let mut book = Book::clone(&self.book.load());
-                (book.facts.is_unusable, book.facts.errors) = (true, vec![why]);
-                self.book.store(Arc::new(book));
-                false
-            }
+            Some(Err(why)) => tracing::warn!("positions: {why}; the last valid version still counts"),
         }
     }
 
-    /// Starts the thread that reads the file and values the positions at each pass, until `ending`; `passed` is called
-    /// after each with the snapshot.
+    /// Starts the thread that takes the file and the bodies of requests, and values the positions at each pass, until
+    /// `ending`; `passed` is called after each with the snapshot.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -170,21 +260,34 @@ impl PositionDesk {
     ) -> std::io::Result<JoinHandle<()>> {
         let desk = Arc::clone(self);
         let began = Instant::now();
-        let mut seen = (u64::MAX, u64::MAX);
+        let mut seen: Option<Arc<ValuedBook>> = None;
+        let arriving = lock(&self.arriving).take();
         threads::spawn_lasting("positions", move || {
             while !ending.load(Ordering::Acquire) {
-                if let Some(file) = &mut file {
-                    desk.look(file, began.elapsed());
-                }
+                let job = arriving.as_ref().map(|puts| puts.recv_timeout(LOOK));
                 let snapshot = market.load_full();
-                let now = (snapshot.number, desk.book.load().version);
-                if now != seen {
-                    seen = now;
-                    desk.value(&snapshot);
-                    passed(&snapshot, &desk.valued());
+                match job {
+                    Some(Ok(job)) => desk.take(job, &snapshot),
+                    Some(Err(RecvTimeoutError::Timeout)) => {}
+                    Some(Err(RecvTimeoutError::Disconnected)) | None => std::thread::sleep(LOOK),
                 }
-                std::thread::sleep(LOOK);
+                if let Some(file) = &mut file {
+                    desk.look(file, began.elapsed(), &snapshot);
+                }
+                if seen.is_none() || desk.valued().snapshot != snapshot.number {
+                    desk.value(&snapshot);
+                }
+                let valued = desk.valued();
+                if !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &valued)) {
+                    passed(&snapshot, &valued);
+                    seen = Some(valued);
+                }
+                desk.let_go();
             }
         })
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

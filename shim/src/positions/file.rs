@@ -76,11 +76,16 @@ fn read(path: &Path) -> Result<ReadPositions, String> {
 /// Reads positions from bytes; `path` is their name in messages.
 ///
 /// # Errors
-/// There is no usable header.
+/// There is no usable header, or not one of its rows can be used.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPositions, String> {
     let (lines, report) = parse_positions(path, bytes);
     match report.errors.first() {
         Some(error) => Err(error.to_string()),
+        // it would leave nothing of a book that is meant to go on
+        None if lines.is_empty() && report.refused_total() > 0 => {
+            let place = report.places.first().map_or_else(|| path.display().to_string(), ToString::to_string);
+            Err(format!("{place}; no row can be used"))
+        }
         None => {
             let complaints = report.places.iter().take(PLACES_SHOWN).map(ToString::to_string).collect();
             Ok(ReadPositions { lines, refused: report.refused_total(), complaints })

@@ -1,37 +1,41 @@
 //! Positions valued on one snapshot, in the native order of their contracts, and sums of them.
 
+use super::rows::BookTexts;
 use crate::listed::{ListedPlace, find, multiplier};
+use api::vendors::native_positions::PositionRows;
 use engine::positions::{Holding, PositionNumbers};
 use engine::scenario::Unvalued;
 use engine::snapshot::Snapshot;
 use engine::store::columns::Col;
-use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
-use kernel::contract::{RootTable, Symbol};
+use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::AddAssign;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// All positions, valued.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ValuedBook {
     /// Snapshot that they are valued on.
     pub snapshot: u64,
-    /// Latest time of its values.
-    pub time: Option<Timestamp>,
+    /// The lines, in the order of the book.
+    pub lines: Arc<Vec<PositionLine>>,
     /// By underlying and contract in the native order, shares first; what is not listed comes last.
     pub positions: Vec<ValuedPosition>,
     /// Price of each underlying.
     pub spots: HashMap<Symbol, f64>,
+    sums: LevelSums,
+    /// The text of its rows.
+    pub texts: BookTexts,
 }
 
 /// One line of a book, valued.
 #[derive(Clone, Debug)]
 pub struct ValuedPosition {
-    /// The line.
-    pub line: PositionLine,
+    /// The place of the line in the book.
+    pub line: u32,
     /// The underlying; the root of what is not listed.
     pub underlying: Symbol,
     /// Price of the underlying; NaN: none.
@@ -44,21 +48,6 @@ pub struct ValuedPosition {
     pub unvalued: Option<Unvalued>,
     /// In currency.
     pub numbers: PositionNumbers,
-}
-
-/// What is summed up: from one contract to all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PositionLevel {
-    /// Each line.
-    Contract,
-    /// Underlying and expiration date; shares have none.
-    Expiry,
-    /// Underlying.
-    Underlying,
-    /// Account.
-    Account,
-    /// All.
-    Total,
 }
 
 /// A sum of positions.
@@ -77,6 +66,10 @@ pub struct PositionTotal {
     /// The sum.
     pub numbers: PositionNumbers,
 }
+
+/// Sums of the same positions at each level, made once when they are first asked for.
+#[derive(Debug, Default)]
+pub struct LevelSums([OnceLock<Vec<PositionTotal>>; 5]);
 
 /// What positions have in common that are summed: account, underlying, expiration date.
 type TotalKey = (Option<Arc<str>>, Option<Symbol>, Option<Date>);
@@ -108,6 +101,12 @@ impl SessionValues {
         known.before
     }
 
+    /// Bytes of all of them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.known.capacity() * size_of::<(Instrument, SessionValue)>()
+    }
+
     /// Forgets what is no longer held.
     fn keep(&mut self, book: &[PositionLine]) {
         if self.known.len() > 2 * book.len() {
@@ -121,60 +120,87 @@ impl ValuedBook {
     /// Values a book on a snapshot.
     #[must_use]
     pub fn of(
-        book: &[PositionLine],
+        lines: Arc<Vec<PositionLine>>,
         snapshot: &Snapshot,
         roots: &RootTable,
         calendar: &Calendar,
         sessions: &mut SessionValues,
     ) -> Self {
-        sessions.keep(book);
+        sessions.keep(&lines);
         // betas are of names: one line of a name may give that of all
         let mut betas: HashMap<Symbol, f64> = HashMap::new();
-        for line in book.iter().filter(|line| line.beta.is_finite()) {
+        for line in lines.iter().filter(|line| line.beta.is_finite()) {
             betas.entry(name_of(line.instrument, roots)).or_insert(line.beta);
         }
-        let mut placed: Vec<(Option<ListedPlace>, ValuedPosition)> = book
-            .iter()
-            .map(|line| {
+        let mut placed: Vec<(Option<RowPlace>, ValuedPosition)> = (0..)
+            .zip(lines.iter())
+            .map(|(n, line)| {
                 let place = find(line.instrument, snapshot, roots);
+                let row = place.as_ref().ok().map(|place| (place.slice, place.row));
                 let beta = betas.get(&name_of(line.instrument, roots)).copied().unwrap_or(f64::NAN);
-                value(line, beta, place, calendar, sessions)
+                (row, ValuedPosition::unvalued(n, line).valued(line, beta, place, calendar, sessions))
             })
             .collect();
-        let order = |of: &(Option<ListedPlace>, ValuedPosition)| {
-            let place = of.0.as_ref().map(|place| (place.slice, place.row));
-            (of.0.is_none(), of.1.underlying, place, of.1.line.instrument)
-        };
-        placed.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.1.line.account.cmp(&b.1.line.account)));
-        let positions: Vec<ValuedPosition> = placed.into_iter().map(|(_, position)| position).collect();
+        let line = |of: &ValuedPosition| &lines[of.line as usize];
+        let order =
+            |(row, of): &(Option<RowPlace>, ValuedPosition)| (row.is_none(), of.underlying, *row, line(of).instrument);
+        placed.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| line(&a.1).account.cmp(&line(&b.1).account)));
+        let positions = placed.into_iter().map(|(_, position)| position).collect();
         let spots = snapshot.chains().iter().map(|chain| (chain.underlying, chain.spot)).collect();
-        let time = (snapshot.number > 0).then_some(snapshot.time);
-        Self { snapshot: snapshot.number, time, positions, spots }
+        Self { snapshot: snapshot.number, lines, positions, spots, ..Self::default() }
     }
 
-    /// Sums of positions at one level above contracts, ascending.
+    /// The line of a position.
     #[must_use]
-    pub fn totals(&self, level: PositionLevel) -> Vec<PositionTotal> {
-        let mut sums: BTreeMap<TotalKey, PositionTotal> = BTreeMap::new();
-        for position in &self.positions {
-            let expiry = match position.line.instrument {
-                Instrument::Share(_) => None,
-                Instrument::Contract(key) => Some(key.served().expiry),
+    pub fn line(&self, of: &ValuedPosition) -> &PositionLine {
+        &self.lines[of.line as usize]
+    }
+
+    /// Bytes that it takes beside its lines.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let spots = self.spots.capacity() * size_of::<(Symbol, f64)>();
+        self.positions.capacity() * size_of::<ValuedPosition>() + spots + self.sums.bytes() + self.texts.bytes()
+    }
+
+    /// Sums of all positions at one level above contracts, ascending.
+    pub fn totals(&self, level: PositionRows) -> &[PositionTotal] {
+        self.sums.at(level, || self.sum(level, self.positions.iter()))
+    }
+
+    /// The sum of an account, of an underlying, or of all.
+    #[must_use]
+    pub fn total(&self, account: Option<&str>, underlying: Option<Symbol>) -> Option<&PositionTotal> {
+        let level = match (account, underlying) {
+            (Some(_), _) => PositionRows::Account,
+            (None, Some(_)) => PositionRows::Underlying,
+            (None, None) => PositionRows::Total,
+        };
+        let totals = self.totals(level);
+        let found = totals.binary_search_by(|of| (of.account.as_deref(), of.underlying).cmp(&(account, underlying)));
+        found.ok().map(|at| &totals[at])
+    }
+
+    /// Sums of some positions at one level above contracts, ascending.
+    pub fn sum<'a>(
+        &self,
+        level: PositionRows,
+        positions: impl Iterator<Item = &'a ValuedPosition>,
+    ) -> Vec<PositionTotal> {
+        let (mut sums, mut places) = (Vec::<PositionTotal>::new(), HashMap::<TotalKey, usize>::new());
+        let mut last: Option<(TotalKey, usize)> = None;
+        for position in positions {
+            let key = self.key(level, position);
+            // positions of a name follow one another
+            let place = match last {
+                Some((ref before, place)) if *before == key => place,
+                _ => *places.entry(key.clone()).or_insert_with(|| {
+                    sums.push(PositionTotal::new(&key));
+                    sums.len() - 1
+                }),
             };
-            let (account, underlying, expiry) = match level {
-                PositionLevel::Contract | PositionLevel::Expiry => (None, Some(position.underlying), expiry),
-                PositionLevel::Underlying => (None, Some(position.underlying), None),
-                PositionLevel::Account => (Some(Arc::clone(&position.line.account)), None, None),
-                PositionLevel::Total => (None, None, None),
-            };
-            let sum = sums.entry((account.clone(), underlying, expiry)).or_insert_with(|| PositionTotal {
-                account,
-                underlying,
-                expiry,
-                positions: 0,
-                missing: 0,
-                numbers: PositionNumbers::default(),
-            });
+            last = Some((key, place));
+            let sum = &mut sums[place];
             sum.positions += 1;
             if position.numbers.is_known() {
                 sum.numbers.add_assign(position.numbers);
@@ -182,13 +208,60 @@ impl ValuedBook {
                 sum.missing += 1;
             }
         }
-        let mut sums: Vec<PositionTotal> = sums.into_values().collect();
         for sum in sums.iter_mut().filter(|sum| sum.missing == sum.positions) {
             sum.numbers = PositionNumbers::MISSING;
         }
+        sums.sort_by(|a, b| a.key().cmp(&b.key()));
         sums
     }
+
+    fn key(&self, level: PositionRows, position: &ValuedPosition) -> TotalKey {
+        let line = self.line(position);
+        let expiry = match line.instrument {
+            Instrument::Share(_) => None,
+            Instrument::Contract(key) => Some(key.served().expiry),
+        };
+        match level {
+            PositionRows::Contract | PositionRows::Expiry => (None, Some(position.underlying), expiry),
+            PositionRows::Underlying => (None, Some(position.underlying), None),
+            PositionRows::Account => (Some(Arc::clone(&line.account)), None, None),
+            PositionRows::Total => (None, None, None),
+        }
+    }
 }
+
+impl PositionTotal {
+    fn new((account, underlying, expiry): &TotalKey) -> Self {
+        Self {
+            account: account.clone(),
+            underlying: *underlying,
+            expiry: *expiry,
+            positions: 0,
+            missing: 0,
+            numbers: PositionNumbers::default(),
+        }
+    }
+
+    fn key(&self) -> (&Option<Arc<str>>, Option<Symbol>, Option<Date>) {
+        (&self.account, self.underlying, self.expiry)
+    }
+}
+
+impl LevelSums {
+    /// The sums at a level.
+    pub fn at(&self, level: PositionRows, make: impl FnOnce() -> Vec<PositionTotal>) -> &[PositionTotal] {
+        self.0[level as usize].get_or_init(make)
+    }
+
+    /// Bytes of those that were made.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.iter().filter_map(OnceLock::get).map(|sums| sums.capacity() * size_of::<PositionTotal>()).sum()
+    }
+}
+
+/// Slice and row of a contract within its chain; shares have no slice.
+type RowPlace = (Option<usize>, usize);
 
 /// The name that an instrument belongs to.
 fn name_of(instrument: Instrument, roots: &RootTable) -> Symbol {
@@ -198,69 +271,57 @@ fn name_of(instrument: Instrument, roots: &RootTable) -> Symbol {
     }
 }
 
-fn value(
-    line: &PositionLine,
-    beta: f64,
-    place: Result<ListedPlace, Unvalued>,
-    calendar: &Calendar,
-    sessions: &mut SessionValues,
-) -> (Option<ListedPlace>, ValuedPosition) {
-    let nothing = |underlying: Symbol, why: Unvalued, spot: f64| ValuedPosition {
-        line: line.clone(),
-        underlying,
-        spot,
-        unit_value: f64::NAN,
-        vol: f64::NAN,
-        unvalued: Some(why),
-        numbers: PositionNumbers::MISSING,
-    };
-    let place = match place {
-        Ok(place) => place,
-        Err(why) => {
-            let name = match line.instrument {
-                Instrument::Share(symbol) => symbol,
-                Instrument::Contract(key) => key.root,
-            };
-            return (None, nothing(name, why, f64::NAN));
-        }
-    };
-    let chain = Arc::clone(&place.chain);
-    let own = if chain.spot.is_nan() { chain.implied_spot } else { chain.spot };
-    let slice = place.slice.map(|slice| &chain.slices[slice]);
-    let spot = slice.map_or(own, |slice| if slice.und_price.is_nan() { own } else { slice.und_price });
-    let (unit_value, vol, why) = match slice {
-        None => (spot, f64::NAN, Unvalued::NoValues),
-        Some(slice) => {
-            let get = |col: Col| chain.columns.get(col)[place.row];
-            let why = if slice.settles_at <= chain.valued_at {
-                Unvalued::Expired
-            } else if slice.adjusted {
-                Unvalued::of_root(slice.root)
-            } else {
-                Unvalued::NoValues
-            };
-            (get(Col::SvcTheo), get(Col::SvcVol), why)
-        }
-    };
-    if !unit_value.is_finite() {
-        return (Some(place), nothing(chain.underlying, why, spot));
+impl ValuedPosition {
+    /// Nothing is known yet of a line.
+    fn unvalued(place: u32, line: &PositionLine) -> Self {
+        let (Instrument::Share(underlying) | Instrument::Contract(ContractKey { root: underlying, .. })) =
+            line.instrument;
+        let (unvalued, numbers) = (None, PositionNumbers::MISSING);
+        Self { line: place, underlying, spot: f64::NAN, unit_value: f64::NAN, vol: f64::NAN, unvalued, numbers }
     }
-    let session = calendar.eastern(calendar.last_session_instant(chain.valued_at)).date();
-    let session_price = sessions.note(line.instrument, session, unit_value);
-    let units = line.quantity * place.slice.map_or(1.0, |slice| multiplier(&chain, slice));
-    let held = Holding { units, price: line.price, session_price, beta };
-    let numbers = match place.slice {
-        Some(_) => PositionNumbers::of_row(&chain, place.row, spot, &held),
-        None => PositionNumbers::of_shares(spot, &held),
-    };
-    let position = ValuedPosition {
-        line: line.clone(),
-        underlying: chain.underlying,
-        spot,
-        unit_value,
-        vol,
-        unvalued: None,
-        numbers,
-    };
-    (Some(place), position)
+
+    /// The same with what the place says where the line is listed.
+    fn valued(
+        mut self,
+        line: &PositionLine,
+        beta: f64,
+        place: Result<ListedPlace, Unvalued>,
+        calendar: &Calendar,
+        sessions: &mut SessionValues,
+    ) -> Self {
+        let ListedPlace { chain, slice, row } = match place {
+            Ok(place) => place,
+            Err(why) => return Self { unvalued: Some(why), ..self },
+        };
+        let own = if chain.spot.is_nan() { chain.implied_spot } else { chain.spot };
+        let of = slice.map(|slice| &chain.slices[slice]);
+        self.underlying = chain.underlying;
+        self.spot = of.map_or(own, |of| if of.und_price.is_nan() { own } else { of.und_price });
+        let (unit_value, vol, why) = match of {
+            None => (self.spot, f64::NAN, Unvalued::NoValues),
+            Some(of) => {
+                let get = |col: Col| chain.columns.get(col)[row];
+                let why = if of.settles_at <= chain.valued_at {
+                    Unvalued::Expired
+                } else if of.adjusted {
+                    Unvalued::of_root(of.root)
+                } else {
+                    Unvalued::NoValues
+                };
+                (get(Col::SvcTheo), get(Col::SvcVol), why)
+            }
+        };
+        if !unit_value.is_finite() {
+            return Self { unvalued: Some(why), ..self };
+        }
+        let session = calendar.eastern(calendar.last_session_instant(chain.valued_at)).date();
+        let session_price = sessions.note(line.instrument, session, unit_value);
+        let units = line.quantity * slice.map_or(1.0, |slice| multiplier(&chain, slice));
+        let held = Holding { units, price: line.price, session_price, beta };
+        let numbers = match slice {
+            Some(_) => PositionNumbers::of_row(&chain, row, self.spot, &held),
+            None => PositionNumbers::of_shares(self.spot, &held),
+        };
+        Self { unit_value, vol, numbers, ..self }
+    }
 }

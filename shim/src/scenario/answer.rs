@@ -1,14 +1,15 @@
 //! `GET /l1/scenario`: the request, and its answer in the making.
 //!
-//! Values are computed on a thread of its own, a few requests at once and no more. It hands pieces to whoever sends
-//! them and waits where these are not taken, so that an answer of any length takes the memory of a few pieces.
+//! Everything but the reading of the request is done on a thread of its own: a few compute at once and no more. It
+//! hands pieces to whoever sends them and waits where these are not taken, so that an answer of any length takes the
+//! memory of a few pieces. While it waits for long, others may compute; when nobody takes its pieces any more, it ends.
 
 use super::legs::Legs;
-use super::rows::{Cut, ScenarioWriter};
+use super::rows::{Cut, ScenarioClient, ScenarioWriter};
 use api::query::Query;
 use api::refusal::Refusal;
 use api::rows::heading::Heading;
-use api::vendors::native::error_json;
+use api::vendors::native;
 use api::vendors::native_scenario::{self, ScenarioRequest};
 use engine::scenario::ScenarioTables;
 use engine::snapshot::Snapshot;
@@ -19,88 +20,132 @@ use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
 use kernel::position::PositionLine;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
 
 /// Under which name requests are counted.
 pub const ROUTE: &str = "scenario";
 /// Maximum number of concurrent computations; further requests get status 503.
 const AT_ONCE: usize = 4;
+/// Maximum number of answers in the making, those that wait for their readers among them.
+const ALIVE: usize = 64;
+/// What they hold together, at most.
+const HELD_BYTES: usize = 256 << 20;
 /// Pieces that wait to be sent.
 const PIECES: usize = 4;
 /// Bytes that tables of early exercise may take.
 const TABLES: usize = 256 << 20;
+/// A reader that takes nothing for so long leaves the place to others.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a thread that waits looks again.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Places for scenarios in the making, and the tables that they share.
 #[derive(Clone, Debug)]
 pub struct ScenarioDesk {
-    running: Arc<AtomicUsize>,
+    counts: Arc<ScenarioCounts>,
     tables: Arc<ScenarioTables>,
 }
 
-/// What a request is answered from.
-#[derive(Clone, Copy, Debug)]
-pub struct ScenarioSurroundings<'a> {
-    /// The market.
-    pub snapshot: &'a Snapshot,
-    /// The positions.
-    pub book: &'a [PositionLine],
-    /// Names of roots.
-    pub roots: &'a RootTable,
-    /// Trading days.
-    pub calendar: &'a Calendar,
-    /// The zone of times.
-    pub zone: &'a TimeZone,
-    /// Lines below the title of a page.
-    pub note: &'a [String],
+#[derive(Debug, Default)]
+struct ScenarioCounts {
+    working: AtomicUsize,
+    alive: AtomicUsize,
+    held: AtomicUsize,
 }
 
-/// One place; given back when it is dropped.
-struct ScenarioPermit(Arc<AtomicUsize>);
+/// What a request is answered from.
+#[derive(Clone, Debug)]
+pub struct ScenarioSurroundings {
+    /// The market.
+    pub snapshot: Arc<Snapshot>,
+    /// The positions.
+    pub book: Arc<Vec<PositionLine>>,
+    /// Names of roots.
+    pub roots: Arc<RootTable>,
+    /// Trading days.
+    pub calendar: Calendar,
+    /// The zone of times.
+    pub zone: TimeZone,
+    /// Lines below the title of a page.
+    pub note: Vec<String>,
+}
 
-impl Drop for ScenarioPermit {
+/// An answer in the making, and its place to compute unless it waits for its reader; given back when it is dropped.
+struct ScenarioPlace {
+    counts: Arc<ScenarioCounts>,
+    works: bool,
+    bytes: usize,
+}
+
+fn take_one(of: &AtomicUsize, most: usize) -> bool {
+    of.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1)).is_ok()
+}
+
+impl ScenarioPlace {
+    fn take(counts: &Arc<ScenarioCounts>) -> Option<Self> {
+        if !take_one(&counts.alive, ALIVE) {
+            return None;
+        }
+        let mut place = Self { counts: Arc::clone(counts), works: false, bytes: 0 };
+        place.works = take_one(&counts.working, AT_ONCE);
+        place.works.then_some(place)
+    }
+
+    fn rest(&mut self) {
+        if core::mem::replace(&mut self.works, false) {
+            self.counts.working.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Notes what the answer holds now; false if all of them hold too much.
+    fn holds(&mut self, bytes: usize) -> bool {
+        let before = core::mem::replace(&mut self.bytes, bytes);
+        let all = self.counts.held.fetch_add(bytes, Ordering::AcqRel).saturating_add(bytes).saturating_sub(before);
+        self.counts.held.fetch_sub(before, Ordering::AcqRel);
+        bytes <= before || all <= HELD_BYTES
+    }
+}
+
+impl Drop for ScenarioPlace {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.rest();
+        self.counts.held.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.counts.alive.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Default for ScenarioDesk {
     fn default() -> Self {
-        Self { running: Arc::default(), tables: Arc::new(ScenarioTables::new(TABLES)) }
+        Self { counts: Arc::default(), tables: Arc::new(ScenarioTables::new(TABLES)) }
     }
 }
 
 impl ScenarioDesk {
-    /// Bytes of the tables.
+    /// Bytes of the tables, and of answers in the making.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.tables.bytes()
-    }
-
-    fn take(&self) -> Option<ScenarioPermit> {
-        let free = |n: usize| (n < AT_ONCE).then_some(n + 1);
-        self.running.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
-        Some(ScenarioPermit(Arc::clone(&self.running)))
+        self.tables.bytes() + self.counts.held.load(Ordering::Relaxed)
     }
 
     /// The answer to a query.
     #[must_use]
-    pub fn answer(&self, query: &str, around: &ScenarioSurroundings<'_>) -> Answer {
-        self.begin(query, around).unwrap_or_else(|refusal| refused(&refusal))
+    pub fn answer(&self, query: &str, around: ScenarioSurroundings) -> Answer {
+        self.begin(query, around).unwrap_or_else(|refusal| native::refused(ROUTE, &refusal))
     }
 
-    fn begin(&self, query: &str, around: &ScenarioSurroundings<'_>) -> Result<Answer, Refusal> {
+    fn begin(&self, query: &str, around: ScenarioSurroundings) -> Result<Answer, Refusal> {
         let request = native_scenario::parse(&Query::parse(query))?;
-        let legs = Legs::of(&request, around.snapshot, around.book, around.roots, around.calendar)?;
-        let place = self.take().ok_or(Refusal::Busy)?;
+        let place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
         let (send, pieces) = sync_channel(PIECES);
-        let (tables, zone) = (Arc::clone(&self.tables), around.zone.clone());
-        let heading = Heading { title: "Scenarios".to_owned(), lines: around.note.to_vec() };
+        let pieces = ScenarioPieces { pieces, has_gone: Arc::default() };
+        let client = RemoteClient { place, pieces: send, has_gone: Arc::clone(&pieces.has_gone), last: None, fixed: 0 };
         let content_type = request.format.frame().content_type;
+        let tables = Arc::clone(&self.tables);
         let work = move || {
-            let _place = place;
             faults::here("scenario");
-            compute(&request, &legs, &tables, &zone, &heading, &send);
+            client.serve(&request, around, &tables);
         };
         threads::spawn_once("scenario", work).map_err(|_| Refusal::Busy)?;
         Ok(Answer::awaited(ROUTE, AwaitedScenario { pieces: Some(pieces), content_type }))
@@ -111,74 +156,128 @@ impl ScenarioDesk {
 enum Piece {
     Bytes(Vec<u8>),
     Last(Vec<u8>),
-    Cut(Cut),
+    Refused(Refusal),
 }
 
-fn compute(
-    request: &ScenarioRequest,
-    legs: &Legs,
-    tables: &ScenarioTables,
-    zone: &TimeZone,
-    heading: &Heading,
-    pieces: &SyncSender<Piece>,
-) {
-    let writer = ScenarioWriter::new(request, legs, tables, zone);
-    // one piece is held back, so that the last one is known to be it and a short answer has a length
-    let mut held: Option<Vec<u8>> = None;
-    let written = writer.write(heading, &mut |piece| match held.replace(piece) {
-        Some(before) => pieces.send(Piece::Bytes(before)).is_ok(),
-        None => true,
-    });
-    // the client may have disconnected: then nobody takes a piece
-    let _ = pieces.send(match written {
-        Ok(()) => Piece::Last(held.unwrap_or_default()),
-        Err(cut) => Piece::Cut(cut),
-    });
+/// The thread's way to its client.
+struct RemoteClient {
+    place: ScenarioPlace,
+    pieces: SyncSender<Piece>,
+    has_gone: Arc<AtomicBool>,
+    /// One piece is held back, so that the last one is known to be it and a short answer has a length.
+    last: Option<Vec<u8>>,
+    /// Bytes that it holds all the time.
+    fixed: usize,
 }
 
-fn refused(refusal: &Refusal) -> Answer {
-    Answer::full(ROUTE, refusal.status(), "application/json", error_json(refusal))
+impl RemoteClient {
+    fn serve(mut self, request: &ScenarioRequest, around: ScenarioSurroundings, tables: &ScenarioTables) {
+        let ScenarioSurroundings { snapshot, book, roots, calendar, zone, note } = around;
+        let legs = Legs::of(request, &snapshot, &book, &roots, &calendar);
+        drop((snapshot, book));
+        let written = legs.and_then(|legs| {
+            self.fixed = legs.bytes();
+            let heading = Heading { title: "Scenarios".to_owned(), lines: note };
+            let written = ScenarioWriter::new(request, &legs, tables, &zone).write(&heading, &mut self);
+            written.map_err(|cut| match cut {
+                Cut::TooManyGroups => Refusal::Conflict {
+                    reason: "a sum has more than a million values: ask for fewer scenarios, or for sum=total",
+                },
+                Cut::Gone | Cut::Crowded => Refusal::Busy,
+            })
+        });
+        let last = match written {
+            Ok(()) => Piece::Last(self.last.take().unwrap_or_default()),
+            Err(refusal) => Piece::Refused(refusal),
+        };
+        let _ = self.hand_over(last);
+    }
+
+    /// Hands a piece over; waits until it is taken.
+    fn hand_over(&mut self, mut piece: Piece) -> Result<(), Cut> {
+        let began = Instant::now();
+        loop {
+            match self.pieces.try_send(piece) {
+                Ok(()) => break,
+                Err(TrySendError::Disconnected(_)) => return Err(Cut::Gone),
+                Err(TrySendError::Full(back)) => piece = back,
+            }
+            if began.elapsed() > PATIENCE {
+                self.place.rest();
+            }
+            std::thread::sleep(LOOK);
+        }
+        while !self.place.works {
+            if self.has_gone.load(Ordering::Acquire) {
+                return Err(Cut::Gone);
+            }
+            self.place.works = take_one(&self.place.counts.working, AT_ONCE);
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+impl ScenarioClient for RemoteClient {
+    fn goes_on(&mut self, bytes: usize) -> Result<(), Cut> {
+        if self.has_gone.load(Ordering::Acquire) {
+            return Err(Cut::Gone);
+        }
+        if self.place.holds(self.fixed + bytes) { Ok(()) } else { Err(Cut::Crowded) }
+    }
+
+    fn takes(&mut self, piece: Vec<u8>) -> Result<(), Cut> {
+        self.last.replace(piece).map_or(Ok(()), |before| self.hand_over(Piece::Bytes(before)))
+    }
 }
 
 /// An answer whose first piece is in the making.
 struct AwaitedScenario {
-    pieces: Option<Receiver<Piece>>,
+    pieces: Option<ScenarioPieces>,
     content_type: &'static str,
 }
 
 impl Awaited for AwaitedScenario {
     fn look(&mut self) -> Option<Answer> {
-        let first = match self.pieces.as_ref()?.try_recv() {
+        let first = match self.pieces.as_ref()?.pieces.try_recv() {
             Ok(Piece::Bytes(first)) => first,
             Ok(Piece::Last(whole)) => return Some(Answer::full(ROUTE, 200, self.content_type, whole)),
-            Ok(Piece::Cut(Cut::TooManyGroups)) => {
-                let reason = "a sum has more than a million values: ask for fewer scenarios, or for sum=total";
-                return Some(refused(&Refusal::Conflict { reason }));
-            }
+            Ok(Piece::Refused(refusal)) => return Some(native::refused(ROUTE, &refusal)),
             Err(TryRecvError::Empty) => return None,
             // its thread has panicked
-            Ok(Piece::Cut(Cut::Gone)) | Err(TryRecvError::Disconnected) => {
+            Err(TryRecvError::Disconnected) => {
                 return Some(Answer::full(ROUTE, 500, "application/json", r#"{"error":"internal error"}"#));
             }
         };
-        let pieces = self.pieces.take()?;
-        Some(Answer::stream(ROUTE, self.content_type, ScenarioPieces { first, pieces }))
+        Some(Answer::stream(ROUTE, self.content_type, ScenarioStream { first, pieces: self.pieces.take()? }))
+    }
+}
+
+/// The pieces of an answer; whoever makes them is told when nobody takes them any more.
+struct ScenarioPieces {
+    pieces: Receiver<Piece>,
+    has_gone: Arc<AtomicBool>,
+}
+
+impl Drop for ScenarioPieces {
+    fn drop(&mut self) {
+        self.has_gone.store(true, Ordering::Release);
     }
 }
 
 /// The pieces of an answer as they come.
-struct ScenarioPieces {
+struct ScenarioStream {
     first: Vec<u8>,
-    pieces: Receiver<Piece>,
+    pieces: ScenarioPieces,
 }
 
-impl Stream for ScenarioPieces {
+impl Stream for ScenarioStream {
     fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
         if !self.first.is_empty() {
             out.append(&mut self.first);
             return Progress::More;
         }
-        match self.pieces.try_recv() {
+        match self.pieces.pieces.try_recv() {
             Ok(Piece::Bytes(mut piece)) => {
                 out.append(&mut piece);
                 Progress::More
@@ -188,7 +287,7 @@ impl Stream for ScenarioPieces {
                 Progress::Done
             }
             Err(TryRecvError::Empty) => Progress::Later,
-            Ok(Piece::Cut(_)) | Err(TryRecvError::Disconnected) => Progress::Broken,
+            Ok(Piece::Refused(_)) | Err(TryRecvError::Disconnected) => Progress::Broken,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::listed::{ListedPlace, find};
 use api::refusal::Refusal;
 use api::selection::{not_yet, select};
-use api::vendors::native_scenario::{ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject};
+use api::vendors::native_scenario::{ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST};
 use engine::scenario::{ScenarioGrid, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -126,6 +126,18 @@ impl Legs {
                          or moments",
             });
         }
+        // legs of an expiry follow one another
+        let expiry = |leg: &Leg| match leg {
+            Leg::Contracts { chain, slice, .. } => Some((Arc::as_ptr(chain), *slice)),
+            Leg::Shares { .. } | Leg::Unvalued { .. } => None,
+        };
+        let mut expiries: Vec<_> = legs.iter().filter_map(expiry).collect();
+        expiries.dedup();
+        if expiries.len().saturating_mul(request.grid.at.len()) > TABLES_MOST {
+            return Err(Refusal::Conflict {
+                reason: "too many expiries times moments (50000 at most): ask for fewer names, expiries or moments",
+            });
+        }
         let mut moments = HashMap::new();
         for chain in legs.iter().filter_map(Leg::chain) {
             if let Entry::Vacant(entry) = moments.entry(chain.underlying) {
@@ -133,6 +145,13 @@ impl Legs {
             }
         }
         Ok(Self { legs, moments })
+    }
+
+    /// Bytes of the legs.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let held: usize = self.legs.iter().map(Leg::len).sum();
+        self.legs.len() * size_of::<Leg>() + held * size_of::<HeldRow>()
     }
 
     /// The moments of the grid for a chain.

@@ -30,11 +30,28 @@ pub struct ScenarioWriter<'a> {
     columns: Vec<ColumnHead<'static>>,
 }
 
+/// Whoever takes an answer.
+pub trait ScenarioClient {
+    /// Says whether to go on, between legs; so many bytes of sums are held now.
+    ///
+    /// # Errors
+    /// Nobody takes the answer any more, or there is no room for it.
+    fn goes_on(&mut self, bytes: usize) -> Result<(), Cut>;
+
+    /// Takes a piece.
+    ///
+    /// # Errors
+    /// Nobody takes the answer any more.
+    fn takes(&mut self, piece: Vec<u8>) -> Result<(), Cut>;
+}
+
 /// Why an answer ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Nobody takes it any more.
     Gone,
+    /// Answers in the making hold too much.
+    Crowded,
     /// A sum has too many groups.
     TooManyGroups,
 }
@@ -82,33 +99,34 @@ impl<'a> ScenarioWriter<'a> {
         Self { request, legs, tables, zone, columns: request.columns() }
     }
 
-    /// Writes everything; `send` takes each piece, and says whether more is wanted.
+    /// Writes everything.
     ///
     /// # Errors
     /// Nobody wants more, or a sum is too large: nothing was sent of it then.
-    pub fn write(&self, heading: &Heading, send: &mut dyn FnMut(Vec<u8>) -> bool) -> Result<(), Cut> {
+    pub fn write(&self, heading: &Heading, client: &mut dyn ScenarioClient) -> Result<(), Cut> {
+        let groups = self.request.sum.map(|sum| self.sum(sum, client)).transpose()?;
         let mut out = Vec::new();
-        if let Some(sum) = self.request.sum {
-            let groups = self.sum(sum)?;
-            let mut lines = TableLines::begin(self.request.format, heading, &self.columns, &mut out);
-            for group in &groups {
-                self.push_group(group, &mut lines, &mut out);
-                if out.len() >= PIECE && !send(core::mem::take(&mut out)) {
-                    return Err(Cut::Gone);
+        let mut lines = TableLines::begin(self.request.format, heading, &self.columns, &mut out);
+        let pass_on = |out: &mut Vec<u8>, client: &mut dyn ScenarioClient| {
+            if out.len() >= PIECE { client.takes(core::mem::take(out)) } else { Ok(()) }
+        };
+        match &groups {
+            Some(groups) => {
+                for group in groups {
+                    self.push_group(group, &mut lines, &mut out);
+                    pass_on(&mut out, client)?;
                 }
             }
-            lines.end(&mut out);
-            return if send(out) { Ok(()) } else { Err(Cut::Gone) };
-        }
-        let mut lines = TableLines::begin(self.request.format, heading, &self.columns, &mut out);
-        for leg in &self.legs.legs {
-            self.push_leg(leg, &mut lines, &mut out);
-            if out.len() >= PIECE && !send(core::mem::take(&mut out)) {
-                return Err(Cut::Gone);
+            None => {
+                for leg in &self.legs.legs {
+                    client.goes_on(0)?;
+                    self.push_leg(leg, &mut lines, &mut out);
+                    pass_on(&mut out, client)?;
+                }
             }
         }
         lines.end(&mut out);
-        if send(out) { Ok(()) } else { Err(Cut::Gone) }
+        client.takes(out)
     }
 
     /// Rows of one leg.
@@ -235,10 +253,11 @@ impl<'a> ScenarioWriter<'a> {
     }
 
     /// Sums of all legs, in the order in which groups occur.
-    fn sum(&self, by: ScenarioSum) -> Result<Vec<SummedGroup>, Cut> {
+    fn sum(&self, by: ScenarioSum, client: &mut dyn ScenarioClient) -> Result<Vec<SummedGroup>, Cut> {
         let mut groups =
             SummedGroups { by, scenarios: self.request.grid.len(), groups: Vec::new(), places: HashMap::new() };
         for leg in &self.legs.legs {
+            client.goes_on(groups.groups.len() * groups.scenarios * size_of::<PositionSum>())?;
             match leg {
                 Leg::Contracts { chain, slice, held } => self.sum_contracts(chain, *slice, held, &mut groups)?,
                 Leg::Shares { chain, account, quantity } => {

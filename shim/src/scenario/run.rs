@@ -1,7 +1,7 @@
 //! `greeksd scenario`: computes names from a feed, and answers a scenario request without a daemon. Never: a formula.
 
 use super::legs::Legs;
-use super::rows::{Cut, ScenarioWriter};
+use super::rows::{Cut, ScenarioClient, ScenarioWriter};
 use crate::chains::ChainSource;
 use crate::config::ScenarioArgs;
 use crate::log::say;
@@ -14,7 +14,7 @@ use engine::snapshot::Snapshot;
 use host::secret::Keys;
 use kernel::contract::{RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
-use std::io::Write;
+use std::io::{StdoutLock, Write};
 use std::process::ExitCode;
 
 /// Bytes that tables of early exercise may take.
@@ -66,20 +66,30 @@ fn write(args: &ScenarioArgs, keys: &Keys) -> Result<(), String> {
     let legs = Legs::of(&request, &snapshot, &book, &roots, &calendar).map_err(|refusal| refusal.to_string())?;
     let tables = ScenarioTables::new(TABLES);
     let writer = ScenarioWriter::new(&request, &legs, &tables, calendar.zone());
-    let mut out = std::io::stdout().lock();
-    let mut failed = None;
     let heading = Heading { title: "Scenarios".to_owned(), lines: Vec::new() };
-    let written = writer.write(&heading, &mut |piece| match out.write_all(&piece) {
-        Ok(()) => true,
-        Err(error) => {
-            failed = Some(error.to_string());
-            false
-        }
-    });
-    match written {
-        Ok(()) => Ok(()),
-        Err(Cut::Gone) => Err(format!("cannot write: {}", failed.unwrap_or_default())),
-        Err(Cut::TooManyGroups) => Err("a sum has more than a million values".to_owned()),
+    let mut client = LocalClient { out: std::io::stdout().lock(), failed: String::new() };
+    writer.write(&heading, &mut client).map_err(|cut| match cut {
+        Cut::Gone | Cut::Crowded => format!("cannot write: {}", client.failed),
+        Cut::TooManyGroups => "a sum has more than a million values".to_owned(),
+    })
+}
+
+/// Whoever reads what the command writes.
+struct LocalClient {
+    out: StdoutLock<'static>,
+    failed: String,
+}
+
+impl ScenarioClient for LocalClient {
+    fn goes_on(&mut self, _: usize) -> Result<(), Cut> {
+        Ok(())
+    }
+
+    fn takes(&mut self, piece: Vec<u8>) -> Result<(), Cut> {
+        self.out.write_all(&piece).map_err(|error| {
+            self.failed = error.to_string();
+            Cut::Gone
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::events::{EventSources, EventStream};
 use super::permit::StreamCounts;
 use api::query::Query;
 use api::refusal::Refusal;
-use api::vendors::native::error_json;
+use api::vendors::native;
 use api::vendors::native_stream;
 use http::Answer;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl StreamDesk {
             Ok(stream) => {
                 Answer::stream(ROUTE, "text/event-stream; charset=utf-8", stream).with_header("X-Accel-Buffering", "no")
             }
-            Err(refusal) => Answer::full(ROUTE, refusal.status(), "application/json", error_json(&refusal)),
+            Err(refusal) => native::refused(ROUTE, &refusal),
         }
     }
 }

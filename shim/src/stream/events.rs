@@ -3,33 +3,29 @@
 use super::image::{ClientImage, number};
 use super::permit::{NUMBERS_OF_ONE, StreamPermit};
 use crate::alerts::log::AlertLog;
-use crate::positions::answer::rows as position_rows;
 use crate::positions::desk::PositionDesk;
+use crate::positions::rows::LevelEvent;
+use crate::positions::valued::ValuedBook;
 use api::picked::Picked;
 use api::refusal::Refusal;
 use api::rows::clock::Stamp;
-use api::rows::frame::Format;
-use api::rows::heading::Heading;
 use api::rows::number::{Print, push_as};
-use api::rows::table::write;
 use api::selection::select;
-use api::vendors::native_positions::{COLUMNS, PositionRequest};
 use api::vendors::native_stream::StreamRequest;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
+use http::stream::PIECE_BYTES;
 use http::{Progress, Stream};
 use jiff::tz::TimeZone;
 use kernel::contract::ContractKey;
 use kernel::contract::osi::OSI_LEN;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// A client hears at least so often that it is still connected.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// About how many bytes an event has at most; a longer update is several events.
 const EVENT: usize = 48 * 1024;
-/// Most rows of positions that are sent at once.
-const POSITION_ROWS: usize = 5_000;
 
 /// What events are made of.
 #[derive(Clone, Debug)]
@@ -61,11 +57,21 @@ pub struct EventStream {
     /// When the next update may begin.
     next_at: Instant,
     beat_at: Instant,
-    /// The snapshot and the text of the positions that were last sent.
-    positions: (u64, Vec<u8>),
+    positions: SentPositions,
     /// The last alert that was sent.
     alert: u64,
     ended: bool,
+}
+
+/// What a client has of the positions.
+#[derive(Default)]
+struct SentPositions {
+    /// The book that was last looked at.
+    looked: Weak<ValuedBook>,
+    /// Of the rows that were last sent.
+    digest: Option<u64>,
+    /// The event that is being sent, and how much of it was.
+    sending: Option<(Arc<LevelEvent>, usize)>,
 }
 
 /// An update that is being sent.
@@ -82,20 +88,26 @@ impl EventStream {
     /// A stream; nothing is sent yet.
     ///
     /// # Errors
-    /// Nothing of what is named has been computed yet, or it has too many rows.
+    /// Nothing of what is named has been computed yet, it has too many rows, or all streams together have.
     pub fn begin(
         request: StreamRequest,
         last: Option<&str>,
         sources: EventSources,
-        permit: StreamPermit,
+        mut permit: StreamPermit,
     ) -> Result<Self, Refusal> {
         if let Some(selection) = &request.selection {
             let picked = select(&sources.market.load(), selection)?;
             let rows: usize = picked.iter().map(Picked::count).sum();
-            if rows.saturating_mul(request.fields.len()) > NUMBERS_OF_ONE {
+            // the name of a row counts as a number
+            let numbers = rows.saturating_mul(request.fields.len() + 1);
+            if numbers > NUMBERS_OF_ONE {
                 return Err(Refusal::Conflict {
                     reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
                 });
+            }
+            // before the first of them is sent: whoever reads slowly holds them for long
+            if !permit.holds(numbers) {
+                return Err(Refusal::Busy);
             }
         }
         // an id of another run of the daemon says nothing about this one's snapshots
@@ -114,7 +126,7 @@ impl EventStream {
             updates: 0,
             next_at: now,
             beat_at: now + HEARTBEAT,
-            positions: (0, Vec::new()),
+            positions: SentPositions::default(),
             alert,
             ended: false,
         })
@@ -217,36 +229,33 @@ impl EventStream {
         }
     }
 
-    /// Appends the positions where they have changed.
+    /// Begins to send the positions where they have changed.
+    fn begin_positions(&mut self) {
+        let Some(level) = self.request.positions else { return };
+        let (book, sent) = (self.sources.positions.valued(), &mut self.positions);
+        if Weak::as_ptr(&sent.looked) == Arc::as_ptr(&book) {
+            return;
+        }
+        sent.looked = Arc::downgrade(&book);
+        let event = self.sources.positions.event(&book, level);
+        if sent.digest.replace(event.digest) != Some(event.digest) {
+            sent.sending = Some((event, 0));
+        }
+    }
+
+    /// Appends the next piece of the positions.
     fn send_positions(&mut self, out: &mut Vec<u8>) -> bool {
-        let Some(level) = self.request.positions else { return false };
-        let valued = self.sources.positions.valued();
-        let (snapshot, before) = &self.positions;
-        if valued.snapshot == *snapshot && !before.is_empty() {
-            return false;
-        }
-        let request = PositionRequest {
-            levels: vec![level],
-            accounts: Vec::new(),
-            underlyings: Vec::new(),
-            index: None,
-            format: Format::Json,
-            table: None,
+        let Some((event, start)) = self.positions.sending.take() else { return false };
+        // taken away from whom is too slow: it may connect again
+        let Some(text) = event.text() else {
+            self.ended = true;
+            return true;
         };
-        let mut rows = position_rows(&valued, &request);
-        let is_cut = rows.len() > POSITION_ROWS;
-        rows.truncate(POSITION_ROWS);
-        let text = write(Format::Json, &Heading::default(), COLUMNS, &rows);
-        let has_changed = text != *before;
-        self.positions = (valued.snapshot, text);
-        if !has_changed {
-            return false;
+        let end = text.len().min(start + PIECE_BYTES);
+        out.extend_from_slice(&text[start..end]);
+        if end < text.len() {
+            self.positions.sending = Some((event, end));
         }
-        let head = format!("event: positions\ndata: {{\"snapshot\":{},\"cut\":{is_cut},\"rows\":", valued.snapshot);
-        out.extend_from_slice(head.as_bytes());
-        // a line feed would end the field
-        out.extend(self.positions.1.iter().filter(|&&byte| byte != b'\n'));
-        out.extend_from_slice(b"}\n\n");
         true
     }
 
@@ -273,21 +282,28 @@ impl Stream for EventStream {
         }
         let now = Instant::now();
         let mut sent = false;
-        if self.seen.is_none() && self.update.is_none() && self.updates == 0 {
-            // a browser waits this long before it connects again
-            out.extend_from_slice(b"retry: 2000\n\n");
+        // nothing comes between the pieces of an event
+        if self.positions.sending.is_none() {
+            if self.seen.is_none() && self.update.is_none() && self.updates == 0 {
+                // a browser waits this long before it connects again
+                out.extend_from_slice(b"retry: 2000\n\n");
+                sent = true;
+            }
+            sent |= self.send_alerts(out);
+            if self.update.is_none() && now >= self.next_at {
+                self.next_at = now + self.request.every;
+                self.begin_positions();
+                self.begin_update();
+                // a stream without contracts begins only once
+                self.updates = self.updates.max(1);
+            }
+        }
+        if !self.send_positions(out) {
+            sent |= self.update.is_some() && self.send_update(out);
+        } else if self.ended {
+            return Progress::Broken;
+        } else {
             sent = true;
-        }
-        sent |= self.send_alerts(out);
-        if self.update.is_none() && now >= self.next_at {
-            self.next_at = now + self.request.every;
-            sent |= self.send_positions(out);
-            self.begin_update();
-            // a stream without contracts begins only once
-            self.updates = self.updates.max(1);
-        }
-        if self.update.is_some() {
-            sent |= self.send_update(out);
         }
         if !sent && now >= self.beat_at {
             out.extend_from_slice(b": heartbeat\n\n");

@@ -42,9 +42,9 @@ pub(super) struct SliceChange {
 }
 
 impl ClientImage {
-    /// How many numbers it holds.
+    /// How many numbers it holds; the name of a row counts as one.
     pub(super) fn len(&self) -> usize {
-        self.slices.values().map(|slice| slice.values.len()).sum()
+        self.slices.values().map(|slice| slice.values.len() + slice.keys.len()).sum()
     }
 
     /// Takes the picked rows of a slice as what the client has, and says what of them differs from before by
@@ -86,6 +86,9 @@ impl ClientImage {
             }
         }
         change.gone.extend(old.keys.iter().skip(at).map(|&(strike, right)| slice.contract(strike, right)));
+        // what is counted is what is held
+        new.keys.shrink_to_fit();
+        new.values.shrink_to_fit();
         *image = new;
         change
     }

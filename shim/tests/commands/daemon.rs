@@ -220,6 +220,17 @@ fn more_idle_clients_than_the_system_allows_lock_nobody_out() {
 }
 
 #[test]
+fn too_few_files_refuse_the_start() {
+    let address = free_address();
+    let daemon = command("sim", address, &[]);
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""]).arg(daemon.get_program()).args(daemon.get_args());
+    let out = shell.env_clear().output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(1) && said.contains("open files") && said.contains("ulimit -n"), "{said}");
+}
+
+#[test]
 fn a_name_that_was_allowed_is_answered_and_others_are_not() {
     let folder = folder("hosts", &chain(100.0));
     let daemon = Daemon::start(&format!("dir:{}", folder.display()), &["--allow-host", "box.example"]);
@@ -284,4 +295,62 @@ fn quotes_are_shown_where_that_is_asked() {
     let daemon = Daemon::start(&feed, &["--now", "2026-11-20T16:05:00-05:00", "--threads", "1"]);
     assert_eq!(daemon.get("/l1/greeks?underlying=ACME&greeks=quote").0, 400);
     remove(&folder);
+}
+
+/// Puts a book; the status and the body of the answer.
+fn put(daemon: &Daemon, body: &str) -> (u16, Value) {
+    let mut client = Client::new(daemon.address);
+    let head = format!("PUT /l1/positions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+    client.send(head + body);
+    let response = client.response();
+    (response.status, serde_json::from_str(&response.text()).unwrap())
+}
+
+#[test]
+fn a_book_is_replaced_whole_or_not_at_all() {
+    let daemon = Daemon::start("sim", &["--now", "2026-11-20T15:42:00-05:00", "--allow-positions"]);
+    let book = |lines: usize| "symbol,quantity\n".to_owned() + &"KO,1\n".repeat(lines) + "KO,x\n";
+    let held = || daemon.rows("/l1/positions?by=total").first().map(|row| row["positions"].as_u64().unwrap());
+    assert_eq!(held(), None);
+    let (status, facts) = put(&daemon, &book(7));
+    assert_eq!((status, &facts["lines"], &facts["refused"]), (200, &Value::from(7), &Value::from(1)), "{facts}");
+    assert_eq!(held(), Some(7), "what was answered is served");
+    for (bad, why) in [
+        (book(0), "KO,x"),
+        ("symbol,quantity\nKO,\"1,000\"\n".to_owned(), "1,000"),
+        ("symbol,quantity\n".to_owned(), "no row"),
+        ("symbol,quantity,quantity\nKO,1,2\n".to_owned(), "two columns"),
+        ("nothing\n".to_owned(), "no header"),
+    ] {
+        let (status, said) = put(&daemon, &bad);
+        assert_eq!((status, held()), (400, Some(7)), "{why}: {said}");
+        assert!(said["error"].as_str().unwrap().starts_with("PUT /l1/positions"), "{said}");
+    }
+    // each answer is about its own body
+    std::thread::scope(|scope| {
+        for lines in 1..=6 {
+            let (daemon, book) = (&daemon, book(lines));
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let (status, facts) = put(daemon, &book);
+                    assert_eq!((status, facts["lines"].as_u64()), (200, Some(lines as u64)), "{facts}");
+                }
+            });
+        }
+    });
+    assert!((1..=6).contains(&held().unwrap()));
+    assert_eq!(daemon.health().unwrap()["thread_faults"], serde_json::json!({}));
+}
+
+#[test]
+fn whether_a_market_is_whole_can_be_asked() {
+    let daemon = Daemon::start("sim", &["--now", "2026-11-20T15:42:00-05:00"]);
+    let ready = |url: String| {
+        let out =
+            Command::new(env!("CARGO_BIN_EXE_greeksd")).args(["ready", "--url", &url]).env_clear().output().unwrap();
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    assert_eq!(ready(format!("http://{}", daemon.address)), (Some(0), String::new()));
+    let (code, said) = ready(format!("http://{}", free_address()));
+    assert!(code == Some(1) && said.starts_with("greeksd ready: http://"), "{said}");
 }

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use host::secret::Keys;
-use http::{Body, Metrics, Progress};
+use http::{Answer, Body, Metrics, Progress};
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
 use serde_json::Value;
@@ -32,8 +32,7 @@ fn chains() -> &'static [Arc<Chain>] {
 
 fn desk(csv: &str) -> Arc<PositionDesk> {
     let desk = PositionDesk::new(Arc::new(RootTable::embedded()), Calendar::embedded(), true, false);
-    desk.replace("test", parse(Path::new("p"), csv.as_bytes()).unwrap());
-    desk.value(&snapshot(1));
+    desk.replace("test", parse(Path::new("p"), csv.as_bytes()).unwrap(), &snapshot(1));
     Arc::new(desk)
 }
 
@@ -43,12 +42,26 @@ fn snapshot(number: u64) -> Snapshot {
 
 /// A service, and where its market is published.
 fn service_of(csv: &str) -> (Service, Arc<ArcSwap<Snapshot>>) {
+    let (service, published, _) = service_and_desk(desk(csv), snapshot(1));
+    (service, published)
+}
+
+fn service_and_desk(
+    desk: Arc<PositionDesk>,
+    snapshot: Snapshot,
+) -> (Service, Arc<ArcSwap<Snapshot>>, Arc<PositionDesk>) {
     let status = market::status_at(Duration::from_secs(86_400));
     status.turned();
-    let published = Arc::new(ArcSwap::from_pointee(snapshot(1)));
+    let published = Arc::new(ArcSwap::from_pointee(snapshot));
     let metrics = Arc::new(Metrics::new(&route_names()));
     let service = Service::new(Arc::clone(&published), Arc::new(status), metrics);
-    (service.holding(desk(csv), Arc::default()), published)
+    (service.holding(Arc::clone(&desk), Arc::default()), published, desk)
+}
+
+/// A book of so many lines of one option, of two accounts.
+fn book(lines: usize) -> String {
+    let line = |n: usize| format!("a{},KO261218C00070000,{}\n", n % 2, n + 1);
+    "account,osym,quantity\n".to_owned() + &(0..lines).map(line).collect::<String>()
 }
 
 fn rows(target: &str) -> Vec<Value> {
@@ -204,9 +217,8 @@ fn positions_are_summed_at_every_level() {
     assert!(of("contract").iter().any(|row| row["reason"] == "expired"));
     assert!(of("contract").iter().all(|row| row["session_profit"].is_null()), "no session was seen before");
     for format in ["arrow", "parquet"] {
-        let answer = service.answer_to("/l1/positions", &format!("format={format}"));
-        let Body::Full(bytes) = answer.body else { panic!("{format}") };
-        assert!(answer.status == 200 && answer.content_type.contains(format) && bytes.len() > 1000, "{format}");
+        let got = get_from(&service, &format!("/l1/positions?format={format}"));
+        assert!(got.status == 200 && got.content_type.contains(format) && got.body.len() > 1000, "{format}");
     }
     for format in ["csv", "ndjson", "html"] {
         let got = get_from(&service, &format!("/l1/positions?format={format}"));
@@ -307,4 +319,170 @@ fn a_client_that_comes_back_is_shown_what_it_missed() {
     assert!(text(Some(&id)).contains("\"snapshot\":9,") && text(Some(&id)).contains("\"missed\":7,"));
     assert!(text(Some("other-1")).contains("\"missed\":0,"), "another run of the daemon");
     assert_eq!(read(service.stream("underlying=KO&every=1ms", None)).status, 400);
+}
+
+/// What an answer streams.
+fn stream_of(answer: Answer) -> Box<dyn http::Stream> {
+    let Body::Stream(stream) = answer.body else { panic!("no stream: {}", answer.status) };
+    stream
+}
+
+#[test]
+fn rows_of_positions_come_in_pieces_that_readers_share() {
+    let lines = 3000;
+    let (service, _, desk) = service_and_desk(desk(&book(lines)), snapshot(1));
+    let bare = desk.bytes();
+    let mut slow = stream_of(service.answer_to("/l1/positions", ""));
+    let mut piece = Vec::new();
+    assert_eq!(slow.fill(&mut piece), Progress::More);
+    assert!((60_000..200_000).contains(&piece.len()), "{} bytes", piece.len());
+    let got = get_from(&service, "/l1/positions");
+    let text = desk.bytes() - bare;
+    assert!(text.abs_diff(got.body.len()) < got.body.len() / 10, "the text counts: {text} of {}", got.body.len());
+    assert_eq!(got.headers, ["Snapshot-Number: 1"]);
+    let rows: Vec<Value> = serde_json::from_str(&got.body).unwrap();
+    assert_eq!(rows.len(), lines + 1 + 1 + 2 + 1);
+    // what one reader has had made is the other's, also when there are newer values
+    while slow.fill(&mut piece) == Progress::More {}
+    assert_eq!(String::from_utf8(piece).unwrap(), got.body);
+    assert_eq!(desk.bytes() - bare, text, "made once");
+    let one = stream_of(service.answer_to("/l1/positions", "account=a1"));
+    assert!(desk.bytes() - bare - text >= lines / 2 * 4, "what a request picks counts");
+    drop(one);
+    assert_eq!(desk.bytes() - bare, text);
+    let some = get_from(&service, "/l1/positions?account=a1&by=contract,account");
+    let some: Vec<Value> = serde_json::from_str(&some.body).unwrap();
+    assert_eq!((some.len(), some.last().unwrap()["positions"].as_u64()), (lines / 2 + 1, Some(lines as u64 / 2)));
+    for format in ["csv", "ndjson"] {
+        let got = get_from(&service, &format!("/l1/positions?by=contract&format={format}"));
+        assert_eq!(got.body.lines().count(), lines + usize::from(format == "csv"), "{format}");
+    }
+}
+
+#[test]
+fn what_slow_readers_of_positions_hold_is_bounded() {
+    let (service, _, desk) = service_and_desk(desk(&book(100_000)), snapshot(1));
+    let mut readers = Vec::new();
+    let refused = (2..30).find(|&number| {
+        let answer = service.answer_to("/l1/positions", "");
+        assert!(desk.bytes() < 250 << 20, "{} bytes", desk.bytes());
+        if answer.status == 503 {
+            return true;
+        }
+        let mut reader = stream_of(answer);
+        assert_eq!(reader.fill(&mut Vec::new()), Progress::More);
+        readers.push(reader);
+        desk.value(&snapshot(number));
+        false
+    });
+    assert!(refused.is_some_and(|number| number > 5), "{refused:?}");
+    let last = readers.last_mut().unwrap();
+    let mut text = Vec::new();
+    while last.fill(&mut text) == Progress::More {}
+    assert!(text.ends_with(b"}]"), "those that run go on");
+    readers.clear();
+    desk.value(&snapshot(99));
+    assert_eq!(service.answer_to("/l1/positions", "").status, 200);
+}
+
+#[test]
+fn streams_share_an_event_and_the_slowest_lose_it() {
+    let (service, _, desk) = service_and_desk(desk(&book(6000)), snapshot(1));
+    let begin = || stream_of(service.stream("positions=contract&every=100ms", None));
+    let mut streams = Vec::new();
+    for number in 2..40 {
+        let (mut one, mut other) = (begin(), begin());
+        let mut pieces = [Vec::new(), Vec::new()];
+        for (stream, piece) in [&mut one, &mut other].into_iter().zip(&mut pieces) {
+            assert_eq!(stream.fill(piece), Progress::More);
+            assert!(piece.len() < 128 << 10, "an event is sent in pieces");
+        }
+        assert_eq!(pieces[0], pieces[1]);
+        streams.extend([one, other]);
+        desk.value(&snapshot(number));
+        assert!(desk.bytes() < 64 << 20, "{} bytes", desk.bytes());
+    }
+    assert_eq!(streams[0].fill(&mut Vec::new()), Progress::Broken, "it may connect again");
+    let event = events(streams.last_mut().unwrap().as_mut());
+    assert!(event.is_empty(), "the rest of an event: {event:?}");
+    let (name, data) = &events(begin().as_mut())[0];
+    assert_eq!((name.as_str(), data["cut"].as_bool()), ("positions", Some(true)));
+    assert_eq!(data["rows"].as_array().unwrap().len(), 5000);
+}
+
+#[test]
+fn a_stream_hears_of_other_positions_at_once() {
+    let (service, _, desk) = service_and_desk(desk("symbol,quantity\nKO,1\n"), snapshot(1));
+    let mut stream = stream_of(service.stream("positions=total&every=100ms", None));
+    let value = |events: &[(String, Value)]| number(&events[0].1["rows"][0], "value");
+    let before = value(&events(stream.as_mut()));
+    desk.replace("test", parse(Path::new("p"), b"symbol,quantity\nKO,1000\n").unwrap(), &snapshot(1));
+    std::thread::sleep(Duration::from_millis(120));
+    let after = value(&events(stream.as_mut()));
+    assert!((after - 1000.0 * before).abs() < 1e-3, "{before}, then {after}");
+    // the same positions again are no event
+    desk.value(&snapshot(2));
+    std::thread::sleep(Duration::from_millis(120));
+    assert_eq!(events(stream.as_mut()), []);
+}
+
+#[test]
+fn an_image_counts_when_it_is_begun() {
+    let (service, _) = service_of("symbol,quantity\n");
+    let fields = engine::store::columns::Col::ALL.iter().map(|col| col.name()).collect::<Vec<_>>().join(",");
+    let begin = || service.stream(&format!("underlying=KO,SPX,XOM&fields={fields}"), None);
+    let streams: Vec<Answer> = (0..512).map(|_| begin()).take_while(|answer| answer.status == 200).collect();
+    assert!((8..512).contains(&streams.len()), "{} streams", streams.len());
+    assert_eq!(begin().status, 503);
+    let metrics = get_from(&service, "/metrics").body;
+    let held = metrics.lines().find_map(|line| line.strip_prefix("greeksd_memory_bytes{of=\"streams\"} ")).unwrap();
+    assert!((200 << 20..=256 << 20).contains(&held.parse::<usize>().unwrap()), "{held}");
+    drop(streams);
+    assert_eq!(begin().status, 200);
+}
+
+/// Asks again until it is not refused as busy; for at most a minute.
+fn eventually_answered(service: &Service, target: &str) -> Got {
+    for _ in 0..600 {
+        let got = get_from(service, target);
+        if got.status != 503 {
+            return got;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("busy for a minute: {target}");
+}
+
+#[test]
+fn scenarios_that_nobody_waits_for_give_their_places_back() {
+    let (service, _) = service_of("symbol,quantity\n");
+    // minutes of work
+    let moments = (2..400).map(|n| format!("{}h", 2 * n)).collect::<Vec<_>>().join(",");
+    let target = format!("underlying=XOM,KO&spot=7.1&vol=1.3&rate=0.37&dividends=3.7&sum=total&at={moments}");
+    let left: Vec<Answer> = (0..4).map(|_| service.answer_to("/l1/scenario", &target)).collect();
+    assert!(left.iter().all(|answer| matches!(answer.body, Body::Awaited(_))));
+    assert_eq!(get_from(&service, "/l1/scenario?underlying=KO").status, 503);
+    drop(left);
+    assert_eq!(eventually_answered(&service, "/l1/scenario?underlying=KO&center=atm").status, 200);
+}
+
+#[test]
+fn scenarios_that_are_read_slowly_leave_their_places_to_others() {
+    let (service, _) = service_of("symbol,quantity\n");
+    let begin = || service.answer_to("/l1/scenario", "underlying=SPX&spot=-50..50:1&greeks=none");
+    let mut slow: Vec<Answer> = (0..4).map(|_| begin()).collect();
+    assert_eq!(eventually_answered(&service, "/l1/scenario?underlying=KO&center=atm").status, 200);
+    // and they are whole when they are read at last
+    let got = read(slow.remove(0));
+    assert!(got.status == 200 && got.body.ends_with("}]"), "{}", got.status);
+}
+
+#[test]
+fn tables_to_build_are_bounded() {
+    let named = |n: usize| Arc::new(Chain { underlying: symbol(&format!("A{n}")), ..Chain::clone(&chains()[0]) });
+    let market = Snapshot::new(1, (0..200).map(named).collect(), vec![]);
+    let (service, ..) = service_and_desk(desk("symbol,quantity\n"), market);
+    let moments = (1..=400).map(|n| format!("{n}h")).collect::<Vec<_>>().join(",");
+    let got = get_from(&service, &format!("/l1/scenario?underlying=*&center=atm&right=call&at={moments}&sum=total"));
+    assert!(got.status == 400 && got.body.contains("too many expiries times moments"), "{}", got.body);
 }

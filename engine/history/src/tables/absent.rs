@@ -86,10 +86,32 @@ pub fn read_chains(file: &Path, _: (Symbol, Date), _: &ReferenceSet, _: Recipe) 
     Err(format!("{}: {ABSENT}", file.display()))
 }
 
-/// Refuses.
-///
-/// # Errors
-/// Always.
-pub fn plain_table(_: TableFormat, _: &[(&str, PlainColumn)]) -> io::Result<Vec<u8>> {
-    absent()
+/// A table of words and numbers; none can be made.
+#[derive(Clone, Copy, Debug)]
+pub struct AbsentPlain(Infallible);
+
+impl AbsentPlain {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new<'a>(_: TableFormat, _: impl Iterator<Item = (&'a str, bool)>) -> io::Result<Self> {
+        absent()
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// None: there is no table.
+    pub fn write(&mut self, _: &[PlainColumn], _: &mut Vec<u8>) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// None: there is no table.
+    pub fn finish(&mut self, _: &mut Vec<u8>) -> io::Result<()> {
+        match self.0 {}
+    }
 }

@@ -5,7 +5,7 @@ use super::number::Print;
 use super::page;
 
 /// The formats that a request can ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Format {
     /// An array of objects, or what a layer wraps around them.
     #[default]

@@ -50,6 +50,12 @@ impl TableLines {
             out.push(b'[');
         }
         (frame.head)(out, heading, columns);
+        Self::within(format)
+    }
+
+    /// Rows alone, without what stands around all of them.
+    #[must_use]
+    pub const fn within(format: Format) -> Self {
         Self { format, is_first: true }
     }
 
@@ -60,13 +66,17 @@ impl TableLines {
         self.close_row(out);
     }
 
-    /// Begins a row.
-    pub fn open_row(&mut self, out: &mut Vec<u8>) {
-        let frame = self.format.frame();
-        let between = if self.is_first { "" } else { frame.row_between };
+    /// Appends rows that were written within another table.
+    pub fn push_rows(&mut self, rows: &[u8], out: &mut Vec<u8>) {
+        let between = if self.is_first { "" } else { self.format.frame().row_between };
         self.is_first = false;
         out.extend_from_slice(between.as_bytes());
-        out.extend_from_slice(frame.row_open.as_bytes());
+        out.extend_from_slice(rows);
+    }
+
+    /// Begins a row.
+    pub fn open_row(&mut self, out: &mut Vec<u8>) {
+        self.push_rows(self.format.frame().row_open.as_bytes(), out);
     }
 
     /// Appends cells; `is_first`: they are the first ones of their row.

@@ -39,10 +39,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Seconds after which a client may ask again where nothing has been computed yet.
-const RETRY_AFTER_S: &str = "1";
-/// The same where memory must become free first.
-const CROWDED_RETRY_AFTER_S: &str = "10";
 /// The header behind a page of symbols that others follow: what `cursor` takes.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
@@ -582,12 +578,7 @@ impl Layer {
     fn refusal(&self, refusal: &Refusal) -> Answer {
         let (content_type, body) = (self.refuse)(refusal);
         let answer = Answer::full(self.name, refusal.status(), content_type, body);
-        match refusal {
-            Refusal::NoSnapshot { .. } => answer.with_header("Retry-After", RETRY_AFTER_S),
-            Refusal::Busy => answer.with_header("Retry-After", RETRY_AFTER_S),
-            Refusal::Crowded => answer.with_header("Retry-After", CROWDED_RETRY_AFTER_S),
-            _ => answer,
-        }
+        refusal.with_retry_after(answer)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::selection::filters::VendorFilters;
 use crate::selection::{Center, Selection};
 use engine::store::columns::{Col, Group, Unit};
 use history::tables::TableFormat;
+use http::Answer;
 use kernel::contract::{ContractKey, Symbol};
 
 /// The native layer.
@@ -309,14 +310,20 @@ fn title(query: &Query<'_>) -> String {
     format!("{} · Greeks", names(query).collect::<Vec<_>>().join(", ").to_uppercase())
 }
 
+/// The answer that says why there is none, of an endpoint that is no layer.
+#[must_use]
+pub fn refused(route: &'static str, refusal: &Refusal) -> Answer {
+    let answer = Answer::full(route, refusal.status(), "application/json", error_json(refusal));
+    refusal.with_retry_after(answer)
+}
+
 /// Spells a refusal of the native API.
 pub(super) fn refuse(refusal: &Refusal) -> (&'static str, String) {
     ("application/json", error_json(refusal))
 }
 
 /// `{"error":"…"}`, on one line.
-#[must_use]
-pub fn error_json(refusal: &Refusal) -> String {
+fn error_json(refusal: &Refusal) -> String {
     let mut text = Vec::new();
     escape_json(&mut text, &refusal.to_string());
     format!("{{\"error\":\"{}\"}}", String::from_utf8_lossy(&text))

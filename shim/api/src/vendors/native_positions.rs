@@ -33,7 +33,7 @@ const LEVELS: &[(&str, PositionRows)] = &[
 ];
 
 /// Rows of one level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PositionRows {
     /// One for each position.
     Contract,

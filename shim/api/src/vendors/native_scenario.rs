@@ -24,6 +24,8 @@ pub const GRID_MOST: usize = 20_000;
 pub const ROWS_MOST: usize = 5_000_000;
 /// Most values that are summed.
 pub const SUMMED_MOST: usize = 20_000_000;
+/// Most expiries times moments, of each of which tables of early exercise are built: 1 ms each.
+pub const TABLES_MOST: usize = 50_000;
 /// Most groups times scenarios of a sum.
 pub const SUMS_MOST: usize = 1_000_000;
 /// Furthest moment, in days.

@@ -12,6 +12,7 @@ use crate::selection::Selection;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use kernel::greeks::Unit;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The parameters.
@@ -42,7 +43,7 @@ pub const PARAMETERS: Parameters = &[
 
 const FIELDS: Param<ReadAs<Vec<StreamField>>> = Param::new(
     "fields",
-    ReadAs { read: read_fields, wants: "columns of /l1/greeks, comma-separated" },
+    ReadAs { read: read_fields, wants: "columns of /l1/greeks, each once, comma-separated" },
     "Numbers of each row, by their names in /l1/greeks, comma-separated [default: the group core]",
 );
 const EVERY: Param<ReadAs<Duration>> = Param::new(
@@ -158,7 +159,9 @@ fn read_fields(text: &str) -> Option<Vec<StreamField>> {
         column.or_else(|| OF_SLICES.iter().find(|field| field.name() == name).copied())
     };
     let fields: Vec<StreamField> = items(text).map(field).collect::<Option<_>>()?;
-    (!fields.is_empty() && fields.len() <= 64).then_some(fields)
+    // an object has each key once
+    let names: BTreeSet<&str> = fields.iter().map(|field| field.name()).collect();
+    ((1..=64).contains(&fields.len()) && names.len() == fields.len()).then_some(fields)
 }
 
 /// A time with its unit, or seconds.
@@ -195,6 +198,7 @@ mod tests {
         assert_eq!(names("underlying=SPY"), CORE);
         assert_eq!(names("underlying=SPY&fields=svc_vol,fwd_price"), "svc_vol,fwd_price");
         assert!(parsed("underlying=SPY&fields=svc_vol,nothing").unwrap_err().starts_with("fields: not columns"));
+        assert!(parsed("underlying=SPY&fields=delta,gamma,delta").unwrap_err().contains("each once"));
         assert!(parsed("fields=delta").unwrap_err().contains("is required"));
         assert!(parsed("underlying=*").unwrap_err().contains("is not streamed"));
         assert!(parsed("positions=total").unwrap().selection.is_none());

@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
-use http::{Answer, Answered, App, Limits, Metrics, Progress, Request, Server, ServerConfig, Stream};
+use http::{
+    Answer, Answered, App, Awaited, Limits, Metrics, Progress, ReceivedBody, Request, Server, ServerConfig, Stream,
+};
 use jiff::Timestamp;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -44,7 +46,6 @@ impl App for TestApp {
                 Answer::stream("rows", "application/x-ndjson", Rows { next: 0, wanted, seen: Arc::clone(&self.0) })
                     .with_header("X-Rows", wanted.to_string())
             }
-            "/body" => Answer::full("small", 200, "text/plain", format!("{} bytes", request.body().len())),
             // so many bytes of the edition's number, in rows of eight
             "/version" => {
                 self.0.streams.fetch_add(1, Ordering::SeqCst);
@@ -70,6 +71,11 @@ impl App for TestApp {
                     Answer::full("small", 200, "text/plain; charset=utf-8", thread)
                 }));
             }
+            // is never there
+            "/awaited" => {
+                self.0.alive.fetch_add(1, Ordering::SeqCst);
+                Answer::awaited("small", Never(Arc::clone(&self.0)))
+            }
             "/where" => Answer::stream("rows", "text/plain", Where(request.query().parse().unwrap_or(0))),
             "/panic" => panic!("an app that fails"),
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
@@ -77,8 +83,31 @@ impl App for TestApp {
         })
     }
 
+    fn refuses(&self, request: &Request<'_>) -> Option<Answer> {
+        let refused = || Answer::full("none", 405, "application/json", "{}");
+        (request.path() != "/body").then(refused)
+    }
+
+    fn take(self: &Arc<Self>, _: &Request<'_>, body: ReceivedBody) -> Answered {
+        Answered::Now(Answer::full("small", 200, "text/plain", format!("{} bytes", body.len())))
+    }
+
     fn edition(&self) -> Option<u64> {
         Some(self.0.edition.load(Ordering::SeqCst))
+    }
+}
+
+struct Never(Arc<Seen>);
+
+impl Awaited for Never {
+    fn look(&mut self) -> Option<Answer> {
+        None
+    }
+}
+
+impl Drop for Never {
+    fn drop(&mut self) {
+        self.0.alive.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
