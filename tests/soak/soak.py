@@ -3,9 +3,9 @@
     python3 tests/soak/soak.py                       30 minutes on `sim` and on a folder
     python3 tests/soak/soak.py --minutes 5 --sim sim:full --binary target/release/greeksd
 
-Four daemons: one on the simulated market, its log on a device that is always full; one on a folder of which some files are
+Five daemons: one on the simulated market, its log on a device that is always full; one on a folder of which some files are
 rewritten in every wrong way; one on a vendor that misbehaves and a program that pushes, which it records; one on a folder
-of recorded days. On all at once: slow readers, resets in mid-stream, half-open connections, heads a byte at
+of recorded days; one with a book of 100,000 lines (`book.py`). On all at once: slow readers, resets in mid-stream, half-open connections, heads a byte at
 a time, pipelines, garbage, 500 connections, and the process stopped and continued. The clock of the first is set forth and
 back by up to an hour, where libfaketime is installed, which moves the clock of one process alone. Meanwhile every answer is checked: whole, of
 one snapshot, no name of an untouched file ever missing. At the end: names come back, connections are gone, memory and
@@ -26,6 +26,7 @@ import tempfile
 import threading
 import time
 
+import book
 import live
 import market
 from clock import SteppedClock
@@ -335,6 +336,31 @@ def ends_well(soak, series, descriptors, tally):
     return early, late
 
 
+def end(soaks, tally):
+    """The clients end, and no thread of a daemon has failed, not even in silence."""
+    for soak in soaks:
+        soak.ending.set()
+    for soak in soaks:
+        for thread in soak.threads:
+            thread.join(150)
+            if thread.is_alive():
+                tally.count(f"{soak.name}: clients end", "one still waits for its answer")
+        soak.daemon.signal(signal.SIGCONT)
+        faults = soak.daemon.health()["thread_faults"]
+        tally.count(f"{soak.name}: no thread has failed", None if not faults else faults)
+
+
+def show(soaks, tally, measured, memory):
+    print(f"{'what':44} {'times':>8} {'failed':>7}")
+    for what in sorted(tally.done):
+        print(f"{what:44} {tally.done[what]:8} {tally.failed[what]:7}  {tally.said.get(what, '')}")
+    for soak in soaks:
+        (early, late), most = memory[soak.name], max(d for _, d in measured[soak.name])
+        print(f"{soak.name}: memory {early:.0f} MB in the first half, {late:.0f} MB at the end; {most} descriptors at most;"
+              f" at most {100 * soak.nearest:.0f} % of what the ledger allows")
+        print("    most of each, MB: " + ", ".join(f"{of} {size:.1f}" for of, size in soak.most.items()))
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--minutes", type=float, default=30)
@@ -369,7 +395,9 @@ def main():
         past = Daemon(asked.binary, "--feed", f"history:{scratch / 'days'}", "--history-mb", "16", until=knows_all)
         past = Soak(past, "days", tally, asked.seed)
         past.names, past.days = days.names, days.days
-        soaks = [made_up, files, pushed, past]
+        positions, book_file = book.daemon(asked.binary, scratch)
+        positions = Soak(positions, "book", tally, asked.seed)
+        soaks = [made_up, files, pushed, past, positions]
         try:
             for soak in soaks:
                 soak.daemon.launch()
@@ -382,6 +410,7 @@ def main():
             pushed.daemon.wait(lambda health: knows_all(health) and health["underlyings"] == everything)
             vendor.spoils.set()
             made_up.names = ["SPY", "AAPL", "KO", "F"]
+            book.prepare(positions, book_file)
             files.names, files.come_back, files.folder = folder.steady, folder.spoiled, folder
             descriptors = {soak.name: soak.daemon.descriptors() for soak in soaks}
             for soak in [made_up, files, pushed]:
@@ -390,27 +419,17 @@ def main():
             pushed.start(live.fresh_price, live.in_parts, live.in_parts, live.asks_if_changed, live.many_slow_readers)
             pushed.start(live.silent_pushers, live.hostile_pusher)
             past.start(live.past_days, live.past_days, slow_reader, reset_in_mid_stream, garbage, stopped_and_continued)
+            positions.start(*book.ACTORS)
             if clock:
                 made_up.clock = clock
                 made_up.start(clock_set)
             watch(soaks, asked.minutes, measured)
-            for soak in soaks:
-                soak.ending.set()
-            for soak in soaks:
-                for thread in soak.threads:
-                    thread.join(150)
-                    if thread.is_alive():
-                        tally.count(f"{soak.name}: clients end", "one still waits for its answer")
-                soak.daemon.signal(signal.SIGCONT)
+            end(soaks, tally)
             for name in folder.spoiled:
                 folder.restore(name)
             if clock:
                 tally.count("sim: values follow the clock", values_follow_the_clock(made_up))
             vendor.spoils.clear()
-            for soak in soaks:
-                # no thread has failed in silence, and none has failed at all
-                faults = soak.daemon.health()["thread_faults"]
-                tally.count(f"{soak.name}: no thread has failed", None if not faults else faults)
             ways = ", ".join(f"{way} {n}" for way, n in sorted(vendor.done.items()))
             feeds = [line for line in pushed.daemon.get("/metrics").splitlines()
                      if line.startswith(("greeksd_feed_f", "greeksd_record_", "greeksd_quotes_dropped"))]
@@ -420,14 +439,8 @@ def main():
             for soak in soaks:
                 soak.daemon.kill()
     print(f"seed {asked.seed}, {asked.minutes:g} minutes; the clock was {'set' if clock else 'left alone: no libfaketime here'}\n")
-    print(f"{'what':44} {'times':>8} {'failed':>7}")
-    for what in sorted(tally.done):
-        print(f"{what:44} {tally.done[what]:8} {tally.failed[what]:7}  {tally.said.get(what, '')}")
-    for soak in soaks:
-        (early, late), most = memory[soak.name], max(d for _, d in measured[soak.name])
-        print(f"{soak.name}: memory {early:.0f} MB in the first half, {late:.0f} MB at the end; {most} descriptors at most;"
-              f" at most {100 * soak.nearest:.0f} % of what the ledger allows")
-        print("    most of each, MB: " + ", ".join(f"{of} {size:.1f}" for of, size in soak.most.items()))
+    show(soaks, tally, measured, memory)
+    print(book.report(positions, measured["book"]))
     print(f"live: a price was served after {pushed.latest:.1f} s at most; answers of the vendor: {ways}")
     print("    " + "\n    ".join(feeds))
     return 1 if sum(tally.failed.values()) else 0
