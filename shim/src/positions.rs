@@ -5,4 +5,5 @@ pub mod answer;
 pub mod desk;
 pub mod file;
 pub mod rows;
+pub mod texts;
 pub mod valued;

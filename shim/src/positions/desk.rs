@@ -2,7 +2,8 @@
 //! and for everybody who reads. One thread reads, replaces and values, so that each change is one step.
 
 use super::file::{PositionsFile, ReadPositions, parse};
-use super::rows::LevelEvent;
+use super::rows::event_of;
+use super::texts::LevelEvent;
 use super::valued::{SessionValues, ValuedBook};
 use api::vendors::native_positions::PositionRows;
 use arc_swap::ArcSwap;
@@ -161,7 +162,7 @@ impl PositionDesk {
     /// What streams are sent of a level of a book.
     #[must_use]
     pub fn event(&self, book: &ValuedBook, level: PositionRows) -> Arc<LevelEvent> {
-        let event = LevelEvent::of(book, level);
+        let event = event_of(book, level);
         let mut events = lock(&self.events);
         if !events.iter().any(|known| Arc::ptr_eq(known, event)) {
             events.push(Arc::clone(event));

@@ -3,6 +3,7 @@
 //! A piece is a fixed number of rows of one level, so that a reader needs no state but its number. The pieces of the
 //! newest book are kept, within a bound; those of an older one are written for each reader that still goes on with it.
 
+use super::texts::LevelEvent;
 use super::valued::{LevelSums, PositionTotal, ValuedBook, ValuedPosition};
 use crate::listed::{facts_of, identity_of_share};
 use api::rows::frame::Format;
@@ -11,14 +12,11 @@ use api::vendors::native_positions::{COLUMNS, PositionRequest, PositionRows};
 use engine::positions::PositionNumbers;
 use kernel::contract::Symbol;
 use kernel::position::{Instrument, PositionLine};
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Rows of a piece: about 64 KB.
 pub const PIECE_ROWS: usize = 128;
-/// Most bytes of pieces that are kept of a book.
-const TEXT_BYTES: usize = 64 << 20;
 /// Most rows of positions that are sent at once.
 const EVENT_ROWS: usize = 5_000;
 
@@ -106,114 +104,25 @@ impl AskedRows {
     }
 }
 
-/// The text of a book as far as somebody has asked for it.
-#[derive(Debug)]
-pub struct BookTexts {
-    /// `None`: a newer book has taken its place, and nothing is kept any more.
-    pieces: Mutex<Option<KeptPieces>>,
-    events: [OnceLock<Arc<LevelEvent>>; 5],
-}
-
-/// Pieces by format, level and number, and their bytes.
-#[derive(Debug, Default)]
-struct KeptPieces {
-    texts: HashMap<PieceName, Arc<[u8]>>,
-    bytes: usize,
-}
-
-type PieceName = (Format, PositionRows, usize);
-
-impl Default for BookTexts {
-    fn default() -> Self {
-        Self { pieces: Mutex::new(Some(KeptPieces::default())), events: Default::default() }
-    }
-}
-
-impl BookTexts {
-    fn piece(&self, name: PieceName, write: impl FnOnce() -> Option<Arc<[u8]>>) -> Option<Arc<[u8]>> {
-        if let Some(known) = self.pieces().as_ref().and_then(|pieces| pieces.texts.get(&name)) {
-            return Some(Arc::clone(known));
+/// What streams are sent of a level of a book: its first rows.
+pub fn event_of(book: &ValuedBook, level: PositionRows) -> &Arc<LevelEvent> {
+    book.texts.event(level, || {
+        let (asked, mut rows) = (AskedRows::all(), Vec::new());
+        for piece in 0..EVENT_ROWS.div_ceil(PIECE_ROWS) {
+            let most = EVENT_ROWS - piece * PIECE_ROWS;
+            let Some(text) = asked.text(book, Format::Json, level, piece) else { break };
+            rows.extend_from_slice(if rows.is_empty() { b"" } else { b"," });
+            // a line feed would end the field
+            let lines = text.split(|&byte| byte == b'\n').take(most);
+            lines.for_each(|line| rows.extend_from_slice(line));
         }
-        // two readers may write the same at once: neither waits for the other
-        let new = write()?;
-        if let Some(pieces) = self.pieces().as_mut().filter(|pieces| pieces.bytes + new.len() <= TEXT_BYTES)
-            && pieces.texts.insert(name, Arc::clone(&new)).is_none()
-        {
-            pieces.bytes += new.len();
+        if rows.ends_with(b",") {
+            rows.pop();
         }
-        Some(new)
-    }
-
-    fn pieces(&self) -> MutexGuard<'_, Option<KeptPieces>> {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Bytes of the pieces.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.pieces().as_ref().map_or(0, |pieces| pieces.bytes)
-    }
-
-    /// Keeps no pieces any more.
-    pub fn retire(&self) {
-        *self.pieces() = None;
-    }
-}
-
-/// The first rows of a level, as they are sent to streams.
-#[derive(Debug)]
-pub struct LevelEvent {
-    /// Differs where a row does.
-    pub digest: u64,
-    /// `None`: it was taken away from streams that are too slow.
-    text: Mutex<Option<Arc<[u8]>>>,
-}
-
-impl LevelEvent {
-    /// The event of a level.
-    pub fn of(book: &ValuedBook, level: PositionRows) -> &Arc<Self> {
-        book.texts.events[level as usize].get_or_init(|| {
-            let (asked, mut rows) = (AskedRows::all(), Vec::new());
-            for piece in 0..EVENT_ROWS.div_ceil(PIECE_ROWS) {
-                let most = EVENT_ROWS - piece * PIECE_ROWS;
-                let Some(text) = asked.text(book, Format::Json, level, piece) else { break };
-                rows.extend_from_slice(if rows.is_empty() { b"" } else { b"," });
-                // a line feed would end the field
-                let lines = text.split(|&byte| byte == b'\n').take(most);
-                lines.for_each(|line| rows.extend_from_slice(line));
-            }
-            if rows.ends_with(b",") {
-                rows.pop();
-            }
-            let mut hasher = DefaultHasher::new();
-            hasher.write(&rows);
-            let (snapshot, is_cut) = (book.snapshot, asked.count(book, level) > EVENT_ROWS);
-            let head = format!("event: positions\ndata: {{\"snapshot\":{snapshot},\"cut\":{is_cut},\"rows\":[");
-            let text = [head.as_bytes(), &rows, b"]}\n\n"].concat();
-            Arc::new(Self { digest: hasher.finish(), text: Mutex::new(Some(text.into())) })
-        })
-    }
-
-    /// Its text, unless it was taken away.
-    #[must_use]
-    pub fn text(&self) -> Option<Arc<[u8]>> {
-        self.locked().clone()
-    }
-
-    /// Bytes of the text.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.locked().as_ref().map_or(0, |text| text.len())
-    }
-
-    /// Takes the text away.
-    pub fn take_away(&self) {
-        *self.locked() = None;
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Option<Arc<[u8]>>> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+        let (snapshot, is_cut) = (book.snapshot, asked.count(book, level) > EVENT_ROWS);
+        let head = format!("event: positions\ndata: {{\"snapshot\":{snapshot},\"cut\":{is_cut},\"rows\":[");
+        (rows, head)
+    })
 }
 
 fn position_row(line: &PositionLine, of: &ValuedPosition, index_spot: f64) -> Vec<Fact> {

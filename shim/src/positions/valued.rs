@@ -1,6 +1,6 @@
 //! Positions valued on one snapshot, in the native order of their contracts, and sums of them.
 
-use super::rows::BookTexts;
+use super::texts::BookTexts;
 use crate::listed::{ListedPlace, find, multiplier};
 use api::vendors::native_positions::PositionRows;
 use engine::positions::{Holding, PositionNumbers};

@@ -4,7 +4,7 @@ use super::image::{ClientImage, number};
 use super::permit::{NUMBERS_OF_ONE, StreamPermit};
 use crate::alerts::log::AlertLog;
 use crate::positions::desk::PositionDesk;
-use crate::positions::rows::LevelEvent;
+use crate::positions::texts::LevelEvent;
 use crate::positions::valued::ValuedBook;
 use api::picked::Picked;
 use api::refusal::Refusal;
