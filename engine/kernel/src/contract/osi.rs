@@ -1,7 +1,8 @@
 //! OSI contract symbols both ways: root, `YYMMDD`, `C` or `P`, strike in thousandths.
 //!
 //! Symbols are read from the right, because adjusted roots end in a digit (`AMD1221118C00070000` is root AMD1, expiry
-//! 2022-11-18). Writing goes into the caller's array. Never: allocates, looks up what a root means.
+//! 2022-11-18). The symbols of brokers and terminals that are none of OSI are read as well. Writing goes into the
+//! caller's array. Never: allocates, looks up what a root means.
 
 use super::{ContractKey, Right, Symbol, strike_milli};
 use crate::limits;
@@ -18,25 +19,16 @@ const DATE_RIGHT_LEN: usize = 7;
 
 impl ContractKey {
     /// Reads a symbol: padded (`SPXW  261218C05000000`) or compact, `_` in place of the padding, after an `O:` prefix,
-    /// or with a leading `.` and a plain decimal strike (`.AAPL240920C270`). Letters of either case.
+    /// or with a plain decimal strike behind a `.` (`.AAPL240920C270` of thinkorswim and dxFeed) or a `-`
+    /// (`-AAPL240920C270` of Fidelity). So are the forms of TD Ameritrade (`AAPL_092024C270`) and of Bloomberg (`AAPL US
+    /// 09/20/24 C270 Equity`). Letters of either case.
     #[must_use]
     pub fn parse_osi(text: &str) -> Option<Self> {
         let text = text.trim();
-        // the spelling of thinkorswim and dxFeed: a dot in front, the strike as a decimal
-        if let Some(rest) = text.strip_prefix('.') {
+        if let Some(rest) = text.strip_prefix(['.', '-']) {
             return parse_decimal(rest);
         }
-        let text = text.strip_prefix("O:").or_else(|| text.strip_prefix("o:")).unwrap_or(text);
-        let bytes = text.as_bytes();
-        // from the end: the date, right and strike have a fixed length, the root does not
-        let (head, tail) = bytes.split_at_checked(bytes.len().checked_sub(TAIL_LEN)?)?;
-        let (date_right, strike) = tail.split_at(DATE_RIGHT_LEN);
-        let strike_milli = digits(strike)?;
-        if !limits::STRIKE_MILLI.holds(f64::from(strike_milli)) {
-            return None;
-        }
-        let (expiry, right) = parse_date_right(date_right)?;
-        Some(Self { root: parse_root(head)?, expiry, strike_milli, right })
+        parse_exact(text).or_else(|| parse_ameritrade(text)).or_else(|| parse_bloomberg(text))
     }
 
     /// Writes the padded form. A root of more than six bytes is cut there.
@@ -68,17 +60,78 @@ impl ContractKey {
     }
 }
 
-/// The form with a decimal strike of any length, its leading dot taken off.
+/// The form of OSI.
+fn parse_exact(text: &str) -> Option<ContractKey> {
+    let text = text.strip_prefix("O:").or_else(|| text.strip_prefix("o:")).unwrap_or(text);
+    let bytes = text.as_bytes();
+    // from the end: the date, right and strike have a fixed length, the root does not
+    let (head, tail) = bytes.split_at_checked(bytes.len().checked_sub(TAIL_LEN)?)?;
+    let (date_right, strike) = tail.split_at(DATE_RIGHT_LEN);
+    let strike_milli = digits(strike)?;
+    if !limits::STRIKE_MILLI.holds(f64::from(strike_milli)) {
+        return None;
+    }
+    let (expiry, right) = parse_date_right(date_right)?;
+    Some(ContractKey { root: parse_root(head)?, expiry, strike_milli, right })
+}
+
+/// The form with a decimal strike of any length, its leading mark taken off.
 fn parse_decimal(text: &str) -> Option<ContractKey> {
     // the last letter is the right: roots have letters, strikes have none
     let at = text.rfind(|c: char| c.is_ascii_alphabetic())?;
     let (head, strike) = text.split_at_checked(at + 1)?;
-    let plain = !strike.is_empty() && strike.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let strike_milli = if plain { strike_milli(strike.parse().ok()?)? } else { return None };
+    let strike_milli = parse_decimal_strike(strike)?;
     let head = head.as_bytes();
     let (root, date_right) = head.split_at_checked(head.len().checked_sub(DATE_RIGHT_LEN)?)?;
     let (expiry, right) = parse_date_right(date_right)?;
     Some(ContractKey { root: parse_root(root)?, expiry, strike_milli, right })
+}
+
+/// The form of TD Ameritrade: root, `_`, `MMDDYY`, the right, a decimal strike.
+fn parse_ameritrade(text: &str) -> Option<ContractKey> {
+    let (root, rest) = text.split_once('_')?;
+    let (date, rest) = rest.split_at_checked(6)?;
+    let (right, strike) = rest.split_at_checked(1)?;
+    // leading zeros are of a strike in thousandths, whose date would stand in another order
+    let is_padded = strike.len() > 1 && strike.starts_with('0') && !strike.starts_with("0.");
+    let strike_milli = parse_decimal_strike(strike).filter(|_| !is_padded)?;
+    let (month, day, year) = (date.get(..2)?, date.get(2..4)?, date.get(4..)?);
+    let expiry = date_of(year, month, day)?;
+    Some(ContractKey { root: parse_root(root.as_bytes())?, expiry, strike_milli, right: Right::parse(right)? })
+}
+
+/// The form of Bloomberg: root, perhaps an exchange, `MM/DD/YY`, the right with the strike, perhaps the kind of the
+/// underlying.
+fn parse_bloomberg(text: &str) -> Option<ContractKey> {
+    let mut words = text.split_ascii_whitespace();
+    let root = parse_root(words.next()?.as_bytes())?;
+    let mut date = words.next()?;
+    if date.len() == 2 && date.bytes().all(|b| b.is_ascii_alphabetic()) {
+        // one contract is listed on many exchanges
+        date = words.next()?;
+    }
+    let (month, rest) = date.split_once('/')?;
+    let (day, year) = rest.split_once('/')?;
+    let (right, strike) = words.next()?.split_at_checked(1)?;
+    let is_kind = |word: &str| ["equity", "index"].iter().any(|kind| word.eq_ignore_ascii_case(kind));
+    if !words.next().is_none_or(is_kind) || words.next().is_some() {
+        return None;
+    }
+    let (expiry, strike_milli) = (date_of(year, month, day)?, parse_decimal_strike(strike)?);
+    Some(ContractKey { root, expiry, strike_milli, right: Right::parse(right)? })
+}
+
+/// A plain decimal strike in thousandths.
+fn parse_decimal_strike(strike: &str) -> Option<u32> {
+    let plain = !strike.is_empty() && strike.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    if plain { strike_milli(strike.parse().ok()?) } else { None }
+}
+
+/// A date of this century by two digits of its year, and one or two of month and day.
+fn date_of(year: &str, month: &str, day: &str) -> Option<Date> {
+    let short = |part: &str| digits(part.as_bytes()).filter(|_| matches!(part.len(), 1 | 2));
+    let year = i16::try_from(2000 + short(year).filter(|_| year.len() == 2)?).ok()?;
+    Date::new(year, i8::try_from(short(month)?).ok()?, i8::try_from(short(day)?).ok()?).ok()
 }
 
 fn parse_date_right(bytes: &[u8]) -> Option<(Date, Right)> {
@@ -87,18 +140,17 @@ fn parse_date_right(bytes: &[u8]) -> Option<(Date, Right)> {
         b'P' | b'p' => Right::Put,
         _ => return None,
     };
-    let yymmdd = digits(&bytes[..6])?;
     // two digits of a year: options were listed in this form from 2010 on
-    let year = i16::try_from(2000 + yymmdd / 10_000).ok()?;
-    let month = i8::try_from(yymmdd / 100 % 100).ok()?;
-    let day = i8::try_from(yymmdd % 100).ok()?;
-    Some((Date::new(year, month, day).ok()?, right))
+    let part = |range| core::str::from_utf8(&bytes[range]).ok();
+    Some((date_of(part(0..2)?, part(2..4)?, part(4..6)?)?, right))
 }
 
+/// A root, also where it is the ticker of a class share (`BRK/B`).
 fn parse_root(bytes: &[u8]) -> Option<Symbol> {
     let text = core::str::from_utf8(bytes).ok()?.trim_end_matches([' ', '_']);
-    let legal = text.len() <= ROOT_LEN && !text.contains('.');
-    if legal { Symbol::parse(text) } else { None }
+    // a blank within a root is damage
+    let legal = text.as_bytes().first()?.is_ascii_alphanumeric() && !text.contains([' ', '_']);
+    Symbol::parse_underlying(text).filter(|_| legal).map(Symbol::bare).filter(|root| root.as_str().len() <= ROOT_LEN)
 }
 
 /// A number of at most eight decimal digits and nothing else.
@@ -146,6 +198,7 @@ mod tests {
         let spxw = key("SPXW", "2026-12-18", 5_000_000, Right::Call);
         let amd1 = key("AMD1", "2022-11-18", 70_000, Right::Call);
         let aapl = key("AAPL", "2024-09-20", 270_000, Right::Call);
+        let brkb = key("BRKB", "2026-12-18", 510_000, Right::Call);
         for (text, want) in [
             ("SPXW  261218C05000000", spxw),
             ("SPXW261218C05000000", spxw),
@@ -159,6 +212,21 @@ mod tests {
             ("SPEQX1261218P99999999", key("SPEQX1", "2026-12-18", 99_999_999, Right::Put)),
             (".F260116P0.001", key("F", "2026-01-16", 1, Right::Put)),
             ("1SPX  261218C05000000", key("1SPX", "2026-12-18", 5_000_000, Right::Call)),
+            ("-AAPL240920C270", aapl),
+            (" -AAPL240920C270.0", aapl),
+            ("AAPL_092024C270", aapl),
+            ("aapl_092024c270.00", aapl),
+            ("AAPL US 09/20/24 C270 Equity", aapl),
+            ("AAPL 9/20/24 C270", aapl),
+            ("SPXW US 12/18/26 c5000 index", spxw),
+            ("SPXW_121826C5000", spxw),
+            (".BRK/B261218C510", brkb),
+            ("BRK/B  261218C00510000", brkb),
+            ("BRK.B261218C00510000", brkb),
+            ("-BRK-B261218C510", brkb),
+            ("BRK/B_121826C510", brkb),
+            ("BRK/B US 12/18/26 C510 Equity", brkb),
+            ("F_011626P0.5", key("F", "2026-01-16", 500, Right::Put)),
         ] {
             assert_eq!(ContractKey::parse_osi(text), Some(want), "{text}");
         }
@@ -176,8 +244,16 @@ mod tests {
             "SPXW261218C0500000",
             "SPXWEEK261218C05000000",
             "SP XW261218C05000000",
-            "BRK.B261218C05000000",
-            "MSFT_052121C215",
+            "MSFT_212105C215",
+            "MSFT_052121C00215000",
+            "MSFT_052121C2,15",
+            "MSFT_052121",
+            "_052121C215",
+            "KO US 12/18/26 68 Equity",
+            "KO US 18/12/26 C68 Equity",
+            "KO US 12/18/2026 C68 Curncy",
+            "KO US 12/18/26",
+            "KO261218C68",
             "SPXW261218C0500000é",
             ".AAPL240920C",
             ".AAPL240920C2e2",

@@ -295,12 +295,15 @@ mod tests {
 
     #[test]
     fn class_shares_have_one_spelling() {
-        for text in ["BRK.B", "BRK/B", "BRK_B", "BRK B", " brk.b "] {
+        for text in ["BRK.B", "BRK/B", "BRK-B", "BRK_B", "BRK B", " brk.b ", "brk-b"] {
             assert_eq!(Symbol::parse_underlying(text), Some(sym("BRK.B")), "{text}");
+        }
+        for text in ["^SPX", "$SPX", "$spx.x", "_SPX", " ^spx"] {
+            assert_eq!(Symbol::parse_underlying(text), Some(sym("SPX")), "{text}");
         }
         assert_eq!(sym("BRK.B").bare(), sym("BRKB"));
         assert_eq!(sym("SPX").bare(), sym("SPX"));
-        for text in ["", " ", ".B", "/B", "BRK-B", "ABCDEFGHI", "ÄB"] {
+        for text in ["", " ", ".B", "/B", "-B", "^", "$", "^^SPX", "$.X", "ABCDEFGHI", "ÄB"] {
             assert_eq!(Symbol::parse_underlying(text), None, "{text}");
         }
     }

@@ -25,17 +25,22 @@ impl Symbol {
         Some(Self(out))
     }
 
-    /// Reads an underlying in any of the spellings of class shares (`BRK.B`, `BRK/B`, `BRK_B`, `BRK B`): the dot form.
+    /// Reads an underlying in any of the spellings of class shares (`BRK.B`, `BRK/B`, `BRK-B`, `BRK_B`, `BRK B`): the
+    /// dot form. The mark of an index does not count: `^SPX` of Yahoo, `$SPX` and `$SPX.X` of Schwab, `_SPX` of Cboe.
     #[must_use]
     pub fn parse_underlying(text: &str) -> Option<Self> {
-        let bytes = text.trim().as_bytes();
+        let text = text.trim();
+        let index = text
+            .strip_prefix('$')
+            .map(|index| index.strip_suffix(".X").or_else(|| index.strip_suffix(".x")).unwrap_or(index));
+        let bytes = index.or_else(|| text.strip_prefix(['^', '_'])).unwrap_or(text).as_bytes();
         let mut out = [0; 8];
         if bytes.len() > out.len() || !bytes.first()?.is_ascii_alphanumeric() {
             return None;
         }
         for (to, &from) in out.iter_mut().zip(bytes) {
-            // vendors spell BRK.B with four different signs
-            *to = if matches!(from, b'/' | b'_' | b' ') { b'.' } else { from };
+            // vendors spell BRK.B with five different signs
+            *to = if matches!(from, b'/' | b'-' | b'_' | b' ') { b'.' } else { from };
         }
         Self::parse(core::str::from_utf8(&out[..bytes.len()]).ok()?)
     }

@@ -12,12 +12,16 @@ pub enum Right {
 }
 
 impl Right {
-    /// Reads `call`, `put`, `c` or `p` in either case.
+    /// The spellings of a call, in any case: files of vendors mix them.
+    pub const CALL: [&'static str; 4] = ["call", "c", "calls", "call option"];
+    /// The spellings of a put.
+    pub const PUT: [&'static str; 4] = ["put", "p", "puts", "put option"];
+
+    /// Reads one of the spellings in [`Right::CALL`] and [`Right::PUT`].
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        // both spellings in any case: files of vendors mix them
-        let is = |words: [&str; 2]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-        match (is(["call", "c"]), is(["put", "p"])) {
+        let is = |words: [&str; 4]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        match (is(Self::CALL), is(Self::PUT)) {
             (true, _) => Some(Self::Call),
             (_, true) => Some(Self::Put),
             _ => None,
