@@ -24,12 +24,16 @@ use std::process::ExitCode;
 const BATCH: usize = 1024;
 
 /// What a run did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Rows read.
     pub rows: usize,
     /// Rows that could not be priced.
     pub errors: usize,
+    /// Rows with a number that may be meant otherwise.
+    pub doubted: usize,
+    /// What is doubted in the first of them, with its number from 1.
+    pub first_doubt: Option<(usize, String)>,
 }
 
 /// Why a run ended early.
@@ -59,12 +63,13 @@ impl std::error::Error for PriceError {}
 #[must_use]
 pub fn run(args: &PriceArgs) -> ExitCode {
     match price_files(args) {
-        Ok(Summary { rows, errors: 0 }) => {
-            eprintln!("{rows} rows priced");
-            ExitCode::SUCCESS
-        }
-        Ok(Summary { rows, errors }) => {
-            eprintln!("{} rows priced, {errors} failed: see the column `error`", rows - errors);
+        Ok(Summary { rows, errors, doubted, first_doubt }) => {
+            if let Some((row, doubt)) = first_doubt {
+                let more = if doubted > 1 { format!(" (and {} rows more)", doubted - 1) } else { String::new() };
+                eprintln!("warning: row {row}: {doubt}{more}");
+            }
+            let failed = if errors > 0 { format!(", {errors} failed: see the column `error`") } else { String::new() };
+            eprintln!("{} rows priced{failed}", rows - errors);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -120,8 +125,12 @@ pub fn price(input: impl Read, output: impl Write, scheme: Quality) -> Result<Su
             break;
         }
         let lines: Vec<row::OutputLine> = batch.par_iter().map(|record| layout.line(record, scheme)).collect();
-        for line in &lines {
+        for (row, line) in (summary.rows + 1..).zip(&lines) {
             write(&line.text)?;
+            if let Some(doubt) = line.doubts.first() {
+                summary.doubted += 1;
+                summary.first_doubt.get_or_insert_with(|| (row, doubt.clone()));
+            }
         }
         summary.rows += lines.len();
         summary.errors += lines.iter().filter(|line| line.failed).count();

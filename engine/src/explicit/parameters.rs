@@ -89,8 +89,8 @@ impl ParameterColumns {
         };
         let t = positive("t_years")?;
         Ok(ExplicitContract {
-            style: word("style", &cell("style"), [("american", Style::American), ("european", Style::European)])?,
-            right: word("right", &cell("right"), [("call", Right::Call), ("put", Right::Put)])?,
+            style: style(&cell("style"))?,
+            right: right(&cell("right"))?,
             s: positive("s")?,
             k: positive("k")?,
             terms: Terms { t, r: number("r")?, b: number("b")?, divs: dividends(&cell("divs"), t)? },
@@ -100,6 +100,23 @@ impl ParameterColumns {
                 PriceInput::At(positive("sigma")?)
             },
         })
+    }
+}
+
+/// Beyond these a number is nearly always one in percent or in days.
+const DOUBTED: [(&str, f64, &str); 3] = [
+    ("r", 0.5, "rates are decimal, and 0.05 is 5 %"),
+    ("sigma", 5.0, "volatilities are decimal, and 0.2 is 20 %"),
+    ("t_years", 15.0, "times are in years, and 0.25 is three months"),
+];
+
+impl ExplicitContract {
+    /// What may be meant otherwise than it is written: the column, its number, and what it is taken for.
+    pub fn doubts(&self) -> impl Iterator<Item = String> {
+        let sigma = if let PriceInput::At(sigma) = self.asked { sigma } else { 0.0 };
+        let given = [self.terms.r, sigma, self.terms.t];
+        let doubted = DOUBTED.into_iter().zip(given).filter(|((_, most, _), x)| x.abs() > *most);
+        doubted.map(|((name, _, why), x)| format!("{name} is {x}: {why}"))
     }
 }
 
@@ -116,11 +133,20 @@ fn number(name: &str, cell: &ParameterCell<'_>) -> Result<f64, String> {
     }
 }
 
-fn word<T: Copy>(name: &str, cell: &ParameterCell<'_>, words: [(&str, T); 2]) -> Result<T, String> {
+fn right(cell: &ParameterCell<'_>) -> Result<Right, String> {
     let text = cell.to_string();
-    let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&text));
-    let [(first, _), (second, _)] = words;
-    found.map(|&(_, value)| value).ok_or_else(|| format!("{name}: not {first} or {second}: {text}"))
+    Right::parse(text.trim()).ok_or_else(|| format!("right: not call or put: {text}"))
+}
+
+/// American or European, by its word or its first letter.
+fn style(cell: &ParameterCell<'_>) -> Result<Style, String> {
+    let text = cell.to_string();
+    let is = |words: [&str; 2]| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    match (is(["american", "a"]), is(["european", "e"])) {
+        (true, _) => Ok(Style::American),
+        (_, true) => Ok(Style::European),
+        _ => Err(format!("style: not american or european: {text}")),
+    }
 }
 
 /// `t:amount;t:amount`, those until expiry at `expiry`, sorted by time.
@@ -192,6 +218,25 @@ mod tests {
         let pairs: Vec<(f64, f64)> = divs.iter().map(|d| (d.t, d.amount)).collect();
         assert_eq!(pairs, [(0.25, 1.0), (0.5, 1.25)]);
         assert_eq!(read("").unwrap(), []);
+    }
+
+    #[test]
+    fn rights_and_styles_are_read_in_their_usual_spellings() {
+        for (text, want) in [("C", Right::Call), ("p", Right::Put), ("Calls", Right::Call), (" PUT ", Right::Put)] {
+            let read = contract(HEADER, &format!("x,A,{text},100,100,1,0,0,0.2,")).unwrap();
+            assert_eq!((read.right, read.style), (want, Style::American), "{text}");
+        }
+        assert_eq!(contract(HEADER, "x,e,c,100,100,1,0,0,0.2,").unwrap().style, Style::European);
+    }
+
+    #[test]
+    fn what_looks_like_percent_or_days_is_doubted() {
+        let doubts = |row: &str| contract(HEADER, row).unwrap().doubts().collect::<Vec<_>>();
+        assert_eq!(doubts("x,american,call,100,100,1,0.05,0,0.2,"), [""; 0]);
+        assert_eq!(doubts("x,american,call,100,100,10,-0.3,0,4.5,"), [""; 0]);
+        assert!(doubts("x,american,call,100,100,1,5,0,0.2,")[0].starts_with("r is 5: "));
+        let both = doubts("x,american,call,100,100,30,0,0,20,");
+        assert!(both[0].starts_with("sigma is 20: ") && both[1].starts_with("t_years is 30: "), "{both:?}");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) struct Layout(ParameterColumns);
 pub(super) struct OutputLine {
     pub(super) text: Vec<u8>,
     pub(super) failed: bool,
+    /// What may be meant otherwise than it is written.
+    pub(super) doubts: Vec<String>,
 }
 
 impl Layout {
@@ -40,7 +42,9 @@ impl Layout {
         let columns = &self.0;
         let cell =
             |at: usize| ParameterCell::Text(String::from_utf8_lossy(record.get(at).unwrap_or_default().trim_ascii()));
-        let outcome = columns.contract(cell).and_then(|contract| value(&contract, scheme));
+        let contract = columns.contract(cell);
+        let doubts = contract.iter().flat_map(|contract| contract.doubts()).collect();
+        let outcome = contract.and_then(|contract| value(&contract, scheme));
         let mut text = Vec::with_capacity(640);
         for &(_, place) in columns.inputs() {
             write_cell(record.get(place).unwrap_or_default(), &mut text);
@@ -59,7 +63,7 @@ impl Layout {
         }
         write_cell(outcome.as_ref().err().map_or("", String::as_str).as_bytes(), &mut text);
         text.push(b'\n');
-        OutputLine { text, failed: outcome.is_err() }
+        OutputLine { text, failed: outcome.is_err(), doubts }
     }
 }
 
