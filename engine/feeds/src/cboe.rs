@@ -99,7 +99,7 @@ pub fn parse_cboe(source: &Path, bytes: &[u8], underlying: Symbol, calendar: &Ca
 /// True if a document's name of its underlying is that one: indices have a `_` or a `^` in front.
 fn names(symbol: &Text<'_>, underlying: Symbol) -> bool {
     let name = symbol.get(Reason::NotASymbol).unwrap_or_default();
-    Symbol::parse_underlying(name.trim_start_matches(['_', '^'])) == Some(underlying)
+    Symbol::parse_underlying(name) == Some(underlying)
 }
 
 /// When the quotes stood as they are. Documents carry no offset, and are in UTC by all signs; where that would put the

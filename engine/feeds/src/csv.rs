@@ -1,10 +1,13 @@
-//! Typed rows of a comma-separated file: columns in any order, further ones ignored, one bad field costs one row.
+//! Typed rows of a file of separated text: columns in any order, further ones ignored, one bad field costs one row.
+//! How the text is written ([`Dialect`]) is found by its first rows.
 //!
 //! A row is a line: no field holds a line end, not even between quotation marks, so that a mark which is never closed
 //! costs its own row and not all rows after it. Never: a meaning of a column, a file handle.
 
-use super::times;
-use jiff::{Timestamp, civil::Date};
+use super::text::encoding::utf8;
+use super::text::numbers::parse_number;
+use super::text::{Dialect, dates, declared_separator, is_missing};
+use jiff::civil::Date;
 use kernel::calendar::Day;
 use kernel::contract::{Right, Symbol};
 use kernel::error::{FeedError, Reason, Refused};
@@ -42,6 +45,17 @@ pub const fn optional(name: &'static str) -> Column {
     Column { name, optional: true }
 }
 
+/// As many bytes of a text show how it is written.
+pub const HEAD: usize = 1 << 18;
+
+/// The whole lines at the beginning of a text that show how it is written.
+#[must_use]
+pub fn head(text: &[u8]) -> &[u8] {
+    let Some(head) = text.get(..HEAD) else { return text };
+    let end = head.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(head.len());
+    head.get(..end).unwrap_or(head)
+}
+
 /// What is wrong with a row: the place of the column in the format's list, and why.
 pub type CsvFault = (usize, Reason);
 
@@ -51,6 +65,7 @@ pub struct Row<'a, const N: usize> {
     fields: &'a CsvFields<'a>,
     at: &'a [Option<usize>; N],
     line: u64,
+    dialect: Dialect,
 }
 
 /// The fields of a line.
@@ -93,17 +108,23 @@ impl<const N: usize> Row<'_, N> {
     /// # Errors
     /// Missing, empty, no number or out of range.
     pub fn number(&self, column: usize, bound: Bound) -> Result<f64, CsvFault> {
-        let x: f64 = self.text(column)?.parse().map_err(|_| (column, Reason::NotANumber))?;
-        bound.admit(x).map_err(|reason| (column, reason))
+        let x = self.number_or_nan(column, bound)?;
+        if x.is_nan() { Err((column, Reason::Missing)) } else { Ok(x) }
     }
 
-    /// A number within its bound, NaN where the field is empty.
+    /// A number within its bound, NaN where the field is empty or a word for nothing.
     ///
     /// # Errors
     /// The row ends before the field; no number or out of range.
     pub fn number_or_nan(&self, column: usize, bound: Bound) -> Result<f64, CsvFault> {
-        // a quote without a side is no fault of the row
-        if self.bytes(column)?.is_empty() { Ok(f64::NAN) } else { self.number(column, bound) }
+        if self.bytes(column)?.is_empty() {
+            return Ok(f64::NAN);
+        }
+        let text = self.text(column)?;
+        if is_missing(text) {
+            return Ok(f64::NAN);
+        }
+        parse_number(text, self.dialect.decimal).and_then(|x| bound.admit(x)).map_err(|reason| (column, reason))
     }
 
     /// An underlying symbol, in any spelling of class shares.
@@ -114,24 +135,15 @@ impl<const N: usize> Row<'_, N> {
         Symbol::parse_underlying(self.text(column)?).ok_or((column, Reason::NotASymbol))
     }
 
-    /// A date, `YYYY-MM-DD`.
+    /// A date in any of the common forms.
     ///
     /// # Errors
     /// Missing, not a date or out of the years allowed.
     pub fn date(&self, column: usize) -> Result<Date, CsvFault> {
-        times::parse_date(self.text(column)?).ok_or((column, Reason::NotADate))
+        dates::parse_date(self.text(column)?, self.dialect).map_err(|reason| (column, reason))
     }
 
-    /// A time with an offset, as in RFC 3339, or a count since 1970.
-    ///
-    /// # Errors
-    /// Missing, not a time or out of the years allowed.
-    pub fn time(&self, column: usize) -> Result<Timestamp, CsvFault> {
-        let text = self.text(column)?;
-        times::parse_rfc3339(text).or_else(|| times::parse_count(text)).ok_or((column, Reason::NotATime))
-    }
-
-    /// `call`, `put`, `c` or `p` in either case.
+    /// Call or put, in any spelling.
     ///
     /// # Errors
     /// Missing or another word.
@@ -156,12 +168,14 @@ pub fn read_rows<const N: usize>(
     mut take: impl FnMut(&Row<'_, N>) -> Result<(), CsvFault>,
 ) -> Report {
     let mut report = Report::default();
+    let bytes = utf8(bytes);
     // spreadsheets write a byte order mark, which would become part of the first column's name
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut lines = Lines::after(0, bytes);
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let dialect = Dialect::of(head(bytes), None, None);
+    let mut lines = Lines::after(0, bytes).skip_while(|(_, line)| declared_separator(line).is_some());
     let mut fields = CsvFields::default();
     if let Some((_, header)) = lines.next() {
-        fields.split(header);
+        fields.split(header, dialect.separator);
     }
     // columns are found by name once, so that their order and further columns do not matter
     let at = match find_columns(&fields, columns) {
@@ -181,10 +195,12 @@ pub fn read_rows<const N: usize>(
     }
     for (line, text) in lines {
         report.records += 1;
-        fields.split(text);
+        fields.split(text, dialect.separator);
+        let row = Row { fields: &fields, at: &at, line, dialect };
         // one bad row costs itself; the rest of the file is read
-        if let Err((column, reason)) = take(&Row { fields: &fields, at: &at, line }) {
-            report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason, value: None });
+        if let Err((column, reason)) = take(&row) {
+            let value = row.bytes(column).map(Refused::value_of).unwrap_or_default();
+            report.refuse(Refused { file: Arc::clone(&name), line, field: columns[column].name, reason, value });
         }
     }
     report
@@ -248,8 +264,8 @@ impl<'a> CsvFields<'a> {
 
     /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at
     /// the next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything
-    /// between that mark and the comma the field is what stands there, marks included.
-    pub fn split(&mut self, line: &'a [u8]) {
+    /// between that mark and the separator the field is what stands there, marks included.
+    pub fn split(&mut self, line: &'a [u8], separator: u8) {
         self.found.clear();
         self.end = None;
         // a file without line ends must not become one field of its whole length
@@ -260,7 +276,7 @@ impl<'a> CsvFields<'a> {
         let mut rest = line;
         loop {
             let (field, after) = match rest.strip_prefix(b"\"") {
-                None => rest.split_at(comma(rest)),
+                None => rest.split_at(end_of_field(rest, separator)),
                 Some(quoted) => {
                     let Some(close) = closing_mark(quoted) else {
                         self.end = Some(Reason::OpenQuote);
@@ -268,24 +284,25 @@ impl<'a> CsvFields<'a> {
                     };
                     let (field, after) = quoted.split_at(close);
                     let after = after.get(1..).unwrap_or_default();
-                    let (between, after) = after.split_at(comma(after));
+                    let (between, after) = after.split_at(end_of_field(after, separator));
                     // text behind a closing quote means that the quote was no quoting: the field is taken as it stands
                     let is_alone = between.trim_ascii().is_empty();
                     (if is_alone { field } else { &rest[..rest.len() - after.len()] }, after)
                 }
             };
             self.found.push(field);
-            match after.strip_prefix(b",") {
-                Some(next) => rest = next,
+            // what is left begins with the separator, or is nothing
+            match after.split_first() {
+                Some((_, next)) => rest = next,
                 None => return,
             }
         }
     }
 }
 
-/// Where the next comma stands, or where the line ends.
-fn comma(bytes: &[u8]) -> usize {
-    bytes.iter().position(|&b| b == b',').unwrap_or(bytes.len())
+/// Where the next separator stands, or where the line ends.
+fn end_of_field(bytes: &[u8], separator: u8) -> usize {
+    bytes.iter().position(|&b| b == separator).unwrap_or(bytes.len())
 }
 
 /// Where the quotation mark stands that closes a field: the first that is not one of a pair.
@@ -315,46 +332,6 @@ fn find_columns<const N: usize>(
         }
     }
     Ok(at)
-}
-
-/// A cell that is parsed again only when its bytes change: files repeat dates, times and symbols row after row.
-#[derive(Debug)]
-pub struct Repeated<T> {
-    last: Option<(Vec<u8>, T)>,
-}
-
-impl<T> Default for Repeated<T> {
-    fn default() -> Self {
-        Self { last: None }
-    }
-}
-
-impl<T: Copy> Repeated<T> {
-    /// The parsed cell.
-    ///
-    /// # Errors
-    /// Those of `parse`.
-    pub fn get<'a, const N: usize>(
-        &mut self,
-        row: &Row<'a, N>,
-        column: usize,
-        parse: impl FnOnce(&Row<'a, N>, usize) -> Result<T, CsvFault>,
-    ) -> Result<T, CsvFault> {
-        let bytes = row.bytes(column)?;
-        if let Some((last, value)) = &self.last
-            // rows of one expiry or name follow one another: comparing bytes is cheaper than parsing them
-            && last == bytes
-        {
-            return Ok(*value);
-        }
-        let value = parse(row, column)?;
-        // the buffer is used again: no allocation a row
-        let mut kept = self.last.take().map_or_else(Vec::new, |(kept, _)| kept);
-        kept.clear();
-        kept.extend_from_slice(bytes);
-        self.last = Some((kept, value));
-        Ok(value)
-    }
 }
 
 /// Decompresses gzip if the bytes are gzip, in any number of members. On damage: what came before it, up to the last
@@ -459,6 +436,42 @@ mod tests {
         let (seen, refused) = column(b"\"a\",\"b\"\n\"1,2\",x\n\"\" ,\"\"\n\"3\"4,x\n\"5\"\"6\",x\n");
         assert_eq!(seen, [&b"1,2"[..], b"", b"\"3\"4", b"5\"\"6"]);
         assert!(refused.is_empty());
+    }
+
+    #[test]
+    fn texts_of_other_countries_are_read_as_they_are_written() {
+        let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        for text in [
+            b"b;a\nx;1,5\ny;2,25\n".to_vec(),
+            b"sep=;\r\nb;a\r\nx;1,5\r\ny;2,25\r\n".to_vec(),
+            b"b\ta\nx\t1.5\ny\t2.25\n".to_vec(),
+            b"b|a\nx|$1.5\ny|\"2.25\"\n".to_vec(),
+            b"b,a\nx,\"1,5\"\ny,2.25\n".to_vec(),
+            utf16("\u{feff}b\ta\nx\t1,5\ny\t2,25\n"),
+        ] {
+            let mut seen = Vec::new();
+            let report = read_rows(Path::new("x"), &text, &[required("a"), required("b")], |row| {
+                seen.push((row.text(1)?.to_owned(), row.number(0, limits::PRICE)?));
+                Ok(())
+            });
+            assert_eq!(seen, [("x".to_owned(), 1.5), ("y".to_owned(), 2.25)], "{text:?}");
+            assert!(report.places.is_empty() && report.errors.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_refused_field_is_shown_and_what_reads_it_is_told() {
+        let report = read_rows(Path::new("x.csv"), b"a;b\n1,250;1/4/2024\n", &[required("a"), required("b")], |row| {
+            row.date(1)?;
+            row.number(0, limits::PRICE).map(|_| ())
+        });
+        let said = report.places[0].to_string();
+        assert!(said.starts_with("x.csv:2: b: ambiguous_date: `1/4/2024`") && said.contains("--dates"), "{said}");
+        let report = read_rows(Path::new("x.csv"), b"a;b\n1,250;x\n", &[required("a"), required("b")], |row| {
+            row.number(0, limits::PRICE).map(|_| ())
+        });
+        let said = report.places[0].to_string();
+        assert!(said.starts_with("x.csv:2: a: ambiguous_number: `1,250`") && said.contains("--decimal"), "{said}");
     }
 
     #[test]

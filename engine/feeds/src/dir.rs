@@ -8,7 +8,7 @@
 //! when it has stood still for a moment, and one that is worse than before (unreadable, without a header or a row,
 //! damaged) changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
 
-use super::chains::{Chains, parse_chains};
+use super::chains::Chains;
 use super::csv::decompress;
 use super::recording::{is_recording, read_recording};
 use super::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
@@ -34,10 +34,15 @@ const REFERENCE: [&str; 4] = [DIVIDENDS, DELIVERABLES, RATES, OVERRIDES];
 /// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
 pub const SETTLED: Duration = Duration::from_millis(250);
 
+/// Reads the text of a chain file, whatever its layout; the path is for the report only.
+pub type ChainReader = fn(&Path, &[u8]) -> (Chains, Report);
+
 /// A market folder that is read again where it changes.
 #[derive(Debug)]
 pub struct DirFeed {
     source: Source,
+    /// What reads chain files that are no recordings.
+    reader: ChainReader,
     /// Which underlying a row is about: files spell one in several ways.
     roots: RootTable,
     /// Where dividends, rates and overrides are.
@@ -110,8 +115,8 @@ impl DirFeed {
     ///
     /// # Errors
     /// There is no such path, or no chain file in the folder.
-    pub fn open(path: &Path) -> Result<Self, FeedError> {
-        let found = |source, folder: &Path| Ok(Self::of(source, folder));
+    pub fn open(path: &Path, reader: ChainReader) -> Result<Self, FeedError> {
+        let found = |source, folder: &Path| Ok(Self::of(source, folder, reader));
         if !metadata(path)?.is_dir() {
             let folder = path.parent().unwrap_or(Path::new("."));
             // a chain file given by itself still finds the dividends and rates beside its folder
@@ -137,23 +142,35 @@ impl DirFeed {
     ///
     /// # Errors
     /// There is no such path, or nothing of a market in the folder.
-    pub fn open_reference(path: &Path) -> Result<Self, FeedError> {
-        match Self::open(path) {
+    pub fn open_reference(path: &Path, reader: ChainReader) -> Result<Self, FeedError> {
+        match Self::open(path, reader) {
             // reference data alone serve another feed
             Err(FeedError::NoChains { .. }) if REFERENCE.iter().any(|name| path.join(name).is_file()) => {
-                Ok(Self::of(Source::Nothing, path))
+                Ok(Self::of(Source::Nothing, path, reader))
             }
             opened => opened,
         }
     }
 
-    fn of(source: Source, folder: &Path) -> Self {
+    fn of(source: Source, folder: &Path, reader: ChainReader) -> Self {
         let folder = folder.to_path_buf();
         let (chains, reference) = (BTreeMap::new(), BTreeMap::new());
         let (moving, unusable) = (BTreeMap::new(), BTreeSet::new());
         let roots = RootTable::embedded();
         let (recorded, given_dividends) = (Recorded::default(), Vec::new());
-        Self { source, roots, folder, chains, reference, moving, unusable, recorded, given_dividends, begun: false }
+        Self {
+            source,
+            reader,
+            roots,
+            folder,
+            chains,
+            reference,
+            moving,
+            unusable,
+            recorded,
+            given_dividends,
+            begun: false,
+        }
     }
 
     /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
@@ -257,7 +274,7 @@ impl DirFeed {
                 break;
             }
             for (path, stamp) in more {
-                if let Ok((chains, outcome)) = read_chains(&path) {
+                if let Ok((chains, outcome)) = read_chains(&path, self.reader) {
                     poll.report.absorb(outcome);
                     self.take(&path, stamp, chains, &mut touched, poll.batch);
                 }
@@ -272,7 +289,8 @@ impl DirFeed {
 
     /// What a changed chain file has, unless something better was read of it before.
     fn read_changed(&mut self, path: &Path, stamp: FileStamp, report: &mut Report) -> Option<Chains> {
-        let (chains, mut outcome) = self.read(path, read_chains, report)?;
+        let reader = self.reader;
+        let (chains, mut outcome) = self.read(path, |path| read_chains(path, reader), report)?;
         if chains.quotes.is_empty() && outcome.errors.is_empty() {
             outcome.errors.push(FeedError::NoRows { file: path.to_path_buf() });
         }
@@ -453,9 +471,9 @@ fn read_with<T: Default>(path: &Path, parse: Parse<T>) -> Result<(T, Report), Fe
 ///
 /// # Errors
 /// It cannot be read at all, for now.
-fn read_chains(path: &Path) -> Result<(Chains, Report), FeedError> {
+fn read_chains(path: &Path, reader: ChainReader) -> Result<(Chains, Report), FeedError> {
     if !is_recording(path) {
-        return read_with(path, parse_chains);
+        return read_with(path, reader);
     }
     // before it is opened: opening a pipe waits for a writer
     if !metadata(path)?.is_file() {

@@ -151,7 +151,13 @@ impl Intake {
 
     fn refuse(&mut self, place: usize, fault: Fault) {
         let (field, reason) = fault;
-        self.report.refuse(Refused { file: Arc::clone(&self.source), line: place as u64, field, reason, value: None });
+        self.report.refuse(Refused {
+            file: Arc::clone(&self.source),
+            line: place as u64,
+            field,
+            reason,
+            value: String::new(),
+        });
     }
 
     /// Says that the document is not the data that was asked for.
@@ -245,7 +251,7 @@ pub(super) fn read_listed<T, R>(
         match read(row) {
             Ok(record) => out.push(record),
             Err((field, reason)) => {
-                report.refuse(Refused { file: Arc::clone(&file), line, field, reason, value: None })
+                report.refuse(Refused { file: Arc::clone(&file), line, field, reason, value: String::new() })
             }
         }
     }

@@ -25,6 +25,7 @@ pub mod rates;
 pub mod recording;
 pub mod reference;
 pub mod spelling;
+pub mod text;
 pub mod thetadata;
 pub mod times;
 pub mod tradier;

@@ -5,7 +5,8 @@
 //! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
 
 use super::json::parse_line;
-use super::times::{allowed, of_count, of_number, parse_count, parse_date};
+use super::text::{Dialect, dates, is_missing, side};
+use super::times::{allowed, of_count, of_number, parse_count};
 use core::fmt;
 use jiff::{Timestamp, civil::Date};
 use kernel::contract::roots::is_flex;
@@ -79,13 +80,20 @@ impl LineParser {
 
     fn refuse(&self, bad: LineFault, report: &mut Report) {
         let (field, reason) = bad;
-        report.refuse(Refused { file: Arc::clone(&self.source), line: self.line, field, reason, value: None });
+        report.refuse(Refused { file: Arc::clone(&self.source), line: self.line, field, reason, value: String::new() });
     }
 
     fn take(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), LineFault> {
         // a list of values would do for the fields in their order
         let is_object = line.trim_ascii_start().starts_with(b"{");
-        let line = is_object.then(|| parse_line::<Line<'_>>(line)).flatten();
+        let cured;
+        let line = match is_object.then(|| parse_line::<Line<'_>>(line)).flatten() {
+            None if is_object => {
+                cured = without_nan(line);
+                parse_line::<Line<'_>>(&cured)
+            }
+            parsed => parsed,
+        };
         let line = line.ok_or((LINE, Reason::Malformed))?;
         if !line.forget.is_absent() {
             let name = self.roots.canonical(line.forget.underlying("forget")?);
@@ -113,13 +121,13 @@ impl LineParser {
             ts: line.time.time("time")?,
             underlying: given.unwrap_or_else(|| self.underlying_of(contract.root)),
             contract,
-            bid: line.bid.number_or_null("bid", limits::PRICE)?,
-            ask: line.ask.number_or_null("ask", limits::PRICE)?,
-            bid_size: line.bid_size.number_or_nan("bid_size", limits::SIZE)?,
-            ask_size: line.ask_size.number_or_nan("ask_size", limits::SIZE)?,
+            bid: line.bid.side("bid", limits::PRICE)?,
+            ask: line.ask.side("ask", limits::PRICE)?,
+            bid_size: line.bid_size.side_or_nan("bid_size", limits::SIZE)?,
+            ask_size: line.ask_size.side_or_nan("ask_size", limits::SIZE)?,
             activity: Activity {
-                volume: line.volume.number_or_nan("volume", limits::SIZE)?,
-                open_interest: line.open_interest.number_or_nan("open_interest", limits::SIZE)?,
+                volume: line.volume.side_or_nan("volume", limits::SIZE)?,
+                open_interest: line.open_interest.side_or_nan("open_interest", limits::SIZE)?,
             },
         })
     }
@@ -135,6 +143,22 @@ impl LineParser {
             }
         }
     }
+}
+
+/// A line whose NaN are null: Python writes them, and they are no JSON.
+fn without_nan(line: &[u8]) -> Vec<u8> {
+    let (mut out, mut rest, mut is_text) = (Vec::with_capacity(line.len()), line, false);
+    while let Some((&byte, after)) = rest.split_first() {
+        if !is_text && let Some(after) = rest.strip_prefix(b"NaN") {
+            out.extend_from_slice(b"null");
+            rest = after;
+            continue;
+        }
+        is_text ^= byte == b'"' && !out.ends_with(b"\\");
+        out.push(byte);
+        rest = after;
+    }
+    out
 }
 
 /// The fields of a line, whatever it is; further ones are ignored.
@@ -279,7 +303,7 @@ impl Cell<'_> {
     }
 
     fn date(&self, field: &'static str) -> Result<Date, LineFault> {
-        parse_date(self.text(field)?).ok_or((field, Reason::NotADate))
+        dates::parse_date(self.text(field)?, Dialect::default()).map_err(|reason| (field, reason))
     }
 
     fn right(&self, field: &'static str) -> Result<Right, LineFault> {
@@ -296,14 +320,28 @@ impl Cell<'_> {
         if bound.holds(x) { Ok(x) } else { Err((field, Reason::OutOfRange)) }
     }
 
-    /// A number, or NaN for null; the field must be there, so that a misspelt one is no missing side.
+    /// A number, or NaN for null and the words for nothing.
     fn number_or_null(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
-        if matches!(self, Self::Null) { Ok(f64::NAN) } else { self.number(field, bound) }
+        match self {
+            Self::Null => Ok(f64::NAN),
+            Self::Text(text) if is_missing(text) => Ok(f64::NAN),
+            _ => self.number(field, bound),
+        }
     }
 
-    /// A number, or NaN where there is none.
-    fn number_or_nan(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
-        if self.is_absent() { Ok(f64::NAN) } else { self.number_or_null(field, bound) }
+    /// A number of a quote, or NaN where a vendor says that there is none; the field must be there, so that a misspelt
+    /// one is no missing side.
+    fn side(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
+        match *self {
+            Self::Whole(-1) => Ok(f64::NAN),
+            Self::Number(x) if side(x).is_nan() => Ok(f64::NAN),
+            _ => self.number_or_null(field, bound),
+        }
+    }
+
+    /// The same where the field may be absent.
+    fn side_or_nan(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
+        if self.is_absent() { Ok(f64::NAN) } else { self.side(field, bound) }
     }
 
     fn time(&self, field: &'static str) -> Result<Timestamp, LineFault> {
@@ -425,6 +463,16 @@ mod tests {
     }
 
     #[test]
+    fn a_side_that_is_none_has_many_spellings() {
+        for none in ["null", "-1", "-1.0", "NaN", "\"NaN\"", "\"N/A\"", "\"-\"", "\"--\"", "\"null\""] {
+            let bare = quote(&QUOTE.replace("1200.5", none));
+            assert!(bare.bid.is_nan() && (bare.ask - 1203.0).abs() < 1e-9, "{none}");
+        }
+        let text = QUOTE.replace("1200.5", "NaN").replace('}', r#","note":"a \" NaN","volume":NaN}"#);
+        assert!(quote(&text).bid.is_nan() && quote(&text).activity.volume.is_nan());
+    }
+
+    #[test]
     fn times_are_told_apart_by_their_size() {
         let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
         for time in ["1795207320", "1795207320000", "1795207320000000", "1795207320000000000", "1795207320.0"] {
@@ -446,8 +494,9 @@ mod tests {
             (swap("}", ",\"bid\":1}"), LINE, Reason::Malformed),
             (swap("SPXW  26", "SPXW  2b"), "osym", Reason::NotASymbol),
             (swap("SPXW  ", "1SPX"), "root", Reason::Flex),
-            (swap("1200.5", "-1"), "bid", Reason::OutOfRange),
+            (swap("1200.5", "-2"), "bid", Reason::OutOfRange),
             (swap("1200.5", "\"1\""), "bid", Reason::NotANumber),
+            (swap("1200.5", "NaNo"), LINE, Reason::Malformed),
             (swap("1200.5", "true"), "bid", Reason::NotANumber),
             (swap("\"bid\"", "\"bidd\""), "bid", Reason::Missing),
             (swap("1203", "1e300"), "ask", Reason::OutOfRange),

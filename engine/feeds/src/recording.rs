@@ -158,7 +158,13 @@ impl Reader {
                     self.members += 1;
                     self.report.records += 1;
                     let (file, line) = (Arc::clone(&self.file), self.members);
-                    self.report.refuse(Refused { file, line, field: "member", reason: Reason::Malformed, value: None });
+                    self.report.refuse(Refused {
+                        file,
+                        line,
+                        field: "member",
+                        reason: Reason::Malformed,
+                        value: String::new(),
+                    });
                     (self.is_between, rest) = (true, &rest[1..]);
                 }
             }

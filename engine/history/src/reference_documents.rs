@@ -130,7 +130,7 @@ mod tests {
         let dividends = text("underlying,ex_date,amount\nKO,2024-03-14,0.485\nKO,soon,1\n");
         let read = ReferenceDocuments { dividends, ..ReferenceDocuments::default() }.read().unwrap();
         assert_eq!((read.records.dividends.len(), read.refused), (1, 1));
-        assert_eq!(read.places[0].to_string(), "<rows>:3: ex_date: not_a_date");
+        assert_eq!(read.places[0].to_string(), "<rows>:3: ex_date: not_a_date: `soon`");
         let rates = text("day,rate\n");
         let refused = ReferenceDocuments { rates, ..ReferenceDocuments::default() }.read().unwrap_err();
         assert_eq!(refused, "<rows>: no column `date`");

@@ -5,9 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Letters of a refused value that are shown.
-const VALUE_SHOWN: usize = 40;
-
 /// Why one field of one record was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -52,11 +49,15 @@ pub enum Reason {
     TooMany,
     /// The field has nothing to do with what the record says.
     Unused,
+    /// A number with one comma, which may stand before decimals or between thousands.
+    AmbiguousNumber,
+    /// A date whose day and month may change places.
+    AmbiguousDate,
 }
 
 impl Reason {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Missing,
         Self::NotUtf8,
         Self::NotANumber,
@@ -77,6 +78,8 @@ impl Reason {
         Self::OpenQuote,
         Self::TooMany,
         Self::Unused,
+        Self::AmbiguousNumber,
+        Self::AmbiguousDate,
     ];
 
     /// A name to count by.
@@ -103,17 +106,27 @@ impl Reason {
             Self::OpenQuote => "open_quote",
             Self::TooMany => "too_many",
             Self::Unused => "unused",
+            Self::AmbiguousNumber => "ambiguous_number",
+            Self::AmbiguousDate => "ambiguous_date",
         }
     }
-}
 
-impl Reason {
-    /// Help for the reader of a file: the value that would be right, or the option; `None`: there is none.
+    /// The option with which a value that is refused so is read; empty: none.
+    #[must_use]
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::AmbiguousNumber => "--decimal point or --decimal comma reads it",
+            Self::AmbiguousDate => "--dates month-first or --dates day-first reads it",
+            _ => "",
+        }
+    }
+
+    /// What a file needs in its place, for a reader; `None`: nothing that a reader could change helps.
     #[must_use]
     pub const fn cure(self) -> Option<&'static str> {
         match self {
             Self::Missing => Some("the column is empty here; --columns MEANING=COLUMN reads another one"),
-            Self::NotANumber => Some("a number is 1000.25, without signs of a currency or between thousands"),
+            Self::NotANumber => Some("a number is 1000.25, 1,000.25 or 1.000,25"),
             Self::OutOfRange => Some("no market has such a number; is it another column, or another unit?"),
             Self::NotADate => Some("a date is 2026-12-18, 12/18/2026 or 20261218"),
             Self::NotATime => Some(
@@ -150,15 +163,19 @@ pub struct Refused {
     pub field: &'static str,
     /// What is wrong with it.
     pub reason: Reason,
-    /// The refused value, cut and escaped ([`Refused::shown`]); `None`: this kind of file does not keep it.
-    pub value: Option<Box<str>>,
+    /// What stands in the field, as much as is shown of it; empty: nothing, or it is not known.
+    pub value: String,
 }
 
 impl Refused {
+    /// Characters of a value that are shown.
+    const SHOWN: usize = 40;
+
     /// As much of a value as is shown, without what would begin a line that nobody wrote.
     #[must_use]
-    pub fn shown(value: &[u8]) -> Box<str> {
-        String::from_utf8_lossy(value).chars().take(VALUE_SHOWN).flat_map(char::escape_debug).collect()
+    pub fn value_of(bytes: &[u8]) -> String {
+        let text = String::from_utf8_lossy(bytes);
+        text.trim().chars().take(Self::SHOWN).flat_map(char::escape_debug).collect()
     }
 }
 
@@ -166,7 +183,13 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, field, reason, value } = self;
         write!(f, "{}:{line}: {field}: {}", OneLine(file), reason.name())?;
-        value.as_ref().map_or(Ok(()), |value| write!(f, ": `{value}`"))
+        if !value.is_empty() {
+            write!(f, ": `{value}`")?;
+        }
+        if !reason.option().is_empty() {
+            write!(f, "; {}", reason.option())?;
+        }
+        Ok(())
     }
 }
 
@@ -238,6 +261,11 @@ pub enum FeedError {
         /// What was found there.
         file: PathBuf,
     },
+    /// A chain file that is not read, and why: the reason names the file.
+    Unread {
+        /// The reason.
+        why: Arc<dyn std::error::Error + Send + Sync>,
+    },
     /// A chain file without a row that can be used.
     NoRows {
         /// The file.
@@ -269,6 +297,7 @@ impl fmt::Display for FeedError {
             Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", OneLine(file)),
             Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", OneLine(file)),
             Self::NotAFile { file } => write!(f, "{}: not a regular file", OneLine(file)),
+            Self::Unread { why } => why.fmt(f),
             Self::NoRows { file } => write!(f, "{}: no usable row", OneLine(file)),
             Self::TooLarge { file } => write!(f, "{}: too large", OneLine(file)),
             Self::Instead { file, what } => write!(f, "{}: {what}", OneLine(file)),
@@ -288,11 +317,10 @@ mod tests {
     #[test]
     fn a_refusal_names_its_place() {
         let file = Arc::new(PathBuf::from("chains/a.csv"));
-        let refused = Refused { file, line: 7, field: "bid", reason: Reason::NotANumber, value: None };
+        let refused = Refused { file, line: 7, field: "bid", reason: Reason::NotANumber, value: String::new() };
         assert_eq!(refused.to_string(), "chains/a.csv:7: bid: not_a_number");
-        let value = Some(Refused::shown("$1.20\nINFO \u{1b}[2K and so on and on and on and on".as_bytes()));
-        let shown = r"chains/a.csv:7: bid: not_a_number: `$1.20\nINFO \u{1b}[2K and so on and on and on `";
-        assert_eq!(Refused { value, ..refused }.to_string(), shown);
+        let with_value = Refused { value: Refused::value_of(b" t\nn\x1b "), ..refused };
+        assert_eq!(with_value.to_string(), "chains/a.csv:7: bid: not_a_number: `t\\nn\\u{1b}`");
         let error = FeedError::NoColumn { file: PathBuf::from("x.csv"), column: "strike" };
         assert_eq!(error.to_string(), "x.csv: no column `strike`");
         let forged = FeedError::NoRows { file: PathBuf::from("a\nINFO all is well\u{1b}.csv") };

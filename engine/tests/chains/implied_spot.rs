@@ -9,6 +9,7 @@ use engine::store::book::{Book, BookSlice};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
 use feeds::dir::{DirFeed, SETTLED};
+use history::layouts::read_chains;
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
@@ -145,7 +146,7 @@ fn it_is_steady_from_pass_to_pass_and_a_published_price_takes_over() {
 
 /// Books, their reference data and the time of their newest quote.
 fn recorded(path: &Path) -> Store {
-    let mut feed = DirFeed::open(path).unwrap();
+    let mut feed = DirFeed::open(path, read_chains).unwrap();
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
     let first = feed.poll(SETTLED).unwrap();
     let (batch, _) = first.or_else(|| feed.poll(SETTLED * 3).unwrap()).unwrap();

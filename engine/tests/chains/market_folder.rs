@@ -3,6 +3,7 @@
 use engine::store::ingest::Store;
 use feeds::dir::{DirFeed, SETTLED};
 use flate2::{Compression, write::GzEncoder};
+use history::layouts::read_chains;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
@@ -61,7 +62,7 @@ fn only_what_changed_is_read_again_and_whole_underlyings_are_handed_over() {
     write("b.csv", &format!("{HEADER}{}{}", row("10:00", "AAA", 100), row("10:00", "BBB", 100)));
     write("c.csv", &format!("{HEADER}{}", row("10:00", "CCC", 100)));
     write("notes.txt", "no chain");
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     let (batch, report) = poll(&mut feed);
     assert_eq!((batch.quotes.len(), report.errors.len()), (5, 0));
     assert!(settled(&mut feed).is_none());
@@ -102,7 +103,7 @@ fn one_underlying_in_two_spellings_is_one_whichever_file_changes() {
         };
         write("a.csv", &row(first, 90));
         write("b.csv", &row(second, 95));
-        let mut feed = DirFeed::open(&folder).unwrap();
+        let mut feed = DirFeed::open(&folder, read_chains).unwrap();
         let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
         store.ingest(&poll(&mut feed).0, Timestamp::MAX);
         let rows = |store: &Store| store.books().iter().map(engine::store::book::Book::rows).collect::<Vec<_>>();
@@ -127,7 +128,7 @@ fn a_root_that_belongs_elsewhere_leaves_with_its_file() {
         |root: &str, strike: u32| format!("2026-11-20T10:00:00-05:00,ABC,100,{root},2026-12-18,call,{strike},1,2\n");
     let file = folder.join("chains/a.csv");
     fs::write(&file, format!("{HEADER}{}{}", row("ABC", 90), row("SPXW", 95))).unwrap();
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
     store.ingest(&poll(&mut feed).0, Timestamp::MAX);
     assert_eq!(store.books().iter().map(|b| b.underlying).collect::<Vec<_>>(), symbols(&["ABC", "SPX"]));
@@ -156,10 +157,10 @@ fn what_is_no_regular_file_is_not_opened() {
     std::os::unix::fs::symlink("/dev/zero", folder.join("chains/b.csv")).unwrap();
     let made = std::process::Command::new("mkfifo").arg(folder.join("rates.csv")).status();
     assert!(made.is_ok_and(|status| status.success()));
-    let (batch, report) = poll(&mut DirFeed::open(&folder).unwrap());
+    let (batch, report) = poll(&mut DirFeed::open(&folder, read_chains).unwrap());
     assert_eq!((batch.quotes.len(), report.errors.len()), (1, 2), "{:?}", report.errors);
     assert!(report.errors.iter().all(|error| error.to_string().ends_with("not a regular file")));
-    let (batch, report) = poll(&mut DirFeed::open(&folder.join("chains/b.csv")).unwrap());
+    let (batch, report) = poll(&mut DirFeed::open(&folder.join("chains/b.csv"), read_chains).unwrap());
     assert!(batch.quotes.is_empty());
     assert!(report.errors.iter().any(|error| error.to_string().ends_with("b.csv: not a regular file")));
     fs::remove_dir_all(folder).unwrap();
@@ -171,7 +172,7 @@ fn reference_files_come_whole_when_they_change() {
     fs::write(folder.join("chains/a.csv"), format!("{HEADER}{}", row("10:00", "AAA", 90))).unwrap();
     let dividends = folder.join("dividends.csv");
     fs::write(&dividends, "underlying,ex_date,amount\nAAA,2026-12-01,0.5\n").unwrap();
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     let (batch, _) = poll(&mut feed);
     assert_eq!(batch.dividends.map(|d| d.len()), Some(1));
     assert!(batch.rates.is_none() && batch.days.is_none());
@@ -196,7 +197,7 @@ fn deliverables_alone_are_reference_data() {
     fs::remove_dir(folder.join("chains")).unwrap();
     let file = folder.join("deliverables.csv");
     fs::write(&file, "no such columns\n").unwrap();
-    let mut feed = DirFeed::open_reference(&folder).unwrap();
+    let mut feed = DirFeed::open_reference(&folder, read_chains).unwrap();
     let (_, report) = poll(&mut feed);
     assert_eq!((report.errors.len(), feed.unusable()), (1, 1));
     assert!(settled(&mut feed).is_none(), "reported once");
@@ -213,7 +214,7 @@ fn a_file_that_is_being_written_is_left_alone_until_it_stands_still() {
     let file = folder.join("chains/a.csv");
     let whole = format!("{HEADER}{}{}", row("10:00", "AAA", 90), row("10:00", "AAA", 95));
     fs::write(&file, &whole).unwrap();
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     let at = |ms: u64| Duration::from_millis(ms);
     assert_eq!(feed.poll(at(0)).unwrap().unwrap().0.quotes.len(), 2, "the first time everything is taken as it is");
     // cut, then filled: in between nothing is handed over, however often somebody looks
@@ -248,13 +249,13 @@ fn a_file_that_is_worse_than_before_changes_nothing_and_is_told_once() {
     let rows = |name: &str| format!("{HEADER}{}{}", row("10:00", name, 90), row("10:00", name, 95));
     fs::write(&plain, rows("AAA")).unwrap();
     fs::write(&packed, gzip(&rows("BBB"))).unwrap();
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     assert_eq!((poll(&mut feed).0.quotes.len(), feed.unusable()), (4, 0));
     let whole = gzip(&rows("BBB"));
     let worse: [(&Path, &[u8], &str); 5] = [
-        (&plain, b"", "no column"),
+        (&plain, b"", "empty"),
         (&plain, HEADER.as_bytes(), "no usable row"),
-        (&plain, b"\xff\xfe not a chain\n", "no column"),
+        (&plain, b"\xff\xfe not a chain\n", "no known layout"),
         (&packed, &whole[..whole.len() - 9], "unexpected end"),
         (&packed, &[0x1f, 0x8b, 9, 9], ""),
     ];
@@ -317,7 +318,7 @@ fn reference_files_that_are_worse_than_before_keep_their_last_records() {
     let (dividends, rates) = (folder.join("dividends.csv"), folder.join("rates.csv"));
     fs::write(&dividends, "underlying,ex_date,amount\nAAA,2026-12-01,0.5\n").unwrap();
     fs::write(&rates, "date,tenor_days,rate\n2026-11-20,30,0.04\n").unwrap();
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     poll(&mut feed);
     fs::write(&dividends, "").unwrap();
     fs::write(&rates, "rubbish\n").unwrap();
@@ -351,7 +352,7 @@ fn a_truncated_file_serves_its_whole_lines_and_says_so() {
     let mut served = BTreeSet::new();
     for cut in [whole.len(), whole.len() - 9, whole.len() / 2, whole.len() / 3, 12, 3] {
         fs::write(&file, &whole[..cut]).unwrap();
-        let (batch, report) = poll(&mut DirFeed::open(&folder).unwrap());
+        let (batch, report) = poll(&mut DirFeed::open(&folder, read_chains).unwrap());
         let is_cut = cut < whole.len();
         let io = report.errors.iter().filter(|e| matches!(e, FeedError::Io { .. })).count();
         assert_eq!(io, usize::from(is_cut), "cut at {cut}: {:?}", report.errors);
@@ -372,7 +373,7 @@ fn members_of_gzip_may_follow_one_another() {
     let folder = folder("members");
     let bytes = [gzip(HEADER), gzip(&row("10:00", "AAA", 90)), gzip(&row("10:00", "AAA", 95))].concat();
     fs::write(folder.join("chains/a.csv.gz"), bytes).unwrap();
-    let (batch, report) = poll(&mut DirFeed::open(&folder).unwrap());
+    let (batch, report) = poll(&mut DirFeed::open(&folder, read_chains).unwrap());
     assert_eq!((batch.quotes.len(), report.errors.len()), (2, 0));
     fs::remove_dir_all(folder).unwrap();
 }
@@ -385,11 +386,11 @@ fn a_file_that_is_no_chain_does_not_hide_the_others() {
     fs::write(folder.join("chains/c.csv"), [0xff, 0xfe, 0x00]).unwrap();
     fs::write(folder.join("chains/d.csv"), "").unwrap();
     fs::create_dir(folder.join("chains/e.csv")).unwrap();
-    let (batch, report) = poll(&mut DirFeed::open(&folder).unwrap());
+    let (batch, report) = poll(&mut DirFeed::open(&folder, read_chains).unwrap());
     assert_eq!(batch.quotes.len(), 1);
     let errors: Vec<String> = report.errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors.len(), 3, "{errors:?}");
-    assert!(errors[0].ends_with("b.csv: no column `und_price`"), "{errors:?}");
+    assert!(errors[0].contains("b.csv: 2 columns of no known layout; greeksd"), "{errors:?}");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -399,11 +400,11 @@ fn one_file_is_a_market_too() {
     let file = folder.join("chains/a.csv");
     fs::write(&file, format!("{HEADER}{}", row("10:00", "AAA", 90))).unwrap();
     fs::write(folder.join("rates.csv"), "date,tenor_days,rate\n2026-11-20,30,0.04\n").unwrap();
-    let (batch, _) = poll(&mut DirFeed::open(&file).unwrap());
+    let (batch, _) = poll(&mut DirFeed::open(&file, read_chains).unwrap());
     assert_eq!((batch.quotes.len(), batch.rates.map(|r| r.len())), (1, Some(1)));
-    assert!(matches!(DirFeed::open(&folder.join("absent")), Err(FeedError::Io { .. })));
+    assert!(matches!(DirFeed::open(&folder.join("absent"), read_chains), Err(FeedError::Io { .. })));
     fs::remove_dir_all(folder.join("chains")).unwrap();
-    assert!(matches!(DirFeed::open(&folder), Err(FeedError::NoChains { .. })));
+    assert!(matches!(DirFeed::open(&folder, read_chains), Err(FeedError::NoChains { .. })));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -424,7 +425,7 @@ const RECORDED: [(&str, usize, usize); 10] = [
 #[test]
 #[ignore = "needs recorded chains: just chains FOLDER"]
 fn recorded_chains_are_read_whole() {
-    let (batch, report) = poll(&mut DirFeed::open(&testkit::recorded::folder()).unwrap());
+    let (batch, report) = poll(&mut DirFeed::open(&testkit::recorded::folder(), read_chains).unwrap());
     assert_eq!((report.refused_total(), report.errors.len()), (0, 0), "{:?}", report.places);
     for (name, rows, expiries) in RECORDED {
         let of_name = || batch.quotes.iter().filter(|q| q.underlying.as_str() == name);

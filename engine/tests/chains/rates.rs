@@ -9,6 +9,7 @@ use engine::store::book::Book;
 use engine::store::european::european_dates;
 use engine::store::ingest::Store;
 use feeds::dir::DirFeed;
+use history::layouts::read_chains;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Style};
@@ -82,7 +83,7 @@ fn chains_of_a_market_imply_its_rates() {
 #[test]
 #[ignore = "needs recorded chains: just chains FOLDER"]
 fn recorded_chains_imply_what_boxes_are_traded_at() {
-    let (batch, _) = poll(&mut DirFeed::open(&testkit::recorded::folder()).unwrap());
+    let (batch, _) = poll(&mut DirFeed::open(&testkit::recorded::folder(), read_chains).unwrap());
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
     store.ingest(&batch, Timestamp::MAX);
     let recorded = store.curves().clone();

@@ -2,11 +2,11 @@
 //! repository: `just chains FOLDER` runs this.
 
 use feeds::cboe::parse_cboe;
-use feeds::chains::parse_chains;
 use feeds::csv::decompress;
 use feeds::databento::parse_dbn;
 use feeds::massive::parse_massive_snapshot;
 use feeds::tradier::parse_tradier_chain;
+use history::layouts::read_chains;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
@@ -36,7 +36,7 @@ fn cboes_file_has_the_quotes_that_were_taken_from_it() {
     assert_eq!(batch.spots[0].price.to_bits(), 95.55f64.to_bits());
     let path = testkit::recorded::folder().join("chains/clx_2026-07-24.csv.gz");
     let (bytes, _) = decompress(&path, fs::read(&path).unwrap());
-    let (chains, _) = parse_chains(&path, &bytes);
+    let (chains, _) = read_chains(&path, &bytes);
     assert_eq!(chains.quotes.len(), batch.quotes.len());
     for (got, want) in batch.quotes.iter().zip(&chains.quotes) {
         assert!(says_the_same(got, &QuoteRecord { ts: got.ts, ..*want }), "{got:?} is not {want:?}");

@@ -3,6 +3,7 @@
 use super::facts::{SourceFacts, SourceState};
 use super::{Delivery, Moment, Outstanding, QuoteSource};
 use feeds::dir::{DirFeed, SETTLED};
+use history::layouts::read_chains;
 use kernel::error::FeedError;
 use std::path::Path;
 use std::time::Duration;
@@ -34,7 +35,8 @@ impl DirectorySource {
     /// # Errors
     /// It is not there.
     pub fn open(path: &Path, reference_only: bool) -> Result<Self, FeedError> {
-        let files = if reference_only { DirFeed::open_reference(path)? } else { DirFeed::open(path)? };
+        let open = if reference_only { DirFeed::open_reference } else { DirFeed::open };
+        let files = open(path, read_chains)?;
         Ok(Self {
             name: format!("dir:{}", path.display()),
             files,

@@ -136,6 +136,9 @@ pub fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<ReadOptions
     };
     Ok(ReadOptions {
         columns: columns.map_err(|error| format!("--columns: {error}"))?.unwrap_or_default(),
+        decimal: args.text.decimal(),
+        dates: args.text.dates(),
+        time: args.time,
         zone: args.zone.as_ref().map(zone).transpose()?,
         day_time: args.day_time.as_ref().map(clock_time).transpose()?,
         strike_divisor: args.strike_divisor.unwrap_or(defaults.strike_divisor),
@@ -162,6 +165,7 @@ pub(crate) fn parse_every(text: &str) -> Result<SignedDuration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use feeds::text::{DateOrder, Decimal};
 
     #[test]
     fn what_is_said_of_files_is_read_or_refused() {
@@ -175,6 +179,9 @@ mod tests {
         let read = options(&[&all[..], &["--underlying", "brk/b", "--strike-divisor", "1000"]].concat()).unwrap();
         assert_eq!((read.every.as_secs(), read.day_time.unwrap().to_string().as_str()), (30, "15:45:00"));
         assert_eq!((read.underlying.unwrap().as_str(), read.strike_divisor.to_bits()), ("BRK.B", 1000f64.to_bits()));
+        let read = options(&["--decimal", "comma", "--dates", "day-first", "--time", "2026-11-20T15:42"]).unwrap();
+        assert_eq!((read.decimal, read.dates), (Some(Decimal::Comma), Some(DateOrder::DayFirst)));
+        assert_eq!(read.time, Some("2026-11-20T20:42:00Z".parse().unwrap()));
         for wrong in [
             ["--columns", "K"],
             ["--zone", "Mars/Olympus"],

@@ -36,7 +36,13 @@ pub(super) fn read(args: &CompareArgs, response: Option<&[u8]>) -> Result<Vendor
     if let Some(name) = &args.layout {
         check_layout(name)?;
     }
-    let options = ReadOptions { layout: args.layout.clone(), time: args.time, ..ReadOptions::default() };
+    let options = ReadOptions {
+        layout: args.layout.clone(),
+        time: args.time,
+        decimal: args.text.decimal(),
+        dates: args.text.dates(),
+        ..ReadOptions::default()
+    };
     let (mut quotes, mut beyond) = (Vec::new(), 0);
     let mut decimals: [Option<u8>; SHOWN] = [None; SHOWN];
     let mut take = |mut row: HistoryRow, shown: &ShownNumbers| {

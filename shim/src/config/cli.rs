@@ -3,6 +3,7 @@
 use super::options::GivenOptions;
 use super::value::{self, RatesMode};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use feeds::text::{DateOrder, Decimal};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::ffi::OsString;
@@ -185,6 +186,9 @@ pub struct CompareArgs {
     /// Time of the quotes (RFC 3339), if the file has none or to override the file's
     #[arg(long, value_name = "TIME", value_parser = value::instant)]
     pub time: Option<Timestamp>,
+    /// How the file is written
+    #[command(flatten)]
+    pub text: TextForm,
     /// Reference data
     #[command(flatten)]
     pub known: ReferencePaths,
@@ -197,6 +201,55 @@ pub struct CompareArgs {
     /// Also write an SVG plot of the differences in delta
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// How texts are written, where they do not show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
+pub struct TextForm {
+    /// Decimal mark of numbers such as 1,250 [default: the one that the file shows]
+    #[arg(long, value_enum, value_name = "MARK")]
+    pub decimal: Option<DecimalMark>,
+    /// Order of day and month in dates such as 4/1/2026 [default: the one that the file shows]
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub dates: Option<DayOrder>,
+}
+
+/// The decimal mark of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DecimalMark {
+    /// 1,250 is a thousand and more
+    Point,
+    /// 1,250 is one and a quarter
+    Comma,
+}
+
+/// The order of day and month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DayOrder {
+    /// 4/1/2026 is in April
+    MonthFirst,
+    /// 4/1/2026 is in January
+    DayFirst,
+}
+
+impl TextForm {
+    /// The decimal mark as readers take it.
+    #[must_use]
+    pub fn decimal(self) -> Option<Decimal> {
+        self.decimal.map(|mark| match mark {
+            DecimalMark::Point => Decimal::Point,
+            DecimalMark::Comma => Decimal::Comma,
+        })
+    }
+
+    /// The order of day and month as readers take it.
+    #[must_use]
+    pub fn dates(self) -> Option<DateOrder> {
+        self.dates.map(|order| match order {
+            DayOrder::MonthFirst => DateOrder::MonthFirst,
+            DayOrder::DayFirst => DateOrder::DayFirst,
+        })
+    }
 }
 
 /// Reference data of recorded quotes: dividends, rates and the like.
@@ -262,6 +315,12 @@ pub struct BatchArgs {
     /// Column names of files with an unknown header: NAME=COLUMN,NAME=COLUMN; an unknown NAME lists all names
     #[arg(long, value_name = "MAP")]
     pub columns: Option<String>,
+    /// Time of all quotes (Eastern without an offset), if the files have none or to override theirs
+    #[arg(long, value_name = "TIME", value_parser = value::start)]
+    pub time: Option<Timestamp>,
+    /// How the files are written
+    #[command(flatten)]
+    pub text: TextForm,
     /// Time zone of times without an offset [default: America/New_York]
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,

@@ -8,7 +8,7 @@ use kernel::contract::{RootTable, Symbol};
 /// # Errors
 /// It is no name, for the user.
 pub(super) fn add_name(names: &mut Vec<Symbol>, item: &str) -> Result<(), String> {
-    let name = Symbol::parse_underlying(item.trim().trim_start_matches(['_', '^', '$']));
+    let name = Symbol::parse_underlying(item.trim());
     let name = RootTable::embedded().canonical(name.ok_or_else(|| format!("{item:?} is not a symbol"))?);
     if !names.contains(&name) {
         names.push(name);

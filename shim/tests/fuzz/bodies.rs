@@ -10,13 +10,12 @@ use api::vendors::{native_scenario, native_stream};
 use engine::store::ingest::Store;
 use engine::store::overrides::Overrides;
 use engine::store::session::SessionVols;
-use feeds::chains::parse_chains;
 use feeds::csv::decompress;
 use feeds::overrides::parse_overrides;
 use feeds::positions::parse_positions;
 use feeds::recording::{parse_recording, whole_len};
 use feeds::reference::{parse_days, parse_dividends, parse_rates};
-use history::layouts::ReadOptions;
+use history::layouts::{ReadOptions, read_chains};
 use http::{Limits, length_of_head};
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
@@ -168,7 +167,7 @@ pub(crate) fn symbols(data: &[u8]) -> Kind {
 
 /// Rows of a chain file, and then what the store makes of them.
 pub(crate) fn chains(data: &[u8]) -> Kind {
-    let (chains, report) = parse_chains(Path::new("c.csv"), data);
+    let (chains, report) = read_chains(Path::new("c.csv"), data);
     let kind = of_report(&report);
     let lines = data.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
     assert!(report.records as usize <= lines + 1, "a row is a line");

@@ -271,7 +271,7 @@ fn the_log_says_it_once_and_again_when_it_changes() {
     assert_eq!(said.matches("EEE: has Greeks again").count(), 1, "{said}");
     assert!(running.json("/l1/greeks?underlying=EEE&center=atm")[0]["delta"].is_number());
     assert_eq!(running.json("/health")["uncomputed_count"], 1);
-    folder.write("EEE", "0.00", asks_only);
+    folder.write("EEE", "-3.00", asks_only);
     let (_, said) = running.turn();
     assert_eq!(said.matches("EEE: 18 contracts without Greeks: no_spot").count(), 1, "{said}");
     assert!(said.contains("und_price: out_of_range"), "{said}");

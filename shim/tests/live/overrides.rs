@@ -42,7 +42,7 @@ fn a_changed_file_changes_rows_and_a_broken_one_keeps_the_last() {
     put(&path, &format!("{HEADER}{rows}"));
     let health = daemon.wait("the change", |health| health["overrides"]["applied"]["borrow"] == 1);
     assert_eq!(health["overrides"]["refused"], 1, "{health}");
-    assert!(health["overrides"]["errors"][0].as_str().unwrap().ends_with(":4: what: not_a_word"), "{health}");
+    assert!(health["overrides"]["errors"][0].as_str().unwrap().ends_with(":4: what: not_a_word: `borow`"), "{health}");
     let after = first(&daemon);
     assert!((number(&after, "borr_rate") - 0.2).abs() < 1e-9, "{after}");
     assert!((number(&after, "disc_rate") - 0.07).abs() < 1e-9, "{after}");

@@ -1,13 +1,15 @@
 //! One value of a row, whether it came as text or typed, and what it says: numbers, dates, instants, words.
 //! Never: which column it stands in.
 
+use feeds::text::numbers::parse_number;
+use feeds::text::{Dialect, dates, is_missing, side};
 use feeds::times;
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, civil};
 use kernel::calendar::Calendar;
 use kernel::contract::Right;
-use kernel::error::Reason;
+use kernel::error::{Reason, Refused};
 use kernel::limits::Bound;
 
 /// What is wrong with a row: the column, and why.
@@ -34,6 +36,11 @@ pub(super) trait Cells {
     /// # Errors
     /// The row ends before it, or its bytes are no text.
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason>;
+
+    /// How texts among them are written.
+    fn dialect(&self) -> Dialect {
+        Dialect::default()
+    }
 }
 
 /// An instant, or a date whose instant is not known yet.
@@ -50,6 +57,19 @@ impl<'a> Cell<'a> {
         Ok(if text.is_empty() { Self::Empty } else { Self::Text(text) })
     }
 
+    /// As much of it as a refusal shows.
+    pub(super) fn shown(self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) => Refused::value_of(text.as_bytes()),
+            Self::Number(x) => x.to_string(),
+            Self::Whole(n) => n.to_string(),
+            Self::Date(date) => date.to_string(),
+            Self::Civil(at) => at.to_string(),
+            Self::Time(at) => at.to_string(),
+        }
+    }
+
     /// A word.
     pub(super) fn text(self) -> Result<&'a str, Reason> {
         match self {
@@ -59,22 +79,32 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A number within its bound, or NaN where there is none.
-    pub(super) fn number_or_nan(self, bound: Bound) -> Result<f64, Reason> {
-        let x = match self {
-            Self::Empty => return Ok(f64::NAN),
-            Self::Text(text) => text.parse().map_err(|_| Reason::NotANumber)?,
-            Self::Number(x) => x,
-            Self::Whole(n) => n as f64,
-            Self::Date(_) | Self::Civil(_) | Self::Time(_) => return Err(Reason::NotANumber),
-        };
-        bound.admit(x)
+    /// A number of a quote within its bound, or NaN where there is none, which has many spellings.
+    pub(super) fn side(self, bound: Bound, dialect: Dialect) -> Result<f64, Reason> {
+        match self.any_number(dialect)? {
+            x if side(x).is_nan() => Ok(f64::NAN),
+            x => bound.admit(x),
+        }
     }
 
     /// A number within its bound.
-    pub(super) fn number(self, bound: Bound) -> Result<f64, Reason> {
-        let x = self.number_or_nan(bound)?;
-        if x.is_nan() { Err(Reason::Missing) } else { Ok(x) }
+    pub(super) fn number(self, bound: Bound, dialect: Dialect) -> Result<f64, Reason> {
+        match self.any_number(dialect)? {
+            x if x.is_nan() => Err(Reason::Missing),
+            x => bound.admit(x),
+        }
+    }
+
+    /// A number, or NaN where there is none.
+    pub(super) fn any_number(self, dialect: Dialect) -> Result<f64, Reason> {
+        match self {
+            Self::Empty => Ok(f64::NAN),
+            Self::Text(text) if is_missing(text) => Ok(f64::NAN),
+            Self::Text(text) => parse_number(text, dialect.decimal),
+            Self::Number(x) => Ok(x),
+            Self::Whole(n) => Ok(n as f64),
+            Self::Date(_) | Self::Civil(_) | Self::Time(_) => Err(Reason::NotANumber),
+        }
     }
 
     /// Call or put.
@@ -83,15 +113,20 @@ impl<'a> Cell<'a> {
     }
 
     /// A date, also where it is spelt as an instant.
-    pub(super) fn date(self) -> Result<Date, Reason> {
+    pub(super) fn date(self, dialect: Dialect) -> Result<Date, Reason> {
         let date = match self {
             Self::Empty => return Err(Reason::Missing),
-            Self::Text(text) => parse_date(text).or_else(|| parse_civil(text).map(DateTime::date)),
-            Self::Whole(n) => u32::try_from(n).ok().and_then(date_of_digits),
+            Self::Text(text) => return dates::parse_date(text, dialect),
+            // a count of days or a year is none
+            Self::Whole(n) => return dates::parse_date(&n.to_string(), dialect),
             Self::Date(date) => Some(date),
             Self::Civil(at) => Some(at.date()),
             // a date of a zone is stored as its midnight there, which is UTC wherever a library did not think of zones
             Self::Time(at) => Some(TimeZone::UTC.to_datetime(at).date()),
+            // a column of counts with a gap in it is one of decimals
+            Self::Number(x) if x.fract().abs() < f64::MIN_POSITIVE => {
+                return dates::parse_date(&format!("{x:.0}"), dialect);
+            }
             Self::Number(_) => None,
         };
         date.filter(|date| kernel::limits::YEAR.holds(f64::from(date.year()))).ok_or(Reason::NotADate)
@@ -99,8 +134,14 @@ impl<'a> Cell<'a> {
 
     /// An instant, or a date alone. A clock time without an offset is one of `zone`, or Eastern. Where rows are of
     /// days, midnight is what libraries write for a date.
-    pub(super) fn when(self, calendar: &Calendar, zone: Option<&TimeZone>, daily: bool) -> Result<When, Reason> {
-        if let Some(date) = self.as_date_alone().filter(|_| daily) {
+    pub(super) fn when(
+        self,
+        calendar: &Calendar,
+        zone: Option<&TimeZone>,
+        daily: bool,
+        dialect: Dialect,
+    ) -> Result<When, Reason> {
+        if let Some(date) = self.as_date_alone(dialect).filter(|_| daily) {
             return allowed_date(date);
         }
         let local = |at: DateTime| match zone {
@@ -110,28 +151,22 @@ impl<'a> Cell<'a> {
         let at = match self {
             Self::Empty => return Err(Reason::Missing),
             Self::Date(date) => return allowed_date(date),
-            Self::Text(text) => {
-                if let Some(date) = parse_date(text) {
-                    return Ok(When::On(date));
-                }
-                let count = || times::parse_count(text);
-                times::parse_rfc3339(text).or_else(count).or_else(|| parse_civil(text).and_then(local))
-            }
-            Self::Whole(n) if (19_000_101..=21_001_231).contains(&n) => {
-                return u32::try_from(n).ok().and_then(date_of_digits).map(When::On).ok_or(Reason::NotATime);
-            }
-            Self::Whole(n) => times::of_count(n),
+            Self::Text(text) => return when_of(text, dialect, local),
+            Self::Whole(n) => return when_of(&n.to_string(), dialect, local),
             Self::Civil(at) => local(at),
             Self::Time(at) => Some(at),
+            Self::Number(x) if x.fract().abs() < f64::MIN_POSITIVE => {
+                return when_of(&format!("{x:.0}"), dialect, local);
+            }
             Self::Number(x) => times::of_number(x),
         };
         at.and_then(times::allowed).map(When::At).ok_or(Reason::NotATime)
     }
 
     /// The date of a midnight without an offset.
-    fn as_date_alone(self) -> Option<Date> {
+    fn as_date_alone(self, dialect: Dialect) -> Option<Date> {
         let at = match self {
-            Self::Text(text) => parse_civil(text)?,
+            Self::Text(text) => dates::parse_civil(text, dialect).ok()?,
             Self::Civil(at) => at,
             Self::Time(at) => TimeZone::UTC.to_datetime(at),
             _ => return None,
@@ -158,46 +193,21 @@ fn allowed_date(date: Date) -> Result<When, Reason> {
     if holds { Ok(When::On(date)) } else { Err(Reason::NotATime) }
 }
 
-/// A date in any of the spellings of the layouts: `2024-01-03`, `1/3/2024`, `20240103`.
-fn parse_date(text: &str) -> Option<Date> {
-    let digits = || (text.len() == 8).then(|| text.parse().ok()).flatten().and_then(date_of_digits);
-    times::parse_date(text).or_else(|| times::parse_slashed(text)).or_else(digits)
-}
-
-/// `YYYYMMDD` as a number.
-fn date_of_digits(n: u32) -> Option<Date> {
-    let part = |x: u32| i8::try_from(x).ok();
-    Date::new(i16::try_from(n / 10_000).ok()?, part(n / 100 % 100)?, part(n % 100)?).ok()
-}
-
-/// A date and a clock time, of no zone: `2024-01-03 16:00`, with seconds and decimals of them, or `1/3/2024 4:00:00
-/// PM`.
-fn parse_civil(text: &str) -> Option<DateTime> {
-    if let Some(at) = times::parse_civil(text) {
-        return Some(at);
-    }
-    let (date, clock) = text.split_once([' ', 'T'])?;
-    Some(parse_date(date)?.to_datetime(parse_clock(clock.trim())?))
-}
-
-/// `16:00`, `4:00:00 PM`.
-fn parse_clock(text: &str) -> Option<Time> {
-    let half = text.split_at_checked(text.len().checked_sub(2)?).and_then(|(clock, half)| {
-        let later = half.eq_ignore_ascii_case("pm");
-        (later || half.eq_ignore_ascii_case("am")).then(|| (clock.trim_end(), if later { 12 } else { 0 }))
-    });
-    let mut parts = half.map_or(text, |(clock, _)| clock).split(':');
-    let mut part = || parts.next().filter(|part| matches!(part.len(), 1 | 2)).and_then(|part| part.parse::<i8>().ok());
-    let (hour, minute, second) = (part()?, part()?, part());
-    let hour = match half {
-        None => hour,
-        Some((_, later)) if (1..=12).contains(&hour) => hour % 12 + later,
-        Some(_) => return None,
+/// An instant, or a date alone, of a text.
+fn when_of(text: &str, dialect: Dialect, local: impl Fn(DateTime) -> Option<Timestamp>) -> Result<When, Reason> {
+    let at = match dates::parse_date_alone(text, dialect) {
+        Ok(date) => return allowed_date(date),
+        Err(Reason::AmbiguousDate) => return Err(Reason::AmbiguousDate),
+        Err(_) => match times::parse_count(text).or_else(|| times::parse_rfc3339(text)) {
+            Some(at) => Some(at),
+            None => match dates::parse_civil(text, dialect) {
+                Ok(at) => local(at),
+                Err(Reason::AmbiguousDate) => return Err(Reason::AmbiguousDate),
+                Err(_) => None,
+            },
+        },
     };
-    if parts.next().is_some() {
-        return None;
-    }
-    civil::Time::new(hour, minute, second.unwrap_or(0), 0).ok()
+    at.and_then(times::allowed).map(When::At).ok_or(Reason::NotATime)
 }
 
 #[cfg(test)]
@@ -206,6 +216,8 @@ mod tests {
     use jiff::civil::date;
     use kernel::limits;
     use proptest::prelude::*;
+
+    const PLAIN: Dialect = Dialect { separator: b',', decimal: None, dates: None };
 
     #[test]
     fn instants_have_many_spellings() {
@@ -223,23 +235,28 @@ mod tests {
             ("1/3/2024 4:00:00 PM", at("2024-01-03T21:00:00Z")),
             ("1/3/2024 12:15 am", at("2024-01-03T05:15:00Z")),
             ("01/03/2024 16:00", at("2024-01-03T21:00:00Z")),
+            ("03.01.2024 16:00", at("2024-01-03T21:00:00Z")),
+            ("3JAN24", When::On(date(2024, 1, 3))),
+            ("Jan 3, 2024 4:00 PM", at("2024-01-03T21:00:00Z")),
+            ("1704315600", at("2024-01-03T21:00:00Z")),
+            ("1704315600000.0", at("2024-01-03T21:00:00Z")),
         ] {
-            assert_eq!(Cell::Text(text).when(&calendar, None, false), Ok(want), "{text}");
+            assert_eq!(Cell::Text(text).when(&calendar, None, false, PLAIN), Ok(want), "{text}");
         }
         for text in
-            ["", "24-01-03", "2024-13-01", "1/3/24", "2024-01-03 25:00", "1/3/2024 13:00 PM", "16:00", "3.1.2024"]
+            ["", "24-01-03", "2024-13-01", "31/1/24", "2024-01-03 25:00", "1/3/2024 13:00 PM", "16:00", "1.13.2024"]
         {
-            assert_eq!(Cell::Text(text).when(&calendar, None, false), Err(Reason::NotATime), "{text}");
+            assert_eq!(Cell::Text(text).when(&calendar, None, false, PLAIN), Err(Reason::NotATime), "{text}");
         }
         let utc = Some(&TimeZone::UTC);
-        assert_eq!(Cell::Text("2024-01-03 21:00").when(&calendar, utc, false), Ok(at("2024-01-03T21:00:00Z")));
+        assert_eq!(Cell::Text("2024-01-03 21:00").when(&calendar, utc, false, PLAIN), Ok(at("2024-01-03T21:00:00Z")));
         for text in ["2024-01-03 00:00:00", "1/3/2024 0:00", "1/3/2024 12:00:00 AM"] {
-            assert_eq!(Cell::Text(text).when(&calendar, None, true), Ok(When::On(date(2024, 1, 3))), "{text}");
+            assert_eq!(Cell::Text(text).when(&calendar, None, true, PLAIN), Ok(When::On(date(2024, 1, 3))), "{text}");
         }
-        assert_eq!(Cell::Text("1/3/2024 0:01").when(&calendar, None, true), Ok(at("2024-01-03T05:01:00Z")));
-        assert_eq!(Cell::Whole(20_240_103).when(&calendar, None, false), Ok(When::On(date(2024, 1, 3))));
-        assert_eq!(Cell::Whole(1_704_315_600).when(&calendar, None, false), Ok(at("2024-01-03T21:00:00Z")));
-        assert_eq!(Cell::Date(date(1066, 10, 14)).when(&calendar, None, false), Err(Reason::NotATime));
+        assert_eq!(Cell::Text("1/3/2024 0:01").when(&calendar, None, true, PLAIN), Ok(at("2024-01-03T05:01:00Z")));
+        assert_eq!(Cell::Whole(20_240_103).when(&calendar, None, false, PLAIN), Ok(When::On(date(2024, 1, 3))));
+        assert_eq!(Cell::Whole(1_704_315_600).when(&calendar, None, false, PLAIN), Ok(at("2024-01-03T21:00:00Z")));
+        assert_eq!(Cell::Date(date(1066, 10, 14)).when(&calendar, None, false, PLAIN), Err(Reason::NotATime));
     }
 
     #[test]
@@ -254,35 +271,51 @@ mod tests {
         ] {
             assert_eq!(cell.unix_time(), want, "{cell:?}");
         }
-        for cell in [Cell::Text("12"), Cell::Number(f64::NAN), Cell::Number(f64::INFINITY)] {
+        for cell in [Cell::Text("12"), Cell::Text("20240103"), Cell::Number(f64::NAN), Cell::Number(f64::INFINITY)] {
             assert_eq!(cell.unix_time(), Err(Reason::NotATime), "{cell:?}");
         }
         // in a column of times too
         let calendar = Calendar::embedded();
         let at = want.map(When::At);
         for text in ["1638392400", "1638392400.0", "1638392400000", "1638392400000000", "1638392400000000000"] {
-            assert_eq!(Cell::Text(text).when(&calendar, None, false), at, "{text}");
+            assert_eq!(Cell::Text(text).when(&calendar, None, false, PLAIN), at, "{text}");
             let number: f64 = text.parse().unwrap();
-            assert_eq!(Cell::Number(number).when(&calendar, None, false), at, "{text}");
+            assert_eq!(Cell::Number(number).when(&calendar, None, false, PLAIN), at, "{text}");
         }
-        assert_eq!(Cell::Text("20211201").when(&calendar, None, false), Ok(When::On(date(2021, 12, 1))));
+        assert_eq!(Cell::Text("20211201").when(&calendar, None, false, PLAIN), Ok(When::On(date(2021, 12, 1))));
     }
 
     #[test]
     fn numbers_are_bounded() {
         for (cell, want) in [
             (Cell::Text("1.5"), Ok(1.5)),
+            (Cell::Text("1,5"), Ok(1.5)),
+            (Cell::Text("$1,000.50"), Ok(1000.5)),
+            (Cell::Text("1,000"), Err(Reason::AmbiguousNumber)),
             (Cell::Whole(3), Ok(3.0)),
-            (Cell::Text("NaN"), Err(Reason::NotANumber)),
+            (Cell::Text("NaN"), Err(Reason::Missing)),
+            (Cell::Number(f64::NAN), Err(Reason::Missing)),
             (Cell::Text("inf"), Err(Reason::OutOfRange)),
             (Cell::Text("-1"), Err(Reason::OutOfRange)),
             (Cell::Number(f64::INFINITY), Err(Reason::OutOfRange)),
             (Cell::Empty, Err(Reason::Missing)),
             (Cell::Date(date(2024, 1, 3)), Err(Reason::NotANumber)),
         ] {
-            assert_eq!(cell.number(limits::PRICE), want, "{cell:?}");
+            assert_eq!(cell.number(limits::PRICE, PLAIN), want, "{cell:?}");
         }
-        assert!(Cell::Empty.number_or_nan(limits::PRICE).unwrap().is_nan());
+    }
+
+    #[test]
+    fn a_missing_side_is_one_however_it_is_written() {
+        for none in [Cell::Empty, Cell::Number(f64::NAN), Cell::Number(-1.0), Cell::Whole(-1)] {
+            assert!(none.side(limits::PRICE, PLAIN).unwrap().is_nan(), "{none:?}");
+        }
+        for text in ["nan", "NaN", "N/A", "-", "--", "null", "None", "#N/A", "<NA>", "-1", "-1.0", "-1,0"] {
+            assert!(Cell::Text(text).side(limits::PRICE, PLAIN).unwrap().is_nan(), "{text}");
+        }
+        assert_eq!(Cell::Text("-2").side(limits::PRICE, PLAIN), Err(Reason::OutOfRange));
+        assert_eq!(Cell::Text("0").side(limits::PRICE, PLAIN), Ok(0.0));
+        assert_eq!(Cell::Text("ten").side(limits::PRICE, PLAIN), Err(Reason::NotANumber));
     }
 
     proptest! {
@@ -290,7 +323,7 @@ mod tests {
         fn no_text_panics(text in "[0-9/T:. APMapm-]{0,32}|\\PC{0,30}") {
             let calendar = Calendar::embedded();
             for cell in [Cell::Text(&text), Cell::of_text(text.as_bytes()).unwrap()] {
-                let _ = (cell.when(&calendar, None, false), cell.date(), cell.unix_time(), cell.right(), cell.number(limits::PRICE));
+                let _ = (cell.when(&calendar, None, false, PLAIN), cell.date(PLAIN), cell.unix_time(), cell.right(), cell.number(limits::PRICE, PLAIN));
             }
         }
 
@@ -298,7 +331,7 @@ mod tests {
         fn no_count_panics(n in any::<i64>(), x in any::<f64>()) {
             let calendar = Calendar::embedded();
             for cell in [Cell::Whole(n), Cell::Number(x)] {
-                let _ = (cell.when(&calendar, None, false), cell.date(), cell.unix_time(), cell.right(), cell.number(limits::PRICE));
+                let _ = (cell.when(&calendar, None, false, PLAIN), cell.date(PLAIN), cell.unix_time(), cell.right(), cell.number(limits::PRICE, PLAIN));
             }
         }
     }

@@ -3,6 +3,8 @@
 //! a column.
 
 use super::cells::{Cell, Cells, Fault};
+use super::header::bare;
+use super::options::ReadOptions;
 use super::packed::unreadable;
 use super::refusal::LayoutError;
 use super::sink::Sink;
@@ -14,6 +16,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Fields, Schema, TimeUnit};
+use feeds::text::Dialect;
 use jiff::civil::{DateTime, Time};
 use jiff::{Timestamp, tz::TimeZone};
 use kernel::calendar::shift::date_of_epoch_day;
@@ -57,8 +60,8 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
         match guarded(|| reader.next()) {
             Some(None) => return Ok(()),
             Some(Some(Ok(batch))) => {
-                take_batch(&batch, &places, sink, |line, (field, reason)| {
-                    report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason, value: None });
+                take_batch(&batch, &places, sink, |line, (field, reason), value| {
+                    report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason, value });
                 });
                 before += batch.num_rows() as u64;
                 report.records += batch.num_rows() as u64;
@@ -91,16 +94,17 @@ pub(super) fn read_batches<S: Sink>(
     batches: &mut dyn Iterator<Item = TableBatch>,
     sink: &mut S,
     report: &mut Report,
-    refused: &mut dyn FnMut(u64, &'static str, Reason),
+    refused: &mut dyn FnMut(u64, &Refused),
 ) -> Result<(), LayoutError> {
     sink.header(source, &names(schema.fields()))?;
     let (name, places) = (Arc::new(source.to_path_buf()), sink.places());
     for batch in batches {
         let Ok(read) = batch.project(&places) else { return Err(unreadable(source, ErrorKind::InvalidData)) };
         let before = report.records;
-        take_batch(&read, &places, sink, |line, (field, reason)| {
-            refused(before + line - 1, field, reason);
-            report.refuse(Refused { file: Arc::clone(&name), line: before + line, field, reason, value: None });
+        take_batch(&read, &places, sink, |line, (field, reason), value| {
+            let place = Refused { file: Arc::clone(&name), line: before + line, field, reason, value };
+            refused(before + line - 1, &place);
+            report.refuse(place);
         });
         report.records += batch.num_rows() as u64;
     }
@@ -175,7 +179,7 @@ fn cell_text(cell: Cell<'_>) -> String {
 fn names(fields: &Fields) -> Vec<String> {
     let is_plain = |kind: &DataType| !kind.is_nested() || matches!(kind, DataType::Dictionary(..));
     let name = |field: &Arc<arrow_schema::Field>| {
-        if is_plain(field.data_type()) { field.name().trim().to_owned() } else { String::new() }
+        if is_plain(field.data_type()) { bare(field.name()).to_owned() } else { String::new() }
     };
     fields.iter().map(name).collect()
 }
@@ -208,11 +212,19 @@ fn admit_compression(file: &Path, builder: &QuoteFileReader, places: &[usize]) -
     Ok(())
 }
 
-fn take_batch<S: Sink>(batch: &RecordBatch, places: &[usize], sink: &mut S, mut refuse: impl FnMut(u64, Fault)) {
+fn take_batch<S: Sink>(
+    batch: &RecordBatch,
+    places: &[usize],
+    sink: &mut S,
+    mut refuse: impl FnMut(u64, Fault, String),
+) {
     let columns: Vec<Values<'_>> = batch.columns().iter().map(Values::of).collect();
+    let ReadOptions { decimal, dates, .. } = *sink.options();
+    let dialect = Dialect { decimal, dates, ..Dialect::default() };
     for row in 0..batch.num_rows() {
-        if let Err(fault) = sink.row(&BatchRow { columns: &columns, places, row }) {
-            refuse(row as u64 + 1, fault);
+        let cells = BatchRow { columns: &columns, places, row, dialect };
+        if let Err(fault) = sink.row(&cells) {
+            refuse(row as u64 + 1, fault, sink.value(&cells, fault));
         }
     }
 }
@@ -222,12 +234,17 @@ struct BatchRow<'a> {
     /// The places in the file of the columns of the batch.
     places: &'a [usize],
     row: usize,
+    dialect: Dialect,
 }
 
 impl Cells for BatchRow<'_> {
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason> {
         let column = self.places.binary_search(&at).ok().and_then(|i| self.columns.get(i));
         column.map_or(Ok(Cell::Empty), |column| column.cell(self.row))
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
     }
 }
 

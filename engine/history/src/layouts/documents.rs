@@ -39,6 +39,10 @@ pub(super) struct DocumentLayout {
 pub(super) const DOCUMENTS: [&DocumentLayout; 10] =
     [&CBOE, &TRADIER, &YAHOO, &ORATS, &MASSIVE, &ALPHA_VANTAGE, &INTRINIO, &ALPACA, &MARKETDATA, &SCHWAB];
 
+/// Layouts of responses whose rows people also hold as a table, each object of a response a row.
+pub(super) const TABLES: [&Layout; 6] =
+    [&YAHOO.layout, &ORATS.layout, &MASSIVE.layout, &ALPHA_VANTAGE.layout, &INTRINIO.layout, &MARKETDATA.layout];
+
 /// Cboe's delayed quotes. Name, time and price of the underlying are those that the reader of the feed finds.
 static CBOE: DocumentLayout = DocumentLayout {
     rows: &["data", "options"],
@@ -95,6 +99,8 @@ static YAHOO: DocumentLayout = DocumentLayout {
             must("ask", Ask),
             may("regularMarketPrice", UndPrice),
             may("regularMarketTime", UnixTime),
+            may("volume", Volume),
+            may("openInterest", OpenInterest),
         ],
         shown: &[["impliedVolatility", "", "", "", "", ""]],
         ..PLAIN
@@ -366,8 +372,10 @@ pub(super) fn read(
             shared.or_else(|| row.text(name))
         };
         report.records += 1;
-        if let Err((field, reason)) = quotes.row(&DocumentCells(names.iter().map(shared_or_own).collect())) {
-            report.refuse(Refused { file: Arc::clone(&place), line, field, reason, value: None });
+        let cells = DocumentCells(names.iter().map(shared_or_own).collect());
+        if let Err((field, reason)) = quotes.row(&cells) {
+            let value = quotes.value(&cells, (field, reason));
+            report.refuse(Refused { file: Arc::clone(&place), line, field, reason, value });
         }
     }
     Ok(())
@@ -436,7 +444,7 @@ fn cboe_shared(
     facts: &Facts<'_>,
 ) -> Vec<(&'static str, Cow<'static, str>)> {
     let name = ["/data/symbol", "/symbol"].iter().find_map(|path| document.pointer(path)?.as_str());
-    let underlying = name.and_then(|name| Symbol::parse_underlying(name.trim_start_matches(['_', '^'])));
+    let underlying = name.and_then(Symbol::parse_underlying);
     let Some(underlying) = underlying else { return Vec::new() };
     let (batch, _) = parse_cboe(file, bytes, underlying, facts.calendar());
     let time = batch.quotes.first().map(|quote| ("timestamp", quote.ts.to_string()));

@@ -52,7 +52,7 @@ impl<'a> Facts<'a> {
             let name = file.file_name()?.to_str()?;
             let bare = ENDINGS.iter().fold(name, |name, ending| name.strip_suffix(ending).unwrap_or(name));
             let ticker = bare.split(['_', '-', ' ']).next()?;
-            Symbol::parse_underlying(ticker.trim_start_matches(['^', '$']))
+            Symbol::parse_underlying(ticker)
         };
         self.options.underlying.or_else(by_name).map(|ticker| self.roots.canonical(ticker))
     }

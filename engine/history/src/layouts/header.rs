@@ -113,11 +113,11 @@ impl Plan {
         self
     }
 
-    /// The place of the column that the layout calls so.
-    pub(super) fn place(&self, name: &str) -> Option<usize> {
+    /// The place of a column by its name in the layout.
+    pub(super) fn place_of(&self, name: &str) -> Option<usize> {
         let shown = self.sides.iter().flat_map(|side| side.shown);
         let mut own = self.at.iter().copied().chain(shown).flatten().filter(|found| found.name == name);
-        own.next().map(|found| found.at).or_else(|| self.otherwise.as_ref()?.place(name))
+        own.next().map(|found| found.at).or_else(|| self.otherwise.as_ref()?.place_of(name))
     }
 
     /// The places of all columns that are read, ascending.
@@ -159,14 +159,22 @@ fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<Si
     })
 }
 
-/// The names of a header as they are compared: without blanks, brackets, and the mark of a text's beginning.
+/// The names of a header as they are compared. A name that stands there before has its number behind it, as pandas
+/// calls it: `Bid`, `Bid.1`.
 pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    let name = |field: &[u8]| {
-        let text = String::from_utf8_lossy(field);
-        let text = text.trim_start_matches('\u{feff}').trim();
-        text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim().to_owned()
-    };
-    fields.into_iter().map(name).collect()
+    let mut names: Vec<String> = Vec::new();
+    for field in fields {
+        let name = bare(&String::from_utf8_lossy(field)).to_owned();
+        let again = names.iter().filter(|own| **own == name).count();
+        names.push(if again > 0 { format!("{name}.{again}") } else { name });
+    }
+    names
+}
+
+/// A name of a header without blanks, brackets, and the mark of a text's beginning.
+pub(super) fn bare(name: &str) -> &str {
+    let text = name.trim_start_matches('\u{feff}').trim();
+    text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim()
 }
 
 fn place(header: &[String], name: &str) -> Option<usize> {

@@ -16,6 +16,7 @@ mod facts;
 mod header;
 mod options;
 mod packed;
+mod quote_table;
 mod recorded;
 mod recorded_lines;
 mod refusal;
@@ -35,16 +36,20 @@ pub use shown::ShownNumbers;
 use crate::reference::RecordedReference;
 use crate::row::HistoryRow;
 use facts::Facts;
+use feeds::chains::{ChainRows, Chains};
 use feeds::recording::is_recording;
+use feeds::text::encoding::{FromUtf16, Utf16, utf8};
 use flate2::read::MultiGzDecoder;
 use kernel::error::{FeedError, Instead, Reason};
 use kernel::report::Report;
-use packed::{Packing, begins_with, each_member, is_of_lines, open, unreadable};
-use sink::{Prices, Quotes};
+use packed::{Packing, each_member, is_document, is_of_lines, open, unreadable};
+use sink::{OnceEach, Prices, Quotes};
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 /// Bytes that are read ahead of a file.
 const AHEAD: usize = 1 << 18;
@@ -121,12 +126,18 @@ pub fn read_table(
     batches: &mut dyn Iterator<Item = TableBatch>,
     options: &ReadOptions,
     take: &mut dyn FnMut(HistoryRow),
-    refused: &mut dyn FnMut(u64, &'static str, Reason),
+    refused: &mut dyn FnMut(u64, &kernel::error::Refused),
 ) -> Result<Read, LayoutError> {
     let facts = Facts::new(options);
     fenced(source, &facts, Report::default(), &mut |row, _| take(row), |quotes, report| {
         columnar::read_batches(source, schema, batches, quotes, report, refused)
     })
+}
+
+/// The places of the columns of a table in memory that [`read_table`] reads; of one that it refuses none.
+#[must_use]
+pub fn columns_read(names: &[String], options: &ReadOptions) -> Vec<usize> {
+    sink::used(&names.iter().map(|name| header::bare(name).to_owned()).collect::<Vec<_>>(), options)
 }
 
 /// Names of the layouts that can have a vendor's own numbers, each once.
@@ -147,6 +158,25 @@ pub fn names_with_shown() -> Vec<&'static str> {
 pub fn is_layout(name: &str) -> bool {
     let documents = documents::DOCUMENTS.iter().map(|document| &document.layout);
     documents.chain(vendors::LAYOUTS).any(|layout| layout.is_called(name))
+}
+
+/// Reads the text of a chain file of a market folder: every quote once at a time.
+#[must_use]
+pub fn read_chains(path: &Path, bytes: &[u8]) -> (Chains, Report) {
+    static OPTIONS: LazyLock<ReadOptions> = LazyLock::new(ReadOptions::default);
+    let facts = Facts::new(&OPTIONS);
+    let (rows, is_repeated) = (RefCell::new(ChainRows::default()), Cell::new(false));
+    let mut keep = |HistoryRow { quote, spot }: HistoryRow, _: &ShownNumbers| {
+        is_repeated.set(rows.borrow_mut().keep(quote, spot).is_err() || is_repeated.get());
+    };
+    let mut report = Report::default();
+    let mut quotes = OnceEach { quotes: Quotes::new(&facts, &mut keep), is_repeated: &is_repeated };
+    let outcome = text::read(path, utf8(bytes).as_ref(), &mut quotes, &mut report);
+    if let Err(why) = outcome {
+        report.errors.push(FeedError::Unread { why: Arc::new(why) });
+    }
+    drop(quotes);
+    (rows.into_inner().finish(), report)
 }
 
 fn read_all(
@@ -202,7 +232,7 @@ fn read_into(
     }
 }
 
-/// Reads separated text, or a recording, which so many bytes were unpacked to.
+/// Reads separated text, or a recording, which so many bytes were unpacked to; also where it is UTF-16.
 fn read_text(
     path: &Path,
     mut text: impl BufRead,
@@ -211,21 +241,38 @@ fn read_text(
     quotes: &mut Quotes<'_, '_>,
     report: &mut Report,
 ) -> Result<(), LayoutError> {
-    if facts.reads_shown && begins_with(&mut text, b"{[") {
-        return documents::read(path, text, packed, facts, quotes, report);
+    match Utf16::of(text.fill_buf().unwrap_or_default()) {
+        None => read_utf8(path, text, packed, facts, quotes, report),
+        Some(order) => read_utf8(path, BufReader::new(FromUtf16::new(text, order)), packed, facts, quotes, report),
     }
-    if !is_of_lines(&mut text) {
-        return text::read(path, text, quotes, report);
+}
+
+fn read_utf8(
+    path: &Path,
+    mut text: impl BufRead,
+    packed: u64,
+    facts: &Facts<'_>,
+    quotes: &mut Quotes<'_, '_>,
+    report: &mut Report,
+) -> Result<(), LayoutError> {
+    if !facts.reads_shown && (is_recording(path) || is_of_lines(&mut text)) {
+        let (is_document, before) = (is_document(&mut text), report.clone());
+        recorded::read(path, text, facts, quotes, report);
+        let is_refused = report.refused_total() - before.refused_total() == report.records - before.records;
+        let first = report.places.get(before.places.len()).map(|first| first.reason);
+        if is_document && is_refused && matches!(first, Some(Reason::Malformed | Reason::TooLong)) {
+            *report = before;
+            return Err(LayoutError::Document { file: path.to_path_buf() });
+        }
+        return Ok(());
     }
-    let before = report.clone();
-    recorded::read(path, text, facts, quotes, report);
-    let is_refused = report.refused_total() - before.refused_total() == report.records - before.records;
-    let first = report.places.get(before.places.len()).map(|first| first.reason);
-    if is_refused && matches!(first, Some(Reason::Malformed | Reason::TooLong)) {
-        *report = before;
-        return Err(LayoutError::NoLines { file: path.to_path_buf() });
+    if is_document(&mut text) {
+        return match facts.reads_shown {
+            true => documents::read(path, text, packed, facts, quotes, report),
+            false => Err(LayoutError::Document { file: path.to_path_buf() }),
+        };
     }
-    Ok(())
+    text::read(path, text, quotes, report)
 }
 
 /// Reads the files of an archive. One that is not understood is an error of the report, unless none of them is.

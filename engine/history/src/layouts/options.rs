@@ -2,6 +2,7 @@
 
 use super::columns::Meaning;
 use core::fmt;
+use feeds::text::{DateOrder, Decimal};
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -14,6 +15,10 @@ use std::path::PathBuf;
 pub struct ReadOptions {
     /// Names that columns have in files whose header is not known.
     pub columns: ColumnMap,
+    /// The decimal mark of texts; `None`: the one that they show.
+    pub decimal: Option<Decimal>,
+    /// The order of day and month in dates of numbers; `None`: the one that texts show.
+    pub dates: Option<DateOrder>,
     /// The zone of times that have no offset; `None`: Eastern.
     pub zone: Option<TimeZone>,
     /// The Eastern clock time that a date without a time stands for, or the close where that is earlier; `None`: what
@@ -42,6 +47,8 @@ impl Default for ReadOptions {
     fn default() -> Self {
         Self {
             columns: ColumnMap::default(),
+            decimal: None,
+            dates: None,
             zone: None,
             day_time: None,
             strike_divisor: 1.0,

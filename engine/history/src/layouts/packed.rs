@@ -71,16 +71,35 @@ pub(super) fn packing_of(path: &Path, head: &[u8]) -> Result<Packing, LayoutErro
     Ok(packing.map_or(Packing::Plain, |(_, packing)| *packing))
 }
 
-/// True if a text is of JSON lines: whether it begins with a brace.
+/// Fields of our own lines, of which each line has one.
+const LINE_FIELDS: [&str; 6] = ["osym", "root", "price", "ex_date", "tenor_days", "forget"];
+/// One of so many first lines must be whole.
+const LINES_TRIED: usize = 20;
+
+/// True if a text is of our own JSON lines, and not one document of JSON.
 pub(super) fn is_of_lines(text: &mut impl BufRead) -> bool {
-    begins_with(text, b"{")
+    let head = begin_of(text);
+    if !head.starts_with(b"{") {
+        return false;
+    }
+    let is_own = |line: &[u8]| {
+        let object = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line);
+        object.is_ok_and(|object| LINE_FIELDS.iter().any(|field| object.contains_key(*field)))
+    };
+    head.split(|&byte| byte == b'\n').take(LINES_TRIED).any(is_own)
 }
 
-/// True if the first non-blank byte of a text is one of `any`.
-pub(super) fn begins_with(text: &mut impl BufRead, any: &[u8]) -> bool {
+/// True if a text is a document of JSON: an object, or a list of some; a header in brackets is none.
+pub(super) fn is_document(text: &mut impl BufRead) -> bool {
+    let begin = begin_of(text);
+    let in_list = begin.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    in_list.unwrap_or(begin).starts_with(b"{")
+}
+
+/// A text from its first byte on that is no blank.
+fn begin_of(text: &mut impl BufRead) -> &[u8] {
     let begin = text.fill_buf().unwrap_or_default();
-    let begin = begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin);
-    begin.trim_ascii_start().first().is_some_and(|byte| any.contains(byte))
+    begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin).trim_ascii_start()
 }
 
 /// Names of members of an archive that have no quotes, by their ends.

@@ -179,7 +179,7 @@ impl<'r> Replay<'r> {
     }
 
     fn refuse(&self, line: u64, field: &'static str, reason: Reason, report: &mut Report) {
-        report.refuse(Refused { file: Arc::clone(&self.file), line, field, reason, value: None });
+        report.refuse(Refused { file: Arc::clone(&self.file), line, field, reason, value: String::new() });
     }
 
     fn apply(&mut self, record: Record, line: u64, report: &mut Report) {

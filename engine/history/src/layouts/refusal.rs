@@ -40,6 +40,13 @@ pub enum LayoutError {
         /// Its layout.
         layout: &'static str,
     },
+    /// Nothing tells the time of its quotes.
+    NoTime {
+        /// The file.
+        file: PathBuf,
+        /// Its layout.
+        layout: &'static str,
+    },
     /// A file of quotes without any of the vendor's own numbers, where those are needed.
     NoShown {
         /// The file.
@@ -54,8 +61,8 @@ pub enum LayoutError {
         /// What is wrong, with the line and the column.
         problem: String,
     },
-    /// A JSON document of no known layout.
-    UnknownDocument {
+    /// A JSON document, where tables and recordings are read.
+    Document {
         /// The file.
         file: PathBuf,
     },
@@ -66,8 +73,8 @@ pub enum LayoutError {
         /// The shortest and the longest column, each with its length.
         columns: [(&'static str, usize); 2],
     },
-    /// A JSON document, where lines of a recording are read.
-    NoLines {
+    /// A JSON document of no known layout.
+    UnknownDocument {
         /// The file.
         file: PathBuf,
     },
@@ -81,6 +88,9 @@ pub enum LayoutError {
         nearest: Vec<NearLayout>,
     },
 }
+
+/// Columns in whose place `--time` may be given.
+const TIMES: [&str; 3] = ["quote_time", "ts_recv", "timestamp"];
 
 /// A layout that a header nearly fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,25 +129,28 @@ impl fmt::Display for LayoutError {
             Self::NoUnderlying { file, layout } => {
                 write!(
                     f,
-                    "{}: files of {layout} do not name their underlying, and this one's name does not",
+                    "{}: files of {layout} do not name their underlying, and this one's name does not: give --underlying",
                     path(file)
                 )
+            }
+            Self::NoTime { file, layout } => {
+                write!(f, "{}: of {layout}, and nothing tells the time of the quotes: give --time", path(file))
             }
             Self::NoShown { file, layout } => {
                 write!(f, "{}: of {layout}, and without a column of the vendor's volatility or Greeks", path(file))
             }
             Self::NotJson { file, problem } => write!(f, "{}: not JSON: {problem}", path(file)),
-            Self::UnknownDocument { file } => write!(f, "{}: a document of no known layout", path(file)),
             Self::Uneven { file, columns: [(short, few), (long, many)] } => {
                 write!(f, "{}: `{long}` has {many} values, `{short}` {few}", path(file))
             }
-            Self::NoLines { file } => {
+            Self::Document { file } => {
                 let file = path(file);
                 write!(
                     f,
-                    "{file}: a JSON document, not lines of quotes; `greeksd compare {file}` reads those of vendors"
+                    "{file}: a JSON document, not lines of quotes and no table; `greeksd compare {file}` reads those of vendors"
                 )
             }
+            Self::UnknownDocument { file } => write!(f, "{}: a document of no known layout", path(file)),
             Self::UnknownHeader { file, columns, nearest } => {
                 write!(f, "{}: {columns} columns of no known layout", path(file))?;
                 for NearLayout { layout, missing } in nearest {
@@ -147,6 +160,11 @@ impl fmt::Display for LayoutError {
                         if let Some(near) = near {
                             write!(f, " (here `{near}`?)")?;
                         }
+                    }
+                    if let [(name, None)] = missing.as_slice()
+                        && TIMES.contains(name)
+                    {
+                        write!(f, " (or give --time)")?;
                     }
                 }
                 Ok(())

@@ -9,6 +9,7 @@ use super::shown::ShownNumbers;
 use crate::row::HistoryRow;
 use feeds::intake::price_of;
 use feeds::spelling::{parse_contract, parse_root, parse_strike};
+use feeds::text::Dialect;
 use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::expirations::canonical_expiry;
@@ -63,6 +64,11 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// The place of a column by its name in the layout.
+    pub(super) fn place_of(&self, name: &str) -> Option<usize> {
+        self.plan.place_of(name)
+    }
+
     /// Hands over the quotes of a row. What is wrong with one of two contracts, or with the price of the underlying,
     /// does not cost the rest.
     ///
@@ -104,19 +110,20 @@ impl<'a> Assembler<'a> {
             (Some(at), ..) => at,
             (_, Some(column), ..) => self.time.get(row, column, |cell| cell.unix_time())?,
             (.., Some((day, clock)), _) => day_clock(row, day, clock, facts)?,
-            (.., Some(column)) => self.time.get(row, column, |cell| instant(cell, facts, plan.layout.clock))?,
+            (.., Some(column)) => {
+                self.time.get(row, column, |cell| instant(cell, facts, plan.layout.clock, row.dialect()))?
+            }
             (.., None) => return Err((Meaning::QuoteTime.name(), Reason::Missing)),
         };
         let read_ticker = |cell: Cell<'_>| {
-            let text = cell.text()?.trim_start_matches(['^', '$']);
-            Symbol::parse_underlying(text).map(|ticker| facts.roots.canonical(ticker)).ok_or(Reason::NotASymbol)
+            Symbol::parse_underlying(cell.text()?).map(|ticker| facts.roots.canonical(ticker)).ok_or(Reason::NotASymbol)
         };
         let underlying = match plan.get(Meaning::Underlying) {
             Some(column) => Some(self.underlying.get(row, column, read_ticker)?),
             None => *named,
         };
-        let expiry =
-            plan.get(Meaning::Expiry).map(|column| self.expiry.get(row, column, |cell| cell.date())).transpose()?;
+        let read_expiry = |column| self.expiry.get(row, column, |cell| cell.date(row.dialect()));
+        let expiry = plan.get(Meaning::Expiry).map(read_expiry).transpose()?;
         let divisor = facts.options.strike_divisor * plan.layout.strike_divisor;
         let read_strike = |column: Found| {
             let most = Bound { most: limits::PRICE.most * divisor.max(1.0), ..limits::PRICE };
@@ -134,11 +141,11 @@ impl<'a> Assembler<'a> {
         shared: &Shared,
     ) -> Result<(QuoteRecord, ShownNumbers), Fault> {
         let (underlying, contract) = self.contract(row, side, shared)?;
-        let bid = number_or_nan(row, Some(side.bid), limits::PRICE)?;
-        let ask = number_or_nan(row, Some(side.ask), limits::PRICE)?;
-        let size = |column: Option<Found>| number_or_nan(row, column, limits::SIZE);
+        let bid = side_or_nan(row, Some(side.bid), limits::PRICE)?;
+        let ask = side_or_nan(row, Some(side.ask), limits::PRICE)?;
+        let size = |column: Option<Found>| side_or_nan(row, column, limits::SIZE);
         let (bid_size, ask_size) = match side.sizes {
-            Some(column) => sizes(get(row, column)?).map_err(|reason| (column.name, reason))?,
+            Some(column) => sizes(get(row, column)?, row.dialect()).map_err(|reason| (column.name, reason))?,
             None => (size(side.bid_size)?, size(side.ask_size)?),
         };
         let activity = Activity { volume: size(side.volume)?, open_interest: size(side.open_interest)? };
@@ -211,7 +218,7 @@ impl<'a> Assembler<'a> {
     /// The price of the underlying beside a quote; NaN: none.
     fn price<C: Cells>(&mut self, row: &C, quote: &QuoteRecord) -> Result<f64, Fault> {
         let plan = &self.plan;
-        let side = |meaning| number_or_nan(row, plan.get(meaning), limits::PRICE);
+        let side = |meaning| side_or_nan(row, plan.get(meaning), limits::PRICE);
         let (bid, ask) = (side(Meaning::UndBid)?, side(Meaning::UndAsk)?);
         let told = price(row, plan.get(Meaning::UndPrice))?;
         if let Some(found) = price_of(bid, ask, told) {
@@ -239,12 +246,12 @@ impl<'a> Assembler<'a> {
 /// True if neither bid nor ask of any side is there.
 fn is_silent<C: Cells>(row: &C, sides: &[SideColumns]) -> bool {
     let mut columns = sides.iter().flat_map(|side| [side.bid, side.ask]);
-    columns.all(|column| matches!(row.cell(column.at), Ok(Cell::Empty)))
+    columns.all(|column| side_or_nan(row, Some(column), limits::PRICE).is_ok_and(f64::is_nan))
 }
 
-fn instant(cell: Cell<'_>, facts: &Facts<'_>, clock: Clock) -> Result<Timestamp, Reason> {
+fn instant(cell: Cell<'_>, facts: &Facts<'_>, clock: Clock, dialect: Dialect) -> Result<Timestamp, Reason> {
     let zone = facts.options.zone.as_ref();
-    match cell.when(facts.calendar(), zone, clock != Clock::Told)? {
+    match cell.when(facts.calendar(), zone, clock != Clock::Told, dialect)? {
         When::At(ts) => Ok(ts),
         When::On(date) => facts.instant_of(date, clock).ok_or(Reason::NotATime),
     }
@@ -252,33 +259,34 @@ fn instant(cell: Cell<'_>, facts: &Facts<'_>, clock: Clock) -> Result<Timestamp,
 
 /// The instant of a date and the milliseconds since its midnight, Eastern.
 fn day_clock<C: Cells>(row: &C, day: Found, clock: Found, facts: &Facts<'_>) -> Result<Timestamp, Fault> {
-    let date = get(row, day)?.date().map_err(|reason| (day.name, reason))?;
+    let date = get(row, day)?.date(row.dialect()).map_err(|reason| (day.name, reason))?;
     let millis = number(row, clock, DAY_MILLIS)?;
     let midnight = facts.calendar().instant(date.to_datetime(Time::midnight()));
     midnight.checked_add(SignedDuration::from_millis(millis as i64)).map_err(|_| (clock.name, Reason::NotATime))
 }
 
 fn number<C: Cells>(row: &C, column: Found, bound: Bound) -> Result<f64, Fault> {
-    get(row, column)?.number(bound).map_err(|reason| (column.name, reason))
+    get(row, column)?.number(bound, row.dialect()).map_err(|reason| (column.name, reason))
 }
 
-fn number_or_nan<C: Cells>(row: &C, column: Option<Found>, bound: Bound) -> Result<f64, Fault> {
+/// A number of a quote; NaN: none.
+fn side_or_nan<C: Cells>(row: &C, column: Option<Found>, bound: Bound) -> Result<f64, Fault> {
     let Some(column) = column else { return Ok(f64::NAN) };
-    get(row, column)?.number_or_nan(bound).map_err(|reason| (column.name, reason))
+    get(row, column)?.side(bound, row.dialect()).map_err(|reason| (column.name, reason))
 }
 
 /// A price of an underlying; NaN where it is empty or 0.
 pub(super) fn price<C: Cells>(row: &C, column: Option<Found>) -> Result<f64, Fault> {
     let Some(column) = column else { return Ok(f64::NAN) };
-    let x = number_or_nan(row, Some(column), limits::PRICE)?;
+    let x = side_or_nan(row, Some(column), limits::PRICE)?;
     if x > 0.0 { limits::SPOT.admit(x).map_err(|reason| (column.name, reason)) } else { Ok(f64::NAN) }
 }
 
 /// Both sizes of a quote, as `12 x 14`.
-fn sizes(cell: Cell<'_>) -> Result<(f64, f64), Reason> {
+fn sizes(cell: Cell<'_>, dialect: Dialect) -> Result<(f64, f64), Reason> {
     let Cell::Text(text) = cell else { return Ok((f64::NAN, f64::NAN)) };
     let (bid, ask) = text.split_once(['x', 'X']).ok_or(Reason::NotANumber)?;
-    let size = |text: &str| Cell::Text(text.trim()).number(limits::SIZE);
+    let size = |text: &str| Cell::Text(text.trim()).number(limits::SIZE, dialect);
     Ok((size(bid)?, size(ask)?))
 }
 

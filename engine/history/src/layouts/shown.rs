@@ -11,8 +11,6 @@ use kernel::limits::Bound;
 const NUMBER: Bound = Bound { name: "Greek", unit: "the vendor's", least: -1e12, most: 1e12 };
 /// Decimals beyond these are not distinguished.
 const DECIMALS_MOST: usize = 12;
-/// Words that vendors write for a missing number.
-const MISSING: [&str; 5] = ["-", "null", "NaN", "nan", "N/A"];
 
 /// The numbers of a vendor for one contract: volatility, delta, gamma, vega, theta, rho.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,13 +33,14 @@ impl ShownNumbers {
         let mut shown = Self::NONE;
         for ((column, value), decimals) in columns.iter().zip(&mut shown.values).zip(&mut shown.decimals) {
             let Some(column) = *column else { continue };
-            let cell = match get(row, column)? {
-                Cell::Text(text) if MISSING.contains(&text) => Cell::Empty,
-                Cell::Number(x) if x.is_nan() => Cell::Empty,
-                cell => cell,
+            let cell = get(row, column)?;
+            let at = |reason: Reason| (column.name, reason);
+            *value = match cell.any_number(row.dialect()).map_err(at)? {
+                x if x.is_nan() => x,
+                x => NUMBER.admit(x).map_err(at)?,
             };
-            *value = cell.number_or_nan(NUMBER).map_err(|reason: Reason| (column.name, reason))?;
             *decimals = Some(match cell {
+                _ if value.is_nan() => 0,
                 Cell::Text(text) => decimals_of(text),
                 Cell::Number(x) => decimals_of(&x.to_string()),
                 _ => 0,
@@ -53,7 +52,8 @@ impl ShownNumbers {
 
 /// Decimals of a printed number; a power of ten has as many as are distinguished.
 fn decimals_of(text: &str) -> u8 {
-    let behind = text.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let behind =
+        text.rsplit_once(['.', ',']).map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
     let decimals = if text.contains(['e', 'E']) { DECIMALS_MOST } else { behind.min(DECIMALS_MOST) };
     u8::try_from(decimals).unwrap_or(u8::MAX)
 }
@@ -64,7 +64,9 @@ mod tests {
 
     #[test]
     fn decimals_are_counted_as_printed() {
-        for (text, decimals) in [("1", 0), ("0.50", 2), ("-0.1234567890123", 12), ("1.2e-5", 12), ("1E3", 12)] {
+        for (text, decimals) in
+            [("1", 0), ("0.50", 2), ("0,50", 2), ("1.234,5", 1), ("-0.1234567890123", 12), ("1.2e-5", 12), ("1E3", 12)]
+        {
             assert_eq!(decimals_of(text), decimals, "{text}");
         }
     }

@@ -1,10 +1,11 @@
 //! What takes the rows of a table, whichever way they come: quotes, or closing prices. Never: a way they come.
 
-use super::cells::{Cells, Fault};
+use super::cells::{Cell, Cells, Fault};
 use super::columns::{Layout, Meaning};
+use super::documents::TABLES;
 use super::facts::{Closes, Facts};
 use super::header::Plan;
-use super::options::ColumnMap;
+use super::options::{ColumnMap, ReadOptions};
 use super::recorded_lines::RecordedLines;
 use super::refusal::LayoutError;
 use super::rows::{Assembler, price};
@@ -27,14 +28,39 @@ pub(super) trait Sink {
     /// The places of the columns that it looks at, ascending.
     fn places(&self) -> Vec<usize>;
 
-    /// The place of the column that a fault names so.
-    fn place(&self, field: &str) -> Option<usize>;
-
     /// Takes a row.
     ///
     /// # Errors
     /// What is wrong with it.
     fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault>;
+
+    /// What its user says of the table.
+    fn options(&self) -> &ReadOptions;
+
+    /// The place of a column by its name in the layout.
+    fn place_of(&self, name: &str) -> Option<usize>;
+
+    /// What a row has in the column of a fault; empty: nothing, or the row as a whole is at fault.
+    fn value<C: Cells>(&self, row: &C, (name, _): Fault) -> String {
+        self.place_of(name).and_then(|at| row.cell(at).ok()).map(Cell::shown).unwrap_or_default()
+    }
+}
+
+/// The layouts that a table may be of.
+fn layouts(facts: &Facts<'_>) -> Vec<&'static Layout> {
+    LAYOUTS.into_iter().chain(TABLES).filter(|layout| facts.accepts(layout)).collect()
+}
+
+/// What a table may lack because its user says it.
+fn given_by(options: &ReadOptions) -> &'static [Meaning] {
+    if options.time.is_some() { &[Meaning::QuoteTime, Meaning::UnixTime, Meaning::DayMillis] } else { &[] }
+}
+
+/// The places of the columns of a table that are read; of one that is of no known layout none.
+pub(super) fn used(names: &[String], options: &ReadOptions) -> Vec<usize> {
+    let facts = Facts::new(options);
+    let plan = Plan::of(Path::new(""), names, &layouts(&facts), &options.columns, given_by(options));
+    plan.map(|plan| plan.without_shown().places()).unwrap_or_default()
 }
 
 /// Hands quotes on.
@@ -42,7 +68,7 @@ pub(super) struct Quotes<'a, 'g> {
     facts: &'a Facts<'a>,
     give: &'g mut dyn FnMut(HistoryRow, &ShownNumbers),
     /// The table that is being read.
-    table: Option<(Assembler<'a>, Plan)>,
+    table: Option<(Assembler<'a>, Vec<usize>)>,
     /// The layout of the first table.
     pub(super) layout: Option<&'static str>,
     /// Dividends and rates of recordings.
@@ -68,7 +94,8 @@ impl<'a, 'g> Quotes<'a, 'g> {
             let named = self.facts.underlying_of_file(file);
             Some(named.ok_or_else(|| LayoutError::NoUnderlying { file: file.to_path_buf(), layout })?)
         };
-        self.table = Some((Assembler::new(plan.clone(), self.facts, named), plan));
+        let places = plan.places();
+        self.table = Some((Assembler::new(plan, self.facts, named), places));
         self.layout.get_or_insert(layout);
         Ok(())
     }
@@ -81,26 +108,24 @@ impl<'a, 'g> Quotes<'a, 'g> {
 
 impl Sink for Quotes<'_, '_> {
     fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
-        let layouts: Vec<&'static Layout> = LAYOUTS.into_iter().filter(|layout| self.facts.accepts(layout)).collect();
+        let layouts = layouts(self.facts);
         let options = self.facts.options;
-        let given: &[Meaning] =
-            if options.time.is_some() { &[Meaning::QuoteTime, Meaning::UnixTime, Meaning::DayMillis] } else { &[] };
-        let plan = Plan::of(file, names, &layouts, &options.columns, given).map_err(|refused| {
+        let plan = Plan::of(file, names, &layouts, &options.columns, given_by(options)).map_err(|refused| {
             let of_prices = Plan::of(file, names, &[&PRICES], &ColumnMap::default(), &[]).is_ok();
             if of_prices { LayoutError::OfPrices { file: file.to_path_buf() } } else { refused }
         })?;
         if self.facts.reads_shown && !plan.has_shown() {
             return Err(LayoutError::NoShown { file: file.to_path_buf(), layout: plan.layout.name });
         }
+        let has_time = plan.get(Meaning::QuoteTime).or(plan.get(Meaning::UnixTime)).is_some();
+        if !has_time && options.time.is_none() {
+            return Err(LayoutError::NoTime { file: file.to_path_buf(), layout: plan.layout.name });
+        }
         self.begin(file, plan)
     }
 
     fn places(&self) -> Vec<usize> {
-        self.table.as_ref().map(|(_, plan)| plan.places()).unwrap_or_default()
-    }
-
-    fn place(&self, field: &str) -> Option<usize> {
-        self.table.as_ref().and_then(|(_, plan)| plan.place(field))
+        self.table.as_ref().map(|(_, places)| places.clone()).unwrap_or_default()
     }
 
     fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {
@@ -108,6 +133,44 @@ impl Sink for Quotes<'_, '_> {
             Some((assembler, _)) => assembler.take(row, self.give),
             None => Ok(()),
         }
+    }
+
+    fn options(&self) -> &ReadOptions {
+        self.facts.options
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.table.as_ref().and_then(|(assembler, _)| assembler.place_of(name))
+    }
+}
+
+/// Hands quotes on, and refuses those that whoever takes them has already.
+pub(super) struct OnceEach<'a, 'g, 'r> {
+    pub(super) quotes: Quotes<'a, 'g>,
+    /// A quote that was handed on was one of those.
+    pub(super) is_repeated: &'r std::cell::Cell<bool>,
+}
+
+impl Sink for OnceEach<'_, '_, '_> {
+    fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
+        self.quotes.header(file, names)
+    }
+
+    fn places(&self) -> Vec<usize> {
+        self.quotes.places()
+    }
+
+    fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {
+        let outcome = self.quotes.row(row);
+        if self.is_repeated.take() { Err((Meaning::Strike.name(), Reason::Duplicate)) } else { outcome }
+    }
+
+    fn options(&self) -> &ReadOptions {
+        self.quotes.options()
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.quotes.place_of(name)
     }
 }
 
@@ -135,20 +198,16 @@ impl Sink for Prices<'_, '_> {
         self.plan.as_ref().map(Plan::places).unwrap_or_default()
     }
 
-    fn place(&self, field: &str) -> Option<usize> {
-        self.plan.as_ref().and_then(|plan| plan.place(field))
-    }
-
     fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault> {
         let Some(plan) = &self.plan else { return Ok(()) };
         let cell = |meaning| plan.get(meaning).map(|found| (found.name, row.cell(found.at)));
         let (name, at) = cell(Meaning::QuoteTime).unwrap_or(("date", Err(Reason::Missing)));
-        let date = at.and_then(super::cells::Cell::date).map_err(|reason| (name, reason))?;
+        let date = at.and_then(|cell| cell.date(row.dialect())).map_err(|reason| (name, reason))?;
         let underlying = match cell(Meaning::Underlying) {
             None => None,
             Some((name, ticker)) => {
                 let ticker = ticker.and_then(super::cells::Cell::text).map_err(|reason| (name, reason))?;
-                let ticker = Symbol::parse_underlying(ticker.trim_start_matches(['^', '$']));
+                let ticker = Symbol::parse_underlying(ticker);
                 Some(self.facts.roots.canonical(ticker.ok_or((name, Reason::NotASymbol))?))
             }
         };
@@ -160,5 +219,13 @@ impl Sink for Prices<'_, '_> {
             self.closes.insert((underlying, date), close);
         }
         Ok(())
+    }
+
+    fn options(&self) -> &ReadOptions {
+        self.facts.options
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.plan.as_ref().and_then(|plan| plan.place_of(name))
     }
 }

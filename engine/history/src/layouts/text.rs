@@ -3,9 +3,11 @@
 
 use super::cells::{Cell, Cells};
 use super::header::names;
+use super::quote_table::QuoteTable;
 use super::refusal::LayoutError;
 use super::sink::Sink;
-use feeds::csv::{CsvFields, Lines};
+use feeds::csv::{CsvFields, HEAD, Lines, head};
+use feeds::text::{Dialect, declared_separator};
 use kernel::error::{FeedError, Reason, Refused};
 use kernel::limits;
 use kernel::report::Report;
@@ -28,22 +30,32 @@ pub(super) fn read<S: Sink>(
     report: &mut Report,
 ) -> Result<(), LayoutError> {
     let mut pieces = Pieces::of(from);
+    let options = sink.options();
+    let (decimal, dates) = (options.decimal, options.dates);
+    let head = pieces.head();
+    let dialect = Dialect::of(head, decimal, dates);
+    let QuoteTable { before, names: said, values } = QuoteTable::of(head, dialect);
     let (mut number, mut begun, mut columns, mut is_cut) = (0, false, 0, false);
     let name = Arc::new(file.to_path_buf());
     while let Some(piece) = pieces.next() {
         let mut lines = Lines::after(number, piece);
         let mut fields = CsvFields::default();
         for (line, text) in lines.by_ref() {
-            fields.split(text);
+            if !begun && (line <= before || declared_separator(text).is_some()) {
+                continue;
+            }
+            fields.split(text, dialect.separator);
             if !begun {
                 begun = true;
                 columns = fields.found().len();
-                sink.header(file, &names(fields.found().iter().copied()))?;
+                let header = names(fields.found().iter().copied()).into_iter().chain(said.iter().cloned());
+                sink.header(file, &header.collect::<Vec<_>>())?;
                 continue;
             }
             report.records += 1;
-            if let Err((field, reason)) = sink.row(&TextRow(&fields)) {
-                let value = sink.place(field).and_then(|at| fields.get(at).ok()).map(Refused::shown);
+            let row = TextRow { fields: &fields, columns, said: &values, dialect };
+            if let Err((field, reason)) = sink.row(&row) {
+                let value = sink.value(&row, (field, reason));
                 report.refuse(Refused { file: Arc::clone(&name), line, field, reason, value });
             }
         }
@@ -63,11 +75,22 @@ pub(super) fn read<S: Sink>(
     }
 }
 
-struct TextRow<'a>(&'a CsvFields<'a>);
+struct TextRow<'a> {
+    fields: &'a CsvFields<'a>,
+    columns: usize,
+    /// What the text says of all rows, as further columns.
+    said: &'a [String],
+    dialect: Dialect,
+}
 
 impl Cells for TextRow<'_> {
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason> {
-        Cell::of_text(self.0.get(at)?)
+        let said = at.checked_sub(self.columns).and_then(|at| self.said.get(at));
+        Cell::of_text(said.map_or_else(|| self.fields.get(at), |text| Ok(text.as_bytes()))?)
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
     }
 }
 
@@ -87,31 +110,43 @@ impl<R: Read> Pieces<R> {
         Self { from, held: Vec::new(), given: 0, ended: false, error: None }
     }
 
+    /// The whole lines at the beginning that show how the text is written; they are handed out all the same.
+    pub(super) fn head(&mut self) -> &[u8] {
+        while !self.ended && self.held.len() < HEAD {
+            self.fill();
+        }
+        head(&self.held)
+    }
+
+    /// Holds more of the text, or notes that there is no more.
+    fn fill(&mut self) {
+        let before = self.held.len();
+        self.held.resize(before + PIECE, 0);
+        let n = match self.from.read(&mut self.held[before..]) {
+            Ok(n) => n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {
+                self.held.truncate(before);
+                return;
+            }
+            Err(e) => {
+                self.error = Some(e.kind());
+                0
+            }
+        };
+        self.held.truncate(before + n);
+        self.ended = n == 0;
+    }
+
     /// The next whole lines, some; `None`: that was all. The last line may lack its end, but not where an error ends
     /// the text. Of a line that is too long, as much is held as shows it.
     pub(super) fn next(&mut self) -> Option<&[u8]> {
         self.held.drain(..self.given);
         self.given = 0;
-        while !self.ended {
-            let before = self.held.len();
-            self.held.resize(before + PIECE, 0);
-            let n = match self.from.read(&mut self.held[before..]) {
-                Ok(n) => n,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {
-                    self.held.truncate(before);
-                    continue;
-                }
-                Err(e) => {
-                    self.error = Some(e.kind());
-                    0
-                }
-            };
-            self.held.truncate(before + n);
-            self.ended = n == 0;
+        let mut searched = 0;
+        loop {
             // a carriage return at the very end may be half of a line end
             let whole = self.held.len() - usize::from(!self.ended && self.held.ends_with(b"\r"));
-            let searched = before.saturating_sub(1);
-            let end = self.held[searched..whole].iter().rposition(|b| matches!(b, b'\n' | b'\r'));
+            let end = self.held[searched.min(whole)..whole].iter().rposition(|b| matches!(b, b'\n' | b'\r'));
             if let Some(end) = end {
                 self.given = searched + end + 1;
                 return Some(&self.held[..self.given]);
@@ -119,6 +154,11 @@ impl<R: Read> Pieces<R> {
             if whole == self.held.len() {
                 self.held.truncate(whole.min(limits::LINE_BYTES.most as usize + 2));
             }
+            searched = self.held.len().saturating_sub(1);
+            if self.ended {
+                break;
+            }
+            self.fill();
         }
         if self.error.is_some() || self.held.is_empty() {
             return None;
@@ -131,10 +171,11 @@ impl<R: Read> Pieces<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layouts::ReadOptions;
     use proptest::prelude::*;
 
     /// Takes every row as it is.
-    struct Any;
+    struct Any(ReadOptions);
 
     impl Sink for Any {
         fn header(&mut self, _: &Path, _: &[String]) -> Result<(), LayoutError> {
@@ -145,12 +186,16 @@ mod tests {
             Vec::new()
         }
 
-        fn place(&self, _: &str) -> Option<usize> {
-            None
-        }
-
         fn row<C: Cells>(&mut self, _: &C) -> Result<(), crate::layouts::cells::Fault> {
             Ok(())
+        }
+
+        fn options(&self) -> &ReadOptions {
+            &self.0
+        }
+
+        fn place_of(&self, _: &str) -> Option<usize> {
+            None
         }
     }
 
@@ -160,7 +205,7 @@ mod tests {
             [("a,b,c\n1,2,3\n", 0), ("a,b,c\n1,2,3", 0), ("a,b,c\n1,2,3\n4,5", 1), ("a,b,c\n1,2\n", 0)]
         {
             let mut report = Report::default();
-            read(Path::new("a.csv"), text.as_bytes(), &mut Any, &mut report).unwrap();
+            read(Path::new("a.csv"), text.as_bytes(), &mut Any(ReadOptions::default()), &mut report).unwrap();
             assert_eq!(report.errors.len(), errors, "{text:?}");
         }
     }
@@ -184,8 +229,11 @@ mod tests {
         }
     }
 
-    fn lines(text: &[u8], most: usize, fails: bool) -> Vec<(u64, Vec<u8>)> {
+    fn lines(text: &[u8], most: usize, fails: bool, peeks: bool) -> Vec<(u64, Vec<u8>)> {
         let mut pieces = Pieces::of(Drops { rest: text, most, fails });
+        if peeks {
+            pieces.head();
+        }
         let (mut number, mut out) = (0, Vec::new());
         while let Some(piece) = pieces.next() {
             let mut lines = Lines::after(number, piece);
@@ -198,9 +246,9 @@ mod tests {
 
     #[test]
     fn an_error_costs_the_line_that_it_cuts() {
-        let got = lines(b"a\nb\nc", 2, true);
+        let got = lines(b"a\nb\nc", 2, true, false);
         assert_eq!(got, [(1, b"a".to_vec()), (2, b"b".to_vec())]);
-        assert_eq!(lines(b"a\nb\nc", 2, false).len(), 3);
+        assert_eq!(lines(b"a\nb\nc", 2, false, true).len(), 3);
     }
 
     #[test]
@@ -220,10 +268,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_the_same_whatever_the_pieces(text in "[ab\r\n]{0,60}", most in 1usize..70) {
+        fn lines_are_the_same_whatever_the_pieces(text in "[ab\r\n]{0,60}", most in 1usize..70, peeks in any::<bool>()) {
             let whole: Vec<(u64, Vec<u8>)> =
                 Lines::after(0, text.as_bytes()).map(|(line, text)| (line, text.to_vec())).collect();
-            prop_assert_eq!(lines(text.as_bytes(), most, false), whole);
+            prop_assert_eq!(lines(text.as_bytes(), most, false, peeks), whole);
         }
     }
 }

@@ -5,7 +5,8 @@ use super::columns::{AT_CLOSE, Clock, Layout, PLAIN, Rows, ShownColumns, may, mu
 use jiff::civil::date;
 
 /// Every layout of quotes. Those with more columns of their own stand before those with fewer.
-pub(super) const LAYOUTS: [&Layout; 13] = [
+pub(super) const LAYOUTS: [&Layout; 15] = [
+    &CBOE_QUOTE_TABLE,
     &DATASHOP_EOD,
     &DATASHOP_EOD_CLOSE,
     &DATASHOP_INTERVALS,
@@ -16,10 +17,38 @@ pub(super) const LAYOUTS: [&Layout; 13] = [
     &DOLTHUB,
     &THETADATA_V2,
     &THETADATA_V3,
+    &DATABENTO,
     &OWN,
     &OWN_SYMBOLS,
     &OWN_STRIKES,
 ];
+
+/// Cboe's quote table, the CSV file of its page of delayed quotes, old and new; what stands before its header are
+/// columns too (`quote_table.rs`).
+static CBOE_QUOTE_TABLE: Layout = Layout {
+    name: "cboe-quote-table",
+    rows: Rows::CallAndPut,
+    columns: &[
+        must("Expiration Date", Expiry),
+        must("Strike", Strike),
+        must("Calls", CallContract),
+        must("Bid", CallBid),
+        must("Ask", CallAsk),
+        must("Puts", PutContract),
+        must("Bid.1", PutBid),
+        must("Ask.1", PutAsk),
+        may("quote_time", QuoteTime),
+        may("und_price", UndPrice),
+        may("und_bid", UndBid),
+        may("und_ask", UndAsk),
+        may("Volume|Vol", CallVolume),
+        may("Open Interest|Open Int", CallOpenInterest),
+        may("Volume.1|Vol.1", PutVolume),
+        may("Open Interest.1|Open Int.1", PutOpenInterest),
+    ],
+    shown: &[["IV", "Delta", "Gamma", "", "", ""], ["IV.1", "Delta.1", "Gamma.1", "", "", ""]],
+    ..PLAIN
+};
 
 /// Cboe DataShop, end-of-day summary, with or without calculated columns: the snapshot of 15:45, which is the one of
 /// 12:45 on early closes since 2020-02-05; before that date nothing was quoted at 15:45 of such a day, and what stands
@@ -261,6 +290,20 @@ static THETADATA_V3: Layout = Layout {
         may("underlying_price", UndPrice),
     ],
     shown: &[THETADATA_SHOWN],
+    ..PLAIN
+};
+
+/// Databento's best bids and offers (CBBO, MBP-1) with symbols; the clock is that of its own receipt.
+static DATABENTO: Layout = Layout {
+    name: "databento",
+    columns: &[
+        must("symbol", Contract),
+        must("ts_recv", QuoteTime),
+        must("bid_px_00", Bid),
+        must("ask_px_00", Ask),
+        may("bid_sz_00", BidSize),
+        may("ask_sz_00", AskSize),
+    ],
     ..PLAIN
 };
 

@@ -6,5 +6,6 @@ mod folder;
 mod recordings;
 mod round_trip;
 mod shown;
+mod spellings;
 mod tables;
 mod written;

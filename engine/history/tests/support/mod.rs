@@ -1,10 +1,10 @@
 //! A small market on several days as files of quotes, and jobs over it.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test takes what it needs")]
 
-use feeds::chains::parse_chains;
 use feeds::csv::decompress;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome, run};
+use history::layouts::read_chains;
 use history::output::FileForm;
 use history::plan::OutputLayout;
 use history::recipe::Recipe;
@@ -159,7 +159,7 @@ pub fn reference() -> ReferenceSet {
 pub fn read(path: &Path, take: &mut dyn FnMut(HistoryRow)) -> FileRead {
     let raw = fs::read(path).unwrap();
     let (bytes, damage) = decompress(path, raw);
-    let (chains, mut report) = parse_chains(path, &bytes);
+    let (chains, mut report) = read_chains(path, &bytes);
     report.errors.extend(damage);
     let spot = |quote: &QuoteRecord| {
         let of = chains.spots.iter().find(|s| (s.underlying, s.ts) == (quote.underlying, quote.ts));

@@ -13,6 +13,7 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::ingest::Store;
 use feeds::dir::DirFeed;
+use history::layouts::read_chains;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{Right, RootTable};
@@ -187,7 +188,7 @@ fn svc_vol_of_emptied_quotes_is_as_good_as_the_best_peer_on_the_embedded_market(
 /// Scores of a market folder, each name at the time of its own quotes.
 fn of_folder(folder: &Path) -> Scores {
     let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
-    let (batch, _) = DirFeed::open(folder).unwrap().poll(core::time::Duration::ZERO).unwrap().unwrap();
+    let (batch, _) = DirFeed::open(folder, read_chains).unwrap().poll(core::time::Duration::ZERO).unwrap().unwrap();
     store.ingest(&batch, Timestamp::MAX);
     store.expire(None);
     let books = store.books().to_vec();

@@ -1,6 +1,7 @@
 use super::*;
 use engine::store::ingest::{Admitted, Store};
 use feeds::dir::DirFeed;
+use history::layouts::read_chains;
 use jiff::civil::date;
 use kernel::contract::{ContractKey, Right};
 use kernel::records::{Activity, QuoteRecord, SpotRecord};
@@ -62,7 +63,7 @@ fn books(mut store: Store) -> String {
 /// What is read of a folder of recordings.
 fn read(folder: &Path) -> Store {
     let mut store = store();
-    let read = DirFeed::open(folder).unwrap().poll(Duration::ZERO).unwrap();
+    let read = DirFeed::open(folder, read_chains).unwrap().poll(Duration::ZERO).unwrap();
     let (batch, report) = read.unwrap();
     assert_eq!((report.places, report.errors.len()), (vec![], 0));
     store.ingest(&batch, Timestamp::MAX);
@@ -288,7 +289,7 @@ fn a_folder_is_recorded_to_by_one_program() {
     let second = Recorder::start(&folder, None).unwrap();
     second.end();
     second.finish(Duration::from_secs(60));
-    assert!(DirFeed::open(&folder).is_ok());
+    assert!(DirFeed::open(&folder, read_chains).is_ok());
     fs::remove_dir_all(&folder).unwrap();
 }
 

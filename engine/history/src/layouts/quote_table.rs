@@ -1,0 +1,76 @@
+//! What stands before the header of a quote table of Cboe, which its page of delayed quotes hands out as CSV: name and
+//! price of the underlying, and the time. Never: a row of the table.
+
+use feeds::csv::{CsvFields, Lines};
+use feeds::text::Dialect;
+
+/// How the header of such a table begins.
+const HEADER: &[u8] = b"expiration date,calls,";
+/// The header is one of so many first lines.
+const LINES: usize = 6;
+/// What the lines before it say, and what that is called in the layout.
+const SAID: [(&str, &str); 4] =
+    [("Date: ", "quote_time"), ("Last: ", "und_price"), ("Bid: ", "und_bid"), ("Ask: ", "und_ask")];
+
+/// Columns that have one value for all rows.
+#[derive(Debug, Default)]
+pub(super) struct QuoteTable {
+    /// Lines before the header.
+    pub(super) before: u64,
+    /// Names of the columns.
+    pub(super) names: Vec<String>,
+    /// Their values.
+    pub(super) values: Vec<String>,
+}
+
+impl QuoteTable {
+    /// What stands before the header of a table that begins so; of any other text nothing.
+    pub(super) fn of(head: &[u8], dialect: Dialect) -> Self {
+        let is_header = |line: &[u8]| line.get(..HEADER.len()).is_some_and(|l| l.eq_ignore_ascii_case(HEADER));
+        let mut table = Self::default();
+        let mut lines: Vec<&[u8]> = Vec::new();
+        for (number, line) in Lines::after(0, head).take(LINES) {
+            if is_header(line) {
+                table.before = number - 1;
+                break;
+            }
+            lines.push(line);
+        }
+        if table.before == 0 {
+            return Self::default();
+        }
+        let mut fields = CsvFields::default();
+        for line in lines {
+            fields.split(line, dialect.separator);
+            for field in fields.found() {
+                let text = String::from_utf8_lossy(field);
+                let said = SAID.iter().find_map(|(word, name)| Some((*name, text.trim().strip_prefix(word)?)));
+                if let Some((name, value)) = said {
+                    table.names.push(name.to_owned());
+                    // New York's clock is the one that a time without a zone is of
+                    let value = value.trim_end_matches("EDT").trim_end_matches("EST").trim_end();
+                    table.values.push(value.replace(" at ", " "));
+                }
+            }
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_before_the_header_are_told_by_their_words() {
+        let head = b"\nSYNTH INDEX,Last: 3900.86,Change: 87.36\n\
+            \"Date: June 27, 2022 at 10:45 AM EDT\",Bid: 3896.34,Ask: 3905.69,Size: 1*1,Volume: 0\n\
+            Expiration Date,Calls,Last Sale\nFri Jul 15 2022,SPX220715C00600000,1\n";
+        let table = QuoteTable::of(head, Dialect::default());
+        assert_eq!((table.before, table.names.join(" ").as_str()), (3, "und_price quote_time und_bid und_ask"));
+        assert_eq!(table.values, ["3900.86", "June 27, 2022 10:45 AM", "3896.34", "3905.69"]);
+        for other in [&b"quote_time,strike\n1,2\n"[..], b"", b"Expiration Date,Calls,Bid\n"] {
+            assert_eq!(QuoteTable::of(other, Dialect::default()).before, 0);
+        }
+    }
+}
