@@ -18,7 +18,7 @@ const WALLS: [(&str, &[&str]); 14] = [
     ("engine/history", &["engine", "feeds", "kernel"]),
     ("shim/host", &[]),
     ("shim/http", &["host"]),
-    ("shim/api", &["engine", "history", "http", "kernel"]),
+    ("shim/api", &["engine", "feeds", "history", "http", "kernel"]),
     ("shim/sources", &["feeds", "history", "host", "kernel"]),
     ("shim/view", &["host", "kernel", "sources"]),
     ("shim", &["api", "engine", "feeds", "history", "host", "http", "kernel", "sim", "sources", "view"]),

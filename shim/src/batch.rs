@@ -220,7 +220,7 @@ pub fn recipe(args: &BatchArgs) -> Recipe {
 fn form(args: &BatchArgs, recipe: Recipe) -> std::io::Result<Box<dyn FileForm>> {
     Ok(match args.format {
         BatchFormat::Parquet => Box::new(ParquetForm::new(recipe)?),
-        BatchFormat::Csv => Box::new(TextForm::new(Format::Csv, recipe)),
+        BatchFormat::Csv => Box::new(TextForm::new(Format::PointCsv, recipe)),
         BatchFormat::Ndjson => Box::new(TextForm::new(Format::Ndjson, recipe)),
     })
 }

@@ -51,7 +51,7 @@ pub(super) fn fields(recipe: Recipe) -> Vec<Field> {
 
 impl FileForm for TextForm {
     fn extension(&self) -> &'static str {
-        if self.format == Format::Csv { "csv" } else { "ndjson" }
+        if self.format == Format::PointCsv { "csv" } else { "ndjson" }
     }
 
     fn begin(&self, file: File, _: &FileAbout) -> io::Result<Box<dyn GreeksWriter>> {

@@ -23,7 +23,7 @@ fn scenario(arguments: &[&str]) -> (i32, Vec<HashMap<String, String>>, String) {
 fn contracts_and_positions_are_revalued_from_a_feed() {
     let (code, rows, said) = scenario(&["osym=KO261218C00074000", "spot=-5,0,5", "at=now,+5d"]);
     assert_eq!((code, rows.len(), said.as_str()), (0, 6, ""));
-    assert_eq!(rows[1]["profit"], "0");
+    assert_eq!(rows[1]["profit"], "0.0");
     let value = |row: &HashMap<String, String>| row["value"].parse::<f64>().unwrap();
     assert!(
         value(&rows[0]) < value(&rows[1]) && value(&rows[1]) < value(&rows[2]) && value(&rows[4]) < value(&rows[1])

@@ -146,7 +146,10 @@ fn ndjson_and_csv_hold_the_same_values_as_json() {
                 match &row[name.as_str()] {
                     Value::Null => assert_eq!(cell, "", "{name}"),
                     Value::String(text) => assert_eq!(cell, text, "{name}"),
-                    number => assert_eq!(cell.parse::<f64>().ok(), number.as_f64(), "{name}"),
+                    number => {
+                        assert_eq!(cell.parse::<f64>().ok(), number.as_f64(), "{name}");
+                        assert!(cell.contains('.'), "readers take {name} for integers: {cell}");
+                    }
                 }
             }
         }

@@ -12,6 +12,9 @@ pub enum Format {
     Json,
     /// A header row, then rows.
     Csv,
+    /// The same with a decimal point in every number that is no count: readers that take a column for integers because
+    /// its first values are whole cannot read the rest.
+    PointCsv,
     /// One object a line.
     Ndjson,
     /// One page with one table.
@@ -22,6 +25,9 @@ impl Format {
     /// The words of the interface.
     pub const WORDS: &'static [(&'static str, Self)] =
         &[("json", Self::Json), ("csv", Self::Csv), ("ndjson", Self::Ndjson), ("html", Self::Html)];
+    /// The words of the native interface.
+    pub const NATIVE_WORDS: &'static [(&'static str, Self)] =
+        &[("json", Self::Json), ("csv", Self::PointCsv), ("ndjson", Self::Ndjson), ("html", Self::Html)];
 
     /// What stands around its cells.
     #[must_use]
@@ -29,6 +35,7 @@ impl Format {
         match self {
             Self::Json => &JSON,
             Self::Csv => &CSV,
+            Self::PointCsv => &POINT_CSV,
             Self::Ndjson => &NDJSON,
             Self::Html => &HTML,
         }
@@ -135,6 +142,9 @@ pub static CSV: Frame = Frame {
     null: "",
     print: None,
 };
+
+/// The same with a decimal point in every number that is no count.
+pub static POINT_CSV: Frame = Frame { print: Some(Print::Point(6)), ..CSV };
 
 /// One complete page with one plain table, which spreadsheets take too.
 pub static HTML: Frame = Frame {

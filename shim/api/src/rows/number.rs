@@ -39,7 +39,9 @@ pub fn put_as(buf: &mut [u8], at: usize, x: f64, print: Print) -> usize {
     match print {
         Print::UpTo(6) => put::<6, 0>(buf, at, x),
         Print::UpTo(4) => put::<4, 0>(buf, at, x),
+        Print::Point(6) => put::<6, 1>(buf, at, x),
         Print::Point(4) => put::<4, 1>(buf, at, x),
+        Print::Point(3) => put::<3, 1>(buf, at, x),
         Print::Fixed(4) => put::<4, 4>(buf, at, x),
         Print::Fixed(5) | Print::Words(5) => put::<5, 5>(buf, at, x),
         Print::Fixed(2) | Print::Words(2) => put::<2, 2>(buf, at, x),
@@ -97,6 +99,7 @@ impl TextBlock {
         match print {
             Print::UpTo(6) => self.make::<6, 0>(x),
             Print::UpTo(4) => self.make::<4, 0>(x),
+            Print::Point(6) => self.make::<6, 1>(x),
             Print::Point(4) => self.make::<4, 1>(x),
             Print::Fixed(4) => self.make::<4, 4>(x),
             Print::Fixed(5) | Print::Words(5) => self.make::<5, 5>(x),
@@ -292,6 +295,22 @@ mod tests {
         let mut buf = [0; NUMBER_MAX];
         let end = put_as(&mut buf, 0, x, print);
         String::from_utf8(buf[..end].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_number_with_a_point_has_one_whichever_way_it_is_made() {
+        for (x, want) in
+            [(60.0, "60.0"), (0.0, "0.0"), (-0.0, "0.0"), (67.5, "67.5"), (-1e-9, "0.0"), (1e9, "1000000000.0")]
+        {
+            assert_eq!(text_as(x, Print::Point(6)), want);
+            assert_eq!(text_as(x, Print::Point(3)), want);
+            let mut block = TextBlock::default();
+            block.fill(Print::Point(6), &[x; BLOCK]);
+            let mut buf = [0; NUMBER_MAX];
+            if let Some(end) = block.put(3, &mut buf, 0) {
+                assert_eq!(&buf[..end], want.as_bytes());
+            }
+        }
     }
 
     #[test]

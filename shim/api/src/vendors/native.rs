@@ -72,12 +72,12 @@ pub const FIELDS: &[Field] = &[
     slice("divs", SliceNumber::Divs, Group::Chain),
     quote("bid", QuoteNumber::Bid),
     quote("ask", QuoteNumber::Ask),
-    quote("bid_size", QuoteNumber::BidSize),
-    quote("ask_size", QuoteNumber::AskSize),
+    count("bid_size", QuoteNumber::BidSize),
+    count("ask_size", QuoteNumber::AskSize),
     quote("mid", QuoteNumber::Mid),
     time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
-    quote("volume", QuoteNumber::Volume),
-    quote("open_interest", QuoteNumber::OpenInterest),
+    count("volume", QuoteNumber::Volume),
+    count("open_interest", QuoteNumber::OpenInterest),
 ];
 
 /// What rows of many snapshots say besides: the time of theirs.
@@ -96,7 +96,7 @@ pub(super) enum Shape {
 
 pub(super) const SHAPES: &[(&str, Shape)] = &[
     ("json", Shape::Text(Format::Json)),
-    ("csv", Shape::Text(Format::Csv)),
+    ("csv", Shape::Text(Format::PointCsv)),
     ("ndjson", Shape::Text(Format::Ndjson)),
     ("html", Shape::Text(Format::Html)),
     #[cfg(feature = "tables")]
@@ -115,9 +115,17 @@ const fn slice(name: &'static str, number: SliceNumber, group: Group) -> Field {
 }
 
 const fn quote(name: &'static str, number: QuoteNumber) -> Field {
+    quote_as(name, number, Print::UpTo(6))
+}
+
+/// A count of contracts, which is whole.
+const fn count(name: &'static str, number: QuoteNumber) -> Field {
+    quote_as(name, number, Print::UpTo(0))
+}
+
+const fn quote_as(name: &'static str, number: QuoteNumber, print: Print) -> Field {
     let hidden = Hidden::Verbatim("null");
-    let what = QuoteCell { side: None, number, print: Print::UpTo(6), missing: Missing::Null, hidden };
-    quoted(name, what).within(Group::Quote)
+    quoted(name, QuoteCell { side: None, number, print, missing: Missing::Null, hidden }).within(Group::Quote)
 }
 
 /// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
@@ -163,7 +171,7 @@ pub(super) const EXP: Param<DateList> =
     Param::new("exp", DateList, "Expiration dates, comma-separated; * selects all [default: *]");
 pub(super) const MIN_EXP: Param<IsoDate> = Param::new("min_exp", IsoDate, "First expiration");
 pub(super) const MAX_EXP: Param<IsoDate> = Param::new("max_exp", IsoDate, "Last expiration");
-pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::WORDS), "Calls, puts or both");
+pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::ANY), "Calls, puts or both");
 pub(super) const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
 pub(super) const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
 pub(super) const MIN_DAYS: Param<WholeNumber> = Param::new("min_days", WholeNumber::ANY, "Minimum days to settlement");

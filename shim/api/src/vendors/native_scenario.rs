@@ -5,7 +5,7 @@ use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
     RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
 };
-use super::parameter::{ANY, FORMAT};
+use super::parameter::{ANY, NATIVE_FORMAT};
 use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs};
 use crate::query::{Query, items, parse_date};
 use crate::refusal::Refusal;
@@ -50,7 +50,7 @@ pub const PARAMETERS: Parameters = &[
     &DIVIDENDS,
     &SUM,
     &GREEKS,
-    &FORMAT,
+    &NATIVE_FORMAT,
     &EXP,
     &RIGHT,
     &MIN_STRIKE,
@@ -281,7 +281,7 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
         grid,
         with_greeks: query.get(&GREEKS)?.unwrap_or(true),
         sum: query.get(&SUM)?,
-        format: query.get(&FORMAT)?.unwrap_or_default(),
+        format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
     })
 }
 

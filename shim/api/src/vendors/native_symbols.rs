@@ -3,7 +3,7 @@
 use super::layer::{Layer, Serve, SymbolColumn, SymbolList};
 use super::native::{APIKEY, TOKEN, native};
 use super::native_past::{self, AS_OF};
-use super::parameter::{A_SYMBOL, FORMAT};
+use super::parameter::{A_SYMBOL, NATIVE_FORMAT};
 use crate::query::Query;
 use crate::query::parameter::{Param, Parameters, ReadAs, ReadEach, WholeNumber};
 use crate::refusal::Refusal;
@@ -52,7 +52,7 @@ fn valued_at(of: &SymbolFacts, clock: &Clock, _: &str) -> Fact {
     of.valued_at.map_or(Fact::Missing, |at| Fact::Word(clock.spell(at, Stamp::EasternOffsetMillis)))
 }
 
-const PARAMETERS: Parameters = &[&SYMBOL, &LIMIT, &CURSOR, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
+const PARAMETERS: Parameters = &[&SYMBOL, &LIMIT, &CURSOR, &NATIVE_FORMAT, &AS_OF, &APIKEY, &TOKEN];
 
 const SYMBOL: Param<ReadEach<Symbol>> = Param::new(
     "symbol",
@@ -75,7 +75,7 @@ fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {
             limit: limit.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
         },
         past: native_past::parse_moment(query)?,
-        format: query.get(&FORMAT)?.unwrap_or_default(),
+        format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
         columns: COLUMNS,
     })
 }

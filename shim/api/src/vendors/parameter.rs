@@ -27,6 +27,10 @@ pub const SYMBOL: Param<ReadAs<Symbol>> = Param::new("symbol", A_SYMBOL, "Symbol
 /// The form of an answer.
 pub const FORMAT: Param<OneWord<Format>> = Param::new("format", OneWord(Format::WORDS), "Format of the response");
 
+/// `format` of the native interface.
+pub const NATIVE_FORMAT: Param<OneWord<Format>> =
+    Param::new("format", OneWord(Format::NATIVE_WORDS), "Format of the response");
+
 /// Stands for everything of a kind.
 pub const ANY: &str = "*";
 

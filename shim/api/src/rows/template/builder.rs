@@ -145,6 +145,7 @@ impl RowBuilder<'_> {
         match cell {
             Cell::Text(text) | Cell::RowKey(text) => self.words(text),
             Cell::Number { source, factor, print, missing } => self.number(source, factor, print, missing),
+            Cell::Strike if matches!(self.frame.print, Some(Print::Point(_))) => self.strike(Print::Point(3)),
             Cell::Strike => self.slot(SlotValue::Strike, SHORT),
             Cell::StrikeAs { json, table } => self.strike(if self.frame.tabular { table } else { json }),
             Cell::StrikeMilli => self.slot(SlotValue::StrikeMilli, NUMBER_MAX),

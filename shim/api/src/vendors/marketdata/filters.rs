@@ -150,7 +150,7 @@ pub(super) fn parse_expiration(query: &Query<'_>) -> Result<Option<NamedDay>, Re
 
 /// `YYYY-MM-DD`, `MM/DD/YYYY`, unix seconds, days of a spreadsheet, `today`, `yesterday`, `-5 days`, `5 days ago`.
 fn read_day(text: &str) -> Option<NamedDay> {
-    if let Some(date) = parse_date(text).or_else(|| read_slashed(text)) {
+    if let Some(date) = parse_date(text) {
         return Some(NamedDay::Date(date));
     }
     let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
@@ -173,14 +173,6 @@ fn read_day(text: &str) -> Option<NamedDay> {
 /// A number of days.
 fn read_distance(days: &str) -> Option<i64> {
     days.parse().ok().filter(|days| (-DISTANCE_MOST..=DISTANCE_MOST).contains(days))
-}
-
-/// `MM/DD/YYYY`, one or two digits for month and day.
-fn read_slashed(text: &str) -> Option<Date> {
-    let mut parts = text.split('/');
-    let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);
-    let is_plain = parts.next().is_none() && year.len() == 4;
-    if is_plain { Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok() } else { None }
 }
 
 /// What a filter of numbers says.
@@ -253,7 +245,7 @@ pub(super) fn parse_words(text: &str) -> Option<ContractKey> {
     let (mut root, mut expiry, mut strike, mut right) = (None, None, None, None);
     for word in text.split_whitespace() {
         let number = word.strip_prefix('$').unwrap_or(word);
-        if let Some(date) = parse_date(word).or_else(|| read_slashed(word)).filter(|_| expiry.is_none()) {
+        if let Some(date) = parse_date(word).filter(|_| expiry.is_none()) {
             expiry = Some(date);
         } else if let Some(number) = parse_number(number).filter(|_| strike.is_none()) {
             strike = Some(strike_milli(number)?);
@@ -383,7 +375,7 @@ mod tests {
         #[test]
         fn no_day_panics(text in "[-+0-9.e/ ]{0,24}( ?(day|days|days ago))?", any in any::<String>(), n in any::<i64>()) {
             for text in [text, any, format!("{n} days"), format!("{n} days ago"), n.to_string()] {
-                let _ = (read(&text), read_slashed(&text), parse_words(&text));
+                let _ = (read(&text), parse_words(&text));
             }
         }
 
