@@ -7,7 +7,7 @@ import datetime
 import decimal
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ._native import native
@@ -18,8 +18,12 @@ from .errors import InputError
 TableLike = Any
 
 
-def frame(name: str, data: TableLike) -> Any:
-    """The native frame of a table; ``name`` is what errors call it."""
+#: The names of columns that are looked at, of those that a table has.
+Used = Callable[[list[str]], Collection[str]]
+
+
+def frame(name: str, data: TableLike, used: Used | None = None) -> Any:
+    """The native frame of a table; ``name`` is what errors call it. Columns that are not used are not converted."""
     if isinstance(data, native.Frame):
         return data
     inner = getattr(data, "_frame", None)
@@ -28,9 +32,9 @@ def frame(name: str, data: TableLike) -> Any:
     if isinstance(data, (str, bytes, os.PathLike)):
         raise InputError(f"{name}: a path, where a table is needed; greeksd.batch reads files")
     if isinstance(data, Mapping):
-        return _of_columns(name, data.items())
+        return _of_columns(name, _broadcast(data), used)
     if _is_pandas(data):
-        return _of_pandas(name, data)
+        return _of_pandas(name, data, used)
     if hasattr(data, "__arrow_c_stream__"):
         return native.frame_of_stream(name, data)
     if hasattr(data, "collect") and hasattr(data, "lazy"):
@@ -45,13 +49,41 @@ def _is_pandas(data: object) -> bool:
     return type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns")
 
 
-def _of_pandas(name: str, data: Any) -> Any:
+def _of_pandas(name: str, data: Any, used: Used | None) -> Any:
     """A data frame of pandas by its columns: its own stream of Arrow would need pyarrow."""
-    return _of_columns(name, ((str(column), data[column]) for column in data.columns))
+    return _of_columns(name, [(str(column), data[column]) for column in data.columns], used)
 
 
-def _of_columns(name: str, columns: Iterable[tuple[str, Any]]) -> Any:
-    return native.frame_of_columns(name, [_column(name, str(column), values) for column, values in columns])
+def index_names(data: Any) -> list[str]:
+    """Names of what stands in the index of a data frame of pandas, and not among its columns."""
+    names = list(data.index.names) if _is_pandas(data) else []
+    return [str(name) for name in names if name is not None and name not in data.columns]
+
+
+def _broadcast(columns: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The columns of a mapping, where a single value stands for a column of it."""
+    lengths = [len(values) for values in columns.values() if hasattr(values, "__len__") and not _is_single(values)]
+    rows = lengths[0] if lengths else 1
+    return [(name, [values] * rows if _is_single(values) else values) for name, values in columns.items()]
+
+
+def _is_single(value: Any) -> bool:
+    single = (str, int, float, decimal.Decimal, datetime.date, datetime.datetime)
+    return value is None or isinstance(value, single) or (hasattr(value, "item") and getattr(value, "ndim", None) == 0)
+
+
+def _of_columns(name: str, columns: Iterable[tuple[str, Any]], used: Used | None = None) -> Any:
+    given = [(str(column), values) for column, values in columns]
+    names = {column for column, _ in given} if used is None else set(used([column for column, _ in given]))
+    return native.frame_of_columns(
+        name,
+        [_column(name, column, values) if column in names else _unused(column, values) for column, values in given],
+    )
+
+
+def _unused(column: str, values: Any) -> dict[str, Any]:
+    """A column whose values nobody looks at."""
+    return _given(column, "none", rows=len(values) if hasattr(values, "__len__") else 0)
 
 
 def table_of(name: str, columns: Mapping[str, Sequence[Any]]) -> Any:
@@ -67,10 +99,20 @@ def _given(
     texts: list[str | None] | None = None,
     missing: bytes | None = None,
     is_utc: bool = False,
+    rows: int = 0,
 ) -> dict[str, Any]:
     """A column as the native module takes it."""
-    facts: dict[str, str] = {}
-    return {"name": column, "kind": kind, "data": data, "texts": texts, "missing": missing, "is_utc": is_utc, "facts": facts}
+    column_facts: dict[str, str] = {}
+    return {
+        "name": column,
+        "kind": kind,
+        "data": data,
+        "texts": texts,
+        "missing": missing,
+        "is_utc": is_utc,
+        "rows": rows,
+        "facts": column_facts,
+    }
 
 
 def _column(name: str, column: str, values: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._columns import TableLike, frame, table_of
+from ._columns import TableLike, frame, index_names, table_of
 from ._native import native
 from ._progress import Progress, shown
 from ._table import Table
@@ -21,7 +21,9 @@ from .errors import GreeksWarning, InputError
 #: Reference data: a table, the path of a CSV file, or a list of those.
 Reference = TableLike
 
-_REFUSED = ("source", "row", "field", "reason", "count")
+_REFUSED = ("source", "row", "field", "reason", "count", "value")
+#: A snapshot of fewer contracts is no chain.
+_CHAIN_LEAST = 4
 _FAILED = ("day", "underlying", "why", "text")
 #: The header of a table that says: none.
 _NONE = {
@@ -41,13 +43,15 @@ class Greeks(Table):
     """
 
     #: Rows that were refused: ``source`` (``<quotes>``, ``<dividends>``, … or a file), ``row`` (from 0 in a table of
-    #: quotes, the line from 1 in other sources, None where rows were only counted), ``field``, ``reason``, ``count``.
+    #: quotes, the line from 1 in other sources, None where rows were only counted), ``field``, ``reason``, ``count``,
+    #: ``value`` (what stands there).
     refused: Table
     #: Names and days that could not be computed: ``day``, ``underlying``, ``why``, ``text``.
     failed: Table
     #: Where the discount curve of each day comes from: ``day``, ``source``, ``as_of``.
     rates: Table
-    #: ``rows`` that were read, ``duplicates`` of them, ``snapshots``, ``contracts``, and those ``priced``.
+    #: ``rows`` that were read, ``duplicates`` of them, ``snapshots``, ``contracts``, those ``priced``; ``expiries``
+    #: (each once a snapshot), ``expiries_without_pair`` of call and put at one strike, ``crossed`` and ``one_sided`` quotes.
     counts: dict[str, int]
     #: The layout that the columns of the quotes match.
     layout: str
@@ -56,7 +60,7 @@ class Greeks(Table):
 class Prices(Table):
     """Contracts as they were given, with every value of each."""
 
-    #: Rows without a value: ``source``, ``row`` from 0, ``field``, ``reason``, ``count``.
+    #: Rows without a value: ``source``, ``row`` from 0, ``field``, ``reason``, ``count``, ``value``.
     refused: Table
 
 
@@ -103,6 +107,8 @@ def greeks(
     zone: str | None = None,
     day_time: str | None = None,
     strike_divisor: float | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
     allow_partial: bool = False,
     threads: int | None = None,
     progress: Progress = False,
@@ -123,14 +129,16 @@ def greeks(
       ``und_price`` (or ``und_bid`` and ``und_ask``), ``root``, ``osym``, ``bid_size``, ``ask_size``, ``volume``,
       ``open_interest``. Vendors' layouts are recognized by their columns (docs/history.md).
     - `dividends`: ``underlying, ex_date, amount[, status][, declared_date]``; `rates`: ``date, tenor_days, rate``
-      (continuously compounded, decimal) or ``"zero"``; `overrides`, `deliverables`, `calendar`: with
+      (continuously compounded, decimal), ``"zero"``, or one number for a flat curve; `overrides`, `deliverables`, `calendar`: with
       the columns of the files of the same names (docs/feeds.md). Each is a table or the path of a CSV file. An empty list of dividends says that none is paid.
       Without rates those that European chains imply count, else the US Treasury's of the day.
-    - `at`: the instant of every quote, whatever the rows say: for one chain as it is now. It must have a time zone.
+    - `at`: the instant of every quote, whatever the rows say: for one chain as it is now. A text without an offset is
+      Eastern; a ``datetime`` must have a time zone.
     - `accuracy`: ``full`` or ``preliminary`` (faster where dividends are frequent).
     - `show_quotes`: adds ``bid``, ``ask``, sizes, ``mid``, ``volume`` and ``open_interest``.
     - `columns`: what the table calls a column, by our name of it: ``{"strike": "K"}``.
-    - `underlying`, `zone`, `day_time`, `strike_divisor`: for tables that do not say it themselves.
+    - `underlying`, `zone`, `day_time`, `strike_divisor`, `decimal` (``point``/``comma``), `dates`
+      (``month-first``/``day-first``): for tables that do not say it themselves.
     - `threads`: all processors, or 1 inside Ray, Dask and Spark workers. `progress`: True for a bar of tqdm (or lines),
       or a function of phase, done and total.
 
@@ -175,10 +183,17 @@ def greeks(
         zone=zone,
         day_time=day_time,
         strike_divisor=strike_divisor,
+        decimal=decimal,
+        dates=dates,
         allow_partial=allow_partial,
         threads=_threads(threads),
     )
-    quotes_frame = frame("quotes", quotes)
+    instant = _instant("at", at)
+
+    def used(names: list[str]) -> list[str]:
+        return list(native.quote_columns(names, [*options, "--output", "out", "quotes"], instant is not None))
+
+    quotes_frame = frame("quotes", quotes, used)
     with work_folder() as work, shown(progress) as display:
         out = os.path.join(work, "out")
         arguments = {
@@ -188,12 +203,15 @@ def greeks(
             "calendar": _reference("calendar", calendar),
             "deliverables": _reference("deliverables", deliverables),
             "overrides": _reference("overrides", overrides),
-            "at": _instant("at", at),
+            "at": instant,
             # the input and the output of the command, which are not used
             "options": [*options, "--output", out, "quotes"],
             "work": out,
         }
-        done = native.greeks(quotes_frame, arguments, display)
+        try:
+            done = native.greeks(quotes_frame, arguments, display)
+        except InputError as error:
+            raise _with_index(error, quotes) from None
     result = Greeks._of(done["frame"])
     assert isinstance(result, Greeks)
     result.refused = _refused("refused", done["refused"])
@@ -204,21 +222,42 @@ def greeks(
     return result
 
 
+def _with_index(error: InputError, quotes: TableLike) -> InputError:
+    """The error, and that names stand in the index where they do."""
+    names = ", ".join(f"`{name}`" for name in index_names(quotes))
+    are = "is" if names.count("`") == 2 else "are"
+    return InputError(f"{error}; {names} {are} in the index: call reset_index()") if names else error
+
+
 def _warn(result: Greeks) -> None:
-    """Says what a caller would not see: names that are not there, rows of which nothing came."""
+    """Says what a caller would not see: names that are not there, rows of which nothing came, values without a base."""
+    counts = result.counts
+    texts = []
     if len(result.failed):
         first = {name: values[0] for name, values in result.failed.to_dict().items()}
         more = f", and {len(result.failed) - 1} more" if len(result.failed) > 1 else ""
-        text = f"no Greeks of {first['underlying']} on {first['day']}: {first['text']}{more} (see .failed)"
-        warnings.warn(text, GreeksWarning, stacklevel=3)
+        texts.append(f"no Greeks of {first['underlying']} on {first['day']}: {first['text']}{more} (see .failed)")
     elif not len(result) and len(result.refused):
         refused = result.refused.to_dict()
-        counts: dict[str, int] = {}
+        reasons: dict[str, int] = {}
         for field, reason, count in zip(refused["field"], refused["reason"], refused["count"]):
             words = f"{field}: {reason}" if field else reason
-            counts[words] = counts.get(words, 0) + int(count)
-        text = ", ".join(f"{count} {words}" for words, count in counts.items())
-        warnings.warn(f"no row could be used: {text} (see .refused)", GreeksWarning, stacklevel=3)
+            reasons[words] = reasons.get(words, 0) + int(count)
+        text = ", ".join(f"{count} {words}" for words, count in reasons.items())
+        texts.append(f"no row could be used: {text} (see .refused)")
+    if counts["snapshots"] > 1 and counts["contracts"] < _CHAIN_LEAST * counts["snapshots"]:
+        each = counts["contracts"] / counts["snapshots"]
+        texts.append(f"{counts['snapshots']} snapshots of {each:.1f} contracts: is it one chain? then give its time by at=")
+    elif counts["expiries_without_pair"]:
+        expiries = f"{counts['expiries_without_pair']} of {counts['expiries']} expiries"
+        quotes = ", ".join(f"{counts[name]} {name.replace('_', '-')}" for name in ("crossed", "one_sided") if counts[name])
+        why = f" ({quotes} quotes)" if quotes else ""
+        texts.append(
+            f"{expiries} have no strike whose call and put both have two sides{why}: their forwards are not implied by "
+            f"the quotes; {counts['priced']} of {counts['contracts']} contracts priced"
+        )
+    for text in texts:
+        warnings.warn(text, GreeksWarning, stacklevel=3)
 
 
 def price(
@@ -230,9 +269,9 @@ def price(
 ) -> Prices:
     """Values and Greeks of contracts whose parameters are all given; the same bits as ``greeksd price``.
 
-    `contracts` has a contract a row, columns of one length:
+    `contracts` has a contract a row, columns of one length; a single value in a dict stands for a column of it:
 
-    - ``style`` (``american``/``european``), ``right`` (``call``/``put``);
+    - ``style`` (``american``/``european``), ``right`` (``call``/``put``, ``c``/``p``);
     - ``s`` spot and ``k`` strike, currency per share; ``t_years`` years of 365 days;
     - ``r`` rate and ``b`` borrow, per year, decimal, continuously compounded;
     - ``sigma``, volatility per square root of a year, decimal; or ``price`` instead of it, currency per share: then
@@ -245,17 +284,23 @@ def price(
     dual_gamma, d1, d2, fwd`` and ``error``, which says why a row has no value; such rows are in `Prices.refused` too.
     Units are those of `Table.units`: vega, rho and epsilon per 1 %, theta per calendar day.
 
-    >>> one = {"style": ["european"], "right": ["call"], "s": [100.0], "k": [100.0], "t_years": [1.0], "r": [0.05],
-    ...        "b": [0.0], "sigma": [0.2]}
+    >>> one = {"style": "european", "right": "call", "s": 100.0, "k": 100.0, "t_years": 1.0, "r": 0.05, "b": 0.0,
+    ...        "sigma": 0.2}
     >>> values = price(one).to_dict()
     >>> round(values["price"][0], 6), round(values["vega"][0], 6)
     (10.450584, 0.37524)
     """
     with shown(progress) as display:
-        done = native.price(frame("contracts", contracts), bool(accurate), _threads(threads), display)
+        given = frame("contracts", contracts, native.contract_columns)
+        done = native.price(given, bool(accurate), _threads(threads), display)
     result = Prices._of(done["frame"])
     assert isinstance(result, Prices)
     result.refused = _refused("refused", done["refused"])
+    doubts = done["doubts"]
+    if doubts:
+        row = min(doubts)
+        more = f" (and {len(doubts) - 1} rows more)" if len(doubts) > 1 else ""
+        warnings.warn(f"row {row}: {doubts[row]}{more}", GreeksWarning, stacklevel=2)
     return result
 
 
@@ -278,6 +323,9 @@ def batch(
     zone: str | None = None,
     day_time: str | None = None,
     strike_divisor: float | None = None,
+    time: str | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
     prices: str | os.PathLike[str] | None = None,
     every: str | None = None,
     rates_from: Any = None,
@@ -313,6 +361,9 @@ def batch(
         zone=zone,
         day_time=day_time,
         strike_divisor=strike_divisor,
+        time=time,
+        decimal=decimal,
+        dates=dates,
         prices=None if prices is None else os.fspath(prices),
         every=every,
         rates_from=_paths(rates_from),
@@ -370,7 +421,16 @@ def _reference(name: str, given: Any) -> list[Any]:
         return [document for part in given for document in _reference(name, part)]
     if isinstance(given, (str, os.PathLike)):
         return [os.fspath(given)]
+    if name == "rates" and isinstance(given, (int, float)) and not isinstance(given, bool):
+        return [_flat(float(given))]
     return [frame(name, given)]
+
+
+def _flat(rate: float) -> Any:
+    """A discount curve of one rate, of all dates."""
+    if not abs(rate) < 1.0:
+        raise InputError(f"rates: {rate:g} is {rate:.0%} a year; rates are decimal, and 0.04 is 4 %")
+    return table_of("rates", {"date": ["1990-01-01"], "tenor_days": [365.0], "rate": [rate]})
 
 
 def _instant(name: str, given: datetime.datetime | str | None) -> str | None:
@@ -384,6 +444,9 @@ def _instant(name: str, given: datetime.datetime | str | None) -> str | None:
             raise InputError(f"{name}: not an instant such as 2026-11-20T15:45:00-05:00: {text}") from None
     if not isinstance(given, datetime.datetime):
         raise InputError(f"{name}: {type(given).__name__} is no instant; give a datetime with its time zone")
+    if given.tzinfo is None and isinstance(text, str):
+        # as as_of= of the daemon reads it
+        return given.isoformat()
     if given.tzinfo is None:
         raise InputError(f"{name}: {text} has no time zone; give one, as in 2026-11-20T15:45:00-05:00")
     return given.astimezone(datetime.timezone.utc).isoformat()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import datetime
+import html
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
 _EPOCH_DAY = datetime.date(1970, 1, 1)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+#: Rows that a notebook shows.
+_SHOWN = 10
 _TYPES = {"f8": "d", "i4": "i", "i8": "q", "us": "q", "day": "i", "word": "i"}
 
 
@@ -27,6 +31,8 @@ class Table:
     (2, ['strike', 'right'])
     >>> table.to_dict()
     {'strike': [90.0, 100.0], 'right': ['put', None]}
+    >>> table["strike"], table.shape, table[1], len(table.head(1))
+    ([90.0, 100.0], (2, 2), {'strike': 100.0, 'right': None}, 1)
     """
 
     def __init__(self, data: Any) -> None:
@@ -49,10 +55,61 @@ class Table:
     def __len__(self) -> int:
         return len(self._frame)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return len(self), len(self.columns)
+
+    def __getitem__(self, key: str | list[str] | slice | int) -> Any:
+        """A column as a list by its name, a `Table` of the columns of a list of names, of the rows of a slice, or a row
+        as a dict by its number."""
+        if isinstance(key, str):
+            return _list_of(self._frame.column(key))
+        if isinstance(key, list):
+            return Table._of(self._frame.columns_of(key))
+        if isinstance(key, slice):
+            first, end, step = key.indices(len(self))
+            if step != 1:
+                raise ValueError("rows of a table come one after the other: use to_pandas() or to_polars()")
+            return Table._of(self._frame.rows_of(first, max(0, end - first)))
+        row = range(len(self))[key]
+        return {name: values[0] for name, values in self[row : row + 1].to_dict().items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, each a dict."""
+        columns = self.to_dict()
+        return (dict(zip(columns, row)) for row in zip(*columns.values()))
+
+    def head(self, n: int = 5) -> Table:
+        """The first rows."""
+        return self[: max(0, n)]  # type: ignore[no-any-return]
+
+    def tail(self, n: int = 5) -> Table:
+        """The last rows."""
+        return self[max(0, len(self) - max(0, n)) :]  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_frame": self._frame.ipc()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from ._native import native
+
+        self.__dict__.update(state)
+        self._frame = native.frame_of_ipc(state["_frame"])
+
     def __repr__(self) -> str:
         names = self.columns
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         return f"<greeksd.{type(self).__name__} of {len(self)} rows: {shown}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first rows, and how many there are."""
+        columns = self.head(_SHOWN).to_dict()
+        line = "<tr>{}</tr>".format
+        header = line("".join(f"<th>{html.escape(name)}</th>" for name in columns))
+        rows = (line("".join(f"<td>{html.escape(_shown(cell))}</td>" for cell in row)) for row in zip(*columns.values()))
+        count = f"<p>{len(self)} rows × {len(columns)} columns</p>"
+        return f"<table><thead>{header}</thead><tbody>{''.join(rows)}</tbody></table>{count}"
 
     @property
     def columns(self) -> list[str]:
@@ -97,6 +154,12 @@ class Table:
         import polars
 
         return polars.DataFrame(self)
+
+
+def _shown(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 def _list_of(column: dict[str, Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 use crate::errors::InputError;
 use crate::frame::Frame;
 use arrow_array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ArrayRef, Date32Array, Float64Array, Int64Array, NullArray, RecordBatch, StringArray, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{Field, Schema};
@@ -19,7 +19,7 @@ const NOT_A_TIME: i64 = i64::MIN;
 #[pyo3(from_item_all)]
 pub(crate) struct GivenColumn {
     name: String,
-    /// `f8`, `i8`, `day` (days since 1970), `s`, `ms`, `us`, `ns`, or `text`.
+    /// `f8`, `i8`, `day` (days since 1970), `s`, `ms`, `us`, `ns`, `text`, or `none` where values are not looked at.
     kind: String,
     /// Values of 8 bytes in the machine's order.
     data: Option<Vec<u8>>,
@@ -28,6 +28,8 @@ pub(crate) struct GivenColumn {
     missing: Option<Vec<u8>>,
     /// Instants: they are of UTC, and not of no zone.
     is_utc: bool,
+    /// How many values, of `none`.
+    rows: usize,
     /// `unit` and `meaning`, if they are known.
     facts: HashMap<String, String>,
 }
@@ -79,6 +81,7 @@ fn array(column: &GivenColumn) -> Option<ArrayRef> {
         "ms" => Arc::new(TimestampMillisecondArray::from_iter(counts()).with_timezone_opt(zone)),
         "us" => Arc::new(TimestampMicrosecondArray::from_iter(counts()).with_timezone_opt(zone)),
         "ns" => Arc::new(TimestampNanosecondArray::from_iter(counts()).with_timezone_opt(zone)),
+        "none" => Arc::new(NullArray::new(column.rows)),
         "text" => Arc::new(StringArray::from_iter(column.texts.as_deref().unwrap_or_default())),
         _ => return None,
     })

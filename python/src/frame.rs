@@ -9,12 +9,15 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::StreamReader;
-use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use history::layouts::TableCells;
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyCapsule, PyDict};
+use pyo3::types::{PyByteArray, PyBytes, PyCapsule, PyDict};
 use std::collections::HashMap;
 use std::io::Cursor;
+use std::sync::Arc;
 
 /// A table of Arrow.
 #[pyclass(frozen, module = "greeksd")]
@@ -93,9 +96,41 @@ impl Frame {
         self.schema.metadata().clone()
     }
 
+    /// Some rows of it, one after the other.
+    fn rows_of(&self, first: usize, count: usize) -> Self {
+        let mut skipped = 0;
+        let part = |batch: &RecordBatch| {
+            let from = first.saturating_sub(skipped).min(batch.num_rows());
+            let until = first.saturating_add(count).saturating_sub(skipped).min(batch.num_rows());
+            skipped += batch.num_rows();
+            batch.slice(from, until.saturating_sub(from))
+        };
+        Self { schema: self.schema.clone(), batches: self.batches.iter().map(part).collect() }
+    }
+
+    /// Some columns of it, in the order of the names.
+    fn columns_of(&self, names: Vec<String>) -> PyResult<Self> {
+        let place = |name: &String| self.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.clone()));
+        let places = names.iter().map(place).collect::<PyResult<Vec<usize>>>()?;
+        let failed = |error: ArrowError| InputError::new_err(error.to_string());
+        let schema = Arc::new(self.schema.project(&places).map_err(failed)?);
+        let batches = self.batches.iter().map(|batch| batch.project(&places)).collect::<Result<_, _>>();
+        Ok(Self { schema, batches: batches.map_err(failed)? })
+    }
+
+    /// The IPC stream of Arrow.
+    fn ipc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let written = py.detach(|| {
+            let mut writer = StreamWriter::try_new(Vec::new(), &self.schema)?;
+            self.batches.iter().try_for_each(|batch| writer.write(batch))?;
+            writer.into_inner()
+        });
+        written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| InputError::new_err(error.to_string()))
+    }
+
     /// A column by its name.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let at = self.schema.index_of(name).map_err(|_| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
+        let at = self.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
         self.column_at(py, at).into_pyobject(py).map(Bound::into_any)
     }
 }

@@ -7,13 +7,17 @@ use crate::refused::RefusedRow;
 use crate::work::{WorkWatch, watched};
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobOutcome};
-use history::layouts::{read_table, table_text};
+use history::layouts::{columns_read, read_table, table_text};
 use history::plan::OutputLayout;
 use history::reference::{RecordedReference, ReferenceSet};
 use history::reference_documents::{ReferenceDocument, ReferenceDocuments};
 use history::row::HistoryRow;
 use history::tables::MemoryForm;
 use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use kernel::calendar::Calendar;
+use kernel::contract::Symbol;
+use kernel::records::QuoteRecord;
 use kernel::report::Report;
 use pyo3::prelude::*;
 use shim::batch::{read_options, recipe, threads};
@@ -32,6 +36,33 @@ enum GivenReference<'py> {
     File(PathBuf),
 }
 
+/// What quotes are like that are handed to a job: what a caller hears of where values are poor.
+#[derive(Default)]
+struct Quoted {
+    /// Of each expiry at each time, by strike, which of call and put have two sides.
+    expiries: HashMap<(Timestamp, Symbol, Date), HashMap<u32, [bool; 2]>>,
+    crossed: u64,
+    one_sided: u64,
+}
+
+impl Quoted {
+    fn note(&mut self, quote: &QuoteRecord) {
+        let (has_bid, has_ask) = (quote.bid > 0.0, quote.ask > 0.0);
+        let is_crossed = has_bid && has_ask && quote.bid > quote.ask;
+        self.crossed += u64::from(is_crossed);
+        self.one_sided += u64::from(has_bid != has_ask);
+        let contract = quote.contract;
+        let strikes = self.expiries.entry((quote.ts, contract.root, contract.expiry)).or_default();
+        strikes.entry(contract.strike_milli).or_default()[contract.right as usize] |= has_bid && has_ask && !is_crossed;
+    }
+
+    /// Expiries without a strike whose call and put both have two sides.
+    fn without_pair(&self) -> u64 {
+        let has_pair = |strikes: &HashMap<u32, [bool; 2]>| strikes.values().any(|sides| sides == &[true, true]);
+        self.expiries.values().filter(|strikes| !has_pair(strikes)).count() as u64
+    }
+}
+
 /// What `greeks` takes beside the quotes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -42,7 +73,7 @@ pub(crate) struct GreeksArguments<'py> {
     calendar: Vec<GivenReference<'py>>,
     deliverables: Vec<GivenReference<'py>>,
     overrides: Vec<GivenReference<'py>>,
-    /// RFC 3339.
+    /// RFC 3339, or Eastern where it has no offset.
     at: Option<String>,
     /// Of `greeksd batch`.
     options: Vec<OsString>,
@@ -77,16 +108,23 @@ pub(crate) fn greeks(
     let reference = ReferenceSet::new(&read.records);
     let mut options =
         read_options(&args, reference.calendar()).map_err(|error| InputError::new_err(as_keyword(&error)))?;
-    let at = arguments.at.as_deref().map(str::parse::<Timestamp>).transpose();
-    options.time = at.map_err(|error| InputError::new_err(format!("at: {error}")))?;
+    let calendar = reference.calendar();
+    let eastern = |text: &str| text.parse().map(|at: DateTime| calendar.instant(at));
+    let instant = |text: &str| text.parse::<Timestamp>().or_else(|_| eastern(text));
+    let at = arguments.at.as_deref().map(instant).transpose();
+    options.time = at.map_err(|error| InputError::new_err(format!("at: {error}")))?.or(options.time);
     let (refused, stopped_by) = (Mutex::new(Vec::new()), Mutex::new(None));
+    let quoted = Mutex::new(Quoted::default());
     let read_quotes = |_: &Path, take: &mut dyn FnMut(HistoryRow)| {
         let mut batches = quotes.batches.iter().cloned();
-        let mut refuse = |row, field: &'static str, reason: kernel::error::Reason| {
-            let row = RefusedRow::of_table(QUOTES, row, Some(field), reason.name());
-            refused.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+        let mut refuse = |row, place: &kernel::error::Refused| {
+            refused.lock().unwrap_or_else(PoisonError::into_inner).push(RefusedRow::of_cell(row, place));
         };
-        match read_table(Path::new(QUOTES), &quotes.schema, &mut batches, &options, take, &mut refuse) {
+        let mut take = |row: HistoryRow| {
+            quoted.lock().unwrap_or_else(PoisonError::into_inner).note(&row.quote);
+            take(row);
+        };
+        match read_table(Path::new(QUOTES), &quotes.schema, &mut batches, &options, &mut take, &mut refuse) {
             Ok(read) => FileRead { layout: read.layout, reference: read.reference, report: read.report, refused: None },
             Err(error) => {
                 let text = error.to_string();
@@ -115,16 +153,29 @@ pub(crate) fn greeks(
     let outcome = watched(py, &watch, progress.as_ref(), || history::job::run(&job))?;
     let outcome = outcome.map_err(|error| JobError::new_err(error.to_string()))?;
     if let Some(text) = stopped_by.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(InputError::new_err(text));
+        // the time of all quotes has a keyword of its own
+        return Err(InputError::new_err(as_keyword(&text.replace("--time", "--at"))));
     }
     let (schema, batches) = py.detach(|| form.into_batches()).map_err(|error| JobError::new_err(error.to_string()))?;
     let mut refused = refused.into_inner().unwrap_or_else(PoisonError::into_inner);
     refused.extend(read.places.iter().map(RefusedRow::of_document));
     refused.extend(RefusedRow::counted(QUOTES, &outcome.counts.refused));
-    Ok(done(Frame { schema, batches }, refused, &outcome))
+    let quoted = quoted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(done(Frame { schema, batches }, refused, &outcome, &quoted))
 }
 
-fn done(frame: Frame, refused: Vec<RefusedRow>, outcome: &JobOutcome) -> GreeksDone {
+/// The names of columns that are read, of those that a table has, with the options of `greeksd batch`; `at`: the time
+/// of the quotes is given.
+#[pyfunction]
+pub(crate) fn quote_columns(names: Vec<String>, options: Vec<OsString>, has_time: bool) -> PyResult<Vec<String>> {
+    let args = arguments::batch(options)?;
+    let read = read_options(&args, &Calendar::embedded());
+    let mut options = read.map_err(|error| InputError::new_err(as_keyword(&error)))?;
+    options.time = options.time.or(has_time.then_some(Timestamp::UNIX_EPOCH));
+    Ok(columns_read(&names, &options).into_iter().map(|at| names[at].clone()).collect())
+}
+
+fn done(frame: Frame, refused: Vec<RefusedRow>, outcome: &JobOutcome, quoted: &Quoted) -> GreeksDone {
     let counts = &outcome.counts;
     let failure = |unit: &history::tally::UnitFailure| {
         let (day, name) = (unit.day.to_string(), unit.underlying.as_str().to_owned());
@@ -144,6 +195,10 @@ fn done(frame: Frame, refused: Vec<RefusedRow>, outcome: &JobOutcome) -> GreeksD
             ("snapshots", counts.snapshots),
             ("contracts", counts.contracts),
             ("priced", counts.priced),
+            ("expiries", quoted.expiries.len() as u64),
+            ("expiries_without_pair", quoted.without_pair()),
+            ("crossed", quoted.crossed),
+            ("one_sided", quoted.one_sided),
         ]),
         layout: outcome.inputs.first().map_or("", |input| input.read.layout),
     }

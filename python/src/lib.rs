@@ -36,11 +36,11 @@ mod _greeksd {
     #[pymodule_export]
     use super::frame::{Frame, frame_of_ipc, frame_of_stream};
     #[pymodule_export]
-    use super::greeks::greeks;
+    use super::greeks::{greeks, quote_columns};
     #[pymodule_export]
     use super::main;
     #[pymodule_export]
-    use super::price::price;
+    use super::price::{contract_columns, price};
 
     /// The version of the program.
     #[pymodule_export]

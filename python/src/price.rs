@@ -13,7 +13,7 @@ use history::watch::{JobPhase, JobWatch};
 use kernel::quality::Quality;
 use pyo3::prelude::*;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,11 +25,24 @@ const SHARE: &str = "currency per share";
 
 type RowOutcome = Result<ExplicitValues, String>;
 
+/// A row, from 0, and what may be meant otherwise in it.
+type Doubts = BTreeMap<u64, String>;
+
 /// What came of it.
 #[derive(IntoPyObject)]
 pub(crate) struct PriceDone {
     frame: Frame,
     refused: Vec<RefusedRow>,
+    /// What may be meant otherwise than it is written, by row.
+    doubts: Doubts,
+}
+
+/// The names of columns that are read, of those that a table has.
+#[pyfunction]
+pub(crate) fn contract_columns(names: Vec<String>) -> Vec<String> {
+    let place = |name: &str| names.iter().position(|own| own.trim().eq_ignore_ascii_case(name));
+    let columns = ParameterColumns::new(place);
+    columns.map(|columns| columns.inputs().iter().map(|&(_, at)| names[at].clone()).collect()).unwrap_or_default()
 }
 
 /// Prices contracts with explicit parameters.
@@ -47,17 +60,20 @@ pub(crate) fn price(
     let columns = ParameterColumns::new(place).map_err(|why| InputError::new_err(format!("{CONTRACTS}: {why}")))?;
     let watch = WorkWatch::default();
     watch.begin(JobPhase::Computing, contracts.rows() as u64);
+    let doubts = Mutex::new(Doubts::new());
     let work = || -> Result<(Frame, Vec<RefusedRow>), ArrowError> {
         let schema = Arc::new(schema(&columns, &contracts.schema));
         let (mut batches, mut refused, mut before) = (Vec::new(), Vec::new(), 0);
         for batch in &contracts.batches {
-            let outcomes = outcomes(&columns, batch, quality, threads, &watch);
+            let outcomes = outcomes(&columns, batch, quality, threads, &watch, |row, doubt| {
+                doubts.lock().unwrap_or_else(PoisonError::into_inner).entry(before + row as u64).or_insert(doubt);
+            });
             if watch.is_stopped() {
                 break;
             }
             for (row, outcome) in (before..).zip(&outcomes) {
                 if let Err(why) = outcome {
-                    refused.push(RefusedRow::of_table(CONTRACTS, row, None, why));
+                    refused.push(RefusedRow::of_table(CONTRACTS, row, why));
                 }
             }
             before += batch.num_rows() as u64;
@@ -67,7 +83,7 @@ pub(crate) fn price(
     };
     let (frame, refused) = watched(py, &watch, progress.as_ref(), work)?
         .map_err(|error| InputError::new_err(format!("{CONTRACTS}: {error}")))?;
-    Ok(PriceDone { frame, refused })
+    Ok(PriceDone { frame, refused, doubts: doubts.into_inner().unwrap_or_else(PoisonError::into_inner) })
 }
 
 /// The columns of the result: those that describe the contract as they were given, the values with their units.
@@ -110,6 +126,7 @@ fn outcomes(
     quality: Quality,
     threads: usize,
     watch: &WorkWatch,
+    doubt: impl Fn(usize, String) + Sync,
 ) -> Vec<RowOutcome> {
     let (rows, next) = (batch.num_rows(), AtomicUsize::new(0));
     let done: Mutex<Vec<(usize, Vec<RowOutcome>)>> = Mutex::default();
@@ -126,7 +143,9 @@ fn outcomes(
                         Some(x) => ParameterCell::Number(x),
                         None => ParameterCell::Text(cells.text(at, row).map_or(Cow::Borrowed("?"), Cow::Owned)),
                     };
-                    columns.contract(cell).and_then(|contract| value(&contract, quality))
+                    let contract = columns.contract(cell);
+                    contract.iter().flat_map(|contract| contract.doubts()).for_each(|why| doubt(row, why));
+                    contract.and_then(|contract| value(&contract, quality))
                 })
                 .collect();
             watch.advance(part.len() as u64, 0);

@@ -15,13 +15,26 @@ pub(crate) struct RefusedRow {
     reason: String,
     /// How many.
     count: u64,
+    /// What stands there; `None`: nothing, or it is not known.
+    value: Option<String>,
 }
 
 impl RefusedRow {
-    /// A row of a table in memory.
-    pub(crate) fn of_table(source: &str, row: u64, field: Option<&str>, reason: &str) -> Self {
-        let field = field.map(str::to_owned);
-        Self { source: source.to_owned(), row: Some(row), field, reason: reason.to_owned(), count: 1 }
+    /// A row of a table in memory, and what is wrong with it as a whole.
+    pub(crate) fn of_table(source: &str, row: u64, reason: &str) -> Self {
+        Self {
+            source: source.to_owned(),
+            row: Some(row),
+            field: None,
+            reason: reason.to_owned(),
+            value: None,
+            count: 1,
+        }
+    }
+
+    /// The same with the column that is at fault; rows of a table count from 0.
+    pub(crate) fn of_cell(row: u64, refused: &Refused) -> Self {
+        Self { row: Some(row), ..Self::of_document(refused) }
     }
 
     /// A row with its place in a document.
@@ -31,6 +44,7 @@ impl RefusedRow {
             row: Some(refused.line),
             field: Some(refused.field.to_owned()),
             reason: refused.reason.name().to_owned(),
+            value: Some(refused.value.clone()).filter(|value| !value.is_empty()),
             count: 1,
         }
     }
@@ -43,6 +57,7 @@ impl RefusedRow {
             row: None,
             field: None,
             reason: reason.name().to_owned(),
+            value: None,
             count,
         };
         some.map(row).collect()

@@ -25,9 +25,12 @@ class Errors(unittest.TestCase):
         refused("quotes: list is no table", greeksd.greeks, [1, 2])
         refused("quotes: a lazy frame; call its collect() first", greeksd.greeks, pl.LazyFrame({"a": [1]}))
         refused("quotes: bid has 2 rows, and the columns before 3", greeksd.greeks, {"strike": [1, 2, 3], "bid": [1, 2]})
-        refused("quotes: bid: str is no array or list", greeksd.greeks, {"bid": "1"})
-        refused("quotes: bid, row 1: dict is no number, text, date or time", greeksd.greeks, {"bid": ["x", {}]})
-        refused("at: 2025-01-02T15:30:00 has no time zone", greeksd.greeks, frame, at="2025-01-02T15:30:00")
+        columns = {name: list(frame[name][:2]) for name in frame}
+        refused("quotes: bid, row 1: dict is no number, text, date or time", greeksd.greeks, {**columns, "bid": ["x", {}]})
+        refused("quotes: bid: function is no array or list", greeksd.greeks, {**columns, "bid": refused.__func__})
+        refused("rates: 4 is 400% a year; rates are decimal", greeksd.greeks, frame, rates=4)
+        refused("`strike` is in the index: call reset_index()", greeksd.greeks, frame.set_index("strike"))
+        refused("`expiry`, `strike` are in the index", greeksd.greeks, frame.set_index(["expiry", "strike"]))
         refused("at: not an instant such as", greeksd.greeks, frame, at="yesterday")
         refused("at: 2025-01-02 15:30:00 has no time zone", greeksd.greeks, frame, at=datetime.datetime(2025, 1, 2, 15, 30))
         refused("threads: not a whole number from 1: 0", greeksd.greeks, frame, threads=0)
@@ -79,8 +82,9 @@ class Errors(unittest.TestCase):
         got = greeksd.greeks(together, rates="zero", dividends={"underlying": ["KO"], "ex_date": ["soon"], "amount": [0.5]})
         refused = list(zip(*got.refused.to_dict().values()))
         self.assertEqual(refused, [
-            ("<quotes>", 0, "bid", "not_a_number", 1), ("<quotes>", 1, "right", "not_a_right", 1), ("<quotes>", 2, "bid", "out_of_range", 1),
-            ("<dividends>", 2, "ex_date", "not_a_date", 1), ("<quotes>", None, None, "expired", 1),
+            ("<quotes>", 0, "bid", "not_a_number", 1, "no number"), ("<quotes>", 1, "right", "not_a_right", 1, "straddle"),
+            ("<quotes>", 2, "bid", "out_of_range", 1, "-3.0"), ("<dividends>", 2, "ex_date", "not_a_date", 1, "soon"),
+            ("<quotes>", None, None, "expired", 1, None),
         ])
         self.assertEqual(market.bits(got), market.bits(want))
         self.assertEqual(pa.table(want.refused).num_rows, 0)
