@@ -10,13 +10,16 @@ mod row;
 
 use crate::config::PriceArgs;
 use crate::progress::ProgressLog;
+use feeds::fields::{HEAD, head};
+use feeds::text::Dialect;
+use feeds::text::encoding::{FromUtf16, Utf16};
 use kernel::quality::Quality;
 use output::OutputFile;
 use rayon::prelude::*;
 use row::Layout;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,16 +27,21 @@ use std::process::ExitCode;
 const BATCH: usize = 1024;
 
 /// What a run did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Rows read.
     pub rows: usize,
     /// Rows that could not be priced.
     pub errors: usize,
-    /// Rows with a number that may be meant otherwise.
-    pub doubted: usize,
+}
+
+/// What may be meant otherwise than it is written.
+#[derive(Debug, Default)]
+struct Doubts {
+    /// Rows with such a number.
+    rows: usize,
     /// What is doubted in the first of them, with its number from 1.
-    pub first_doubt: Option<(usize, String)>,
+    first: Option<(usize, String)>,
 }
 
 /// Why a run ended early.
@@ -62,10 +70,12 @@ impl std::error::Error for PriceError {}
 /// Runs the command, reports on standard error.
 #[must_use]
 pub fn run(args: &PriceArgs) -> ExitCode {
-    match price_files(args) {
-        Ok(Summary { rows, errors, doubted, first_doubt }) => {
-            if let Some((row, doubt)) = first_doubt {
-                let more = if doubted > 1 { format!(" (and {} rows more)", doubted - 1) } else { String::new() };
+    let mut doubts = Doubts::default();
+    match price_files(args, &mut doubts) {
+        Ok(Summary { rows, errors }) => {
+            if let Some((row, doubt)) = doubts.first {
+                let more =
+                    if doubts.rows > 1 { format!(" (and {} rows more)", doubts.rows - 1) } else { String::new() };
                 eprintln!("warning: row {row}: {doubt}{more}");
             }
             let failed = if errors > 0 { format!(", {errors} failed: see the column `error`") } else { String::new() };
@@ -79,7 +89,7 @@ pub fn run(args: &PriceArgs) -> ExitCode {
     }
 }
 
-fn price_files(args: &PriceArgs) -> Result<Summary, PriceError> {
+fn price_files(args: &PriceArgs, doubts: &mut Doubts) -> Result<Summary, PriceError> {
     let scheme = if args.accurate { Quality::Reference } else { Quality::Full };
     if let Some(path) = args.output.as_deref().filter(|path| output::are_same(&args.input, path)) {
         return Err(PriceError::SameFile(path.display().to_string()));
@@ -92,11 +102,11 @@ fn price_files(args: &PriceArgs) -> Result<Summary, PriceError> {
     match &args.output {
         Some(path) => {
             let output = OutputFile::create(path).map_err(|e| cannot("write", path, e))?;
-            let summary = price(input, output.file(), scheme)?;
+            let summary = price_noting(input, output.file(), scheme, doubts)?;
             output.finish().map_err(|e| cannot("write", path, e))?;
             Ok(summary)
         }
-        None => price(input, io::stdout().lock(), scheme),
+        None => price_noting(input, io::stdout().lock(), scheme, doubts),
     }
 }
 
@@ -109,8 +119,27 @@ fn cannot(what: &str, path: &Path, cause: io::Error) -> PriceError {
 /// # Errors
 /// A file that fails, or an input without the columns that are needed. A row that fails is no error.
 pub fn price(input: impl Read, output: impl Write, scheme: Quality) -> Result<Summary, PriceError> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
-    let layout = Layout::new(reader.byte_headers().map_err(broken)?).map_err(PriceError::Format)?;
+    price_noting(input, output, scheme, &mut Doubts::default())
+}
+
+/// The same, with what may be meant otherwise in the input.
+fn price_noting(
+    input: impl Read,
+    output: impl Write,
+    scheme: Quality,
+    doubts: &mut Doubts,
+) -> Result<Summary, PriceError> {
+    let mut input = BufReader::with_capacity(HEAD, input);
+    let cannot_read = |error| PriceError::File("cannot read".to_owned(), error);
+    let order = Utf16::of(input.fill_buf().map_err(cannot_read)?);
+    let input: Box<dyn Read + '_> = match order {
+        None => Box::new(input),
+        Some(order) => Box::new(FromUtf16::new(input, order)),
+    };
+    let mut input = BufReader::with_capacity(HEAD, input);
+    let dialect = Dialect::of(head(input.fill_buf().map_err(cannot_read)?), None, None);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).delimiter(dialect.separator).from_reader(input);
+    let layout = Layout::new(reader.byte_headers().map_err(broken)?, dialect).map_err(PriceError::Format)?;
     let mut output = BufWriter::new(output);
     let mut write = |bytes: &[u8]| output.write_all(bytes).map_err(|e| PriceError::File("cannot write".to_owned(), e));
     write(layout.header().as_bytes())?;
@@ -128,8 +157,8 @@ pub fn price(input: impl Read, output: impl Write, scheme: Quality) -> Result<Su
         for (row, line) in (summary.rows + 1..).zip(&lines) {
             write(&line.text)?;
             if let Some(doubt) = line.doubts.first() {
-                summary.doubted += 1;
-                summary.first_doubt.get_or_insert_with(|| (row, doubt.clone()));
+                doubts.rows += 1;
+                doubts.first.get_or_insert_with(|| (row, doubt.clone()));
             }
         }
         summary.rows += lines.len();

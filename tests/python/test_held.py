@@ -61,7 +61,7 @@ class Frames(unittest.TestCase):
             "lastPrice": 1.0, "bid": self.chain.bid, "ask": self.chain.ask, "change": 0.0, "percentChange": 0.0, "volume": np.nan,
             "openInterest": 5, "impliedVolatility": 0.3, "inTheMoney": True, "contractSize": "REGULAR", "currency": "USD",
         })
-        with self.assertRaisesRegex(greeksd.InputError, "of yahoo, and nothing tells the time of the quotes: give at$"):
+        with self.assertRaisesRegex(greeksd.InputError, "of yahoo, and no column has the time of the quotes: give at$"):
             greeks(frame)
         self.same(frame, want=volatilities(greeks(self.chain.drop(columns="und_price"), at=AT)))
 

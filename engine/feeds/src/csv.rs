@@ -4,6 +4,7 @@
 //! A row is a line: no field holds a line end, not even between quotation marks, so that a mark which is never closed
 //! costs its own row and not all rows after it. Never: a meaning of a column, a file handle.
 
+use super::fields::{CsvFields, Lines, head};
 use super::text::encoding::utf8;
 use super::text::numbers::parse_number;
 use super::text::{Dialect, dates, declared_separator, is_missing};
@@ -45,17 +46,6 @@ pub const fn optional(name: &'static str) -> Column {
     Column { name, optional: true }
 }
 
-/// As many bytes of a text show how it is written.
-pub const HEAD: usize = 1 << 18;
-
-/// The whole lines at the beginning of a text that show how it is written.
-#[must_use]
-pub fn head(text: &[u8]) -> &[u8] {
-    let Some(head) = text.get(..HEAD) else { return text };
-    let end = head.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(head.len());
-    head.get(..end).unwrap_or(head)
-}
-
 /// What is wrong with a row: the place of the column in the format's list, and why.
 pub type CsvFault = (usize, Reason);
 
@@ -66,15 +56,6 @@ pub struct Row<'a, const N: usize> {
     at: &'a [Option<usize>; N],
     line: u64,
     dialect: Dialect,
-}
-
-/// The fields of a line.
-#[derive(Debug, Default)]
-pub struct CsvFields<'a> {
-    /// Those before the end of the line, or before a quotation mark that opens and does not close.
-    found: Vec<&'a [u8]>,
-    /// Why there are no more.
-    end: Option<Reason>,
 }
 
 impl<const N: usize> Row<'_, N> {
@@ -187,7 +168,7 @@ pub fn read_rows<const N: usize>(
     };
     let name = Arc::new(file.to_path_buf());
     if let Some(twice) =
-        columns.iter().find(|column| fields.found.iter().filter(|field| column.names(field)).count() > 1)
+        columns.iter().find(|column| fields.found().iter().filter(|field| column.names(field)).count() > 1)
     {
         // nobody knows which is meant
         report.refuse(Refused { file: name, line: 1, field: twice.name, reason: Reason::TooMany, value: None });
@@ -206,118 +187,6 @@ pub fn read_rows<const N: usize>(
     report
 }
 
-/// The lines of a text that are not empty, with their numbers from 1. `\n`, `\r\n` and `\r` end a line.
-#[derive(Debug)]
-pub struct Lines<'a> {
-    rest: &'a [u8],
-    number: u64,
-}
-
-impl<'a> Lines<'a> {
-    /// The lines of a piece of a text that `number` lines stand before. A piece ends where a line does.
-    #[must_use]
-    pub fn after(number: u64, piece: &'a [u8]) -> Self {
-        Self { rest: piece, number }
-    }
-
-    /// The number of the last line so far, empty ones too.
-    #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = (u64, &'a [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.rest.is_empty() {
-            self.number += 1;
-            // a lone carriage return ends a line too: old exports have no newline at all
-            let end = self.rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(self.rest.len());
-            let (line, rest) = self.rest.split_at(end);
-            self.rest = rest.strip_prefix(b"\r\n").or_else(|| rest.get(1..)).unwrap_or_default();
-            if !line.is_empty() {
-                return Some((self.number, line));
-            }
-        }
-        None
-    }
-}
-
-impl<'a> CsvFields<'a> {
-    /// A field without blanks around it, by its place from 0.
-    ///
-    /// # Errors
-    /// The line ends before the field, is too long, or has an open quotation mark before it.
-    pub fn get(&self, at: usize) -> Result<&'a [u8], Reason> {
-        let field = self.found.get(at).map(|field| field.trim_ascii());
-        // a row that was cut short blames the cut, not each missing field
-        field.ok_or(self.end.unwrap_or(Reason::Missing))
-    }
-
-    /// Those that were found, as they stand there.
-    #[must_use]
-    pub fn found(&self) -> &[&'a [u8]] {
-        &self.found
-    }
-
-    /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at
-    /// the next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything
-    /// between that mark and the separator the field is what stands there, marks included.
-    pub fn split(&mut self, line: &'a [u8], separator: u8) {
-        self.found.clear();
-        self.end = None;
-        // a file without line ends must not become one field of its whole length
-        if !limits::LINE_BYTES.holds(line.len() as f64) {
-            self.end = Some(Reason::TooLong);
-            return;
-        }
-        let mut rest = line;
-        loop {
-            let (field, after) = match rest.strip_prefix(b"\"") {
-                None => rest.split_at(end_of_field(rest, separator)),
-                Some(quoted) => {
-                    let Some(close) = closing_mark(quoted) else {
-                        self.end = Some(Reason::OpenQuote);
-                        return;
-                    };
-                    let (field, after) = quoted.split_at(close);
-                    let after = after.get(1..).unwrap_or_default();
-                    let (between, after) = after.split_at(end_of_field(after, separator));
-                    // text behind a closing quote means that the quote was no quoting: the field is taken as it stands
-                    let is_alone = between.trim_ascii().is_empty();
-                    (if is_alone { field } else { &rest[..rest.len() - after.len()] }, after)
-                }
-            };
-            self.found.push(field);
-            // what is left begins with the separator, or is nothing
-            match after.split_first() {
-                Some((_, next)) => rest = next,
-                None => return,
-            }
-        }
-    }
-}
-
-/// Where the next separator stands, or where the line ends.
-fn end_of_field(bytes: &[u8], separator: u8) -> usize {
-    bytes.iter().position(|&b| b == separator).unwrap_or(bytes.len())
-}
-
-/// Where the quotation mark stands that closes a field: the first that is not one of a pair.
-fn closing_mark(bytes: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let at = from + bytes.get(from..)?.iter().position(|&b| b == b'"')?;
-        // a doubled quote stands for one inside the field
-        if bytes.get(at + 1) != Some(&b'"') {
-            return Some(at);
-        }
-        from = at + 2;
-    }
-}
-
 /// Where each column stands in the header, or the name of a required one that does not.
 fn find_columns<const N: usize>(
     header: &CsvFields<'_>,
@@ -325,7 +194,7 @@ fn find_columns<const N: usize>(
 ) -> Result<[Option<usize>; N], &'static str> {
     let mut at = [None; N];
     for (place, column) in at.iter_mut().zip(columns) {
-        *place = header.found.iter().position(|field| column.names(field));
+        *place = header.found().iter().position(|field| column.names(field));
         if place.is_none() && !column.optional {
             // a file of another kind is refused as a whole, by the first column that it lacks
             return Err(column.name);

@@ -13,6 +13,7 @@ pub mod databento;
 pub mod databento_live;
 pub mod declared;
 pub mod dir;
+pub mod fields;
 pub mod intake;
 mod json;
 pub mod line_writer;

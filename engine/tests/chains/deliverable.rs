@@ -223,7 +223,7 @@ fn the_terms_of_the_made_up_market_give_its_true_values() {
           GME,,deliverable,100,\nGME,GME1,deliverable,-5,\nGME,GME2,deliverable,5+x,\n",
     );
     let refused: Vec<String> = report.places.iter().map(ToString::to_string).collect();
-    assert_eq!(refused, ["o:4: root: missing", "o:5: value: out_of_range", "o:6: value: not_a_number"]);
+    assert_eq!(refused, ["o:4: root: missing", "o:5: value: out_of_range: `-5`", "o:6: value: not_a_number: `5+x`"]);
     let overrides = Overrides::new(&records, &RootTable::embedded());
     let of = |day| overrides.deliverable(symbol("GME"), symbol("GME1"), day);
     assert_eq!(of(date(2026, 12, 31)), Some(Deliverable::usual(103.0, 0.0)));
@@ -286,12 +286,12 @@ fn strikes_below_the_cash_have_no_value_and_bad_rows_are_refused() {
     assert_eq!(
         refused,
         [
-            "d:3: root: duplicate",
+            "d:3: root: duplicate: `ABC1`",
             "d:4: shares: missing",
-            "d:5: multiplier: out_of_range",
-            "d:6: from: not_a_date",
-            "d:7: component: unused",
-            "d:9: root: unused"
+            "d:5: multiplier: out_of_range: `0`",
+            "d:6: from: not_a_date: `soon`",
+            "d:7: component: unused: `25 XYZ`",
+            "d:9: root: unused: `KO`"
         ]
     );
     assert_eq!(records.len(), 2);

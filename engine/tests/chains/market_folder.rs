@@ -296,7 +296,7 @@ fn a_file_of_dividends_covers_the_names_in_it_and_no_others() {
         let names = ["AAA", "BBB", "CCC", "DDD"];
         (names.map(|name| amounts(name).unwrap_or_default()), names.map(known))
     };
-    let mut feed = DirFeed::open(&folder).unwrap();
+    let mut feed = DirFeed::open(&folder, read_chains).unwrap();
     let (all, _) = poll(&mut feed);
     assert_eq!(of(&all), ([vec![0.9], vec![0.7], vec![], vec![]], [true, true, false, false]));
     // a payer, and one that pays nothing

@@ -109,8 +109,8 @@ pub fn items(text: &str) -> impl Iterator<Item = &str> {
 /// A date in any of the common forms: `YYYY-MM-DD`, `YYYYMMDD`, `12/18/2026`, `18DEC26`.
 #[must_use]
 pub fn parse_date(text: &str) -> Option<Date> {
-    // a count since 1970 is a number that means something else here
-    if dates::parse_count(text).is_some() { None } else { dates::parse_date_alone(text, Dialect::default()).ok() }
+    // no count since 1970, which is a number that means something else here
+    dates::parse_date_alone(text, Dialect::default()).ok()
 }
 
 /// A finite decimal number.

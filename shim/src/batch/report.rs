@@ -24,6 +24,8 @@ const REPORT: &str = "_report.json";
 const TOLD: usize = 20;
 /// Refused rows in the text.
 const PLACES_TOLD: usize = 3;
+/// A snapshot of fewer contracts is no chain.
+const CHAIN_LEAST: u64 = 4;
 /// Refused rows of a file that keep their place in the report; all are counted.
 const PLACES: usize = 20;
 
@@ -194,6 +196,13 @@ pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Durati
         counts.contracts as f64 / (seconds * threads as f64).max(1e-3)
     );
     write_refused(outcome, &mut text);
+    if counts.snapshots > 1 && counts.contracts < CHAIN_LEAST * counts.snapshots {
+        let _ = writeln!(
+            text,
+            "{} snapshots of {} contracts: if each row has a time of its own, --time gives one to all",
+            counts.snapshots, counts.contracts
+        );
+    }
     for input in outcome.inputs.iter().filter(|input| input.damage().is_some()).take(TOLD) {
         let _ = writeln!(text, "damaged: {}", input.damage().unwrap_or_default());
     }

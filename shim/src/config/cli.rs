@@ -188,7 +188,7 @@ pub struct CompareArgs {
     pub time: Option<Timestamp>,
     /// How the file is written
     #[command(flatten)]
-    pub text: TextForm,
+    pub text: WrittenForm,
     /// Reference data
     #[command(flatten)]
     pub known: ReferencePaths,
@@ -205,7 +205,7 @@ pub struct CompareArgs {
 
 /// How texts are written, where they do not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
-pub struct TextForm {
+pub struct WrittenForm {
     /// Decimal mark of numbers such as 1,250 [default: the one that the file shows]
     #[arg(long, value_enum, value_name = "MARK")]
     pub decimal: Option<DecimalMark>,
@@ -232,7 +232,7 @@ pub enum DayOrder {
     DayFirst,
 }
 
-impl TextForm {
+impl WrittenForm {
     /// The decimal mark as readers take it.
     #[must_use]
     pub fn decimal(self) -> Option<Decimal> {
@@ -320,7 +320,7 @@ pub struct BatchArgs {
     pub time: Option<Timestamp>,
     /// How the files are written
     #[command(flatten)]
-    pub text: TextForm,
+    pub text: WrittenForm,
     /// Time zone of times without an offset [default: America/New_York]
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,

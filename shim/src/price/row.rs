@@ -1,12 +1,14 @@
 //! Lines of the file: a record to a contract, values to text. Never: a value's meaning.
 
 use engine::explicit::{ParameterCell, ParameterColumns, value};
+use feeds::text::numbers::parse_number;
+use feeds::text::{Decimal, Dialect};
 use kernel::quality::Quality;
 use std::borrow::Cow;
 
 /// Where the file has which column.
 #[derive(Debug)]
-pub(super) struct Layout(ParameterColumns);
+pub(super) struct Layout(ParameterColumns, Dialect);
 
 /// One line of output.
 #[derive(Debug)]
@@ -19,13 +21,13 @@ pub(super) struct OutputLine {
 
 impl Layout {
     /// Reads the header.
-    pub(super) fn new(header: &csv::ByteRecord) -> Result<Self, String> {
+    pub(super) fn new(header: &csv::ByteRecord, dialect: Dialect) -> Result<Self, String> {
         let place = |name: &str| {
             header
                 .iter()
                 .position(|cell| cell.trim_ascii().trim_start_with_mark().eq_ignore_ascii_case(name.as_bytes()))
         };
-        ParameterColumns::new(place).map(Self)
+        ParameterColumns::new(place).map(|columns| Self(columns, dialect))
     }
 
     /// The header of the output.
@@ -40,8 +42,14 @@ impl Layout {
     /// Prices one record.
     pub(super) fn line(&self, record: &csv::ByteRecord, scheme: Quality) -> OutputLine {
         let columns = &self.0;
-        let cell =
-            |at: usize| ParameterCell::Text(String::from_utf8_lossy(record.get(at).unwrap_or_default().trim_ascii()));
+        let decimal = self.1.decimal;
+        let cell = |at: usize| {
+            let text = String::from_utf8_lossy(record.get(at).unwrap_or_default().trim_ascii());
+            // what only a text of another country has; of all others the text is shown where it is refused
+            let is_local = text.contains(',') || decimal == Some(Decimal::Comma);
+            let number = if is_local { parse_number(&text, decimal).ok() } else { None };
+            number.map_or(ParameterCell::Text(text), ParameterCell::Number)
+        };
         let contract = columns.contract(cell);
         let doubts = contract.iter().flat_map(|contract| contract.doubts()).collect();
         let outcome = contract.and_then(|contract| value(&contract, scheme));
@@ -105,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_header_is_read_whatever_a_spreadsheet_made_of_it() {
-        let header = |text: &str| Layout::new(&text.split(',').collect::<Vec<_>>().into()).unwrap().header();
+        let header =
+            |text: &str| Layout::new(&text.split(',').collect::<Vec<_>>().into(), Dialect::default()).unwrap().header();
         let given = header("\u{feff}K, S ,right,style,extra,b,r,t_years,price");
         assert!(given.starts_with("style,right,s,k,t_years,r,b,price,iv,delta,"), "{given}");
         assert!(header("id,style,right,s,k,t_years,r,b,sigma,divs").ends_with(",d1,d2,fwd,error\n"));

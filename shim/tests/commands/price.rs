@@ -161,6 +161,29 @@ fn an_input_without_its_columns_is_refused() {
     assert!(error.contains("no column style, right, s"), "{error}");
 }
 
+#[test]
+fn an_input_of_another_country_has_the_same_values() {
+    let plain = "style,right,s,k,t_years,r,b,sigma,divs\neuropean,call,100.5,100,1,0.02,0,0.2,\namerican,put,100.5,1250,1,0.02,0,0.25,0.5:1\n";
+    let want = rows(&priced(plain.as_bytes(), Quality::Full).1);
+    let comma = plain.replace(',', ";").replace("0.5:1", "#").replace('.', ",").replace('#', "0.5:1");
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    for text in [
+        plain.replace(',', ";").into_bytes(),
+        plain.replace(',', "\t").into_bytes(),
+        plain.replace("call", "C").replace("put", "p").into_bytes(),
+        comma.clone().into_bytes(),
+        utf16(&format!("\u{feff}{comma}")),
+        plain.replace("1250", "\"1,250\"").into_bytes(),
+    ] {
+        let (summary, output) = priced(&text, Quality::Full);
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        assert_eq!(summary, Summary { rows: 2, errors: 0 }, "{shown}: {}", String::from_utf8_lossy(&output));
+        for (want, got) in want.iter().zip(&rows(&output)) {
+            VALUES.iter().for_each(|name| assert_eq!(got[*name], want[*name], "{shown} {name}"));
+        }
+    }
+}
+
 /// Runs the command in a folder.
 fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_greeksd"));
@@ -168,6 +191,26 @@ fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
 }
 
 const INPUT: &str = "style,right,s,k,t_years,r,b,sigma\neuropean,call,100,100,1,0.02,0,0.2\n";
+
+#[test]
+fn numbers_that_look_like_percent_are_doubted_once() {
+    let folder = std::env::temp_dir().join(format!("greeksd-price-doubts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let rows = "european,call,100,100,1,5,0,0.2\neuropean,call,100,100,1,0.02,0,20\n";
+    for (text, want) in
+        [(INPUT.to_owned(), ""), (format!("{INPUT}{rows}"), "warning: row 2: r is 5: rates are decimal")]
+    {
+        std::fs::write(folder.join("x.csv"), &text).unwrap();
+        let said = String::from_utf8(command(&folder, &["x.csv", "-o", "out.csv"]).stderr).unwrap();
+        assert_eq!(
+            (said.matches("warning").count(), said.contains(want)),
+            (usize::from(!want.is_empty()), true),
+            "{said}"
+        );
+        assert_eq!(said.contains("(and 1 rows more)"), !want.is_empty(), "{said}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
 
 #[test]
 fn an_output_that_is_the_input_is_refused_and_nothing_is_lost() {

@@ -1,7 +1,7 @@
 //! Dates and instants as programs and people write them: with the year first or last, with points, slashes or blanks,
 //! with the name of a month, as a count since 1970. Never: the present.
 
-use super::{DateOrder, Dialect};
+use super::dialect::{DateOrder, Dialect};
 use crate::times;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
@@ -210,7 +210,7 @@ fn parse_clock(text: &str) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Decimal;
+    use crate::text::dialect::Decimal;
     use jiff::civil::date;
     use proptest::prelude::*;
 

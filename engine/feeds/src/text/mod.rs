@@ -7,9 +7,11 @@
 pub mod dates;
 mod dialect;
 pub mod encoding;
+mod found;
 pub mod numbers;
 
-pub use dialect::{DateOrder, Decimal, Dialect, declared_separator};
+pub use dialect::{DateOrder, Decimal, Dialect};
+pub use found::declared_separator;
 
 /// Words for a value that is not there, in lower case.
 const MISSING: [&str; 12] = ["nan", "n/a", "na", "n.a.", "-", "--", "null", "none", "nil", "#n/a", "<na>", "nat"];

@@ -1,7 +1,7 @@
 //! Numbers as programs and people write them: decimal points and commas, marks between thousands, a sign of currency.
 //! Never: a bound.
 
-use super::Decimal;
+use super::dialect::Decimal;
 use kernel::error::Reason;
 
 /// Marks that stand between thousands and nowhere else.

@@ -224,7 +224,7 @@ fn take_batch<S: Sink>(
     for row in 0..batch.num_rows() {
         let cells = BatchRow { columns: &columns, places, row, dialect };
         if let Err(fault) = sink.row(&cells) {
-            refuse(row as u64 + 1, fault, sink.value(&cells, fault));
+            refuse(row as u64 + 1, fault, sink.value(&cells, fault.0));
         }
     }
 }

@@ -374,7 +374,7 @@ pub(super) fn read(
         report.records += 1;
         let cells = DocumentCells(names.iter().map(shared_or_own).collect());
         if let Err((field, reason)) = quotes.row(&cells) {
-            let value = quotes.value(&cells, (field, reason));
+            let value = quotes.value(&cells, field);
             report.refuse(Refused { file: Arc::clone(&place), line, field, reason, value });
         }
     }

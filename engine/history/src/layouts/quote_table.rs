@@ -1,7 +1,7 @@
 //! What stands before the header of a quote table of Cboe, which its page of delayed quotes hands out as CSV: name and
 //! price of the underlying, and the time. Never: a row of the table.
 
-use feeds::csv::{CsvFields, Lines};
+use feeds::fields::{CsvFields, Lines};
 use feeds::text::Dialect;
 
 /// How the header of such a table begins.

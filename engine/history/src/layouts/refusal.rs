@@ -40,7 +40,7 @@ pub enum LayoutError {
         /// Its layout.
         layout: &'static str,
     },
-    /// Nothing tells the time of its quotes.
+    /// No column has the time of its quotes.
     NoTime {
         /// The file.
         file: PathBuf,
@@ -134,7 +134,7 @@ impl fmt::Display for LayoutError {
                 )
             }
             Self::NoTime { file, layout } => {
-                write!(f, "{}: of {layout}, and nothing tells the time of the quotes: give --time", path(file))
+                write!(f, "{}: of {layout}, and no column has the time of the quotes: give --time", path(file))
             }
             Self::NoShown { file, layout } => {
                 write!(f, "{}: of {layout}, and without a column of the vendor's volatility or Greeks", path(file))
@@ -147,7 +147,7 @@ impl fmt::Display for LayoutError {
                 let file = path(file);
                 write!(
                     f,
-                    "{file}: a JSON document, not lines of quotes and no table; `greeksd compare {file}` reads those of vendors"
+                    "{file}: a JSON document, not lines of quotes or a table; `greeksd compare {file}` reads those of vendors"
                 )
             }
             Self::UnknownDocument { file } => write!(f, "{}: a document of no known layout", path(file)),

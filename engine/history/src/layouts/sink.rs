@@ -40,8 +40,8 @@ pub(super) trait Sink {
     /// The place of a column by its name in the layout.
     fn place_of(&self, name: &str) -> Option<usize>;
 
-    /// What a row has in the column of a fault; empty: nothing, or the row as a whole is at fault.
-    fn value<C: Cells>(&self, row: &C, (name, _): Fault) -> String {
+    /// What a row has in the column of a name; empty: nothing, or the name is of no column.
+    fn value<C: Cells>(&self, row: &C, name: &str) -> String {
         self.place_of(name).and_then(|at| row.cell(at).ok()).map(Cell::shown).unwrap_or_default()
     }
 }

@@ -6,7 +6,7 @@ use super::header::names;
 use super::quote_table::QuoteTable;
 use super::refusal::LayoutError;
 use super::sink::Sink;
-use feeds::csv::{CsvFields, HEAD, Lines, head};
+use feeds::fields::{CsvFields, HEAD, Lines, head};
 use feeds::text::{Dialect, declared_separator};
 use kernel::error::{FeedError, Reason, Refused};
 use kernel::limits;
@@ -55,7 +55,7 @@ pub(super) fn read<S: Sink>(
             report.records += 1;
             let row = TextRow { fields: &fields, columns, said: &values, dialect };
             if let Err((field, reason)) = sink.row(&row) {
-                let value = sink.value(&row, (field, reason));
+                let value = sink.value(&row, field);
                 report.refuse(Refused { file: Arc::clone(&name), line, field, reason, value });
             }
         }

@@ -20,8 +20,8 @@ const DATE_RIGHT_LEN: usize = 7;
 impl ContractKey {
     /// Reads a symbol: padded (`SPXW  261218C05000000`) or compact, `_` in place of the padding, after an `O:` prefix,
     /// or with a plain decimal strike behind a `.` (`.AAPL240920C270` of thinkorswim and dxFeed) or a `-`
-    /// (`-AAPL240920C270` of Fidelity). So are the forms of TD Ameritrade (`AAPL_092024C270`) and of Bloomberg (`AAPL US
-    /// 09/20/24 C270 Equity`). Letters of either case.
+    /// (`-AAPL240920C270` of Fidelity). So are the forms of TD Ameritrade (`AAPL_092024C270`) and of Bloomberg
+    /// (`AAPL US 09/20/24 C270 Equity`). Letters of either case.
     #[must_use]
     pub fn parse_osi(text: &str) -> Option<Self> {
         let text = text.trim();
