@@ -20,6 +20,7 @@ mod quote_table;
 mod recorded;
 mod recorded_lines;
 mod refusal;
+mod responses;
 mod rows;
 mod shown;
 mod sink;
@@ -143,7 +144,7 @@ pub fn columns_read(names: &[String], options: &ReadOptions) -> Vec<usize> {
 /// Names of the layouts that can have a vendor's own numbers, each once.
 #[must_use]
 pub fn names_with_shown() -> Vec<&'static str> {
-    let documents = documents::DOCUMENTS.iter().map(|document| &document.layout);
+    let documents = responses::DOCUMENTS.iter().map(|document| &document.layout);
     let mut names = Vec::new();
     for layout in documents.chain(vendors::LAYOUTS).filter(|layout| !layout.shown.is_empty()) {
         if !names.contains(&layout.name) {
@@ -156,7 +157,7 @@ pub fn names_with_shown() -> Vec<&'static str> {
 /// True if a layout of files or responses is called so, now or formerly.
 #[must_use]
 pub fn is_layout(name: &str) -> bool {
-    let documents = documents::DOCUMENTS.iter().map(|document| &document.layout);
+    let documents = responses::DOCUMENTS.iter().map(|document| &document.layout);
     documents.chain(vendors::LAYOUTS).any(|layout| layout.is_called(name))
 }
 

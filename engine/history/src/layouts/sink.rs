@@ -2,12 +2,12 @@
 
 use super::cells::{Cell, Cells, Fault};
 use super::columns::{Layout, Meaning};
-use super::documents::TABLES;
 use super::facts::{Closes, Facts};
 use super::header::Plan;
 use super::options::{ColumnMap, ReadOptions};
 use super::recorded_lines::RecordedLines;
 use super::refusal::LayoutError;
+use super::responses::TABLES;
 use super::rows::{Assembler, price};
 use super::shown::ShownNumbers;
 use super::vendors::{LAYOUTS, PRICES};
