@@ -73,6 +73,8 @@ pub fn parse_date_alone(text: &str, dialect: Dialect) -> Result<Date, Reason> {
         // nobody writes a month before a point
         ('.', _) | (_, Some(DateOrder::DayFirst)) => day_first(),
         (_, Some(DateOrder::MonthFirst)) => month_first(),
+        // three numbers of two digits do not say which of them is the year
+        (_, None) if last.len() != 4 => Err(Reason::AmbiguousDate),
         ('/', None) if dialect.is_american() => month_first(),
         (_, None) if one > 12 || one == two => day_first(),
         (_, None) if two > 12 => month_first(),
@@ -98,7 +100,7 @@ pub fn parse_civil(text: &str, dialect: Dialect) -> Result<DateTime, Reason> {
 pub(super) fn order_of(text: &str) -> Option<DateOrder> {
     let (first, second, last, mark) = three_numbers(split_clock(text).map_or(text, |(date, _)| date))?;
     let (one, two) = (number(first)?, number(second)?);
-    let tells = mark != '.' && first.len() <= 2 && year_of(last).is_some() && (mark == '/' || last.len() == 4);
+    let tells = mark != '.' && first.len() <= 2 && last.len() == 4 && number(last).is_some();
     match (1..=12).contains(&one) {
         _ if !tells => None,
         true if (13..=31).contains(&two) => Some(DateOrder::MonthFirst),
@@ -194,8 +196,9 @@ fn parse_clock(text: &str) -> Option<Time> {
         (later || half.eq_ignore_ascii_case("am")).then(|| (clock.trim_end(), if later { 12 } else { 0 }))
     });
     let mut parts = half.map_or(text, |(clock, _)| clock).split(':');
-    let mut part = || parts.next().filter(|part| matches!(part.len(), 1 | 2)).and_then(|part| part.parse::<i8>().ok());
-    let (hour, minute, second) = (part()?, part()?, part());
+    let read = |part: &str| number(part).filter(|_| part.len() <= 2).and_then(|part| i8::try_from(part).ok());
+    let (hour, minute) = (read(parts.next()?)?, read(parts.next()?)?);
+    let second = parts.next().map_or(Some(0), read)?;
     let hour = match half {
         None => hour,
         Some((_, later)) if (1..=12).contains(&hour) => hour.checked_rem(12)?.checked_add(later)?,
@@ -204,7 +207,7 @@ fn parse_clock(text: &str) -> Option<Time> {
     if parts.next().is_some() {
         return None;
     }
-    Time::new(hour, minute, second.unwrap_or(0), 0).ok()
+    Time::new(hour, minute, second, 0).ok()
 }
 
 #[cfg(test)]
@@ -225,7 +228,6 @@ mod tests {
             "2026/12/18",
             "2026.12.18",
             "12/18/2026",
-            "12/18/26",
             "18.12.2026",
             "18.12.26",
             "18-12-2026",
@@ -254,13 +256,21 @@ mod tests {
         assert_eq!(parse_date("4.1.2024", AMERICAN), Ok(date(2024, 1, 4)));
         assert_eq!(parse_date("18/12/2026", OTHER), Ok(date(2026, 12, 18)));
         assert_eq!(parse_date("5/5/2026", OTHER), Ok(date(2026, 5, 5)));
+        let month_first = Dialect { dates: Some(DateOrder::MonthFirst), ..AMERICAN };
+        assert_eq!(parse_date("12/18/26", month_first), Ok(date(2026, 12, 18)));
         let day_first = Dialect { dates: Some(DateOrder::DayFirst), ..AMERICAN };
         assert_eq!(parse_date("4/1/2024", day_first), Ok(date(2024, 1, 4)));
     }
 
     #[test]
     fn what_can_be_read_twice_is_refused_and_so_is_what_is_no_date() {
-        for (text, dialect) in [("4/1/2024", OTHER), ("4-1-2024", AMERICAN), ("04-01-2024 16:00", AMERICAN)] {
+        for (text, dialect) in [
+            ("4/1/2024", OTHER),
+            ("4-1-2024", AMERICAN),
+            ("04-01-2024 16:00", AMERICAN),
+            ("12/18/26", AMERICAN),
+            ("18/12/26", OTHER),
+        ] {
             assert_eq!(parse_date(text, dialect), Err(Reason::AmbiguousDate), "{text}");
         }
         let month_first = Dialect { dates: Some(DateOrder::MonthFirst), ..OTHER };
@@ -294,7 +304,9 @@ mod tests {
         {
             assert_eq!(parse_civil(text, AMERICAN), want, "{text}");
         }
-        for text in ["2024-01-03", "1/3/2024 13:00 PM", "1/3/2024 25:00", "x 16:00"] {
+        for text in
+            ["2024-01-03", "1/3/2024 13:00 PM", "1/3/2024 25:00", "1/3/2024 16:00:x", "1/3/2024 16:+1", "x 16:00"]
+        {
             assert!(parse_civil(text, AMERICAN).is_err(), "{text}");
         }
     }

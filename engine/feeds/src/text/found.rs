@@ -127,6 +127,7 @@ mod tests {
             ("a,b\n12/18/2026,18/12/2026\n", None),
             ("a,b\n1/4/2024,2026-12-18\n", None),
             ("a,b\n18-12-2026,4-1-2024\n", Some(DateOrder::DayFirst)),
+            ("a,b\n12/18/26,1/4/24\n", None),
         ] {
             assert_eq!(of(text).dates, order, "{text:?}");
         }

@@ -8,9 +8,13 @@ use feeds::text::Dialect;
 const HEADER: &[u8] = b"expiration date,calls,";
 /// The header is one of so many first lines.
 const LINES: usize = 6;
-/// What the lines before it say, and what that is called in the layout.
+/// Words before the values of the lines above it, and what those are called in the layout.
 const SAID: [(&str, &str); 4] =
-    [("Date: ", "quote_time"), ("Last: ", "und_price"), ("Bid: ", "und_bid"), ("Ask: ", "und_ask")];
+    [("Date:", "quote_time"), ("Last:", "und_price"), ("Bid:", "und_bid"), ("Ask:", "und_ask")];
+/// The same of old tables, where a word is a field of its own and its value the next one.
+const SAID_APART: [(&str, &str); 2] = [("Bid", "und_bid"), ("Ask", "und_ask")];
+/// What ends the time: New York's clock is the one that a time without a zone is of.
+const ZONES: [&str; 3] = [" EDT", " EST", " ET"];
 
 /// Columns that have one value for all rows.
 #[derive(Debug, Default)]
@@ -42,14 +46,19 @@ impl QuoteTable {
         let mut fields = CsvFields::default();
         for line in lines {
             fields.split(line, dialect.separator);
-            for field in fields.found() {
-                let text = String::from_utf8_lossy(field);
-                let said = SAID.iter().find_map(|(word, name)| Some((*name, text.trim().strip_prefix(word)?)));
-                if let Some((name, value)) = said {
+            let texts: Vec<_> = fields.found().iter().map(|field| String::from_utf8_lossy(field)).collect();
+            for (at, text) in texts.iter().enumerate() {
+                let text = text.trim();
+                let is_said = |(word, name)| Some((name, text.strip_prefix(word)?.trim()));
+                let is_before =
+                    |(word, name)| texts.get(at + 1).filter(|_| text == word).map(|next| (name, next.trim()));
+                // `Aug 18 2017 @ 14:54 ET`
+                let is_time = || Some(("quote_time", text)).filter(|_| text.contains(" @ "));
+                let said = SAID.into_iter().find_map(is_said).or_else(|| SAID_APART.into_iter().find_map(is_before));
+                if let Some((name, value)) = said.or_else(is_time) {
                     table.names.push(name.to_owned());
-                    // New York's clock is the one that a time without a zone is of
-                    let value = value.trim_end_matches("EDT").trim_end_matches("EST").trim_end();
-                    table.values.push(value.replace(" at ", " "));
+                    let value = ZONES.iter().find_map(|zone| value.strip_suffix(zone)).unwrap_or(value);
+                    table.values.push(value.replace(" at ", " ").replace(" @ ", " "));
                 }
             }
         }
@@ -69,6 +78,12 @@ mod tests {
         let table = QuoteTable::of(head, Dialect::default());
         assert_eq!((table.before, table.names.join(" ").as_str()), (3, "und_price quote_time und_bid und_ask"));
         assert_eq!(table.values, ["3900.86", "June 27, 2022 10:45 AM", "3896.34", "3905.69"]);
+        let head = b"SYNTH (SYNTH INDEX),2470.95,-5.54,\n\
+            Aug 18 2017 @ 14:54 ET,Bid,2470.83,Ask,2471.19,Size,1x1,Vol,0,\n\
+            Expiration Date,Calls,Last Sale\nAug 18 2017,SPX170818C01000000,1\n";
+        let table = QuoteTable::of(head, Dialect::default());
+        assert_eq!((table.before, table.names.join(" ").as_str()), (2, "quote_time und_bid und_ask"));
+        assert_eq!(table.values, ["Aug 18 2017 14:54", "2470.83", "2471.19"]);
         for other in [&b"quote_time,strike\n1,2\n"[..], b"", b"Expiration Date,Calls,Bid\n"] {
             assert_eq!(QuoteTable::of(other, Dialect::default()).before, 0);
         }

@@ -52,7 +52,7 @@ fn texts_of_every_country_say_the_same() {
         plain.replace("68.25", "$68.25").replace("call", "Calls").replace("63.5", "\"63.50\""),
         plain.replace("2026-12-18", "18DEC26").replace("2026-11-20 15:42", "11/20/2026 3:42:00 PM"),
         plain.replace("2026-12-18", "\"Fri Dec 18, 2026\"").replace("2026-11-20 15:42", "1795207320"),
-        plain.replace("2026-12-18", "12/18/26").replace("2026-11-20 15:42", "2026-11-20T20:42:00Z"),
+        plain.replace("2026-12-18", "12/18/2026").replace("2026-11-20 15:42", "2026-11-20T20:42:00Z"),
         plain
             .replace(",KO,68", ",^KO,68")
             .replace(",KO,2026", ",ko,2026")
@@ -90,6 +90,7 @@ fn what_can_be_read_twice_is_refused_until_an_option_says_which() {
         ),
         (semicolons(&ROW.replace("2026-12-18", "4/12/2026")), "expiry", Reason::AmbiguousDate, "4/12/2026"),
         (format!("{HEADER}{}", ROW.replace("2026-12-18", "4-12-2026")), "expiry", Reason::AmbiguousDate, "4-12-2026"),
+        (format!("{HEADER}{}", ROW.replace("2026-12-18", "12/18/26")), "expiry", Reason::AmbiguousDate, "12/18/26"),
         (
             format!(
                 "{HEADER}{}",
@@ -117,6 +118,8 @@ fn what_can_be_read_twice_is_refused_until_an_option_says_which() {
     let with = |expiry: &str, spot: &str| format!("2026-11-20T20:42:00Z KO KO {expiry} 63000 Call 5 6 {spot}");
     assert_eq!(of(&text, Some(Decimal::Comma), Some(DateOrder::DayFirst)), with("2026-12-04", "1.25"));
     assert_eq!(of(&text, Some(Decimal::Point), Some(DateOrder::MonthFirst)), with("2026-04-12", "1250"));
+    let short = format!("{HEADER}{}", ROW.replace("2026-12-18", "12/18/26"));
+    assert_eq!(of(&short, None, Some(DateOrder::MonthFirst)), WANT);
 }
 
 #[test]
@@ -150,6 +153,9 @@ fn a_quote_table_of_cboe_is_a_strike_a_row() {
     let old =
         text.replace("Volume,", "Vol,").replace("Open Interest", "Open Int").replace("Fri Dec 18 2026", "12/18/2026");
     assert_eq!(read(old.as_bytes()).0.len(), 2);
+    let (_, table) = old.split_once("Volume: 10\n").unwrap();
+    let older = "KO (COCA COLA CO),68.2,+0.1,\nNov 20 2026 @ 15:42 ET,Bid,68.24,Ask,68.26,Size,1x1,Vol,10,\n";
+    assert_eq!(read(format!("{older}{table}").as_bytes()), read(text.as_bytes()));
 }
 
 #[test]
