@@ -6,6 +6,7 @@ use crate::log::say;
 use crate::market::feed::Feed;
 use crate::market::overrides::OverridesFile;
 use crate::market::spec::{FeedSpec, OpenTerms};
+use crate::past::folder::RecordedFolder;
 use engine::pass::Passes;
 use engine::store::chain::Chain;
 use host::clock::MarketClock;
@@ -28,6 +29,8 @@ pub struct ChainSource {
     clock: MarketClock,
     began: Instant,
     named: String,
+    /// Recorded days, which a thread reads.
+    recorded: Option<Arc<RecordedFolder>>,
 }
 
 impl ChainSource {
@@ -39,6 +42,7 @@ impl ChainSource {
         let specs = feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
         let clock = args.now.map_or(MarketClock::Running, MarketClock::Fixed);
         let overrides = args.overrides.as_deref();
+        let recorded = FeedSpec::recorded(&specs, overrides)?;
         let terms = OpenTerms {
             clock,
             allow_remote: false,
@@ -47,7 +51,7 @@ impl ChainSource {
             asked: Arc::default(),
             record: None,
             is_replay: false,
-            recorded: FeedSpec::recorded(&specs, overrides)?,
+            recorded: recorded.clone(),
             rates: args.rates,
             last_rates: None,
         };
@@ -60,7 +64,7 @@ impl ChainSource {
             let read = OverridesFile::open(path)?.poll(Duration::ZERO, &|complaint| say(complaint));
             read.into_iter().for_each(|overrides| passes.set_overrides(overrides));
         }
-        Ok(Self { feed, passes, clock, began: Instant::now(), named: feeds.join(", ") })
+        Ok(Self { feed, passes, clock, began: Instant::now(), named: feeds.join(", "), recorded })
     }
 
     /// The calendar of the feed.
@@ -94,7 +98,10 @@ impl ChainSource {
             if let Some(listed) = listed {
                 return self.compute(listed, &moment);
             }
-            if elapsed > FEED_MOST || !self.feed.lists_later() {
+            let by = clock.fixed().map(|at| self.calendar().eastern(at).date());
+            let has_days = self.recorded.as_ref().is_some_and(|folder| folder.may_have(by));
+            let is_reading = has_days && self.feed.outstanding().is_starting;
+            if elapsed > FEED_MOST || !(self.feed.lists_later() || is_reading) {
                 let name = names.first().map(ToString::to_string).unwrap_or_default();
                 return Err(format!("{}: the feed lists no contract of {name}", self.named));
             }

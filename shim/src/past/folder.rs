@@ -115,6 +115,12 @@ impl RecordedFolder {
         Ok(folder)
     }
 
+    /// True if it has a day at or before another (any, if none is given), or is not yet looked through.
+    #[must_use]
+    pub fn may_have(&self, by: Option<Date>) -> bool {
+        self.index().is_none() || self.last_day(by).is_some()
+    }
+
     /// Goes through the files that are new or have changed.
     fn refresh(&self) {
         let (inputs, results) = match find(&self.path) {

@@ -399,6 +399,9 @@ mod command {
         let of_daemon = document(&[osym, "--url", &url]);
         let of_feed = document(&[osym, "--feed", &feed]);
         assert_eq!(of_daemon.contract, of_feed.contract);
+        // a thread reads recorded days: the command waits for it
+        let of_days = document(&[osym, "--feed", &format!("history:{}", market.display())]);
+        assert_eq!(of_days.contract.osym, of_feed.contract.osym);
         let near = |a: Option<f64>, b: Option<f64>| (a.unwrap() - b.unwrap()).abs() < 1e-6;
         assert!(near(of_daemon.forward.price, of_feed.forward.price));
         assert!(near(of_daemon.values.served["delta"], of_feed.values.served["delta"]));
