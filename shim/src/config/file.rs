@@ -84,6 +84,11 @@ impl File {
         })
     }
 
+    /// True if the file has a key that does not count.
+    pub(super) fn ignores(&self, name: &str) -> bool {
+        self.ignored.contains(&name)
+    }
+
     /// The value of a key, in the spelling of the command line.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
@@ -180,6 +185,7 @@ mod tests {
         let found = named.found_here();
         assert_eq!((found.get("allow-remote"), found.get("state-dir"), found.get("allow-host")), (None, None, None));
         assert_eq!(found.get("refresh"), Some("0.5"));
+        assert_eq!((found.ignores("state-dir"), found.ignores("refresh")), (true, false));
         let note = "greeksd.toml in the current folder; ignored keys: allow-remote, state-dir, allow-host";
         assert_eq!(found.note().as_deref(), Some(note));
         assert_eq!(File::default().note(), None);

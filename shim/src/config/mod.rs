@@ -32,6 +32,10 @@ pub use value::{Log, Milliseconds, RatesMode, RecordKeep};
 /// The variable that tells a daemon what it is called: a program that starts one knows it again by that.
 const INSTANCE: &str = "GREEKSD_INSTANCE";
 
+/// Why a feed does not count that a file in the current folder asks for.
+const IGNORED_FEED: &str = "greeksd.toml in the current folder may not set a feed with an address, since somebody \
+    else may have put it there: give --feed, or --config greeksd.toml";
+
 /// What to do.
 #[derive(Debug)]
 pub enum Invocation {
@@ -160,6 +164,10 @@ fn resolve(
             (None, Some(text)) => {
                 (option.set)(&mut config, text).map_err(|hint| file.refuse(option.key, text, &hint))?;
                 file.origin()
+            }
+            // the simulated market is not what the file asks for
+            (None, None) if option.key == "feed" && file.ignores(option.key) => {
+                return Err(ConfigError::Value(IGNORED_FEED.to_owned()));
             }
             (None, None) => Origin::Default,
         });

@@ -115,7 +115,9 @@ fn feeds_have_commas_in_them_and_stand_apart_otherwise() {
     assert_eq!(feeds(&[], &[]), both);
     assert_eq!(printed(&folder.0, &[], &[])[3].0, "# key-file is not set", "a file that lies here names no keys");
     folder.write("greeksd.toml", "feed = 'tradier:SPY@https://elsewhere.example'\n");
-    assert_eq!(feeds(&[], &[]), "feed = \"sim\"", "nor where they are sent");
+    let error = refused(&folder.0, &[], &[]);
+    assert!(error.contains("greeksd.toml in the current folder may not set a feed with an address"), "{error}");
+    assert_eq!(feeds(&["--feed", "sim"], &[]), "feed = \"sim\"", "nor where they are sent");
 }
 
 #[test]
