@@ -105,6 +105,25 @@ impl AlertRule {
             }
         }
     }
+
+    /// What it compares that is not there, in words; `None`: it is.
+    #[must_use]
+    pub fn unserved(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> Option<String> {
+        match &self.subject {
+            AlertSubject::Spot(name) | AlertSubject::AtmVol(name, _) | AlertSubject::Borrow(name, _) => {
+                snapshot.chain(*name).is_none().then(|| format!("{name} is not served"))
+            }
+            AlertSubject::Contract(key, _) => {
+                let why = find(Instrument::Contract(*key), snapshot, roots).err()?;
+                Some(format!("the contract is {}", why.name().replace('_', " ")))
+            }
+            AlertSubject::Positions { account, name, .. } => {
+                let what = account.clone().or_else(|| Some(name.as_ref()?.to_string())).unwrap_or_default();
+                let is_there = !valued.positions.is_empty() && valued.total(account.as_deref(), *name).is_some();
+                (!is_there).then(|| format!("no positions {what}").trim_end().to_owned())
+            }
+        }
+    }
 }
 
 /// Reads a file of rules: rules, and complaints with their lines. Empty lines, and what follows a `#`, do not count.
@@ -282,6 +301,22 @@ mod tests {
             let (rules, complaints) = parse_rules(&format!("KO spot > 1\n{bad}"));
             assert_eq!(rules.len(), 1);
             assert!(complaints[0].starts_with(&format!("line 2: {why}")), "{bad}: {complaints:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_compared_and_not_there_is_named() {
+        let (snapshot, book, roots) = (Snapshot::empty(Vec::new()), ValuedBook::default(), RootTable::embedded());
+        for (rule, why) in [
+            ("VIX spot > 20", "VIX is not served"),
+            ("KO borrow > 3%", "KO is not served"),
+            ("SPY261218C00700000 delta > 0.6", "the contract is not listed"),
+            ("positions vega > 0", "no positions"),
+            ("positions vega account nobody > 0", "no positions nobody"),
+            ("positions vega underlying KO > 0", "no positions KO"),
+        ] {
+            let (rules, _) = parse_rules(rule);
+            assert_eq!(rules[0].unserved(&snapshot, &book, &roots).as_deref(), Some(why), "{rule}");
         }
     }
 

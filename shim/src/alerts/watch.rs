@@ -36,6 +36,8 @@ struct KnownState {
     rang: Option<Duration>,
     /// It has come true while it was quiet.
     is_held: bool,
+    /// What it compares is not there, and the log says so.
+    is_unserved: bool,
 }
 
 impl AlertWatch {
@@ -84,6 +86,12 @@ impl AlertWatch {
         for rule in &self.rules {
             let value = rule.value(snapshot, valued, &self.roots);
             let known = self.states.entry(rule.text.clone()).or_default();
+            // while names are computed for the first time, nobody knows what will be served
+            let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());
+            if let Some(why) = why.as_ref().filter(|_| !known.is_unserved) {
+                tracing::warn!("alerts {}: line {}: {}: {why}", self.path.display(), rule.line, rule.text);
+            }
+            known.is_unserved = why.is_some();
             let was_on = known.is_on;
             match rule.state(value) {
                 AlertState::On => known.is_on = true,
