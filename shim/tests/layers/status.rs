@@ -239,7 +239,7 @@ fn the_interface_describes_itself() {
         let all = native["parameters"].as_array().unwrap();
         all.iter().find(|parameter| parameter["name"] == name).unwrap_or_else(|| panic!("no {name}"))
     };
-    assert_eq!(parameter("right")["schema"]["enum"], json!(["call", "put", "both"]));
+    assert_eq!(parameter("right")["schema"]["enum"], json!(["call", "put", "both", "c", "p"]));
     assert_eq!(parameter("strike_count")["schema"]["minimum"], 1);
     assert_eq!(
         (&parameter("exp")["explode"], &parameter("min_exp")["schema"]["format"]),

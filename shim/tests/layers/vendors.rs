@@ -514,7 +514,12 @@ fn a_name_is_an_underlying_or_else_a_root() {
         let rows = |symbol: &str| n(&format!("{path}?{query}{symbol}&{parameter}=csv"));
         let both = rows("SPX");
         assert_eq!(rows("spxw") * 3, both * 2, "{path}: two of the three expiries are of SPXW");
-        assert_eq!((rows("BRK%2FB"), rows("brkb")), (rows("BRK.B"), rows("BRK.B")), "{path}");
+        for index in ["%5ESPX", "$SPX", "$spx.x", "_SPX"] {
+            assert_eq!(rows(index), both, "{path} {index}");
+        }
+        for class in ["BRK%2FB", "brkb", "brk-b", "BRK_B"] {
+            assert_eq!(rows(class), rows("BRK.B"), "{path} {class}");
+        }
         assert_eq!(rows("NOSUCH"), 0, "{path}");
         assert!(rows("ACME1") > 0 && rows("ACME1") < rows("ACME"), "{path}");
     }

@@ -337,7 +337,7 @@ fn the_next_page_is_on_the_host_that_was_asked() {
 
 #[test]
 fn bounds_are_strict_where_the_vendor_says_so() {
-    let polygon = |filter: &str| symbols_of(&json(&format!("/v3/snapshot/options/BRK.B?{filter}"))).len();
+    let polygon = |filter: &str| symbols_of(&json(&format!("/v3/snapshot/options/BRK-B?{filter}"))).len();
     for (filter, wanted) in [
         ("strike_price.gt=480", 2),
         ("strike_price.gte=480", 4),
@@ -427,6 +427,8 @@ fn marketdata_filters_are_the_vendors() {
         ("SPX/?pm=false&expiration=all", 8),
         ("SPXW/?expiration=all", 16),
         ("BRK%2FB/", 6),
+        ("BRK-B/", 6),
+        ("%5ESPX/?am=true&expiration=all", 8),
     ] {
         assert_eq!(n(query), wanted, "{query}: {}", symbols(query));
     }
@@ -439,7 +441,7 @@ fn marketdata_filters_are_the_vendors() {
     assert_eq!(symbols("ACME/?side=x"), "400 error");
     assert_eq!(symbols("ACME/?month=13"), "400 error");
     assert_eq!(symbols("ACME/?limit=50001"), "400 error");
-    assert_eq!(symbols("A-B/"), "400 error");
+    assert_eq!(symbols("A!B/"), "400 error");
 }
 
 const PATHS: [&str; 13] = [
@@ -512,7 +514,7 @@ fn bad_requests_are_refused_in_the_vendors_shape() {
         "format",
     ]);
     alpaca.extend(
-        ["limit=0", "limit=1.5", "limit=1001", "root_symbol=A-B", "page_token=QUFQTA%3D%3D"].map(str::to_owned),
+        ["limit=0", "limit=1.5", "limit=1001", "root_symbol=A!B", "page_token=QUFQTA%3D%3D"].map(str::to_owned),
     );
     let mut intrinio = numbers(&[
         "strike",
@@ -590,7 +592,7 @@ fn bad_requests_are_refused_in_the_vendors_shape() {
 
 #[test]
 fn every_answer_of_marketdata_has_its_rate_headers() {
-    for target in ["chain/ACME", "chain/ZZZZ", "chain/LATE", "chain/A-B", "quotes/x", "lookup/x", "nothing"] {
+    for target in ["chain/ACME", "chain/ZZZZ", "chain/LATE", "chain/A!B", "quotes/x", "lookup/x", "nothing"] {
         let headers = get(&format!("/v1/options/{target}")).headers.join("\n");
         for name in ["Limit: 100000", "Remaining: 100000", "Reset: 1795237200", "Consumed: 0"] {
             assert!(headers.contains(&format!("X-Api-Ratelimit-{name}")), "{target}: {headers}");
