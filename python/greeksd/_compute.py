@@ -299,7 +299,7 @@ def price(
     doubts = done["doubts"]
     if doubts:
         row = min(doubts)
-        more = f" (and {len(doubts) - 1} rows more)" if len(doubts) > 1 else ""
+        more = f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
         warnings.warn(f"row {row}: {doubts[row]}{more}", GreeksWarning, stacklevel=2)
     return result
 

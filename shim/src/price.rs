@@ -74,8 +74,7 @@ pub fn run(args: &PriceArgs) -> ExitCode {
     match price_files(args, &mut doubts) {
         Ok(Summary { rows, errors }) => {
             if let Some((row, doubt)) = doubts.first {
-                let more =
-                    if doubts.rows > 1 { format!(" (and {} rows more)", doubts.rows - 1) } else { String::new() };
+                let more = if doubts.rows > 1 { format!(" (and {} more)", doubts.rows - 1) } else { String::new() };
                 eprintln!("warning: row {row}: {doubt}{more}");
             }
             let failed = if errors > 0 { format!(", {errors} failed: see the column `error`") } else { String::new() };

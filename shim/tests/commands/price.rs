@@ -207,7 +207,7 @@ fn numbers_that_look_like_percent_are_doubted_once() {
             (usize::from(!want.is_empty()), true),
             "{said}"
         );
-        assert_eq!(said.contains("(and 1 rows more)"), !want.is_empty(), "{said}");
+        assert_eq!(said.contains("(and 1 more)"), !want.is_empty(), "{said}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
