@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 import urllib.parse
+import warnings
 from collections.abc import Iterable
 from types import TracebackType
 from typing import IO, Any
 
 from ._native import native
 from ._table import Table
-from .errors import DaemonError, InputError
+from .errors import DaemonError, GreeksWarning, InputError
 
 _URL = "http://127.0.0.1:2112"
 #: The variable that a daemon has its name from, which `/health` shows.
@@ -140,7 +141,11 @@ class Daemon:
         try:
             connection.request("GET", target, headers={"Accept-Encoding": "identity"})
             response = connection.getresponse()
-            after = response.getheader("Retry-After")
+            after, warning = response.getheader("Retry-After"), response.getheader("Warning")
+            if warning:
+                # 199 greeksd "not served: …"
+                said = warning.partition('"')[2].rstrip('"')
+                warnings.warn(f"{self.url}{path}: {said}", GreeksWarning, stacklevel=5)
             return response.status, response.read(), float(after) if after and after.isdigit() else None
         except (OSError, http.client.HTTPException) as error:
             raise DaemonError(f"{self.url}{path}: no answer: {error}") from error

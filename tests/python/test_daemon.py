@@ -53,6 +53,15 @@ class Simulated(unittest.TestCase):
         # the same bits from a connection of its own
         self.assertEqual(pa.table(greeksd.connect(self.daemon.url).chain("KO")), pa.table(chain))
 
+    def test_what_is_not_served_warns(self):
+        with self.assertWarnsRegex(greeksd.GreeksWarning, "/l1/greeks: not served: NOPE "):
+            self.assertGreater(len(self.daemon.chain(["NOPE", "KO"], center="atm")), 0)
+        with self.assertWarnsRegex(greeksd.GreeksWarning, "no contract matches"):
+            self.assertEqual(len(self.daemon.chain("KO", min_days=40, max_days=20)), 0)
+        with self.assertRaises(greeksd.DaemonError) as refused:
+            self.daemon.chain("NOPE", strict=True)
+        self.assertEqual(refused.exception.status, 404)
+
     def test_a_term_structure(self):
         terms = self.daemon.term_structure("SPY").to_pandas()
         self.assertTrue(terms.days.is_monotonic_increasing)

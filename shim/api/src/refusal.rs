@@ -58,6 +58,11 @@ pub enum Refusal {
         /// The layer's words for it.
         reason: &'static str,
     },
+    /// Names or contracts that are not served, where the request wants all or nothing.
+    NotServed {
+        /// Which.
+        text: String,
+    },
     /// Nothing matches, in a layer that has no empty form.
     NoRows,
     /// There is no snapshot of the past moment that was asked for.
@@ -157,7 +162,11 @@ impl Refusal {
             | Self::Conflict { .. }
             | Self::SwitchedOff { .. } => 400,
             Self::EmptyTime { .. } => 200,
-            Self::UnknownPath | Self::NotListed { .. } | Self::NoRows | Self::NoSuchTime { .. } => 404,
+            Self::UnknownPath
+            | Self::NotListed { .. }
+            | Self::NotServed { .. }
+            | Self::NoRows
+            | Self::NoSuchTime { .. } => 404,
             Self::NoTicks { .. } => 472,
             Self::Unsupported { .. } => 501,
             Self::NoSnapshot { .. } | Self::Damaged { .. } => 502,
@@ -182,7 +191,8 @@ impl fmt::Display for Refusal {
             | Self::SwitchedOff { reason }
             | Self::NotListed { reason }
             | Self::Unsupported { reason } => f.write_str(reason),
-            Self::NoSuchTime { text, .. }
+            Self::NotServed { text }
+            | Self::NoSuchTime { text, .. }
             | Self::EmptyTime { text }
             | Self::NoTicks { text }
             | Self::Damaged { text } => f.write_str(text),
@@ -214,7 +224,7 @@ mod tests {
     fn each_refusal_has_its_status_and_names_what_is_wrong() {
         let unsupported = Refusal::Unsupported { reason: "the switch must be true" };
         let text = || "2024-01-03".to_owned();
-        let rows: [(Refusal, u16, &str); 18] = [
+        let rows: [(Refusal, u16, &str); 19] = [
             (Refusal::missing("ticker"), 400, "ticker is required"),
             (Refusal::invalid("min", "abc", "a number"), 400, "min: not a number: abc"),
             (Refusal::unknown_parameter("foo"), 400, "unknown parameter: foo"),
@@ -232,6 +242,7 @@ mod tests {
             (Refusal::SwitchedOff { reason: "say --so" }, 400, "say --so"),
             (Refusal::UnknownPath, 404, "not found"),
             (Refusal::NotListed { reason: "No such contract." }, 404, "No such contract."),
+            (Refusal::NotServed { text: "not served: NOPE".to_owned() }, 404, "not served: NOPE"),
             (Refusal::NoRows, 404, "no data"),
             (Refusal::NoSuchTime { text: text(), before: None, after: None }, 404, "2024-01-03"),
             (Refusal::EmptyTime { text: text() }, 200, "2024-01-03"),

@@ -10,6 +10,7 @@
 pub mod filters;
 pub mod order;
 pub mod symbols;
+pub mod unserved;
 
 use crate::limits::{NAMES_AT_ONCE, ROWS_AT_ONCE};
 use crate::picked::{Picked, Ranges};

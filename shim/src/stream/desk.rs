@@ -4,6 +4,7 @@ use super::events::{EventSources, EventStream};
 use super::permit::StreamCounts;
 use api::query::Query;
 use api::refusal::Refusal;
+use api::selection::unserved::{unserved, warning_header};
 use api::vendors::native;
 use api::vendors::native_stream;
 use http::Answer;
@@ -33,11 +34,14 @@ impl StreamDesk {
     pub fn answer(&self, query: &str, last: Option<&str>, sources: EventSources) -> Answer {
         let begun = native_stream::parse(&Query::parse(query)).and_then(|request| {
             let permit = self.0.take().ok_or(Refusal::Busy)?;
-            EventStream::begin(request, last, sources, permit)
+            let missing = request.selection.as_ref().and_then(|named| unserved(&sources.market.load(), named));
+            EventStream::begin(request, last, sources, permit).map(|stream| (stream, missing))
         });
         match begun {
-            Ok(stream) => {
-                Answer::stream(ROUTE, "text/event-stream; charset=utf-8", stream).with_header("X-Accel-Buffering", "no")
+            Ok((stream, missing)) => {
+                let mut answer = Answer::stream(ROUTE, "text/event-stream; charset=utf-8", stream);
+                answer.headers.extend(missing.as_deref().map(warning_header));
+                answer.with_header("X-Accel-Buffering", "no")
             }
             Err(refusal) => native::refused(ROUTE, &refusal),
         }

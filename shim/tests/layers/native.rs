@@ -322,7 +322,7 @@ fn refusals_are_json_and_name_the_parameter() {
     assert_eq!(refused("/l1/greeks?root=A&foo=1&format=csv"), (400, "unknown parameter: foo".to_owned()));
     assert_eq!(refused("/l1/greeks?root=A&%22%3Cb%3E=1"), (400, "unknown parameter: \"<b>".to_owned()));
     assert_eq!(refused("/l1/greeks").0, 400);
-    assert_eq!(refused("/l1/greeks?root=A&right=c&format=html").0, 400);
+    assert_eq!(refused("/l1/greeks?root=A&right=x&format=html").0, 400);
     assert_eq!(refused("/l1/greeks?root=A&center=otm").0, 400);
     assert_eq!(refused("/l1/greek?root=A").0, 404);
     assert_eq!(refused("/L1/greeks?root=A").0, 404);
@@ -353,6 +353,43 @@ fn what_is_still_being_computed_is_a_502_with_a_time_to_come_back() {
     let cold = service(Snapshot::empty(vec![]));
     check(get_from(&cold, "/l1/greeks?underlying=ACME"), 502, "before the first pass");
     check(get_from(&cold, "/l1/greeks?underlying=ACME&foo=1"), 400, "parameters are read first");
+}
+
+#[test]
+fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
+    let no = |names: &str| format!("Warning: 199 greeksd \"not served: {names} (/l1/symbols lists the names)\"");
+    let none = "Warning: 199 greeksd \"no contract matches\"".to_owned();
+    for (query, warning) in [
+        ("underlying=NOSUCH", Some(no("NOSUCH"))),
+        ("underlying=ACME,NOSUCH,SPXX", Some(no("NOSUCH, SPXX"))),
+        ("root=NOSUCH", Some(no("NOSUCH"))),
+        ("osym=ACME261218C00100000", None),
+        ("osym=ACME261218C00100500", Some(no("ACME261218C00100500"))),
+        ("osym=ACME++261218P00100000,NONE261218P00100000", Some(no("NONE261218P00100000"))),
+        ("underlying=ACME&min_days=40&max_days=20", Some(none)),
+        ("underlying=ACME", None),
+        ("underlying=LATE,ACME", None),
+        ("underlying=brk-b", None),
+        ("root=BRKB", None),
+        ("underlying=*", None),
+    ] {
+        for format in ["json", "csv", "ndjson"] {
+            let got = get(&format!("/l1/greeks?{query}&format={format}"));
+            assert_eq!((got.status, got.headers), (200, warning.clone().into_iter().collect()), "{query} {format}");
+        }
+        let strict = get(&format!("/l1/greeks?{query}&strict=1"));
+        let is_unserved = warning.as_ref().is_some_and(|text| text.contains("not served"));
+        assert_eq!(strict.status, if is_unserved { 404 } else { 200 }, "{query}: {}", strict.body);
+    }
+    assert_eq!(get("/l1/greeks?underlying=NOSUCH").body, "[]");
+    assert!(get("/l1/greeks?underlying=NOSUCH&format=html").body.contains("<p>not served: NOSUCH "));
+    assert_eq!(refused("/l1/greeks?root=A&strict=x"), (400, "strict: not true or false: x".to_owned()));
+    let said = "not served: NOSUCH (/l1/symbols lists the names)".to_owned();
+    assert_eq!(refused("/l1/greeks?underlying=NOSUCH,ACME&strict=true"), (404, said));
+    let stream = service(market()).answer_to("/l1/stream", "underlying=ACME,NOSUCH&fields=delta");
+    assert!(stream.headers.iter().any(|(name, value)| *name == "Warning" && value.contains("not served: NOSUCH ")));
+    // a vendor's layer answers as the vendor does
+    assert_eq!(get("/v1beta1/options/snapshots/NOSUCH").headers, [""; 0]);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use crate::rows::table::{self, Fact};
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
 use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
+use crate::selection::unserved::{Unserved, unserved, warning_header};
 use crate::selection::{Selection, is_heavy, not_yet, select};
 use engine::snapshot::Snapshot;
 use history::tables::TableFormat;
@@ -41,6 +42,8 @@ use std::sync::Arc;
 
 /// The header behind a page of symbols that others follow: what `cursor` takes.
 const NEXT_CURSOR: &str = "Next-Cursor";
+/// Why rows are missing, where all that is named is served.
+const NO_MATCH: &str = "no contract matches";
 
 /// One endpoint of a layer of the interface.
 #[derive(Debug)]
@@ -113,6 +116,8 @@ pub struct Reply {
     pub fields: Vec<Field>,
     /// There is no answer where quotes are not shown: what of it needs them.
     pub needs_quotes: Option<&'static str>,
+    /// What becomes of names that are not served.
+    pub unserved: Unserved,
     /// What one row is.
     pub per: Per,
     /// In which direction JSON is written.
@@ -484,6 +489,8 @@ impl Layer {
     pub fn rows_of_one(&self, request: LayerRequest, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
         let Content::Rows(mut reply) = request.content? else { return Err(Refusal::UnknownPath) };
         let when_empty = reply.when_empty.take();
+        // a name may have come between two snapshots
+        reply.unserved = Unserved::Silent;
         let mut rows = self.row_set(*reply, context, context.clock())?;
         // the number of rows is that of one snapshot
         rows.layout.heading.lines.pop();
@@ -530,12 +537,20 @@ impl Layer {
         if context.is_crowded && is_large(&picked) {
             return Err(Refusal::Crowded);
         }
+        let warning = match (reply.unserved, unserved(context.snapshot, &reply.selection)) {
+            (Unserved::Silent, _) => None,
+            (Unserved::Refused, Some(text)) => return Err(Refusal::NotServed { text }),
+            (_, Some(text)) => Some(text),
+            (_, None) => picked.is_empty().then(|| NO_MATCH.to_owned()),
+        };
         let mut heading = Heading::default();
         if reply.format == Format::Html {
             heading.title.clone_from(&reply.title);
             heading.lines = (context.note)();
+            heading.lines.extend(warning.clone());
             heading.lines.push(count_line(&picked, &reply));
         }
+        reply.headers.extend(warning.as_deref().map(warning_header));
         let (headers, roots) = (std::mem::take(&mut reply.headers), Arc::clone(context.roots));
         let table = reply.table;
         let layout = reply.into_layout(next, context.host, heading, clock, roots);

@@ -5,7 +5,8 @@ use super::native_past::{self, AS_OF, END, INTERVAL, START};
 use super::parameter::{A_CONTRACT, A_ROOT, ANY, SYMBOLS};
 use crate::past::PastMoments;
 use crate::query::parameter::{
-    DateList, FiniteNumber, IsoDate, NoEffect, OneWord, Param, Parameters, ReadAs, ReadEach, WholeNumber, WordList,
+    DateList, FiniteNumber, IsoDate, NoEffect, OneWord, Param, Parameters, ReadAs, ReadEach, TrueFalse, WholeNumber,
+    WordList,
 };
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
@@ -16,6 +17,7 @@ use crate::rows::field::{
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
 use crate::selection::filters::VendorFilters;
+use crate::selection::unserved::Unserved;
 use crate::selection::{Center, Selection};
 use engine::store::columns::{Col, Group, Unit};
 use history::tables::TableFormat;
@@ -153,6 +155,7 @@ const PARAMETERS: Parameters = &[
     &START,
     &END,
     &INTERVAL,
+    &STRICT,
     &APIKEY,
     &TOKEN,
 ];
@@ -196,6 +199,11 @@ pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
 );
 pub(super) const STRIKE_COUNT: Param<WholeNumber> =
     Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
+const STRICT: Param<TrueFalse> = Param::new(
+    "strict",
+    TrueFalse,
+    "Names and contracts that are not served are a 404; without it they have no rows, and the header Warning names them",
+);
 /// A key that clients send.
 pub const APIKEY: Param<NoEffect> = Param::new("apikey", NoEffect, "Accepted and ignored");
 /// A token that clients send.
@@ -242,6 +250,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         fields: fields.copied().collect(),
         needs_quotes: needs_quotes(&groups, &filters),
         filters,
+        unserved: if query.get(&STRICT)?.unwrap_or(false) { Unserved::Refused } else { Unserved::Warned },
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
         ..Reply::default()
