@@ -12,8 +12,11 @@ const HEADER: &str = "quote_time,underlying,und_price,root,expiry,right,strike,b
 const ROW: &str = "2026-11-20 15:42,KO,68.25,KO,2026-12-18,call,63.5,5.29,5.34\n";
 const WANT: &str = "2026-11-20T20:42:00Z KO KO 2026-12-18 63500 Call 5.29 5.34 68.25";
 
+/// Line, column, reason and value of what is refused.
+type Place = (u64, &'static str, Reason, String);
+
 /// Reads a text as a file and as a chain file of a market folder, which must give the same.
-fn read(text: &[u8]) -> (Vec<String>, Vec<(u64, &'static str, Reason, String)>) {
+fn read(text: &[u8]) -> (Vec<String>, Vec<Place>) {
     let (rows, read) = rows_in("x.csv", text, &ReadOptions::default()).unwrap();
     let places = |report: &kernel::report::Report| {
         let place = |place: &kernel::error::Refused| (place.line, place.field, place.reason, place.value.clone());
