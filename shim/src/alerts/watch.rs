@@ -89,7 +89,7 @@ impl AlertWatch {
             // while names are computed for the first time, nobody knows what will be served
             let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());
             if let Some(why) = why.as_ref().filter(|_| !known.is_unserved) {
-                tracing::warn!("alerts {}: line {}: {}: {why}", self.path.display(), rule.line, rule.text);
+                tracing::warn!("alerts {}: line {}: {}: {why}", self.file.path().display(), rule.line, rule.text);
             }
             known.is_unserved = why.is_some();
             let was_on = known.is_on;

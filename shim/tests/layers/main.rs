@@ -1,4 +1,6 @@
 //! Every layer and page on a small market: rows, parameters, golden answers, what a request may cost.
+// one document of many keys is written down
+#![recursion_limit = "256"]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and prints its figures")]
 
 mod arrange;
