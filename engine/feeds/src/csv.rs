@@ -171,7 +171,13 @@ pub fn read_rows<const N: usize>(
         columns.iter().find(|column| fields.found().iter().filter(|field| column.names(field)).count() > 1)
     {
         // nobody knows which is meant
-        report.refuse(Refused { file: name, line: 1, field: twice.name, reason: Reason::TooMany, value: String::new() });
+        report.refuse(Refused {
+            file: name,
+            line: 1,
+            field: twice.name,
+            reason: Reason::TooMany,
+            value: String::new(),
+        });
         return report;
     }
     for (line, text) in lines {

@@ -143,7 +143,7 @@ fn the_folder_of_chains_may_be_given_itself() {
     let folder = folder("itself");
     fs::write(folder.join("chains/a.csv"), format!("{HEADER}{}", row("10:00", "AAA", 90))).unwrap();
     fs::write(folder.join("rates.csv"), "date,tenor_days,rate\n2026-11-20,30,0.04\n").unwrap();
-    let (batch, _) = poll(&mut DirFeed::open(&folder.join("chains")).unwrap());
+    let (batch, _) = poll(&mut DirFeed::open(&folder.join("chains"), read_chains).unwrap());
     assert_eq!((batch.quotes.len(), batch.rates.map_or(0, |rates| rates.len())), (1, 1));
     fs::remove_dir_all(folder).unwrap();
 }

@@ -257,7 +257,7 @@ impl Connection {
                                 (body, taken)
                             }
                             Err(reply) => {
-                                self.begin(reply, turn);
+                                self.begin(*reply, turn);
                                 (kept, answered) = (0..0, true);
                                 break;
                             }

@@ -249,26 +249,26 @@ pub(super) fn admit<A: App>(
     request: &Request<'_>,
     facts: &HeadFacts,
     turn: &mut Turn<A>,
-) -> Result<IncomingBody, Remainder> {
+) -> Result<IncomingBody, Box<Remainder>> {
     if request.method() != Method::Put {
         return Ok(IncomingBody::Dropped(facts.body));
     }
     if let Some(fault) = turn.shared.boundary.fault(request) {
-        return Err(refuse(fault, false, turn));
+        return Err(Box::new(refuse(fault, false, turn)));
     }
     let shared = Arc::clone(&turn.shared);
     match threads::guarded(FAULTS, || shared.app.refuses(request)) {
-        None => return Err(refuse(Fault::Panicked, false, turn)),
+        None => return Err(Box::new(refuse(Fault::Panicked, false, turn))),
         Some(Some(answer)) => {
             // the body that follows is no request
             let terms = ReplyTerms::of(request, &HeadFacts { keep_alive: false, ..*facts }, &shared.limits);
-            return Err(deliver(open(Answered::Now(answer), &mut turn.piece), terms, turn));
+            return Err(Box::new(deliver(open(Answered::Now(answer), &mut turn.piece), terms, turn)));
         }
         Some(None) => {}
     }
     let length = usize::try_from(facts.body).unwrap_or(usize::MAX);
     let body = ReceivedBody::begin(length, &shared.body_bytes, shared.limits.bodies_bytes);
-    body.map(IncomingBody::Kept).ok_or_else(|| refuse(Fault::TooManyBodies, false, turn))
+    body.map(IncomingBody::Kept).ok_or_else(|| Box::new(refuse(Fault::TooManyBodies, false, turn)))
 }
 
 /// Answers a request, or begins to: what can go out at once is in `turn.out`.

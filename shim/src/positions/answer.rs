@@ -50,7 +50,7 @@ pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
             let heading = Heading { title: "Positions".to_owned(), lines: note.to_vec() };
             (request.format.frame().content_type, RowForm::Text(heading, None))
         }
-        Some(Ok((content_type, writer))) => (content_type, RowForm::Table(writer)),
+        Some(Ok((content_type, writer))) => (content_type, RowForm::Table(Box::new(writer))),
         Some(Err(why)) => return failed(500, &why.to_string()),
     };
     let rows = PositionStream { book, request, asked, _held: held, form, level: 0, piece: 0 };
@@ -109,7 +109,7 @@ enum RowForm {
     /// Text: its heading, and what was begun with it.
     Text(Heading, Option<TableLines>),
     /// A table of columns.
-    Table(PlainWriter),
+    Table(Box<PlainWriter>),
 }
 
 impl PositionStream {

@@ -83,7 +83,7 @@ pub struct ViewOptions<'a> {
 /// An event of the main loop of the viewer.
 enum ViewEvent {
     Input(Input),
-    News(News),
+    News(Box<News>),
     /// A signal asks for the end, or the terminal has gone.
     Stop,
 }
@@ -95,7 +95,7 @@ enum ViewEvent {
 pub fn show(options: ViewOptions<'_>) -> Result<Vec<String>, String> {
     let (sender, events) = channel();
     let tell = Sender::clone(&sender);
-    let on_news = move |news| tell.send(ViewEvent::News(news)).is_ok();
+    let on_news = move |news| tell.send(ViewEvent::News(Box::new(news))).is_ok();
     let fetcher = Fetcher::start(options.base.clone(), options.refresh, on_news)?;
     watch_signals(&sender)?;
     let place = if options.is_own { "the viewer's own service".to_owned() } else { options.base.to_string() };
@@ -156,7 +156,7 @@ impl Viewer {
             for event in first.into_iter().chain(events.try_iter().take(64)) {
                 let effect = match event {
                     ViewEvent::Stop => Effect::Quit,
-                    ViewEvent::News(news) => self.state.on_news(news),
+                    ViewEvent::News(news) => self.state.on_news(*news),
                     ViewEvent::Input(Input::Key(key)) => self.state.on_key(key),
                     ViewEvent::Input(Input::Resized) => {
                         self.state.resize(self.screen.size()?);
