@@ -171,6 +171,7 @@ pub fn read_rows<const N: usize>(
         columns.iter().find(|column| fields.found().iter().filter(|field| column.names(field)).count() > 1)
     {
         // nobody knows which is meant
+        report.records += 1;
         report.refuse(Refused {
             file: name,
             line: 1,

@@ -99,7 +99,7 @@ mod tests {
         let mut file = OverridesFile::open(&path).unwrap();
         assert!(file.poll(ms(0), &quiet).is_some() && file.poll(ms(1), &quiet).is_none());
         assert_eq!((file.facts().applied.clone(), file.facts().refused), (vec![("borrow", 1)], 1));
-        assert!(file.facts().errors[0].ends_with(":3: what: not_a_word"), "{:?}", file.facts());
+        assert!(file.facts().errors[0].ends_with(":3: what: not_a_word: `borow`"), "{:?}", file.facts());
         fs::write(&path, "no header").unwrap();
         assert!(file.poll(ms(1000), &quiet).is_none() && file.poll_within().is_some());
         assert!(file.poll(ms(1300), &quiet).is_none());

@@ -107,7 +107,7 @@ mod tests {
         let mut file = PositionsFile::open(&path).unwrap();
         let first = file.poll(ms(0)).unwrap().unwrap();
         assert_eq!((first.lines.len(), first.refused), (1, 1));
-        assert!(first.complaints[0].ends_with(":3: quantity: not_a_number"), "{:?}", first.complaints);
+        assert!(first.complaints[0].ends_with(":3: quantity: not_a_number: `x`"), "{:?}", first.complaints);
         assert!(file.poll(ms(1)).is_none());
         fs::write(&path, "symbol,quantity\nKO,100\nSPY,20\n").unwrap();
         assert!(file.poll(ms(1000)).is_none(), "it has just been written");

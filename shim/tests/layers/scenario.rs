@@ -480,7 +480,7 @@ fn scenarios_that_are_read_slowly_leave_their_places_to_others() {
 #[test]
 fn tables_to_build_are_bounded() {
     let named = |n: usize| Arc::new(Chain { underlying: symbol(&format!("A{n}")), ..Chain::clone(&chains()[0]) });
-    let market = Snapshot::new(1, (0..16).map(named).collect(), vec![]);
+    let market = Snapshot::new(1, (0..24).map(named).collect(), vec![]);
     let (service, ..) = service_and_desk(desk("symbol,quantity\n"), market);
     let moments = (1..=400).map(|n| format!("{n}h")).collect::<Vec<_>>().join(",");
     let got = get_from(&service, &format!("/l1/scenario?underlying=*&center=atm&right=call&at={moments}&sum=total"));

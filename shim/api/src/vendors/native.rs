@@ -416,7 +416,7 @@ mod tests {
             ("root=A&min_dte=1", "400 unknown parameter: min_dte"),
             ("root=A&Right=call", "400 unknown parameter: Right"),
             ("foo=1", "400 unknown parameter: foo"),
-            ("root=A&right=c", "400 right: not one of call, put, both: c"),
+            ("root=A&right=x", "400 right: not one of call, put, both, c, p: x"),
             ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html, arrow, parquet: xml"),
             ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, quote, all: first"),
             ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),

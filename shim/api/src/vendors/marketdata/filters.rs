@@ -380,7 +380,7 @@ mod tests {
         }
 
         #[test]
-        fn every_day_is_read_in_each_spelling(back in 0i64..700_000) {
+        fn every_day_is_read_in_each_spelling(back in 7_305i64..47_482) {
             let day = date(1970, 1, 1).saturating_add(Span::new().days(back));
             let away = (day - date(2026, 11, 20)).get_days();
             for text in [day.to_string(), day.strftime("%m/%d/%Y").to_string(), format!("{away} days")] {
