@@ -222,7 +222,8 @@ impl PositionDesk {
     }
 
     /// Takes a body.
-    fn take(&self, (body, done): PutJob, snapshot: &Snapshot) {
+    fn take(&self, job: PutJob, snapshot: &Snapshot) {
+        let (body, done) = job;
         let read = parse(Path::new(REQUEST), &body).and_then(|read| {
             // whoever wants none says so with a line of none
             if read.lines.is_empty() { Err(format!("{REQUEST}: no usable row")) } else { Ok(read) }

@@ -231,7 +231,8 @@ impl ValuedBook {
 }
 
 impl PositionTotal {
-    fn new((account, underlying, expiry): &TotalKey) -> Self {
+    fn new(key: &TotalKey) -> Self {
+        let (account, underlying, expiry) = key;
         Self {
             account: account.clone(),
             underlying: *underlying,

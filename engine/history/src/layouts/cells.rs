@@ -243,11 +243,11 @@ mod tests {
         ] {
             assert_eq!(Cell::Text(text).when(&calendar, None, false, PLAIN), Ok(want), "{text}");
         }
-        for text in
-            ["", "24-01-03", "2024-13-01", "31/1/24", "2024-01-03 25:00", "1/3/2024 13:00 PM", "16:00", "1.13.2024"]
-        {
+        for text in ["", "24-01-03", "2024-13-01", "2024-01-03 25:00", "1/3/2024 13:00 PM", "16:00", "1.13.2024"] {
             assert_eq!(Cell::Text(text).when(&calendar, None, false, PLAIN), Err(Reason::NotATime), "{text}");
         }
+        // a day of January, or a year
+        assert_eq!(Cell::Text("31/1/24").when(&calendar, None, false, PLAIN), Err(Reason::AmbiguousDate));
         let utc = Some(&TimeZone::UTC);
         assert_eq!(Cell::Text("2024-01-03 21:00").when(&calendar, utc, false, PLAIN), Ok(at("2024-01-03T21:00:00Z")));
         for text in ["2024-01-03 00:00:00", "1/3/2024 0:00", "1/3/2024 12:00:00 AM"] {
