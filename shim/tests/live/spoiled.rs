@@ -107,7 +107,7 @@ fn a_stray_quotation_mark_costs_its_row() {
     assert_eq!(served(&daemon, "underlying=ACME"), ROWS - 1);
     assert_eq!(dropped(&daemon, "open_quote"), 1);
     let (code, said) = daemon.stop();
-    assert!(code == Some(0) && said.contains("acme.csv:5: strike: open_quote"), "{said}");
+    assert!(code == Some(0) && said.contains("acme.csv:5: underlying: open_quote"), "{said}");
     remove(&folder);
 }
 

@@ -93,7 +93,7 @@ impl TableWriter {
         Ok(Self { form, words, sink })
     }
 
-    /// Appends rows, as [`TableSink::write`] does.
+    /// Appends rows, as `TableSink::write` does.
     ///
     /// # Errors
     /// The library refuses them, or they have a symbol that the table has not.
