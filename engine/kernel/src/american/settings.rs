@@ -708,11 +708,10 @@ settings! {
         anchor_deviations: f64 = 3.8, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
         /// Deviations that a series of `terms` covers; a longer one takes more in proportion.
         usual: f64 = 7.6, "standard deviations", Bounded("options_with_dividends_meet_their_bounds");
-        /// Deviations that a series from the boundaries on covers at most: a boundary further away is reached by
-        /// nobody, and the series does not resolve what later dates leave close to the strike.
-        covered: f64 = 14.0, "standard deviations", Bounded("corners_keep_price_and_delta");
-        /// The same of calls.
-        covered_call: f64 = 19.0, "standard deviations", Bounded("corners_keep_price_and_delta");
+        /// Deviations that a put's series from its boundaries on covers at most: further away nobody reaches the
+        /// boundary, and the series does not resolve what later dates leave close to the strike. A call's may be as
+        /// long as its terms grow with it.
+        covered_put: f64 = 14.0, "standard deviations", Bounded("corners_keep_price_and_delta");
         /// A table of such puts begins at its highest boundary where that lies so far below the strike at least.
         anchor_least: f64 = 2.0, "standard deviations", Bounded("puts_whose_dividend_is_about_the_interest_keep_their_price");
         /// Terms at the end of a series are dropped where all are below this: where it is only integrated.

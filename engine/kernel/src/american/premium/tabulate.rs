@@ -98,12 +98,13 @@ impl Table {
         // a put's boundary that falls away at once may be left out
         let from_highest = is_put && self.stop <= 0.0 && bend.is_finite() && !self.refined;
         let anchor = if from_highest && least >= SIZES.anchor_least * terms.t.sqrt() { least } else { greatest };
-        let aligned = bend <= most && self.is_covered(terms, &solved, pairs.len());
-        let from: Vec<f64> = pairs
-            .iter()
-            .enumerate()
-            .map(|(i, (k, sigma))| if aligned { solved.boundary(i) } else { k.ln() + self.phi * anchor * sigma })
-            .collect();
+        let boundaries: Vec<f64> = (0..pairs.len()).map(|i| solved.boundary(i)).collect();
+        let aligned = bend <= most && self.is_covered(terms, solved.reach(&boundaries));
+        let from = if aligned {
+            boundaries
+        } else {
+            pairs.iter().map(|(k, sigma)| k.ln() + self.phi * anchor * sigma).collect()
+        };
         let relative = from.iter().zip(&pairs).map(|(from, (k, _))| vec![self.placed(from - k.ln())]);
         self.boundary = fit_tensor(&self.sigma, &self.strike, &relative.collect::<Vec<_>>()).into();
         self.layout = match (aligned, self.stop > 0.0) {
@@ -124,12 +125,11 @@ impl Table {
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
     }
 
-    /// True if the terms of a series from the boundaries on are enough for as many deviations as it covers: a put's
-    /// boundary may lie so far from the strike that nothing but the best plan counts there.
-    fn is_covered(&self, terms: &Terms, solved: &Solved, pairs: usize) -> bool {
-        let from: Vec<f64> = (0..pairs).map(|i| solved.boundary(i)).collect();
-        let most = if self.phi > 0.0 { SIZES.covered_call } else { SIZES.covered };
-        solved.reach(&from) <= most * (terms.t - self.stop).sqrt()
+    /// True if the terms of a series from the boundaries on resolve what lies within its `reach`, in units of σ: a
+    /// boundary may be so far from the strike that nothing but the best plan counts there.
+    fn is_covered(&self, terms: &Terms, reach: f64) -> bool {
+        let most = if self.phi > 0.0 { SIZES.usual * SIZES.wider_most } else { SIZES.covered_put };
+        reach <= most * (terms.t - self.stop).sqrt()
     }
 
     /// Strike nodes to begin with.
