@@ -1,4 +1,4 @@
-//! What a chain file has, whatever its layout: quotes, prices of underlyings, and of a recording dividends and rates.
+//! The records of one chain file of any layout: quotes, prices of underlyings, and of a recording dividends and rates.
 //! Never: a format.
 
 use super::intake::Distinct;
@@ -41,7 +41,7 @@ impl ChainRows {
         self.quotes.keep(quote)
     }
 
-    /// What was kept.
+    /// The records of the rows.
     #[must_use]
     pub fn finish(self) -> Chains {
         Chains { quotes: self.quotes.into_quotes(), spots: self.spots, ..Chains::default() }

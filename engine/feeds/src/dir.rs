@@ -41,7 +41,7 @@ pub type ChainReader = fn(&Path, &[u8]) -> (Chains, Report);
 #[derive(Debug)]
 pub struct DirFeed {
     source: Source,
-    /// What reads chain files that are no recordings.
+    /// The reader of chain files that are no recordings.
     reader: ChainReader,
     /// Which underlying a row is about: files spell one in several ways.
     roots: RootTable,

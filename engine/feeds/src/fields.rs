@@ -17,7 +17,7 @@ pub fn head(text: &[u8]) -> &[u8] {
 /// The fields of a line.
 #[derive(Debug, Default)]
 pub struct CsvFields<'a> {
-    /// Those before the end of the line, or before a quotation mark that opens and does not close.
+    /// The fields before the end of the line, or before a quotation mark that opens and does not close.
     found: Vec<&'a [u8]>,
     /// Why there are no more.
     end: Option<Reason>,
@@ -73,15 +73,15 @@ impl<'a> CsvFields<'a> {
         field.ok_or(self.end.unwrap_or(Reason::Missing))
     }
 
-    /// Those that were found, as they stand there.
+    /// The fields of the line, as they stand in it.
     #[must_use]
     pub fn found(&self) -> &[&'a [u8]] {
         &self.found
     }
 
-    /// Takes the fields of a line in place of those that were there. A field that begins with a quotation mark ends at
-    /// the next lone one; a pair of marks within it stays a pair, for no column that is read has any. With anything
-    /// between that mark and the separator the field is what stands there, marks included.
+    /// Splits a line, and forgets the one before. A field that begins with a quotation mark ends at the next lone one;
+    /// a pair of marks within it stays a pair, which only names of accounts may have. With anything between that mark
+    /// and the separator the field is what stands there, marks included.
     pub fn split(&mut self, line: &'a [u8], separator: u8) {
         self.found.clear();
         self.end = None;

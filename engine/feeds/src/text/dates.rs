@@ -46,7 +46,7 @@ pub fn parse_date(text: &str, dialect: Dialect) -> Result<Date, Reason> {
 /// Reads a date without a clock time.
 ///
 /// # Errors
-/// Those of [`parse_date`].
+/// It is none; or day and month could change places, and nothing says which is first.
 pub fn parse_date_alone(text: &str, dialect: Dialect) -> Result<Date, Reason> {
     if let Some(date) = times::parse_date(text) {
         return Ok(date);
@@ -86,7 +86,7 @@ pub fn parse_date_alone(text: &str, dialect: Dialect) -> Result<Date, Reason> {
 /// 4:00:00 PM`.
 ///
 /// # Errors
-/// Those of [`parse_date`].
+/// It is none; or day and month could change places, and nothing says which is first.
 pub fn parse_civil(text: &str, dialect: Dialect) -> Result<DateTime, Reason> {
     if let Some(at) = times::parse_civil(text) {
         return Ok(at);

@@ -37,7 +37,7 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// True if a date with slashes has its month first although nothing says so. Where fields are separated by
+    /// True if a date with slashes begins with its month by custom. Where fields are separated by
     /// semicolons or decimals by commas, the text is from another country.
     #[must_use]
     pub(super) fn is_american(self) -> bool {
