@@ -16,6 +16,7 @@ use api::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tra
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
+use engine::store::doubted::FirmQuotes;
 use http::stream::{PIECE_BYTES, Progress, Stream};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil::date};
@@ -40,6 +41,8 @@ fn chain() -> Arc<Chain> {
         implied_spot: f64::NAN,
         implied_spot_error: f64::NAN,
         spot_off: false,
+        doubt: None,
+        firm: FirmQuotes::default(),
         uncomputed: None,
         valued_at: Timestamp::UNIX_EPOCH,
         preliminary: false,

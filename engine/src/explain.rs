@@ -7,6 +7,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod basis;
+mod doubted;
 mod explanation;
 mod parity;
 mod schemes;
@@ -15,6 +16,7 @@ mod warning;
 
 pub use crate::store::evidence::ValueMethod;
 pub use basis::{ValueBasis, value_basis};
+pub use doubted::doubts_of;
 pub use explanation::Explanation;
 pub use parity::{StrikeOutcome, StrikeParity, Unused};
 pub use schemes::SchemeValues;

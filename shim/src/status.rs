@@ -12,7 +12,8 @@ use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
 pub use facts::{MarketFacts, PassFacts, RateFacts};
 use health::{
-    AdjustedRoots, FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, StateHealth, UncomputedName,
+    AdjustedRoots, DoubtedName, FeedHealth, Health, NamesHealth, OverridesHealth, Quotes, RecordHealth, StateHealth,
+    UncomputedName,
 };
 use host::clock::MarketClock;
 use host::threads;
@@ -179,6 +180,9 @@ impl Status {
                 .map(|(name, reason)| UncomputedName::new(name, *reason))
                 .collect(),
             spot_off: NamesHealth::new(counts.spot_off, &counts.spot_off_names),
+            doubted_count: counts.doubted,
+            doubted: counts.doubted_names.iter().map(|(name, doubt)| DoubtedName::new(name, *doubt)).collect(),
+            quotes_missed: NamesHealth::new(counts.quotes_missed, &counts.quotes_missed_names),
             rates: facts.rates.as_ref(),
             dividends_unknown: NamesHealth::new(counts.dividends_unknown, &counts.dividends_unknown_names),
             mostly_stale: NamesHealth::new(counts.mostly_stale, &counts.mostly_stale_names),

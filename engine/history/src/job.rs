@@ -11,7 +11,7 @@ use crate::recipe::{Recipe, VERSION, unit_underlying};
 use crate::reference::ReferenceSet;
 use crate::row::HistoryRow;
 use crate::spill::RunFolder;
-use crate::tally::{UnitCounts, UnitFailure};
+use crate::tally::{UnitCounts, UnitDoubt, UnitFailure};
 use crate::unit::{HistoryUnit, UnitIndex};
 use crate::watch::{JobPhase, JobWatch};
 use crate::whole::UnitFault;
@@ -76,6 +76,8 @@ pub struct JobOutcome {
     pub skipped: u64,
     /// Units that could not be computed, by day and underlying.
     pub failed: Vec<UnitFailure>,
+    /// Units of which something is doubted, by day and underlying.
+    pub doubted: Vec<UnitDoubt>,
     /// Files that were written.
     pub files: u64,
     /// Files that were there already.
@@ -178,6 +180,8 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     let worked = all.run(job.threads, &mut manifest).map_err(tried("computing and writing"))?;
     manifest.write().map_err(tried("writing the manifest"))?;
     (outcome.counts, outcome.done, outcome.files) = (worked.counts, worked.units, worked.files);
+    outcome.doubted = worked.doubted;
+    outcome.doubted.sort_by_key(|doubt| (doubt.day, doubt.underlying));
     outcome.failed.extend(worked.failed);
     outcome.failed.sort_by_key(|failure| (failure.day, failure.underlying));
     outcome.is_stopped = job.watch.is_stopped();

@@ -28,6 +28,17 @@ impl UnitFailure {
     }
 }
 
+/// A unit of which an assumption is doubted, or whose values most of its quotes do not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitDoubt {
+    /// Eastern date of its quotes.
+    pub day: Date,
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// The first of its snapshots in words.
+    pub text: String,
+}
+
 /// What became of the rows and chains of units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitCounts {

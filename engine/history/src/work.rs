@@ -10,10 +10,11 @@ use crate::reference::ReferenceSet;
 use crate::reference_digest::digest_words;
 use crate::row::HistoryRow;
 use crate::spill::SortedRows;
-use crate::tally::{UnitCounts, UnitFailure};
+use crate::tally::{UnitCounts, UnitDoubt, UnitFailure};
 use crate::unit::HistoryUnit;
 use crate::watch::JobWatch;
 use crate::whole::UnitFault;
+use engine::explain::doubts_of;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ pub(crate) struct Work<'a> {
 pub(crate) struct Worked {
     pub(crate) counts: UnitCounts,
     pub(crate) failed: Vec<UnitFailure>,
+    pub(crate) doubted: Vec<UnitDoubt>,
     /// Units that were computed.
     pub(crate) units: u64,
     /// Files that were written.
@@ -283,7 +285,7 @@ impl WorkerPool<'_, '_> {
         take: &mut dyn FnMut(Arc<Chain>) -> io::Result<()>,
     ) -> io::Result<Outcome> {
         let mut rows = SortedRows::open(self.work.sorted, unit.first, unit.rows)?;
-        let (mut snapshot, mut counts) = (Vec::new(), UnitCounts::default());
+        let (mut snapshot, mut counts, mut doubts) = (Vec::new(), UnitCounts::default(), None);
         passes.begin(unit.underlying);
         let mut ahead = next_row(&mut rows)?;
         while let Some(first) = ahead {
@@ -301,11 +303,13 @@ impl WorkerPool<'_, '_> {
                 Err(fault) => return Ok(Outcome::Failed(fault)),
             };
             counts.add(&done);
+            doubts = doubts.or_else(|| doubts_of(&done.computed.as_ref()?.chain));
             self.work.watch.advance(snapshot.len() as u64, 0);
             done.computed.map_or(Ok(()), |computed| take(computed.chain))?;
         }
         let mut done = lock(&self.done);
         done.counts.absorb(&counts);
+        done.doubted.extend(doubts.map(|text| UnitDoubt { day: unit.day, underlying: unit.underlying, text }));
         done.units += 1;
         Ok(Outcome::Computed)
     }

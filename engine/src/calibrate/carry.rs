@@ -65,8 +65,10 @@ impl ImpliedSpot {
 pub enum SpotSource {
     /// A feed publishes it, and the options may contradict.
     Published,
-    /// No feed has one: it is implied by options alone.
+    /// No feed has one, or the options contradict it: it is implied by options alone.
     Implied,
+    /// A feed publishes it and it stays: borrow is whatever the options imply.
+    Held,
 }
 
 impl Default for ImpliedSpot {
@@ -139,7 +141,7 @@ struct Measured {
 }
 
 impl Measured {
-    fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64) -> Self {
+    fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64, source: SpotSource) -> Self {
         let t = input.t;
         // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the
         // forward's
@@ -147,8 +149,12 @@ impl Measured {
         // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
         let heard = z.is_finite() && own.is_finite();
-        let freedom = (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
-            .clamp(CARRY.freedom_one_pair, CARRY.freedom_most);
+        let freedom = match source {
+            // nothing is expected of its borrow, so no forward on which several pairs agree is an outlier
+            SpotSource::Held if parity.pairs >= CARRY.held_pairs => f64::INFINITY,
+            _ => (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
+                .clamp(CARRY.freedom_one_pair, CARRY.freedom_most),
+        };
         let apart = input.shares.is_some();
         let w = if heard && !apart { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
         Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w, apart }
@@ -183,7 +189,9 @@ impl Carries {
         let Self { measured, level, carry, spot } = self;
         let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
         measured.clear();
-        measured.extend((0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference)));
+        measured.extend(
+            (0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference, source)),
+        );
         level.fit(measured, source);
         let mut published = slices.first().map_or(f64::NAN, |input| input.s / input.scale());
         *spot = level.spot(measured, reference, published);
@@ -195,7 +203,7 @@ impl Carries {
         let valued = if spot.off { spot.s } else { published };
         carry.clear();
         let usual = usual_basis(slices, parity);
-        let name = NameSpots { reference, valued, published };
+        let name = NameSpots { reference, valued, published, source };
         carry.extend((0..slices.len()).map(|i| match slices[i].basis {
             ForwardBasis::Parity => on_its_own(i, slices, parity, usual),
             ForwardBasis::Spot => {
@@ -215,13 +223,14 @@ struct NameSpots {
     valued: f64,
     /// Published spot.
     published: f64,
+    source: SpotSource,
 }
 
 impl NameSpots {
     /// Those of so many shares.
     fn of(self, shares: f64) -> Self {
-        let Self { reference, valued, published } = self;
-        Self { reference: reference * shares, valued: valued * shares, published: published * shares }
+        let Self { reference, valued, published, source } = self;
+        Self { reference: reference * shares, valued: valued * shares, published: published * shares, source }
     }
 }
 
@@ -313,9 +322,15 @@ impl BorrowLevel {
             column.clear();
             column.resize(n, 0.0);
         }
-        (self.delta, self.var_delta, self.var_delta_told) = (first_delta(measured), 0.0, f64::INFINITY);
+        let first = if source == SpotSource::Held { 0.0 } else { first_delta(measured) };
+        (self.delta, self.var_delta, self.var_delta_told) = (first, 0.0, f64::INFINITY);
         if n == 0 {
             return;
+        }
+        if source == SpotSource::Held {
+            // how much borrow may differ follows from its size, which is then known from the start
+            let size = median_borrow(measured);
+            self.b.fill(size);
         }
         // Iterated reweighting: each round solves the problem at the weights of the last. It ends at a stationary point
         // of the likelihood with Student errors; which one depends on where δ begins, hence `first_delta`.
@@ -355,7 +370,8 @@ impl BorrowLevel {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {
             // shared by n expiries, so that a name with many is not held nearer to zero than one with few
-            let level = CARRY.level + CARRY.level_of_itself * self.b[i].abs();
+            let unknown = if source == SpotSource::Held { CARRY.held_level } else { CARRY.level };
+            let level = unknown + CARRY.level_of_itself * self.b[i].abs();
             self.diag[i] = m.w * m.t * m.t + 1.0 / (level * level * n as f64);
             self.rhs[i] = m.w * m.t * m.known();
             self.by_delta[i] = m.w * m.t;
@@ -395,7 +411,11 @@ impl BorrowLevel {
         let told = told.max(0.0);
         // a wider prior the further δ is: a spot is within seconds of noise, or from before a split, seldom between
         // an implied one is measured from the spot that most pairs agree on, whose error is their disagreement
-        let noise = if source == SpotSource::Implied { REFERENCE.agrees } else { CARRY.spot_noise };
+        let noise = match source {
+            SpotSource::Published => CARRY.spot_noise,
+            SpotSource::Implied => REFERENCE.agrees,
+            SpotSource::Held => CARRY.held_noise,
+        };
         let spot = 1.0 / (noise * noise + self.delta * self.delta / CARRY.spot_freedom);
         self.delta = sum / (told + spot);
         (self.var_delta, self.var_delta_told) = (1.0 / (told + spot), 1.0 / told);
@@ -450,7 +470,8 @@ impl BorrowLevel {
         // from the reference spot as measured, to the one that it is valued at
         let smooth = if self.b[i].is_finite() { self.b[i] } else { 0.0 };
         let fwd = forward_at(name.reference, input, z / input.t);
-        let far = z.abs() > CARRY.ln_forward_most || !(fwd > 0.0 && fwd.is_finite());
+        let most = if name.source == SpotSource::Held { CARRY.held_ln_forward_most } else { CARRY.ln_forward_most };
+        let far = z.abs() > most || !(fwd > 0.0 && fwd.is_finite());
         if far || name.valued.is_nan() || name.valued <= 0.0 {
             let nan = f64::NAN;
             return Carry {
@@ -554,8 +575,15 @@ fn first_delta(measured: &[Measured]) -> f64 {
     weighted_median(&mut deltas).filter(|delta| delta.abs() > CARRY.delta_noises * CARRY.spot_noise).unwrap_or(0.0)
 }
 
+/// The median of what the expiries' own borrow is; 0: none is heard.
+fn median_borrow(measured: &[Measured]) -> f64 {
+    let heard = measured.iter().filter(|m| m.w > 0.0);
+    let mut own: Vec<(f64, f64)> = heard.map(|m| (m.z / m.t, m.t / (m.t + CARRY.delta_years_apart))).collect();
+    weighted_median(&mut own).unwrap_or(0.0)
+}
+
 /// The value below which half of the weight lies; of (value, weight).
-fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
+pub(super) fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
     of.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half = 0.5 * of.iter().map(|x| x.1).sum::<f64>();
     let mut sum = 0.0;

@@ -5,22 +5,44 @@
 use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
-use super::forward::{Parity, fit_forward, keep_near, pair_quotes};
+use super::doubt::{Instead, Verdict, paid_parts, unusual};
+use super::forward::{Parity, fit_forward, fit_wide, keep_alive, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
 use super::premium::refine_forward;
-use super::settings::CONSISTENCY;
-use super::slice_work::{SliceScratch, SliceState};
+use super::scale::wrong_scale;
+use super::settings::{CONSISTENCY, DOUBT, PREMIUM};
+pub use super::slice_work::SliceWork;
+use super::slice_work::SliceScratch;
 use super::spot::Reference;
+use crate::store::chain::Uncomputed;
+use crate::store::doubted::Doubt;
 use kernel::contract::{ForwardBasis, Style};
+use kernel::dividends::Dividend;
+use kernel::quality::Quality;
 
-/// One expiry on its way through a pass.
-#[derive(Debug, Default)]
-pub struct SliceWork {
-    /// State between passes.
-    pub state: SliceState,
-    /// Results of the steps so far.
-    pub draft: SliceScratch,
+/// What the slices of a name imply together.
+#[derive(Clone, Debug, Default)]
+pub struct Calibration {
+    /// The spot.
+    pub spot: ImpliedSpot,
+    instead: Option<Instead>,
+    /// The implied spot is far from the published one.
+    is_far: bool,
+}
+
+impl Calibration {
+    /// The assumption that quotes contradict, so that values are computed without it; `None`: they contradict none.
+    #[must_use]
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.instead.as_ref().map(|instead| instead.doubt).or(self.is_far.then_some(Doubt::Spot))
+    }
+
+    /// The part of a dividend that counts, by its place among all to come.
+    #[must_use]
+    pub fn paid(&self, dividend: usize) -> f64 {
+        self.instead.as_ref().and_then(|instead| instead.paid.get(dividend)).copied().unwrap_or(1.0)
+    }
 }
 
 /// How the slices of a name are worked on where none looks at another.
@@ -52,31 +74,163 @@ pub struct ChainCalibration {
 }
 
 impl ChainCalibration {
-    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and returns the
-    /// implied spot; `None` if no spot is published and the options imply none either. The two lists run in parallel,
-    /// ascending in time.
+    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and returns what all of them
+    /// together imply. The two lists run in parallel, ascending in time.
     ///
     /// # Domain   the slices of one name, with any quotes, each at its own time
+    /// # Errors
+    /// No spot is published and the options imply none either, or strikes or prices are in other units.
     /// # Source   docs/model.md, "From quotes to published values", has the steps
     pub fn run(
         &mut self,
         inputs: &[SliceInput<'_>],
         slices: &mut [SliceWork],
         how: &impl SideBySide,
-    ) -> Option<ImpliedSpot> {
+    ) -> Result<Calibration, Uncomputed> {
         self.prior.clear();
         self.prior.extend(slices.iter().map(|slice| slice.state.quoted_borrow.unwrap_or(f64::NAN)));
-        // Quotes that are wrong by themselves are dropped first, as all later steps count votes.
-        how.each(slices, |i, slice| slice.clean(&inputs[i]));
         let published = inputs.first().map_or(f64::NAN, |input| input.s / input.scale());
         if published > 0.0 || inputs.is_empty() {
-            let s = self.reference_spot(published, inputs, slices);
-            return Some(self.run_from(SpotSource::Published, inputs, slices, s, how));
+            self.run_published(published, inputs, slices, how)
+        } else {
+            let spot = self.run_unpublished(inputs, slices, how).ok_or(Uncomputed::NoSpot)?;
+            Ok(Calibration { spot, ..Calibration::default() })
         }
+    }
+
+    /// The same where a spot is published. What most pairs of an expiry contradict of what is assumed is left out.
+    ///
+    /// # Cost     that of the steps, and a few ns a strike, where nothing is doubted
+    fn run_published(
+        &mut self,
+        published: f64,
+        inputs: &[SliceInput<'_>],
+        slices: &mut [SliceWork],
+        how: &impl SideBySide,
+    ) -> Result<Calibration, Uncomputed> {
+        // what is contradicted is mostly so in the next pass too: a first look then tells it, and leaves alone what the
+        // slices keep of the carry that they are valued on
+        let before = slices.iter().find_map(|slice| slice.state.doubted);
+        let mut spot = None;
+        let first = if before.is_some() {
+            let (mut trial, prior) = (trial(slices.len()), core::mem::take(&mut self.prior));
+            self.prior = vec![f64::NAN; slices.len()];
+            let about = first_look(inputs);
+            self.run_assumed(None, published, &about, &mut trial, how)?;
+            self.prior = prior;
+            Verdict::of(&about, &trial)
+        } else {
+            spot = Some(self.run_assumed(None, published, inputs, slices, how)?);
+            Verdict::of(inputs, slices)
+        };
+        let mut instead = if first.is_contradicted { self.instead(&first, published, inputs, how) } else { None };
+        let spot = match (&instead, spot) {
+            (None, Some(spot)) => spot,
+            _ => {
+                if before != instead.as_ref().map(|instead| instead.doubt) {
+                    // what was remembered is of another carry
+                    slices.iter_mut().for_each(|slice| slice.state.forget());
+                }
+                match self.run_assumed(instead.as_ref(), published, inputs, slices, how) {
+                    // a first look found a spot, and the full one none
+                    Err(_) if instead.take().is_some() => self.run_assumed(None, published, inputs, slices, how)?,
+                    spot => spot?,
+                }
+            }
+        };
+        let doubt = instead.as_ref().map(|instead| instead.doubt);
+        slices.iter_mut().for_each(|slice| slice.state.doubted = doubt);
+        let is_far = spot.off && (spot.s / published).ln().abs() > DOUBT.spot_far;
+        Ok(Calibration { spot, instead, is_far })
+    }
+
+    /// What is to be taken in place of an assumption that `first` says is contradicted; `None`: nothing is better.
+    ///
+    /// # Cost     a first look at the name for each of up to five
+    fn instead(
+        &mut self,
+        first: &Verdict,
+        published: f64,
+        inputs: &[SliceInput<'_>],
+        how: &impl SideBySide,
+    ) -> Option<Instead> {
+        let about = first_look(inputs);
+        let prior = core::mem::replace(&mut self.prior, vec![f64::NAN; inputs.len()]);
+        let mut best: Option<(f64, Instead)> = None;
+        let most = inputs.iter().map(|input| input.divs.len()).max().unwrap_or(0);
+        let mut open = vec![Instead::of(Doubt::Borrow), Instead::of(Doubt::Spot)];
+        // without any dividend the forwards tell what is paid
+        let mut unpaid = (most > 0).then(|| Instead::paying(vec![0.0; most]));
+        while let Some(instead) = unpaid.clone().or_else(|| open.pop()) {
+            let mut trial = trial(inputs.len());
+            let done = self.run_assumed(Some(&instead), published, &about, &mut trial, how);
+            if unpaid.take().is_some() {
+                open.extend(paid_parts(inputs, &trial));
+            }
+            let Ok(spot) = done else { continue };
+            let verdict = Verdict::of(&about, &trial);
+            let loss = verdict.loss(unusual(&instead, published, spot.s, inputs, &trial));
+            if verdict.is_better_than(first) && best.as_ref().is_none_or(|(least, _)| loss < *least) {
+                best = Some((loss, instead));
+            }
+        }
+        self.prior = prior;
+        best.map(|(_, instead)| instead)
+    }
+
+    /// The steps with one assumption left out; `None`: with all of them.
+    ///
+    /// # Errors
+    /// The options imply no spot, or strikes or prices are in other units.
+    fn run_assumed(
+        &mut self,
+        instead: Option<&Instead>,
+        published: f64,
+        inputs: &[SliceInput<'_>],
+        slices: &mut [SliceWork],
+        how: &impl SideBySide,
+    ) -> Result<ImpliedSpot, Uncomputed> {
+        let divs: Vec<Vec<Dividend>> = match instead {
+            Some(instead) if !instead.paid.is_empty() => inputs.iter().map(|of| instead.dividends(of)).collect(),
+            _ => Vec::new(),
+        };
+        let paying: Vec<SliceInput<'_>> =
+            inputs.iter().zip(&divs).map(|(of, divs)| SliceInput { divs, ..*of }).collect();
+        let inputs = if divs.is_empty() { inputs } else { &paying };
+        if instead.is_some_and(|instead| instead.doubt == Doubt::Spot) {
+            let mut spot = self.run_unpublished(inputs, slices, how).ok_or(Uncomputed::NoSpot)?;
+            spot.off = true;
+            let of_spot = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
+            of_spot.for_each(|(input, slice)| slice.draft.out.und = published * input.scale());
+            return Ok(spot);
+        }
+        // Quotes that are wrong by themselves are dropped first, as all later steps count votes.
+        how.each(slices, |i, slice| slice.clean(&inputs[i]));
+        if let Some(why) = wrong_scale(published, inputs, slices) {
+            return Err(why);
+        }
+        if instead.is_some_and(|instead| instead.doubt == Doubt::Borrow) {
+            return Ok(self.run_from(SpotSource::Held, inputs, slices, published, how));
+        }
+        let s = self.reference_spot(published, inputs, slices);
+        Ok(self.run_from(SpotSource::Published, inputs, slices, s, how))
+    }
+
+    /// The steps where no spot is published, or none is believed; `None`: the options imply none.
+    ///
+    /// # Domain   as [`ChainCalibration::run`]; the spot of the inputs is not read
+    fn run_unpublished(
+        &mut self,
+        inputs: &[SliceInput<'_>],
+        slices: &mut [SliceWork],
+        how: &impl SideBySide,
+    ) -> Option<ImpliedSpot> {
         let at = |s: f64| -> Vec<SliceInput<'_>> {
             inputs.iter().map(|input| SliceInput { s: s * input.scale(), ..*input }).collect()
         };
-        let first = self.spot_of_pairs(inputs, slices);
+        let unknown = at(f64::NAN);
+        how.each(slices, |i, slice| slice.clean(&unknown[i]));
+        let first = self.spot_of_pairs(&unknown, slices);
         if first.is_nan() {
             return None;
         }
@@ -99,6 +253,8 @@ impl ChainCalibration {
     }
 
     /// The steps after the first cleaning, `s` being the spot that the options are quoted against, about.
+    ///
+    /// # Domain   cleaned slices, with any pairs
     fn run_from(
         &mut self,
         source: SpotSource,
@@ -110,9 +266,17 @@ impl ChainCalibration {
         self.first_carry(source, inputs, slices, s, how);
         // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at
         // the carry is enough, as the premium moves a forward by little and borrow moves the premium by less
-        let carry = &self.carries.carry;
-        how.each(slices, |i, slice| slice.refine(&inputs[i], &carry[i]));
-        self.carry(source, inputs, slices, s);
+        let looks = if source == SpotSource::Held { PREMIUM.held_looks } else { 1 };
+        for look in 0..looks {
+            let carry = &self.carries.carry;
+            how.each(slices, |i, slice| {
+                if look > 0 {
+                    slice.state.shift = 0.0;
+                }
+                slice.refine(&inputs[i], &carry[i]);
+            });
+            self.carry(source, inputs, slices, s);
+        }
         let carry = &self.carries.carry;
         // overrides of one expiry carry no information about the others: they are applied after the carry of all is
         // solved
@@ -134,8 +298,8 @@ impl ChainCalibration {
         s: f64,
         how: &impl SideBySide,
     ) {
-        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s * inputs[i].scale()));
-        self.order_expiries(inputs, slices, s);
+        how.each(slices, |i, slice| slice.order_strikes(&inputs[i], s * inputs[i].scale(), source));
+        self.order_expiries(inputs, slices, s, source);
         self.carry(source, inputs, slices, s);
     }
 
@@ -152,12 +316,14 @@ impl ChainCalibration {
         if inputs.iter().any(|input| input.basis == ForwardBasis::Spot) {
             return self.reference_spot(f64::NAN, inputs, slices);
         }
-        slices.iter_mut().zip(inputs).for_each(|(slice, input)| slice.first_forward(input, f64::NAN));
+        slices.iter_mut().zip(inputs).for_each(|(slice, input)| {
+            slice.first_forward(input, f64::NAN, SpotSource::Implied);
+        });
         median_forward(slices.iter().map(|slice| slice.draft.parity))
     }
 
     /// American quotes that are dearer than later expiries allow are dropped.
-    fn order_expiries(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], s: f64) {
+    fn order_expiries(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], s: f64, source: SpotSource) {
         let mut ordered: Vec<_> = inputs
             .iter()
             .zip(slices)
@@ -172,7 +338,7 @@ impl ChainCalibration {
             .collect();
         self.order.clean(&mut expiries, &mut touched);
         for ((input, slice), _) in ordered.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
-            slice.first_forward(input, s * input.scale());
+            slice.first_forward(input, s * input.scale(), source);
         }
     }
 
@@ -182,6 +348,16 @@ impl ChainCalibration {
         self.parity.extend(slices.iter().map(|slice| slice.draft.parity));
         self.carries.set(source, inputs, &self.parity, s, &self.prior);
     }
+}
+
+/// The inputs of a first look.
+fn first_look<'a>(inputs: &[SliceInput<'a>]) -> Vec<SliceInput<'a>> {
+    inputs.iter().map(|input| SliceInput { quality: input.quality.min(Quality::Preliminary), ..*input }).collect()
+}
+
+/// Slices that remember nothing.
+fn trial(slices: usize) -> Vec<SliceWork> {
+    (0..slices).map(|_| SliceWork::default()).collect()
 }
 
 impl SliceWork {
@@ -201,14 +377,14 @@ impl SliceWork {
     }
 
     /// Quotes that cannot live with spot, strike and each other are dropped; a first forward.
-    fn order_strikes(&mut self, input: &SliceInput<'_>, s: f64) {
+    fn order_strikes(&mut self, input: &SliceInput<'_>, s: f64, source: SpotSource) {
         // where the spot implies no forward, it still bounds it
         let of_spot = input.basis == ForwardBasis::Spot;
         let spot = if of_spot { s } else { input.s };
         if of_spot {
             drop_out_of_bounds(input, s, &mut self.draft.quotes);
         }
-        self.first_forward(input, spot);
+        self.first_forward(input, spot, source);
         if !of_spot {
             drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
         }
@@ -218,15 +394,25 @@ impl SliceWork {
             sd: parity.sd.min(CONSISTENCY.vol_most * input.t.sqrt()),
         };
         if order.clean(input, &self.state.ladder, money, quotes) {
-            self.first_forward(input, spot);
+            self.first_forward(input, spot, source);
         }
     }
 
-    fn first_forward(&mut self, input: &SliceInput<'_>, s: f64) {
+    fn first_forward(&mut self, input: &SliceInput<'_>, s: f64, source: SpotSource) {
         let draft = &mut self.draft;
         pair_quotes(&self.state.ladder, &draft.quotes, &mut draft.pairs);
-        keep_near(&mut draft.pairs, s, input);
+        if source == SpotSource::Held {
+            keep_alive(&mut draft.pairs, s, input);
+        } else {
+            keep_near(&mut draft.pairs, s, input);
+        }
+        draft.reach = 0.0;
         draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
+        if source == SpotSource::Held && draft.parity.fwd < s {
+            // the pairs that are left lie about the spot
+            draft.reach = s / draft.parity.fwd - 1.0;
+            draft.parity = fit_wide(&draft.pairs, draft.terms.df(), input.t, draft.reach, &mut draft.sorted);
+        }
     }
 
     /// The forward without early-exercise premium, on the carry that was found with it.

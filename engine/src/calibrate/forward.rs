@@ -8,7 +8,7 @@ use super::clean::Quotes;
 use super::input::SliceInput;
 use super::settings::FORWARD;
 use crate::store::ladder::Ladder;
-use kernel::contract::{ForwardBasis, Right};
+use kernel::contract::{ForwardBasis, Right, Style};
 
 /// √(2/π): the straddle at the money per σ√t of the forward.
 const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
@@ -90,6 +90,15 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     }
 }
 
+/// Leaves out the pairs of which early exercise may pay for one right whatever the forward is, where others are left:
+/// with borrow of any size these are calls in the money.
+pub fn keep_alive(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
+    let alive = pairs.iter().filter(|pair| pair.k >= s).count();
+    if input.style == Style::American && alive >= FORWARD.alive_least {
+        pairs.retain(|pair| pair.k >= s);
+    }
+}
+
 /// The forward that one pair implies, and its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairVote {
@@ -142,13 +151,19 @@ impl ForwardLine {
 /// # Source   docs/model.md, step 3; iterated reweighting with Cauchy weights, scale from the spreads and the scatter
 #[must_use]
 pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
-    fit(pairs, df, t, sorted).map_or(Parity::NONE, |(parity, _)| parity)
+    fit_wide(pairs, df, t, 0.0, sorted)
+}
+
+/// The same where strikes as far as `sd` from the forward, as a part of it, are near the money.
+#[must_use]
+pub fn fit_wide(pairs: &[Pair], df: f64, t: f64, sd: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
+    fit(pairs, df, t, sd, sorted).map_or(Parity::NONE, |(parity, _)| parity)
 }
 
 /// Returns the forward and the vote of each pair, in their order; no votes without a forward.
 #[must_use]
 pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
-    let Some((parity, line)) = fit(pairs, df, t, &mut Vec::new()) else { return (Parity::NONE, Vec::new()) };
+    let Some((parity, line)) = fit(pairs, df, t, 0.0, &mut Vec::new()) else { return (Parity::NONE, Vec::new()) };
     let mut votes: Vec<PairVote> = pairs.iter().map(|pair| line.vote(pair, df).0).collect();
     let all: f64 = votes.iter().map(|vote| vote.share).sum();
     votes.iter_mut().for_each(|vote| vote.share /= all);
@@ -158,10 +173,11 @@ pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
 /// The forward, and the line that pairs were last measured against.
 ///
 /// # Domain   as [`fit_forward`]; `None`: no pair with any weight
-fn fit(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, ForwardLine)> {
+fn fit(pairs: &[Pair], df: f64, t: f64, sd_least: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, ForwardLine)> {
     // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the
     // median, which half of the weight cannot move far
     let (mut fwd, sd) = median_forward(pairs, df, sorted)?;
+    let sd = sd.max(sd_least);
     let mut scale = 1.0;
     let mut sums = ForwardSums::default();
     let mut slope = 0.0;

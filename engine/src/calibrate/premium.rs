@@ -10,7 +10,7 @@
 //! Never: a European slice.
 
 use super::carry::{Carry, effective_spot, implied_borrow};
-use super::forward::{Pair, Parity, fit_forward};
+use super::forward::{Pair, Parity, fit_wide};
 use super::implied::{VolSearch, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
@@ -45,10 +45,11 @@ pub(super) fn refine_forward(
         return first;
     }
     let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
-    let SliceScratch { terms, quotes, pairs, premium: room, sorted, updated, .. } = draft;
+    let SliceScratch { terms, quotes, pairs, premium: room, sorted, updated, reach, .. } = draft;
     let df = terms.df();
     let width = first.sd * first.fwd;
-    let blocks = near_blocks(ladder, first.fwd, first.sd);
+    // of borrow without bounds the forward is far below the spot, and the pairs that say so lie about that
+    let blocks = near_blocks(ladder, if *reach > 0.0 { input.s } else { first.fwd }, first.sd);
     room.near.clear();
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
     terms.b = carry.b;
@@ -78,7 +79,7 @@ pub(super) fn refine_forward(
         }
         room.seen.clear();
         room.seen.extend(room.near.iter().filter_map(|p| seen_from(fwd, df, p, &room.gaps, &room.slope)));
-        let next = fit_forward(&room.seen, df, input.t, sorted);
+        let next = fit_wide(&room.seen, df, input.t, *reach, sorted);
         if next.fwd.is_nan() {
             break;
         }
@@ -217,6 +218,7 @@ fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::forward::fit_forward;
     use crate::calibrate::testing::{calibrated, fair};
     use kernel::contract::Style;
 

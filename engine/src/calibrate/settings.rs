@@ -121,6 +121,8 @@ settings! {
         plausible: f64 = 0.15, "ln(F/S)", Judgement("a special dividend or a borrow of 60 % over a quarter");
         /// And so much more by year.
         plausible_per_year: f64 = 0.6, "ln(F/S) per year", Judgement("borrow above this is estimated from nearer expiries");
+        /// Pairs above the spot that are enough to leave out the others, where borrow may be anything.
+        alive_least: usize = 2, "pairs", Judgement("one may be wrong");
         /// In place of the first where the forward is no forward of the spot's (VIX).
         plausible_parity: f64 = 0.8, "ln(F/S)", Judgement("a forward of VIX is up to twice or half its spot");
     }
@@ -182,12 +184,66 @@ settings! {
         ln_parity_most: f64 = 1.5, "ln(F/S)", Judgement("as `FORWARD.plausible_parity` over a year and more");
         /// And so far at most from the median of its name's expiries.
         ln_parity_apart: f64 = 0.3, "ln(F/S)", Judgement("expiries of one index of volatility within a third of each other");
+        /// Where the published spot is held and borrow is whatever quotes imply: standard deviation of borrow without
+        /// data, in place of `level`.
+        held_level: f64 = 2.0, "per year", Judgement("half of the 500 % that borrow is found to");
+        /// And of the spot, in place of `spot_noise`.
+        held_noise: f64 = 1e-6, "of the spot", Judgement("none, in numbers that can be divided by");
+        /// So many pairs that agree on a forward are no outlier then.
+        held_pairs: u32 = 3, "pairs", Judgement("three pairs of one mind are no accident");
+        /// A forward further from the spot than this is none then, in place of `ln_forward_most`.
+        held_ln_forward_most: f64 = 6.0, "ln(F/S)", Judgement("500 % for a year and more");
         /// Number of expiries below which δ cannot be separated from borrow before the first solution.
         delta_expiries: usize = 4, "expiries", Judgement("a line through three points bends to any one that is wrong");
         /// Pairs of expiries nearer than this carry no information about the slope in time that separates the two.
         delta_years_apart: f64 = 0.02, "years", Judgement("a week: nearer, the slope is all noise");
         /// A first δ below so many of `spot_noise` is none.
         delta_noises: f64 = 4.0, "standard deviations", Judgement("below, the least-squares problem finds it from zero");
+    }
+
+    /// Assumptions that many quotes contradict (`doubt.rs`).
+    DOUBT: DoubtSettings {
+        /// An expiry contradicts what is assumed where at least so many of its pairs do,
+        pairs_least: u32 = 2, "pairs", Judgement("one pair is an error of its own; of five strikes two or three say something of the forward");
+        /// and this part of those that say anything.
+        majority: f64 = 0.5, "of the pairs", Judgement("what most of them say");
+        /// A pair says nothing where its quote in the money leaves its volatility open by this factor either way.
+        open: f64 = 2.0, "1", Judgement("as good as exercised, or as wide as its time value");
+        /// Volatilities nearer than this are alike.
+        vols_alike: f64 = 2e-3, "of the volatility", Judgement("what a lattice is good for");
+        /// One that says nothing counts so much against an assumption when others are tried.
+        open_counts: f64 = 0.25, "of a pair", Judgement("a few must not decide, and many must not hide what they would say");
+        /// Another assumption is better where no more than this part of the contradictions is left,
+        better: f64 = 0.6, "of the pairs", Judgement("a few pairs that change sides are noise");
+        /// and as good as the best one with so many more of all pairs.
+        alike: f64 = 0.03, "of the pairs", Judgement("one pair in thirty");
+        /// Borrow of this is worth a doubt; two orders of it four.
+        borrow: f64 = 0.1, "per year", Judgement("few names cost more to borrow");
+        /// Borrow below zero of this is.
+        borrow_below: f64 = 0.02, "per year", Judgement("lending a share pays at most what funding costs");
+        /// A displaced spot is, from this on.
+        spot: f64 = 2e-3, "of the spot", Judgement("what a share moves in a minute");
+        /// An implied spot that is further than this from the published one is a doubt of that, however it was found.
+        spot_far: f64 = 0.01, "of the spot", Judgement("late quotes are nearer");
+        /// A dividend that is not paid as given is worth so many doubts.
+        dividend: f64 = 2.0, "1", Judgement("as a borrow of 25 % or a spot that is half a percent off");
+        /// What quotes pay for of a dividend is none or all of it where it is that but for this.
+        dividend_near: f64 = 2e-3, "of the spot", Judgement("borrow of a few percent looks like that much");
+        /// The most that quotes pay for of a given dividend.
+        dividend_most: f64 = 10.0, "of the dividend", Judgement("a decimal point; beyond, it is not that dividend");
+    }
+
+    /// Strikes and prices in other units (`scale.rs`).
+    SCALE: ScaleSettings {
+        /// C − P falls by the discount factor for each unit of strike. Prices or strikes are in other units where it
+        /// falls by a power of ten of that within this factor.
+        within: f64 = 1.6, "1", Judgement("far from the next power, and above what early exercise and rates do");
+        /// The middle strike of a chain in the units of the spot is between this
+        strike_least: f64 = 0.2, "of the spot", Judgement("a chain that has not been relisted since the spot rose by five");
+        /// and this.
+        strike_most: f64 = 5.0, "of the spot", Judgement("the mirror of `strike_least`");
+        /// A power of ten below this is a rate, a dividend, or dead quotes.
+        least: f64 = 50.0, "1", Judgement("half of a hundred: cents, or a contract of a hundred shares");
     }
 
     /// The forward of an American expiry without the premium of early exercise (`premium.rs`).
@@ -211,6 +267,8 @@ settings! {
         sensitivity_full: f64 = 0.4, "1", Judgement("where the miss over the slope is no more than 2.5 times the miss");
         /// No pair is more sensitive than this, whatever the two valuations give.
         sensitivity_most: f64 = 1.5, "1", Judgement("above one only by rounding of small bumps");
+        /// How often the premium is taken out where borrow may be anything: the first forward is far off then.
+        held_looks: usize = 3, "looks", Judgement("each takes the carry of the one before");
         /// The forward is bumped by this for the sensitivities.
         bump: f64 = 1e-3, "standard deviations", Judgement("small against the curvature of the premium, large against its rounding");
         /// Where the search starts: the last shift against the first forward, up to this.

@@ -7,9 +7,19 @@ use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
 use crate::early::{EarlyExercise, EarlyWork};
+use crate::store::doubted::Doubt;
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
-use kernel::dividends::Terms;
+use kernel::dividends::{Dividend, Terms};
+
+/// One expiry on its way through a pass.
+#[derive(Debug, Default)]
+pub struct SliceWork {
+    /// State between passes.
+    pub state: SliceState,
+    /// Results of the steps so far.
+    pub draft: SliceScratch,
+}
 
 /// State of a slice between passes. It saves work: the numbers depend on it only within the bounds of
 /// [`EarlyExercise`] and of the solvers' tolerances.
@@ -27,6 +37,8 @@ pub struct SliceState {
     pub(super) quoted_borrow: Option<f64>,
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     pub(super) shift: f64,
+    /// What quotes of the name contradicted in the last pass.
+    pub(super) doubted: Option<Doubt>,
     /// Volatilities that the last pass had to search for, or to remember.
     pub(super) searched: Vec<RememberedVol>,
 }
@@ -40,6 +52,12 @@ impl SliceState {
             + self.early.bytes()
             + self.sigma.capacity() * size_of::<f64>()
             + self.searched.capacity() * size_of::<RememberedVol>()
+    }
+
+    /// Forgets all but the listing.
+    pub(super) fn forget(&mut self) {
+        let ladder = core::mem::take(&mut self.ladder);
+        *self = Self { ladder, ..Self::default() };
     }
 
     /// Brings the ladder up to date with a listing.
@@ -65,6 +83,8 @@ pub struct SliceScratch {
     pub(super) pairs: Vec<Pair>,
     /// Forward that they imply.
     pub parity: Parity,
+    /// How far from the forward strikes are near the money at least, as a part of it.
+    pub(super) reach: f64,
     pub(super) premium: PremiumScratch,
     pub(super) order: StrikeOrder,
     pub(super) sorted: Vec<(f64, f64)>,
@@ -89,6 +109,11 @@ impl SliceScratch {
     pub fn used_pairs(&self) -> impl Iterator<Item = &Pair> {
         let refined = &self.premium.seen;
         if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
+    }
+
+    /// The dividends that count, of those given.
+    pub fn dividends(&self) -> &[Dividend] {
+        &self.terms.divs
     }
 
     /// Inputs of the values of the slice, once its volatilities are implied: time, rates and dividends; the result; and

@@ -63,7 +63,7 @@ pub(crate) fn fair(style: Style, s: f64, t: f64, sigma: f64, strikes: &[u32], ha
 /// A slice through all steps of the calibration, alone.
 pub(crate) fn calibrated(slice: &OwnedSlice) -> SliceWork {
     let mut work = [SliceWork::default()];
-    ChainCalibration::default().run(&[slice.input()], &mut work, &OneByOne);
+    let _ = ChainCalibration::default().run(&[slice.input()], &mut work, &OneByOne);
     let [work] = work;
     work
 }

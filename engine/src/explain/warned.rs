@@ -6,6 +6,7 @@ use super::warning::Warning;
 use crate::rates::source::RateSource;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
+use crate::store::doubted::Doubt;
 use crate::store::evidence::DividendSource;
 use kernel::contract::{IdentityOnly, RootTable, Style};
 
@@ -54,7 +55,10 @@ pub(super) fn of(chain: &Chain, found: &Explanation) -> Vec<Warning> {
     let is_previous = confidence <= 0.0 && (sigma - number(Col::PrevVol)).abs() < 1e-12;
     warn(valued && is_previous, Warning::PreviousSession);
     warn(chain.preliminary, Warning::Preliminary);
+    warn(chain.firm.are_contradicted(), Warning::QuotesMissed);
     warn(chain.spot_off, Warning::SpotOff);
+    warn(chain.doubt == Some(Doubt::Borrow), Warning::BorrowDoubted);
+    warn(chain.doubt == Some(Doubt::Dividends), Warning::DividendsDoubted);
     warn(valued && chain.spot_is_implied(), Warning::SpotImplied);
     warn(valued && chain.evidence.is_none(), Warning::NoEvidence);
     if let Some(basis) = &found.basis {

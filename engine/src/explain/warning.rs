@@ -23,6 +23,12 @@ pub enum Warning {
     Preliminary,
     /// Option prices imply a different spot than the published one, and values use the implied spot.
     SpotOff,
+    /// Quotes contradict a usual borrow rate, and values use the one that they imply.
+    BorrowDoubted,
+    /// Quotes contradict a dividend, and values count what they pay for.
+    DividendsDoubted,
+    /// Most quotes of the name do not hold the value of their contract.
+    QuotesMissed,
     /// No price of the underlying is published: values use the implied spot.
     SpotImplied,
     /// The forward of the expiry implies a different spot than the published one, and values use the forward.
@@ -77,6 +83,9 @@ impl Warning {
             Self::PreviousSession => "previous_session",
             Self::Preliminary => "preliminary",
             Self::SpotOff => "spot_off",
+            Self::BorrowDoubted => "borrow_doubted",
+            Self::DividendsDoubted => "dividends_doubted",
+            Self::QuotesMissed => "quotes_missed",
             Self::SpotImplied => "spot_implied",
             Self::SpotShifted => "spot_shifted",
             Self::ForwardOutvoted => "forward_outvoted",
@@ -132,6 +141,13 @@ impl Warning {
                 "preliminary pass: lattices value early exercise, to about 1e-4 of the price, until the full pass has run"
             }
             Self::SpotOff => "option prices imply a different spot than the published one; values use the implied spot",
+            Self::BorrowDoubted => {
+                "most calls and puts of an expiry contradict a usual borrow rate; values use the rate that they imply"
+            }
+            Self::DividendsDoubted => {
+                "most calls and puts of an expiry contradict the dividends given; values count what they pay for"
+            }
+            Self::QuotesMissed => "most quotes of the name do not hold the value of their contract",
             Self::SpotImplied => {
                 "no price of the underlying is published; values use the spot implied by option prices"
             }

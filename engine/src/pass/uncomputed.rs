@@ -6,6 +6,7 @@ use super::task::Task;
 use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
+use crate::store::doubted::FirmQuotes;
 use core::ops::Range;
 use jiff::Timestamp;
 use kernel::calendar::days_between;
@@ -27,7 +28,8 @@ pub(super) fn why_uncomputed(chain: &Chain, report: &ChainReport) -> Option<Unco
 
 /// The chain of a book whose computation panicked.
 pub(super) fn failed(task: &Task<'_>) -> Arc<Chain> {
-    let (mut chain, _) = identity_only(task, |_, _| ());
+    let (mut chain, _) = identity_only(task, Uncomputed::Failed, |_, _| ());
+    // that is so of adjusted roots too
     Arc::make_mut(&mut chain).uncomputed = Some(Uncomputed::Failed);
     chain
 }
@@ -37,7 +39,11 @@ pub(super) fn failed(task: &Task<'_>) -> Arc<Chain> {
 ///
 /// # Shapes   the rows of the slices that have not settled, in the book's order
 /// # Domain   any book, one without a live slice included: a chain without rows
-pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut [f64])) -> (Arc<Chain>, ChainReport) {
+pub(super) fn identity_only(
+    task: &Task<'_>,
+    why: Uncomputed,
+    prev_vols: impl Fn(&BookSlice, &mut [f64]),
+) -> (Arc<Chain>, ChainReport) {
     let (book, at) = (task.book, task.at);
     let live: Vec<&BookSlice> = task.live().collect();
     let mut chain = Chain {
@@ -46,6 +52,8 @@ pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut
         implied_spot: f64::NAN,
         implied_spot_error: f64::NAN,
         spot_off: false,
+        doubt: None,
+        firm: FirmQuotes::default(),
         uncomputed: None,
         valued_at: at,
         // a second, finer look would show nothing more
@@ -67,7 +75,7 @@ pub(super) fn identity_only(task: &Task<'_>, prev_vols: impl Fn(&BookSlice, &mut
     }
     let slices = u32::try_from(chain.slices.len()).unwrap_or(u32::MAX);
     let report = ChainReport { slices, contracts: chain.rows(), ..ChainReport::default() };
-    chain.uncomputed = why_uncomputed(&chain, &report);
+    chain.uncomputed = why_uncomputed(&chain, &report).map(|_| why);
     (Arc::new(chain), report)
 }
 
@@ -153,8 +161,9 @@ mod tests {
 
     #[test]
     fn a_name_without_a_spot_has_identity_and_the_volatilities_of_the_session_before() {
-        let (chain, report) =
-            of(&book(f64::NAN, false), |task| identity_only(task, |_, vols| vols.copy_from_slice(&[0.3, 0.4])));
+        let (chain, report) = of(&book(f64::NAN, false), |task| {
+            identity_only(task, Uncomputed::NoSpot, |_, vols| vols.copy_from_slice(&[0.3, 0.4]))
+        });
         assert_eq!(
             (chain.uncomputed, chain.rows(), report.contracts, report.priced),
             (Some(Uncomputed::NoSpot), 2, 2, 0)
@@ -168,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_first_reason_that_holds_is_the_reason() {
-        let (chain, _) = of(&book(100.0, false), |task| identity_only(task, |_, _| ()));
+        let (chain, _) = of(&book(100.0, false), |task| identity_only(task, Uncomputed::NoSpot, |_, _| ()));
         let mut chain = Chain { spot: 100.0, ..(*chain).clone() };
         let none = ChainReport::default();
         let contradictory = ChainReport { contradictory_pairs: true, ..none };
@@ -182,11 +191,11 @@ mod tests {
 
     #[test]
     fn adjusted_roots_and_empty_books_are_no_case_but_a_panic_is() {
-        let (adjusted, _) = of(&book(f64::NAN, true), |task| identity_only(task, |_, _| ()));
+        let (adjusted, _) = of(&book(f64::NAN, true), |task| identity_only(task, Uncomputed::NoSpot, |_, _| ()));
         assert_eq!(adjusted.uncomputed, None);
         let mut settled = book(f64::NAN, false);
         settled.slices.truncate(1);
-        let (settled, report) = of(&settled, |task| identity_only(task, |_, _| ()));
+        let (settled, report) = of(&settled, |task| identity_only(task, Uncomputed::NoSpot, |_, _| ()));
         assert_eq!((settled.uncomputed, settled.rows(), report.slices), (None, 0, 0));
         let failed = of(&book(100.0, false), failed);
         assert_eq!((failed.uncomputed, failed.rows()), (Some(Uncomputed::Failed), 2));

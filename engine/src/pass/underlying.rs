@@ -7,14 +7,14 @@ use super::report::ChainReport;
 use super::stages::{SideTimes, Stage};
 use super::task::Task;
 use super::uncomputed::{identity_only, why_uncomputed};
-use crate::calibrate::carry::ImpliedSpot;
-use crate::calibrate::chain::{ChainCalibration, OneByOne, SideBySide, SliceWork};
+use crate::calibrate::chain::{Calibration, ChainCalibration, OneByOne, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
 use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::{Col, Columns};
+use crate::store::doubted::FirmQuotes;
 use crate::store::dropped::Drop;
 use crate::store::evidence::{
     ChainEvidence, CountedDividend, DividendSource, KnownTerms, ParityEvidence, SliceEvidence,
@@ -169,10 +169,13 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let clock = task.clock;
     let many = inputs.iter().map(|input| input.right.len()).sum::<usize>() > ALONE;
     let (began, threads) = (clock(), Threads { many, clock, times: SideTimes::default() });
-    let Some(spot) = calibration.run(&inputs, slices, &threads) else {
-        // what the state remembers waits for the next spot
-        state.keep(book, facts, slices);
-        return identity_only(task, |slice, out| state.session_before().prev_vols(slice, out));
+    let implied = match calibration.run(&inputs, slices, &threads) {
+        Ok(implied) => implied,
+        Err(why) => {
+            // what the state remembers waits for the next spot
+            state.keep(book, facts, slices);
+            return identity_only(task, why, |slice, out| state.session_before().prev_vols(slice, out));
+        }
     };
     let calibrated = clock();
     let in_calibration = threads.times.spent(calibrated - began);
@@ -200,7 +203,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
             Finished { of, facts: &facts[i], input: &inputs[i], work: &slices[i], priced: &priced[i] }
         })
         .collect();
-    let (chain, mut report) = assemble(task, &finished, spot);
+    let (chain, mut report) = assemble(task, &finished, &implied);
     report.dividends_refused = facts.iter().map(|facts| facts.divs_refused).max().unwrap_or_default();
     let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
     report.stages[Stage::Calibrate as usize] = in_calibration.saturating_sub(report.early.nanos - late);
@@ -454,16 +457,18 @@ struct Finished<'a> {
 ///
 /// # Shapes   the rows of a slice follow those of the one before it
 /// # Cost     one copy of each column, the bulk of what a pass allocates
-fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Chain, ChainReport) {
+fn assemble(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> (Chain, ChainReport) {
     let Task { book, at, quality, .. } = *task;
     let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.priced.columns).collect();
     let n_rows = slices.iter().map(|slice| slice.of.rows()).sum();
     let mut chain = Chain {
         underlying: book.underlying,
         spot: book.spot,
-        implied_spot: spot.s,
-        implied_spot_error: spot.error,
-        spot_off: spot.off,
+        implied_spot: implied.spot.s,
+        implied_spot_error: implied.spot.error,
+        spot_off: implied.spot.off,
+        doubt: implied.doubt(),
+        firm: FirmQuotes::default(),
         uncomputed: None,
         valued_at: at,
         preliminary: !quality.is_final(),
@@ -473,7 +478,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         dropped: Vec::with_capacity(n_rows),
         columns: Columns::joined(&parts, task.spare),
         quotes: task.chain_quotes(),
-        evidence: Some(Box::new(evidence(task, slices))),
+        evidence: Some(Box::new(evidence(task, slices, implied))),
     };
     let mut report = ChainReport { slices: u32::try_from(slices.len()).unwrap_or(u32::MAX), ..Default::default() };
     for slice in slices {
@@ -483,6 +488,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
         chain.dropped.extend_from_slice(&draft.out.fault);
         chain.slices.push(slice.constants(start..chain.rows(), at));
         report.priced += slice.priced.valued.priced;
+        chain.firm += slice.priced.valued.firm;
         report.early += draft.early_work();
         report.early += slice.priced.valued.work;
         report.searched += draft.out.searched;
@@ -501,7 +507,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], spot: ImpliedSpot) -> (Cha
 /// Evidence of the chain: its inputs besides the columns.
 ///
 /// # Domain   any book; `slices` are those of its chain, in order
-fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
+fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> ChainEvidence {
     let Task { market, book, at, overrides, .. } = *task;
     let source = |date: Date, amount: f64| match () {
         () if !book.dividends.contains(&(date, amount)) => DividendSource::Override,
@@ -513,11 +519,12 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>]) -> ChainEvidence {
     let mut age_s = Vec::with_capacity(slices.iter().map(|slice| slice.input.age_s.len()).sum());
     slices.iter().for_each(|slice| age_s.extend(slice.input.age_s.iter().map(|&age| age as f32)));
     let live = dates.iter().filter(|&&(date, _)| market.calendar.ex_instant(date) > at);
-    let dividends = live.zip(&counted).map(|(&(ex_date, amount), counted)| CountedDividend {
+    let dividends = live.zip(&counted).enumerate().map(|(i, (&(ex_date, given), counted))| CountedDividend {
         ex_date,
         t: counted.t,
-        amount,
-        source: source(ex_date, amount),
+        amount: given * implied.paid(i),
+        given,
+        source: source(ex_date, given),
     });
     ChainEvidence {
         quoted_at: book.quoted_at(),
@@ -583,7 +590,7 @@ impl Finished<'_> {
             fwd_price: known(out.fwd / shares),
             disc_rate: known(self.input.r),
             borr_rate: known(out.borr),
-            divs: known(self.input.divs.iter().fold(0.0, |all, d| all + d.amount) / shares),
+            divs: known(self.work.draft.dividends().iter().fold(0.0, |all, d| all + d.amount) / shares),
         }
     }
 }
@@ -671,7 +678,7 @@ mod tests {
         let book = book(vec![slice("ABC", 30, false)]);
         let (overrides, spare) = Default::default();
         let task = task(market, &book, &overrides, &spare);
-        let found = evidence(&task, &[]);
+        let found = evidence(&task, &[], &Calibration::default());
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];
         assert_eq!(known, expected.map(|(date, source)| (date.to_owned(), source)), "what went ex today is gone");

@@ -2,6 +2,7 @@
 
 use crate::early::EarlyWork;
 use crate::store::columns::Columns;
+use crate::store::doubted::FirmQuotes;
 use crate::store::evidence::ValueMethod;
 
 /// What a slice needed.
@@ -11,6 +12,8 @@ pub struct Valued {
     pub priced: u32,
     /// What bringing early exercise up to date took.
     pub work: EarlyWork,
+    /// Its firm quotes against its values.
+    pub firm: FirmQuotes,
 }
 
 /// The finished rows of a slice.

@@ -4,9 +4,12 @@ use super::priced::{PricedSlice, Valued};
 use super::value::value_slice;
 use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
-use crate::calibrate::{SliceInput, SliceState};
+use crate::calibrate::settings::CLEANING;
+use crate::calibrate::{Calibrated, SliceInput, SliceState};
 use crate::early::{EarlyWork, VOL};
 use crate::store::columns::{Col, Columns};
+use crate::store::doubted::FirmQuotes;
+use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
@@ -41,7 +44,27 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     let rows = value_slice(&here, ladder, valued_at, early, priced);
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
-    priced.valued = Valued { priced: rows, work };
+    // a shifted curve is not meant to go through its quotes
+    let firm = if shift == 0.0 { firm_quotes(input, out, &priced.columns) } else { FirmQuotes::default() };
+    if firm.are_contradicted() {
+        let left = firm.confidence();
+        priced.columns.get_mut(Col::ConfVol).iter_mut().for_each(|confidence| *confidence *= left);
+    }
+    priced.valued = Valued { priced: rows, work, firm };
+}
+
+/// The firm quotes of an expiry, and those of them that do not hold its value.
+fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &Columns) -> FirmQuotes {
+    let mut found = FirmQuotes::default();
+    for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
+        let of_itself = matches!(out.fault[row], None | Some(Drop::OutOfBounds | Drop::NoArbitrage | Drop::Outlier));
+        if of_itself && value.is_finite() && input.bid[row] > 0.0 {
+            let tick = CLEANING.half_spread_least;
+            found.firm += 1;
+            found.outside += u32::from(value < input.bid[row] - tick || value > input.ask[row] + tick);
+        }
+    }
+    found
 }
 
 /// The volatilities that values are computed at: those of the curve, shifted; NaN where that leaves none ([`VOL`]).

@@ -7,6 +7,7 @@
 
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
+use crate::store::doubted::{Doubt, FirmQuotes};
 use crate::store::dropped::Drop;
 use bytemuck::allocation::pod_collect_to_vec;
 use core::fmt;
@@ -18,7 +19,7 @@ use std::io::{self, Read, Write};
 /// Read back in another byte order it is another number.
 const MAGIC: u64 = 0x6772_6565_6b73_6401;
 /// Counts up with every change of the layout; columns have their own fingerprint.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The most bytes of a frame: a chain of the most contracts that are served.
 const FRAME_BYTES: u64 = 1 << 30;
 
@@ -228,6 +229,9 @@ impl Encoder {
         self.text(chain.underlying.as_str());
         self.f64s(&[chain.spot, chain.implied_spot, chain.implied_spot_error]);
         self.u8(u8::from(chain.spot_off));
+        self.u8(chain.doubt.map_or(0, |doubt| 1 + doubt as u8));
+        self.u32(chain.firm.firm);
+        self.u32(chain.firm.outside);
         self.u8(chain.uncomputed.map_or(0, |why| 1 + why as u8));
         self.u8(u8::from(chain.preliminary));
         self.time(chain.valued_at);
@@ -324,7 +328,9 @@ impl<'a> Decoder<'a> {
     fn chain(&mut self, clock: ExpiryClock) -> Option<Chain> {
         let underlying = self.symbol()?;
         let [spot, implied_spot, implied_spot_error] = self.f64s(3)?.try_into().ok()?;
-        let (spot_off, uncomputed, preliminary) = (self.flag()?, self.one_of(&Uncomputed::ALL)?, self.flag()?);
+        let (spot_off, doubt) = (self.flag()?, self.one_of(&Doubt::ALL)?);
+        let firm = FirmQuotes { firm: self.u32()?, outside: self.u32()? };
+        let (uncomputed, preliminary) = (self.one_of(&Uncomputed::ALL)?, self.flag()?);
         let valued_at = self.time()?;
         let (slices, rows) = (self.u32()?, self.u32()? as usize);
         let mut all = Vec::new();
@@ -354,6 +360,8 @@ impl<'a> Decoder<'a> {
             implied_spot,
             implied_spot_error,
             spot_off,
+            doubt,
+            firm,
             uncomputed,
             valued_at,
             preliminary,

@@ -2,6 +2,7 @@
 //! strike, call before put). Never: mutation after publishing.
 
 use super::columns::Columns;
+use super::doubted::{Doubt, FirmQuotes};
 use super::dropped::Drop;
 use super::evidence::ChainEvidence;
 use super::quotes::ChainQuotes;
@@ -23,6 +24,10 @@ pub struct Chain {
     pub implied_spot_error: f64,
     /// Option prices imply a different spot than the published one: values use `implied_spot`.
     pub spot_off: bool,
+    /// The assumption that many quotes contradict, so that values are computed without it; `None`: there is none.
+    pub doubt: Option<Doubt>,
+    /// Quotes with two sides, and those that do not hold their value.
+    pub firm: FirmQuotes,
     /// Why no contract has Greeks; `None` where one has, or where only adjusted roots are listed, which never have.
     pub uncomputed: Option<Uncomputed>,
     /// The instant that the chain is valued at.
@@ -55,13 +60,24 @@ pub enum Uncomputed {
     NoUsableQuote,
     /// Calls and puts of the same strikes contradict each other, so that there is no forward.
     ContradictoryPairs,
+    /// Strikes are in other units than the spot, as thousandths.
+    StrikeScale,
+    /// Prices of options are in other units than strikes and spot, as those of a contract.
+    PriceScale,
     /// The computation stumbled over a fault of the program.
     Failed,
 }
 
 impl Uncomputed {
     /// Every reason, in the order of its counts.
-    pub const ALL: [Self; 4] = [Self::NoSpot, Self::NoUsableQuote, Self::ContradictoryPairs, Self::Failed];
+    pub const ALL: [Self; 6] = [
+        Self::NoSpot,
+        Self::NoUsableQuote,
+        Self::ContradictoryPairs,
+        Self::StrikeScale,
+        Self::PriceScale,
+        Self::Failed,
+    ];
 
     /// The name in `/health`.
     #[must_use]
@@ -70,6 +86,8 @@ impl Uncomputed {
             Self::NoSpot => "no_spot",
             Self::NoUsableQuote => "no_usable_quote",
             Self::ContradictoryPairs => "contradictory_pairs",
+            Self::StrikeScale => "strike_scale",
+            Self::PriceScale => "price_scale",
             Self::Failed => "failed",
         }
     }

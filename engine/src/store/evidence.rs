@@ -31,8 +31,10 @@ pub struct CountedDividend {
     pub ex_date: Date,
     /// Years from the chain's instant to it.
     pub t: f64,
-    /// Currency per share.
+    /// What counts, currency per share.
     pub amount: f64,
+    /// What its source gives: more or less where quotes contradict that.
+    pub given: f64,
     /// Its source.
     pub source: DividendSource,
 }

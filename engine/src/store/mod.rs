@@ -5,6 +5,7 @@
 pub mod book;
 pub mod chain;
 pub mod columns;
+pub mod doubted;
 pub mod dropped;
 pub mod european;
 pub mod evidence;

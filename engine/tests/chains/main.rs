@@ -7,6 +7,7 @@ mod compare;
 mod deliverable;
 mod determinism;
 mod dirt;
+mod doubted;
 mod implied_spot;
 mod leave_out;
 mod market_folder;

@@ -19,7 +19,7 @@ struct Done {
 }
 
 fn pass(inputs: &[SliceInput<'_>], work: &mut [SliceWork]) -> Vec<Calibrated> {
-    ChainCalibration::default().run(inputs, work, &OneByOne);
+    let _ = ChainCalibration::default().run(inputs, work, &OneByOne);
     work.iter().map(|slice| slice.draft.out.clone()).collect()
 }
 

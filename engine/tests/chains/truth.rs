@@ -219,7 +219,7 @@ impl TrueSlice {
 pub(crate) fn calibrate(market: &Market) -> Vec<Calibrated> {
     let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s, market.style)).collect();
     let mut slices: Vec<SliceWork> = inputs.iter().map(|_| SliceWork::default()).collect();
-    ChainCalibration::default().run(&inputs, &mut slices, &OneByOne);
+    let _ = ChainCalibration::default().run(&inputs, &mut slices, &OneByOne);
     slices.into_iter().map(|slice| slice.draft.out).collect()
 }
 

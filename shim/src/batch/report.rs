@@ -103,6 +103,9 @@ pub(super) fn text(outcome: &JobOutcome, known: &ReferenceFiles) -> String {
             "uncomputed": by_name(Uncomputed::ALL.map(Uncomputed::name), &counts.uncomputed),
         },
         "failed": failed,
+        "doubted": outcome.doubted.iter().map(|unit| json!({
+            "day": unit.day.to_string(), "underlying": unit.underlying.as_str(), "text": unit.text,
+        })).collect::<Vec<_>>(),
         "files_read": outcome.inputs.iter().map(input).collect::<Vec<_>>(),
     });
     format!("{report:#}\n")
@@ -195,6 +198,16 @@ pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Durati
         counts.priced,
         counts.contracts as f64 / (seconds * threads as f64).max(1e-3)
     );
+    let reasons = Uncomputed::ALL.iter().zip(counts.uncomputed).filter(|(_, n)| *n > 0);
+    for (why, n) in reasons {
+        let _ = writeln!(text, "without Greeks: {n} snapshots of a name, {}", why.name());
+    }
+    for unit in outcome.doubted.iter().take(TOLD) {
+        let _ = writeln!(text, "doubted: {} {}: {}", unit.underlying, unit.day, unit.text);
+    }
+    if outcome.doubted.len() > TOLD {
+        let _ = writeln!(text, "and {} more doubted: {REPORT}", outcome.doubted.len() - TOLD);
+    }
     write_refused(outcome, &mut text);
     if counts.snapshots > 1 && counts.contracts < CHAIN_LEAST * counts.snapshots {
         let _ = writeln!(

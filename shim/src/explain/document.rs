@@ -201,8 +201,11 @@ pub struct DividendPart {
     pub ex_date: String,
     /// Years to it.
     pub t_years: f64,
-    /// Amount.
+    /// The amount that counts.
     pub amount: f64,
+    /// The amount that its source gives, where quotes contradict it.
+    #[serde(default)]
+    pub given: MaybeNumber,
     /// `declared`, `projected` or `override`.
     pub source: String,
 }
@@ -498,6 +501,7 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
         ex_date: dividend.ex_date.to_string(),
         t_years: dividend.t,
         amount: dividend.amount,
+        given: known(dividend.given).filter(|_| (dividend.given - dividend.amount).abs() > 0.0),
         source: dividend.source.name().to_owned(),
     });
     let said = found.basis.iter().flat_map(|basis| {

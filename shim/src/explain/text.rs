@@ -95,7 +95,10 @@ fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
         }
         [] => writeln!(out, "dividends   none before settlement"),
         dividends => {
-            let all = dividends.iter().map(|d| format!("{} {} {}", d.ex_date, d.amount, d.source));
+            let all = dividends.iter().map(|d| match d.given {
+                Some(given) => format!("{} {:.4} (doubted; {given} {})", d.ex_date, d.amount, d.source),
+                None => format!("{} {} {}", d.ex_date, d.amount, d.source),
+            });
             let all = all.collect::<Vec<_>>().join("; ");
             writeln!(out, "dividends   {all} (present value {})", fixed(carry.dividends_value, 4))
         }

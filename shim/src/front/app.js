@@ -21,7 +21,7 @@ const $ = (id) => document.getElementById(id);
 const view = { symbol: null, expiry: null, root: null, columns: null };
 /** What was last shown. */
 const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null,
-  rates: "", dividendsUnknown: [] };
+  rates: "", dividendsUnknown: [], doubted: [], quotesMissed: [] };
 /** Whether the daemon answered last time, and when. */
 const daemon = { answers: true, at: null };
 let running = null;
@@ -106,6 +106,8 @@ async function cycle(signal) {
     const state = await health(signal);
     shown.rates = ratesOf(state);
     shown.dividendsUnknown = state.dividends_unknown?.underlyings ?? [];
+    shown.doubted = state.doubted ?? [];
+    shown.quotesMissed = state.quotes_missed?.underlyings ?? [];
     if (!view.symbol) await chooseSymbol(signal);
     const name = view.symbol;
     // what is known of a name is of the present
@@ -388,8 +390,25 @@ const REASONS = {
   no_spot: "no usable price of the underlying",
   no_usable_quote: "no usable quote",
   contradictory_pairs: "call and put prices contradict each other",
+  strike_scale: "strikes are in other units than the spot, as thousandths",
+  price_scale: "option prices are in other units than the strikes, as those of a contract",
   failed: "internal error",
 };
+
+const DOUBTS = {
+  spot: "contradict the published spot: values use the spot that they imply",
+  borrow: "contradict a usual borrow rate: values use the rate that they imply",
+  dividends: "contradict the dividends given: values count what they pay for",
+};
+
+/** What most calls and puts of a name contradict, and whether its values are outside of most quotes all the same. */
+function doubtOf(symbol) {
+  const doubt = shown.doubted.find((name) => name.underlying === symbol)?.doubt;
+  const lines = [];
+  if (doubt) lines.push(`Calls and puts of ${symbol} ${DOUBTS[doubt] ?? `contradict: ${doubt}`}.`);
+  if (shown.quotesMissed.includes(symbol)) lines.push(`Most quotes of ${symbol} do not hold the value of their contract.`);
+  return lines.join(" ");
+}
 
 function noticeOf(state, facts) {
   if (!view.symbol) return state.pending ? "The first names are being computed." : "The daemon serves no names yet.";
@@ -397,6 +416,8 @@ function noticeOf(state, facts) {
   if (facts.state === "uncomputed") return `${facts.symbol} has ${facts.contracts} contracts and no Greeks: ${REASONS[facts.reason] ?? facts.reason}.`;
   if (facts.state === "pending") return `${facts.symbol} is being computed for the first time.`;
   if (past.asOf) return "";
+  const doubt = doubtOf(facts.symbol);
+  if (doubt) return doubt;
   if (state.rates?.warning) return `Rates: ${state.rates.warning}.`;
   if (shown.dividendsUnknown.includes(facts.symbol)) {
     return `No source of dividends covers ${facts.symbol}: add dividends.csv to the folder, or --feed nasdaq:${facts.symbol}.`;

@@ -26,6 +26,7 @@ mod tally;
 use crate::progress::ProgressLog;
 use crate::status::{MarketFacts, PassFacts, RateFacts, Status};
 use arc_swap::ArcSwap;
+use engine::explain::doubts_of;
 use engine::pass::{Computed, Passes};
 use engine::snapshot::Snapshot;
 use engine::store::book::Book;
@@ -350,6 +351,13 @@ impl MarketLoop {
                 );
             }
             None => tracing::info!("{name}: has Greeks again"),
+        }
+        let state = |chain: &Chain| (chain.doubt, chain.firm.are_contradicted());
+        let before = self.chains.get(&name).map_or((None, false), |old| state(old.as_ref()));
+        match doubts_of(chain) {
+            _ if state(chain) == before => {}
+            Some(doubts) => tracing::warn!("{name}: {doubts}"),
+            None => tracing::info!("{name}: quotes contradict nothing that is assumed any more"),
         }
     }
 

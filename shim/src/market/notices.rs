@@ -84,6 +84,8 @@ pub(super) fn cure(why: Uncomputed, name: Symbol) -> String {
             ": no price of the underlying, published or implied; push {{\"symbol\":\"{name}\",\"price\":...,\
              \"time\":...}}, add und_price to the rows of a folder, or add a feed that has the price"
         ),
+        Uncomputed::StrikeScale => ": strikes are in other units than the spot, as thousandths".to_owned(),
+        Uncomputed::PriceScale => ": prices are in other units than strikes, as those of a contract".to_owned(),
         Uncomputed::NoUsableQuote | Uncomputed::ContradictoryPairs | Uncomputed::Failed => String::new(),
     }
 }

@@ -280,6 +280,8 @@ mod tests {
             implied_spot: f64::NAN,
             implied_spot_error: f64::NAN,
             spot_off: false,
+            doubt: None,
+            firm: engine::store::doubted::FirmQuotes::default(),
             uncomputed: None,
             valued_at: at.parse().unwrap(),
             preliminary,

@@ -242,6 +242,7 @@ mod tests {
     use super::*;
     use engine::store::chain::Chain;
     use engine::store::columns::Columns;
+    use engine::store::doubted::FirmQuotes;
     use jiff::Timestamp;
     use jiff::civil::date;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -287,6 +288,8 @@ mod tests {
             implied_spot: f64::NAN,
             implied_spot_error: f64::NAN,
             spot_off: false,
+            doubt: None,
+            firm: FirmQuotes::default(),
             uncomputed: None,
             valued_at: Timestamp::UNIX_EPOCH,
             preliminary: false,

@@ -4,6 +4,7 @@ use super::facts::{MarketFacts, PassFacts, RateFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
 use engine::store::chain::Uncomputed;
+use engine::store::doubted::Doubt;
 use kernel::contract::Symbol;
 use serde::Serialize;
 use sources::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts, Used};
@@ -38,6 +39,10 @@ pub(super) struct Health<'a> {
     /// The first of them.
     pub(super) uncomputed: Vec<UncomputedName<'a>>,
     pub(super) spot_off: NamesHealth<'a>,
+    pub(super) doubted_count: usize,
+    /// The first of them.
+    pub(super) doubted: Vec<DoubtedName<'a>>,
+    pub(super) quotes_missed: NamesHealth<'a>,
     /// The discount curve in force; null before the first pass.
     pub(super) rates: Option<&'a RateFacts>,
     pub(super) dividends_unknown: NamesHealth<'a>,
@@ -156,6 +161,20 @@ impl<'a> OverridesHealth<'a> {
 pub(super) struct UncomputedName<'a> {
     underlying: &'a str,
     reason: &'static str,
+}
+
+/// A name whose quotes contradict an assumption.
+#[derive(Serialize)]
+pub(super) struct DoubtedName<'a> {
+    underlying: &'a str,
+    doubt: &'static str,
+}
+
+impl<'a> DoubtedName<'a> {
+    /// A name and what is doubted of it.
+    pub(super) fn new(name: &'a Symbol, doubt: Doubt) -> Self {
+        Self { underlying: name.as_str(), doubt: doubt.name() }
+    }
 }
 
 /// Names that something holds of.

@@ -43,6 +43,16 @@ pub(super) fn write(reading: &Reading, out: &mut String) {
             counts.spot_off as f64,
         ),
         (
+            "underlyings_doubted",
+            "Underlyings whose options contradict the published spot, a usual borrow rate or dividends",
+            counts.doubted as f64,
+        ),
+        (
+            "underlyings_quotes_missed",
+            "Underlyings most of whose quotes do not hold the value of their contract",
+            counts.quotes_missed as f64,
+        ),
+        (
             "underlyings_dividends_unknown",
             "Underlyings with American options that no source of dividends covers",
             counts.dividends_unknown as f64,

@@ -3,6 +3,7 @@
 use super::facts::MarketFacts;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
+use engine::store::doubted::Doubt;
 use kernel::contract::{Style, Symbol, roots::is_adjusted};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,6 +41,12 @@ pub(super) struct SnapshotCounts {
     /// Number of names whose options imply a different spot than the published one, and the first of them.
     pub(super) spot_off: usize,
     pub(super) spot_off_names: Vec<Symbol>,
+    /// Number of names whose quotes contradict an assumption, and the first of them.
+    pub(super) doubted: usize,
+    pub(super) doubted_names: Vec<(Symbol, Doubt)>,
+    /// Number of names most of whose quotes do not hold their value, and the first of them.
+    pub(super) quotes_missed: usize,
+    pub(super) quotes_missed_names: Vec<Symbol>,
     /// How many names with American options have no source of dividends, and the first of them.
     pub(super) dividends_unknown: usize,
     pub(super) dividends_unknown_names: Vec<Symbol>,
@@ -61,6 +68,8 @@ impl SnapshotCounts {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let chains = snapshot.chains();
         let off = |chain: &&Arc<Chain>| chain.spot_off;
+        let doubted = || chains.iter().filter_map(|chain| Some((chain.underlying, chain.doubt?)));
+        let missed = |chain: &&Arc<Chain>| chain.firm.are_contradicted();
         let unknown = |chain: &&Arc<Chain>| {
             let is_american = chain.slices.iter().any(|slice| slice.style == Style::American);
             is_american && chain.evidence.as_ref().is_some_and(|evidence| !evidence.dividends_known)
@@ -88,6 +97,10 @@ impl SnapshotCounts {
             uncomputed_names: uncomputed().take(NAMES_LISTED).collect(),
             spot_off: chains.iter().filter(off).count(),
             spot_off_names: chains.iter().filter(off).map(|chain| chain.underlying).take(NAMES_LISTED).collect(),
+            doubted: doubted().count(),
+            doubted_names: doubted().take(NAMES_LISTED).collect(),
+            quotes_missed: chains.iter().filter(missed).count(),
+            quotes_missed_names: chains.iter().filter(missed).map(|c| c.underlying).take(NAMES_LISTED).collect(),
             dividends_unknown: chains.iter().filter(unknown).count(),
             dividends_unknown_names: chains.iter().filter(unknown).map(|c| c.underlying).take(NAMES_LISTED).collect(),
             mostly_stale: chains.iter().filter(stale).count(),

@@ -33,6 +33,7 @@ fn health_says_all_that_the_design_lists() {
             "market": "open", "snapshot_time": "2026-11-20T15:42:07.318-05:00", "snapshot_number": 7,
             "snapshot_age_s": 1.5, "underlyings": 3, "pending": 1, "preliminary": 1, "rough": 1,
             "uncomputed_count": 0, "uncomputed": [], "spot_off": {"count": 0, "underlyings": []},
+            "doubted_count": 0, "doubted": [], "quotes_missed": {"count": 0, "underlyings": []},
             "spot_implied": {"count": 0, "underlyings": []},
             "rates": null, "dividends_unknown": {"count": 0, "underlyings": []},
             "adjusted_roots": {"valued": 0, "without_terms": 1, "roots": ["ACME1"]},

@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
+use engine::store::doubted::{Doubt, FirmQuotes};
 use host::clock::MarketClock;
 use http::Metrics;
 use jiff::Timestamp;
@@ -248,7 +249,9 @@ fn health_and_metrics_count_and_name_it() {
     assert_eq!(health["uncomputed"], json!(named));
     assert_eq!(health["spot_off"], json!({"count": 0, "underlyings": []}));
     let metrics = running.get("/metrics").body;
-    for (reason, n) in [("no_spot", 1), ("no_usable_quote", 1), ("contradictory_pairs", 0), ("failed", 0)] {
+    for (reason, n) in
+        [("no_spot", 1), ("no_usable_quote", 1), ("contradictory_pairs", 0), ("strike_scale", 0), ("failed", 0)]
+    {
         let line = format!("greeksd_underlyings_uncomputed{{reason=\"{reason}\"}} {n}");
         assert!(metrics.lines().any(|l| l == line), "no {line} in\n{metrics}");
     }
@@ -275,6 +278,28 @@ fn the_log_says_it_once_and_again_when_it_changes() {
     let (_, said) = running.turn();
     assert_eq!(said.matches("EEE: 18 contracts without Greeks: no_spot").count(), 1, "{said}");
     assert!(said.contains("und_price: out_of_range"), "{said}");
+}
+
+#[test]
+fn what_quotes_contradict_is_said_everywhere() {
+    let folder = folder("doubted");
+    folder.write("EEE", "104.0", tight);
+    let mut running = Running::new(&folder.0);
+    let (_, said) = running.turn();
+    let line = "EEE: calls and puts contradict the published spot 104.00: values use ";
+    assert_eq!(said.matches(line).count(), 1, "{said}");
+    let health = running.json("/health");
+    assert_eq!(health["doubted"], json!([{"underlying": "EEE", "doubt": "spot"}]));
+    assert_eq!((&health["doubted_count"], &health["quotes_missed"]["count"]), (&json!(1), &json!(0)));
+    let metrics = running.get("/metrics").body;
+    assert!(metrics.lines().any(|l| l == "greeksd_underlyings_doubted 1"), "{metrics}");
+    let explained = running.json("/l1/explain?osym=EEE261218C00100000");
+    let names: Vec<&Value> = explained["warnings"].as_array().unwrap().iter().map(|w| &w["name"]).collect();
+    assert!(names.contains(&&json!("spot_off")), "{names:?}");
+    folder.write("EEE", "100.0", tight);
+    let (_, said) = running.turn();
+    assert!(said.contains("EEE: quotes contradict nothing that is assumed any more"), "{said}");
+    assert_eq!(running.json("/health")["doubted_count"], 0);
 }
 
 #[test]
@@ -344,6 +369,8 @@ fn lists_of_names_are_bounded_and_counts_are_not() {
     };
     let mut chains: Vec<_> = (0..150).map(|i| of(i, |c| c.uncomputed = Some(Uncomputed::ContradictoryPairs))).collect();
     chains.extend((150..270).map(|i| of(i, |c| c.spot_off = true)));
+    chains.extend((270..390).map(|i| of(i, |c| c.doubt = Some(Doubt::Borrow))));
+    chains.extend((390..500).map(|i| of(i, |c| c.firm = FirmQuotes { firm: 9, outside: 8 })));
     let got = get_from(&market::service(Snapshot::new(1, chains, Vec::new())), "/health");
     let health: Value = serde_json::from_str(&got.body).unwrap();
     assert_eq!((&health["uncomputed_count"], &health["spot_off"]["count"]), (&json!(150), &json!(120)));
@@ -351,4 +378,8 @@ fn lists_of_names_are_bounded_and_counts_are_not() {
     assert_eq!(health["uncomputed"][0], json!({"underlying": "N0", "reason": "contradictory_pairs"}));
     assert_eq!(health["spot_off"]["underlyings"].as_array().unwrap().len(), 100);
     assert_eq!(health["spot_off"]["underlyings"][0], "N150");
+    assert_eq!((&health["doubted_count"], &health["quotes_missed"]["count"]), (&json!(120), &json!(110)));
+    assert_eq!(health["doubted"].as_array().unwrap().len(), 100);
+    assert_eq!(health["doubted"][0], json!({"underlying": "N270", "doubt": "borrow"}));
+    assert_eq!(health["quotes_missed"]["underlyings"].as_array().unwrap().len(), 100);
 }

@@ -11,6 +11,7 @@ use kernel::contract::osi::OSI_LEN;
 use kernel::quality::Quality;
 use sim::SimMarket;
 use sim::symbols::well_known;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -291,4 +292,39 @@ fn a_recording_gives_the_bytes_of_files() {
         assert!(said.contains("rates: implied on 1 days"), "{said}");
     }
     assert!(greeks(&of_recording) == greeks(&of_files));
+}
+
+/// Calls and puts of one expiry at 100, European values at 20 % a year, rates 0; the published price is `spot`.
+fn doubtful(name: &str, spot: f64, scale: f64) -> String {
+    let mut rows = String::new();
+    for strike in [80, 85, 90, 95, 100, 105, 110, 115, 120] {
+        let (k, sd) = (f64::from(strike), 0.2 * (28.0f64 / 365.0).sqrt());
+        let d1 = (100.0 / k).ln() / sd + 0.5 * sd;
+        let call = 100.0 * kernel::normal::norm_cdf(d1) - k * kernel::normal::norm_cdf(d1 - sd);
+        for (right, value) in [("call", call), ("put", call - 100.0 + k)] {
+            let (bid, ask) = ((value - 0.02).max(0.0), value + 0.03);
+            let key = format!("2026-11-20T15:42:00,{name},{spot},{name},2026-12-18,{right},{}", k * scale);
+            writeln!(rows, "{key},{bid:.2},{ask:.2}").unwrap();
+        }
+    }
+    rows
+}
+
+#[test]
+fn what_quotes_contradict_is_named() {
+    let (folder, header) =
+        (Folder::new("doubted"), "quote_time,underlying,und_price,root,expiry,right,strike,bid,ask\n");
+    let (quotes, out) = (folder.path("q.csv"), folder.path("out"));
+    fs::create_dir_all(quotes.parent().unwrap()).unwrap();
+    let text = [doubtful("GOOD", 100.0, 1.0), doubtful("LATE", 104.0, 1.0), doubtful("UNIT", 100.0, 1000.0)].concat();
+    fs::write(&quotes, format!("{header}{text}")).unwrap();
+    let (code, said) = run(&["--rates", "zero"], &quotes, &out);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("doubted: LATE 2026-11-20: calls and puts contradict the published spot 104.00"), "{said}");
+    assert!(said.contains("without Greeks: 1 snapshots of a name, strike_scale"), "{said}");
+    assert!(!said.contains("doubted: GOOD"), "{said}");
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(job_folder(&out).join("_report.json")).unwrap()).unwrap();
+    assert_eq!((&report["doubted"][0]["underlying"], report["doubted"].as_array().unwrap().len()), (&"LATE".into(), 1));
+    assert_eq!(report["computed"]["uncomputed"]["strike_scale"], 1);
 }

@@ -8,6 +8,7 @@ use engine::early::EarlyWork;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns};
+use engine::store::doubted::FirmQuotes;
 use host::clock::MarketClock;
 use http::{Answer, Body, Metrics, Progress};
 use jiff::Timestamp;
@@ -53,6 +54,8 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         implied_spot: f64::NAN,
         implied_spot_error: f64::NAN,
         spot_off: false,
+        doubt: None,
+        firm: FirmQuotes::default(),
         uncomputed: None,
         valued_at: NOW,
         preliminary: underlying == "ACME",

@@ -216,6 +216,10 @@ pub(crate) struct DaemonFacts {
     pub(crate) rates_warning: String,
     /// Names whose dividends no source covers, as far as the daemon lists them.
     pub(crate) dividends_unknown: Vec<String>,
+    /// Names with the assumption that their quotes contradict, as far as the daemon lists them.
+    pub(crate) doubted: Vec<(String, String)>,
+    /// Names most of whose quotes do not hold their value, as far as the daemon lists them.
+    pub(crate) quotes_missed: Vec<String>,
 }
 
 #[cfg(test)]

@@ -199,6 +199,15 @@ struct Body {
     contracts: u64,
     rates: Option<RatesBody>,
     dividends_unknown: NamesBody,
+    doubted: Vec<DoubtedBody>,
+    quotes_missed: NamesBody,
+}
+
+/// A name, and the assumption that its quotes contradict.
+#[derive(Deserialize)]
+struct DoubtedBody {
+    underlying: String,
+    doubt: String,
 }
 
 /// The discount curve, as `/health` shows it.
@@ -231,6 +240,8 @@ impl Default for Body {
             contracts: 0,
             rates: None,
             dividends_unknown: NamesBody::default(),
+            doubted: Vec::new(),
+            quotes_missed: NamesBody::default(),
         }
     }
 }
@@ -285,6 +296,8 @@ pub(crate) fn daemon(bytes: &[u8]) -> Result<DaemonFacts, String> {
         rates,
         rates_warning: rates_warning.unwrap_or_default(),
         dividends_unknown: body.dividends_unknown.underlyings,
+        doubted: body.doubted.into_iter().map(|name| (name.underlying, name.doubt)).collect(),
+        quotes_missed: body.quotes_missed.underlyings,
     })
 }
 
@@ -337,10 +350,14 @@ mod tests {
         assert!(daemon.simulated && daemon.is_open && daemon.number == 7 && daemon.names == 62 && daemon.time == "t");
         assert_eq!((daemon.rates.as_str(), daemon.rates_warning.as_str()), ("", ""), "an older daemon does not say");
         let body = r#"{"status":"ok","rates":{"source":"built_in","as_of":"2025-12-31","nodes":[[30,0.04]],"warning":"old"},
-            "dividends_unknown":{"count":1,"underlyings":["KO"]}}"#;
+            "dividends_unknown":{"count":1,"underlyings":["KO"]},
+            "doubted_count":1,"doubted":[{"underlying":"HTB","doubt":"borrow"}],
+            "quotes_missed":{"count":1,"underlyings":["OFF"]}}"#;
         let old = super::daemon(body.as_bytes()).unwrap();
         assert_eq!((old.rates.as_str(), old.rates_warning.as_str()), ("built_in 2025-12-31", "old"));
         assert_eq!(old.dividends_unknown, ["KO"]);
+        assert_eq!(old.doubted, [("HTB".to_owned(), "borrow".to_owned())]);
+        assert_eq!(old.quotes_missed, ["OFF"]);
         let body =
             "symbol,roots,expiries,contracts,state,reason,preliminary,valued_at\nSPX,SPX SPXW,43,7338,ok,,true,t\n";
         let name = names(body.as_bytes()).unwrap().remove(0);

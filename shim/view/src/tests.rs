@@ -101,6 +101,8 @@ fn daemon() -> DaemonFacts {
         rates: "simulated 2026-11-20".to_owned(),
         rates_warning: String::new(),
         dividends_unknown: Vec::new(),
+        doubted: Vec::new(),
+        quotes_missed: Vec::new(),
     }
 }
 
@@ -246,6 +248,9 @@ fn what_is_wrong_is_said_on_the_screen() {
     let unknown = DaemonFacts { dividends_unknown: vec!["ACME".to_owned()], ..daemon() };
     state.on_news(News::Daemon(unknown));
     says(&state, &["DIVS UNKNOWN"]);
+    let (doubted, quotes_missed) = (vec![("ACME".to_owned(), "borrow".to_owned())], vec!["ACME".to_owned()]);
+    state.on_news(News::Daemon(DaemonFacts { doubted, quotes_missed, ..daemon() }));
+    says(&state, &["BORROW DOUBTED", "QUOTES MISSED"]);
     state.on_news(News::Daemon(daemon()));
     says(&state, &["rates simulated 2026-11-20"]);
     state.advance(10_500);

@@ -14,6 +14,7 @@ use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecon
 use engine::store::book::QuoteCounts;
 use engine::store::chain::{Chain, Slice, Uncomputed};
 use engine::store::columns::{Col, Columns};
+use engine::store::doubted::FirmQuotes;
 use engine::store::quotes::ChainQuotes;
 use jiff::{Timestamp, civil::Date};
 use kernel::calendar::shift::date_of_epoch_day;
@@ -246,6 +247,8 @@ impl Chains<'_> {
             implied_spot: f64::NAN,
             implied_spot_error: f64::NAN,
             spot_off: false,
+            doubt: None,
+            firm: FirmQuotes::default(),
             uncomputed: (!is_priced).then_some(Uncomputed::NoUsableQuote),
             valued_at: at,
             preliminary: false,

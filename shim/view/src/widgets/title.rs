@@ -131,6 +131,13 @@ fn badges(state: &State) -> Vec<(String, Look)> {
     if state.daemon.as_ref().is_some_and(is_unknown) {
         badges.push(("DIVS UNKNOWN".to_owned(), Look::Notice));
     }
+    if let (Some(daemon), Some(name)) = (&state.daemon, &state.name) {
+        let doubted = daemon.doubted.iter().find(|(of, _)| of == name);
+        badges.extend(doubted.map(|(_, doubt)| (format!("{} DOUBTED", doubt.to_uppercase()), Look::Notice)));
+        if daemon.quotes_missed.contains(name) {
+            badges.push(("QUOTES MISSED".to_owned(), Look::Alarm));
+        }
+    }
     badges
 }
 

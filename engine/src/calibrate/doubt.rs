@@ -1,0 +1,245 @@
+//! What many quotes of a name contradict: whether calls and puts fit what is assumed, and what else there is to assume.
+//!
+//! Call and put of one strike share one volatility. Where those of most strikes of an expiry do not, its forward is
+//! wrong, or the spot that exercise pays at: something that was assumed, and not so many quotes. The published spot,
+//! small borrow and the dividends given are then each left out in turn, and what the fewest pairs contradict is taken.
+//! Between what fits alike the usual is taken: borrow of some percent before a spot that is off by one, a dividend that
+//! nobody pays for before borrow far below zero.
+//! Never: a calibration.
+
+use super::forward::Parity;
+use super::input::SliceInput;
+use super::settings::{CARRY, CLEANING, DOUBT};
+use super::slice_work::SliceWork;
+use crate::store::doubted::Doubt;
+use crate::store::dropped::Drop;
+use kernel::contract::{ForwardBasis, Right, Style};
+use kernel::dividends::{Dividend, escrowed};
+
+/// What is taken in place of an assumption.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Instead {
+    pub(super) doubt: Doubt,
+    /// Part of each dividend that counts, ascending in time; empty: all count as given.
+    pub(super) paid: Vec<f64>,
+}
+
+impl Instead {
+    pub(super) fn of(doubt: Doubt) -> Self {
+        Self { doubt, paid: Vec::new() }
+    }
+
+    pub(super) fn paying(paid: Vec<f64>) -> Self {
+        Self { doubt: Doubt::Dividends, paid }
+    }
+
+    /// The dividends of a slice that count.
+    pub(super) fn dividends(&self, input: &SliceInput<'_>) -> Vec<Dividend> {
+        let part = |i: usize| self.paid.get(i).copied().unwrap_or(1.0);
+        let counted = input.divs.iter().enumerate().map(|(i, d)| Dividend { amount: d.amount * part(i), ..*d });
+        counted.filter(|d| d.amount > 0.0).collect()
+    }
+}
+
+/// How the pairs of a name stand to what is assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Pairs of call and put, both firm.
+    pub(super) pairs: u32,
+    /// Of these: they contradict it.
+    pub(super) against: u32,
+    /// And these say nothing.
+    open: u32,
+    /// An expiry contradicts it.
+    pub(super) is_contradicted: bool,
+}
+
+impl Verdict {
+    /// That of a calibrated name. Expiries that a user has overridden, adjusted roots and forwards of no spot say
+    /// nothing.
+    ///
+    /// # Cost     a few ns a strike
+    pub(super) fn of(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Self {
+        let mut all = Self::default();
+        let is_heard =
+            |input: &SliceInput| input.basis == ForwardBasis::Spot && input.shares.is_none() && !input.forced.is_any();
+        for (input, slice) in inputs.iter().zip(slices).filter(|(input, _)| is_heard(input)) {
+            let (pairs, open, against) = pairs(input, slice);
+            all.pairs += pairs;
+            all.against += against;
+            all.open += open;
+            let said = f64::from(pairs - open);
+            all.is_contradicted |= against >= DOUBT.pairs_least && f64::from(against) >= DOUBT.majority * said;
+        }
+        all
+    }
+
+    /// True if this is what fewer pairs contradict than the one assumed at first.
+    pub(super) fn is_better_than(&self, first: &Self) -> bool {
+        f64::from(self.against) <= DOUBT.better * f64::from(first.against)
+    }
+
+    /// What is lost by it: pairs first, in steps of what is alike; then what is unusual.
+    pub(super) fn loss(&self, unusual: f64) -> f64 {
+        let step = (DOUBT.alike * f64::from(self.pairs)).max(1.0);
+        // what makes quotes say nothing is not better for it
+        let lost = f64::from(self.against) + DOUBT.open_counts * f64::from(self.open);
+        (lost / step).floor() * 1e3 + unusual
+    }
+}
+
+/// Pairs of an expiry; of these, those that say nothing, and those that contradict its carry.
+fn pairs(input: &SliceInput<'_>, slice: &SliceWork) -> (u32, u32, u32) {
+    let (ladder, out) = (&slice.state.ladder, &slice.draft.out);
+    let is_firm = |&row: &usize| {
+        let is_of_itself = matches!(out.fault[row], None | Some(Drop::OutOfBounds | Drop::NoArbitrage));
+        is_of_itself && input.bid[row] > 0.0 && input.ask[row] > 0.0
+    };
+    let (mut all, mut open, mut against) = (0, 0, 0);
+    for (strike, &k) in ladder.strikes()[..ladder.len()].iter().enumerate() {
+        let row = |right: Right| ladder.row(right, strike).filter(is_firm);
+        let (Some(call), Some(put)) = (row(Right::Call), row(Right::Put)) else { continue };
+        all += 1;
+        let (Some(call), Some(put)) = (vols(input, slice, call, k), vols(input, slice, put, k)) else {
+            against += 1;
+            continue;
+        };
+        let (inside, outside) = if k < out.s { (call, put) } else { (put, call) };
+        if inside[0] * DOUBT.open < outside[0] && inside[1] > DOUBT.open * outside[1] {
+            open += 1;
+        } else if apart(call, put) || apart(put, call) {
+            against += 1;
+        }
+    }
+    (all, open, against)
+}
+
+/// True if one quote's least volatility is above the other's greatest.
+fn apart(one: [f64; 2], other: [f64; 2]) -> bool {
+    one[0] > other[1] * (1.0 + DOUBT.vols_alike)
+}
+
+/// The volatilities between the bid and the ask of a row; `None`: none gives a price between them.
+fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option<[f64; 2]> {
+    let out = &slice.draft.out;
+    if out.fault[row] == Some(Drop::OutOfBounds) || out.fwd.is_nan() {
+        return None;
+    }
+    let (low, high) = (out.vol_bid[row], out.vol_ask[row]);
+    let low = if low > 0.0 { low } else { 0.0 };
+    if high > 0.0 {
+        return Some([low, high]);
+    }
+    // as good as exercised: any low volatility gives that, and a first look finds none
+    let exercise = (out.s - k) * input.right[row].phi();
+    let is_exercised = input.style == Style::American
+        && exercise > 0.0
+        && input.ask[row] >= exercise - CLEANING.half_spread_least
+        && (!input.quality.is_final() || input.bid[row] <= exercise + CLEANING.half_spread_least);
+    is_exercised.then_some([0.0, f64::INFINITY])
+}
+
+/// How unusual what is taken instead is.
+pub(super) fn unusual(
+    instead: &Instead,
+    published: f64,
+    implied: f64,
+    inputs: &[SliceInput<'_>],
+    slices: &[SliceWork],
+) -> f64 {
+    let doubts = |of: f64, unit: f64| (of / unit).powi(2).ln_1p();
+    match instead.doubt {
+        Doubt::Spot => doubts((implied / published).ln(), DOUBT.spot),
+        Doubt::Borrow => {
+            let own = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
+            let b = own.map(|(_, slice)| slice.draft.out.borr).filter(|b| b.is_finite());
+            let most = b.fold(0.0, |most: f64, b| if b.abs() > most.abs() { b } else { most });
+            doubts(most, if most < 0.0 { DOUBT.borrow_below } else { DOUBT.borrow })
+        }
+        Doubt::Dividends => {
+            let most = instead.paid.iter().fold(1.0, |most: f64, &part| most.max(part));
+            DOUBT.dividend + doubts(most - 1.0, 1.0)
+        }
+    }
+}
+
+/// What quotes may pay for of the dividends given: another part of one of them, or the same of all. `slices` are
+/// calibrated without any dividend.
+///
+/// # Domain   a published spot; without a forward beyond an ex-date nothing is known
+/// # Source   S − F·e^(−rt) is what dividends before t are worth while borrow is small
+pub(super) fn paid_parts(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Vec<Instead> {
+    let given = inputs.iter().filter(|input| input.shares.is_none()).map(|input| input.divs);
+    let Some(given) = given.max_by_key(|divs| divs.len()).filter(|divs| !divs.is_empty()) else { return Vec::new() };
+    let s = inputs.iter().find(|input| input.shares.is_none()).map_or(f64::NAN, |input| input.s);
+    let seen: Vec<PaidSoFar> =
+        inputs.iter().zip(slices).filter_map(|(input, slice)| PaidSoFar::of(input, slice)).collect();
+    let mut found = Vec::new();
+    // of all the same part
+    let mut parts = seen.iter().filter(|seen| seen.given > 0.0).map(|seen| (seen.paid / seen.given, seen.weight));
+    let of_all = median(&mut parts.by_ref().collect::<Vec<_>>());
+    // or another part of one, the one that leaves the least unexplained
+    let of_one = (0..given.len())
+        .filter_map(|i| {
+            let worth = |seen: &PaidSoFar| given[i].amount * (-seen.r * given[i].t).exp();
+            let after = seen.iter().filter(|seen| given[i].t <= seen.t);
+            let part = |seen: &PaidSoFar| 1.0 + (seen.paid - seen.given) / worth(seen);
+            let part = median(&mut after.map(|seen| (part(seen), seen.weight)).collect::<Vec<_>>())?;
+            let part = part_of(part, given[i].amount, s)?;
+            let left = |seen: &PaidSoFar| {
+                let more = if given[i].t <= seen.t { (part - 1.0) * worth(seen) } else { 0.0 };
+                // a robust square: one expiry that nothing explains decides nothing
+                (seen.weight * (seen.paid - seen.given - more).powi(2)).ln_1p()
+            };
+            Some((seen.iter().map(left).sum::<f64>(), i, part))
+        })
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, i, part)) = of_one {
+        found.push(Instead::paying((0..given.len()).map(|other| if other == i { part } else { 1.0 }).collect()));
+    }
+    let all = given.iter().map(|d| d.amount).sum();
+    found.extend(of_all.and_then(|part| part_of(part, all, s)).map(|part| Instead::paying(vec![part; given.len()])));
+    found
+}
+
+/// The part of an amount that counts; `None`: all of it.
+fn part_of(part: f64, amount: f64, s: f64) -> Option<f64> {
+    let near = |to: f64| (part - to).abs() * amount < DOUBT.dividend_near * s;
+    match part.is_finite() && !near(1.0) {
+        true => Some(if near(0.0) { 0.0 } else { part.clamp(0.0, DOUBT.dividend_most) }),
+        false => None,
+    }
+}
+
+/// What an expiry's forward says of the dividends before it.
+struct PaidSoFar {
+    t: f64,
+    r: f64,
+    /// What the dividends given are worth now.
+    given: f64,
+    /// What the forward leaves for dividends.
+    paid: f64,
+    weight: f64,
+}
+
+impl PaidSoFar {
+    fn of(input: &SliceInput<'_>, slice: &SliceWork) -> Option<Self> {
+        let Parity { fwd, error, .. } = slice.draft.parity;
+        let is_heard = input.basis == ForwardBasis::Spot && input.shares.is_none() && fwd > 0.0 && input.s > 0.0;
+        let (t, r) = (input.t, input.r);
+        let borrow = CARRY.level * t * input.s;
+        let noise = CARRY.spot_noise * input.s;
+        is_heard.then(|| Self {
+            t,
+            r,
+            given: escrowed(input.divs, r, 0.0, t),
+            paid: input.s - fwd * (-r * t).exp(),
+            weight: 1.0 / (error * error + borrow * borrow + noise * noise),
+        })
+    }
+}
+
+/// The weighted median of (value, weight).
+fn median(of: &mut [(f64, f64)]) -> Option<f64> {
+    super::carry::weighted_median(of)
+}

@@ -1,0 +1,77 @@
+//! What many quotes of a name contradict. Never: which quotes.
+
+/// An assumption that quotes contradict, so that values are computed without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Doubt {
+    /// The published spot: values use the implied one.
+    Spot,
+    /// That borrow is what it is for most names: it is whatever forwards imply from the published spot.
+    Borrow,
+    /// Dividends: values count what the quotes pay for.
+    Dividends,
+}
+
+impl Doubt {
+    /// Every assumption, in the order of its counts.
+    pub const ALL: [Self; 3] = [Self::Spot, Self::Borrow, Self::Dividends];
+
+    /// The name in `/health`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spot => "spot",
+            Self::Borrow => "borrow",
+            Self::Dividends => "dividends",
+        }
+    }
+}
+
+/// Firm quotes of a name, and those of them that do not hold the value of their contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirmQuotes {
+    /// Bid and ask that belong together.
+    pub firm: u32,
+    /// Of these: the value is below the bid or above the ask.
+    pub outside: u32,
+}
+
+impl FirmQuotes {
+    /// Fewer firm quotes than this say nothing of a name.
+    const LEAST: u32 = 4;
+
+    /// True if most of the firm quotes do not hold their value.
+    #[must_use]
+    pub const fn are_contradicted(self) -> bool {
+        self.firm >= Self::LEAST && 2 * self.outside > self.firm
+    }
+
+    /// What confidence is left: all while half of the firm quotes hold their value, none where none does.
+    #[must_use]
+    pub fn confidence(self) -> f64 {
+        if !self.are_contradicted() {
+            return 1.0;
+        }
+        let inside = 1.0 - f64::from(self.outside) / f64::from(self.firm);
+        (2.0 * inside).powi(2)
+    }
+}
+
+impl core::ops::AddAssign for FirmQuotes {
+    fn add_assign(&mut self, other: Self) {
+        self.firm = self.firm.saturating_add(other.firm);
+        self.outside = self.outside.saturating_add(other.outside);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_goes_with_the_quotes_that_hold_their_value() {
+        let left = |firm, outside| FirmQuotes { firm, outside }.confidence();
+        assert!((left(10, 5) - 1.0).abs() < 1e-12 && (left(10, 8) - 0.16).abs() < 1e-12 && left(10, 10).abs() < 1e-12);
+        assert!((left(3, 3) - 1.0).abs() < 1e-12, "three quotes say nothing");
+    }
+}
