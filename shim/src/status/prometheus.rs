@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// Appends the contents of `/health` as metrics.
 pub(super) fn write(reading: &Reading, out: &mut String) {
     let (facts, counts) = (&reading.facts, &reading.counts);
-    let gauges: [(&str, &str, f64); 25] = [
+    let gauges: [(&str, &str, f64); 27] = [
         ("uptime_seconds", "Time since the start", reading.uptime.as_secs_f64()),
         ("simulated", "1 if the market is simulated", f64::from(u8::from(reading.simulated))),
         ("market_open", "1 while the market is in session", f64::from(u8::from(facts.market_open))),
