@@ -111,24 +111,32 @@ impl ChainCalibration {
         // what is contradicted is mostly so in the next pass too: a first look then tells it, and leaves alone what the
         // slices keep of the carry that they are valued on
         let before = slices.iter().find_map(|slice| slice.state.doubted);
-        let mut spot = None;
-        let first = if before.is_some() {
-            let (mut trial, prior) = (trial(slices.len()), core::mem::take(&mut self.prior));
-            self.prior = vec![f64::NAN; slices.len()];
-            let about = first_look(inputs);
-            self.run_assumed(None, published, &about, &mut trial, how)?;
-            self.prior = prior;
-            Verdict::of(&about, &trial)
-        } else {
-            spot = Some(self.run_assumed(None, published, inputs, slices, how)?);
-            Verdict::of(inputs, slices)
+        let mut first = match before {
+            Some(_) => {
+                let (about, mut trial) = (first_look(inputs), trial(slices.len()));
+                let prior = core::mem::replace(&mut self.prior, vec![f64::NAN; slices.len()]);
+                self.run_assumed(None, published, &about, &mut trial, how)?;
+                self.prior = prior;
+                Verdict::of(&about, &trial)
+            }
+            None => Verdict::default(),
         };
-        let mut instead = if first.is_contradicted { self.instead(&first, published, inputs, how) } else { None };
-        let spot = match (&instead, spot) {
-            (None, Some(spot)) => spot,
-            _ => {
-                if before != instead.as_ref().map(|instead| instead.doubt) {
-                    // what was remembered is of another carry
+        let (mut spot, mut instead) = (None, None);
+        if !first.is_contradicted {
+            if before.is_some() {
+                // what was remembered is of another carry
+                slices.iter_mut().for_each(|slice| slice.state.forget());
+            }
+            spot = Some(self.run_assumed(None, published, inputs, slices, how)?);
+            first = Verdict::of(inputs, slices);
+        }
+        if first.is_contradicted {
+            instead = self.instead(&first, published, inputs, how);
+        }
+        let spot = match spot {
+            Some(spot) if instead.is_none() => spot,
+            ran => {
+                if ran.is_some() || before != instead.as_ref().map(|instead| instead.doubt) {
                     slices.iter_mut().for_each(|slice| slice.state.forget());
                 }
                 match self.run_assumed(instead.as_ref(), published, inputs, slices, how) {

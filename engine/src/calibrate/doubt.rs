@@ -130,12 +130,14 @@ fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option
     if high > 0.0 {
         return Some([low, high]);
     }
-    // as good as exercised: any low volatility gives that, and a first look finds none
+    // as good as exercised: any low volatility gives that, and a first look finds none a little above it either
     let exercise = (out.s - k) * input.right[row].phi();
+    let (bid, ask) = (input.bid[row], input.ask[row]);
+    let above = if input.quality.is_final() { 0.0 } else { DOUBT.unseen * (ask - bid) };
     let is_exercised = input.style == Style::American
         && exercise > 0.0
-        && input.ask[row] >= exercise - CLEANING.half_spread_least
-        && (!input.quality.is_final() || input.bid[row] <= exercise + CLEANING.half_spread_least);
+        && ask >= exercise - CLEANING.half_spread_least
+        && bid <= exercise + above + CLEANING.half_spread_least;
     is_exercised.then_some([0.0, f64::INFINITY])
 }
 

@@ -209,6 +209,8 @@ settings! {
         majority: f64 = 0.5, "of the pairs", Judgement("what most of them say");
         /// A pair says nothing where its quote in the money leaves its volatility open by this factor either way.
         open: f64 = 2.0, "1", Judgement("as good as exercised, or as wide as its time value");
+        /// A first look finds no volatility of some quotes whose bid is this near above what exercise pays.
+        unseen: f64 = 2.0, "spreads", Judgement("further above, it finds those that there are");
         /// Volatilities nearer than this are alike.
         vols_alike: f64 = 2e-3, "of the volatility", Judgement("what a lattice is good for");
         /// One that says nothing counts so much against an assumption when others are tried.

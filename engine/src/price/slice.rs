@@ -45,16 +45,12 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
     // a shifted curve is not meant to go through its quotes
-    let firm = if shift == 0.0 { firm_quotes(input, out, &priced.columns) } else { FirmQuotes::default() };
-    if firm.are_contradicted() {
-        let left = firm.confidence();
-        priced.columns.get_mut(Col::ConfVol).iter_mut().for_each(|confidence| *confidence *= left);
-    }
+    let firm = if shift == 0.0 { firm_quotes(input, out, &mut priced.columns) } else { FirmQuotes::default() };
     priced.valued = Valued { priced: rows, work, firm };
 }
 
-/// The firm quotes of an expiry, and those of them that do not hold its value.
-fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &Columns) -> FirmQuotes {
+/// The firm quotes of an expiry, and those of them that do not hold its value; where these are many, confidence is lower.
+fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &mut Columns) -> FirmQuotes {
     let mut found = FirmQuotes::default();
     for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
         let of_itself = matches!(out.fault[row], None | Some(Drop::OutOfBounds | Drop::NoArbitrage | Drop::Outlier));
@@ -63,6 +59,9 @@ fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &Columns) -> F
             found.firm += 1;
             found.outside += u32::from(value < input.bid[row] - tick || value > input.ask[row] + tick);
         }
+    }
+    if found.confidence() < 1.0 {
+        columns.get_mut(Col::ConfVol).iter_mut().for_each(|confidence| *confidence *= found.confidence());
     }
     found
 }

@@ -40,20 +40,20 @@ impl FirmQuotes {
     /// Fewer firm quotes than this say nothing of a name.
     const LEAST: u32 = 4;
 
-    /// True if most of the firm quotes do not hold their value.
+    /// True if half of the firm quotes or more do not hold their value, as all calls or all puts.
     #[must_use]
     pub const fn are_contradicted(self) -> bool {
-        self.firm >= Self::LEAST && 2 * self.outside > self.firm
+        self.firm >= Self::LEAST && 2 * self.outside >= self.firm
     }
 
-    /// What confidence is left: all while half of the firm quotes hold their value, none where none does.
+    /// What confidence is left: all while three quarters of the firm quotes hold their value, none where none does.
     #[must_use]
     pub fn confidence(self) -> f64 {
-        if !self.are_contradicted() {
+        if self.firm < Self::LEAST {
             return 1.0;
         }
         let inside = 1.0 - f64::from(self.outside) / f64::from(self.firm);
-        (2.0 * inside).powi(2)
+        (inside / 0.75).min(1.0).powi(2)
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn confidence_goes_with_the_quotes_that_hold_their_value() {
         let left = |firm, outside| FirmQuotes { firm, outside }.confidence();
-        assert!((left(10, 5) - 1.0).abs() < 1e-12 && (left(10, 8) - 0.16).abs() < 1e-12 && left(10, 10).abs() < 1e-12);
+        assert!((left(8, 2) - 1.0).abs() < 1e-12 && (left(8, 5) - 0.25).abs() < 1e-12 && left(10, 10).abs() < 1e-12);
         assert!((left(3, 3) - 1.0).abs() < 1e-12, "three quotes say nothing");
     }
 }
