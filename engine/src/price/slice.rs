@@ -49,7 +49,7 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     priced.valued = Valued { priced: rows, work, firm };
 }
 
-/// The firm quotes of an expiry, and those of them that do not hold its value; where these are many, confidence is lower.
+/// The firm quotes of an expiry, and those of them that do not hold its value; where many do not, confidence is lower.
 fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &mut Columns) -> FirmQuotes {
     let mut found = FirmQuotes::default();
     for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
