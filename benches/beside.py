@@ -5,10 +5,11 @@
 
 A program is a path, or NAME=PATH. `start` is a cold start of the feed on two threads: seconds until every name is
 served and until every name is at full accuracy, processor time and memory until then; and, for `--steady` seconds after
-it, the passes over quotes that are all new. `session` is the processor time of `--minutes` of an open session after that
-start, with the embedded market too. `batch` is a job over a day that is made up first. `pulls` are whole chains of SPX
-over HTTP. Each round runs every program once, in an order that turns; a table shows the median of each, and the median
-ratio of this build to the others with its least and greatest. Quiet machines only: nothing else may run.
+it and `--settle` more, the passes over quotes that are all new: the first ones catch up with what the market did
+meanwhile. `session` is the processor time of `--minutes` of an open session after that start, with the embedded market
+too. `batch` is a job over a day that is made up first. `pulls` are whole chains of SPX over HTTP. Each round runs every
+program once, in an order that turns; a table shows the median of each, and the median ratio of this build to the others
+with its least and greatest. Quiet machines only: nothing else may run.
 """
 
 import argparse
@@ -51,9 +52,9 @@ def percentile(values, part):
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
-def start(program, feed, threads, steady, minutes):
+def start(program, feed, asked, steady, minutes):
     """Figures of a cold start, of the steady passes after it, and of a session of so many minutes."""
-    arguments = ["--feed", feed, "--clock", CLOCK, "--threads", threads]
+    arguments = ["--feed", feed, "--clock", CLOCK, "--threads", asked.threads]
     figures = {}
     with Daemon(program, *arguments) as daemon:
         # the daemon answers once it has a chain; what came before is in the process's own clock
@@ -71,6 +72,7 @@ def start(program, feed, threads, steady, minutes):
             time.sleep(0.02 if feed == "sim" else 0.1)
         figures["full accuracy, s"], figures["processor until then, s"] = now, processor(pid)
         if steady:
+            time.sleep(asked.settle)
             figures |= passes(daemon, pid, steady)
         if minutes:
             before = processor(pid)
@@ -131,9 +133,9 @@ def pulls(program):
 def measure(program, asked, quotes):
     figures = {}
     if "start" in asked.what:
-        figures |= start(program, asked.feed, asked.threads, asked.steady, asked.minutes if "session" in asked.what else 0)
+        figures |= start(program, asked.feed, asked, asked.steady, asked.minutes if "session" in asked.what else 0)
     if "session" in asked.what:
-        figures |= start(program, "sim", asked.threads, 0, asked.minutes)
+        figures |= start(program, "sim", asked, 0, asked.minutes)
     if "batch" in asked.what:
         figures |= batch(program, quotes)
     if "pulls" in asked.what:
@@ -167,6 +169,7 @@ def main():
     parser.add_argument("--feed", default="sim:full")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steady", type=float, default=30, help="seconds of steady passes")
+    parser.add_argument("--settle", type=float, default=60, help="seconds from full accuracy until passes are steady")
     parser.add_argument("--minutes", type=float, default=10, help="minutes of a session")
     asked = parser.parse_args()
     programs = {"this": pathlib.Path(asked.this).resolve()}
