@@ -161,7 +161,29 @@ fn main() {
         let mut fresh = Passes::new(0, |_| ()).unwrap();
         let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
         let anew = fresh.run_first(shared, &work);
+        moved(&last, &anew);
         stale(&last, &anew);
+    }
+}
+
+/// Prints how far forwards, volatilities and values lie from those of the same quotes computed anew.
+fn moved(steady: &[Computed], anew: &[Computed]) {
+    let mut far: [(&str, Vec<f64>); 3] =
+        ["forward, bp", "volatility, of itself", "value, bp of the spot"].map(|name| (name, Vec::new()));
+    for (one, other) in steady.iter().zip(anew) {
+        for (slice, again) in one.chain.slices.iter().zip(&other.chain.slices) {
+            far[0].1.push(1e4 * (slice.fwd_price / again.fwd_price - 1.0).abs());
+            let rows = slice.rows.start as usize..slice.rows.end as usize;
+            let both =
+                |col: Col| rows.clone().map(move |row| [one, other].map(|done| done.chain.columns.get(col)[row]));
+            far[1].1.extend(both(Col::SvcVol).map(|[a, b]| (a / b - 1.0).abs()));
+            far[2].1.extend(both(Col::SvcTheo).map(|[a, b]| 1e4 * (a - b).abs() / slice.und_price));
+        }
+    }
+    for (name, mut far) in far {
+        far.retain(|far| far.is_finite());
+        let at = [0.5, 0.9, 0.99, 0.999].map(|p| quantile(&mut far, p));
+        println!("moved: {name}: 50 % {:.1e}, 90 % {:.1e}, 99 % {:.1e}, 99.9 % {:.1e}", at[0], at[1], at[2], at[3]);
     }
 }
 
