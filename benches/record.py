@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the benches at the commit that is checked out, all of them in one go, and writes one dated file of every figure.
+"""Runs the benches at the commit that is checked out, all of them in one go, and writes one dated file of every figure,
+in place of the one before.
 
 usage: record.py [--quick] [--bench NAME ...]    writes benches/record/DATE-COMMIT.md
 
@@ -94,6 +95,8 @@ def main():
     head = f"# {date}, commit {commit}\n\n{about}; {(time.time() - began) / 60:.0f} minutes.\n\n{commands}\n\n"
     path = ROOT / "benches/record" / f"{date}-{commit}.md"
     path.parent.mkdir(exist_ok=True)
+    for before in path.parent.glob("*.md"):
+        before.unlink()
     path.write_text(head + "\n".join(sections))
     print("written:", path.relative_to(ROOT))
 
