@@ -10,7 +10,7 @@
 //!
 //! # Rooms
 //!
-//! - `layouts`: files of recorded quotes, whatever their layout and packing, to rows (docs/history.md): tables of what
+//! - `layouts`: files of recorded quotes, whatever their layout and packing, to rows (docs/history): tables of what
 //!   columns mean (`vendors.rs`; of responses saved as JSON `responses.rs`, which `documents.rs` reads), the vendor's
 //!   own volatility and Greeks for `compare` (`shown.rs`), the one reader below them (`rows.rs`), text, Parquet and
 //!   tables in memory (`columnar.rs`), archives (`packed.rs`), recordings replayed (`recorded.rs`). Never: a
