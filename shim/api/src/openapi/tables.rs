@@ -37,8 +37,8 @@ mod tests {
         }
         let places: Vec<String> = rows.iter().map(|(_, paths)| places(paths, &layers)).collect();
         let has_places = places.iter().any(|place| !place.is_empty());
-        let mut out = "| parameter | values | what it is for |".to_owned();
-        out += if has_places { " where |\n|---|---|---|---|\n" } else { "\n|---|---|---|\n" };
+        let mut out = "| parameter | meaning |".to_owned();
+        out += if has_places { " where |\n|---|---|---|\n" } else { "\n|---|---|\n" };
         for ((row, _), place) in rows.iter().zip(&places) {
             let _ = if has_places { writeln!(out, "| {row} | {place} |") } else { writeln!(out, "| {row} |") };
         }
@@ -57,10 +57,10 @@ mod tests {
         format!("{word}{}", named.join(", "))
     }
 
-    /// A parameter: its name, values and meaning.
+    /// A parameter: its name, meaning and values.
     fn row(of: &dyn Parameter) -> String {
         let required = if of.is_required() { ", required" } else { "" };
-        format!("`{}` | {}{required} | {}", of.name(), values(&of.form()), of.help().replace('*', "`*`"))
+        format!("`{}` | {} ({}{required})", of.name(), of.help().replace('*', "`*`"), values(&of.form()))
     }
 
     fn values(form: &ParameterForm) -> String {
