@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the benches at the commit that is checked out, all of them in one go, and writes one dated file of every figure.
+"""Runs the benches at the commit that is checked out, all of them in one go, and writes one dated file of every figure,
+in place of the one before.
 
 usage: record.py [--quick] [--bench NAME ...]    writes benches/record/DATE-COMMIT.md
 
@@ -87,13 +88,16 @@ def main():
         sections.append(f"## {bench}\n\n| bench | median | ± | per element |\n|---|---|---|---|\n{table}\n")
     share = "full=0.05" if wanted.quick else "full"
     lines = run(["cargo", "run", "--release", "--locked", "-p", "greeksd-testkit", "--example", "steady", "--", share], log)
-    passes = "\n".join(line for line in lines if re.match(r"(pass \d|steady|stages|counts)", line))
+    # the first passes; `steady` sums the others
+    passes = "\n".join(line for line in lines if re.match(r"(pass [0-2]:|steady|stages|counts)", line))
     sections.append(f"## whole market, {share}\n\n```\n{passes}\n```\n")
     date = datetime.date.today().isoformat()
     commands = "\n".join(f"- `{command}`" for command, _ in log)
     head = f"# {date}, commit {commit}\n\n{about}; {(time.time() - began) / 60:.0f} minutes.\n\n{commands}\n\n"
     path = ROOT / "benches/record" / f"{date}-{commit}.md"
     path.parent.mkdir(exist_ok=True)
+    for before in path.parent.glob("*.md"):
+        before.unlink()
     path.write_text(head + "\n".join(sections))
     print("written:", path.relative_to(ROOT))
 

@@ -94,7 +94,7 @@ def metadata() -> str:
     page = (build.ROOT / "docs" / "python.md").read_text()
     page = re.sub(r"<!-- .*? -->\n", "", page)
     page = re.sub(r"^```python .*$", "```python", page, flags=re.M)
-    page = re.sub(r"\[([^]]+)\]\([\w.]+\.md[^)]*\)", r"\1", page)
+    page = re.sub(r"\[([^]]+)\]\([\w./]+\.md[^)]*\)", r"\1", page)
     return (
         f"Metadata-Version: 2.4\nName: greeksd\nVersion: {build.version()}\nSummary: {SUMMARY}\nRequires-Python: >=3.10\n"
         "License-Expression: MIT OR Apache-2.0\nLicense-File: LICENSE-MIT\nLicense-File: LICENSE-APACHE\n"

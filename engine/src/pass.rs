@@ -174,7 +174,7 @@ impl Passes {
 
     /// As [`Passes::run`], to a given quality: a preliminary pass over a market costs a tenth of its tables.
     ///
-    /// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
+    /// # Cost     PERF.md
     pub fn run_to(&mut self, quality: Quality, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();

@@ -5,7 +5,7 @@
 use kernel::settings::Chosen;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use testkit::sources::{Arrows, arrows, circle, public_types, sources, string_literals};
 
 /// The crates of the program, from the leaves to the root, and which others each may name: the walls of the house.
@@ -373,8 +373,8 @@ fn nothing_unsafe_and_no_panic_by_habit() {
                 ("python/src", "capsule.rs") | ("python/level/src", "lib.rs") | ("shim/host/src", "windows.rs")
             )
         };
-        forbid(&under, |file| !is_of_c(file), &["unsafe ", "unsafe{"], "see STYLE in ARCHITECTURE.md");
-        forbid(&under, |_| true, &[".unwrap()", "todo!(", "unimplemented!(", "dbg!("], "see STYLE in ARCHITECTURE.md");
+        forbid(&under, |file| !is_of_c(file), &["unsafe ", "unsafe{"], "see Style in CONTRIBUTING.md");
+        forbid(&under, |_| true, &[".unwrap()", "todo!(", "unimplemented!(", "dbg!("], "see Style in CONTRIBUTING.md");
     }
 }
 
@@ -553,13 +553,51 @@ fn texts_for_users_are_plain() {
             _ => {}
         }
     }
-    let folder = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let names = folder.map(|name| format!("docs/{}", name.to_string_lossy())).filter(|name| name.ends_with(".md"));
-    for name in
-        names.chain(["README.md", "CHANGELOG.md", "PERF.md", "ARCHITECTURE.md", "golden/README.md"].map(str::to_owned))
-    {
-        let text = fs::read_to_string(root.join(&name)).unwrap();
-        text.lines().for_each(|line| check(&name, line));
+    for path in documents() {
+        let text = fs::read_to_string(&path).unwrap();
+        text.lines().for_each(|line| check(&path.display().to_string(), line));
+    }
+}
+
+/// The documents of the top folder, of `golden`, and of `docs` with its folders.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let listed = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let book = listed(&root.join("docs"));
+    let below = book.iter().filter(|path| path.is_dir()).flat_map(|folder| listed(folder));
+    let all = listed(&root).into_iter().chain(listed(&root.join("golden"))).chain(below).chain(book.clone());
+    all.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
+}
+
+/// A code span is a path from the root, `just` with a recipe, a command of several words, or names of the sources.
+#[test]
+fn paths_and_identifiers_of_the_map_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let words_of = |text: &str| -> BTreeSet<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
+    };
+    let known: BTreeSet<String> = crates()
+        .flat_map(|under| sources(&under))
+        .flat_map(|source| words_of(&format!("{} {}", source.file, source.text)))
+        .collect();
+    let justfile = fs::read_to_string(root.join("justfile")).unwrap();
+    for name in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root.join(name)).unwrap();
+        let prose: String = text.split("```").step_by(2).collect();
+        let spans: Vec<&str> = prose.split('`').skip(1).step_by(2).collect();
+        assert!(spans.len() > 20, "{name}: {} code spans", spans.len());
+        for span in spans {
+            let exists = if let Some(recipe) = span.strip_prefix("just ") {
+                let recipe = recipe.split(' ').next().unwrap();
+                justfile.lines().any(|line| line.split([' ', ':']).next() == Some(recipe))
+            } else if span.contains(' ') {
+                true
+            } else {
+                let is_path = span.contains('/') && !span.starts_with('/');
+                root.join(span).exists() || !is_path && words_of(span).iter().all(|word| known.contains(word))
+            };
+            assert!(exists, "{name}: `{span}` is not there");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-"""Quotes, prices, dividends and rates to a daemon's ``tcp:`` feed, as lines (docs/feeds.md, "Lines")."""
+"""Quotes, prices, dividends and rates to a daemon's ``tcp:`` feed, as lines (docs/feeds/lines.md)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Pusher:
         return len(rows)
 
     def send(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Lines as they stand in docs/feeds.md. What is missing is left out, and is null as bid, ask or rate."""
+        """Lines as they stand in docs/feeds/lines.md. What is missing is left out, and is null as bid, ask or rate."""
         waiting: list[bytes] = []
         size = 0
         for fields in lines:

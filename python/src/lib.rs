@@ -1,6 +1,19 @@
 //! The native part of the Python package `greeksd`: tables in, tables of Greeks out, and the whole program. What a user
 //! calls, with its defaults and documents, is Python (`python/greeksd`); here stand the computations, which give the
 //! interpreter's lock back. Never: a formula, a layout of quotes, a thread or a pool before somebody asks for work.
+//!
+//! # Rooms
+//!
+//! - `work`: a computation on a thread of its own that a signal can end.
+//! - `capsule`, `columns`, `frame`: tables across Arrow's capsules (`capsule.rs`, the only file with pointers), out of
+//!   columns, and held.
+//! - `greeks`: a job of `history` in memory; `price`: rows of `engine::explicit`; `batch`: the command; `refused`: rows
+//!   that were refused; `arguments`: options through the command's own table.
+//!
+//! The package in `python/greeksd` is what a user calls, with its defaults and documents; which build is imported
+//! (`_native.py`); tables (`_table.py`), whatever is given as one (`_columns.py`); the folder of a computation
+//! (`_work.py`); a daemon asked, started (`_daemon.py`) and pushed to (`_push.py`). It names the standard library only,
+//! unless the caller has another.
 
 mod arguments;
 mod batch;

@@ -25,10 +25,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().split("\n")[0])
     parser.add_argument("--greeksd", default=PROGRAM, type=pathlib.Path)
     program = parser.parse_args().greeksd.resolve()
-    documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = sorted((ROOT / "docs").rglob("*.md"))
     book = (ROOT / "docs" / "SUMMARY.md").read_text()
-    left_out = [path.name for path in documents[1:] if path.name != "SUMMARY.md" and f"({path.name})" not in book]
+    names = [str(path.relative_to(ROOT / "docs")) for path in pages if path.name != "SUMMARY.md"]
+    left_out = [name for name in names if f"({name})" not in book]
     assert not left_out, f"not in the book: {left_out}"
+    documents = [ROOT / "README.md", *pages]
     print(f"ok   {links([*documents, *ROOT.glob('*.md')])} links between documents")
     ran, excused = 0, []
     with Daemon(program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00") as daemon, \
@@ -57,7 +59,7 @@ def links(documents):
     """Follows every relative link; returns how many there were."""
     followed = 0
     for path in sorted(set(documents)):
-        in_book = path.parent.name == "docs"
+        in_book = ROOT / "docs" in path.parents
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text())):
             if re.match(r"[a-z]+:", target):
                 continue
@@ -65,7 +67,7 @@ def links(documents):
             to = (path.parent / file).resolve() if file else path
             assert to.exists(), f"{path.name}: {target}: there is no such file"
             if in_book and to.suffix != ".svg" and to.suffix != ".png":
-                assert to.parent == path.parent and to.suffix == ".md", f"{path.name}: {target} is not in the book"
+                assert ROOT / "docs" in to.parents and to.suffix == ".md", f"{path.name}: {target} is not in the book"
             if anchor:
                 headings = [slug(line.lstrip("# ")) for line in prose(to.read_text()).split("\n") if line.startswith("#")]
                 assert anchor in headings, f"{path.name}: {target}: no such heading among {headings}"

@@ -1,6 +1,16 @@
 //! Readers and writers of every format that quotes, prices, dividends, rates, calendars and overrides come in. One file
 //! per source; each turns bytes into [`kernel::records`]. Never: a column; a computation but the one that makes records
 //! of what is published (`declared.rs`).
+//!
+//! # Rooms
+//!
+//! - One file per format or vendor (docs/feeds.md).
+//! - `intake.rs`: records with their places, shared by all readers.
+//! - `json.rs`: the only file that names a JSON library.
+//! - `times.rs`: instants in every spelling; `text/`: encodings, separators, numbers and dates of text files.
+//! - `declared.rs`: dividends projected from declared ones.
+//! - `conflate.rs`: records that wait, the last of each contract.
+//! - `line_writer.rs`, `recording.rs`: recordings, written and read.
 #![deny(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 

@@ -1,5 +1,5 @@
-//! Our own lines: one JSON object a line (NDJSON), for whoever pushes quotes from another program. docs/feeds.md,
-//! section "Lines", describes them; a test reads the example that stands there.
+//! Our own lines: one JSON object a line (NDJSON), for whoever pushes quotes from another program.
+//! docs/feeds/lines.md describes them; a test reads the example that stands there.
 //!
 //! What a line is, its fields tell: `forget` a name, `ex_date` a dividend, `tenor_days` a rate, `price` the price of an
 //! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_documentation_is_read() {
-        let docs = include_str!("../../../docs/feeds.md");
+        let docs = include_str!("../../../docs/feeds/lines.md");
         let example = docs.split("```json lines\n").nth(1).unwrap().split("```").next().unwrap();
         let (batch, report) = parse(example);
         assert_eq!(report.places, []);

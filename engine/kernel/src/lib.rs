@@ -8,6 +8,37 @@
 //!
 //! Nothing here asks what time it is or reads an environment variable; of globals there are the boundaries that names
 //! share (`american/shared.rs`) and the counts of [`work`].
+//!
+//! # Rooms
+//!
+//! - `contract`: underlying, root, expiry, strike, right, style, settlement; OSI symbols. Never: a price.
+//! - `calendar`: Eastern time, sessions, early closes, settlement instants; dates by their distance (`shift.rs`).
+//!   Never: asks what time it is.
+//! - `limits`: every bound of what is let in, with its unit.
+//! - `settings`: how the numbers that a method needs and somebody has chosen are written down: unit, what is traded,
+//!   what chose it. The tables stand in `american/settings.rs` here, and in `settings.rs` of `calibrate`, `early`,
+//!   `rates` and `surface` of the engine. Never: a number.
+//! - `american`: American values, written once over `Lanes`. `american/recursion/` and `american/reference.rs` value
+//!   one contract by a boundary-integral recursion over ex-dates: the option (`option.rs`), the premium at a date
+//!   (`premium.rs`), an interval between two (`interval.rs`), its boundary (`stretch.rs`) with its start (`start.rs`),
+//!   equation (`collocation.rs`), windows of puts (`window.rs`) and pairs (`pair.rs`), the flow that exercise earns
+//!   (`flow.rs`), quadrature (`rules.rs`). docs/american.md has the equations. Never: a column, a symbol, a clock,
+//!   rayon.
+//! - `lattice`, `black76`, `implied`, `dividends`: trinomial lattices with all Greeks, eight strikes side by side;
+//!   European values; implied volatility; escrowed dividends. Never: a column, a symbol, a clock, rayon.
+//! - `work`: counts of what American values cost, by thread. Never: a clock.
+//! - `quality`: the one scale of quality that passes, files, pricers and commands are asked for: coarse (lattices of
+//!   few layers), preliminary (lattices), full (tables), reference (tables for one contract). Never: how a method meets
+//!   it.
+//! - `lanes`: the definition of a lane; the only file that names `wide`. Never: finance.
+//! - `position`: a line of a book of positions. Never: a value.
+//! - `records`, `report`, `error`: what a feed delivers; how many records were refused, and why. Never: a format, a
+//!   column.
+//! - `par_yields`: par yields of the Treasury to zero rates. Never: a format.
+//! - `columns`: the table of published columns: name, group, unit and meaning for rows and schemas; heading, decimals
+//!   and help for both viewers. Never: a number of a contract.
+//! - `greeks`: the table of Greeks (name, unit, order, size), and the chain rule that ends in them. Never: a pricing
+//!   method.
 #![deny(unsafe_code)]
 
 pub mod american;

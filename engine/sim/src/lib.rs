@@ -4,6 +4,16 @@
 //! The same seed and instant give the same quotes, whatever was asked before, in any order, on any thread. Outside the
 //! session the market stands still at the last close. Unlike the other feeds this one computes (its values do not come
 //! from the pricers that they are to check) and delivers books, not records. Never: a clock, an environment, a network.
+//!
+//! # Rooms
+//!
+//! - names and what they list (`universe.rs`, `tickers.rs`, `tier.rs`, `listing.rs`, `ladder.rs`, `strikes.rs`,
+//!   `symbols.rs`), the whole market and the small one (`market.rs`).
+//! - true paths, carry and surfaces (`path.rs`, `carry.rs`, `surface.rs`, `series.rs`), values by the lattice of the
+//!   kernels (`value.rs`), quotes (`quotes.rs`), bad data (`dirt.rs`).
+//! - days of it as rows of recorded quotes (`days.rs`, `days/`).
+//!
+//! Never: rayon, a clock, the pricers that it checks.
 
 mod beat;
 mod carry;

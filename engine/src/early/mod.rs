@@ -90,7 +90,7 @@ impl EarlyExercise {
     /// # Domain   any ladder and dividends: of others than the last ones nothing is remembered
     /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary quality
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
-    /// (benches/record/history.md)
+    /// (PERF.md)
     pub fn update(&mut self, here: &Valuation<'_>, ladder: &Ladder, sigma: &[f64]) -> EarlyWork {
         self.forget_others(ladder, here.terms);
         let before = Work::of_thread();

@@ -1,6 +1,6 @@
 //! How stale what is remembered of early exercise may be, and what that costs: for each layer of memory and each
 //! quantity that moves, how far it may move before the layer is taken again, and the errors that this admits. Tests
-//! measure every row; docs/american.md shows the table. Never: a premium.
+//! measure every row; docs/american-errors.md shows the table. Never: a premium.
 
 use super::settings::{BESIDE, BY_VOLATILITY, EXPANSION, FROM_LATTICE, NO_PREMIUM, SEARCHED};
 
@@ -185,7 +185,7 @@ pub const TABLE: &[Validity] = {
     ]
 };
 
-/// Returns the table in Markdown, as docs/american.md has it.
+/// Returns the table in Markdown, as docs/american-errors.md has it.
 #[must_use]
 pub fn markdown() -> String {
     let mut names: Vec<&str> = Vec::new();

@@ -150,7 +150,7 @@ impl ChainState {
 ///
 /// # Shapes   the rows of the chain are those of the book's slices that have not settled, in the book's order
 /// # Domain   any book; where a spot is neither published nor implied every row has its identity only
-/// # Cost     PERF.md; at older commits benches/record/history.md, "The whole market"
+/// # Cost     PERF.md
 pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scratch) -> (Arc<Chain>, ChainReport) {
     let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());

@@ -49,7 +49,7 @@ impl Fitter {
     /// # Shapes   a curve for each slice
     /// # Domain   as of [`fit`](fn@fit), which this is with memory
     /// # Source   docs/surface.md
-    /// # Cost     2.5 to 9 µs a slice of 7 to 126 strikes (benches/record/history.md); nothing is allocated from the
+    /// # Cost     2.5 to 9 µs a slice of 7 to 126 strikes (PERF.md); nothing is allocated from the
     /// second chain of a size on
     pub fn fit(&mut self, slices: &[SurfaceInput]) -> &[Curve] {
         let n = slices.len();

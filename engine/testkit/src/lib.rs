@@ -1,5 +1,14 @@
 //! What tests and benches share: the golden files and the one ruler that errors are measured by, the tolerances that
 //! they are held to, recorded chains, seeded randomness. For tests: a missing or damaged file of the repository panics.
+//!
+//! # Rooms
+//!
+//! - golden files, the ruler of errors, accuracy that is aimed at, tolerances, a chain around a contract, recorded
+//!   chains, vendors' documents written from quotes, randomness, the shape of the sources, processor time. Never:
+//!   anything that the program needs.
+//! - `examples/` has reports on American values: errors (`just early-errors`), jumps (`just early-jumps`), times (`just
+//!   early-times`), other programs beside this one (`just peers`); on passes: counts, stages, how far moving values are
+//!   from fresh ones (`just steady`). Never: a bound that fails a build.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails; tables are printed")]
 
 pub mod aims;

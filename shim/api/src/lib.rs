@@ -1,6 +1,29 @@
 //! From a request to the rows of an answer: the native API and the layers of vendors. A layer's parameters are read
 //! into a selection of rows, and the rows are written through the layer's table of columns. Never: a socket, a feed, a
 //! computation.
+//!
+//! # Rooms
+//!
+//! - `past`: which past moments a request asks for, which snapshots of a day these are, and days that count from the
+//!   date of the answer (`day.rs`). Never: where they are kept, a vendor.
+//! - `catalog`, `listing`: lists of roots, expirations, strikes, days, contracts, from the contracts of a name on a
+//!   day. Never: a quote, a vendor's shape.
+//! - `limits`: the bounds of one request (those of connections are in the crate `http`).
+//! - `picked`: the rows that a selection leaves. Never: bytes.
+//! - `edition`: which answers are the same, byte for byte. Never: a body.
+//! - `query`, `refusal`, `cursor`: a query, and the generic parser that reads it through a table of parameters
+//!   (`query/parameter.rs`: name, kind of value, help); why a request cannot be answered; where the next page begins.
+//!   Never: a parameter's name, a vendor's shape.
+//! - `rows`: tables of fields (`field.rs`), frames of formats, exact numbers, rows with open slots (`template.rs`), the
+//!   body made of them (`stream.rs`); short tables of other facts (`table.rs`). Never: a vendor.
+//! - `selection`: a selection to row ranges; further filters of vendors; orders and pages; data of each underlying
+//!   (`symbols.rs`). Never: bytes.
+//! - `vendors`: the definition of a layer (`layer.rs`), every path and name (`routes.rs`), and one file for each
+//!   vendor: a table of parameters, a table of fields, and a pure function from the values of the one to the rows and
+//!   fields of an answer. Never: arithmetic, a loop over rows, a clock, a snapshot.
+//! - `openapi`: `/openapi.json` from the layers' tables: parameters, and fields (`schema.rs`) for each word and flag
+//!   that the tables allow (`answers.rs`); words of paths (`words.rs`); the tables of docs/compat (`tables.rs`, a
+//!   test). Never: a second list of parameters or fields.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stderr)]

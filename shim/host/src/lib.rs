@@ -1,5 +1,15 @@
 //! What a daemon asks of its host: threads that are counted when they fail, the clock of the market, files that only
 //! their owner may read, keys that nothing shows. Never: a quote, a request.
+//!
+//! # Rooms
+//!
+//! - `threads`: threads with names, whose panics are caught and counted. Never: what a thread does.
+//! - `faults`: points that a test can order to panic. Never: what is done about it.
+//! - `private`, `printable`: files that only their owner may read; text of others without control characters.
+//! - `clock`: the clock of the market: the system's, one that stands still, one that runs at a speed. Never: a timeout,
+//!   a pause.
+//! - `secret`: keys of vendors, which nothing shows. Never: a vendor.
+//! - `windows`: calls of Windows that no library makes: the one file of the daemon with `unsafe`. Never: a socket.
 #![deny(unsafe_code)]
 #![warn(clippy::print_stderr)]
 

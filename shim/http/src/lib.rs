@@ -7,6 +7,16 @@
 //! memory that a connection holds.
 //!
 //! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
+//!
+//! # Rooms
+//!
+//! - `listeners`, `reactor`, `turn`, `connection`: sockets and the threads that serve them; `request`, `limits`,
+//!   `framing`: heads, bounds, chunked bodies.
+//! - `boundary`: which hosts and pages are answered.
+//! - `body`: bodies of requests, counted before their first byte.
+//! - `conditional`: which version or part a client wants; `cache`: bodies that several answers share.
+//! - `exchange`: a request to its reply, and the one place that writes a head and counts.
+//! - `stream`: a body that is written while it is sent, piece by piece. Never: a row, a socket.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]

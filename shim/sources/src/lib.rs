@@ -1,5 +1,15 @@
 //! Where quotes come from: a source delivers records, whatever it takes to get them. The market loop asks every source
 //! what is new and waits for none. Never: a book, a computation, a request of a client.
+//!
+//! # Rooms
+//!
+//! - `dir`: a folder; `recorded`: recorded days, the last one or one replayed; `lines`: lines that are pushed.
+//! - `poll`: vendors that are polled: a row of `registry.rs` and a file each; when to ask (`plan.rs`, pure), the
+//!   requests (`client.rs`, the only file that names `ureq`), the answers about a name together (`sweep.rs`), dividends
+//!   beside chains and those that are likely to follow (`dividends.rs`).
+//! - `databento`: a live session, behind the feature `databento-live`; the only file with an asynchronous runtime.
+//! - `inbox`: records that wait for the market loop; `facts`: what a source reports of itself; `requested`: recently
+//!   requested names.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]

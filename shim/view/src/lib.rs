@@ -2,6 +2,13 @@
 //! `fetch` asks the daemon on a thread of its own, `state` is what is known, `keys` and `news` change it, `widgets`
 //! draw it, `terminal` is where it is drawn. Here they are put together. Never: a number that the daemon did not
 //! compute.
+//!
+//! # Rooms
+//!
+//! - `state`: what is known, changed by keys (`keys`) and by responses (`news`), all pure.
+//! - `wants`: the requests that the screen needs, sent on a thread of its own (`fetch`), read (`parse`) into `model`.
+//! - `widgets`: the drawing, in the places of `layout` and the looks of `palette`, on `terminal`, the only file that
+//!   names a terminal, which leaves it as it was.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stderr)]

@@ -1,4 +1,4 @@
-//! Files of recorded quotes, of whatever layout and packing, read row by row: docs/history.md, "What is read".
+//! Files of recorded quotes, of whatever layout and packing, read row by row: docs/history/layouts.md.
 //!
 //! A layout is a table (`vendors.rs`) of what its columns mean (`columns.rs`), found by the header (`header.rs`); one
 //! reader stands below all of them (`rows.rs`), whether values come as text (`text.rs`) or typed (`columnar.rs`).

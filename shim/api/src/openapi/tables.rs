@@ -1,4 +1,5 @@
-//! The tables of parameters in `docs/compat.md`, written from the tables of the layers. Never: a parameter's name.
+//! The tables of parameters on the pages of `docs/compat`, written from the tables of the layers. Never: a parameter's
+//! name.
 
 #[cfg(test)]
 mod tests {
@@ -7,31 +8,40 @@ mod tests {
     use crate::vendors::routes::{LAYERS, NAMES};
     use std::fmt::Write;
 
-    /// Where the tables begin in the document, and where they end.
-    const BEGIN: &str = "<!-- parameters: written from the program's tables -->\n";
     const END: &str = "<!-- end of parameters -->\n";
 
-    /// The tables of all layers.
-    fn tables() -> String {
-        let mut out = String::new();
-        for name in NAMES {
-            let has_data = |layer: &&&Layer| layer.name == name && !matches!(layer.serve, Serve::Text(_));
-            let layers: Vec<&Layer> = LAYERS.iter().filter(has_data).copied().collect();
-            let _ =
-                write!(out, "\n### `{name}`\n\n| parameter | values | what it is for | where |\n|---|---|---|---|\n");
-            let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
-            for layer in &layers {
-                for of in layer.parameters {
-                    let row = row(*of);
-                    match rows.iter_mut().find(|(known, _)| *known == row) {
-                        Some((_, paths)) => paths.push(layer.path),
-                        None => rows.push((row, vec![layer.path])),
-                    }
+    /// The line that stands before the table of a layer.
+    fn begin(name: &str) -> String {
+        format!("<!-- parameters of {name}: written from the program's tables -->\n")
+    }
+
+    /// The endpoints of a layer that answer rows, without a second spelling of a path that names its format.
+    fn endpoints(name: &str) -> Vec<&'static Layer> {
+        let is_its = |layer: &&&Layer| layer.name == name && !matches!(layer.serve, Serve::Text(_));
+        let names_format = |layer: &&&Layer| layer.path.ends_with(".json") || layer.path.ends_with(".csv");
+        LAYERS.iter().filter(|layer| is_its(layer) && !names_format(layer)).copied().collect()
+    }
+
+    /// The table of a layer without `format`, which every layer reads; the column of endpoints is left out where every
+    /// parameter is of all of them.
+    fn table(name: &str) -> String {
+        let layers = endpoints(name);
+        let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
+        for layer in &layers {
+            for of in layer.parameters.iter().filter(|of| of.name() != "format") {
+                let row = row(*of);
+                match rows.iter_mut().find(|(known, _)| *known == row) {
+                    Some((_, paths)) => paths.push(layer.path),
+                    None => rows.push((row, vec![layer.path])),
                 }
             }
-            for (row, paths) in rows {
-                let _ = writeln!(out, "| {row} | {} |", places(&paths, &layers));
-            }
+        }
+        let places: Vec<String> = rows.iter().map(|(_, paths)| places(paths, &layers)).collect();
+        let has_places = places.iter().any(|place| !place.is_empty());
+        let mut out = "| parameter | meaning |".to_owned();
+        out += if has_places { " where |\n|---|---|---|\n" } else { "\n|---|---|\n" };
+        for ((row, _), place) in rows.iter().zip(&places) {
+            let _ = if has_places { writeln!(out, "| {row} | {place} |") } else { writeln!(out, "| {row} |") };
         }
         out
     }
@@ -48,10 +58,10 @@ mod tests {
         format!("{word}{}", named.join(", "))
     }
 
-    /// A parameter: its name, values and meaning.
+    /// A parameter: its name, meaning and values.
     fn row(of: &dyn Parameter) -> String {
         let required = if of.is_required() { ", required" } else { "" };
-        format!("`{}` | {}{required} | {}", of.name(), values(&of.form()), of.help().replace('*', "`*`"))
+        format!("`{}` | {} ({}{required})", of.name(), of.help().replace('*', "`*`"), values(&of.form()))
     }
 
     fn values(form: &ParameterForm) -> String {
@@ -76,18 +86,26 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_tables_of_the_layers() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compat.md");
-        let document = std::fs::read_to_string(path).unwrap();
-        let (before, rest) = document.split_once(BEGIN).unwrap();
-        let (written, after) = rest.split_once(END).unwrap();
-        let wanted = tables();
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(path, [before, BEGIN, &wanted, "\n", END, after].concat()).unwrap();
-            return;
+    fn the_documents_have_the_tables_of_the_layers() {
+        let docs = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
+        for name in NAMES.into_iter().filter(|name| *name != "native") {
+            let page = docs.join(format!("compat/{}.md", name.split("_v").next().unwrap()));
+            let document = std::fs::read_to_string(&page).unwrap();
+            let begin = begin(name);
+            let (before, rest) = document.split_once(&begin).expect(name);
+            let (written, after) = rest.split_once(END).unwrap();
+            let wanted = table(name);
+            if std::env::var_os("UPDATE_GOLDEN").is_some() {
+                std::fs::write(&page, [before, &begin, "\n", &wanted, "\n", END, after].concat()).unwrap();
+                continue;
+            }
+            let differs = written.trim().lines().zip(wanted.trim().lines()).find(|(one, other)| one != other);
+            assert_eq!(differs, None, "{name}: UPDATE_GOLDEN=1 writes the tables");
+            assert_eq!(written.trim(), wanted.trim(), "{name}: UPDATE_GOLDEN=1 writes the tables");
         }
-        let differs = written.trim().lines().zip(wanted.trim().lines()).find(|(one, other)| one != other);
-        assert_eq!(differs, None, "UPDATE_GOLDEN=1 writes the tables of docs/compat.md");
-        assert_eq!(written.trim(), wanted.trim(), "UPDATE_GOLDEN=1 writes the tables of docs/compat.md");
+        let native = std::fs::read_to_string(docs.join("api.md")).unwrap();
+        for of in endpoints("native").iter().flat_map(|layer| layer.parameters) {
+            assert!(native.contains(&format!("`{}`", of.name())), "{} is not in docs/api.md", of.name());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters that are accepted and have no effect, each with its reason, and the rule that none of them selects data.
 //! Never: what a parser reads.
 //!
-//! `docs/compat.md` and `/openapi.json` have the same list; a test compares them.
+//! The pages of `docs/compat` and `/openapi.json` have the same list; a test compares them.
 
 use crate::query::Query;
 use crate::refusal::Refusal;
@@ -214,33 +214,30 @@ mod tests {
         }
     }
 
-    /// The headings of `docs/compat.md` and the layers that they are about.
-    const SECTIONS: [(&str, &[&str]); 9] = [
-        ("Alpha Vantage", &["alphavantage"]),
-        ("ORATS", &["orats"]),
-        ("Cboe LiveVol", &["livevol"]),
-        ("ThetaData", &["thetadata_v3", "thetadata_v2"]),
-        ("Tradier", &["tradier"]),
-        ("Alpaca", &["alpaca"]),
-        ("Intrinio", &["intrinio"]),
-        ("MarketData.app", &["marketdata"]),
-        ("Polygon", &["polygon"]),
+    /// The pages of `docs/compat` and the layers that they are about; the page above them is about all.
+    const PAGES: [(&str, &[&str]); 10] = [
+        ("compat", &[""]),
+        ("compat/alphavantage", &["alphavantage"]),
+        ("compat/orats", &["orats"]),
+        ("compat/livevol", &["livevol"]),
+        ("compat/thetadata", &["thetadata_v3", "thetadata_v2"]),
+        ("compat/tradier", &["tradier"]),
+        ("compat/alpaca", &["alpaca"]),
+        ("compat/intrinio", &["intrinio"]),
+        ("compat/marketdata", &["marketdata"]),
+        ("compat/polygon", &["polygon"]),
     ];
 
     #[test]
-    fn the_document_has_every_ignored_parameter_and_no_other() {
-        let text = include_str!("../../../../docs/compat.md");
-        for (heading, layers) in SECTIONS {
-            let section = text.split("\n## ").find_map(|section| section.strip_prefix(heading)).unwrap();
-            let rows = section.lines().filter(|line| line.starts_with("| ignored"));
+    fn the_documents_have_every_ignored_parameter_and_no_other() {
+        for (page, layers) in PAGES {
+            let path = format!("{}/../../docs/{page}.md", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(path).unwrap();
+            let rows = text.lines().filter(|line| line.starts_with("| ignored"));
             let documented: BTreeSet<&str> = rows.flat_map(|row| row.split('`').skip(1).step_by(2)).collect();
             let own = IGNORED.iter().filter(|of| layers.contains(&of.layer));
-            assert_eq!(documented, own.map(|of| of.name).collect(), "{heading}");
+            assert_eq!(documented, own.map(|of| of.name).collect(), "{page}");
         }
-        let general = text.split("\n## ").find(|section| section.starts_with("What is true")).unwrap();
-        let rows = general.lines().filter(|line| line.starts_with("| ignored"));
-        let documented: BTreeSet<&str> = rows.flat_map(|row| row.split('`').skip(1).step_by(2)).collect();
-        assert_eq!(documented, IGNORED.iter().filter(|of| of.layer.is_empty()).map(|of| of.name).collect());
     }
 
     #[test]

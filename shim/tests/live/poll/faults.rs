@@ -264,7 +264,7 @@ fn plan_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) 
     (state, until_asked(&mut plan) - second)
 }
 
-/// What docs/feeds.md says of both.
+/// What docs/feeds/polled.md says of both.
 fn wanted_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) {
     let seconds = Duration::from_secs;
     match failed.failure {
