@@ -248,9 +248,13 @@ fn what_is_wrong_is_said_on_the_screen() {
     let unknown = DaemonFacts { dividends_unknown: vec!["ACME".to_owned()], ..daemon() };
     state.on_news(News::Daemon(unknown));
     says(&state, &["DIVS UNKNOWN"]);
-    let (doubted, quotes_missed) = (vec![("ACME".to_owned(), "borrow".to_owned())], vec!["ACME".to_owned()]);
-    state.on_news(News::Daemon(DaemonFacts { doubted, quotes_missed, ..daemon() }));
-    says(&state, &["BORROW DOUBTED", "QUOTES MISSED"]);
+    let doubted = vec![("ACME".to_owned(), "borrow".to_owned())];
+    state.on_news(News::Daemon(DaemonFacts { doubted, ..daemon() }));
+    state.resize((100, 24));
+    says(&state, &["BORROW DOUBTED"]);
+    state.on_news(News::Daemon(DaemonFacts { quotes_missed: vec!["ACME".to_owned()], ..daemon() }));
+    says(&state, &["QUOTES MISSED"]);
+    state.resize((80, 24));
     state.on_news(News::Daemon(daemon()));
     says(&state, &["rates simulated 2026-11-20"]);
     state.advance(10_500);

@@ -11,6 +11,9 @@ use sources::poll::vendor::{Adjust, PolledVendor, Vendor};
 use sources::poll::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 use testkit::documents::Quoted;
 
+/// Half of a spread.
+const WIDE: f64 = 0.2;
+
 /// What stands where a key would.
 pub(crate) const KEY: &str = "Kq7vT2m9xW4z";
 
@@ -47,7 +50,7 @@ impl Told {
         Self { name: "ACME", spot, ts, expiry: date(2026, 12, 18), stray: None, keep: |_, _| true }
     }
 
-    /// Forty contracts of one expiry.
+    /// Forty contracts of one expiry, whose quotes are too wide to contradict a dividend of a quarter.
     fn quoted(self) -> Quoted {
         let underlying = Symbol::parse(self.name).unwrap();
         let contracts = (0..20u32).flat_map(|i| [(i, Right::Call), (i, Right::Put)]);
@@ -67,8 +70,8 @@ impl Told {
                     strike_milli: (strike * 1000.0) as u32,
                     right,
                 },
-                bid: cents((value - 0.05).max(0.0)),
-                ask: cents(value + 0.05),
+                bid: cents((value - WIDE).max(0.0)),
+                ask: cents(value + WIDE),
                 bid_size: 10.0,
                 ask_size: 12.0,
                 activity: Activity::default(),
