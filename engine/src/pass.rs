@@ -169,13 +169,23 @@ impl Passes {
         for (book, _) in work {
             self.states.entry(book.underlying).and_modify(ChainState::leave);
         }
-        FIRST.iter().map(|&quality| self.run_to(quality, market, work)).last().unwrap_or_default()
+        self.run_through(FIRST, market, work)
     }
 
     /// As [`Passes::run`], to a given quality: a preliminary pass over a market costs a tenth of its tables.
     ///
     /// # Cost     PERF.md
     pub fn run_to(&mut self, quality: Quality, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
+        self.run_through(&[quality], market, work)
+    }
+
+    /// Takes each book through passes of these qualities, one after the other: no book waits for others between two.
+    fn run_through(
+        &mut self,
+        qualities: &[Quality],
+        market: MarketData<'_>,
+        work: &[(&Book, Timestamp)],
+    ) -> Vec<Computed> {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let (unused, spare) = (&self.scratch, &self.spare);
@@ -187,15 +197,23 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = Task { market, book, at, quality, quotes, overrides, spare, clock };
+                    let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, clock };
+                    let mut worked = ChainReport::default();
                     // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces
                     // then
-                    let compute = || underlying::compute(&task, &mut state, &mut scratch);
-                    let Ok((chain, report)) = catch_unwind(AssertUnwindSafe(compute)) else {
-                        return Err(uncomputed::failed(&task));
+                    let compute = || {
+                        let mut pass = |&quality: &Quality| {
+                            let (chain, report) = underlying::compute(&task(quality), &mut state, &mut scratch);
+                            worked = report.after(&worked);
+                            Computed { chain, report: worked }
+                        };
+                        qualities.iter().map(&mut pass).last()
+                    };
+                    let Ok(Some(computed)) = catch_unwind(AssertUnwindSafe(compute)) else {
+                        return Err(uncomputed::failed(&task(Quality::Full)));
                     };
                     idle().push(scratch);
-                    Ok((Computed { chain, report }, state))
+                    Ok((computed, state))
                 })
                 .collect()
         });

@@ -34,3 +34,13 @@ pub struct ChainReport {
     /// volatilities.
     pub state_bytes: u64,
 }
+
+impl ChainReport {
+    /// This report of a book's last pass, with the work of the passes before it.
+    pub(super) fn after(mut self, before: &Self) -> Self {
+        self.searched += before.searched;
+        self.early += before.early;
+        self.stages.iter_mut().zip(before.stages).for_each(|(sum, stage)| *sum += stage);
+        self
+    }
+}
