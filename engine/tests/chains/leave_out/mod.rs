@@ -1,25 +1,23 @@
 //! How well curves tell quotes that they have not seen. A random quarter of the good quotes of each expiry is emptied,
 //! the rest goes through whole passes, and `svc_vol` of the emptied contracts is held against their own bid and ask,
-//! beside what other curves make of the same rest.
+//! beside what other curves make of the same rest. The same of whole expiries: `expiries`.
 
+mod expiries;
 mod peers;
 
-use engine::pass::{MarketData, Passes};
+use super::moments::{Moment, chains};
+use engine::pass::MarketData;
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::ingest::Store;
-use feeds::dir::DirFeed;
-use history::layouts::read_chains;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
-use kernel::contract::{Right, RootTable};
+use kernel::contract::Right;
 use peers::{Cubic, Svi, VolQuote, linear};
 use sim::SimMarket;
-use std::path::Path;
 use std::sync::Arc;
 use testkit::quantile;
 use testkit::random::Random;
@@ -130,16 +128,9 @@ fn empty_a_quarter(seed: u64, chains: &[Arc<Chain>], books: &mut [Book]) -> Vec<
 fn measure(seed: u64, mut books: Vec<Book>, market: MarketData<'_>, at: impl Fn(&Book) -> Timestamp) -> Scores {
     books.retain(Book::has_spot);
     books.sort_by_key(|book| book.underlying);
-    let computed = |books: &[Book]| -> Vec<Arc<Chain>> {
-        let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at(book))).collect();
-        let mut passes = Passes::new(2, |_| ()).unwrap();
-        let mut chains: Vec<_> = passes.run(market, &work).into_iter().map(|done| done.chain).collect();
-        chains.sort_by_key(|chain| chain.underlying);
-        chains
-    };
-    let full = computed(&books);
+    let full = chains(&books, market, &at);
     let held = empty_a_quarter(seed, &full, &mut books);
-    let rest = computed(&books);
+    let rest = chains(&books, market, &at);
     let mut scores = Scores::default();
     for (chain, held) in rest.iter().zip(&held) {
         for (slice, held) in chain.slices.iter().zip(held) {
@@ -185,34 +176,19 @@ fn svc_vol_of_emptied_quotes_is_as_good_as_the_best_peer_on_the_embedded_market(
     scores.print("sim").hold("sim", 1.03);
 }
 
-/// Scores of a market folder, each name at the time of its own quotes.
-fn of_folder(folder: &Path) -> Scores {
-    let mut store = Store::new(RootTable::embedded(), Calendar::embedded());
-    let (batch, _) = DirFeed::open(folder, read_chains).unwrap().poll(core::time::Duration::ZERO).unwrap().unwrap();
-    store.ingest(&batch, Timestamp::MAX);
-    store.expire(None);
-    let books = store.books().to_vec();
-    let rates = RateTable::of(RateSource::User, store.curves().clone());
-    measure(5, books, MarketData { calendar: store.calendar(), rates: &rates }, |book| book.ts)
+/// Scores of a recorded market, each name at the time of its own quotes.
+fn of_moment(moment: &Moment) -> Scores {
+    measure(5, moment.books.clone(), moment.market(), |book| book.ts)
 }
 
 #[test]
 #[ignore = "needs recorded chains: just chains FOLDER"]
 fn svc_vol_of_emptied_quotes_is_near_the_best_peer_on_recorded_chains() {
-    let folder = testkit::recorded::folder();
     // two thirds are of one index, whose curve bends more often than the spline has knots
-    of_folder(&folder).print("recorded chains").hold("recorded chains", 1.16);
-    let Ok(moments) = folder.join("market335").read_dir() else {
-        println!("no market335 beside the recorded chains");
-        return;
-    };
-    let mut moments: Vec<_> =
-        moments.map(|entry| entry.unwrap().path()).filter(|path| path.join("chains").is_dir()).collect();
-    moments.sort();
-    for moment in moments {
-        let name = moment.file_name().unwrap().to_string_lossy().into_owned();
+    of_moment(&Moment::of(&testkit::recorded::folder())).print("recorded chains").hold("recorded chains", 1.16);
+    for moment in Moment::all() {
         // the 99th percentile is that of wings worth a few ticks, where mids without butterflies are followed by peers
         // alone
-        of_folder(&moment).print(&name).hold(&name, 1.12);
+        of_moment(&moment).print(&moment.name).hold(&moment.name, 1.12);
     }
 }
