@@ -253,13 +253,14 @@ impl Curve {
         }
     }
 
-    /// The asks without a bid that the curve is above, as bounds.
+    /// The asks without a bid that the curve is above, as bounds. A fit comes near a bound and not under it, so each
+    /// lies its half width below the ask.
     fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<CurveBound>) {
         for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
-            let (k, ln_vol) = (quotes.k[i], quotes.mid[i]);
-            // a margin: an ask that the curve meets within rounding asks for no second fit
-            if 0.5 * ln(self.variance_at(k) / self.t) > ln_vol + SPLINE.above_ask {
-                bounds.push(CurveBound { k, ln_vol, from_above: true, half: SPLINE.half_ask });
+            let (k, ln_ask) = (quotes.k[i], quotes.mid[i]);
+            if 0.5 * ln(self.variance_at(k) / self.t) > ln_ask {
+                let half = SPLINE.half_ask;
+                bounds.push(CurveBound { k, ln_vol: ln_ask - half, from_above: true, half });
             }
         }
     }

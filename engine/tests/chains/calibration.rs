@@ -4,7 +4,7 @@ use crate::truth::{Market, calibrate, curves, surface_inputs};
 use engine::store::ladder::Ladder;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, Fitted, Fitter, SurfaceInput, fit};
-use kernel::contract::Style;
+use kernel::contract::{Right, Style};
 use kernel::dividends::Dividend;
 use kernel::lanes::{BLOCK, Lanes};
 use proptest::prelude::*;
@@ -207,7 +207,7 @@ fn one_quote_sets_the_level_and_none_at_all_is_missing() {
         t: 0.1,
         fwd: 50.0,
         strike_milli: &[50_000, 55_000],
-        right: &[kernel::contract::Right::Call; 2],
+        right: &[Right::Call; 2],
         vol_bid: &nothing,
         vol_mid: &nothing,
         vol_ask: &nothing,
@@ -224,4 +224,69 @@ fn one_quote_sets_the_level_and_none_at_all_is_missing() {
     let curve = &fit(&[one])[0];
     assert!((curve.vol(50.0) - 0.4).abs() < 0.02, "{}", curve.vol(50.0));
     assert!(curve.confidence(50.0) < 0.5 && curve.vol(80.0).is_finite());
+}
+
+/// An expiry about a forward of 100 with the right that is out of the money at each strike; a volatility of NaN: none.
+struct Flat {
+    t: f64,
+    strike_milli: Vec<u32>,
+    right: Vec<Right>,
+    vol_bid: Vec<f64>,
+    vol_mid: Vec<f64>,
+    vol_ask: Vec<f64>,
+    used: Vec<bool>,
+}
+
+impl Flat {
+    /// Two-sided quotes of a volatility from 80 to 120.
+    fn new(t: f64, vol: f64) -> Self {
+        let strike_milli: Vec<u32> = (80..=120).step_by(5).map(|k| k * 1000).collect();
+        let right = |&k: &u32| if k < 100_000 { Right::Put } else { Right::Call };
+        let of = |part: f64| vec![part * vol; strike_milli.len()];
+        Self {
+            t,
+            right: strike_milli.iter().map(right).collect(),
+            vol_bid: of(0.99),
+            vol_mid: of(1.0),
+            vol_ask: of(1.01),
+            used: vec![vol.is_finite(); strike_milli.len()],
+            strike_milli,
+        }
+    }
+
+    /// A call with an ask alone.
+    fn add_ask(&mut self, strike_milli: u32, vol: f64) {
+        self.strike_milli.push(strike_milli);
+        self.right.push(Right::Call);
+        self.vol_bid.push(f64::NAN);
+        self.vol_mid.push(f64::NAN);
+        self.vol_ask.push(vol);
+        self.used.push(false);
+    }
+
+    fn input(&self) -> SurfaceInput<'_> {
+        SurfaceInput {
+            t: self.t,
+            fwd: 100.0,
+            strike_milli: &self.strike_milli,
+            right: &self.right,
+            vol_bid: &self.vol_bid,
+            vol_mid: &self.vol_mid,
+            vol_ask: &self.vol_ask,
+            used: &self.used,
+        }
+    }
+}
+
+#[test]
+fn where_nobody_bids_a_curve_is_below_the_asks_and_near_them() {
+    let mut slice = Flat::new(0.1, 0.3);
+    let asks = [(125_000, 0.292), (130_000, 0.288), (135_000, 0.285)];
+    asks.iter().for_each(|&(k, vol)| slice.add_ask(k, vol));
+    let curve = &fit(&[slice.input()])[0];
+    for (k, ask) in asks {
+        let vol = curve.vol(1e-3 * f64::from(k));
+        assert!(vol <= ask && vol > 0.97 * ask, "{vol} where {ask} is asked, at {k}");
+    }
+    assert!((curve.vol(100.0) / 0.3 - 1.0).abs() < 0.003, "what has two sides stays");
 }
