@@ -177,26 +177,28 @@ fn listed(slice: &SurfaceInput) -> (f64, f64) {
 /// moved by what quotes there are.
 ///
 /// # Units    `t` in years, `own` per √year; NaN: no quote of its own
-/// # Domain   without a neighbour and without a quote there is none
-/// # Source   the prior of [`fit_base`]: level a mean over neighbours in ln t, shape that of the nearest
+/// # Domain   without a neighbour and without a quote there is none; slices ascend in time
+/// # Source   the prior of [`fit_base`]: level by total variance, shape that of the nearest
 fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], known: &[Option<Base>]) -> Option<Base> {
     let (mut near, mut far) = (None, f64::INFINITY);
-    let (mut w, mut wv) = (0.0, 0.0);
+    let (mut before, mut after) = (None, None);
     for (other, base) in slices.iter().zip(known) {
         let Some(base) = base else { continue };
         let apart = (other.t / t).ln().abs();
-        // level from all neighbours, shape from the nearest: a level goes by time, a shape by what was quoted that day
-        let weight = 1.0 / (BASE.neighbour_variance + apart * apart);
-        w += weight;
-        wv += weight * base.atm().ln();
         // of two at the same distance the earlier expiry
         if apart < far {
             (near, far) = (Some(*base), apart);
         }
+        let at = (other.t, base.sd() * base.sd());
+        if other.t <= t {
+            before = Some(at);
+        } else {
+            after = after.or(Some(at));
+        }
     }
     let prior = match near {
         Some(base) => Prior {
-            base: base.moved((wv / w).exp(), t),
+            base: base.moved((variance_between(t, before, after) / t).sqrt(), t),
             sd: [
                 BASE.borrowed_level + BASE.borrowed_level_by_ln_t * far.min(BASE.borrowed_ln_t_most),
                 BASE.borrowed_shape,
@@ -209,6 +211,16 @@ fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], kno
         None => return None,
     };
     Some(fit_base(points, &prior, t))
+}
+
+/// Total variance at the money at `t`, from that of the expiries before and after it, each (years, total variance):
+/// linear between two, the volatility of the one where there is no other; NaN: none.
+fn variance_between(t: f64, before: Option<(f64, f64)>, after: Option<(f64, f64)>) -> f64 {
+    match (before, after) {
+        (Some((t0, w0)), Some((t1, w1))) => w0 + (w1 - w0) * (t - t0) / (t1 - t0),
+        (Some((t0, w0)), None) | (None, Some((t0, w0))) => w0 * t / t0,
+        (None, None) => f64::NAN,
+    }
 }
 
 /// The least-squares problem of one curve, its weights changing from round to round.

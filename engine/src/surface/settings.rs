@@ -70,8 +70,6 @@ settings! {
         single_level: f64 = 1.0, "ln σ", Judgement("as `own_level`: a hint, where all else is missing");
         /// and the shape from the usual one.
         single_shape: f64 = 0.3, "atanh ρ, ln ψ", Judgement("fewer than six quotes cannot determine a shape");
-        /// Neighbours in time are weighted by 1/(this + (Δ ln t)²).
-        neighbour_variance: f64 = 0.01, "(ln t)²", Judgement("neighbours within a tenth in time count alike");
     }
 
     /// The spline over the base (`fit.rs`, `spline.rs`, `coordinate.rs`).

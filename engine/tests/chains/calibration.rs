@@ -279,6 +279,19 @@ impl Flat {
 }
 
 #[test]
+fn an_expiry_without_quotes_has_the_total_variance_between_its_neighbours() {
+    let slices = [(0.05, f64::NAN), (0.1, 0.5), (0.2, f64::NAN), (0.3, 0.3), (0.6, f64::NAN)];
+    let slices = slices.map(|(t, vol)| Flat::new(t, vol));
+    let curves = fit(&slices.each_ref().map(Flat::input));
+    // 0.025 and 0.027 at a tenth of a year and at three
+    let between = (0.026_f64 / 0.2).sqrt();
+    for (curve, want) in curves.iter().zip([0.5, 0.5, between, 0.3, 0.3]) {
+        let vol = curve.vol(100.0);
+        assert!((vol / want - 1.0).abs() < 0.01, "{vol} for {want} at {}", curve.t);
+    }
+}
+
+#[test]
 fn where_nobody_bids_a_curve_is_below_the_asks_and_near_them() {
     let mut slice = Flat::new(0.1, 0.3);
     let asks = [(125_000, 0.292), (130_000, 0.288), (135_000, 0.285)];
