@@ -31,14 +31,12 @@ const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// # Errors
 /// It is none; or day and month could change places, and nothing says which is first.
 pub fn parse_date(text: &str, dialect: Dialect) -> Result<Date, Reason> {
-    if let Some(at) = times::parse_count(text) {
-        // expirations are counted to a midnight in UTC
-        return Ok(TimeZone::UTC.to_datetime(at).date());
-    }
     match parse_date_alone(text, dialect) {
-        Err(Reason::NotADate) => {
-            split_clock(text).map_or(Err(Reason::NotADate), |(date, _)| parse_date_alone(date, dialect))
-        }
+        Err(Reason::NotADate) => match times::parse_count(text) {
+            // expirations are counted to a midnight in UTC
+            Some(at) => Ok(TimeZone::UTC.to_datetime(at).date()),
+            None => split_clock(text).map_or(Err(Reason::NotADate), |(date, _)| parse_date_alone(date, dialect)),
+        },
         read => read,
     }
 }
@@ -98,9 +96,15 @@ pub fn parse_civil(text: &str, dialect: Dialect) -> Result<DateTime, Reason> {
 
 /// The order that a date shows which can be read in one way only.
 pub(super) fn order_of(text: &str) -> Option<DateOrder> {
-    let (first, second, last, mark) = three_numbers(split_clock(text).map_or(text, |(date, _)| date))?;
+    // most fields are no dates, and every field of the first rows is looked at
+    let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = text.len().saturating_sub(behind.len());
+    if !matches!(digits, 1 | 2) || !behind.trim_start().starts_with(['/', '-']) {
+        return None;
+    }
+    let (first, second, last, _) = three_numbers(split_clock(text).map_or(text, |(date, _)| date))?;
     let (one, two) = (number(first)?, number(second)?);
-    let tells = mark != '.' && first.len() <= 2 && last.len() == 4 && number(last).is_some();
+    let tells = last.len() == 4 && number(last).is_some();
     match (1..=12).contains(&one) {
         _ if !tells => None,
         true if (13..=31).contains(&two) => Some(DateOrder::MonthFirst),

@@ -22,7 +22,9 @@ impl Dialect {
         let mut fields = CsvFields::default();
         for line in lines {
             fields.split(line, separator);
-            for field in fields.found().iter().filter_map(|field| core::str::from_utf8(field).ok()) {
+            // most fields have no mark that could tell anything
+            let tells = |field: &&&[u8]| field.iter().any(|b| matches!(b, b'.' | b',' | b'/' | b'-'));
+            for field in fields.found().iter().filter(tells).filter_map(|field| core::str::from_utf8(field).ok()) {
                 decimals.note(decimal_of(field.trim()));
                 orders.note(order_of(field.trim()));
             }

@@ -19,7 +19,9 @@ const MISSING: [&str; 12] = ["nan", "n/a", "na", "n.a.", "-", "--", "null", "non
 /// True if a text is one of the words for a value that is not there.
 #[must_use]
 pub fn is_missing(text: &str) -> bool {
-    MISSING.iter().any(|word| text.eq_ignore_ascii_case(word))
+    // numbers are the most, and none begins as a word does but one with a sign
+    let begins = matches!(text.as_bytes().first(), Some(b'n' | b'N' | b'-' | b'#' | b'<'));
+    begins && MISSING.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// A number of a quote; NaN for the -1 with which Interactive Brokers and programs behind it say that there is none.
@@ -34,6 +36,7 @@ mod tests {
 
     #[test]
     fn nothing_has_many_spellings_and_a_number_none_of_them() {
+        assert!(MISSING.iter().all(|word| is_missing(word)));
         for text in ["NaN", "nan", "N/A", "n/a", "NA", "-", "--", "null", "NULL", "None", "#N/A", "<NA>"] {
             assert!(is_missing(text), "{text}");
         }

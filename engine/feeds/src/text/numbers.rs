@@ -25,16 +25,21 @@ pub fn parse_number(text: &str, decimal: Option<Decimal>) -> Result<f64, Reason>
     let (sign, digits) = unsigned(text);
     let (digits, exponent) = digits.split_once(['e', 'E']).map_or((digits, ""), |(digits, power)| (digits, power));
     let Written { whole, decimals } = Written::of(digits, decimal)?;
+    let whole: String = whole.chars().filter(char::is_ascii_digit).collect();
     let power = if exponent.is_empty() { "0" } else { exponent };
-    format!("{sign}{whole}.{decimals}e{power}").parse().map_err(|_| Reason::NotANumber)
+    // either part may be empty
+    format!("{sign}0{whole}.{decimals}0e{power}").parse().map_err(|_| Reason::NotANumber)
 }
 
 /// The decimal mark that a text shows, if it is a number that can be read in one way only.
 pub(super) fn decimal_of(text: &str) -> Option<Decimal> {
-    let (_, digits) = unsigned(text);
-    if !digits.contains(['.', ',']) {
+    if !text.bytes().any(|b| matches!(b, b'.' | b',')) {
         return None;
     }
+    if is_plain_decimal(text) {
+        return Some(Decimal::Point);
+    }
+    let (_, digits) = unsigned(text);
     let as_point = Written::of(digits, Some(Decimal::Point)).is_ok();
     let as_comma = Written::of(digits, Some(Decimal::Comma)).is_ok();
     match (as_point, as_comma) {
@@ -42,6 +47,16 @@ pub(super) fn decimal_of(text: &str) -> Option<Decimal> {
         (false, true) => Some(Decimal::Comma),
         _ => None,
     }
+}
+
+/// True of digits with a point among them that does not stand before a group of thousands: what most programs write.
+fn is_plain_decimal(text: &str) -> bool {
+    let is_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let Some(point) = bytes.iter().position(|&b| b == b'.') else { return false };
+    let (whole, decimals) = bytes.split_at(point);
+    let decimals = decimals.get(1..).unwrap_or_default();
+    is_digits(whole) && is_digits(decimals) && decimals.len() != GROUP
 }
 
 /// A number's sign, and what is left without it and a sign of currency.
@@ -55,15 +70,16 @@ fn unsigned(text: &str) -> (&str, &str) {
     (sign, bare(rest))
 }
 
-/// The digits of a number before and behind its decimal mark.
-struct Written {
-    whole: String,
-    decimals: String,
+/// What stands before and behind the decimal mark of a number.
+struct Written<'a> {
+    /// Digits, and marks between thousands.
+    whole: &'a str,
+    decimals: &'a str,
 }
 
-impl Written {
-    /// Takes the marks out.
-    fn of(text: &str, decimal: Option<Decimal>) -> Result<Self, Reason> {
+impl<'a> Written<'a> {
+    /// Finds the decimal mark.
+    fn of(text: &'a str, decimal: Option<Decimal>) -> Result<Self, Reason> {
         let mark = match decimal {
             Some(Decimal::Point) => Some('.'),
             Some(Decimal::Comma) => Some(','),
@@ -71,14 +87,9 @@ impl Written {
         };
         let (whole, decimals) = mark.and_then(|mark| text.split_once(mark)).unwrap_or((text, ""));
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let whole = ungrouped(whole).filter(|whole| !whole.is_empty() || !decimals.is_empty());
-        match whole {
-            Some(whole) if is_digits(decimals) => {
-                let or_zero = |text: String| if text.is_empty() { "0".to_owned() } else { text };
-                Ok(Self { whole: or_zero(whole), decimals: or_zero(decimals.to_owned()) })
-            }
-            _ => Err(Reason::NotANumber),
-        }
+        let is_some = !whole.is_empty() || !decimals.is_empty();
+        let is_number = is_some && is_grouped(whole) && is_digits(decimals);
+        is_number.then_some(Self { whole, decimals }).ok_or(Reason::NotANumber)
     }
 }
 
@@ -99,22 +110,16 @@ fn decimal_mark(text: &str) -> Result<Option<char>, Reason> {
     }
 }
 
-/// The digits of a whole number, whose marks of thousands are all alike and stand where they must; `None`: they do
-/// not, or something else is there.
-fn ungrouped(text: &str) -> Option<String> {
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_digits(text) {
-        return Some(text.to_owned());
-    }
-    let mark = text.chars().find(|c| !c.is_ascii_digit())?;
+/// True of digits, whose marks of thousands are all alike and stand where they must.
+fn is_grouped(text: &str) -> bool {
+    let Some(mark) = text.chars().find(|c| !c.is_ascii_digit()) else { return true };
     if !matches!(mark, ',' | '.') && !GROUP_MARKS.contains(&mark) {
-        return None;
+        return false;
     }
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = text.split(mark);
-    let first = groups.next().filter(|first| (1..=GROUP).contains(&first.len()) && is_digits(first))?;
-    let rest: Option<Vec<&str>> =
-        groups.map(|group| (group.len() == GROUP && is_digits(group)).then_some(group)).collect();
-    Some(first.to_owned() + &rest?.concat())
+    groups.next().is_some_and(|first| (1..=GROUP).contains(&first.len()) && is_digits(first))
+        && groups.all(|group| group.len() == GROUP && is_digits(group))
 }
 
 #[cfg(test)]
@@ -172,6 +177,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn plain_decimals_show_their_point(text in "[0-9]{1,4}\\.[0-9]{1,4}") {
+            let as_comma = Written::of(&text, Some(Decimal::Comma)).is_ok();
+            prop_assert_eq!(decimal_of(&text), (!as_comma).then_some(Decimal::Point));
+        }
+
         #[test]
         fn no_text_panics(text in "[-0-9.,eE$ ']{0,12}|\\PC{0,12}") {
             for decimal in [None, Some(Decimal::Point), Some(Decimal::Comma)] {

@@ -53,7 +53,10 @@ pub(super) enum When {
 impl<'a> Cell<'a> {
     /// A text of a file: blanks around it do not count.
     pub(super) fn of_text(bytes: &'a [u8]) -> Result<Self, Reason> {
-        let text = core::str::from_utf8(bytes).map_err(|_| Reason::NotUtf8)?.trim();
+        let text = core::str::from_utf8(bytes).map_err(|_| Reason::NotUtf8)?;
+        // blanks of other scripts are rare, and every cell comes by here
+        let is_bare = [bytes.first(), bytes.last()].into_iter().flatten().all(u8::is_ascii_graphic);
+        let text = if is_bare { text } else { text.trim() };
         Ok(if text.is_empty() { Self::Empty } else { Self::Text(text) })
     }
 

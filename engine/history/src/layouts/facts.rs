@@ -2,9 +2,8 @@
 //! prices. Never: a byte of a file.
 
 use super::columns::{Clock, Layout};
-
 use super::options::ReadOptions;
-use jiff::civil::{Date, date};
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::expirations::canonical_expiry;
 use kernel::calendar::{Calendar, Day};
@@ -12,9 +11,9 @@ use kernel::contract::{ForwardBasis, RootTable, Symbol};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// From when on the roots of files are those of today's symbols. Before, an index had many roots, and their names did
-/// not imply the terms.
-const SYMBOLS_SINCE: Date = date(2010, 6, 1);
+/// From when on the roots of files are those of today's symbols: 2010-06-01, Eastern. Before, an index had many roots,
+/// and their names did not imply the terms.
+const SYMBOLS_SINCE: Timestamp = Timestamp::constant(1_275_364_800, 0);
 
 /// Endings of files, the outer one first.
 const ENDINGS: [&str; 5] = [".gz", ".zip", ".csv", ".txt", ".parquet"];
@@ -59,9 +58,9 @@ impl<'a> Facts<'a> {
 
     /// The root that a file's own is taken for.
     pub(super) fn root_of(&self, root: Symbol, underlying: Symbol, expiry: Date, ts: Timestamp) -> Symbol {
-        let is_of_old = || self.roots.get(root).is_none() && self.roots.is_index(underlying);
-        let before = || self.calendar().eastern(ts).date() < SYMBOLS_SINCE;
-        if is_of_old() && before() { self.told_root(underlying, expiry) } else { root }
+        // asked for every row, and the time alone tells of most
+        let is_of_old = ts < SYMBOLS_SINCE && self.roots.get(root).is_none() && self.roots.is_index(underlying);
+        if is_of_old { self.told_root(underlying, expiry) } else { root }
     }
 
     /// The root of a contract where a file has none: the underlying's own ticker. An index with two roots of one
@@ -109,6 +108,7 @@ impl<'a> Facts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::civil::date;
 
     fn sym(text: &str) -> Symbol {
         Symbol::parse(text).unwrap()
@@ -143,7 +143,8 @@ mod tests {
         let at = |text: &str| text.parse().unwrap();
         let of = |root, underlying, ts| facts.root_of(sym(root), sym(underlying), date(2006, 8, 19), at(ts));
         assert_eq!(of("JGA", "XSP", "2006-08-01T20:00:00Z"), sym("XSP"));
-        assert_eq!(of("JGA", "XSP", "2016-08-01T20:00:00Z"), sym("JGA"));
+        assert_eq!(of("JGA", "XSP", "2010-05-31T23:59:59-04:00"), sym("XSP"));
+        assert_eq!(of("JGA", "XSP", "2010-06-01T00:00:00-04:00"), sym("JGA"));
         assert_eq!(of("WGO", "GOOG", "2006-08-01T20:00:00Z"), sym("WGO"));
     }
 

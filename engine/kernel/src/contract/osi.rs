@@ -130,8 +130,12 @@ fn parse_decimal_strike(strike: &str) -> Option<u32> {
 /// A date of this century by two digits of its year, and one or two of month and day.
 fn date_of(year: &str, month: &str, day: &str) -> Option<Date> {
     let short = |part: &str| digits(part.as_bytes()).filter(|_| matches!(part.len(), 1 | 2));
-    let year = i16::try_from(2000 + short(year).filter(|_| year.len() == 2)?).ok()?;
-    Date::new(year, i8::try_from(short(month)?).ok()?, i8::try_from(short(day)?).ok()?).ok()
+    civil(short(year).filter(|_| year.len() == 2)?, short(month)?, short(day)?)
+}
+
+/// A date by the last two digits of its year: options were listed in this form from 2010 on.
+fn civil(year: u32, month: u32, day: u32) -> Option<Date> {
+    Date::new(i16::try_from(2000 + year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
 fn parse_date_right(bytes: &[u8]) -> Option<(Date, Right)> {
@@ -140,14 +144,19 @@ fn parse_date_right(bytes: &[u8]) -> Option<(Date, Right)> {
         b'P' | b'p' => Right::Put,
         _ => return None,
     };
-    // two digits of a year: options were listed in this form from 2010 on
-    let part = |range| core::str::from_utf8(&bytes[range]).ok();
-    Some((date_of(part(0..2)?, part(2..4)?, part(4..6)?)?, right))
+    let yymmdd = digits(&bytes[..6])?;
+    Some((civil(yymmdd / 10_000, yymmdd / 100 % 100, yymmdd % 100)?, right))
 }
 
 /// A root, also where it is the ticker of a class share (`BRK/B`).
 fn parse_root(bytes: &[u8]) -> Option<Symbol> {
-    let text = core::str::from_utf8(bytes).ok()?.trim_end_matches([' ', '_']);
+    let padding = bytes.iter().rev().take_while(|b| matches!(b, b' ' | b'_')).count();
+    let bytes = &bytes[..bytes.len() - padding];
+    let text = core::str::from_utf8(bytes).ok()?;
+    // nearly every root is plain, and symbols come by the million
+    if bytes.len() <= ROOT_LEN && bytes.iter().all(u8::is_ascii_alphanumeric) {
+        return Symbol::parse(text);
+    }
     // a blank within a root is damage
     let legal = text.as_bytes().first()?.is_ascii_alphanumeric() && !text.contains([' ', '_']);
     Symbol::parse_underlying(text).filter(|_| legal).map(Symbol::bare).filter(|root| root.as_str().len() <= ROOT_LEN)
