@@ -3,7 +3,7 @@
 //! a column.
 
 use super::cells::{Cell, Cells, Fault};
-use super::header::bare;
+use super::header::{self, bare};
 use super::options::ReadOptions;
 use super::packed::unreadable;
 use super::refusal::LayoutError;
@@ -49,7 +49,7 @@ pub(super) fn read<S: Sink>(file: &Path, from: File, sink: &mut S, report: &mut 
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = guarded(|| QuoteFileReader::try_new_with_options(from, options).ok()).flatten();
     let builder = builder.ok_or_else(|| unreadable(file, ErrorKind::InvalidData))?;
-    sink.header(file, &names(builder.schema().fields()))?;
+    sink.header(file, &numbered(builder.schema().fields()))?;
     let places = sink.places();
     admit_compression(file, &builder, &places)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
@@ -96,7 +96,7 @@ pub(super) fn read_batches<S: Sink>(
     report: &mut Report,
     refused: &mut dyn FnMut(u64, &Refused),
 ) -> Result<(), LayoutError> {
-    sink.header(source, &names(schema.fields()))?;
+    sink.header(source, &numbered(schema.fields()))?;
     let (name, places) = (Arc::new(source.to_path_buf()), sink.places());
     for batch in batches {
         let Ok(read) = batch.project(&places) else { return Err(unreadable(source, ErrorKind::InvalidData)) };
@@ -182,6 +182,11 @@ fn names(fields: &Fields) -> Vec<String> {
         if is_plain(field.data_type()) { bare(field.name()).to_owned() } else { String::new() }
     };
     fields.iter().map(name).collect()
+}
+
+/// The same, with a number behind a name that stands there before.
+fn numbered(fields: &Fields) -> Vec<String> {
+    header::names(names(fields).iter().map(String::as_bytes))
 }
 
 /// What a reading of bytes gives; `None` where the library gives up on them. It has bounds for most damage, and asserts

@@ -162,13 +162,12 @@ fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<Si
 /// The names of a header as they are compared. A name that stands there before has its number behind it, as pandas
 /// calls it: `Bid`, `Bid.1`.
 pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for field in fields {
-        let name = bare(&String::from_utf8_lossy(field)).to_owned();
-        let again = names.iter().filter(|own| **own == name).count();
-        names.push(if again > 0 { format!("{name}.{again}") } else { name });
-    }
-    names
+    let bare: Vec<String> = fields.into_iter().map(|field| bare(&String::from_utf8_lossy(field)).to_owned()).collect();
+    let number = |(at, name): (usize, &String)| match bare.iter().take(at).filter(|own| *own == name).count() {
+        0 => name.clone(),
+        before => format!("{name}.{before}"),
+    };
+    bare.iter().enumerate().map(number).collect()
 }
 
 /// A name of a header without blanks, brackets, and the mark of a text's beginning.
@@ -177,8 +176,14 @@ pub(super) fn bare(name: &str) -> &str {
     text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim()
 }
 
+/// Where a column of a name stands; `Bid.1` also as polars and DuckDB call it: `Bid_duplicated_0`, `Bid_1`.
 fn place(header: &[String], name: &str) -> Option<usize> {
-    header.iter().position(|own| own.eq_ignore_ascii_case(name))
+    let find = |name: &str| header.iter().position(|own| own.eq_ignore_ascii_case(name));
+    find(name).or_else(|| {
+        let (first, before) = name.rsplit_once('.')?;
+        let before: usize = before.parse().ok()?;
+        find(&format!("{first}_duplicated_{}", before.checked_sub(1)?)).or_else(|| find(&format!("{first}_{before}")))
+    })
 }
 
 /// The value of a row in a column.
@@ -265,6 +270,21 @@ mod tests {
         let plan = plan(&format!("\u{feff}{reversed},[other]"), "").unwrap();
         assert_eq!((plan.layout.name, plan.get(Meaning::QuoteTime).unwrap().at), ("greeksd", 8));
         assert_eq!(plan.places().len(), 9);
+    }
+
+    #[test]
+    fn columns_of_one_name_are_told_apart_as_libraries_do() {
+        let header = "Expiration Date,Strike,Calls,Bid,Ask,IV,Puts,Bid,Ask,IV,Bid";
+        let read = plan(header, "").unwrap();
+        let numbered =
+            |n: &str| header.replacen(",Puts,Bid,Ask,IV,Bid", &format!(",Puts,Bid{n},Ask{n},IV{n},Bid.2"), 1);
+        for again in [".1", "_duplicated_0", "_1"] {
+            let other = plan(&numbered(again), "").unwrap();
+            assert_eq!((other.layout.name, other.places()), (read.layout.name, read.places()), "{again}");
+            assert_eq!(other.sides[1].bid.at, 7, "{again}");
+        }
+        assert!(plan(&numbered("_duplicated_1"), "").is_err());
+        assert_eq!(names(header.split(',').map(str::as_bytes)).last().unwrap(), "Bid.2");
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub enum LayoutError {
     },
 }
 
+/// A time for all quotes, as every command takes it.
+const TIME: &str = "--time 2026-11-20T15:42:00-05:00";
 /// Columns in whose place `--time` may be given.
 const TIMES: [&str; 3] = ["quote_time", "ts_recv", "timestamp"];
 
@@ -134,7 +136,11 @@ impl fmt::Display for LayoutError {
                 )
             }
             Self::NoTime { file, layout } => {
-                write!(f, "{}: of {layout}, and no column has the time of the quotes: give --time", path(file))
+                write!(
+                    f,
+                    "{}: of {layout}, and no column has the time of the quotes: give the time when they were saved, such as {TIME}",
+                    path(file)
+                )
             }
             Self::NoShown { file, layout } => {
                 write!(f, "{}: of {layout}, and without a column of the vendor's volatility or Greeks", path(file))

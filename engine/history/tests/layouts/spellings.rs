@@ -186,7 +186,7 @@ fn a_table_without_a_time_says_what_gives_one() {
     let text = "contractSymbol,lastTradeDate,strike,bid,ask,impliedVolatility,inTheMoney\n\
         KO261218C00063500,2026-11-19 15:00:00+00:00,63.5,5.29,5.34,0.2,True\n";
     let refused = rows_in("x.csv", text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(refused.ends_with("no column has the time of the quotes: give --time"), "{refused}");
+    assert!(refused.ends_with("when they were saved, such as --time 2026-11-20T15:42:00-05:00"), "{refused}");
     let options = ReadOptions { time: Some("2026-11-20T20:42:00Z".parse().unwrap()), ..ReadOptions::default() };
     let (rows, read) = rows_in("x.csv", text.as_bytes(), &options).unwrap();
     assert_eq!((line(&rows[0]), read.layout), (WANT.replace("68.25", "NaN"), "yahoo"));
