@@ -2,7 +2,7 @@
 //! bytes. Never: what stands in it.
 
 use feeds::dir::{FileStamp, SETTLED, read_raw};
-use kernel::error::FeedError;
+use kernel::error::{FeedError, said_by_system};
 use kernel::limits::Bound;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl WatchedFile {
     /// It is not there, or no file: why, for the user.
     pub(crate) fn open(what: &str, path: &Path) -> Result<Self, String> {
         let wrong = |why: String| format!("{what} {}: {why}", path.display());
-        let metadata = fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+        let metadata = fs::metadata(path).map_err(|error| wrong(said_by_system(error.kind())))?;
         if !metadata.is_file() {
             return Err(wrong("not a regular file".to_owned()));
         }

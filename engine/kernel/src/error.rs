@@ -293,7 +293,7 @@ pub enum FeedError {
 impl fmt::Display for FeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { file, kind } => write!(f, "{}: {kind}", OneLine(file)),
+            Self::Io { file, kind } => write!(f, "{}: {}", OneLine(file), said_by_system(*kind)),
             Self::NoColumn { file, column } => write!(f, "{}: no column `{column}`", OneLine(file)),
             Self::Malformed { file, line } => write!(f, "{}:{line}: not a record", OneLine(file)),
             Self::NotAFile { file } => write!(f, "{}: not a regular file", OneLine(file)),
@@ -309,6 +309,15 @@ impl fmt::Display for FeedError {
 }
 
 impl std::error::Error for FeedError {}
+
+/// What the system says of a file or folder, in words.
+#[must_use]
+pub fn said_by_system(kind: io::ErrorKind) -> String {
+    match kind {
+        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        kind => kind.to_string(),
+    }
+}
 
 #[cfg(test)]
 mod tests {

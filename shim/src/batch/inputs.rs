@@ -10,6 +10,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZoneDatabase;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
+use kernel::error::said_by_system;
 use kernel::report::Report;
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +55,7 @@ impl Inputs {
             if metadata.is_dir() {
                 inputs.folders.insert(path.clone());
                 list(path, out.as_deref(), DEPTH, &mut files, &mut seen)
-                    .map_err(|e| format!("{}: {e}", path.display()))?;
+                    .map_err(|error| format!("{}: {}", path.display(), said_by_system(error.kind())))?;
             } else {
                 inputs.folders.insert(path.parent().unwrap_or(Path::new("")).to_path_buf());
                 files.insert(path.clone());
@@ -71,7 +72,7 @@ fn absent(path: &Path, error: &std::io::Error) -> String {
     let is_simulated = path.to_str().is_some_and(|name| name == "sim" || name.starts_with("sim:"));
     match is_simulated {
         true => format!("{shown} is a feed, not files of quotes; `greeksd generate DIR` writes days of that market"),
-        false => format!("{shown}: {error}"),
+        false => format!("{shown}: {}", said_by_system(error.kind())),
     }
 }
 

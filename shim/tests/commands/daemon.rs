@@ -261,9 +261,12 @@ fn a_second_instance_on_the_port_fails_clearly() {
 
 #[test]
 fn a_feed_that_is_not_there_is_an_error_with_its_name() {
-    for (feed, wanted) in
-        [("dir:/no/such/folder", "/no/such/folder"), ("nonsense", "expected sim"), ("sim:seed=x", "seed")]
-    {
+    for (feed, wanted) in [
+        ("dir:/no/such/folder", "/no/such/folder: no such file or folder"),
+        ("history:/no/such/folder", "/no/such/folder: no such file or folder"),
+        ("nonsense", "expected sim"),
+        ("sim:seed=x", "seed"),
+    ] {
         let out = command(feed, free_address(), &[]).output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr);
         assert!(!out.status.success() && said.contains(wanted), "{feed}: {said}");

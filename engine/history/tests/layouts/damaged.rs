@@ -121,7 +121,7 @@ fn what_is_no_file_of_quotes_is_refused_by_what_it_is() {
     let odd = refused("a\u{1b}[2J\n.csv", b"x,y\n1,2\n");
     assert!(!odd.contains(['\u{1b}', '\n']), "{odd:?}");
     let at = rows_of(&folder.path("none.csv"), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(at.contains("not found"), "{at}");
+    assert!(at.contains("no such file"), "{at}");
     assert!(rows_of(&folder.path(""), &ReadOptions::default()).unwrap_err().to_string().contains("not a regular file"));
 }
 
