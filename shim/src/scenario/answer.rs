@@ -9,6 +9,7 @@ use super::rows::{Cut, ScenarioClient, ScenarioWriter};
 use api::query::Query;
 use api::refusal::Refusal;
 use api::rows::heading::Heading;
+use api::selection::unserved::warning_header;
 use api::vendors::native;
 use api::vendors::native_scenario::{self, ScenarioRequest};
 use engine::scenario::ScenarioTables;
@@ -148,12 +149,14 @@ impl ScenarioDesk {
             client.serve(&request, around, &tables);
         };
         threads::spawn_once("scenario", work).map_err(|_| Refusal::Busy)?;
-        Ok(Answer::awaited(ROUTE, AwaitedScenario { pieces: Some(pieces), content_type }))
+        Ok(Answer::awaited(ROUTE, AwaitedScenario { pieces: Some(pieces), content_type, warning: None }))
     }
 }
 
 /// What comes from the thread that computes.
 enum Piece {
+    /// What the client should know, before anything else.
+    Warning(String),
     Bytes(Vec<u8>),
     Last(Vec<u8>),
     Refused(Refusal),
@@ -177,8 +180,11 @@ impl RemoteClient {
         drop((snapshot, book));
         let written = legs.and_then(|legs| {
             self.fixed = legs.bytes();
-            let heading = Heading { title: "Scenarios".to_owned(), lines: note };
-            let written = ScenarioWriter::new(request, &legs, tables, &zone).write(&heading, &mut self);
+            let lines = note.into_iter().chain(legs.warning.clone()).collect();
+            let heading = Heading { title: "Scenarios".to_owned(), lines };
+            let warned = legs.warning.clone().map_or(Ok(()), |text| self.hand_over(Piece::Warning(text)));
+            let written =
+                warned.and_then(|()| ScenarioWriter::new(request, &legs, tables, &zone).write(&heading, &mut self));
             written.map_err(|cut| match cut {
                 Cut::TooManyGroups => Refusal::Conflict {
                     reason: "a sum has more than a million values: ask for fewer scenarios, or for sum=total",
@@ -235,13 +241,21 @@ impl ScenarioClient for RemoteClient {
 struct AwaitedScenario {
     pieces: Option<ScenarioPieces>,
     content_type: &'static str,
+    warning: Option<String>,
 }
 
 impl Awaited for AwaitedScenario {
     fn look(&mut self) -> Option<Answer> {
-        let first = match self.pieces.as_ref()?.pieces.try_recv() {
-            Ok(Piece::Bytes(first)) => first,
-            Ok(Piece::Last(whole)) => return Some(Answer::full(ROUTE, 200, self.content_type, whole)),
+        let mut answer = match self.pieces.as_ref()?.pieces.try_recv() {
+            Ok(Piece::Warning(text)) => {
+                self.warning = Some(text);
+                return self.look();
+            }
+            Ok(Piece::Bytes(first)) => {
+                let stream = ScenarioStream { first, pieces: self.pieces.take()? };
+                Answer::stream(ROUTE, self.content_type, stream)
+            }
+            Ok(Piece::Last(whole)) => Answer::full(ROUTE, 200, self.content_type, whole),
             Ok(Piece::Refused(refusal)) => return Some(native::refused(ROUTE, &refusal)),
             Err(TryRecvError::Empty) => return None,
             // its thread has panicked
@@ -249,7 +263,8 @@ impl Awaited for AwaitedScenario {
                 return Some(Answer::full(ROUTE, 500, "application/json", r#"{"error":"internal error"}"#));
             }
         };
-        Some(Answer::stream(ROUTE, self.content_type, ScenarioStream { first, pieces: self.pieces.take()? }))
+        answer.headers.extend(self.warning.as_deref().map(warning_header));
+        Some(answer)
     }
 }
 
@@ -287,7 +302,7 @@ impl Stream for ScenarioStream {
                 Progress::Done
             }
             Err(TryRecvError::Empty) => Progress::Later,
-            Ok(Piece::Refused(_)) | Err(TryRecvError::Disconnected) => Progress::Broken,
+            Ok(Piece::Refused(_) | Piece::Warning(_)) | Err(TryRecvError::Disconnected) => Progress::Broken,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::listed::{ListedPlace, find};
 use api::refusal::Refusal;
+use api::selection::unserved::warning;
 use api::selection::{not_yet, select};
 use api::vendors::native_scenario::{ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST};
 use engine::scenario::{ScenarioGrid, Unvalued};
@@ -17,6 +18,8 @@ use std::sync::Arc;
 
 /// Values that are computed at once: enough for whole blocks, few enough for memory that stays in caches.
 const AT_ONCE: usize = 60_000;
+/// Why rows are missing, where positions are asked for.
+const NO_POSITION: &str = "no position matches";
 const NO_SUCH_TIME: &str = "lies before the values";
 
 /// What is revalued together.
@@ -69,6 +72,8 @@ pub struct HeldRow {
 pub struct Legs {
     /// In the order of the answer.
     pub legs: Vec<Leg>,
+    /// What a client should know of the answer.
+    pub warning: Option<String>,
     /// The moments of the grid, by underlying.
     moments: HashMap<kernel::contract::Symbol, Vec<Timestamp>>,
 }
@@ -77,7 +82,8 @@ impl Legs {
     /// Finds what a request is about.
     ///
     /// # Errors
-    /// Nothing is computed yet, a moment lies in the past, or there are more values than are answered.
+    /// Nothing is computed yet, something is not served and must be, a moment lies in the past, or there are more values
+    /// than are answered.
     pub fn of(
         request: &ScenarioRequest,
         snapshot: &Snapshot,
@@ -85,9 +91,10 @@ impl Legs {
         roots: &RootTable,
         calendar: &Calendar,
     ) -> Result<Self, Refusal> {
-        let legs = match &request.subject {
+        let (legs, warning) = match &request.subject {
             ScenarioSubject::Contracts { selection, quantities } => {
                 let picked = select(snapshot, selection)?;
+                let warning = warning(request.unserved, snapshot, selection, picked.is_empty())?;
                 let quantity_of: HashMap<ContractKey, f64> =
                     selection.contracts.iter().map(|key| key.served()).zip(quantities.iter().copied()).collect();
                 let one = if request.is_of_positions() { 1.0 } else { f64::NAN };
@@ -105,7 +112,7 @@ impl Legs {
                         push_contracts(&mut legs, &picked.chain, slice, held, request.grid.len());
                     }
                 }
-                legs
+                (legs, warning)
             }
             ScenarioSubject::Positions(accounts) => {
                 if snapshot.number == 0 {
@@ -115,7 +122,9 @@ impl Legs {
                     accounts.is_empty() || accounts.iter().any(|account| **account == *line.account)
                 };
                 let lines = book.iter().filter(is_asked);
-                of_positions(lines, snapshot, roots, request.grid.len())
+                let legs = of_positions(lines, snapshot, roots, request.grid.len());
+                let warning = legs.is_empty().then(|| NO_POSITION.to_owned());
+                (legs, warning)
             }
         };
         let n: usize = legs.iter().map(Leg::len).sum();
@@ -144,7 +153,7 @@ impl Legs {
                 entry.insert(moments_of(&request.grid, chain, calendar)?);
             }
         }
-        Ok(Self { legs, moments })
+        Ok(Self { legs, warning, moments })
     }
 
     /// Bytes of the legs.

@@ -64,6 +64,7 @@ fn write(args: &ScenarioArgs, keys: &Keys) -> Result<(), String> {
     let snapshot = Snapshot::new(1, chains, Vec::new());
     settle(&mut request);
     let legs = Legs::of(&request, &snapshot, &book, &roots, &calendar).map_err(|refusal| refusal.to_string())?;
+    legs.warning.iter().for_each(|warning| say(warning));
     let tables = ScenarioTables::new(TABLES);
     let writer = ScenarioWriter::new(&request, &legs, &tables, calendar.zone());
     let heading = Heading { title: "Scenarios".to_owned(), lines: Vec::new() };

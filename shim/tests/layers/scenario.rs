@@ -251,6 +251,35 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
 }
 
 #[test]
+fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
+    let (service, _) = service_of("account,symbol,quantity\na,KO,1\n");
+    let no = |names: &str| format!("Warning: 199 greeksd \"not served: {names} (/l1/symbols lists the names)\"");
+    let none = |what: &str| format!("Warning: 199 greeksd \"no {what} matches\"");
+    for (query, warning) in [
+        ("underlying=NOSUCH", Some(no("NOSUCH"))),
+        ("underlying=KO,NOSUCH,SPXX&center=atm", Some(no("NOSUCH, SPXX"))),
+        ("root=NOSUCH", Some(no("NOSUCH"))),
+        ("osym=KO261218C00070000", None),
+        ("osym=KO261218C00070000,KO261218C99000000", Some(no("KO261218C99000000"))),
+        ("osym=KO261218C99000000&quantity=1&sum=total", Some(no("KO261218C99000000"))),
+        ("underlying=KO&min_days=40&max_days=20", Some(none("contract"))),
+        ("underlying=KO&spot=-20..20:1", None),
+        ("positions=a", None),
+        ("positions=b", Some(none("position"))),
+    ] {
+        let got = get_from(&service, &format!("/l1/scenario?{query}"));
+        assert_eq!((got.status, got.headers), (200, warning.clone().into_iter().collect()), "{query}");
+        let html = get_from(&service, &format!("/l1/scenario?{query}&format=html")).body;
+        assert_eq!(html.contains("not served: "), warning.as_ref().is_some_and(|text| text.contains("not served: ")));
+        let strict = get_from(&service, &format!("/l1/scenario?{query}&strict=1"));
+        let is_unserved = warning.as_ref().is_some_and(|text| text.contains("not served"));
+        assert_eq!(strict.status, if is_unserved { 404 } else { 200 }, "{query}: {}", strict.body);
+    }
+    let strict = get_from(&service, "/l1/scenario?underlying=NOSUCH&strict=true");
+    assert_eq!(strict.body, r#"{"error":"not served: NOSUCH (/l1/symbols lists the names)"}"#);
+}
+
+#[test]
 fn a_long_answer_is_streamed_whole() {
     let got = get_from(
         &service_of("symbol,quantity\n").0,

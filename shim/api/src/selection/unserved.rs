@@ -2,6 +2,7 @@
 
 use super::{Selection, chain_of, is_pending};
 use crate::cursor::compact;
+use crate::refusal::Refusal;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use kernel::contract::ContractKey;
@@ -9,6 +10,8 @@ use std::borrow::Cow;
 
 /// So many names stand in a warning.
 const SHOWN: usize = 10;
+/// Why rows are missing, where all that is named is served.
+const NO_MATCH: &str = "no contract matches";
 
 /// What becomes of names and contracts that are not served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +23,24 @@ pub enum Unserved {
     Warned,
     /// They are a refusal.
     Refused,
+}
+
+/// What a client should know of an answer to a selection, which has rows or none; `None`: nothing.
+///
+/// # Errors
+/// Something is not served, where the request wants all or nothing.
+pub fn warning(
+    rule: Unserved,
+    snapshot: &Snapshot,
+    selection: &Selection,
+    is_empty: bool,
+) -> Result<Option<String>, Refusal> {
+    match (rule, unserved(snapshot, selection)) {
+        (Unserved::Silent, _) => Ok(None),
+        (Unserved::Refused, Some(text)) => Err(Refusal::NotServed { text }),
+        (Unserved::Warned, Some(text)) => Ok(Some(text)),
+        (_, None) => Ok(is_empty.then(|| NO_MATCH.to_owned())),
+    }
 }
 
 /// The names and contracts of a selection that are not served, in words; `None`: all are, or will soon be.

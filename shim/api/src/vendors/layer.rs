@@ -27,7 +27,7 @@ use crate::rows::table::{self, Fact};
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
 use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
-use crate::selection::unserved::{Unserved, unserved, warning_header};
+use crate::selection::unserved::{Unserved, warning, warning_header};
 use crate::selection::{Selection, is_heavy, not_yet, select};
 use engine::snapshot::Snapshot;
 use history::tables::TableFormat;
@@ -42,8 +42,6 @@ use std::sync::Arc;
 
 /// The header behind a page of symbols that others follow: what `cursor` takes.
 const NEXT_CURSOR: &str = "Next-Cursor";
-/// Why rows are missing, where all that is named is served.
-const NO_MATCH: &str = "no contract matches";
 
 /// One endpoint of a layer of the interface.
 #[derive(Debug)]
@@ -537,12 +535,7 @@ impl Layer {
         if context.is_crowded && is_large(&picked) {
             return Err(Refusal::Crowded);
         }
-        let warning = match (reply.unserved, unserved(context.snapshot, &reply.selection)) {
-            (Unserved::Silent, _) => None,
-            (Unserved::Refused, Some(text)) => return Err(Refusal::NotServed { text }),
-            (_, Some(text)) => Some(text),
-            (_, None) => picked.is_empty().then(|| NO_MATCH.to_owned()),
-        };
+        let warning = warning(reply.unserved, context.snapshot, &reply.selection, picked.is_empty())?;
         let mut heading = Heading::default();
         if reply.format == Format::Html {
             heading.title.clone_from(&reply.title);

@@ -199,7 +199,7 @@ pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
 );
 pub(super) const STRIKE_COUNT: Param<WholeNumber> =
     Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
-const STRICT: Param<TrueFalse> = Param::new(
+pub(super) const STRICT: Param<TrueFalse> = Param::new(
     "strict",
     TrueFalse,
     "Names and contracts that are not served are a 404; without it they have no rows, and the header Warning names them",
@@ -250,7 +250,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         fields: fields.copied().collect(),
         needs_quotes: needs_quotes(&groups, &filters),
         filters,
-        unserved: if query.get(&STRICT)?.unwrap_or(false) { Unserved::Refused } else { Unserved::Warned },
+        unserved: parse_unserved(query)?,
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
         title: title(query),
         ..Reply::default()
@@ -283,6 +283,11 @@ pub(super) fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
         strike_count: usize::try_from(query.get(&STRIKE_COUNT)?.unwrap_or(1)).unwrap_or(usize::MAX),
         ..Selection::default()
     })
+}
+
+/// What becomes of what a request names and is not served.
+pub(super) fn parse_unserved(query: &Query<'_>) -> Result<Unserved, Refusal> {
+    Ok(if query.get(&STRICT)?.unwrap_or(false) { Unserved::Refused } else { Unserved::Warned })
 }
 
 /// What of a request needs quotes, for the refusal where they are not shown.

@@ -3,7 +3,7 @@
 
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
-    RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
+    RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
 };
 use super::parameter::{ANY, NATIVE_FORMAT};
 use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs};
@@ -12,6 +12,7 @@ use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use crate::selection::Selection;
+use crate::selection::unserved::Unserved;
 use engine::scenario::{ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit, VolWeights};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -63,6 +64,7 @@ pub const PARAMETERS: Parameters = &[
     &MAX_DELTA,
     &CENTER,
     &STRIKE_COUNT,
+    &STRICT,
     &APIKEY,
     &TOKEN,
 ];
@@ -165,6 +167,8 @@ pub enum ScenarioSubject {
 pub struct ScenarioRequest {
     /// What is revalued.
     pub subject: ScenarioSubject,
+    /// What becomes of contracts that are named and not served.
+    pub unserved: Unserved,
     /// In which scenarios.
     pub grid: ScenarioGrid,
     /// Values come with Greeks.
@@ -278,6 +282,7 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
     };
     Ok(ScenarioRequest {
         subject,
+        unserved: parse_unserved(query)?,
         grid,
         with_greeks: query.get(&GREEKS)?.unwrap_or(true),
         sum: query.get(&SUM)?,
