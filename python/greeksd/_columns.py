@@ -31,6 +31,7 @@ def frame(name: str, data: TableLike, used: Used | None = None) -> Any:
         return inner
     if isinstance(data, (str, bytes, os.PathLike)):
         raise InputError(f"{name}: a path, where a table is needed; greeksd.batch reads files")
+    data = _whole(name, data)
     if isinstance(data, Mapping):
         return _of_columns(name, _broadcast(data), used)
     if _is_pandas(data):
@@ -43,6 +44,21 @@ def frame(name: str, data: TableLike, used: Used | None = None) -> Any:
         f"{name}: {type(data).__name__} is no table; give a dict of columns, or a table with __arrow_c_stream__ "
         "(pyarrow, polars, pandas, DuckDB)"
     )
+
+
+def _whole(place: str, data: Any) -> Any:
+    """What pyarrow holds, once its offsets and lengths fit its bytes: pyarrow reads files without a look at them, and a
+    stream does not say where the bytes end."""
+    if type(data).__module__.split(".")[0] != "pyarrow":
+        return data
+    if hasattr(data, "read_next_batch"):
+        return type(data).from_batches(data.schema, (_whole(place, batch) for batch in data))
+    if hasattr(data, "validate"):
+        try:
+            data.validate(full=True)
+        except ValueError as error:
+            raise InputError(f"{place}: {error}") from None
+    return data
 
 
 def _is_pandas(data: object) -> bool:
@@ -119,6 +135,7 @@ def _column(name: str, column: str, values: Any) -> dict[str, Any]:
     place = f"{name}: {column}"
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise InputError(f"{place}: {type(values).__name__} is no array or list")
+    values = _whole(place, values)
     zone = getattr(getattr(values, "dtype", None), "tz", None)
     if zone is not None and hasattr(values, "dt"):
         values = values.dt.tz_convert("UTC").dt.tz_localize(None)

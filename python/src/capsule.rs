@@ -9,6 +9,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
@@ -23,8 +24,7 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
     // the capsule is left with a released one. It is alive here.
     let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     let reader = reader.map_err(|error| refused(error.to_string()))?;
-    // what gives the batches may be Python itself, and takes the lock where it is
-    let read = source.py().detach(move || {
+    let read = move || {
         let schema = reader.schema();
         let batches = reader.map(|batch| {
             let batch = batch?;
@@ -33,7 +33,12 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
             Ok(batch)
         });
         batches.collect::<Result<Vec<_>, ArrowError>>().map(|batches| (schema, batches))
-    });
+    };
+    // what gives the batches may be Python itself, and takes the lock where it is; the library takes columns of
+    // another length than their batch for a mistake of this program
+    let read = source.py().detach(|| catch_unwind(AssertUnwindSafe(read)));
+    let read =
+        read.map_err(|_| refused("columns of unequal length, or arrays that do not fit their schema".to_owned()))?;
     read.map_err(|error| refused(error.to_string()))
 }
 

@@ -1,5 +1,5 @@
 """What is wrong is said with its place and reason, and costs nothing else."""
-import datetime, os, pathlib, signal, subprocess, sys, tempfile, unittest, warnings
+import ctypes, datetime, os, pathlib, signal, struct, subprocess, sys, tempfile, unittest, warnings
 
 import pandas as pd
 import polars as pl
@@ -7,6 +7,39 @@ import pyarrow as pa
 
 import greeksd
 import market
+
+
+class Streamed:
+    """A table of which nothing is known but its stream."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__()
+
+
+class CArray(ctypes.Structure):
+    """An array of Arrow's interface for C."""
+
+
+CArray._fields_ = [
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
+    ("buffers", ctypes.c_void_p),
+    ("children", ctypes.POINTER(ctypes.POINTER(CArray))),
+    *((name, ctypes.c_void_p) for name in ("dictionary", "release", "private_data")),
+]
+
+
+def uneven(rows, lengths):
+    """A table of two columns that says so many rows, and of whose columns each says a length of its own."""
+    array = pa.array([{"strike": 1.0, "bid": 2.0}] * 3)
+    said = CArray()
+    array._export_to_c(ctypes.addressof(said))
+    said.length = rows
+    for column, length in zip(said.children[: len(lengths)], lengths):
+        column.contents.length = length
+    return pa.chunked_array([pa.Array._import_from_c(ctypes.addressof(said), array.type)])
 
 
 class Errors(unittest.TestCase):
@@ -53,13 +86,35 @@ class Errors(unittest.TestCase):
 
     def test_a_table_that_points_beyond_its_bytes(self):
         frame = market.chain()
-        rights = "".join(frame["right"]).encode()
+        table = pa.Table.from_pandas(frame.drop(columns="right"), preserve_index=False)
         ends = [0, *(int(n) for n in frame["right"].str.len().cumsum())]
-        ends[2] = 1 << 30
-        offsets = pa.array(ends, pa.int32()).buffers()[1]
-        right = pa.StringArray.from_buffers(len(frame), offsets, pa.py_buffer(rights))
-        table = pa.Table.from_pandas(frame.drop(columns="right"), preserve_index=False).append_column("right", right)
-        self.refused("quotes: ", greeksd.greeks, table)
+        whole = table.append_column("right", pa.array(frame["right"], pa.string()))
+        written = pa.BufferOutputStream()
+        with pa.ipc.new_stream(written, whole.schema) as to:
+            to.write_table(whole)
+        packed = lambda ends: struct.pack(f"<{len(ends)}i", *ends)
+        for place in (2, len(frame)):
+            spoiled = packed([*ends[:place], 1 << 30, *ends[place + 1 :]])
+            file = written.getvalue().to_pybytes().replace(packed(ends), spoiled)
+            damaged = pa.ipc.open_stream(file).read_all()
+            self.refused("quotes: ", greeksd.greeks, damaged)
+            self.refused("quotes: ", greeksd.greeks, pa.ipc.open_stream(file))
+            columns = {name: frame[name] for name in frame}
+            self.refused("quotes: right: ", greeksd.greeks, {**columns, "right": damaged["right"]})
+            if place == 2:
+                self.refused("quotes: ", greeksd.greeks, Streamed(damaged))
+        places = pa.DictionaryArray.from_arrays(pa.array([9] * len(frame)), ["call", "put"], safe=False)
+        self.refused("quotes: ", greeksd.greeks, Streamed(table.append_column("right", places)))
+
+    def test_a_table_whose_columns_differ_in_length(self):
+        for rows, lengths in ((3, (3, 2)), (1 << 40, (3, 3))):
+            self.refused("quotes: ", greeksd.greeks, uneven(rows, lengths))
+            self.refused("quotes: columns of unequal length", greeksd.greeks, Streamed(uneven(rows, lengths)))
+        whole = greeksd.Table(Streamed(uneven(2, (3, 2))))
+        self.assertEqual(whole.to_dict(), {"strike": [1.0, 1.0], "bid": [2.0, 2.0]})
+        self.refused("quotes: ", greeksd.greeks, pa.chunked_array([[1.0, 2.0]]))
+        for call in (greeksd.greeks, greeksd.price, greeksd.Table):
+            self.refused("bid has 2 rows, and the columns before 3", call, {"strike": [1.0, 2.0, 3.0], "bid": [1.0, 2.0]})
 
     def test_what_ended_processes_left_goes(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +175,7 @@ class Errors(unittest.TestCase):
     def test_batch(self):
         with tempfile.TemporaryDirectory() as folder:
             home = pathlib.Path(folder)
-            self.refused("nowhere: No such file", greeksd.batch, home / "nowhere", home / "out")
+            self.refused("nowhere: no such file or folder", greeksd.batch, home / "nowhere", home / "out")
             self.refused("invalid value 'xlsx' for 'format", greeksd.batch, market.MARKET / "quotes", home / "out", format="xlsx")
             self.refused("is a feed, not files of quotes", greeksd.batch, "sim", home / "out")
             (home / "bad.csv").write_text("a,b\n1,2\n")

@@ -1,10 +1,12 @@
 """Frames as libraries and vendors hand them out, and what a user does with a result."""
-import concurrent.futures, copy, datetime, io, multiprocessing, pickle, unittest, warnings
+import concurrent.futures, copy, datetime, io, multiprocessing, pickle, tempfile, unittest, warnings
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 
 import greeksd
 import market
@@ -61,9 +63,26 @@ class Frames(unittest.TestCase):
             "lastPrice": 1.0, "bid": self.chain.bid, "ask": self.chain.ask, "change": 0.0, "percentChange": 0.0, "volume": np.nan,
             "openInterest": 5, "impliedVolatility": 0.3, "inTheMoney": True, "contractSize": "REGULAR", "currency": "USD",
         })
-        with self.assertRaisesRegex(greeksd.InputError, "of yahoo, and no column has the time of the quotes: give at$"):
+        with self.assertRaisesRegex(greeksd.InputError, "of yahoo, and no column has the time of the quotes: .* such as at 2026-11-20T15:42:00-05:00$"):
             greeks(frame)
         self.same(frame, want=volatilities(greeks(self.chain.drop(columns="und_price"), at=AT)))
+
+    def test_a_quote_table_of_cboe(self):
+        keys = ["expiry", "strike"]
+        side = lambda right: self.chain.assign(osym=self.osym)[self.chain.right == right].set_index(keys)[["osym", "bid", "ask"]]
+        both = side("call").join(side("put"), lsuffix="_call", rsuffix="_put").reset_index()
+        header = "Expiration Date,Strike,Calls,Bid,Ask,Puts,Bid,Ask\n"
+        text = header + both.to_csv(index=False, header=False)
+        path = tempfile.NamedTemporaryFile(suffix=".csv")
+        self.addCleanup(path.close)
+        path.write(text.encode())
+        path.flush()
+        want = volatilities(greeks(self.chain.drop(columns="und_price"), at=AT))
+        frames = [pd.read_csv(path.name), pl.read_csv(path.name), duckdb.read_csv(path.name), pyarrow.csv.read_csv(path.name)]
+        last = ["Bid.1", "Bid_duplicated_0", "Bid_1", "Bid"]
+        self.assertEqual([pa.table(frame).column_names[-2] for frame in frames], last)
+        for frame in frames:
+            self.same(frame, want=want)
 
     def test_optionsdx(self):
         wide = self.wide([" [C_BID]", " [C_ASK]"], [" [P_BID]", " [P_ASK]"])
