@@ -115,6 +115,38 @@ class Pushed:
         self.ending.set()
 
 
+class Booked(Pushed):
+    """The same beside a book of shares of the first name, and rules of alerts whose hits a program writes down."""
+
+    SHARES = 100
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.rules, self.hits = folder / "rules", folder / "hits"
+        (folder / "book.csv").write_text(self.book(self.SHARES))
+        self.rules.touch()
+        self.hits.touch()
+        program = folder / "ring"
+        program.write_text(f"#!/bin/sh\necho \"$1\" >> '{self.hits}'\n")
+        program.chmod(0o755)
+        self.arguments += ["--positions", str(folder / "book.csv"), "--allow-positions"]
+        self.arguments += ["--alerts", str(self.rules), "--alert-command", str(program)]
+
+    def book(self, shares):
+        return f"symbol,quantity\n{NAMES[0]},{shares}\n"
+
+    def add_rule(self, above):
+        """A rule that is true at once; its text."""
+        rule = f"{NAMES[0]} spot > {above}"
+        beside = self.rules.with_suffix(".new")
+        beside.write_text(f"{self.rules.read_text()}{rule}\n")
+        beside.rename(self.rules)
+        return rule
+
+    def has_rung(self, rule):
+        return rule in self.hits.read_text()
+
+
 class Piped:
     """The same on standard input, where a reader's pieces end in the middle of a line."""
 

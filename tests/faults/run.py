@@ -278,6 +278,77 @@ def lost_file(run):
     return f"nothing: the file's day answers {status}" if status == 200 else f"the file: its day answers {status}"
 
 
+def values_book(run):
+    """The book is valued by a price that was made after the panic."""
+    status, body = run.daemon.ask("/l1/positions?by=total", timeout=8)
+    return status == 200 and feeds.age_of(json.loads(body)[0]["value"] / run.feed.SHARES) > run.at
+
+
+def put(run, shares):
+    connection = http.client.HTTPConnection("127.0.0.1", run.daemon.port, timeout=8)
+    try:
+        connection.request("PUT", "/l1/positions", run.feed.book(shares))
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        return type(error).__name__
+    finally:
+        connection.close()
+
+
+def put_book(run):
+    run.notes["asked"] = put(run, 2 * run.feed.SHARES)
+
+
+def takes_book(run):
+    return put(run, run.feed.SHARES) == 200 and values_book(run)
+
+
+def add_rule(run):
+    run.notes["rule"] = run.feed.add_rule(1)
+
+
+def rings(run):
+    """A later hit is delivered."""
+    if "later" not in run.notes:
+        run.notes["later"] = run.feed.add_rule(2)
+    return run.feed.has_rung(run.notes["later"])
+
+
+def lost_hit(run):
+    return "nothing" if run.feed.has_rung(run.notes["rule"]) else "one hit is not delivered; /l1/stream and the log have it"
+
+
+def listen(run, until):
+    """Reads a stream until its text has something, or for some seconds; how that ended, and the text."""
+    connection, text, began = http.client.HTTPConnection("127.0.0.1", run.daemon.port, timeout=8), b"", time.monotonic()
+    try:
+        connection.request("GET", STREAM)
+        answer = connection.getresponse()
+        while until not in text and time.monotonic() - began < 8:
+            piece = answer.read1()
+            if not piece:
+                return "ended", text
+            text += piece
+        return "open", text
+    except (OSError, http.client.HTTPException) as error:
+        return type(error).__name__, text
+    finally:
+        connection.close()
+
+
+def hear(run):
+    run.notes["stream"], _ = listen(run, b"nothing has this")
+
+
+def hears(run):
+    return b"event: image" in listen(run, b"event: image")[1]
+
+
+def lost_stream(run):
+    how = run.notes["stream"]
+    return "!the stream goes on as if nothing were" if how == "open" else f"one stream ({how}); its client connects again"
+
+
 def past(day, name=feeds.NAMES[0]):
     return f"/l1/greeks?underlying={name}&as_of={day}T11:00"
 
@@ -285,6 +356,8 @@ def past(day, name=feeds.NAMES[0]):
 OSYM = f"{feeds.NAMES[0]:<6}{feeds.EXPIRY:%y%m%d}C00100000".replace(" ", "%20")
 EXPLAIN = f"/l1/explain?osym={OSYM}"
 ANSWER = f"/l1/greeks?underlying={feeds.NAMES[0]}"
+SCENARIO = f"/l1/scenario?underlying={feeds.NAMES[0]}&spot=-10..10:5"
+STREAM = f"/l1/stream?underlying={feeds.NAMES[0]}&fields=delta&every=100ms"
 DAYS = ["2026-11-18", "2026-11-19"]
 
 
@@ -310,6 +383,11 @@ FAULTS = [
     Fault("recorded", feeds.Recorded, "recorded"),
     Fault("archive", feeds.Recorded, "archive", trigger=ask(past(DAYS[0])), recovered=answers(past(DAYS[1])), lost=lost_past),
     Fault("explain", feeds.Pushed, "explain", trigger=ask(EXPLAIN), recovered=answers(EXPLAIN), lost=lost_answer),
+    Fault("scenario", feeds.Pushed, "scenario", trigger=ask(SCENARIO), recovered=answers(SCENARIO), lost=lost_answer),
+    Fault("positions", feeds.Booked, "positions", recovered=values_book, lost=lambda _: "nothing: a second of the book's values"),
+    Fault("positions.put", feeds.Booked, "positions", trigger=put_book, recovered=takes_book, lost=lost_answer),
+    Fault("alerts", feeds.Booked, "alerts", trigger=add_rule, recovered=rings, lost=lost_hit),
+    Fault("stream", feeds.Pushed, "http", trigger=hear, recovered=hears, lost=lost_stream),
     Fault("http.answer", feeds.Pushed, "http", trigger=ask(ANSWER), recovered=answers(ANSWER), lost=lambda _: "one answer (500)"),
     Fault("market", feeds.Pushed, "market", ends=True),
     Fault("http-small", feeds.Pushed, "http-small", ends=True),

@@ -4,7 +4,7 @@
 
 use super::log::AlertHit;
 use host::secret::KEY_NAMES;
-use host::threads;
+use host::{faults, threads};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -100,6 +100,7 @@ impl AlertSender {
 
 fn deliver(targets: &AlertTargets, hits: &Receiver<AlertHit>, running: &RunningProgram) {
     while let Ok(hit) = hits.recv() {
+        faults::here("alerts");
         let text = hit.json();
         if let Some(program) = &targets.command
             && let Err(why) = running.run(program, &text, PATIENCE)

@@ -8,7 +8,7 @@ use super::valued::{SessionValues, ValuedBook};
 use api::vendors::native_positions::PositionRows;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
-use host::threads;
+use host::{faults, threads};
 use http::ReceivedBody;
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
@@ -223,6 +223,7 @@ impl PositionDesk {
 
     /// Takes a body.
     fn take(&self, job: PutJob, snapshot: &Snapshot) {
+        faults::here("positions.put");
         let (body, done) = job;
         let read = parse(Path::new(REQUEST), &body).and_then(|read| {
             // whoever wants none says so with a line of none
@@ -281,6 +282,7 @@ impl PositionDesk {
                 }
                 let valued = desk.valued();
                 if !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &valued)) {
+                    faults::here("positions");
                     passed(&snapshot, &valued);
                     seen = Some(valued);
                 }

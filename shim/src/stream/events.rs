@@ -14,6 +14,7 @@ use api::selection::select;
 use api::vendors::native_stream::StreamRequest;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
+use host::faults;
 use http::stream::PIECE_BYTES;
 use http::{Progress, Stream};
 use jiff::tz::TimeZone;
@@ -277,6 +278,7 @@ impl EventStream {
 
 impl Stream for EventStream {
     fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        faults::here("stream");
         if self.ended {
             return Progress::Done;
         }
