@@ -1,9 +1,9 @@
-//! What pricers are asked to serve, how well, and what they hold.
+//! Bands of strikes and volatilities that pricers serve, and counts of what pricers hold.
 
 use super::settings::BOUNDARY;
 use crate::quality::Quality;
 
-/// The factor of volatility that one boundary table may span.
+/// Greatest ratio of the volatilities that one boundary spans.
 pub(super) const fn sigma_ratio(quality: Quality) -> f64 {
     match quality {
         Quality::Coarse | Quality::Preliminary | Quality::Full => BOUNDARY.sigma_ratio,
@@ -21,20 +21,20 @@ pub struct Band {
     pub sigma: (f64, f64),
 }
 
-/// What pricers hold, to be summed up.
+/// Numbers of boundaries and tables, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Boundaries without dividends.
     pub boundaries: usize,
     /// Premium tables that begin at an exercise boundary, now or at an ex-date.
     pub aligned: usize,
-    /// Premium tables without one for some strikes or volatilities: sound prices, worse third-order Greeks.
+    /// Premium tables where some strikes or volatilities have no boundary: sound prices, worse third-order Greeks.
     pub anchored: usize,
-    /// Calls with one date worth exercising before: in closed form.
+    /// Tables in closed form: calls exercised before one date only, puts exercised after the last date only.
     pub closed: usize,
-    /// Pricers and tables where early exercise is proved to be worth nothing.
+    /// Pricers and tables where early exercise is provably worthless.
     pub european: usize,
-    /// Premium tables that the usual strikes and terms did not resolve, built again with more. Counted above as well.
+    /// Premium tables that were built again with more strikes and terms. The other fields count them as well.
     pub refined: usize,
 }
 

@@ -6,9 +6,9 @@
 //! every sign and size of rates, and the same matrix gives the boundary's derivative in a rate without a second
 //! solution. The lanes of a solve are volatilities; a [`Boundary`] keeps H/sigma² as a polynomial in √tau and ln sigma,
 //! so that one table serves every spot, every strike (B scales with K), every volatility of its range and every moment
-//! until expiry. In the borrow rate, which quotes imply again every pass, it is a cubic from three solutions and a
-//! slope; in the rate, which hardly moves, a straight line. Calls are puts with rate and yield exchanged, ln(B/K) with
-//! the other sign. Never: a spot.
+//! until expiry. In the borrow rate, which quotes imply again every pass, H is a cubic from three solutions and a
+//! slope; in the rate, which hardly moves, a straight line. A call is the put with rate and yield
+//! exchanged and the opposite sign of ln(B/K). Never: a spot.
 
 use super::settings::BOUNDARY;
 use crate::contract::Right;
@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 
 /// Volatility nodes of a table: the lanes of a solve.
 pub(super) const NODES: usize = Sigmas::N;
-/// A solve: one lane for each volatility node.
+/// Numbers of a solve, one lane per volatility node.
 type Sigmas = Block;
 /// Most collocation points of a scheme, the one at expiry not counted.
 const MOST_POINTS: usize = BOUNDARY.points_accurate;
@@ -62,7 +62,7 @@ impl Collocation {
     }
 }
 
-/// The put whose boundary is looked for: strike 1.
+/// A put with strike 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Put {
     rate: f64,
@@ -108,12 +108,12 @@ impl Put {
         y
     }
 
-    /// Where a solution without a neighbour's starts.
+    /// Start of the iteration without a neighbour's solution: ln B at the collocation points.
     fn starts(&self, grid: &Collocation, sigma: Sigmas) -> Vec<Sigmas> {
         grid.root.iter().map(|x| self.start(sigma, self.t * x * x)).collect()
     }
 
-    /// Where a solution starts that `near` is the solution of `other` to.
+    /// Start of the iteration from `near`, the solution of `other`.
     fn starts_from(&self, other: &Self, near: &[Sigmas]) -> Vec<Sigmas> {
         let shift = Sigmas::splat(self.ln_b0() - other.ln_b0());
         near.iter().map(|y| *y + shift).collect()
@@ -143,7 +143,7 @@ impl Put {
         System { residual, jacobian }
     }
 
-    /// Bjerksund and Stensland's (1993) flat boundary at `tau`, as the call with rate and yield exchanged.
+    /// ln B of Bjerksund and Stensland's (1993) flat boundary at `tau`, as the call with rate and yield exchanged.
     fn start(&self, sigma: Sigmas, tau: f64) -> Sigmas {
         let c = |v: f64| Sigmas::splat(v);
         let s2 = sigma * sigma;
@@ -159,7 +159,7 @@ impl Put {
         -ln(b.max(b0 * c(1.0 + BOUNDARY.start_least)))
     }
 
-    /// How far smooth pasting fails at collocation point `i`, as a difference of ln B; with `SLOPES` its derivatives.
+    /// Residual of smooth pasting at collocation point `i`, as a difference of ln B; with `SLOPES` its derivatives.
     ///
     /// B·e^((r−q)tau) = num/den, where num and den are the densities and probabilities of ending in the exercise
     /// region: equation (A) of Andersen, Lake and Offengenden.
@@ -246,15 +246,15 @@ impl Put {
     }
 }
 
-/// Linear equations for a Newton step, a system per lane.
+/// Linear equations of a Newton step, one system per lane.
 struct System {
     residual: Vec<Sigmas>,
     jacobian: Vec<[Sigmas; MOST_POINTS]>,
 }
 
 impl System {
-    /// Replaces the residual by the solution. A boundary point depends on later times, hence on points after it, so
-    /// the matrix is nearly triangular.
+    /// Replaces the residual by the solution. The matrix is nearly triangular: a boundary point depends on later times,
+    /// hence on points after it.
     fn eliminate(&mut self) {
         eliminate(&mut self.jacobian, &mut self.residual);
     }
@@ -269,8 +269,7 @@ pub(super) enum Rate {
     B,
 }
 
-/// What a boundary is solved for: one (right, rates) over a range of volatilities and every time to expiry up to its
-/// own.
+/// Inputs of a boundary: one (right, rates), a range of volatilities, every time to expiry up to `t`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Domain {
     pub(super) right: Right,
@@ -283,8 +282,8 @@ pub(super) struct Domain {
     pub(super) sigma: (f64, f64),
     /// Least and greatest borrow rate solved for.
     range: (f64, f64),
-    /// True if this is the boundary of a call so far above the strike that its height over B(0+) hardly matters: then
-    /// that of the least b serves every lesser one.
+    /// True for the boundary of a call so far above the strike that its height over B(0+) hardly matters: the boundary
+    /// at the least b then serves every lesser b.
     far: bool,
 }
 
@@ -295,7 +294,7 @@ impl Domain {
         Domain { right, t, r, b, sigma, range, far: range.0 < most }
     }
 
-    /// How far from its middle the borrow rate may lie, on the narrower side.
+    /// Distance of the borrow rate from the nearer end of its range.
     pub(super) fn reach(&self) -> f64 {
         (self.b - self.range.0).min(self.range.1 - self.b)
     }
@@ -306,12 +305,12 @@ impl Domain {
         settling(rate, yield_, sigma)
     }
 
-    /// True if `b` lies in the range solved for.
+    /// True if `b` lies in the range of the solutions.
     pub(super) fn holds(&self, b: f64) -> bool {
         (self.far || self.range.0 <= b) && b <= self.range.1
     }
 
-    /// True if the rates lie where the boundary is solved.
+    /// True if the boundary serves these rates: within its range, or a little beyond.
     pub(super) fn reaches(&self, r: f64, b: f64) -> bool {
         let room = BOUNDARY.beyond * (self.range.1 - self.range.0);
         let size = self.r.abs().max(self.b.abs());
@@ -326,7 +325,7 @@ pub(super) struct Boundary {
     domain: Domain,
     /// Time to expiry beyond which the boundary no longer moves, or the domain's.
     span: f64,
-    /// The rate in which edges carry a derivative.
+    /// The rate in which the boundary has a derivative.
     pub(super) moved: Rate,
     /// True if the put's yield exceeds its rate, so that its boundary begins below the strike.
     starts_below: bool,
@@ -337,17 +336,17 @@ pub(super) struct Boundary {
     h: Box<[Order]>,
 }
 
-/// What belongs to one Chebyshev order: polynomials in the scaled ln sigma.
+/// Coefficients of one Chebyshev order: polynomials in the scaled ln sigma.
 #[derive(Clone, Debug, PartialEq)]
 struct Order {
     h: [f64; NODES],
-    /// What a cubic in the move of b, as a part of the range, adds in first to third order.
+    /// First to third order of a cubic in the move of b, as a part of its range.
     by_b: [[f32; NODES]; 3],
     by_r: [f32; NODES],
 }
 
 impl Boundary {
-    /// Solves for a `domain`.
+    /// Solves the boundary of `domain`.
     ///
     /// # Cost  0.3 ms with [`Quality::Full`]
     pub(super) fn new(domain: &Domain, scheme: Quality) -> Self {
@@ -364,7 +363,7 @@ impl Boundary {
         };
         let (base, lanes) = (put(r, b), Sigmas::load(&nodes));
         let y = base.solve(grid, lanes, base.starts(grid, lanes));
-        // as the differences are taken
+        // on the side of the kink on which `bump` takes its differences
         let starts_below = yield_ > rate || (yield_ >= rate && right == Right::Put);
         let height = |put: &Put, y: &[Sigmas]| {
             let ln_b0 = Sigmas::splat(if starts_below { put.ln_b0() } else { 0.0 });
@@ -406,7 +405,7 @@ impl Boundary {
             if far {
                 return [(high[order][p] - h) / up, 0.0, 0.0];
             }
-            // where b is an end of the range, that end says nothing
+            // an end of the range that coincides with b does not determine the bend
             let bend =
                 |at: f64, value: f64| (at.abs() > BOUNDARY.no_bend).then(|| (value - h - slope * at) / (at * at));
             match (bend(down, low[order][p]), bend(up, high[order][p])) {
@@ -435,12 +434,12 @@ impl Boundary {
         size_of::<Self>() + size_of_val(&*self.h)
     }
 
-    /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate means nothing.
+    /// The boundary at the rates `r` and `b`; without `SLOPES` its derivative in the moved rate is undefined.
     ///
     /// # Domain  rates that the domain [reaches](Domain::reaches)
     /// # Cost    once for all contracts of an (expiry, right) and moment
     #[inline(never)]
-    pub(super) fn course<const SLOPES: bool>(&self, r: f64, b: f64) -> BoundaryAtRates {
+    pub(super) fn at_rates<const SLOPES: bool>(&self, r: f64, b: f64) -> BoundaryAtRates {
         let c = |v: f64| Sigmas::splat(v);
         let known = &self.domain;
         let unit = known.range.1 - known.range.0;
@@ -482,7 +481,7 @@ impl Boundary {
         [(rate / yield_).ln(), if is_rate { 1.0 / rate } else { -1.0 / yield_ }]
     }
 
-    /// The place of ln sigma in the table's range, −1 to 1, and the width of that range's unit.
+    /// ln sigma scaled to −1 to 1 over the table's range, and the derivative of the scaled value in ln sigma.
     #[inline(always)]
     pub(super) fn place<L: Lanes>(&self, sigma: L) -> (L, f64) {
         ((ln(sigma) - self.centre) * (1.0 / self.half), 1.0 / self.half)
@@ -503,9 +502,9 @@ pub(super) struct BoundaryAtRates {
 }
 
 impl BoundaryAtRates {
-    /// The boundary at `tau` years before expiry as a polynomial in ln sigma; `SLOPES` as in [`Boundary::course`].
+    /// The boundary at `tau` years before expiry as a polynomial in ln sigma; `SLOPES` as in [`Boundary::at_rates`].
     #[inline(always)]
-    pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> Slice {
+    pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> BoundaryAtTime {
         let z = 2.0 * (tau * self.per_span).clamp(0.0, 1.0).sqrt() - 1.0;
         let (mut before, mut now) = (z, 1.0);
         let [mut h, mut slope] = [Sigmas::splat(0.0); 2];
@@ -517,7 +516,7 @@ impl BoundaryAtRates {
             }
             (before, now) = (now, 2.0 * z * now - before);
         }
-        let mut out = Slice { h: [0.0; NODES], slope: [0.0; NODES], ln_b0: self.ln_b0, sign: self.sign };
+        let mut out = BoundaryAtTime { h: [0.0; NODES], slope: [0.0; NODES], ln_b0: self.ln_b0, sign: self.sign };
         h.store(&mut out.h);
         if SLOPES {
             slope.store(&mut out.slope);
@@ -526,7 +525,7 @@ impl BoundaryAtRates {
     }
 }
 
-/// Rate and yield of the put that an option is, calls being puts with the two exchanged.
+/// Rate and yield of the put with the same boundary: those of a call are exchanged.
 fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
     match right {
         Right::Put => (r, b),
@@ -600,8 +599,8 @@ fn fit(grid: &Collocation, values: &[Sigmas]) -> Vec<[f64; NODES]> {
     grid.to_chebyshev.iter().map(order).collect()
 }
 
-/// The boundary at one moment, over the volatilities of its table.
-pub(super) struct Slice {
+/// The boundary at one time, as a polynomial in ln sigma.
+pub(super) struct BoundaryAtTime {
     h: [f64; NODES],
     slope: [f64; NODES],
     ln_b0: [f64; 2],
@@ -609,18 +608,18 @@ pub(super) struct Slice {
 }
 
 /// ln(B/K) and its derivatives, one volatility per lane.
-pub(super) struct Edge<L> {
+pub(super) struct BoundaryPoint<L> {
     /// ln(B/K).
     pub(super) y: L,
-    /// First to third derivative in sigma.
+    /// First to third derivative of ln(B/K) in sigma.
     pub(super) sigma: [L; 3],
-    /// Derivative in the moved rate, and of that in sigma.
+    /// Derivative of ln(B/K) in the moved rate, and its derivative in sigma.
     pub(super) rate: L,
     pub(super) rate_sigma: L,
 }
 
-impl Slice {
-    /// ln(B/K) alone.
+impl BoundaryAtTime {
+    /// ln(B/K) without derivatives.
     #[inline(always)]
     pub(super) fn ln_b<L: Lanes>(&self, sigma: L, place: L) -> L {
         let h = self.h.iter().rev().fold(L::splat(0.0), |acc, c| acc.mul_add(place, L::splat(*c)));
@@ -631,7 +630,7 @@ impl Slice {
     /// ln(B/K) = ln(B(0+)/K) − sigma·√h and its derivatives, from sigma and 1/sigma; `place`, `unit` from
     /// [`Boundary::place`].
     #[inline(always)]
-    pub(super) fn edge<L: Lanes>(&self, sigma: L, inv_sigma: L, place: L, unit: f64) -> Edge<L> {
+    pub(super) fn edge<L: Lanes>(&self, sigma: L, inv_sigma: L, place: L, unit: f64) -> BoundaryPoint<L> {
         let c = |v: f64| L::splat(v);
         let [h, h1, h2, h3] = taylor(&self.h, place);
         let [p, p1] = slope_taylor(&self.slope, place);
@@ -647,7 +646,7 @@ impl Slice {
         let root3 = (root1 * root2).neg_mul_add(c(6.0), h3) * inv;
         let (by_rate, by_rate1) = (p * inv, (p1 - (p + p) * root1 * inv) * inv);
         let per_sigma = inv_sigma * -self.sign;
-        Edge {
+        BoundaryPoint {
             y: (c(self.ln_b0[0]) - sigma * root) * self.sign,
             sigma: [(root + root1) * -self.sign, (root1 + root2) * per_sigma, (root3 - root1) * per_sigma * inv_sigma],
             rate: (c(self.ln_b0[1]) - sigma * by_rate) * self.sign,
@@ -693,7 +692,7 @@ mod tests {
 
     fn ln_b(right: Right, (r, b, t): (f64, f64, f64), sigma: f64) -> f64 {
         let table = Boundary::new(&Domain::new(right, r, b, t, (0.9 * sigma, 1.1 * sigma)), Quality::Reference);
-        table.course::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
+        table.at_rates::<false>(r, b).at_time::<false>(t).ln_b(sigma, table.place(sigma).0)
     }
 
     #[test]

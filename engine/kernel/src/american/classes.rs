@@ -1,5 +1,5 @@
-//! Which options are never worth exercising early, by sign and size of rates and dividends. Never: a spot, a
-//! volatility.
+//! Classes of American options by sign and size of rates and dividends: those that are never worth exercising early,
+//! and the shape of the exercise region of the others. Never: a spot, a volatility.
 
 use super::band::Band;
 use super::settings::{CLASSES, SAME};
@@ -9,7 +9,7 @@ use crate::dividends::Terms;
 /// How the early exercise of an option is valued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Worth nothing, or no more than exercise now: the European value or the intrinsic one.
+    /// Early exercise adds nothing, or is optimal now: the value is the European or the intrinsic one.
     European,
     /// No dividends, one exercise boundary.
     OneBoundary,

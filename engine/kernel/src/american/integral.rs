@@ -1,11 +1,11 @@
 //! The early-exercise premium without dividends, in closed form given the boundary: Kim's integral and its derivatives.
 //!
-//! While the option lies in the exercise region the holder earns phi·(b·X − r·K) more by exercising than by waiting;
-//! the premium is the expectation of that stream (Kim, 1990). The spot enters through N(d) alone, so every derivative
-//! in it is analytic; the boundary moves with sigma and the rates, and its own derivatives come from [`Boundary`].
-//! Never: a difference of two prices.
+//! While the option lies in the exercise region the holder earns phi·(b·X − r·K) a year more by exercising than by
+//! waiting; the premium is the expectation of that stream (Kim, 1990). The spot enters through N(d) alone, so every
+//! derivative in it is analytic; the boundary moves with sigma and the rates, and its own derivatives come from
+//! [`Boundary`]. Never: a difference of two prices.
 
-use super::boundary::{Boundary, BoundaryAtRates, Edge, Rate};
+use super::boundary::{Boundary, BoundaryAtRates, BoundaryPoint, Rate};
 use super::settings::{INTEGRAL, SPOT_NODES};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -32,7 +32,7 @@ impl Rule {
         Self(crowded(n, nearest, SPOT_NODES.last).into_iter().map(node).collect())
     }
 
-    /// The rule that serves every lane.
+    /// The rule with the fewest nodes that serves every lane.
     fn serving<L: Lanes>(quality: Quality, reach: &Reach<L>) -> &'static Self {
         type Rules = [[[Rule; INTEGRAL.distances]; 2]; 2];
         static RULES: LazyLock<Rules> = LazyLock::new(|| {
@@ -52,16 +52,15 @@ impl Rule {
     }
 }
 
-/// What decides how many nodes an integral needs, in standard deviations of ln X over the time that it covers.
+/// Size of an integral, which selects its rule: in standard deviations of ln X over the time that it covers.
 pub(super) struct Reach<L> {
-    /// |ln(X/B)|, or the deviation until that time begins if that is more; infinite where there is nothing to
-    /// integrate.
+    /// |ln(X/B)|, or the deviation until that time begins if greater; infinite where the integral is 0.
     pub(super) distance: L,
-    /// |r − b|·t; 0 where there is nothing to integrate.
+    /// |r − b|·t; 0 where the integral is 0.
     pub(super) drift: L,
 }
 
-/// The option whose premium is looked for, one strike and volatility per lane.
+/// Inputs of a premium, one strike and volatility per lane.
 pub(super) struct Contract<L> {
     pub(super) phi: f64,
     /// Years until exercise may begin (0: now) and to expiry, rate, borrow rate.
@@ -89,7 +88,7 @@ impl<L: Lanes> Contract<L> {
     }
 }
 
-/// Premium and derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
+/// A premium and its derivatives: in ln X, in sigma, in both, and in the rate in which the boundary has a derivative.
 #[derive(Clone, Copy)]
 pub(super) struct Premium<L> {
     pub(super) v: L,
@@ -123,7 +122,7 @@ impl<L: Lanes> Premium<L> {
     }
 }
 
-/// What a node of the quadrature shares with all lanes.
+/// A node of the quadrature: time, weight, discount factors. All lanes share it.
 #[derive(Clone, Copy)]
 pub(super) struct Moment {
     u: f64,
@@ -133,14 +132,14 @@ pub(super) struct Moment {
     df_b: f64,
 }
 
-/// What the derivatives of one node are made of.
+/// Terms of the integrand at one node, from which its derivatives are composed.
 pub(super) struct Integrand<L> {
     /// 1/(sigma·√u), d.
     pub(super) g: L,
     pub(super) d: L,
     /// (ln(X/B) + (r − b)u)·g.
     yg: L,
-    /// B, b·B, and what exercise loses a year: r·K without dividends.
+    /// B, b·B, and the yearly cost of exercise: r·K without dividends.
     edge_x: L,
     pub(super) bb: L,
     pub(super) cost: L,
@@ -151,7 +150,7 @@ pub(super) struct Integrand<L> {
     pub(super) cash: L,
 }
 
-/// Premium with derivatives, one option per lane; with `FULL` false those in sigma only.
+/// The premium with its derivatives, one option per lane; without `FULL` only those in sigma.
 ///
 /// # Domain    spots on the holding side of the boundary, sigma in the table's range; elsewhere the result means
 /// nothing
@@ -161,7 +160,7 @@ pub(super) struct Integrand<L> {
 pub(super) fn premium<L: Lanes, const FULL: bool>(
     at: &Contract<L>,
     table: &Boundary,
-    course: &BoundaryAtRates,
+    curve: &BoundaryAtRates,
     reach: &Reach<L>,
     quality: Quality,
 ) -> Premium<L> {
@@ -169,7 +168,7 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     let mut sum = Premium::zero();
     for &(part, rest, weight) in Rule::serving(quality, reach).nodes() {
         let moment = Moment::new(at, at.from + life * part, life * weight);
-        let edge = course.at_time::<FULL>(life * rest).edge(at.sigma, at.inv_sigma, place, unit);
+        let edge = curve.at_time::<FULL>(life * rest).edge(at.sigma, at.inv_sigma, place, unit);
         let f = Integrand::new(at, &moment, &edge, at.k * at.r);
         f.add_sigma::<FULL>(at, &moment, &edge, &mut sum);
         if FULL {
@@ -180,19 +179,19 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
     sum
 }
 
-/// What a year of exercise earns where it begins, `at.from` years from now, and its first derivative in sigma.
+/// The yearly flow of exercise when it begins, `at.from` years from now, and its first derivative in sigma.
 #[inline(never)]
-pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, table: &Boundary, course: &BoundaryAtRates) -> [L; 2] {
+pub(super) fn earned_first<L: Lanes>(at: &Contract<L>, table: &Boundary, curve: &BoundaryAtRates) -> [L; 2] {
     let mut sum = Premium::zero();
     let moment = Moment::new(at, at.from, 1.0);
     let (place, unit) = table.place(at.sigma);
-    let edge = course.at_time::<false>(at.t - at.from).edge(at.sigma, at.inv_sigma, place, unit);
+    let edge = curve.at_time::<false>(at.t - at.from).edge(at.sigma, at.inv_sigma, place, unit);
     Integrand::new(at, &moment, &edge, at.k * at.r).add_sigma::<false>(at, &moment, &edge, &mut sum);
     [sum.v, sum.sigma[0]]
 }
 
 impl Moment {
-    /// That `u` years from now.
+    /// The node `u` years from now.
     #[inline(always)]
     pub(super) fn new<L: Lanes>(at: &Contract<L>, u: f64, weight: f64) -> Self {
         Self { u, weight, root_u: u.sqrt(), df: exp(-at.r * u), df_b: exp(-at.b * u) }
@@ -201,7 +200,7 @@ impl Moment {
 
 impl<L: Lanes> Integrand<L> {
     #[inline(always)]
-    pub(super) fn new(at: &Contract<L>, moment: &Moment, edge: &Edge<L>, cost: L) -> Self {
+    pub(super) fn new(at: &Contract<L>, moment: &Moment, edge: &BoundaryPoint<L>, cost: L) -> Self {
         let c = |v: f64| L::splat(v);
         let g = at.inv_sigma * c(1.0 / moment.root_u);
         let yg = (at.ln_xk - edge.y + c((at.r - at.b) * moment.u)) * g;
@@ -226,7 +225,7 @@ impl<L: Lanes> Integrand<L> {
         }
     }
 
-    /// Value and sigma derivatives; the boundary's own are not negligible in this representation.
+    /// Adds the value and its derivatives in sigma; the boundary's own are not negligible in this representation.
     ///
     /// # Shapes  one option per lane; added to `sum`
     #[inline(always)]
@@ -234,7 +233,7 @@ impl<L: Lanes> Integrand<L> {
         &self,
         at: &Contract<L>,
         moment: &Moment,
-        edge: &Edge<L>,
+        edge: &BoundaryPoint<L>,
         sum: &mut Premium<L>,
     ) {
         let c = |v: f64| L::splat(v);
@@ -265,7 +264,7 @@ impl<L: Lanes> Integrand<L> {
         }
     }
 
-    /// Derivatives in ln X.
+    /// Adds the derivatives in ln X.
     #[inline(always)]
     pub(super) fn add_spot(&self, at: &Contract<L>, sum: &mut Premium<L>) {
         let c = |v: f64| L::splat(v);
@@ -282,9 +281,9 @@ impl<L: Lanes> Integrand<L> {
         sum.l[3] += jump.mul_add(twist, h.mul_add(bend - dg, both));
     }
 
-    /// Derivatives in the rate that moves the boundary.
+    /// Adds the derivatives in the rate that moves the boundary.
     #[inline(always)]
-    fn add_rate(&self, at: &Contract<L>, moment: &Moment, edge: &Edge<L>, moved: Rate, sum: &mut Premium<L>) {
+    fn add_rate(&self, at: &Contract<L>, moment: &Moment, edge: &BoundaryPoint<L>, moved: Rate, sum: &mut Premium<L>) {
         let c = |v: f64| L::splat(v);
         let u = moment.u;
         let per_sigma = at.inv_sigma;

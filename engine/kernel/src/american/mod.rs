@@ -1,7 +1,7 @@
-//! Value and derivatives of one (expiry, right), American or European: which method serves which contract.
+//! Value and derivatives of the options of one (expiry, right), American or European, and the choice of their method.
 //!
-//! The exercise boundary does not depend on the spot. What is expensive (boundary and premium tables) is built once
-//! by [`Pricer::new`] for a band of strikes and volatilities; what runs every pass is closed form.
+//! The exercise boundary does not depend on the spot. [`Pricer::new`] builds the expensive part, boundary and premium
+//! tables, once for a band of strikes and volatilities; every pass then evaluates closed forms.
 
 mod band;
 mod boundary;
@@ -27,18 +27,18 @@ use no_dividends::NoDividends;
 use premium::PremiumTables;
 use settings::CLASSES;
 
-/// What [`Pricer::refit`] did.
+/// Result of [`Pricer::refit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refit {
-    /// Nothing: the pricer serves.
+    /// The pricer already serves terms and bands.
     Kept,
-    /// Added what the band lacked.
+    /// Tables were added for strikes or volatilities that had none.
     Widened,
-    /// Built again: terms have moved too far.
+    /// All tables were built again: the terms have moved too far.
     Built,
 }
 
-/// True if no American option of a band is worth exercising early, or only now.
+/// True if early exercise, other than at once, adds nothing to any American option of a band.
 #[must_use]
 pub fn never_exercised(right: Right, terms: &Terms, band: &Band) -> bool {
     class(right, terms, band, CLASSES.lost) == Class::European
@@ -53,7 +53,7 @@ enum Method {
     NoDividends(NoDividends),
     /// American with dividends, or with two boundaries.
     Premium(PremiumTables),
-    /// The same by recursions for each contract alone.
+    /// American with dividends, or with two boundaries, at reference quality: a recursion for each contract.
     Recursion,
 }
 
@@ -68,8 +68,8 @@ pub struct Pricer {
 }
 
 impl Pricer {
-    /// Builds what does not depend on the spot, for every strike and volatility of `bands`: of one [`Band`], or of a
-    /// list with one for each strike, where volatilities between the bands are served as well as it costs nothing.
+    /// Builds the part that does not depend on the spot, for every strike and volatility of `bands`: one [`Band`], or
+    /// a list with one band per strike. Volatilities between the bands are served where that is free.
     #[must_use]
     pub fn new<B: AsRef<[Band]> + ?Sized>(
         style: Style,
@@ -115,7 +115,7 @@ impl Pricer {
         }
     }
 
-    /// True if the method is right for the terms, and the tables that there are.
+    /// True if the method suits the terms and its tables serve them.
     fn serves_with(&self, terms: &Terms, band: &Band) -> bool {
         let class = || Self::class(self.style, self.right, terms, band, CLASSES.lost_kept);
         match &self.method {
@@ -128,8 +128,8 @@ impl Pricer {
         }
     }
 
-    /// Makes the pricer serve `terms` and `bands`, at the least cost: tables that serve them stay. Bands that move
-    /// often should be asked for with room to spare.
+    /// Makes the pricer serve `terms` and `bands` at the least cost: tables that serve them stay. Callers whose bands
+    /// move often should ask for wider ones.
     pub fn refit<B: AsRef<[Band]> + ?Sized>(&mut self, terms: &Terms, bands: &B) -> Refit {
         let bands = bands.as_ref();
         let wide = self.band.with(&Band::around(bands));
@@ -149,7 +149,7 @@ impl Pricer {
         Refit::Widened
     }
 
-    /// What the pricer holds.
+    /// Numbers of boundaries and tables, by kind.
     #[must_use]
     pub fn counts(&self) -> Counts {
         match &self.method {
@@ -206,7 +206,7 @@ impl PricerAt<'_> {
         let (jet, now) = match &self.pricer.method {
             Method::European => {
                 let jet = european(phi, &Horizon::from(self.terms), L::splat(market.x), k, sigma);
-                let now = self.better_now(jet.v, k);
+                let now = self.at_intrinsic(jet.v, k);
                 (jet, now)
             }
             Method::NoDividends(tables) => tables.jet(self.terms, market.x, k, sigma),
@@ -229,7 +229,7 @@ impl PricerAt<'_> {
         let (jet, now) = match &self.pricer.method {
             Method::European => {
                 let jet = european_vol(phi, &Horizon::from(self.terms), L::splat(x), k, sigma);
-                let now = self.better_now(jet.value, k);
+                let now = self.at_intrinsic(jet.value, k);
                 (jet, now)
             }
             Method::NoDividends(tables) => tables.vol_derivatives(self.terms, x, k, sigma),
@@ -281,9 +281,9 @@ impl PricerAt<'_> {
         self.exercise_value(k).max(L::splat(0.0).max(at_expiry))
     }
 
-    /// The lanes of a call worth no more than the intrinsic value although European otherwise: b > 0, far in the money.
+    /// The lanes of an American call with b > 0 whose European `value` is below the intrinsic value: far in the money.
     #[inline(always)]
-    fn better_now<L: Lanes>(&self, value: L, k: L) -> L::Mask {
+    fn at_intrinsic<L: Lanes>(&self, value: L, k: L) -> L::Mask {
         let american = self.pricer.style == Style::American;
         let borrowed_call = american && self.pricer.right == Right::Call && self.terms.b > 0.0;
         let s = L::splat(if borrowed_call { self.s } else { f64::NEG_INFINITY });
@@ -294,7 +294,7 @@ impl PricerAt<'_> {
     #[inline(always)]
     fn in_band<L: Lanes>(&self, k: L, sigma: L) -> L {
         if let Method::Premium(_) = self.pricer.method {
-            // its tables reach further than what was asked of them, and say themselves where they end
+            // tables reach beyond the bands asked for, and return NaN where they end
             return k;
         }
         let within = |v: L, (lo, hi): (f64, f64)| L::splat(lo).le(v) & v.le(L::splat(hi));

@@ -4,7 +4,7 @@ use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
 use super::settings::{NO_DIVIDENDS, SAME};
-use super::shared::{Ends, Shared};
+use super::shared::{Ends, SharedBoundary};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -13,23 +13,23 @@ use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
 
-/// The boundaries of one (terms, right).
+/// Boundaries of one (terms, right) that together cover a range of volatilities.
 #[derive(Clone, Debug)]
 pub(super) struct NoDividends {
     phi: f64,
     scheme: Quality,
     /// Ascending and adjoining in sigma.
-    tables: Box<[Shared]>,
+    tables: Box<[SharedBoundary]>,
 }
 
 impl NoDividends {
     pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Quality) -> Self {
-        Self { phi: right.phi(), scheme, tables: Shared::over(right, terms, band.sigma, scheme).into() }
+        Self { phi: right.phi(), scheme, tables: SharedBoundary::over(right, terms, band.sigma, scheme).into() }
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.tables.iter().map(Shared::bytes).sum::<usize>()
+        size_of::<Self>() + self.tables.iter().map(SharedBoundary::bytes).sum::<usize>()
     }
 
     /// How many boundaries.
@@ -37,11 +37,11 @@ impl NoDividends {
         self.tables.len()
     }
 
-    /// Makes the tables serve `sigma` too, with boundaries at `terms`. What is built stays.
+    /// Adds boundaries at `terms` so that the tables also serve `sigma`. Existing boundaries stay.
     pub(super) fn widen(&mut self, right: Right, terms: &Terms, sigma: (f64, f64)) {
         let known = (self.tables[0].domain.sigma.0, self.tables[self.tables.len() - 1].domain.sigma.1);
-        let wide = Shared::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
-        let (below, above): (Vec<Shared>, Vec<Shared>) = wide
+        let wide = SharedBoundary::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
+        let (below, above): (Vec<SharedBoundary>, Vec<SharedBoundary>) = wide
             .into_iter()
             .filter(|table| {
                 table.domain.sigma.0 < (1.0 - NO_DIVIDENDS.same_sigma) * known.0
@@ -52,7 +52,7 @@ impl NoDividends {
         self.tables = below.into_iter().chain(held).chain(above).collect();
     }
 
-    /// True if the boundaries reach to `terms`: the rates lie in their range, time has not run out.
+    /// True if the boundaries serve `terms`: the rates lie in their range, and enough of the life is left.
     pub(super) fn serves(&self, terms: &Terms) -> bool {
         self.tables.iter().all(|table| {
             let known = &table.domain;
@@ -62,7 +62,7 @@ impl NoDividends {
         })
     }
 
-    /// True if this is a call that nothing is gained by exercising.
+    /// True for a call that exercise gains nothing for: b ≤ 0 ≤ r.
     fn out_of_reach(&self, terms: &Terms) -> bool {
         self.phi > 0.0 && terms.b <= 0.0 && terms.r >= 0.0
     }
@@ -77,7 +77,7 @@ impl NoDividends {
             let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let boundary = table.get();
-                let gain = premium::<L, true>(&part.at, boundary, &part.course, &part.reach, self.scheme);
+                let gain = premium::<L, true>(&part.at, boundary, &part.curve, &part.reach, self.scheme);
                 jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
             }
             exercised = exercised | part.beyond;
@@ -85,7 +85,7 @@ impl NoDividends {
         (jet, exercised | at_intrinsic(self.phi, jet.v, x, k))
     }
 
-    /// As [`Self::jet`], volatility derivatives only.
+    /// Value and volatility derivatives, and the lanes where exercising now is optimal; see [`Self::jet`].
     pub(super) fn vol_derivatives<L: Lanes>(
         &self,
         terms: &Terms,
@@ -100,7 +100,7 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, table.get(), &part.course, &part.reach, self.scheme);
+                let gain = premium::<L, false>(&part.at, table.get(), &part.curve, &part.reach, self.scheme);
                 jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
             }
             exercised = exercised | part.beyond;
@@ -108,8 +108,8 @@ impl NoDividends {
         (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
     }
 
-    /// The premium where exercise begins `from` years from now, and the derivative in each of the rates; with `FULL`
-    /// false those in sigma only. `terms`: those of now, whose dividends are paid before.
+    /// The premium of exercise that begins `from` years from now, and its derivatives in the rates; without `FULL` only
+    /// those in sigma. `terms`: as of now, with all dividends paid before `from`.
     ///
     /// # Domain    terms that are [served](Self::serves) once exercise begins
     pub(super) fn premium_from<L: Lanes, const FULL: bool>(
@@ -129,17 +129,17 @@ impl NoDividends {
             }
             let at = Contract::new(self.phi, terms, from, x, k, table.within(sigma));
             let (table, life) = (table.get(), terms.t - from);
-            let course = table.course::<FULL>(terms.r, terms.b);
-            let ln_b = course.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
+            let curve = table.at_rates::<FULL>(terms.r, terms.b);
+            let ln_b = curve.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
             let width = at.sigma * c(life.sqrt());
             let waits = c(NO_DIVIDENDS.wait * (from / life).sqrt());
             let reach = Reach {
                 distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
             };
-            let gain = premium::<L, FULL>(&at, table, &course, &reach, self.scheme);
+            let gain = premium::<L, FULL>(&at, table, &curve, &reach, self.scheme);
             if FULL {
-                let first = earned_first(&at, table, &course);
+                let first = earned_first(&at, table, &curve);
                 rates = RateDerivatives::select(lanes, &by_rates(&gain, &at, first, table.moved), &rates);
             }
             all = Premium::select(lanes, &gain, &all);
@@ -157,21 +157,21 @@ impl NoDividends {
                 continue;
             }
             let (within, table) = (table.within(sigma), table.get());
-            let course = table.course::<false>(terms.r, terms.b);
-            let ln_b = course.at_time::<false>(terms.t).ln_b(within, table.place(within).0);
+            let curve = table.at_rates::<false>(terms.r, terms.b);
+            let ln_b = curve.at_time::<false>(terms.t).ln_b(within, table.place(within).0);
             boundary = L::select(lanes, k * exp(ln_b), boundary);
         }
         boundary
     }
 
     /// The tables to read at `terms`.
-    fn live(&self, terms: &Terms) -> &[Shared] {
+    fn live(&self, terms: &Terms) -> &[SharedBoundary] {
         if self.out_of_reach(terms) { &[] } else { &self.tables }
     }
 
-    /// Whether the table is the first or the last: they serve what lies beyond.
-    fn ends(&self, table: &Shared) -> Ends {
-        let is = |other: Option<&Shared>| other.is_some_and(|other| core::ptr::eq(other, table));
+    /// The ends of the range of volatilities at which `table` lies.
+    fn ends(&self, table: &SharedBoundary) -> Ends {
+        let is = |other: Option<&SharedBoundary>| other.is_some_and(|other| core::ptr::eq(other, table));
         Ends { first: is(self.tables.first()), last: is(self.tables.last()) }
     }
 
@@ -181,7 +181,14 @@ impl NoDividends {
 
     /// The lanes that `table` serves, ready for the integral; `None` where there are none.
     #[inline(always)]
-    fn part<L: Lanes, const FULL: bool>(&self, table: &Shared, terms: &Terms, x: L, k: L, sigma: L) -> Option<Part<L>> {
+    fn part<L: Lanes, const FULL: bool>(
+        &self,
+        table: &SharedBoundary,
+        terms: &Terms,
+        x: L,
+        k: L,
+        sigma: L,
+    ) -> Option<ServedLanes<L>> {
         let c = |v: f64| L::splat(v);
         let lanes = table.lanes(sigma, self.ends(table));
         let at = Contract::new(self.phi, terms, 0.0, x, k, table.within(sigma));
@@ -193,8 +200,8 @@ impl NoDividends {
             return None;
         }
         let table = table.get();
-        let course = table.course::<FULL>(terms.r, terms.b);
-        let ln_b = course.at_time::<false>(terms.t).ln_b(at.sigma, table.place(at.sigma).0);
+        let curve = table.at_rates::<FULL>(terms.r, terms.b);
+        let ln_b = curve.at_time::<false>(terms.t).ln_b(at.sigma, table.place(at.sigma).0);
         let inside = (ln_xk - ln_b) * -self.phi;
         let beyond = inside.le(c(0.0)) & lanes;
         let idle = beyond | far_out | !lanes;
@@ -202,7 +209,7 @@ impl NoDividends {
             distance: L::select(idle, c(f64::INFINITY), inside / width),
             drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
         };
-        Some(Part { lanes, beyond, integrate: !idle.all(), reach, at, course })
+        Some(ServedLanes { lanes, beyond, integrate: !idle.all(), reach, at, curve })
     }
 }
 
@@ -228,7 +235,8 @@ impl<L: Lanes> RateDerivatives<L> {
 
 /// The derivatives of a premium P in the rates. The boundary moves by one of them; the other follows, since scaling
 /// time gives r·P_r + b·P_b + ½·sigma·P_sigma = t·P_t + from·P_from. P_t + P_from follows from the pricing equation,
-/// and P_from = −`first`: what exercise earns first, with its derivative in sigma (0 where exercise may begin now).
+/// and P_from = −`first`: the flow at the begin of exercise and its derivative in sigma (0 where exercise may begin
+/// now).
 #[inline(always)]
 fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved: Rate) -> RateDerivatives<L> {
     let c = |v: f64| L::splat(v);
@@ -255,16 +263,16 @@ pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask 
     (value - (x - k) * phi).lt(k * SAME.exercised)
 }
 
-/// The lanes of a block that one table serves.
-struct Part<L: Lanes> {
+/// The lanes of a block that one table serves, and the inputs of their integral.
+struct ServedLanes<L: Lanes> {
     lanes: L::Mask,
-    /// Those on the exercise side of the boundary.
+    /// The lanes on the exercise side of the boundary.
     beyond: L::Mask,
     /// True if any lane has a premium to add.
     integrate: bool,
     reach: Reach<L>,
     at: Contract<L>,
-    course: BoundaryAtRates,
+    curve: BoundaryAtRates,
 }
 
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K): its derivatives in

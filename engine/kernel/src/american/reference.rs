@@ -1,8 +1,7 @@
-//! Reference values of American options with dividends, or with two boundaries: each contract by recursions of its own.
+//! Reference values of American options with dividends, or with two boundaries: recursions for each contract.
 //!
-//! The derivatives in the spot are those of the recursion. The others are differences of recursions at inputs close by,
-//! which are as smooth as the value, up to the boundary: no table stands between a contract and its solution.
-//! Never: a memory.
+//! The derivatives in the spot are those of the recursion. All others are differences of recursions at shifted inputs,
+//! which are as smooth as the value, up to the boundary. Never: a table, a cache.
 
 use super::no_dividends::at_intrinsic;
 use super::recursion::{AmericanOption, Solution};
@@ -13,14 +12,14 @@ use crate::dividends::Terms;
 use crate::greeks::{Derivatives, VolDerivatives};
 use crate::lanes::Lanes;
 
-/// Central differences over seven points: weights of the points to the right of the middle, which are odd or even. The
-/// second ends with that of the middle.
+/// Central differences over seven points: weights of the points to the right of the middle; those to the left have the
+/// same weights, with opposite sign in odd derivatives. The last of `SECOND` is the weight of the middle.
 const FIRST: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
 const SECOND: [f64; 4] = [3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0, -49.0 / 18.0];
 const THIRD: [f64; 3] = [-13.0 / 8.0, 1.0, -1.0 / 8.0];
 
-/// One contract, of which recursions are solved at its own inputs and at others close by.
-struct Alone<'a> {
+/// One contract, whose recursions are solved at its own inputs and at shifted ones.
+struct Contract<'a> {
     right: Right,
     terms: &'a Terms,
     x: f64,
@@ -28,16 +27,16 @@ struct Alone<'a> {
     sigma: f64,
 }
 
-/// Value, and first two derivatives in X.
-type Spot = [f64; 3];
+/// Value and first two derivatives in X.
+type SpotSlopes = [f64; 3];
 
-impl Alone<'_> {
+impl Contract<'_> {
     fn solution(&self, terms: &Terms, k: f64, sigma: f64) -> Solution {
         Solution::new(&AmericanOption::new(self.right.phi(), terms, k, sigma))
     }
 
-    /// Value and two derivatives in X with the inputs moved.
-    fn moved(&self, r: f64, b: f64, k: f64, sigma: f64) -> Spot {
+    /// Value and two derivatives in X at `k` and `sigma`, with the rates shifted by `r` and `b`.
+    fn moved(&self, r: f64, b: f64, k: f64, sigma: f64) -> SpotSlopes {
         let terms = Terms { r: self.terms.r + r, b: self.terms.b + b, ..self.terms.clone() };
         let [v, x1, x2, ..] = in_x(self.x, self.solution(&terms, k, sigma).value(self.x.ln()));
         [v, x1, x2]
@@ -68,7 +67,7 @@ impl Alone<'_> {
         [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
     }
 
-    /// Steps down and up of a rate: on both sides, or away from 0 where its sign decides the kind of exercise.
+    /// Steps down and up of a rate. With `keeps_sign` they do not cross 0: the sign then decides the kind of exercise.
     fn steps(rate: f64, keeps_sign: bool) -> [f64; 2] {
         if !keeps_sign {
             return [-REFERENCE.rate_step, REFERENCE.rate_step];
@@ -112,18 +111,18 @@ fn in_x(x: f64, [v, a, b, c, d]: [f64; 5]) -> [f64; 5] {
     [v, a / x, (b - a) / x2, (c - 3.0 * b + 2.0 * a) / (x2 * x), (d - 6.0 * c + 11.0 * b - 6.0 * a) / (x2 * x2)]
 }
 
-impl Alone<'_> {
+impl Contract<'_> {
     fn is_served(&self) -> bool {
         let all = [self.x, self.k, self.sigma, self.terms.t];
         all.iter().all(|input| *input > 0.0 && input.is_finite())
     }
 
-    /// The recursion at the contract's own inputs; `None`: it has no model value.
+    /// The recursion at the contract's own inputs; `None` if the contract has no model value.
     fn own(&self) -> Option<Solution> {
         self.is_served().then(|| self.solution(self.terms, self.k, self.sigma))
     }
 
-    /// Sets all derivatives in `jet`, the European ones. True if exercising now is optimal.
+    /// Replaces the European derivatives in `jet` by the American ones. Returns true if exercising now is optimal.
     fn set(&self, jet: &mut Derivatives<f64>) -> bool {
         let Some(solution) = self.own() else {
             jet.v = f64::NAN;
@@ -152,13 +151,13 @@ impl Alone<'_> {
 }
 
 /// The contract of each lane.
-fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> impl Iterator<Item = Alone<'_>> {
-    (0..L::N).map(move |lane| Alone { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) })
+fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> impl Iterator<Item = Contract<'_>> {
+    (0..L::N).map(move |lane| Contract { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) })
 }
 
 /// Value and derivatives at fixed X, and the lanes where exercising now is optimal.
 ///
-/// # Shapes    one contract per lane, each solved by itself
+/// # Shapes    one contract per lane, each solved alone
 /// # Units     as [`Derivatives`]
 /// # Domain    X, K, σ, t above 0; NaN elsewhere
 /// # Accuracy  golden/tolerances.csv, `american_div_accurate`
@@ -220,7 +219,7 @@ pub(super) fn vol_derivatives<L: Lanes>(
 
 /// The spot at which exercise becomes optimal; NaN where it does not.
 pub(super) fn boundary<L: Lanes>(right: Right, terms: &Terms, k: L, sigma: L) -> L {
-    let of = |contract: Alone<'_>| {
+    let of = |contract: Contract<'_>| {
         let ln_b = contract.own().and_then(|solution| solution.boundary());
         ln_b.map_or(f64::NAN, |ln_b| ln_b.exp() + terms.a(0.0))
     };

@@ -1,10 +1,10 @@
-//! Boundaries without dividends, shared: they depend on rates, time and volatility only, and names have those in
-//! common.
+//! Boundaries without dividends, shared by names: they depend on rates, time and volatility only.
 //!
-//! Time, rates and volatilities fall into cells, and with [`Quality::Full`] a boundary is solved for a cell as a whole:
-//! which one a contract reads depends on its own terms alone, not on who asked before. It is solved when it is first
-//! read, and forgotten when no pricer holds it and enough others have come since: of names that are computed one after
-//! the other each would else solve what the one before has just let go. Never: a strike, a spot.
+//! Time, rates and volatilities fall into cells, and with [`Quality::Full`] one boundary is solved for a whole cell:
+//! the boundary that a contract reads depends on its own terms alone, not on the order of requests. A boundary is
+//! solved at its first read. The cache drops it once no pricer holds it and enough others are newer: names that are
+//! computed one after the other would otherwise each solve what the one before has just dropped. Never: a strike, a
+//! spot.
 
 use super::band::sigma_ratio;
 use super::boundary::{Boundary, Domain};
@@ -17,24 +17,24 @@ use crate::work::count;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
-/// Which ends of the whole range of volatilities a boundary lies at.
+/// True for the first and for the last boundary of a range of volatilities: these also serve all that lies beyond.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) first: bool,
     pub(super) last: bool,
 }
 
-/// A boundary that is solved when it is first read.
+/// A boundary that is solved at its first read, shared by all pricers of its cell.
 #[derive(Clone, Debug)]
-pub(super) struct Shared {
-    /// What it is solved for.
+pub(super) struct SharedBoundary {
     pub(super) domain: Domain,
     scheme: Quality,
     boundary: Arc<OnceLock<Boundary>>,
 }
 
-impl Shared {
-    /// Those that adjoin over a range of volatilities: as narrow as it is, or cells.
+impl SharedBoundary {
+    /// Adjoining boundaries that cover a range of volatilities: one per cell, or cut from the range itself where cells
+    /// do not apply.
     pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Quality) -> Vec<Self> {
         let sigma = (sigma.0.max(SHARED.sigma_least), sigma.1.max(SHARED.sigma_least));
         if scheme < Quality::Reference {
@@ -51,15 +51,15 @@ impl Shared {
         (0..n as i32).map(|i| Self::of(domain(i), scheme)).collect()
     }
 
-    /// The one of `domain` that is in use, or a new one.
+    /// The cached boundary of `domain`, or a new one.
     fn of(domain: Domain, scheme: Quality) -> Self {
         let key = Key::new(&domain, scheme);
-        let mut shelf = shelf(&key).lock().unwrap_or_else(PoisonError::into_inner);
-        let boundary = shelf.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shelf.add(key));
-        Shared { domain, scheme, boundary }
+        let mut shard = shard(&key).lock().unwrap_or_else(PoisonError::into_inner);
+        let boundary = shard.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shard.add(key));
+        SharedBoundary { domain, scheme, boundary }
     }
 
-    /// The boundary.
+    /// The boundary; the first call solves it.
     pub(super) fn get(&self) -> &Boundary {
         self.boundary.get_or_init(|| {
             count(|work| work.boundaries += 1);
@@ -67,27 +67,27 @@ impl Shared {
         })
     }
 
-    /// The lanes that it serves; as one of the `ends`, those beyond its range too.
+    /// The lanes whose volatility the boundary serves; at either of the `ends` these include all beyond.
     pub(super) fn lanes<L: Lanes>(&self, sigma: L, ends: Ends) -> L::Mask {
         let low = if ends.first { f64::NEG_INFINITY } else { self.domain.sigma.0 };
         let high = if ends.last { f64::INFINITY } else { self.domain.sigma.1 };
         L::splat(low).le(sigma) & sigma.lt(L::splat(high))
     }
 
-    /// The nearest volatilities in its range.
+    /// Volatilities clamped to the boundary's range.
     pub(super) fn within<L: Lanes>(&self, sigma: L) -> L {
         sigma.max(L::splat(self.domain.sigma.0)).min(L::splat(self.domain.sigma.1))
     }
 
-    /// This holder's part of the bytes held.
+    /// Bytes held, those of a shared boundary divided by the number of its holders.
     pub(super) fn bytes(&self) -> usize {
         let solved = self.boundary.get().map_or(0, Boundary::bytes);
         size_of::<Self>() + solved / Arc::strong_count(&self.boundary)
     }
 }
 
-/// The domain of the cell that `terms` lie in, over the volatilities `sigma`; `None` where names have little in common:
-/// stock that is hard to borrow, and boundaries that settle early in a long life.
+/// The domain of the cell of `terms`, over the volatilities `sigma`; `None` where names share little: stock that is
+/// hard to borrow, and boundaries that settle early in a long life.
 fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let Terms { t, r, b, .. } = *terms;
     let later = ((t.ln() / SHARED.time_cell).ceil() * SHARED.time_cell).exp().max(t);
@@ -110,12 +110,12 @@ fn clear_of_kink(domain: &Domain, r: f64, b: f64) -> bool {
     gap.abs() > SHARED.at_kink * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
 }
 
-/// The middle of a cell, as wide as `width` of its logarithm.
+/// The middle of the cell of `x`, where cells have the width `width` in ln |x|.
 fn geometric(x: f64, width: f64) -> f64 {
     ((x.abs().ln() / width).round() * width).exp().copysign(x)
 }
 
-/// What distinguishes one boundary from another.
+/// Identity of a boundary: equal keys have equal boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     right: Right,
@@ -130,14 +130,14 @@ impl Key {
     }
 }
 
-/// Boundaries by their keys, and the last ones made.
+/// A part of the cache: boundaries by key, and the latest ones, which it keeps alive.
 #[derive(Default)]
-struct Shelf {
+struct CacheShard {
     held: HashMap<Key, Weak<OnceLock<Boundary>>>,
     recent: VecDeque<Arc<OnceLock<Boundary>>>,
 }
 
-impl Shelf {
+impl CacheShard {
     fn add(&mut self, key: Key) -> Arc<OnceLock<Boundary>> {
         if self.recent.len() == SHARED.kept {
             self.recent.pop_front();
@@ -152,11 +152,11 @@ impl Shelf {
     }
 }
 
-/// Where a key's boundary is kept: one of several places, so that threads seldom wait for each other.
-fn shelf(key: &Key) -> &'static Mutex<Shelf> {
-    static SHELVES: LazyLock<[Mutex<Shelf>; SHARED.shelves]> = LazyLock::new(Default::default);
+/// The shard that caches a key's boundary. There are several, so that threads seldom wait for each other.
+fn shard(key: &Key) -> &'static Mutex<CacheShard> {
+    static SHARDS: LazyLock<[Mutex<CacheShard>; SHARED.shards]> = LazyLock::new(Default::default);
     let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    &SHELVES[(mixed >> (u64::BITS - SHARED.shelves.ilog2())) as usize]
+    &SHARDS[(mixed >> (u64::BITS - SHARED.shards.ilog2())) as usize]
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn terms_that_are_close_share_a_boundary() {
-        let of = |t, r, b, sigma| Shared::over(Right::Put, &terms(t, r, b), sigma, Quality::Full);
+        let of = |t, r, b, sigma| SharedBoundary::over(Right::Put, &terms(t, r, b), sigma, Quality::Full);
         let one = of(0.52, 0.04, 0.0011, (0.21, 0.3));
         let other = of(0.521, 0.040001, 0.0009, (0.25, 0.31));
         assert!(one.iter().any(|one| other.iter().any(|other| Arc::ptr_eq(&one.boundary, &other.boundary))));
@@ -185,7 +185,7 @@ mod tests {
                 let borrow = [-0.03, -0.004, 0.0, 1e-9, 1e-4, 0.003, 0.0399, 0.04, 0.041, 0.2, 2.0];
                 for b in borrow.into_iter().filter(|&b| right == Right::Put || b > 0.0) {
                     for t in [1e-5, 0.003, 0.2, 2.7] {
-                        for shared in Shared::over(right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
+                        for shared in SharedBoundary::over(right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
                             let Domain { t: latest, .. } = shared.domain;
                             assert!(shared.domain.reaches(r, b), "{right:?} {r} {b} {t}: {:?}", shared.domain);
                             assert!(t <= latest && latest <= 1.2 * t);
@@ -198,20 +198,20 @@ mod tests {
 
     #[test]
     fn boundaries_that_nobody_holds_are_forgotten_after_as_many_others() {
-        let mut shelf = Shelf::default();
+        let mut shard = CacheShard::default();
         let key = |i: usize| {
             let domain = Domain::new(Right::Put, 0.03, 0.0, 0.5 + i as f64, (0.2, 0.3));
             Key::new(&domain, Quality::Full)
         };
-        let (first, held) = (Arc::downgrade(&shelf.add(key(0))), shelf.add(key(1)));
+        let (first, held) = (Arc::downgrade(&shard.add(key(0))), shard.add(key(1)));
         for i in 2..=SHARED.kept {
             assert!(first.upgrade().is_some(), "forgotten after {i}");
-            shelf.add(key(i));
+            shard.add(key(i));
         }
         assert!(first.upgrade().is_none());
-        (SHARED.kept + 1..4 * SHARED.kept).for_each(|i| _ = shelf.add(key(i)));
-        let found = shelf.held[&key(1)].upgrade().expect("somebody holds it");
+        (SHARED.kept + 1..4 * SHARED.kept).for_each(|i| _ = shard.add(key(i)));
+        let found = shard.held[&key(1)].upgrade().expect("somebody holds it");
         assert!(Arc::ptr_eq(&found, &held));
-        assert!(shelf.held.len() <= 4 * SHARED.kept && shelf.recent.len() == SHARED.kept);
+        assert!(shard.held.len() <= 4 * SHARED.kept && shard.recent.len() == SHARED.kept);
     }
 }

@@ -1,4 +1,4 @@
-//! The premium at an ex-date, right before it of calls and right after it of puts, and its expectation at an earlier
+//! The premium at an ex-date (right before it for calls, right after it for puts) and its expectation at an earlier
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
 use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
@@ -14,43 +14,46 @@ pub(super) type ValueSlopes = [Block; 4];
 
 /// The premium at one date.
 #[derive(Clone)]
-pub(super) struct AtDate {
+pub(super) struct DatePremium {
     /// +1 call, −1 put.
     pub(super) phi: f64,
     pub(super) rates: [f64; 2],
-    /// Years from the date to expiry, and what the dividends from the date on (of a put: after it) are worth there.
+    /// Years from the date to expiry.
     pub(super) tau: f64,
+    /// Value at the date of the dividends from it on (for a put: after it).
     pub(super) collected: f64,
     pub(super) k: Block,
     pub(super) sigma: Block,
-    /// ln of the X from which on the option is exercised; where it is not, from which on the premium is a line in X.
+    /// ln of the X from which on the option is exercised; in lanes without exercise, from which on the premium is a
+    /// line in X.
     pub(super) boundary: Block,
     pub(super) exercised: <Block as Lanes>::Mask,
     /// Constant and slope in X of that line.
     pub(super) line: [Block; 2],
     /// The premium at the boundary.
     pub(super) edge: Block,
-    /// Length of the series, in units of σ, and its coefficients; `None`: there is no premium while holding.
+    /// The premium while holding, from the boundary on; `None`: it is 0.
     pub(super) series: Option<Series>,
-    /// Where the region of exercise ends; `None`: nowhere near.
+    /// The far end of the region of exercise; `None`: out of reach.
     pub(super) end: Option<RegionEnd>,
 }
 
-/// A Chebyshev series in the distance from a ln X, by lane: its length in units of σ, and its coefficients.
+/// A Chebyshev series in the distance from a given ln X, by lane: its length in units of σ, and its coefficients.
 pub(super) type Series = (Block, Vec<Block>);
 
-/// Where a region of exercise ends: beyond it the option is held again.
+/// The far end of a region of exercise: beyond it the option is held again.
 #[derive(Clone)]
 pub(super) struct RegionEnd {
-    /// ln of the X; of lanes without an end, out of reach.
+    /// ln X of the end; out of reach in lanes without an end.
     pub(super) x: Block,
-    /// The line in X that the premium is far beyond: constant and slope.
+    /// Constant and slope of the line in X that the premium approaches beyond.
     pub(super) line: [Block; 2],
-    /// What it exceeds that line by, from the end on; `None`: nothing.
+    /// The premium less that line, from the end on; `None`: 0.
     pub(super) series: Option<Series>,
 }
 
-/// A date as seen from an earlier time. `T`: one that all lanes share, or each lane's own.
+/// The wait from an earlier time to a date, with what expectations over it need. `T`: a time that all lanes share, or
+/// each lane's own.
 pub(super) struct Wait<T = f64> {
     /// Years until the date.
     wait: T,
@@ -59,7 +62,7 @@ pub(super) struct Wait<T = f64> {
 }
 
 impl<T: Lanes> Wait<T> {
-    /// `wait` years before a date that lies `tau` years before expiry.
+    /// The wait of `wait` years to a date that lies `tau` years before expiry.
     pub(super) fn new(wait: T, tau: f64) -> Self {
         Self { wait, root: wait.sqrt(), correlation: Correlation::new((wait / (wait + tau)).sqrt()) }
     }
@@ -70,8 +73,8 @@ impl<T: Lanes> Wait<T> {
     }
 }
 
-impl AtDate {
-    /// That of strikes this many times as high, where no dividends are to come.
+impl DatePremium {
+    /// The premium of strikes `ratio` times as high, where no dividends are to come.
     pub(super) fn scaled(&self, ratio: f64) -> Self {
         let series = self.series.as_ref();
         Self {
@@ -93,7 +96,7 @@ impl AtDate {
         Block::select(u.le(Block::splat(1.0)), sum, Block::splat(0.0))
     }
 
-    /// The slope of the premium right at the boundary, along ln X towards exercise.
+    /// Slope of the premium at the boundary, along ln X towards exercise.
     pub(super) fn slope_held(&self) -> Block {
         let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
         // the derivative of a Chebyshev polynomial at −1
@@ -105,8 +108,8 @@ impl AtDate {
         sum * 2.0 / (*reach * self.sigma)
     }
 
-    /// The expectation of the premium as seen from ln X = `x`, discounted; with `SLOPES` its first three derivatives in
-    /// ln X too.
+    /// Discounted expectation of the premium, given ln X = `x` at the begin of the wait; with `SLOPES` also its first
+    /// three derivatives in ln X.
     ///
     /// # Shapes    one contract per lane
     /// # Units     currency per share
@@ -115,7 +118,7 @@ impl AtDate {
     pub(super) fn expected<const SLOPES: bool, T: InLanes<Block>>(&self, from: &Wait<T>, x: Block) -> ValueSlopes {
         let phi = self.phi;
         let root: Block = from.root.in_lanes();
-        let seen = DateSeen::new(self, from, x);
+        let seen = Transition::new(self, from, x);
         let cut = seen.cut::<SLOPES>(self.boundary);
         let mut sums = seen.beyond::<SLOPES, T>(self, from, &cut, self.exercised, self.line);
         if SLOPES {
@@ -139,33 +142,34 @@ impl AtDate {
     }
 }
 
-/// A date as seen from one ln X before it.
-struct DateSeen {
+/// Distribution of ln X at a date, given ln X = `x` at an earlier time.
+struct Transition {
     x: Block,
     spot: Block,
-    /// Deviation and drift of ln X until then, e^(−r·wait).
+    /// Standard deviation of ln X over the wait, and (r − b)·wait.
     width: Block,
     drift: Block,
+    /// e^(−r·wait).
     df: Block,
 }
 
-/// A place that cuts the premium at a date in two: ln X, the deviate at which it is met, the density there.
+/// A ln X that cuts the premium at a date in two, with its normal deviate and the discounted density there.
 struct Cut {
     x: Block,
     z: Block,
     density: Block,
 }
 
-impl DateSeen {
+impl Transition {
     #[inline(always)]
-    fn new<T: InLanes<Block>>(at: &AtDate, from: &Wait<T>, x: Block) -> Self {
+    fn new<T: InLanes<Block>>(at: &DatePremium, from: &Wait<T>, x: Block) -> Self {
         let [r, b] = at.rates;
         let width = at.sigma * from.root.in_lanes();
         let drift = (from.wait * (r - b)).in_lanes();
         Self { x, spot: exp(x), width, drift, df: exp(from.wait * -r).in_lanes() }
     }
 
-    /// ln X = `x` at the date; without `SLOPES` no density there.
+    /// The cut at ln X = `x` at the date; without `SLOPES` its density is undefined.
     #[inline(always)]
     fn cut<const SLOPES: bool>(&self, x: Block) -> Cut {
         let z = (x - self.x - self.drift) / self.width + self.width * 0.5;
@@ -173,7 +177,7 @@ impl DateSeen {
         Cut { x, z, density }
     }
 
-    /// Adds to the derivatives what a premium of `edge` moves by that ends at the cut.
+    /// Adds to the derivatives the contribution of a moving cut at which the premium is `edge`.
     #[inline(always)]
     fn add_edge(&self, cut: &Cut, edge: Block, to: &mut ValueSlopes) {
         let (z, inv) = (cut.z, Block::splat(1.0) / self.width);
@@ -183,8 +187,8 @@ impl DateSeen {
         to[3] += edge * (z * z - 1.0) * inv * inv;
     }
 
-    /// Adds the expectation of a series that begins at the deviate `z` and runs away from exercise (`phi` that of the
-    /// option) or towards it (minus that), `root` being √(years until the date).
+    /// Adds the expectation of a series that begins at the deviate `z`. It runs away from exercise if `phi` is the
+    /// option's, towards exercise if `phi` has the opposite sign. `root`: √(years until the date).
     ///
     /// # Domain  `phi` is 1 or −1
     #[inline(always)]
@@ -224,11 +228,11 @@ impl DateSeen {
         }
     }
 
-    /// Adds what a premium that is the `line` in X beyond the cut exceeds that of exercise by.
+    /// Adds the expectation beyond the cut of the `line` in X less the premium of exercise.
     #[inline(never)]
     fn add_beyond<const SLOPES: bool, T: InLanes<Block>>(
         &self,
-        at: &AtDate,
+        at: &DatePremium,
         from: &Wait<T>,
         cut: &Cut,
         line: [Block; 2],
@@ -242,14 +246,15 @@ impl DateSeen {
         }
     }
 
-    /// The expectation of the premium beyond a cut, as [`AtDate::expected`] has it, but for what its derivatives
-    /// have of the edge: payoff less European value in the lanes that are `exercised`, elsewhere the `line`.
+    /// Discounted expectation of the premium beyond a cut: payoff less European value in the lanes that are
+    /// `exercised`, elsewhere the `line`. Derivatives as of [`DatePremium::expected`], without the contribution of the
+    /// moving cut.
     ///
     /// # Shapes  one contract per lane
     #[inline(always)]
     fn beyond<const SLOPES: bool, T: InLanes<Block>>(
         &self,
-        at: &AtDate,
+        at: &DatePremium,
         from: &Wait<T>,
         cut: &Cut,
         exercised: <Block as Lanes>::Mask,

@@ -1,42 +1,42 @@
-//! Exercise between two ex-dates, or between the last one and expiry: the boundary, and what exercise along it earns
-//! (Kim 1990).
+//! Exercise between two ex-dates, or between the last one and expiry: the boundary, and the flow that exercise along it
+//! earns (Kim 1990).
 //!
-//! The boundary is that of `recursion/`: in η, t = to − (to − from)·e^(−η²), its logarithm is a polynomial through
-//! collocation points, and at each point value matching less λ times smooth pasting holds. One strike and volatility a
-//! lane. A boundary that ends at a date or at expiry is here; `falling` and `tip` have those of a put's windows. Never:
-//! exercise right before a date, a table.
+//! The method is that of `recursion/`: in η, t = to − (to − from)·e^(−η²), the logarithm of the boundary is a
+//! polynomial through collocation points, and at each point value matching less λ times smooth pasting holds. One
+//! strike and volatility a lane. This file has the equations, and boundaries that end at a date or at expiry; `falling`
+//! and `tip` have the boundaries of a put's windows. Never: exercise right before a date, a table.
 
-use super::at_date::{AtDate, ValueSlopes, Wait};
+use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
-use super::flow::{Contracts, EdgeSeen, Flow, FlowTime, LowerBoundary};
-use super::time_between::{FromPoint, SeenMoment, TimeBetween};
+use super::flow::{Contracts, Flow, FlowTime, LowerBoundary, MomentBoundary};
+use super::time_between::{FromPoint, Moment, TimeBetween};
 use crate::american::settings::{BETWEEN, COLLOCATION, PACES, RATES, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 use crate::solve::eliminate;
 
-/// Exercise over a stretch of time, one contract per lane.
+/// The exercise boundary over a stretch of time, one contract per lane.
 #[derive(Clone)]
-pub(super) struct Between {
-    /// ln B at the end, and at the begin; the lowest there is.
+pub(super) struct ExerciseBoundary {
+    /// ln B at the end and at the begin, and the lowest ln B.
     end: Block,
     begin: Block,
     lowest: Block,
-    /// The unknowns at the points, and their Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`: ln B, or what it exceeds
-    /// its shape by, if it runs away.
-    y: OfPoints,
+    /// The unknowns at the points: ln B, or its excess over the shape of a boundary that runs away.
+    y: PerPoint,
+    /// Chebyshev coefficients of the unknowns in 1 − 2η/`BETWEEN.reach`.
     terms: Vec<Block>,
-    /// The moments of the flow from the begin on, and ln B there.
+    /// The moments of the flow from the begin on, and ln B at these.
     spot: &'static [GridNode],
     ln_b: Vec<Block>,
     contracts: Contracts,
 }
 
-/// Holding until the date that follows a stretch, from a time within it, less exercise.
+/// Value of holding, from a time within a stretch until the next date, less the payoff of exercise.
 pub(super) struct HoldingLessPayoff<'a, T> {
     phi: f64,
-    date: Option<(&'a AtDate, &'a Wait<T>)>,
+    date: Option<(&'a DatePremium, &'a Wait<T>)>,
     /// ln K less the drift to expiry, σ√τ and 1 over it.
     centre: Block,
     width: Block,
@@ -44,20 +44,20 @@ pub(super) struct HoldingLessPayoff<'a, T> {
     /// e^(−bτ), K·e^(−rτ).
     share: Block,
     cash: Block,
-    /// What exercise keeps: a sum, and a part of X.
+    /// Amount that exercise keeps at X = 0, and its increase per unit of X.
     kept: Block,
     borrow: Block,
 }
 
 impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
-    /// That `tau` years before expiry, the dividends to come being `escrow`; `date`: the premium at the next date, and
-    /// how long it is until then.
+    /// Holding less payoff `tau` years before expiry, with dividends to come of `escrow`; `date`: the premium at the
+    /// next date, and the wait until then.
     pub(super) fn new(
         contracts: &Contracts,
         k: Block,
         tau: T,
         escrow: T,
-        date: Option<(&'a AtDate, &'a Wait<T>)>,
+        date: Option<(&'a DatePremium, &'a Wait<T>)>,
     ) -> Self {
         let Contracts { phi, sigma, rates: [r, b], .. } = *contracts;
         let width = sigma * tau.sqrt().in_lanes();
@@ -75,8 +75,8 @@ impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
         }
     }
 
-    /// By how much waiting exceeds exercise: the option of the other right that waiting is worth beside the payoff, the
-    /// premium of later exercise, less what exercise keeps.
+    /// Value and slopes of holding less payoff at ln X = `x`: the European option of the other right (by parity) and
+    /// the premium of later exercise, less the amount that exercise keeps.
     #[inline(never)]
     pub(super) fn at(&self, x: Block) -> ValueSlopes {
         let spot = exp(x);
@@ -97,12 +97,12 @@ impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
     }
 }
 
-/// A solution to start from.
+/// A solution at similar inputs, to start from.
 #[derive(Clone, Copy)]
 pub(super) enum Nearby<T> {
-    /// That of a strike close by.
+    /// The solution of a strike close by.
     Strike(T),
-    /// That of the same contracts at rates so close by that a few steps of Newton's method lead from it.
+    /// The solution of the same contracts at rates that a few steps of Newton's method bridge.
     Rates(T),
 }
 
@@ -120,50 +120,54 @@ impl<T> Nearby<T> {
         }
     }
 
-    /// `None` unless it is of rates close by.
+    /// The solution at rates close by; `None` if it is of another strike.
     pub(super) fn at_rates(self) -> Option<T> {
         if let Self::Rates(of) = self { Some(of) } else { None }
     }
 }
 
-/// A number of each collocation point, of which there may be fewer.
-pub(super) type OfPoints = [Block; BETWEEN.points];
+/// A number per collocation point. Boundaries with fewer points leave the rest unused.
+pub(super) type PerPoint = [Block; BETWEEN.points];
 
-/// The equations of a boundary, one contract per lane.
+/// The collocation equations of a boundary, one contract per lane.
 pub(super) struct Search<'a, T> {
     pub(super) stretch: &'a TimeBetween<T>,
     pub(super) grid: &'static BetweenGrid,
     pub(super) contracts: Contracts,
     pub(super) k: Block,
-    /// Of the points: holding, ln B beyond which exercise loses, what the unknowns are measured from, λ in deviations
-    /// of the time left, the longest step.
+    /// Holding less payoff, by point.
     pub(super) holdings: Vec<HoldingLessPayoff<'a, T>>,
-    pub(super) limits: OfPoints,
-    pub(super) from: OfPoints,
-    pub(super) pace: OfPoints,
-    pub(super) most: OfPoints,
-    /// The moments as seen from each point, and ln B at all of them but for what the points give.
-    pub(super) moments: Vec<&'a [SeenMoment<T>]>,
+    /// ln B beyond which exercise loses.
+    pub(super) limits: PerPoint,
+    /// Offset of ln B from the unknowns.
+    pub(super) from: PerPoint,
+    /// λ in deviations of ln X over the time left.
+    pub(super) pace: PerPoint,
+    /// Longest step.
+    pub(super) most: PerPoint,
+    /// The moments seen from each point.
+    pub(super) moments: Vec<&'a [Moment<T>]>,
+    /// The part of ln B at those moments that does not depend on the unknowns.
     pub(super) fixed: Vec<Vec<Block>>,
-    /// How many points are solved, from the begin on: the last one of a window stays where it starts.
+    /// Number of points to solve, from the begin on: the last point of a window stays at its start.
     pub(super) n: usize,
-    /// A boundary whose equations are missed by less is found.
+    /// A boundary is found if the residual of its equations is below this.
     pub(super) missed: f64,
-    /// What a region's other boundary takes.
+    /// The lower boundary of the region, if it has one.
     pub(super) lower: Option<&'a LowerBoundary>,
     /// Lanes whose boundary stays where it starts.
     pub(super) is_settled: <Block as Lanes>::Mask,
 }
 
 impl<T: InLanes<Block>> Search<'_, T> {
-    /// Of two ln X the one further towards exercise.
+    /// The one of two ln X that lies further towards exercise.
     pub(super) fn beyond(phi: f64, a: Block, b: Block) -> Block {
         if phi > 0.0 { a.max(b) } else { a.min(b) }
     }
 
-    /// Newton's method from the unknowns `y`; false if some lane has no boundary that it finds. It is tried again with
-    /// other weights of smooth pasting in the lanes in which it does not settle, since their equations have the same
-    /// boundary: not from the solution of a strike close by, where a start of their own is left to try.
+    /// Newton's method from the unknowns `y`; false if the boundary of a lane is not found. Lanes that do not converge
+    /// are tried again with other weights of smooth pasting, since these equations have the same boundary; but not if
+    /// the start is the solution of another strike, since the caller then tries the lanes' own start.
     ///
     /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
     /// # Accuracy  `BETWEEN.converged`, the last step, whose square the error is about
@@ -187,7 +191,7 @@ impl<T: InLanes<Block>> Search<'_, T> {
         found.all()
     }
 
-    /// The same from the unknowns `y` of rates close by, which stay where no boundary is found from there.
+    /// A few steps of Newton's method from the unknowns `y` of rates close by; lanes that do not converge keep them.
     fn follow(&self, y: &mut [Block]) {
         let near = y.to_vec();
         let found = self.newton(y, 1.0, RATES.follow_steps, RATES.followed);
@@ -259,17 +263,17 @@ impl<T: InLanes<Block>> Search<'_, T> {
         done
     }
 
-    /// The boundary with the unknowns `y` and this `end`; `at_spot`: what they do not give at the moments seen from the
-    /// begin.
-    pub(super) fn found(&self, y: &[Block], end: Block, at_spot: Vec<Block>) -> Between {
+    /// The boundary with the unknowns `y` and this `end`; `at_spot`: the part of ln B at the moments seen from the
+    /// begin that does not depend on the unknowns.
+    pub(super) fn found(&self, y: &[Block], end: Block, at_spot: Vec<Block>) -> ExerciseBoundary {
         let grid = self.grid;
         let product =
             |row: &Vec<f64>| row.iter().zip(y).fold(Block::splat(0.0), |sum, (w, y)| y.mul_add(Block::splat(*w), sum));
-        Between {
+        ExerciseBoundary {
             end,
             begin: y[0] + self.from[0],
             lowest: self.lower.map_or(end, LowerBoundary::lowest),
-            y: of_points(y, |y| *y),
+            y: per_point(y, |y| *y),
             terms: grid.to_chebyshev.iter().map(product).collect(),
             ln_b: grid.spot.iter().zip(at_spot).map(|(node, fixed)| node.ln_b(y, fixed)).collect(),
             spot: &grid.spot,
@@ -278,16 +282,16 @@ impl<T: InLanes<Block>> Search<'_, T> {
     }
 }
 
-impl Between {
-    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `None`: a lane
-    /// has none that can be found. `near`: that at rates close by.
+impl ExerciseBoundary {
+    /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `near`: the
+    /// boundary at rates close by. `None`: the boundary of a lane is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    exercise that earns: of a call b > 0, or b = 0 and r < 0; of a put r > 0
     /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
     pub(super) fn to_date(
         stretch: &TimeBetween,
-        at: Option<&AtDate>,
+        at: Option<&DatePremium>,
         near: Option<&Self>,
         k: Block,
         sigma: Block,
@@ -305,10 +309,10 @@ impl Between {
             contracts,
             k,
             holdings: contracts.holdings(stretch, at, k),
-            limits: of_points(points, |seen| contracts.limit(k, seen)),
+            limits: per_point(points, |seen| contracts.limit(k, seen)),
             from: [Block::splat(0.0); BETWEEN.points],
             pace: [Block::splat(1.0); BETWEEN.points],
-            most: of_points(points, |seen| sigma * seen.left.sqrt()),
+            most: per_point(points, |seen| sigma * seen.left.sqrt()),
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
             fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
             n: points.len(),
@@ -327,7 +331,7 @@ impl Between {
         search.solve(y, near.map(Nearby::Rates)).then(|| search.found(y, end, fixed(&grid.spot)))
     }
 
-    /// That of strikes this many times as high, where no dividends are to come.
+    /// The boundary of strikes `ratio` times as high, where no dividends are to come.
     pub(super) fn scaled(&self, ratio: f64) -> Self {
         let by = ratio.ln();
         let mut scaled = self.clone();
@@ -339,15 +343,15 @@ impl Between {
         scaled
     }
 
-    /// What exercise over the stretch is worth at its begin.
+    /// The flow of exercise along the boundary, seen from the begin of the stretch.
     pub(super) fn flow<T: FlowTime>(&self, stretch: &TimeBetween<T>) -> Flow {
         Flow::new(T::moments(self.seen(stretch)), self.contracts)
     }
 
-    /// The moments from the begin on, and the boundary there.
-    pub(super) fn seen<T: InLanes<Block>>(&self, stretch: &TimeBetween<T>) -> Vec<(SeenMoment<T>, EdgeSeen)> {
-        let seen = |(moment, ln_b): (SeenMoment<T>, &Block)| {
-            let edge = EdgeSeen::new(&moment, *ln_b);
+    /// The moments seen from the begin, each with its boundary.
+    pub(super) fn seen<T: InLanes<Block>>(&self, stretch: &TimeBetween<T>) -> Vec<(Moment<T>, MomentBoundary)> {
+        let seen = |(moment, ln_b): (Moment<T>, &Block)| {
+            let edge = MomentBoundary::new(&moment, *ln_b);
             (moment, edge)
         };
         stretch.moments(self.spot, stretch.length).zip(&self.ln_b).map(seen).collect()
@@ -374,11 +378,11 @@ impl Contracts {
         Self { phi, rates, sigma, inv_sigma: Block::splat(1.0) / sigma, interest: k * rates[0] }
     }
 
-    /// Holding from the points of `stretch` on.
+    /// Holding less payoff at each point of `stretch`.
     pub(super) fn holdings<'a, T: InLanes<Block>>(
         &self,
         stretch: &'a TimeBetween<T>,
-        at: Option<&'a AtDate>,
+        at: Option<&'a DatePremium>,
         k: Block,
     ) -> Vec<HoldingLessPayoff<'a, T>> {
         let holding = |seen: &'a FromPoint<T>| {
@@ -387,7 +391,7 @@ impl Contracts {
         stretch.from_points.iter().map(holding).collect()
     }
 
-    /// What is left of the strike.
+    /// The strike less the dividends to come.
     fn pays(k: Block, escrow: Block) -> Block {
         (k - escrow).max(k * SAME.strike_left)
     }
@@ -398,15 +402,15 @@ impl Contracts {
         if b > 0.0 { (k * (r / b) - escrow).max(k * SAME.strike_left) } else { Self::pays(k, escrow) }
     }
 
-    /// ln of the X beyond which exercise at a point loses.
+    /// ln B beyond which exercise at a point loses.
     pub(super) fn limit<T: InLanes<Block>>(&self, k: Block, seen: &FromPoint<T>) -> Block {
         let pays = Self::pays(k, seen.escrow.in_lanes());
         Search::<T>::beyond(self.phi, ln(pays), ln(self.earns(k, seen.escrow)))
     }
 }
 
-/// What `of` gives for each of the points.
-pub(super) fn of_points<P>(points: &[P], of: impl Fn(&P) -> Block) -> OfPoints {
+/// The number that `of` gives for each point.
+pub(super) fn per_point<P>(points: &[P], of: impl Fn(&P) -> Block) -> PerPoint {
     let mut all = [Block::splat(0.0); BETWEEN.points];
     for (to, point) in all.iter_mut().zip(points) {
         *to = of(point);
@@ -414,7 +418,7 @@ pub(super) fn of_points<P>(points: &[P], of: impl Fn(&P) -> Block) -> OfPoints {
     all
 }
 
-/// Value and first two derivatives a step of `h` in ln X further, by the Taylor series.
+/// Value and first two derivatives at a distance of `h` in ln X, by the Taylor series.
 #[inline(always)]
 pub(super) fn carried(at: &ValueSlopes, h: Block) -> [Block; 3] {
     let [value, slope, bend, third] = *at;
@@ -422,11 +426,11 @@ pub(super) fn carried(at: &ValueSlopes, h: Block) -> [Block; 3] {
     [value + h * (slope + h * (bend * 0.5 + h * third * (1.0 / 6.0))), slope + h * (bend + h * third * 0.5), second]
 }
 
-/// Where a boundary lies shortly before the end of its stretch.
+/// Approximation of a boundary shortly before the end of its stretch.
 struct BoundaryStart {
     phi: f64,
     sigma: Block,
-    /// What a year of waiting costs at the kink, and its slope in ln X.
+    /// Yearly cost of waiting at the kink, and its slope in ln X.
     cost: [Block; 2],
     /// σ times the angle of value and payoff there.
     angle: Block,
@@ -439,7 +443,7 @@ struct BoundaryStart {
 const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
 
 impl BoundaryStart {
-    fn new(stretch: &TimeBetween, at: Option<&AtDate>, k: Block, sigma: Block) -> Self {
+    fn new(stretch: &TimeBetween, at: Option<&DatePremium>, k: Block, sigma: Block) -> Self {
         let (phi, [r, b], tau) = (stretch.phi, stretch.rates, stretch.tau);
         let kink = at.map_or(ln(k), |at| at.boundary);
         let spot = exp(kink);
@@ -457,7 +461,7 @@ impl BoundaryStart {
     fn at(&self, left: f64, end: Block) -> Block {
         let c = Block::splat;
         let deviation = self.sigma * left.sqrt();
-        // it grows until the boundary
+        // the cost grows up to the boundary
         let cost = self.cost[0] + self.cost[1] * deviation * BETWEEN.above_level;
         let ln_ratio = ln(cost.max(self.none) / self.angle);
         let q = (ln_ratio + ln_ratio + left.ln()).max(c(BETWEEN.fitted_from)).min(c(BETWEEN.fitted_to));

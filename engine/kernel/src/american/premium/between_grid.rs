@@ -1,19 +1,20 @@
-//! The collocation of boundaries between ex-dates: points in η, the nodes of the flow from each on, and the weights of
-//! the points there. All for one year from begin to end, and made once. Never: finance.
+//! Collocation of boundaries between ex-dates: points in η, the nodes of the flow from each point, and the
+//! interpolation weights of the points at each node. A grid is computed once, for a stretch of one year. Never:
+//! finance.
 
 use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::{LazyLock, OnceLock};
 
-/// How fine a window of puts is solved.
+/// Fineness of the solve of a window of puts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fineness {
-    /// It begins at a later date: what it leaves of its own is spread until now.
+    /// For a window that begins at a later date: its premium is smoothed until now.
     Later,
-    /// It begins where a table does, whose premium is differentiated.
+    /// For a window that begins at the date of a table, whose premium is differentiated.
     First,
-    /// Any, where only the difference to the same at other rates is of interest.
+    /// For windows of which only the difference between two rates is used.
     Rates,
 }
 
@@ -27,7 +28,7 @@ impl Fineness {
         }
     }
 
-    /// Nodes of the flow from a point on, and from the begin on.
+    /// Nodes of the flow from each point, and from the begin for any spot.
     pub(super) fn nodes(self) -> (usize, usize) {
         match self {
             Self::Later => (FALLING.inner, FALLING.spot_nodes),
@@ -37,18 +38,18 @@ impl Fineness {
     }
 }
 
-/// The collocation of every boundary, for one year from begin to end.
+/// The collocation of a kind of boundary, for a stretch of one year.
 pub(super) struct BetweenGrid {
     pub(super) points: Vec<GridPoint>,
     /// From ln B at the points to its Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`.
     pub(super) to_chebyshev: Vec<Vec<f64>>,
-    /// The flow from the begin on, for a spot at any distance from the boundary.
+    /// Nodes of the flow from the begin, for a spot at any distance from the boundary.
     pub(super) spot: Vec<GridNode>,
 }
 
-/// How many collocation points there are, and η of the last one.
+/// Number of collocation points, and η of the last one.
 #[derive(Clone, Copy)]
-struct Spread {
+struct PointSpacing {
     points: usize,
     reach: f64,
 }
@@ -59,21 +60,21 @@ pub(super) struct GridPoint {
     pub(super) nodes: Vec<GridNode>,
 }
 
-/// A moment of exercise as seen from a point, for one year left there.
+/// A moment of exercise seen from a point, for one year left at the point.
 pub(super) struct GridNode {
     pub(super) wait: f64,
     pub(super) weight: f64,
-    /// ln B there is `row`·(ln B at the points) + `end`·(ln B at the end). Of a boundary that runs away so is what it
-    /// exceeds its shape by, with no end.
+    /// ln B at the moment is `row`·(ln B at the points) + `end`·(ln B at the end). For a boundary that runs away this
+    /// holds for the excess over its shape, with `end` = 0.
     pub(super) row: [f64; BETWEEN.points],
     pub(super) end: f64,
 }
 
 impl BetweenGrid {
-    /// That of boundaries that end at a date.
+    /// The grid of boundaries that end at a date.
     pub(super) fn at_date() -> &'static Self {
         static GRID: LazyLock<BetweenGrid> = LazyLock::new(|| {
-            let spread = Spread { points: BETWEEN.points, reach: BETWEEN.reach };
+            let spread = PointSpacing { points: BETWEEN.points, reach: BETWEEN.reach };
             let rule = |n: usize, nearest: f64, until: f64, eta: f64| {
                 GridNode::rule(spread, crowded(n, nearest, until), eta, true)
             };
@@ -84,12 +85,12 @@ impl BetweenGrid {
         &GRID
     }
 
-    /// That of boundaries that end in a tip, the last point being number `reach` of [`REACHES`].
+    /// The grid of boundaries that end in a tip, with the last point at number `reach` of [`REACHES`].
     pub(super) fn at_tip(reach: usize, fineness: Fineness) -> &'static Self {
         type Grids = [[OnceLock<BetweenGrid>; REACHES.len()]; 3];
         static GRIDS: Grids = [const { [const { OnceLock::new() }; REACHES.len()] }; 3];
         GRIDS[fineness as usize][reach].get_or_init(|| {
-            let spread = Spread { points: fineness.points(), reach: REACHES[reach] };
+            let spread = PointSpacing { points: fineness.points(), reach: REACHES[reach] };
             let rule =
                 |n: usize, nearest: f64, eta: f64| GridNode::rule(spread, crowded(n, nearest, until(eta)), eta, true);
             let (inner, spot) = fineness.nodes();
@@ -98,13 +99,13 @@ impl BetweenGrid {
         })
     }
 
-    /// That of boundaries that run away and turn at η = `FALLING.cell`·`corner`, or nowhere with `FALLING.cells`.
+    /// The grid of boundaries that run away and turn at η = `FALLING.cell`·`corner`, or nowhere with `FALLING.cells`.
     pub(super) fn running_away(corner: usize, fineness: Fineness) -> &'static Self {
         type Grids = [[OnceLock<BetweenGrid>; FALLING.cells + 1]; 3];
         static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING.cells + 1] }; 3];
         GRIDS[fineness as usize][corner].get_or_init(|| {
             let turn = FALLING.cell * corner as f64;
-            let spread = Spread { points: fineness.points(), reach: BETWEEN.reach };
+            let spread = PointSpacing { points: fineness.points(), reach: BETWEEN.reach };
             let rule = |n: usize, nearest: f64, eta: f64| {
                 let nodes = if corner == FALLING.cells {
                     crowded(n, nearest, until(eta))
@@ -121,8 +122,8 @@ impl BetweenGrid {
         })
     }
 
-    /// `nodes`: those that follow a point.
-    fn new(spread: Spread, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
+    /// The grid with the nodes that `nodes` gives for the η of each point.
+    fn new(spread: PointSpacing, nodes: impl Fn(f64) -> Vec<GridNode>, spot: Vec<GridNode>) -> Self {
         let last = spread.points - 1;
         let eta = |z: &f64| 0.5 * spread.reach * (1.0 - z);
         let point = |z: &f64| GridPoint { eta: eta(z), nodes: nodes(eta(z)) };
@@ -132,8 +133,9 @@ impl BetweenGrid {
 }
 
 impl GridNode {
-    /// The nodes at ξ, wait and weight as seen from `eta`, in ξ = √(−ln(1 − wait)).
-    fn rule(spread: Spread, nodes: Vec<(f64, f64, f64)>, eta: f64, ends: bool) -> Vec<Self> {
+    /// The moments of a rule `nodes` of (ξ, wait, weight), ξ = √(−ln(1 − wait)), seen from the point at `eta`; `ends`:
+    /// the boundary approaches an end.
+    fn rule(spread: PointSpacing, nodes: Vec<(f64, f64, f64)>, eta: f64, ends: bool) -> Vec<Self> {
         let node = |(xi, wait, weight): (f64, f64, f64)| {
             let (row, end) = spread.row((eta * eta + xi * xi).sqrt(), ends);
             Self { wait, weight, row, end }
@@ -141,14 +143,14 @@ impl GridNode {
         nodes.into_iter().map(node).collect()
     }
 
-    /// ln B there from that at the points, `y`, and what does not depend on them.
+    /// ln B at the moment from the unknowns `y` at the points, and the part `fixed` that does not depend on them.
     #[inline(always)]
     pub(super) fn ln_b(&self, y: &[Block], fixed: Block) -> Block {
         self.row.iter().zip(y).fold(fixed, |sum, (w, y)| y.mul_add(Block::splat(*w), sum))
     }
 }
 
-/// The last ξ of the nodes that follow the point at `eta`.
+/// ξ of the last node seen from the point at `eta`.
 fn until(eta: f64) -> f64 {
     SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt())
 }
@@ -190,9 +192,9 @@ pub(super) fn weights(eta: f64) -> [f64; BETWEEN.points + 1] {
     weights
 }
 
-impl Spread {
-    /// Weights of ln B at the points, and at the end, in ln B at `eta`. Without an end what is beyond the points stays
-    /// as at the last of them.
+impl PointSpacing {
+    /// Weights in ln B at `eta` of ln B at the points and at the end. Without an end, ln B beyond the last point is
+    /// that of the last point.
     fn row(self, eta: f64, ends: bool) -> ([f64; BETWEEN.points], f64) {
         let Self { points, reach } = self;
         let mut row = [0.0; BETWEEN.points];

@@ -1,4 +1,4 @@
-//! Series and tensor polynomials on intervals: what tables are made of. Never: finance.
+//! Chebyshev series and tensor polynomials on intervals. Never: finance.
 
 use crate::american::settings::EVALUATE;
 use crate::lanes::Lanes;
@@ -30,7 +30,7 @@ impl Axis {
         chebyshev_roots(self.n).iter().map(|u| self.centre + self.half * u).collect()
     }
 
-    /// How many nodes.
+    /// Number of nodes.
     pub(super) fn len(&self) -> usize {
         self.n
     }
@@ -41,7 +41,7 @@ impl Axis {
         power.iter().enumerate().map(|(i, weight)| weight * of(i)).sum::<f64>() * self.of_leading()
     }
 
-    /// The highest term of a Chebyshev series over the coefficient of the highest power: 1 over 2^(n−2).
+    /// Ratio of the highest term of a Chebyshev series to the coefficient of the highest power: 2^(2−n).
     pub(super) fn of_leading(&self) -> f64 {
         0.5f64.powi(self.n as i32 - 2)
     }
@@ -51,15 +51,15 @@ impl Axis {
         OnAxis { axis: self, unit }
     }
 
-    /// Coordinate in [−1, 1].
+    /// The coordinate of `x` in [−1, 1].
     #[inline(always)]
     pub(super) fn unit<L: Lanes>(&self, x: L) -> L {
         (x - self.centre) * (1.0 / self.half)
     }
 }
 
-/// The greatest highest Chebyshev terms, in absolute value, along the axes `s` and `k` of a function of the node
-/// `k·|s| + s`: what the next node of each axis would change.
+/// The greatest size of the highest Chebyshev term along each of the axes `s` and `k`, of a function of the node
+/// `k·|s| + s`. It estimates the change by one more node.
 pub(super) fn bend(s: &Axis, k: &Axis, of: impl Fn(usize) -> f64) -> [f64; 2] {
     let (ns, nk) = (s.len(), k.len());
     let along_s = (0..nk).map(|k| s.highest(|s| of(k * ns + s)).abs()).fold(0.0, f64::max);
@@ -163,7 +163,7 @@ pub(super) struct Lobatto {
 }
 
 impl Lobatto {
-    /// For series of `terms` terms, at most `EVALUATE.most_terms`.
+    /// Points and transform for series of `terms` terms, at most `EVALUATE.most_terms`.
     pub(super) fn of(terms: usize) -> &'static Self {
         static ALL: [OnceLock<Lobatto>; EVALUATE.most_terms + 1] = [const { OnceLock::new() }; EVALUATE.most_terms + 1];
         ALL[terms]
@@ -190,7 +190,7 @@ impl Lobatto {
     }
 }
 
-/// Series without the terms at their ends that are below `worth` in all.
+/// The series without those last terms that are below `worth` in all of them.
 pub(super) fn without_tail(mut series: Vec<Vec<f64>>, worth: f64) -> Vec<Vec<f64>> {
     let last = |series: &Vec<f64>| series.iter().rposition(|c| c.abs() > worth).unwrap_or(0);
     let keep = series.iter().map(last).max().unwrap_or(0) + 1;

@@ -1,5 +1,5 @@
-//! When early exercise can pay at all: which contracts are European, from which date on a table must know better.
-//! Never: a grid, a volatility's smile.
+//! The first date at which early exercise can pay, and the contracts for which it never can. Never: a grid, a
+//! volatility's smile.
 
 use super::super::band::Band;
 use super::super::classes::late_call_loses;
@@ -9,16 +9,16 @@ use crate::elementary::ln;
 use crate::lanes::Lanes;
 use crate::normal::norm_cdf;
 
-/// From when on early exercise can pay.
+/// Begin of the time in which early exercise can pay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Start {
+pub(super) enum ExerciseStart {
     /// Never: the option is European.
     Never,
     /// Now.
     Now,
-    /// At this date, an ex-date, and not before: years from now.
+    /// An ex-date, years from now.
     At(f64),
-    /// Right before expiry only, to collect the dividends of that day.
+    /// Right before expiry, to collect the dividends of that day.
     AtExpiry,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Span {
     pub(super) depth: Depth,
 }
 
-/// From which spots a table of calls is read.
+/// The spots for which a table of calls is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// Those about the strike.
+    /// Spots about the strike.
     Usual,
-    /// Those so far above it that borrow may exceed the interest on the strike before expiry.
+    /// Spots so far above the strike that borrow may exceed the interest on the strike before expiry.
     Deep,
 }
 
@@ -46,9 +46,9 @@ impl Span {
     }
 }
 
-/// True if exercise between ex-dates can pay at volatilities up to `sigma`. A call's counts as none where waiting for
-/// the next date is bound to lose less than `CLASSES.lost` of its value, and about the strike where exercise begins to
-/// earn far above it.
+/// True if exercise between ex-dates can pay at volatilities up to `sigma`. For a call it counts as worthless where
+/// waiting for the next date loses less than `CLASSES.lost` of the value, and, for spots about the strike, where
+/// exercise begins to earn far above it.
 pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64, depth: Depth) -> bool {
     let Terms { t, r, b, .. } = *terms;
     if phi < 0.0 {
@@ -61,8 +61,8 @@ pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64, depth: Depth) -> b
     !(is_far && depth == Depth::Usual) && late_call_loses(terms, r, sigma) > CLASSES.lost
 }
 
-/// The lanes of calls so deep in the money that what borrow may exceed the interest on the strike by until expiry,
-/// (b·X − r·K)⁺ a year, is worth more than `CLASSES.lost` of X.
+/// The lanes of calls deep in the money: the excess of borrow over the interest on the strike until expiry, (b·X −
+/// r·K)⁺ a year, is worth more than `CLASSES.lost` of X.
 pub(super) fn deep<L: Lanes>(terms: &Terms, x: L, k: L, sigma: L) -> L::Mask {
     let Terms { t, r, b, .. } = *terms;
     if b <= SAME.no_rate || r <= b || b * t < CLASSES.lost {
@@ -75,27 +75,27 @@ pub(super) fn deep<L: Lanes>(terms: &Terms, x: L, k: L, sigma: L) -> L::Mask {
     (x * CLASSES.lost).lt(earned * t)
 }
 
-/// True if the exercise region between ex-dates can have two boundaries, so that nothing may assume one.
+/// True if the exercise region between ex-dates can have two boundaries.
 pub(super) fn two_sided(phi: f64, terms: &Terms) -> bool {
     let Terms { r, b, .. } = *terms;
     if phi > 0.0 { r < b && b < 0.0 } else { b < r && r < 0.0 }
 }
 
-/// From when on exercise can pay for any contract of the span.
-pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> Start {
+/// Begin of the time in which exercise can pay for any contract of the span.
+pub(super) fn start(phi: f64, terms: &Terms, span: &Span) -> ExerciseStart {
     if phi > 0.0 { call_start(terms, span) } else { put_start(terms, span) }
 }
 
-/// Exercising a call at an ex-date rather than at the next gains the dividend and the borrow, and loses the interest on
-/// the strike in between; for b ≤ 0 waiting between ex-dates never loses, which makes the test a proof there.
-fn call_start(terms: &Terms, span: &Span) -> Start {
+/// [`start`] of calls. Exercise at an ex-date rather than at the next gains the dividend and the borrow, and loses the
+/// interest on the strike in between. For b ≤ 0 waiting between ex-dates never loses, so that the test is a proof.
+fn call_start(terms: &Terms, span: &Span) -> ExerciseStart {
     let between = span.continuous(1.0, terms);
     let first = (0..terms.divs.len()).find(|&i| between || pays(terms, span, i)).map(|i| terms.divs[i].t);
     match first {
-        Some(date) if date < terms.t - SAME.date => Start::At(date),
-        _ if between => Start::Now,
-        Some(_) => Start::AtExpiry,
-        None => Start::Never,
+        Some(date) if date < terms.t - SAME.date => ExerciseStart::At(date),
+        _ if between => ExerciseStart::Now,
+        Some(_) => ExerciseStart::AtExpiry,
+        None => ExerciseStart::Never,
     }
 }
 
@@ -105,8 +105,8 @@ fn pays(terms: &Terms, span: &Span, i: usize) -> bool {
     terms.divs[i].t > terms.t - SAME.date || [span.k.0, span.k.1].iter().any(|k| amount + per_strike * k > 0.0)
 }
 
-/// What exercising a call right before ex-date `i` gains at most over exercising before the next: an amount, and a part
-/// of the strike.
+/// Upper bound of the gain from exercising a call right before ex-date `i` rather than before the next: an amount, and
+/// a part of the strike.
 fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     let Terms { t, r, b, .. } = *terms;
     let here = terms.divs[i];
@@ -116,24 +116,24 @@ fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * CLASSIFY.interest)
 }
 
-/// The strikes, ascending, at which the date from which on exercise can pay changes.
+/// The strikes, ascending, at which the begin of exercise changes. No table spans such a strike.
 pub(super) fn changes(phi: f64, terms: &Terms, bands: &[Band]) -> Vec<f64> {
     if phi > 0.0 { call_changes(terms, bands) } else { put_changes(terms, bands) }
 }
 
-/// How well the boundary of a put is known where exercise begins to pay.
+/// The first window of a put, by begin and length.
 #[derive(Clone, Copy, PartialEq)]
 enum Window {
-    /// It begins now.
+    /// Begins now.
     Now,
-    /// At a date to come, and soon after is there no more: the boundary lies far below, if anywhere.
+    /// Begins at a later date and soon closes: the boundary lies far below the strike, if there is one.
     Short,
-    /// At a date to come, and lasts.
+    /// Begins at a later date and lasts.
     Long,
 }
 
-/// The same for a put, and where its boundary is there or not: close above such a strike it falls away to nothing. A
-/// table of strikes on both sides would have to begin where it does not.
+/// [`changes`] of puts: strikes at which the first window changes. Close above such a strike the boundary falls away to
+/// 0, and a table that spans the strike could not begin at the boundary.
 fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let (low, high) = bands.iter().fold((f64::INFINITY, 0.0f64), |k, band| (k.0.min(band.k.0), k.1.max(band.k.1)));
     if terms.r <= SAME.no_rate || terms.divs.is_empty() {
@@ -165,8 +165,8 @@ fn window(terms: &Terms, k: f64) -> Window {
     if lasts < CLASSIFY.window_years { Window::Short } else { Window::Long }
 }
 
-/// Length of the first window in which a put is exercised, and the wait from its end to the ex-date, years; `None`: it
-/// lasts until expiry, or there is none.
+/// Length of a put's first window, and the wait from its end to the ex-date, years; `None`: the window lasts until
+/// expiry, or there is none.
 pub(super) fn first_window(terms: &Terms, k: f64) -> Option<(f64, f64)> {
     if terms.r <= SAME.no_rate {
         return None;
@@ -177,7 +177,7 @@ pub(super) fn first_window(terms: &Terms, k: f64) -> Option<(f64, f64)> {
     Some((next.t - start - wait, wait))
 }
 
-/// The same for a call and its ex-dates.
+/// [`changes`] of calls: strikes at which another ex-date becomes the first one before which exercise can pay.
 fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let sigma = bands.iter().fold(0.0, |most: f64, band| most.max(band.sigma.1));
     if continuous(1.0, terms, sigma, Depth::Usual) {
@@ -188,7 +188,7 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     for (i, date) in terms.divs.iter().enumerate() {
         let (amount, per_strike) = gain(terms, sigma, i);
         if per_strike >= 0.0 || date.t > terms.t - SAME.date {
-            break; // every strike is
+            break; // exercise before this date can pay at every strike
         }
         let up_to = -amount / per_strike;
         if up_to > most * CLASSIFY.same_strike {
@@ -199,15 +199,16 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     strikes
 }
 
-/// True if a call that may be exercised right before `date` is European from there on.
+/// True if a call that may be exercised right before `date` is European after it.
 pub(super) fn european_after(terms: &Terms, span: &Span, date: f64) -> bool {
     !span.continuous(1.0, terms) && (0..terms.divs.len()).all(|i| terms.divs[i].t <= date || !pays(terms, span, i))
 }
 
-/// In the limit X → 0 a put is a sum of cash: right after which ex-date is taking it at once better than waiting?
-fn put_start(terms: &Terms, span: &Span) -> Start {
+/// [`start`] of puts. In the limit X → 0 a put is a sum of cash: the start is the first ex-date right after which
+/// taking the cash beats waiting.
+fn put_start(terms: &Terms, span: &Span) -> ExerciseStart {
     if terms.r <= SAME.no_rate {
-        return if terms.b >= 0.0 { Start::Never } else { Start::Now };
+        return if terms.b >= 0.0 { ExerciseStart::Never } else { ExerciseStart::Now };
     }
     let first = |terms: &Terms| {
         // a table may end where this changes
@@ -218,14 +219,14 @@ fn put_start(terms: &Terms, span: &Span) -> Start {
     // with b < 0 waiting costs −bX besides, X up to K: exercise may begin earlier, on an island of X
     let island = terms.b < 0.0 && first(&Terms { r: terms.r - terms.b, ..terms.clone() }) < date;
     match date {
-        _ if island => Start::Now,
-        f64::INFINITY => Start::Never,
-        0.0 => Start::Now,
-        date => Start::At(date),
+        _ if island => ExerciseStart::Now,
+        f64::INFINITY => ExerciseStart::Never,
+        0.0 => ExerciseStart::Now,
+        date => ExerciseStart::At(date),
     }
 }
 
-/// Years until the first date right after which exercise of a put with X = 0 pays.
+/// Years until the first date right after which exercise of a put pays at X = 0; `None`: there is no such date.
 fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
     let live: Vec<_> = terms.divs.iter().filter(|d| d.t > 0.0 && d.t < terms.t - SAME.date).collect();
     let (mut worth, mut start) = (k, None);
@@ -248,7 +249,7 @@ fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
     start
 }
 
-/// Years before an ex-date during which waiting for the dividend beats the interest on the strike.
+/// Length in years of the time before an ex-date in which waiting for the dividend beats the interest on the strike.
 fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
     (1.0 + amount / k).ln() / r.max(CLASSIFY.rate_least)
 }

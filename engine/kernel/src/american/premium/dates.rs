@@ -1,41 +1,36 @@
 //! Calls that are worth exercising right before ex-dates, and between them where that pays: the premium at each date
 //! from that at the next.
 //!
-//! Above the boundary of a date the call is exercised and its premium is known in closed form; below it the premium is
-//! the expectation of that at the next date and what exercise until then earns, kept as a Chebyshev series in the
-//! distance from the boundary. One strike and volatility a lane. Never: a table.
+//! Above the boundary of a date the call is exercised, and its premium is known in closed form. Below it the premium is
+//! the expectation of the premium at the next date plus the flow of exercise until then; a Chebyshev series in the
+//! distance from the boundary keeps it. One strike and volatility a lane. Never: a table.
 
-use super::at_date::{AtDate, RegionEnd};
-use super::between_dates::Between;
+use super::at_date::{DatePremium, RegionEnd};
+use super::between_dates::ExerciseBoundary;
 use super::european::European;
-use super::periods::{DatePeriod, First, HeldPremium, Later};
+use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
 use crate::american::settings::{BETWEEN, DATES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use std::sync::Arc;
 
-impl First {
-    /// The calls of some lanes right before the date at which the first of `periods` ends, or with `now` at its begin,
-    /// which is now. `None`: a boundary between dates is not found.
+impl DateSolution {
+    /// Solves a block of calls back to right before the date at which the first of `periods` ends; with `now`, to the
+    /// begin of that period, which is now. `None`: a boundary between dates is not found.
     ///
     /// # Shapes  one contract per lane
     /// # Cost    10 µs a date for eight contracts that are exercised at dates only, 0.1 ms where they are between dates
-    pub(super) fn of_calls(
-        terms: &Terms,
-        periods: &[Arc<DatePeriod>],
-        now: bool,
-        contracts: [Block; 2],
-    ) -> Option<Self> {
+    pub(super) fn of_calls(terms: &Terms, periods: &[Arc<Period>], now: bool, contracts: [Block; 2]) -> Option<Self> {
         let [k, sigma] = contracts;
         let last = periods.last()?;
-        let mut later = Later::new(last, None, last.solve(None, k, sigma)?);
+        let mut later = LaterExercise::new(last, None, last.solve(None, k, sigma)?);
         for pair in periods.windows(2).rev() {
             let (before, date) = (&pair[0], pair[1].from);
-            let choice = Choice::new(terms, date, k, sigma);
-            let region = choice.region(&later, before.to - before.from);
+            let decision = ExerciseDecision::new(terms, date, k, sigma);
+            let region = decision.region(&later, before.to - before.from);
             let is_first = before.from == 0.0;
-            let at = (!is_first || now || before.stretch.is_some()).then(|| choice.premium(&region, &later));
+            let at = (!is_first || now || before.stretch.is_some()).then(|| decision.premium(&region, &later));
             let between = before.solve(at.as_ref(), k, sigma)?;
             if is_first && !now {
                 return Some(Self {
@@ -44,23 +39,23 @@ impl First {
                     boundary: Block::select(region.exercised, region.boundary, Block::splat(f64::NAN)),
                     is_exercised: region.exercised.any(),
                     has_end: region.ends_near,
-                    far: choice.far(),
+                    far: decision.far(),
                     held: HeldPremium::Lanes { later: Box::new(later), at: at.map(Box::new) },
                     before: between,
                     windows: Vec::new(),
                     after_last: None,
                 });
             }
-            later = Later::new(before, at, between);
+            later = LaterExercise::new(before, at, between);
         }
-        let boundary = later.between.as_ref().map_or(Block::splat(f64::NAN), Between::begin);
+        let boundary = later.between.as_ref().map_or(Block::splat(f64::NAN), ExerciseBoundary::begin);
         Some(Self {
             k,
             sigma,
             boundary,
             is_exercised: later.between.is_some(),
             has_end: false,
-            far: Choice::new(terms, 0.0, k, sigma).far(),
+            far: ExerciseDecision::new(terms, 0.0, k, sigma).far(),
             held: HeldPremium::Lanes { later: Box::new(later), at: None },
             before: None,
             windows: Vec::new(),
@@ -69,27 +64,28 @@ impl First {
     }
 }
 
-/// Whether to exercise right before one date.
-struct Choice {
+/// The decision on exercise right before one date, by lane.
+struct ExerciseDecision {
     rates: [f64; 2],
-    /// Years from the date to expiry, and what the dividends from the date on are worth there.
+    /// Years from the date to expiry.
     tau: f64,
+    /// Value at the date of the dividends from it on.
     collected: f64,
     /// The dividend of the date.
     dividend: f64,
     k: Block,
     sigma: Block,
     ln_k: Block,
-    /// Standard deviation of ln X from the date to expiry, and from now.
+    /// Standard deviation of ln X from the date to expiry, and from now to expiry.
     width: Block,
     whole: Block,
-    /// K·(1 − e^(−rτ)), and 1 − e^(−bτ): what exercise costs, and what it saves a unit of X.
+    /// Cost of exercise, K·(1 − e^(−rτ)), and its saving per unit of X, 1 − e^(−bτ).
     interest: Block,
     borrow: f64,
     put: European<Block>,
 }
 
-impl Choice {
+impl ExerciseDecision {
     fn new(terms: &Terms, t: f64, k: Block, sigma: Block) -> Self {
         let tau = terms.t - t;
         Self {
@@ -108,28 +104,29 @@ impl Choice {
         }
     }
 
-    /// ln X down to which the premium matters.
+    /// ln X below which the premium is negligible.
     fn far(&self) -> Block {
         ln((self.k - self.collected).max(self.k * DATES.far_least)) - self.width * DATES.far
     }
 
-    /// What waiting is worth beyond the stock less the strike, and what exercise keeps, at `x`.
-    fn sides(&self, later: &Later, x: Block) -> (Block, Block) {
+    /// The two sides of the decision at ln X = `x`: the value of waiting less (X − K), and the amount that exercise
+    /// keeps.
+    fn sides(&self, later: &LaterExercise, x: Block) -> (Block, Block) {
         let spot = exp(x);
         let held = later.premium(x);
         let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
         (self.put.at(x, spot) + held, kept)
     }
 
-    /// Where exercise gains, `wait` years being the time until the date.
+    /// The region in which exercise gains; `wait`: years until the date.
     ///
     /// # Shapes  one contract per lane
     /// # Accuracy  `DATES.found`: premiums are of second order in it
-    fn region(&self, later: &Later, wait: f64) -> Region {
+    fn region(&self, later: &LaterExercise, wait: f64) -> Region {
         let c = Block::splat;
         let least = self.k * SAME.no_gain;
         let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
-        let near = later.between.as_ref().map(Between::begin);
+        let near = later.between.as_ref().map(ExerciseBoundary::begin);
         let found = if near.is_some() { BETWEEN.found } else { DATES.found };
         let nowhere = self.ln_k + self.width * DATES.nowhere;
         let mut top = near.map_or(nowhere, |near| near.max(nowhere));
@@ -142,7 +139,7 @@ impl Choice {
             }
             Block::select(kept.gt(least), ln(waiting.max(least) / kept.max(least)), c(f64::INFINITY))
         };
-        // with b < 0 exercise keeps nothing beyond this
+        // with b < 0 exercise keeps nothing above this
         let idle = (self.borrow < 0.0).then(|| ln((c(self.collected) - self.interest).max(least) / -self.borrow));
         if let Some(idle) = idle {
             let most = top.min(idle).max(low);
@@ -174,8 +171,8 @@ impl Choice {
         Region { boundary: Block::select(exercised, boundary, cut), exercised, end, ends_near }
     }
 
-    /// The ln X at which `gap` changes from above 0 at the first of the `ends` to below 0 at the other; a search from
-    /// `start`.
+    /// The ln X between the `ends` at which `gap` falls below 0, by a search from `start`. `gap` is above 0 at the
+    /// first end and below 0 at the second.
     fn crossing(&self, gap: impl Fn(Block) -> Block, ends: [Block; 2], start: Block, found: f64) -> Block {
         let c = Block::splat;
         let [mut below, mut above] = ends;
@@ -205,7 +202,7 @@ impl Choice {
     }
 
     /// The premium right before the date.
-    fn premium(&self, region: &Region, later: &Later) -> AtDate {
+    fn premium(&self, region: &Region, later: &LaterExercise) -> DatePremium {
         let Region { boundary, exercised, end, .. } = *region;
         let mut line = [Block::splat(0.0); 2];
         if !exercised.all() && !later.is_nothing() {
@@ -217,18 +214,19 @@ impl Choice {
         let series = (!later.is_nothing()).then(|| later.series(1.0, [boundary, self.far()], self.sigma, self.tau));
         let end = end.map(|x| RegionEnd { x, line: later.line(1.0, x, self.width), series: None });
         let Self { rates, tau, collected, k, sigma, .. } = *self;
-        AtDate { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series, end }
+        DatePremium { phi: 1.0, rates, tau, collected, k, sigma, boundary, exercised, line, edge, series, end }
     }
 }
 
-/// Where calls gain by exercise right before a date.
+/// The region of ln X in which calls gain by exercise right before a date.
 struct Region {
-    /// ln of the X from which on they do; where they do not, at which the premium is cut in two.
+    /// The lower end; in lanes without a region, the ln X that cuts the premium in two.
     boundary: Block,
+    /// The lanes that have a region.
     exercised: <Block as Lanes>::Mask,
-    /// ln of the X up to which they do; `None`: it is out of reach.
+    /// The upper end; `None`: out of reach.
     end: Option<Block>,
-    /// True if that is too near to count as none when seen from the date before.
+    /// True if the upper end of a lane is so near that the date before must take it into account.
     ends_near: bool,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct European<L> {
     centre: L,
     width: L,
     inverse: L,
-    /// What X and K are worth now.
+    /// e^(−bτ), K·e^(−rτ).
     share: f64,
     cash: L,
 }

@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 /// Most coefficients of one tensor polynomial.
 pub(super) const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
 
-/// When and at which rates a table is read, as against when it was built.
+/// Time and rates of a read of a table, against those of its build.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock<'a> {
     pub(super) r: f64,
@@ -29,26 +29,27 @@ pub(super) struct Clock<'a> {
     /// Years to expiry and to the date that the table describes.
     pub(super) t: f64,
     pub(super) stop: f64,
-    /// Dividends that exercise at `stop` collects, and their derivative by r.
+    /// Dividends that exercise at `stop` collects, and their derivative in r.
     pub(super) a: f64,
     pub(super) a_r: f64,
-    /// How the table moves with the rates, where that is asked for, and how far r and b have moved.
+    /// Derivatives of the table in the rates, where they are needed.
     pub(super) rates: Option<&'a Rates>,
+    /// Moves of r and b since the build.
     pub(super) moved: [f64; 2],
 }
 
-/// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and beyond how many standard
-/// deviations the density is cut off. Derivatives of order n divide its error by (σ√stop)^n.
+/// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and the standard deviations at
+/// which the density is cut off. Derivatives of order n divide the error of the integral by (σ√stop)^n.
 fn back(stop: f64) -> (&'static [(f64, f64)], f64) {
     static USUAL: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
     static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_soon));
     if stop < EVALUATE.soon { (&SOON, EVALUATE.window_soon) } else { (&USUAL, EVALUATE.window) }
 }
 
-/// ∂^(p+i)/∂U^p∂l^i of the premium over K, and what belongs to 1/K, r and b.
+/// Derivatives of the premium over K: in the coordinate U and in l = ln σ, in 1/K, in r and in b.
 #[derive(Clone, Copy, Debug)]
 struct Moments<L> {
-    /// `u[p][i]`, p + i ≤ 3 or (4, 0).
+    /// ∂^(p+i)/∂U^p∂l^i at `u[p][i]`, p + i ≤ 3 or (4, 0).
     u: [[L; 4]; 5],
     /// ∂/∂(1/K), ∂²/∂(1/K)², ∂²/∂(1/K)∂U.
     k: [L; 3],
@@ -79,7 +80,7 @@ impl<L: Lanes> Moments<L> {
         self.k[2] = f.k[0].mul_add(g[1], self.k[2]);
     }
 
-    /// The same for the tangents: values and slopes along l of ∂/∂r, value of ∂/∂b.
+    /// Adds the derivatives in the rates, times `g`: `r`: ∂/∂r and ∂²/∂r∂l, `b`: ∂/∂b.
     #[inline(always)]
     fn add_tangents(&mut self, r: [L; 2], b: L, g: &[L; 5]) {
         self.r[0] = r[0].mul_add(g[0], self.r[0]);
@@ -88,7 +89,7 @@ impl<L: Lanes> Moments<L> {
         self.b = b.mul_add(g[0], self.b);
     }
 
-    /// The premium over K as a series, `u` being the series of U, `k` the strike.
+    /// The premium over K as a series, given the series `u` of U and the strike `k`.
     #[inline(never)]
     fn compose(&self, u: &Taylor<L>, k: L) -> Taylor<L> {
         let c = |v: f64| L::splat(v);
@@ -119,7 +120,7 @@ impl<L: Lanes> Moments<L> {
     }
 }
 
-/// Where the lanes lie in a table: unit coordinates of ln σ and 1/K.
+/// Coordinates of the lanes in a table: ln σ and 1/K, scaled to [−1, 1].
 #[derive(Clone, Copy)]
 pub(super) struct Units<L> {
     pub(super) sigma: L,
@@ -127,8 +128,8 @@ pub(super) struct Units<L> {
 }
 
 impl Table {
-    /// Premium over the European value, as a series (without `ALL`: in σ only), and which lanes lie before the
-    /// series' start: in the exercise region, or where the table knows nothing.
+    /// Premium over the European value, as a series (without `ALL` in σ only), and the lanes that lie before the begin
+    /// of the series: in the exercise region, or where the table has no premium.
     ///
     /// # Shapes  one contract per lane
     /// # Domain  strikes and volatilities of the table's span, a clock before its date
@@ -216,7 +217,7 @@ impl Table {
         }
     }
 
-    /// Values and slopes along l of ∂/∂r, value of ∂/∂b, of the tensors of one term.
+    /// ∂/∂r, ∂²/∂r∂l and ∂/∂b of one term, from its tensors.
     #[inline(always)]
     pub(super) fn rate_slopes<L: Lanes, C: Copy + Into<f64>>(
         &self,
@@ -360,7 +361,7 @@ impl Table {
     }
 }
 
-/// (−1)^p·He_p(z)·density, p = 0 to 4: the derivatives of the density by the deviate.
+/// (−1)^p·He_p(z)·density, p = 0 to 4: the derivatives of the density in the deviate.
 #[inline(always)]
 fn hermite<L: Lanes>(z: L, density: L) -> [L; 5] {
     let z2 = z * z;
@@ -369,7 +370,7 @@ fn hermite<L: Lanes>(z: L, density: L) -> [L; 5] {
     [density, -(z * density), (z2 - 1.0) * density, -(third * density), fourth * density]
 }
 
-/// A slope along l of ∂/∂r with its value, and ∂/∂b.
+/// ∂/∂r and ∂²/∂r∂l, and ∂/∂b.
 type Tangent<L> = ([L; 2], L);
 
 /// Sums Chebyshev series of functions of (l, 1/K) at `u`.

@@ -1,4 +1,4 @@
-//! Value today of exercising at a date to come wherever that is better, in closed form.
+//! Value now of the right to exercise at one later date, in closed form.
 //!
 //! On the exercise side of the boundary at `ts` the premium is payoff less European value, both exactly known; its
 //! expectation needs normals in one and two dimensions only (as in Roll 1977, Geske 1979, Whaley 1981, for any
@@ -14,21 +14,21 @@ use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// The dates and sums of an exercise to come.
+/// Terms of exercise at one later date.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exercise {
     pub(super) phi: f64,
     pub(super) r: f64,
     pub(super) b: f64,
-    /// Years to the exercise and to expiry, `ts` < `t`.
+    /// Years to the date of exercise and to expiry, `ts` < `t`.
     pub(super) ts: f64,
     pub(super) t: f64,
-    /// Dividends that exercise collects, as of `ts`, and their derivative by r (−that by b).
+    /// Dividends that exercise collects, as of `ts`, and their derivative in r (minus that in b).
     pub(super) a: f64,
     pub(super) a_r: f64,
 }
 
-/// The market and the contract, as series.
+/// Inputs of a price as series, one contract per lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inputs<V> {
     /// X, ln X.
@@ -64,7 +64,7 @@ impl<V: Lanes> Inputs<V> {
     }
 }
 
-/// What Kim's integral has of a premium as a series in X and σ, without `ALL` in σ only.
+/// The premium of Kim's integral as a series in X and σ; without `ALL` in σ only.
 #[inline(always)]
 pub(super) fn premium_series<V: Lanes, const ALL: bool>(premium: &Premium<V>, sigma: V) -> Taylor<V> {
     let c = |v: f64| V::splat(v);
@@ -124,9 +124,9 @@ pub(super) fn exercised_later<V: Lanes>(e: &Exercise, on: &Inputs<V>, z: &Taylor
     (on.spot * share - cash).scale(phi)
 }
 
-/// A call as of `ts`, European from there on: X + A − K is its value where exercise is as good, so that what is kept by
-/// exercising, A and the borrow less the interest on the strike, is the put's value.
-struct AtExercise<'a, V> {
+/// A call as of `ts` that is European afterwards. At the exercise point its value is X + A − K, so that the put's value
+/// equals the amount that exercise keeps: A and the borrow less the interest on the strike.
+struct CallAtExercise<'a, V> {
     e: &'a Exercise,
     k: V,
     ln_k: V,
@@ -136,7 +136,7 @@ struct AtExercise<'a, V> {
     width: V,
 }
 
-impl<'a, V: Lanes> AtExercise<'a, V> {
+impl<'a, V: Lanes> CallAtExercise<'a, V> {
     fn new(e: &'a Exercise, on: &Inputs<V>) -> Self {
         let tau = e.t - e.ts;
         let c = |v: f64| V::splat(v);
@@ -161,7 +161,7 @@ impl<'a, V: Lanes> AtExercise<'a, V> {
         [exp(x), norm_cdf(-d1), norm_cdf(self.width - d1)]
     }
 
-    /// What exercise keeps at a spot.
+    /// Amount that exercise keeps at a spot.
     fn kept(&self, spot: V) -> V {
         let one = V::splat(1.0);
         V::splat(self.e.a) + spot * (one - self.df_b) - self.k * (one - self.df)
@@ -186,16 +186,17 @@ impl<'a, V: Lanes> AtExercise<'a, V> {
     }
 }
 
-/// ln of the X above which a call is exercised at `ts`, where European from there on.
+/// ln of the X above which a call is exercised at `ts`, if it is European afterwards.
 ///
 /// # Shapes    first derivatives only: the value of the option is stationary in the exercise point, so these make its
 /// own derivatives right up to the third order
-/// # Accuracy  where there is no such X within `ONE_DATE.nowhere`, that itself: below 1e-15 of K
+/// # Accuracy  without such an X within `ONE_DATE.nowhere`, that distance itself: the value is off by less than 1e-15
+/// of K
 #[inline(never)]
 pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V> {
     let c = |v: f64| V::splat(v);
-    let call = AtExercise::new(e, on);
-    let AtExercise { k, ln_k, df, df_b, width, .. } = call;
+    let call = CallAtExercise::new(e, on);
+    let CallAtExercise { k, ln_k, df, df_b, width, .. } = call;
     let one = c(1.0);
     let top = ln_k + width * ONE_DATE.nowhere;
     let least = k * c(ONE_DATE.least);
@@ -216,17 +217,17 @@ pub(super) fn exercise_point<V: Lanes>(e: &Exercise, on: &Inputs<V>) -> Taylor<V
 }
 
 /// ln of the X up to which a call with b < 0 is exercised at `ts`: further up waiting earns more than the dividends are
-/// worth. In lanes without such an X, which are not exercised at all, the `point` from which on they are; `None`: the
-/// spot reaches none.
+/// worth. Lanes without such an X, which are not exercised at all, have `point`, so that their region is empty; `None`:
+/// no lane's end is in reach of the spot.
 ///
 /// # Shapes  as [`exercise_point`]
 #[inline(never)]
 pub(super) fn exercise_end<V: Lanes>(e: &Exercise, on: &Inputs<V>, point: &Taylor<V>) -> Option<Taylor<V>> {
     let c = |v: f64| V::splat(v);
-    let call = AtExercise::new(e, on);
-    let AtExercise { k, df, df_b, width, .. } = call;
+    let call = CallAtExercise::new(e, on);
+    let CallAtExercise { k, df, df_b, width, .. } = call;
     let one = c(1.0);
-    // what exercise keeps is nothing there, and the put something: from here on down the gain is concave
+    // the amount that exercise keeps is 0 there, the put above 0: further down the gain is concave
     let most = (c(e.a) - k * (one - df)) / (df_b - one);
     let (is_some, least) = (c(0.0).lt(most), k * c(SAME.strike_left));
     let reached = on.x.value() + c((e.r - e.b) * e.ts) + on.sigma.value() * c(ONE_DATE.nowhere * e.ts.sqrt());
@@ -343,7 +344,7 @@ const LAST_RULE: usize = CORRELATIONS.len() - 1;
 /// The greatest correlation served, and nodes and weights.
 type CorrelationRule = (f64, Vec<(f64, f64)>);
 
-/// A correlation in (0, 1), and what the integral over it needs: the same for all lanes, or each lane's own.
+/// A correlation in (0, 1) with the nodes of the integral over it. `T`: shared by all lanes, or per lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Correlation<T = f64> {
     rho: T,

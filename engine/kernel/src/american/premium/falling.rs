@@ -1,40 +1,39 @@
-//! How the exercise boundary of a put falls to 0 where its window closes before an ex-date.
+//! Boundaries of puts whose window closes before an ex-date: they fall to 0 there.
 //!
-//! In the last days of a window waiting is worth the dividend in all likelihood, and exercise the interest until the
-//! date. With b = 0 the boundary is where the chance of ending above the later boundary is worth as much as that
-//! interest: a level that falls in proportion to η. With b > 0 it also lies below the line in X on which the interest
-//! is worth the borrow that waiting saves, and turns from the one to the other within a few hundredths of ln X. A
-//! polynomial cannot follow that turn, but it can be computed: the polynomial is what the boundary exceeds this shape
-//! by. With b a little below 0 exercise saves borrow, and the shape stays above a line in the same way. Never: a
-//! premium.
+//! In the last days of a window, waiting most likely earns the dividend, and exercise the interest until the date. With
+//! b = 0 the boundary is where the chance of ending above the later boundary is worth as much as that interest: a level
+//! that falls in proportion to η. With b > 0 the boundary also lies below the line in X on which the interest is worth
+//! the borrow that waiting saves, and turns from the level to the line within a few hundredths of ln X. No polynomial
+//! follows that turn, but the turn can be computed: a polynomial in η describes the boundary less this shape. With b a
+//! little below 0 exercise saves borrow, and the shape stays above a line in the same way. Never: a premium.
 
-use super::at_date::AtDate;
-use super::between_dates::{Between, HoldingLessPayoff, Nearby, OfPoints, Search, of_points};
+use super::at_date::DatePremium;
+use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::Contracts;
-use super::time_between::{Line, SeenMoment, TimeBetween};
+use super::time_between::{Line, Moment, TimeBetween};
 use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes, Mask};
 
-/// How the boundary of one window falls, by collocation point and lane.
+/// The boundary of one window, by collocation point and lane.
 #[derive(Clone, Copy)]
 pub(super) struct Falling {
-    /// ln(X/K) at which the chance of ending above the later boundary is worth what exercise gains at X = 0.
-    level: OfPoints,
-    /// The ln X by which that value falls to 1/e of it.
-    scale: OfPoints,
-    /// What the boundary exceeds the shape by.
-    excess: OfPoints,
-    /// The sign of b, or 0: then the level is all of the shape.
+    /// ln(X/K) at which the chance of ending above the later boundary is worth the gain from exercise at X = 0.
+    level: PerPoint,
+    /// Distance in ln X over which the value of that chance falls to 1/e.
+    scale: PerPoint,
+    /// The boundary less the shape, in ln X.
+    excess: PerPoint,
+    /// The sign of b; with 0 the level alone is the shape.
     sign: f64,
-    /// Where it turns, in cells of `FALLING`.
+    /// η at which the shape turns, in cells of `FALLING`.
     corner: usize,
 }
 
 impl Falling {
-    /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`; `near`: how that
-    /// of a strike close by runs away. `None`: a lane has none that can be found.
+    /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`; `near`: the
+    /// solution of a strike or of rates close by. `None`: the boundary of a lane is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    r > 0, b ≥ −`TIP.borrow_least`
@@ -42,16 +41,16 @@ impl Falling {
     pub(super) fn solve<T: InLanes<Block>>(
         stretch: &TimeBetween<T>,
         fineness: Fineness,
-        at: Option<&AtDate>,
+        at: Option<&DatePremium>,
         near: Option<Nearby<&Self>>,
         k: Block,
         sigma: Block,
-    ) -> Option<(Between, Self)> {
+    ) -> Option<(ExerciseBoundary, Self)> {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
         let (points, ln_k) = (&stretch.from_points, ln(k));
         let lines: Vec<Line<T>> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
         let holdings = contracts.holdings(stretch, at, k);
-        let limits = of_points(points, |seen| contracts.limit(k, seen));
+        let limits = per_point(points, |seen| contracts.limit(k, seen));
         let left: Vec<T> = points.iter().map(|seen| seen.left).collect();
         let end = at.map_or(ln_k, |at| at.boundary);
         // the later boundary may lie further down than the search can climb
@@ -59,7 +58,7 @@ impl Falling {
         let highest = end.min(limits[points.len() - 1]).max(limits[0] - climb);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
         let mut falling = match near {
-            // what it exceeds the shape by takes up what its levels are off by
+            // the excess over the shape makes up for the error of these levels
             Some(Nearby::Rates(near)) => *near,
             Some(Nearby::Strike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k),
             None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k),
@@ -71,10 +70,10 @@ impl Falling {
         let grid = BetweenGrid::running_away(falling.corner, fineness);
         let from = falling.at_points(&lines, ln_k, sigma);
         let pace = points_of.pace(&from, contracts.inv_sigma);
-        // moments of the last `life` years, and ln B there but for what the points give
-        let seen_at = |nodes: &[GridNode], life: T| -> (Vec<SeenMoment<T>>, Vec<Block>) {
+        // moments of the last `life` years, and the part of ln B there that does not depend on the unknowns
+        let seen_at = |nodes: &[GridNode], life: T| -> (Vec<Moment<T>>, Vec<Block>) {
             let Some(lines) = stretch.lines(life) else { return (Vec::new(), Vec::new()) };
-            let of = |(moment, node): (SeenMoment<T>, &GridNode)| {
+            let of = |(moment, node): (Moment<T>, &GridNode)| {
                 let fixed = falling.fixed(&node.row, &lines.at(&moment), ln_k, sigma);
                 (moment, fixed)
             };
@@ -92,7 +91,7 @@ impl Falling {
             limits,
             from,
             pace,
-            most: of_points(&lines, |line| sigma * line.root.in_lanes()),
+            most: per_point(&lines, |line| sigma * line.root.in_lanes()),
             moments: moments.iter().map(Vec::as_slice).collect(),
             fixed,
             n: points.len() - 1,
@@ -107,8 +106,8 @@ impl Falling {
     }
 }
 
-/// The collocation points of a window: the years left, what counts at X = 0, holding, and the ln X beyond which
-/// exercise loses.
+/// The collocation points of a window: years left, the line of exercise against waiting, the value of holding, and the
+/// ln X beyond which exercise loses.
 struct WindowPoints<'a, T> {
     left: &'a [T],
     lines: &'a [Line<T>],
@@ -118,7 +117,7 @@ struct WindowPoints<'a, T> {
 
 impl<T: InLanes<Block>> WindowPoints<'_, T> {
     /// λ of the equations in deviations of the time left, where the boundary moves as `shape` does.
-    fn pace(&self, shape: &OfPoints, inv_sigma: Block) -> OfPoints {
+    fn pace(&self, shape: &PerPoint, inv_sigma: Block) -> PerPoint {
         let (c, left) = (Block::splat, self.left);
         let mut pace = [c(1.0); BETWEEN.points];
         for i in 0..left.len() {
@@ -131,16 +130,16 @@ impl<T: InLanes<Block>> WindowPoints<'_, T> {
     }
 }
 
-/// Where the search for the levels starts.
+/// Start of the search for the levels.
 enum FallStart<'a> {
-    /// At this ln X for the first point, and at each point's level for the next.
+    /// This ln X for the first point, and the level of each point for the next.
     Above(Block),
-    /// At the levels of a strike close by.
+    /// The levels of a strike close by.
     Near(&'a Falling),
 }
 
 impl Falling {
-    /// How a boundary falls, before its excess is solved.
+    /// Levels and scales of a boundary, before its excess is solved.
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  levels to `FALLING.found` of a deviation: the excess takes up what they are off by
@@ -181,7 +180,7 @@ impl Falling {
     }
 
     /// The shape at the collocation points.
-    fn at_points<T: InLanes<Block>>(&self, lines: &[Line<T>], ln_k: Block, sigma: Block) -> OfPoints {
+    fn at_points<T: InLanes<Block>>(&self, lines: &[Line<T>], ln_k: Block, sigma: Block) -> PerPoint {
         let mut shapes = [Block::splat(0.0); BETWEEN.points];
         for (i, line) in lines.iter().enumerate() {
             shapes[i] = shape(self.sign, self.level[i] + ln_k, self.scale[i], line, sigma);
@@ -189,8 +188,8 @@ impl Falling {
         shapes
     }
 
-    /// Where the lanes turn from the level to the line, about: the last cell of `FALLING` where they do not. `lines`: η
-    /// and line of the points.
+    /// The cell of `FALLING` in which the lanes turn from the level to the line, on average; `FALLING.cells` if they do
+    /// not turn. `lines`: η and line of the points.
     fn corner<T: InLanes<Block>>(&self, lines: impl Iterator<Item = (f64, Line<T>)>, ln_k: Block) -> usize {
         if self.sign == 0.0 {
             return FALLING.cells;
@@ -209,7 +208,7 @@ impl Falling {
         FALLING.cells
     }
 
-    /// ln B but for the excess, at a place with the weights `row` of the points.
+    /// ln B without the excess, at a place with the weights `row` of the points.
     fn fixed<T: InLanes<Block>>(&self, row: &[f64], line: &Line<T>, ln_k: Block, sigma: Block) -> Block {
         let of = |values: &[Block]| {
             row.iter().zip(values).fold(Block::splat(0.0), |sum, (w, value)| value.mul_add(Block::splat(*w), sum))

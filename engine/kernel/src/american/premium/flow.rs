@@ -1,57 +1,59 @@
-//! What exercise along a boundary earns until it ends (Kim 1990), as a sum over moments. One strike and volatility a
-//! lane. Never: a boundary's search.
+//! The flow that exercise along a boundary earns until it ends (Kim 1990), as a sum over moments. One strike and
+//! volatility a lane. Never: a boundary's search.
 
-use super::time_between::SeenMoment;
+use super::time_between::Moment;
 use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
 use crate::lanes::{Block, InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
 
-/// What exercise over a stretch is worth, as seen from one time.
+/// Value at one time of exercise along a boundary after it.
 pub(super) struct Flow {
     pub(super) moments: FlowMoments,
     pub(super) contracts: Contracts,
-    /// φ·ln of the X at which there is nothing to gain.
+    /// φ·ln X below which the flow is negligible.
     pub(super) idle: Block,
 }
 
-/// FlowMoments of exercise at times that all lanes share, or each lane's own, and the boundary there.
+/// Moments of exercise, each with its boundary: at times shared by all lanes, or per lane.
 pub(super) enum FlowMoments {
-    Shared(Vec<(SeenMoment, EdgeSeen)>),
-    Own(Vec<(SeenMoment<Block>, EdgeSeen)>),
+    Shared(Vec<(Moment, MomentBoundary)>),
+    Own(Vec<(Moment<Block>, MomentBoundary)>),
 }
 
-/// Times of moments: shared, or each lane's own.
+/// A type of times: shared by all lanes, or per lane.
 pub(super) trait FlowTime: InLanes<Block> {
-    /// The moments as a flow has them.
-    fn moments(seen: Vec<(SeenMoment<Self>, EdgeSeen)>) -> FlowMoments;
+    /// The moments of a flow from moments at times of this type.
+    fn moments(seen: Vec<(Moment<Self>, MomentBoundary)>) -> FlowMoments;
 }
 
 impl FlowTime for f64 {
-    fn moments(seen: Vec<(SeenMoment<Self>, EdgeSeen)>) -> FlowMoments {
+    fn moments(seen: Vec<(Moment<Self>, MomentBoundary)>) -> FlowMoments {
         FlowMoments::Shared(seen)
     }
 }
 
 impl FlowTime for Block {
-    fn moments(seen: Vec<(SeenMoment<Self>, EdgeSeen)>) -> FlowMoments {
+    fn moments(seen: Vec<(Moment<Self>, MomentBoundary)>) -> FlowMoments {
         FlowMoments::Own(seen)
     }
 }
 
-/// The boundary at a moment: ln B less the drift until then, and what turns n(d) into n(d+)·X.
-pub(super) struct EdgeSeen {
+/// The boundary at a moment.
+pub(super) struct MomentBoundary {
+    /// ln B less the drift of ln X until the moment.
     pub(super) level: Block,
+    /// The factor that turns n(d) into n(d+)·X.
     pub(super) turn: Block,
 }
 
-impl EdgeSeen {
-    pub(super) fn new<T: InLanes<Block>>(moment: &SeenMoment<T>, ln_b: Block) -> Self {
+impl MomentBoundary {
+    pub(super) fn new<T: InLanes<Block>>(moment: &Moment<T>, ln_b: Block) -> Self {
         Self { level: ln_b - moment.drift.in_lanes(), turn: exp(ln_b) * moment.carry.in_lanes() }
     }
 }
 
-/// The contracts of the lanes, and a year's interest on their strikes.
+/// Contracts, one per lane; `interest`: a year's interest on their strikes.
 #[derive(Clone, Copy)]
 pub(super) struct Contracts {
     pub(super) phi: f64,
@@ -61,7 +63,8 @@ pub(super) struct Contracts {
     pub(super) interest: Block,
 }
 
-/// A deviate, no further out than where nothing is left of the density: products with less are subnormal, and slow.
+/// Clamps a deviate to where the density is not yet negligible: products with a smaller density are subnormal, and
+/// slow.
 #[inline(always)]
 fn within(d: Block) -> Block {
     let most = Block::splat(BETWEEN.deviate);
@@ -69,13 +72,14 @@ fn within(d: Block) -> Block {
 }
 
 impl Contracts {
-    /// Adds the share of a moment at ln X = `x`. Returns by how much value and slope change with ln B there.
+    /// Adds value and two slopes of a moment at ln X = `x` to `to`. Returns the derivatives of value and first slope in
+    /// ln B at the moment.
     ///
     /// # Source  Kim (1990); derivatives in closed form
     #[inline(always)]
     pub(super) fn add<T: InLanes<Block>>(
         &self,
-        at: &SeenMoment<T>,
+        at: &Moment<T>,
         x: Block,
         spot: Block,
         inv_spot: Block,
@@ -116,7 +120,7 @@ impl Flow {
         Self { moments, contracts, idle }
     }
 
-    /// What it is worth at ln X = `x`, where the option is held.
+    /// The value at ln X = `x`, where the option is held.
     #[inline(never)]
     pub(super) fn value(&self, x: Block) -> Block {
         if (x * self.contracts.phi).lt(self.idle).all() {
@@ -130,16 +134,16 @@ impl Flow {
 }
 
 impl Contracts {
-    /// φ·ln of the X beyond which none of the moments is reached.
-    fn idle<T: InLanes<Block>>(&self, moments: &[(SeenMoment<T>, EdgeSeen)]) -> Block {
+    /// φ·ln X below which no moment's boundary is in reach.
+    fn idle<T: InLanes<Block>>(&self, moments: &[(Moment<T>, MomentBoundary)]) -> Block {
         moments.iter().fold(Block::splat(f64::INFINITY), |idle, (at, edge)| {
             idle.min(edge.level * self.phi - self.sigma * (at.root.in_lanes() * BETWEEN.out_of_reach))
         })
     }
 
-    /// What moments of exercise are worth at ln X = `x`.
+    /// Value of moments of exercise at ln X = `x`.
     #[inline(always)]
-    fn sum<T: InLanes<Block>>(&self, moments: &[(SeenMoment<T>, EdgeSeen)], x: Block) -> Block {
+    fn sum<T: InLanes<Block>>(&self, moments: &[(Moment<T>, MomentBoundary)], x: Block) -> Block {
         let mut sum = Block::splat(0.0);
         let Self { phi, sigma, inv_sigma, interest, .. } = *self;
         let (spot, inv_spot) = (exp(x), exp(-x));
@@ -155,11 +159,10 @@ impl Contracts {
     }
 }
 
-/// A region's lower boundary as moments of exercise that is missed below it: as seen from the begin, and from each
-/// collocation point.
+/// A region's lower boundary as moments, with negative weights, of the exercise that does not take place below it.
 pub(super) struct LowerBoundary {
-    pub(super) from_begin: Vec<(SeenMoment<Block>, EdgeSeen)>,
-    pub(super) from_points: Vec<Vec<SeenMoment<Block>>>,
+    pub(super) from_begin: Vec<(Moment<Block>, MomentBoundary)>,
+    pub(super) from_points: Vec<Vec<Moment<Block>>>,
     pub(super) ln_b: Vec<Block>,
 }
 
@@ -169,7 +172,7 @@ impl LowerBoundary {
         self.ln_b.iter().fold(Block::splat(f64::INFINITY), |lowest, ln_b| lowest.min(*ln_b))
     }
 
-    /// Adds what it takes from the flow at collocation point `i`, at ln X = `x`.
+    /// Adds its part, which is negative, of the flow at collocation point `i` and ln X = `x`.
     pub(super) fn add(&self, contracts: &Contracts, i: usize, x: Block, to: &mut [Block; 3]) {
         let (spot, inv_spot) = (exp(x), exp(-x));
         for (moment, ln_b) in self.from_points[i].iter().zip(&self.ln_b) {

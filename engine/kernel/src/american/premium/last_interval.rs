@@ -1,6 +1,5 @@
-//! Puts that are not exercised before the last ex-date: from there on no dividend is paid, so what exercise earns is
-//! Kim's integral over the boundaries that puts without dividends share, seen from before the date.
-//! Never: a table of its own.
+//! Puts that are not exercised before the last ex-date: no dividend is paid after it, so that their premium is Kim's
+//! integral, from the date on, over the boundaries that puts without dividends share. Never: a table of its own.
 
 use super::classify::Span;
 use super::exercise::{Inputs, premium_series};
@@ -17,20 +16,20 @@ use crate::quality::Quality;
 pub(super) struct LastInterval(NoDividends);
 
 impl core::fmt::Debug for LastInterval {
-    /// Not its numbers: it is part of a table's layout.
+    /// The name only: a table prints it as a part of its layout.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("LastInterval").finish_non_exhaustive()
     }
 }
 
 impl LastInterval {
-    /// That from `stop` years after `terms` on, for the volatilities of `span`.
+    /// The boundaries from `stop` years after `terms` on, for the volatilities of `span`.
     pub(super) fn new(terms: &Terms, stop: f64, span: &Span) -> Self {
         let band = Band { k: span.k, sigma: span.sigma };
         Self(NoDividends::new(Right::Put, &after(terms, terms.t - stop), &band, Quality::Full))
     }
 
-    /// True if the boundaries are there at the rates of `terms`.
+    /// True if the boundaries serve the rates of `terms`; `life`: years from the last ex-date to expiry.
     pub(super) fn serves(&self, terms: &Terms, life: f64) -> bool {
         self.0.serves(&after(terms, life))
     }
@@ -40,8 +39,8 @@ impl LastInterval {
         self.0.bytes()
     }
 
-    /// The premium as a series, without `ALL` in sigma only. `terms`: rates and time to expiry; exercise begins `from`
-    /// years from now.
+    /// The premium as a series; without `ALL` in sigma only. `terms`: rates and time to expiry; `from`: years from now
+    /// to the begin of exercise.
     ///
     /// # Cost  as without dividends: 0.35 µs a contract
     #[inline(never)]
@@ -63,7 +62,7 @@ impl LastInterval {
     }
 }
 
-/// The terms of the last interval at its begin, which lasts `life` years.
+/// Terms as of the begin of the last interval, `life` years before expiry.
 fn after(terms: &Terms, life: f64) -> Terms {
     Terms { t: life, r: terms.r, b: terms.b, divs: Vec::new() }
 }

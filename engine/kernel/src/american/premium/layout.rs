@@ -1,7 +1,7 @@
-//! Where the tables of one (expiry, right) lie: tiles that follow the strikes and the volatilities asked for.
+//! Layout of the tables of one (expiry, right): tiles over the strikes and volatilities of the bands asked for.
 //!
 //! A chain's smile spans little over strikes close to each other, so that one solve with few nodes serves a group of
-//! them. Strikes at which a call is worth exercising before other ex-dates have groups of their own: in one table their
+//! them. Strikes whose calls are exercised before different ex-dates go into different groups: in one table their
 //! boundaries would begin and end within its strikes. Never: a solve.
 
 use super::super::band::Band;
@@ -13,26 +13,27 @@ use crate::dividends::Terms;
 use crate::lanes::Lanes;
 use std::sync::OnceLock;
 
-/// A part of the strikes and volatilities, and its table from the first evaluation on that needs it: a chain lists many
-/// strikes whose premium is nothing, and tables for those would cost the most of a start.
+/// A range of strikes and volatilities with its table. The first evaluation that needs the table builds it: a chain
+/// lists many strikes whose premium is 0, and their tables would be most of the cost of a start.
 pub(super) struct TablePart {
-    /// What it serves: within what its table is fitted on, `span`.
+    /// The contracts served.
     serves: Span,
+    /// The contracts that the table is fitted on: all of `serves`, and more.
     span: Span,
     table: OnceLock<Box<Table>>,
-    /// The table of spots so far above the strike that another one is right there.
+    /// The table for spots deep in the money; `None`: `table` serves them.
     deep: Option<OnceLock<Box<Table>>>,
 }
 
 impl TablePart {
-    /// The lanes that it serves.
+    /// The lanes whose strike and volatility the tile serves.
     pub(super) fn holds<L: Lanes>(&self, k: L, sigma: L) -> L::Mask {
         let c = |v: f64| L::splat(v);
         let (lo, hi) = self.serves.sigma;
         self.holds_strike(k) & c(lo).le(sigma) & sigma.le(c(hi))
     }
 
-    /// The lanes whose strike it serves.
+    /// The lanes whose strike the tile serves.
     pub(super) fn holds_strike<L: Lanes>(&self, k: L) -> L::Mask {
         let (lo, hi) = self.serves.k;
         L::splat(lo).le(k) & k.le(L::splat(hi))
@@ -49,7 +50,7 @@ impl TablePart {
         Self { serves, span, table: OnceLock::new(), deep: differs.then(OnceLock::new) }
     }
 
-    /// The tables that were built.
+    /// The tables built so far.
     pub(super) fn built(&self) -> impl Iterator<Item = &Table> {
         let deep = self.deep.as_ref().and_then(OnceLock::get);
         self.table.get().into_iter().chain(deep).map(|table| &**table)
@@ -60,7 +61,7 @@ impl TablePart {
         self.deep.is_some()
     }
 
-    /// The table, built if it is not there yet.
+    /// The table of a depth; the first call builds it.
     pub(super) fn table(&self, right: Right, terms: &Terms, depth: Depth) -> &Table {
         let (depth, table) = match &self.deep {
             Some(deep) if depth == Depth::Deep => (depth, deep),
@@ -69,14 +70,14 @@ impl TablePart {
         table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &Span { depth, ..self.span })))
     }
 
-    /// True if it serves anything of `band`.
+    /// True if the tile serves any part of `band`.
     pub(super) fn meets(&self, band: &Band) -> bool {
         let meet = |a: (f64, f64), b: (f64, f64)| a.0 <= b.1 && b.0 <= a.1;
         meet(self.serves.k, band.k) && meet(self.serves.sigma, band.sigma)
     }
 }
 
-/// True if tiles serve all of `band`.
+/// True if `tiles` together serve all of `band`.
 pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
     let Some(i) = tiles.iter().position(|tile| tile.meets(band)) else { return false };
     let (Span { k, sigma, .. }, rest) = (tiles[i].serves, &tiles[i + 1..]);
@@ -90,11 +91,11 @@ pub(super) fn covered(band: &Band, tiles: &[TablePart]) -> bool {
     left.iter().all(|&(is, k, sigma)| !is || covered(&Band { k, sigma }, rest))
 }
 
-/// Least and greatest volatility ratio of a table of one right: what is less is widened, since derivatives in the
-/// volatility get noisy on short intervals, and what is more is cut.
+/// Least and greatest volatility ratio of a table. A lesser ratio is widened, since derivatives in the volatility are
+/// noisy on short intervals; a greater one is cut.
 ///
-/// A call that is exercised between dates begins to earn by it at rK/b. Where that is far above the strike, what later
-/// dates leave close to the strike lies at a distance from the boundary that moves fast with the volatility.
+/// Exercise of a call between dates earns from rK/b on. Where rK/b is far above the strike, the distance of the strike
+/// from the boundary, where the premium bends, moves fast with the volatility.
 fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
     let Terms { t, r, b, .. } = *terms;
     if right == Right::Put
@@ -110,7 +111,7 @@ fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
     (most.min(LAYOUT.sigma_least), most)
 }
 
-/// Logarithm of the strike ratio that a table from the strike of `band` on spans at most.
+/// Logarithm of the greatest strike ratio of a table that begins at the strike of `band`.
 fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
     let deviation = (band.sigma.0 * band.sigma.1 * terms.t).sqrt();
     let between = continuous(right.phi(), terms, band.sigma.1, Depth::Usual);
@@ -124,7 +125,7 @@ fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
     if terms.r <= terms.b {
         return wide;
     }
-    // what is left at the strike less the dividends moves by this along the series from a boundary far above
+    // the place of the strike less the dividends moves by this along a series that begins at a boundary far above
     let collected = terms.a(0.0) / band.k.0;
     let moved = collected / (1.0 - collected).max(SAME.strike_left);
     wide.min(LAYOUT.front_deviations * deviation / moved).max(LAYOUT.strikes_least.ln())
@@ -136,7 +137,7 @@ fn window_strikes(terms: &Terms, k: f64) -> f64 {
     first_window(terms, k).map_or(f64::INFINITY, |(length, wait)| LAYOUT.window_grows * length / wait)
 }
 
-/// The tiles of `bands`: those close to each other share one.
+/// The tiles of `bands`; bands close to each other share one.
 ///
 /// # Domain  any bands, in any order; those that overlap are served once
 pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePart> {
@@ -166,7 +167,8 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePar
     tiles
 }
 
-/// The volatilities of a group of bands: what each table serves, and what it is fitted on.
+/// The volatility ranges of a group of bands: for each table the range that it serves, and the range that it is fitted
+/// on.
 fn volatilities(group: &[Band], least: f64, most: f64, beyond: f64) -> Vec<((f64, f64), (f64, f64))> {
     let mut ranges: Vec<(f64, f64)> = group.iter().map(|band| band.sigma).collect();
     ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -224,14 +226,14 @@ fn split_at(low: f64, high: f64, cuts: &[f64], most: impl Fn(f64) -> f64) -> Vec
     ends.windows(2).flat_map(parts).collect()
 }
 
-/// Parts of equal ratio, none wider than `most`.
+/// Cuts the range from `lo` to `hi` into parts of equal ratio, none wider than `most`.
 fn split(lo: f64, hi: f64, most: f64) -> Vec<(f64, f64)> {
     let n = ((hi / lo).ln() / most.ln() - LAYOUT.whole).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
 }
 
-/// A range about the same middle that spans `least` at least.
+/// Widens the range from `lo` to `hi` about its geometric middle to a ratio of `least` or more.
 fn widened(lo: f64, hi: f64, least: f64) -> (f64, f64) {
     let widen = (least / (hi / lo)).max(1.0).sqrt();
     (lo / widen, hi * widen)

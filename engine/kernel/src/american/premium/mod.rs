@@ -1,12 +1,16 @@
 //! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
 //!
-//! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and solves and tabulates
-//! (milliseconds a table, once) where one is not there yet. In between: `classify` says from when on exercise can pay
-//! at all; `dates` (calls) and `windows` (puts) are the recursion over ex-dates, `at_date` the premium at one,
-//! `periods` what follows one, `time_between`, `between_grid`, `between_dates`, `falling`, `tip` and `flow` exercise
-//! until the next, `european` the value without; `problem` is what a table asks, `solved` its answer at all nodes;
-//! `table` is what is kept of them, `tabulate` and `rates` fit it, `resolution` says whether that will do, `layout`
-//! where tables lie; `evaluate`, `exercise` and `until_date` read; `taylor` and `chebyshev` are their arithmetic.
+//! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and builds a table at its first
+//! read (milliseconds). The files, in the order of a build:
+//!
+//! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
+//! - `problem`: the inputs of a solve; `solved`: its result at all strikes and volatilities;
+//! - `dates` (calls) and `windows` (puts): the recursion over ex-dates; `at_date`: the premium at a date; `periods`:
+//!   the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`, `tip` and `flow`: exercise
+//!   within them; `european`: values without exercise;
+//! - `table`: the coefficients that are kept; `tabulate` and `rates`: their fit; `resolution`: the check of a fit;
+//! - `evaluate`, `exercise`, `last_interval`, `plan` and `until_date`: reading; `taylor` and `chebyshev`: arithmetic.
+//!
 //! Never: a spot in a table.
 
 mod at_date;
@@ -49,26 +53,26 @@ use classify::{Depth, Span, deep};
 use evaluate::Clock;
 use exercise::Inputs;
 use layout::{TablePart, covered, tiles};
-use plan::{collected, planned};
+use plan::{best_plan, collected};
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
-/// One contract per lane, at one spot.
+/// Inputs of an evaluation, one contract per lane, at one spot.
 #[derive(Clone, Copy)]
-struct Place<L: Lanes> {
+struct Contracts<L: Lanes> {
     spot: L,
     k: L,
     sigma: L,
-    /// Whose premium is not negligible.
+    /// The lanes whose premium is not negligible.
     needed: L::Mask,
     /// The European values.
     european: L,
 }
 
-/// The lanes that are exercised now, and those whose series is the whole value and not the premium.
+/// The lanes that are exercised now, and the lanes whose series is the whole value instead of the premium.
 type Marks<M> = (M, M);
 
-/// What is read at one place.
+/// Inputs of the read of one table.
 struct Reading<'a, L> {
     terms: &'a Terms,
     on: Inputs<L>,
@@ -79,7 +83,7 @@ struct Reading<'a, L> {
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
-    /// Where two serve the same, the later one is read.
+    /// Tables with the bands that they serve. Where two serve the same contract, the later one is read.
     tiles: Vec<TablePart>,
 }
 
@@ -107,8 +111,8 @@ impl PremiumTables {
     /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
     ///
     /// # Cost  3 ms for the puts of a quarterly payer half a year before expiry, 11 ms two years before, a third of it
-    /// for how they move with the rates; more where dividends are monthly.
-    /// One serves the bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2
+    /// for the derivatives in the rates; more where dividends are monthly.
+    /// A table serves bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2
     #[must_use]
     pub fn new(right: Right, terms: &Terms, bands: &[Band]) -> Self {
         let terms = live(terms);
@@ -116,13 +120,13 @@ impl PremiumTables {
         PremiumTables { right, terms, tiles }
     }
 
-    /// The tables that were built so far.
+    /// The tables built so far.
     fn built(&self) -> impl Iterator<Item = &Table> {
         self.tiles.iter().flat_map(TablePart::built)
     }
 
-    /// The tables of the `needed` lanes; builds those that are not there yet. With `BEYOND` a lane whose volatility no
-    /// tile of its strike serves gets the one that comes nearest.
+    /// The tables of the `needed` lanes; builds missing ones. With `BEYOND` a lane whose volatility no tile of its
+    /// strike serves gets the tile with the nearest volatilities.
     fn serving<L: Lanes, const BEYOND: bool>(
         &self,
         terms: &Terms,
@@ -148,7 +152,7 @@ impl PremiumTables {
         serving
     }
 
-    /// Serves `lanes` by the tables of a tile; `deep`: those that are deep in the money.
+    /// Adds the tables of `tile` for `lanes`; `deep`: the lanes that are deep in the money.
     fn serve<'a, L: Lanes>(
         &'a self,
         tile: &'a TablePart,
@@ -166,7 +170,8 @@ impl PremiumTables {
         }
     }
 
-    /// The tables that come nearest to the volatilities of lanes that none serves.
+    /// Adds, for the lanes `left` whose volatility no tile serves, the tile of their strike with the nearest
+    /// volatilities.
     fn nearest<'a, L: Lanes>(
         &'a self,
         k: L,
@@ -207,9 +212,9 @@ impl PremiumTables {
         covered(band, &self.tiles)
     }
 
-    /// The lanes whose premium is not negligible: far out of the money what exercise could gain, were it certain, times
-    /// the chance of ending in the money is below `TABLES.negligible` of the spot. A tenth of the price tolerance of
-    /// such an option is 5e-7 of the spot.
+    /// The lanes whose premium is not negligible. It is negligible far out of the money, where the greatest gain from
+    /// exercise times the probability of ending in the money is below `TABLES.negligible` of the spot: half of a tenth
+    /// of the price tolerance of such an option.
     fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
         let Terms { t, r, b, .. } = *terms;
         let c = |v: f64| L::splat(v);
@@ -225,9 +230,9 @@ impl PremiumTables {
     }
 
     /// True if the tables still serve `terms`: the same dividends are to come, no date that a table describes has
-    /// passed, and the rates moved by little; how little, depends on the term and on what was built.
+    /// passed, and the rates have moved by little. The limits depend on the term and on the tables built.
     ///
-    /// # Accuracy  of what is built again at moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and
+    /// # Accuracy  against tables built at the moved rates: price 2e-5 of max(V, 5 % of S), delta 1e-4, gamma, vega and
     /// theta 2e-3, away from the exercise boundary; a table aged by a day: 1e-5: `moved_tables_agree_with_fresh_ones`
     #[must_use]
     pub fn serves(&self, terms: &Terms) -> bool {
@@ -251,14 +256,14 @@ impl PremiumTables {
             && self.built().all(|t| t.serves_age(age, &self.terms) && t.serves_rates(&self.terms, &terms))
     }
 
-    /// Makes the tables serve `bands`. What is built for these stays.
+    /// Makes the tables serve `bands`: keeps the tables that they meet, drops others, adds missing ones.
     pub fn widen(&mut self, bands: &[Band]) {
         self.tiles.retain(|tile| bands.iter().any(|band| tile.meets(band)));
         let missing: Vec<Band> = bands.iter().filter(|band| !self.holds(band)).copied().collect();
         self.tiles.splice(..0, tiles(self.right, &self.terms, &missing));
     }
 
-    /// What was built so far.
+    /// Numbers of the tables built so far, by kind.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
@@ -281,7 +286,7 @@ impl PremiumTables {
         size_of::<Self>() + size_of_val(&*self.tiles) + size_of_val(&*self.terms.divs) + tables
     }
 
-    /// Value and derivatives at fixed X, and in which lanes exercising now is optimal (the jet then means nothing).
+    /// Value and derivatives at fixed X, and the lanes where exercising now is optimal (their jet is undefined).
     /// A lane outside the tables or with S ≤ A(0) is NaN.
     ///
     /// # Shapes    k, sigma and the result: one contract per lane; no lane looks at another
@@ -303,17 +308,17 @@ impl PremiumTables {
         if strike.lt(k).any() {
             jet.d = european(phi, &horizon, spot, k, sigma).d;
         }
-        let place = Place { spot, k, sigma, needed, european: jet.v };
-        let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &place, &serving);
+        let contracts = Contracts { spot, k, sigma, needed, european: jet.v };
+        let (premium, (exercised, whole)) = self.premium::<L, true>(terms, &contracts, &serving);
         if whole.any() {
             jet = Derivatives::select(whole, &Derivatives::nothing(jet.d), &jet);
         }
         add_premium(&mut jet, &premium, spot, k, sigma);
-        (jet, exercised | self.worth_no_more(jet.v, s, k, &serving))
+        (jet, exercised | self.at_intrinsic(jet.v, s, k, &serving))
     }
 
-    /// Value and volatility derivatives, and in which lanes exercising now is optimal; see [`PremiumTables::jet`].
-    /// Beyond the volatilities of a strike's tables the premium goes on along a straight line: room for a search.
+    /// Value and volatility derivatives, and the lanes where exercising now is optimal; see [`PremiumTables::jet`].
+    /// Beyond the volatilities of a strike's tables the premium is extrapolated linearly, for searches.
     #[must_use]
     pub fn vol_derivatives<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolDerivatives<L>, L::Mask) {
         let spot = self.spot(terms, s);
@@ -321,8 +326,8 @@ impl PremiumTables {
         let serving = self.serving::<L, true>(terms, [spot, k, sigma], needed);
         let strike = strike(k, &serving);
         let mut jet = european_vol(self.right.phi(), &Horizon::from(terms), spot, strike, sigma);
-        let place = Place { spot, k, sigma, needed, european: jet.value };
-        let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &place, &serving);
+        let contracts = Contracts { spot, k, sigma, needed, european: jet.value };
+        let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &contracts, &serving);
         if whole.any() {
             let zero = L::splat(0.0);
             jet = VolDerivatives::select(
@@ -338,10 +343,10 @@ impl PremiumTables {
             volga: jet.volga + volga,
             ultima: jet.ultima + ultima,
         };
-        (jet, exercised | self.worth_no_more(jet.value, s, k, &serving))
+        (jet, exercised | self.at_intrinsic(jet.value, s, k, &serving))
     }
 
-    /// The spot at which exercise becomes optimal now, where a table measures from there; else NaN.
+    /// The spot at which exercise becomes optimal now, in lanes whose table begins at that boundary; else NaN.
     #[must_use]
     pub fn boundary<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> L {
         let spot = self.spot(terms, s);
@@ -364,29 +369,29 @@ impl PremiumTables {
         L::splat(if x > 0.0 { x } else { f64::NAN })
     }
 
-    /// The lanes whose option may be exercised and whose value is the intrinsic one or less. With b > 0 a call may
-    /// always be, far enough in the money, whatever its table knows.
-    fn worth_no_more<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
+    /// The lanes whose value is the intrinsic value or less, and whose option may be worth exercising. With b > 0 a
+    /// call always may, far enough in the money, even if its table has no premium.
+    fn at_intrinsic<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
         let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
         let american = serving.iter().filter(|(t, _)| borrowed_call || !matches!(t.layout, Layout::European));
         let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
         let gain = value - intrinsic;
-        // where all is lost by waiting no table is asked: volatility is small and the forward far on the other side
+        // far below the intrinsic value no table is needed: volatility is small, the forward far on the other side
         (may & gain.lt(k * SAME.exercised)) | gain.lt(k * -SAME.exercised)
     }
 
-    /// The premium as a series, each lane from the table that serves it; nothing where it is not needed.
+    /// The premium as a series, each lane from the table that serves it; 0 in the lanes that need none.
     ///
     /// # Shapes  one contract per lane; `serving`: each lane in at most one table
     /// # Domain  `terms` that [`PremiumTables::serves`]; NaN where a premium is needed and no table serves
     fn premium<L: Lanes, const ALL: bool>(
         &self,
         terms: &Terms,
-        place: &Place<L>,
+        contracts: &Contracts<L>,
         serving: &Serving<'_, L>,
     ) -> (Taylor<L>, Marks<L::Mask>) {
-        let Place { spot, k, sigma, needed, european } = *place;
+        let Contracts { spot, k, sigma, needed, european } = *contracts;
         let nothing = L::select(needed, L::splat(f64::NAN), L::splat(0.0));
         let mut out = Taylor(core::array::from_fn(|_| nothing));
         let (mut exercised, mut whole) = (spot.lt(spot), spot.lt(spot));
@@ -400,7 +405,7 @@ impl PremiumTables {
                 age(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
             }
             if !ALL {
-                straight_on(clamped_sigma, sigma, &mut premium);
+                extrapolated(clamped_sigma, sigma, &mut premium);
             }
             whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
@@ -411,9 +416,9 @@ impl PremiumTables {
         (out, (exercised, whole))
     }
 
-    /// Puts the value of the best date fixed in advance where a table without a boundary ends (`beyond`), and where the
-    /// value read lies below it; says in which lanes the series is the whole value then. Elsewhere keeps the premium
-    /// from falling below 0.
+    /// Replaces the premium by the value of the best date fixed in advance where a table without a boundary ends
+    /// (`beyond`) and where the value read lies below it. Returns these lanes, whose series is the whole value.
+    /// Elsewhere keeps the premium from falling below 0.
     fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) -> L::Mask {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
@@ -423,7 +428,7 @@ impl PremiumTables {
         if !(anchored || ends) {
             return zero.lt(zero);
         }
-        let plan = planned(phi, at.terms, &at.on);
+        let plan = best_plan(phi, at.terms, &at.on);
         let value = at.european + premium.value();
         let short =
             (value + at.on.strike.value() * (if ahead { TABLES.short_ahead } else { TABLES.short })).lt(plan.value());
@@ -432,7 +437,7 @@ impl PremiumTables {
         whole
     }
 
-    /// The rates and the time of `terms`, as `table` is to be read there.
+    /// The inputs from `terms` for a read of `table`.
     fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
@@ -452,7 +457,7 @@ fn strike<L: Lanes>(k: L, serving: &Serving<'_, L>) -> L {
 }
 
 /// Carries a premium from the end of a table's volatilities along its tangent, in the lanes that lie beyond.
-fn straight_on<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
+fn extrapolated<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
     let beyond = end.lt(sigma) | sigma.lt(end);
     if !beyond.any() {
         return;
@@ -466,7 +471,7 @@ fn straight_on<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
     }
 }
 
-/// Carries a premium `dt` years on, to first order.
+/// Moves a premium `dt` years forward in time, to first order.
 fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
     let c = |v: f64| L::splat(v);
     let p = premium.0;
@@ -489,7 +494,7 @@ fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
 }
 
 impl core::fmt::Debug for PremiumTables {
-    /// How each table is laid out, not its numbers.
+    /// Layout and date of each table, without its coefficients.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let layouts = self.built().map(|t| (&t.layout, t.stop));
         f.debug_list().entries(layouts).finish()
@@ -497,17 +502,17 @@ impl core::fmt::Debug for PremiumTables {
 }
 
 impl Table {
-    /// True if anything is tabulated.
+    /// True if the table has coefficients.
     fn has_premium(&self) -> bool {
         !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval(_))
     }
 
-    /// True if it describes a date to come, and does not age until then.
+    /// True if the table describes a later date, until which it does not age.
     fn is_dated(&self) -> bool {
         matches!(self.layout, Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate)
     }
 
-    /// True if what it reads beside itself is there at the rates of `terms`; it was built at `own`.
+    /// True if the shared boundaries that the table reads serve `terms`; `own`: the terms of the build.
     fn serves_rates(&self, own: &Terms, terms: &Terms) -> bool {
         if let Layout::LastInterval(last) = &self.layout { last.serves(terms, own.t - self.stop) } else { true }
     }
@@ -531,7 +536,7 @@ fn live(terms: &Terms) -> Terms {
     out
 }
 
-/// Takes `by` in the lanes of `lanes`.
+/// Replaces `premium` by `by` in `lanes`.
 fn replace_where<L: Lanes>(premium: &mut Taylor<L>, lanes: L::Mask, by: &Taylor<L>) {
     for (p, by) in premium.0.iter_mut().zip(by.0) {
         *p = L::select(lanes, by, *p);

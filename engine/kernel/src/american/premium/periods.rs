@@ -1,7 +1,8 @@
-//! What follows an ex-date until the next one, or expiry. One strike and volatility a lane. Never: a boundary's search.
+//! Periods between two ex-dates, or from the last one to expiry, and the premium at their begin. One strike and
+//! volatility a lane. Never: a boundary's search.
 
-use super::at_date::{AtDate, Series, Wait};
-use super::between_dates::Between;
+use super::at_date::{DatePremium, Series, Wait};
+use super::between_dates::ExerciseBoundary;
 use super::chebyshev::Lobatto;
 use super::european::European;
 use super::falling::Falling;
@@ -15,44 +16,45 @@ use crate::elementary::exp;
 use crate::lanes::{Block, Lanes, Mask};
 use std::sync::Arc;
 
-/// What there is at the date that a table describes, of some lanes.
-pub(super) struct First {
+/// The solution of one block at the date that a table describes.
+pub(super) struct DateSolution {
     pub(super) k: Block,
     pub(super) sigma: Block,
-    /// ln of the X from which on the option is exercised; NaN: it is not.
+    /// ln B: exercise is optimal from X = B on; NaN: nowhere.
     pub(super) boundary: Block,
-    /// True if any lane is exercised, and if one is so only up to a second boundary.
+    /// True if any lane has a region of exercise.
     pub(super) is_exercised: bool,
+    /// True if the region of any lane has a second boundary.
     pub(super) has_end: bool,
-    /// ln X to which the premium matters.
+    /// ln X beyond which the premium, away from exercise, is negligible.
     pub(super) far: Block,
     pub(super) held: HeldPremium,
-    /// Exercise until the date.
-    pub(super) before: Option<Between>,
-    /// How a put's boundary ends in each of its windows, by the time at which that begins.
-    pub(super) windows: Vec<(f64, WindowClose)>,
-    /// What follows a put's last date.
+    /// The boundary of exercise from now until the date; `None`: there is no such exercise.
+    pub(super) before: Option<ExerciseBoundary>,
+    /// Begin of each window of a put, years from now, and the window's boundary.
+    pub(super) windows: Vec<(f64, WindowBoundary)>,
+    /// The period after a put's last ex-date.
     pub(super) after_last: Option<AfterLast>,
 }
 
 /// The premium while the option is held.
 pub(super) enum HeldPremium {
-    /// From what follows, one contract per lane; of calls exercised until the date also as their series there.
-    Lanes { later: Box<Later>, at: Option<Box<AtDate>> },
-    /// Each contract by the recursion of the reference.
+    /// From later exercise, one contract per lane; for calls exercised until the date also as a series, `at`.
+    Lanes { later: Box<LaterExercise>, at: Option<Box<DatePremium>> },
+    /// One recursion of the reference per contract.
     Each(Vec<Solution>),
 }
 
-/// How the boundary of a put's window ends.
+/// The boundary of a put's window, by its end.
 #[derive(Clone)]
-pub(super) enum WindowClose {
-    /// It falls to 0.
+pub(super) enum WindowBoundary {
+    /// The boundary falls to 0.
     Falling(Box<Falling>),
-    /// In a tip.
+    /// The boundary ends in a tip at a positive X.
     Tip(Box<Tip>),
 }
 
-impl WindowClose {
+impl WindowBoundary {
     pub(super) fn falling(&self) -> Option<&Falling> {
         if let Self::Falling(falling) = self { Some(falling) } else { None }
     }
@@ -63,74 +65,83 @@ impl WindowClose {
 }
 
 /// The time from now or a date to the next, or to expiry.
-pub(super) struct DatePeriod {
+pub(super) struct Period {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// The end as seen from the begin; `None`: it is expiry.
+    /// The wait from begin to end; `None`: the period ends at expiry.
     pub(super) wait: Option<Wait>,
-    /// `None`: nothing is exercised between.
+    /// The time in which exercise can pay; `None`: exercise within the period does not pay.
     pub(super) stretch: Option<TimeBetween>,
 }
 
-impl DatePeriod {
+impl Period {
     pub(super) fn new(terms: &Terms, from: f64, to: f64, between: bool) -> Self {
         let wait = (to < terms.t).then(|| Wait::new(to - from, terms.t - to));
         let stretch = between.then(|| TimeBetween::to_date(1.0, terms, from, to));
         Self { from, to, wait, stretch }
     }
 
-    /// Exercise until the end, where the premium is `at`; `None`: it has no boundary that can be found.
-    pub(super) fn solve(&self, at: Option<&AtDate>, k: Block, sigma: Block) -> Option<Option<Between>> {
-        self.stretch.as_ref().map_or(Some(None), |stretch| Between::to_date(stretch, at, None, k, sigma).map(Some))
+    /// The boundary within the period, given the premium `at` its end. Outer `None`: a boundary is not found; inner
+    /// `None`: exercise within the period does not pay.
+    pub(super) fn solve(&self, at: Option<&DatePremium>, k: Block, sigma: Block) -> Option<Option<ExerciseBoundary>> {
+        self.stretch
+            .as_ref()
+            .map_or(Some(None), |stretch| ExerciseBoundary::to_date(stretch, at, None, k, sigma).map(Some))
     }
 }
 
-/// What follows a date: exercise until the next, and the premium there.
-pub(super) struct Later {
-    pub(super) period: Arc<DatePeriod>,
-    pub(super) at: Option<AtDate>,
-    pub(super) between: Option<Between>,
-    /// What exercise until the date is worth right after the one before.
+/// Exercise after a date: within the period until the next date, and the premium there.
+pub(super) struct LaterExercise {
+    pub(super) period: Arc<Period>,
+    pub(super) at: Option<DatePremium>,
+    pub(super) between: Option<ExerciseBoundary>,
+    /// Value at the begin of the period of exercise within it.
     pub(super) flow: Option<Flow>,
-    /// The region of exercise right after the date of puts that are not exercised at X = 0 there.
+    /// The region of exercise at the begin, of puts that are not exercised at X = 0 there.
     pub(super) island: Option<Island>,
 }
 
-/// A region of exercise with two ends: the ln X between which a put is worth its payoff. Of lanes without one the lower
-/// end is above the upper one.
+/// A region of exercise with two ends: a put is worth its payoff between them. In lanes without a region the lower end
+/// lies above the upper one.
 #[derive(Clone, Copy)]
 pub(super) struct Island {
     pub(super) lower: Block,
     pub(super) upper: Block,
-    /// What exercise pays at X = 0.
+    /// Payoff of exercise at X = 0.
     pub(super) paid: Block,
     pub(super) european: European<Block>,
 }
 
 impl Island {
-    /// The lanes that have one.
+    /// The lanes that have a region.
     pub(super) fn is_there(&self) -> <Block as Lanes>::Mask {
         self.lower.lt(self.upper)
     }
 
-    /// What exercise at ln X = `x` pays over the European value.
+    /// Payoff of exercise less the European value, at ln X = `x`.
     pub(super) fn exercise(&self, x: Block) -> Block {
         let spot = exp(x);
         self.paid - spot - self.european.at(x, spot)
     }
 }
 
-impl Later {
-    /// Of calls.
-    pub(super) fn new(period: &Arc<DatePeriod>, at: Option<AtDate>, between: Option<Between>) -> Self {
+impl LaterExercise {
+    /// Later exercise of calls.
+    pub(super) fn new(period: &Arc<Period>, at: Option<DatePremium>, between: Option<ExerciseBoundary>) -> Self {
         let flow = period.stretch.as_ref().zip(between.as_ref()).map(|(stretch, between)| between.flow(stretch));
         Self { period: Arc::clone(period), at, between, flow, island: None }
     }
 
-    /// Of puts, from one date to the next or to expiry, at `t`; `window`: what begins with it.
-    pub(super) fn of_puts([from, to]: [f64; 2], t: f64, at: Option<AtDate>, window: Option<(Between, Flow)>) -> Self {
+    /// Later exercise of puts in the period between two dates; `t`: years to expiry, `window`: boundary and flow of the
+    /// window that begins with the period.
+    pub(super) fn of_puts(
+        [from, to]: [f64; 2],
+        t: f64,
+        at: Option<DatePremium>,
+        window: Option<(ExerciseBoundary, Flow)>,
+    ) -> Self {
         let wait = (to < t).then(|| Wait::new(to - from, t - to));
-        let period = Arc::new(DatePeriod { from, to, wait, stretch: None });
+        let period = Arc::new(Period { from, to, wait, stretch: None });
         let (between, flow) = window.unzip();
         Self { period, at, between, flow, island: None }
     }
@@ -153,16 +164,16 @@ impl Later {
         if inside.any() { Block::select(inside, island.exercise(x), sum) } else { sum }
     }
 
-    /// ln X below which a put's premium is a line in X, all but surely exercised after the next date.
+    /// ln X below which a put's premium is a line in X: exercise after the next date is almost certain.
     pub(super) fn lowest(&self, sigma: Block) -> Block {
         let of_date = self.at.iter().map(|at| at.end.as_ref().map_or(at.boundary, |end| end.x));
-        let boundaries = of_date.chain(self.between.iter().map(Between::lowest));
+        let boundaries = of_date.chain(self.between.iter().map(ExerciseBoundary::lowest));
         let root = self.period.wait.as_ref().map_or(0.0, Wait::root);
         boundaries.fold(Block::splat(f64::INFINITY), Block::min) - sigma * (root * DATES.top)
     }
 
-    /// The line in X that the premium of holding is at ln X = `x`, `width` being the deviation until expiry: constant
-    /// and slope.
+    /// The tangent, as a line in X, of the premium at ln X = `x`: constant and slope. `width`: deviation of ln X until
+    /// expiry.
     pub(super) fn line(&self, phi: f64, x: Block, width: Block) -> [Block; 2] {
         let step = width * (DATES.slope_step * phi);
         let value = self.premium(x);
@@ -170,15 +181,15 @@ impl Later {
         [value - slope, slope / exp(x)]
     }
 
-    /// The premium of calls (`phi` = 1) or puts (−1) from ln X = `boundary` to `far`, right after a date `tau` years
-    /// before expiry: the length of the interval in units of σ, and the coefficients of a Chebyshev series over it.
+    /// Chebyshev series of the premium of calls (`phi` = 1) or puts (−1) between two ln X, the boundary and the far
+    /// end; right after a date `tau` years before expiry.
     ///
     /// # Shapes  one contract per lane
     pub(super) fn series(&self, phi: f64, ends: [Block; 2], sigma: Block, tau: f64) -> Series {
         self.series_of(phi, ends, sigma, tau, |x| self.premium(x))
     }
 
-    /// The same of a function of ln X that bends like it.
+    /// Chebyshev series, with the terms of [`Self::series`], of a function `of` ln X that bends like the premium.
     pub(super) fn series_of(
         &self,
         phi: f64,
@@ -197,15 +208,15 @@ impl Later {
     }
 }
 
-/// What follows the last ex-date: the boundary until expiry, and the premium right after the date. Both are of first
-/// degree in X and K, since no dividend is left.
+/// The period after the last ex-date: its boundary, and the premium at its begin. Both are of first degree in X and K,
+/// since no dividend is left.
 pub(super) struct AfterLast {
-    pub(super) between: Between,
-    pub(super) at: Option<AtDate>,
+    pub(super) between: ExerciseBoundary,
+    pub(super) at: Option<DatePremium>,
 }
 
 impl AfterLast {
-    /// That of a strike this many times as high.
+    /// The solution of strikes `ratio` times as high.
     pub(super) fn scaled(&self, ratio: f64) -> Self {
         Self { between: self.between.scaled(ratio), at: self.at.as_ref().map(|at| at.scaled(ratio)) }
     }

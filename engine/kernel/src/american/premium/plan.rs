@@ -46,9 +46,9 @@ impl<L: Lanes> Date<L> {
     }
 }
 
-/// What the best date is worth, as a series: the value far from the strike.
+/// Value of exercise at the best date fixed in advance, as a series: the value of an option far from its strike.
 #[inline(never)]
-pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Taylor<L> {
+pub(super) fn best_plan<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Taylor<L> {
     let expiry = Date::new(terms, terms.t, 0.0, 0.0);
     let mut best = expiry;
     let now = (0.0, 0.0);
@@ -62,7 +62,7 @@ pub(super) fn planned<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Tayl
     best.series(phi, on)
 }
 
-/// The worth at `t` of the dividends after `after`, and its derivative by r.
+/// Value at `t` of the dividends after `after`, and its derivative in r.
 pub(super) fn collected(terms: &Terms, t: f64, after: f64) -> (f64, f64) {
     let carry = terms.r - terms.b;
     let live = terms.divs.iter().filter(|d| d.t > after && d.t <= terms.t);

@@ -1,5 +1,4 @@
-//! How a premium table moves with the rates: derivatives in r and b of its boundary and of its series.
-//! Never: a value, an evaluation.
+//! Derivatives of a premium table in r and b: of its boundary and of its series. Never: a value, an evaluation.
 
 use super::between_grid::Fineness;
 use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
@@ -11,8 +10,8 @@ use crate::dividends::Terms;
 use crate::work::count;
 
 impl Table {
-    /// How the table moves with the rates; `terms` are those it was built at. They cost as much as the table itself,
-    /// and tables of the next trading day are read for values only: so they are solved when they are first read.
+    /// The derivatives in the rates; `terms`: those of the table's build. They cost as much as the table itself, and
+    /// tables of the next trading day are read for values only: the first read solves them.
     pub(super) fn rates(&self, terms: &Terms) -> &Rates {
         self.rates.get_or_init(|| {
             count(|work| work.table_rates += 1);
@@ -22,8 +21,9 @@ impl Table {
 }
 
 impl Rates {
-    /// Solves at a lower r, and from there at a higher one and at another b. Compares boundary with boundary and
-    /// premium at equal distances from it; where the boundary moves too fast to measure from, premium at equal places.
+    /// Solves at a lower r, and from there at a higher r and at another b. The derivatives are differences of
+    /// boundaries, and of premiums at equal distances from the boundary; of premiums at equal X where the boundary
+    /// moves too fast.
     ///
     /// # Domain  a table with a series
     /// # Cost    as much as the table itself
@@ -32,7 +32,7 @@ impl Rates {
         let Terms { r, b, .. } = problem.terms;
         let nodes = RateNodes::of(table, &problem.terms);
         let pairs = nodes.pairs();
-        // with little borrow a put's boundary turns where its logarithm says: differences over short steps are noise
+        // with little borrow the turn of a put's boundary moves with ln b: differences over short steps are noise
         let is_small = table.phi < 0.0 && b.abs() < RATES.borrow_small;
         let solve = |r: f64, b: f64, fineness: Fineness, near: Option<&Solved>| {
             let terms = Terms { r, b, ..problem.terms.clone() };
@@ -45,7 +45,7 @@ impl Rates {
             let [low, high] = [-RATES.wide_step, RATES.wide_step].map(|step| solve(r, b + step, Fineness::Later, None));
             (vec![from, moved_r, low, high], [2, 3], 2.0 * RATES.wide_step)
         } else {
-            // away from 0, where options are exercised in another way
+            // a step away from b = 0, beyond which the kind of exercise changes
             let step = RATES.step_b.copysign(b);
             let moved_b = solve(low, b + step, Fineness::Rates, Some(&from));
             (vec![from, moved_r, moved_b], [0, 2], step)
@@ -53,18 +53,18 @@ impl Rates {
         let moves = [([0, 1], high - low), (b_ends, by_b)].map(|(ends, step)| RateMove { ends, step });
         let deviation = (problem.terms.t - problem.stop).sqrt();
         let is_steady = |by: &RateMove| {
-            // how far the boundary moves, in units of σ√τ
+            // the move of the boundary, in units of σ√τ
             let moved =
                 |lane: usize| by.slope(|i| all[i].boundary(lane)) * RATES.unit_move / (pairs[lane].1 * deviation);
             if table.phi < 0.0 {
                 return (0..pairs.len()).all(|lane| moved(lane).abs() <= RATES.boundary_moves);
             }
-            // a call's is far away: what counts is how its move bends between the nodes
+            // a call's boundary is far from the strike: its move matters only where it bends between the nodes
             let [by_sigma, by_strike] = bend(&nodes.sigma, &nodes.strike, moved);
             by_sigma <= RATES.boundary_bends
                 && (by_strike <= RATES.boundary_bends || nodes.strike.len() == RATES.strikes_line)
         };
-        // measured from a boundary that moves along, they have no kink
+        // derivatives measured from the moving boundary have no kink
         let is_moving = !table.is_anchored() && all.iter().all(Solved::is_bounded) && moves.iter().all(is_steady);
         let from = |solved: &Solved| -> Vec<f64> {
             let of = |(i, (k, sigma)): (usize, &(f64, f64))| {
@@ -102,8 +102,8 @@ impl Rates {
 struct RateNodes {
     sigma: Axis,
     strike: Axis,
-    /// True if the strikes beside the middle have the outer volatilities only, of puts: all are the lanes of one solve
-    /// then.
+    /// True for puts whose strikes beside the middle take the outer volatilities only: all pairs are then the lanes of
+    /// one solve.
     is_cross: bool,
 }
 
@@ -120,14 +120,14 @@ impl RateNodes {
         Self { sigma: table.sigma.with(Rates::NODES.0), strike: table.strike.with(strikes), is_cross }
     }
 
-    /// True where a straight line in 1/K does: a solve costs more, and little is collected over few strikes.
+    /// True if a straight line in 1/K suffices: the strikes span little, and the dividends are small.
     fn is_line(table: &Table, terms: &Terms) -> bool {
         let (low, high) = table.span.k;
         let is_narrow = table.phi > 0.0 && table.until.is_some() || table.phi < 0.0 && high <= low * SIZES.wide_range;
         is_narrow && terms.a(0.0) / low < RATES.collected_most
     }
 
-    /// The strikes and volatilities, the latter running fastest.
+    /// The pairs of strike and volatility, volatilities running fastest.
     fn pairs(&self) -> Vec<(f64, f64)> {
         let outer = |i: usize| [i, i + 1].iter().any(|i| i.is_multiple_of(self.sigma.len()));
         let is_middle = |i: usize| i / self.sigma.len() == self.strike.len() / 2;
@@ -136,7 +136,7 @@ impl RateNodes {
         all.filter(|(i, _)| is_taken(*i)).map(|(_, pair)| pair).collect()
     }
 
-    /// Values at all nodes from those of a cross: what a strike beside the middle differs by from it is a straight line
+    /// Values at all nodes from those of a cross: the difference between a strike and the middle one is a straight line
     /// in ln σ.
     fn filled(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let (n, sigma) = (self.sigma.len(), self.sigma.nodes());
@@ -158,18 +158,18 @@ impl RateNodes {
     fn tensors(&self, values: &[Vec<f64>]) -> Vec<f64> {
         let filled = self.is_cross.then(|| self.filled(values));
         let fitted = fit_tensor(&self.sigma, &self.strike, filled.as_deref().unwrap_or(values));
-        // powers of 1/K that fewer strikes do not have are 0
+        // with fewer strikes the higher powers of 1/K are 0
         let padded =
             |tensor: &[f64]| -> [f64; RATE_NODES] { core::array::from_fn(|i| tensor.get(i).copied().unwrap_or(0.0)) };
         fitted.chunks_exact(self.sigma.len() * self.strike.len()).flat_map(padded).collect()
     }
 }
 
-/// A rate's difference between two of the solutions.
+/// A step of a rate between two of the solutions.
 struct RateMove {
-    /// From which to which.
+    /// Indices of the two solutions.
     ends: [usize; 2],
-    /// By how much the rate differs.
+    /// Difference of the rate.
     step: f64,
 }
 

@@ -1,17 +1,18 @@
-//! Whether a table without a boundary to measure from is resolved, from its own coefficients.
+//! Estimates from its coefficients whether a table that begins at an anchor, and not at a boundary, is resolved.
 //!
-//! Such a table's series runs across the exercise boundaries of those strikes and volatilities that have one, where the
-//! premium bends; what its last terms and its highest powers in strike and volatility still add says how far the terms
-//! that are missing would matter. Never: a solve, a clock.
+//! The series of such a table crosses the exercise boundaries of the strikes and volatilities that have one, where the
+//! premium bends. The size of its last terms and of its highest powers in strike and volatility estimates the terms
+//! that are missing. Never: a solve, a clock.
 
 use super::european::European;
 use super::exercise::Inputs;
-use super::plan::planned;
+use super::plan::best_plan;
 use super::table::Table;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
 use crate::dividends::{Dividend, Terms};
 
-/// One term of the series at a volatility and strike: its value, and what the highest powers in 1/K and ln σ add.
+/// One term of the series at a volatility and strike: its value, and the part of it from the highest power in 1/K and
+/// ln σ.
 struct Term {
     value: f64,
     strike_top: f64,
@@ -19,8 +20,8 @@ struct Term {
 }
 
 impl Table {
-    /// True if the table has a boundary to measure from, or seems to miss little at worst along its series and between
-    /// its strikes and volatilities.
+    /// True if the table begins at a boundary, or if its greatest estimated error, along its series and between its
+    /// strikes and volatilities, is at most `RESOLUTION.resolved`.
     ///
     /// # Accuracy  of tables that missed the price by more than 1e-4 within a few days' move of the spot four in five
     /// were found, and half of what was found missed it there; nearly all of the others did further away
@@ -54,15 +55,15 @@ impl Table {
         most <= RESOLUTION.resolved
     }
 
-    /// Time, rates and dividends as they are at the date that the table describes.
+    /// Time, rates and dividends as of the date that the table describes.
     fn at_stop(&self, terms: &Terms) -> Terms {
         let later = terms.divs.iter().filter(|d| d.t > self.stop);
         let divs = later.map(|d| Dividend { t: d.t - self.stop, amount: d.amount }).collect();
         Terms { t: terms.t - self.stop, divs, ..*terms }
     }
 
-    /// By how much a put's series exceeds, where it begins at ln X = `from`, the best plan laid down in advance, which
-    /// is taken beyond: nothing if that is far enough.
+    /// Jump of a put's value at ln X = `from`, where its series begins and the value of the best date fixed in advance
+    /// ends; 0 if `from` is far below the strike. In units of the price.
     fn beyond(&self, terms: &Terms, from: f64, k: f64, sigma: f64, series: &[Term]) -> f64 {
         let spot = from.exp() + terms.a(0.0);
         if self.phi > 0.0 || (spot / k).ln() < -RESOLUTION.far * sigma * terms.t.sqrt() {
@@ -70,8 +71,8 @@ impl Table {
         }
         let alternating = series.iter().rev().fold(0.0, |sum, term| term.value - sum);
         let european = European::new(self.phi, k, sigma, terms.t, terms.r, terms.b).at(from, from.exp());
-        let planned = planned(self.phi, terms, &Inputs::new(from.exp(), k, sigma)).value();
-        (european + alternating * k - planned).abs() / (k - spot).max(RESOLUTION.unit_least * spot)
+        let best_plan = best_plan(self.phi, terms, &Inputs::new(from.exp(), k, sigma)).value();
+        (european + alternating * k - best_plan).abs() / (k - spot).max(RESOLUTION.unit_least * spot)
     }
 
     /// One term at a volatility and strike in units of their axes.

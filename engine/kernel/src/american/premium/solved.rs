@@ -1,12 +1,12 @@
-//! All strikes and volatilities of a table, solved back to the date that it describes. Eight contracts at a time, by
-//! `dates` and `windows`; what these do not find is left to the recursion of the reference, one by one, as are calls
-//! with a dividend on the day of expiry and rates below 0. Never: a table.
+//! Solves all strikes and volatilities of a table back to the date that it describes. `dates` and `windows` solve eight
+//! contracts at a time. Blocks that they cannot solve, calls with a dividend on the day of expiry, and regions with two
+//! boundaries go to the recursion of the reference, one contract at a time. Never: a table.
 
 use super::between_dates::Nearby;
 use super::chebyshev::{Axis, Lobatto};
 use super::classify::two_sided;
 use super::european::European;
-use super::periods::{DatePeriod, First, HeldPremium};
+use super::periods::{DateSolution, HeldPremium, Period};
 use super::problem::Problem;
 use super::windows::put_windows;
 use crate::american::recursion::{AmericanOption, Solution};
@@ -17,23 +17,25 @@ use crate::lanes::{Block, Lanes, Mask};
 use crate::work::count;
 use std::sync::Arc;
 
-/// What there is at one date, by strike and volatility.
+/// The solution at one date, by pair of strike and volatility.
 pub(super) struct Solved {
     phi: f64,
-    /// Years from now; 0: now.
+    /// Years from now.
     date: f64,
-    /// As of the date: the market, and the dividends that exercise collects.
+    /// Terms as of the date.
     terms: Terms,
+    /// Dividends that exercise at the date collects, as of the date.
     collected: f64,
-    blocks: Vec<First>,
-    /// Pairs of a block, the last one's aside, and of all.
+    blocks: Vec<DateSolution>,
+    /// Pairs per block (all but the last).
     per_block: usize,
+    /// Pairs in total.
     lanes: usize,
 }
 
 impl Solved {
-    /// Solves `pairs` of strike and volatility back to `problem.stop`. Calls: to the first date from there on at which
-    /// all are exercised; to now if only some are.
+    /// Solves `pairs` of strike and volatility back to `problem.stop`; calls to the first date from there on at which
+    /// all are exercised, or to now if only some are.
     ///
     /// # Cost  0.1 ms a date for 30 calls that are exercised at dates only, 0.4 ms where they are between dates too;
     /// 0.1 ms a date and strike for puts
@@ -53,8 +55,8 @@ impl Solved {
         Self::at(problem, pairs, 0.0, None)
     }
 
-    /// The same back to `date`: right before it of calls, right after it of puts; `near`: the same pairs solved at
-    /// rates close by.
+    /// Solves `pairs` back to `date`: to right before it for calls, right after it for puts; `near`: the solution of
+    /// the same pairs at rates close by.
     ///
     /// # Shapes  pairs by strike, volatilities running fastest
     pub(super) fn at(problem: &Problem, pairs: &[(f64, f64)], date: f64, near: Option<&Self>) -> Self {
@@ -66,7 +68,7 @@ impl Solved {
         let period = |ends: &[f64]| {
             // rounding hides the boundary of a stretch over which exercise earns next to nothing
             let earns = terms.b * (ends[1] - ends[0]) > BETWEEN.earns_least || terms.r < 0.0;
-            Arc::new(DatePeriod::new(terms, ends[0], ends[1], continuous && earns))
+            Arc::new(Period::new(terms, ends[0], ends[1], continuous && earns))
         };
         let periods: Vec<_> = if is_put || is_left_out { Vec::new() } else { ends.windows(2).map(period).collect() };
         let at_date = after(terms, date);
@@ -85,7 +87,7 @@ impl Solved {
             let [k, sigma] = contracts(pairs);
             put_windows(&problem, k, sigma, at_rates_near(i, per_block))
         };
-        let shared: Option<Vec<First>> =
+        let shared: Option<Vec<DateSolution>> =
             may_share.then(|| pairs.chunks(per_block).enumerate().map(together).collect()).flatten();
         let per_block = match (is_put, shared.is_some()) {
             (true, true) => per_block,
@@ -99,14 +101,14 @@ impl Solved {
                 None
             } else if is_put {
                 // the strike before at the same volatilities; what starts from a solution close by may miss its own
-                let is_alike = |near: &&First| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
+                let is_alike = |near: &&DateSolution| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
                 let before = || blocks.last().filter(is_alike).map(Nearby::Strike);
                 let near = at_rates_near(i, per_block).or_else(before);
                 put_windows(&problem, strike, sigma, near).or_else(|| put_windows(&problem, strike, sigma, None))
             } else {
-                First::of_calls(terms, &periods, now, [k, sigma])
+                DateSolution::of_calls(terms, &periods, now, [k, sigma])
             };
-            blocks.push(in_lanes.unwrap_or_else(|| First::each(phi, &at_date, pairs, is_put || now)));
+            blocks.push(in_lanes.unwrap_or_else(|| DateSolution::each(phi, &at_date, pairs, is_put || now)));
         }
         let collected = terms.a(if is_put || now { date } else { date - SAME.instant });
         Self { phi, date, terms: at_date, collected, blocks, per_block, lanes: pairs.len() }
@@ -127,8 +129,8 @@ impl Solved {
         self.blocks.iter().all(|block| block.boundary.le(Block::splat(f64::MAX)).all())
     }
 
-    /// ln(B/K) until the date, of pair `i`: at the date, then its Chebyshev coefficients (`between_dates.rs`); `None`:
-    /// nothing is exercised until then.
+    /// ln(B/K) of pair `i` until the date: its value at the date, then its Chebyshev coefficients (`between_dates.rs`);
+    /// `None`: there is no exercise until the date.
     pub(super) fn until(&self, i: usize) -> Option<Vec<f64>> {
         let (block, lane) = self.lane(i);
         let ln_k = ln(block.k);
@@ -138,18 +140,19 @@ impl Solved {
         Some(before.boundary().enumerate().map(relative).collect())
     }
 
-    pub(super) fn lane(&self, i: usize) -> (&First, usize) {
+    /// The block of pair `i`, and the pair's lane in it.
+    pub(super) fn lane(&self, i: usize) -> (&DateSolution, usize) {
         (&self.blocks[i / self.per_block], i % self.per_block)
     }
 
-    /// ln of the boundary of pair `i`; NaN: it has none.
+    /// ln B of pair `i`; NaN: it has no boundary.
     pub(super) fn boundary(&self, i: usize) -> f64 {
         let (block, lane) = self.lane(i);
         block.boundary.lane(lane)
     }
 
-    /// Least and greatest distance of the boundaries from the strike, towards exercise, in units of σ; with a pair that
-    /// has none the greatest is `SIZES.anchor_deviations` of the whole `term`, which is the most.
+    /// Least and greatest distance of the boundaries from the strike, towards exercise, in units of σ. A pair without a
+    /// boundary counts as the upper bound of both, `SIZES.anchor_deviations` over the whole `term`.
     pub(super) fn anchors(&self, term: f64) -> (f64, f64) {
         let most = SIZES.anchor_deviations * term.sqrt();
         let of = |i: usize| {
@@ -160,7 +163,7 @@ impl Solved {
         (0..self.lanes).map(of).fold((f64::INFINITY, 0.0), |(least, greatest), of| (least.min(of), greatest.max(of)))
     }
 
-    /// The greatest distance from the places with the ln X `from` at which the premium matters, in units of σ.
+    /// Greatest distance, in units of σ, from the ln X in `from` to where the premium becomes negligible.
     pub(super) fn reach(&self, from: &[f64]) -> f64 {
         let of = |(i, from): (usize, &f64)| {
             let (block, lane) = self.lane(i);
@@ -169,8 +172,8 @@ impl Solved {
         from.iter().enumerate().map(of).fold(0.0, f64::max)
     }
 
-    /// Chebyshev series of the premium over K from the places with the ln X `from` on, up to the distance `reach`, by
-    /// pair. Where the option is exercised it is the payoff less the European value.
+    /// Chebyshev series of the premium over K, by pair, from the ln X in `from` up to the distance `reach`. Where the
+    /// option is exercised the premium is the payoff less the European value.
     pub(super) fn series(&self, from: &[f64], reach: f64, terms: usize) -> Vec<Vec<f64>> {
         let lobatto = Lobatto::of(terms);
         let mut out = Vec::with_capacity(self.lanes);
@@ -197,8 +200,8 @@ impl Solved {
         out
     }
 
-    /// The premium of the lanes `away` units of σ from the ln X `from`.
-    fn premium(&self, block: &First, from: Block, away: f64) -> Block {
+    /// The premium of a block at `away` units of σ from the ln X in `from`.
+    fn premium(&self, block: &DateSolution, from: Block, away: f64) -> Block {
         let HeldPremium::Lanes { later, at } = &block.held else { return Block::splat(f64::NAN) };
         let x = from - block.sigma * (away * self.phi);
         let held = match at {
@@ -209,20 +212,21 @@ impl Solved {
         if exercised.any() { Block::select(exercised, self.exercise(x, block.k, block.sigma), held) } else { held }
     }
 
-    /// What exercise pays over the European value.
+    /// Payoff of exercise less the European value.
     fn exercise<L: Lanes>(&self, x: L, k: L, sigma: L) -> L {
         let (Terms { t, r, b, .. }, spot) = (&self.terms, exp(x));
         (spot + self.collected - k) * self.phi - European::new(self.phi, k, sigma, *t, *r, *b).at(x, spot)
     }
 
-    /// The premium of one contract that after the date is `held`: right before it a call may be exercised.
+    /// The premium of one contract at the date, from the premium `held` right after it: right before the date a call
+    /// may be exercised.
     fn of_each(&self, x: f64, held: f64, k: f64, sigma: f64) -> f64 {
         if self.phi > 0.0 && self.date > 0.0 { held.max(self.exercise(x, k, sigma)) } else { held }
     }
 }
 
-impl First {
-    /// The `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
+impl DateSolution {
+    /// Solves `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
     fn each(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
         count(|work| work.one_by_one += pairs.len() as u64);
         let solution = |&(k, sigma): &(f64, f64)| Solution::new(&AmericanOption::new(phi, terms, k, sigma));
@@ -248,7 +252,7 @@ impl First {
     }
 }
 
-/// The market as it is right after a date.
+/// Terms as of right after a date.
 fn after(terms: &Terms, date: f64) -> Terms {
     let later = terms.divs.iter().filter(|d| d.t > date + SAME.date);
     let divs = later.map(|d| Dividend { t: d.t - date, amount: d.amount }).collect();
@@ -262,7 +266,7 @@ fn dates_of(terms: &Terms, from: f64) -> Vec<f64> {
     dates
 }
 
-/// The lanes of some pairs; the last one stands in for those that are missing.
+/// A number of each pair as a block; missing lanes repeat the last pair.
 fn lanes_of(pairs: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> Block {
     let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
     Block::load(&values)

@@ -15,7 +15,7 @@ use crate::american::settings::{BETWEEN, RATES, SIZES};
 use crate::dividends::Terms;
 use std::sync::OnceLock;
 
-/// How the table is to be read.
+/// Meaning of a table's coefficients.
 #[derive(Clone, Debug)]
 pub(super) enum Layout {
     /// No premium.
@@ -24,7 +24,7 @@ pub(super) enum Layout {
     LowerStrike(f64),
     /// Premium now, from the exercise boundary outwards.
     Now,
-    /// Premium now, from a common anchor outwards: some strikes or volatilities have no boundary.
+    /// Premium now, from an anchor outwards that all contracts share: some have no boundary.
     Anchored,
     /// A call worth exercising right before one date, and European from there on: in closed form.
     Once,
@@ -32,7 +32,7 @@ pub(super) enum Layout {
     LastInterval(LastInterval),
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
-    /// The same of puts from a common anchor outwards: some strikes or volatilities have no boundary there.
+    /// Premium of puts at the first date that matters, from an anchor outwards: some contracts have no boundary there.
     AnchoredAtExDate,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Table {
     pub(super) layout: Layout,
     /// Years from the time of building to the date described.
     pub(super) stop: f64,
-    /// Exercise of a call until then, where it pays.
+    /// Exercise of a call until that date, where it pays.
     pub(super) until: Option<UntilDate>,
     /// ln σ and 1/K.
     pub(super) sigma: Axis,
@@ -53,18 +53,18 @@ pub(super) struct Table {
     pub(super) boundary: Box<[f64]>,
     /// Length of the series' interval, in units of σ.
     pub(super) reach: f64,
-    /// How many terms were sampled.
+    /// Number of terms of the series before those at its end were dropped.
     pub(super) sampled: usize,
     /// Premium/K: one tensor polynomial for each Chebyshev term. Single precision: a coefficient is below 1 and its
     /// error below 1e-7 of it.
     pub(super) premium: Box<[f32]>,
-    /// True if it was built with more strikes and terms, because the usual ones did not resolve it.
+    /// True if the table was built with more strikes and terms, because the usual ones did not resolve it.
     pub(super) refined: bool,
-    /// How it moves with the rates, from when that was first asked for: of most tables never.
+    /// Derivatives in the rates, solved at their first read. Most tables never need them.
     pub(super) rates: OnceLock<Box<Rates>>,
 }
 
-/// How many tensors a boundary has: its end, and the terms of its series.
+/// Number of tensors of a boundary: its end, and the terms of its series.
 pub(super) const TENSORS: usize = BETWEEN.points + 1;
 
 /// The boundary from the time of building until the date.
@@ -77,17 +77,17 @@ pub(super) struct UntilDate {
     pub(super) lowest: f64,
 }
 
-/// How the boundary moves with r and b.
+/// Derivatives of a boundary in r and b, by tensor.
 pub(super) type Moves = Box<[[[f32; RATE_NODES]; 2]]>;
 
-/// How boundary and premium move with the rates, measured along the moving boundary: ∂/∂r and ∂/∂b.
+/// Derivatives in r and b of boundary and premium, the latter at a fixed distance from the moving boundary.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
-    /// Tensors of the boundary, as the table has it, of [`Rates::NODES`].
+    /// Tensors of the derivatives of `Table::boundary`, on [`Rates::NODES`].
     pub(super) boundary: [[f64; RATE_NODES]; 2],
-    /// Tensors of premium/K by Chebyshev term.
+    /// Tensors of the derivatives of premium/K, by Chebyshev term.
     pub(super) premium: Box<[[[f32; RATE_NODES]; 2]]>,
-    /// The same of the boundary until the table's date.
+    /// Tensors of the derivatives of the boundary until the table's date.
     pub(super) until: Moves,
 }
 
@@ -100,18 +100,18 @@ impl Rates {
 }
 
 impl Table {
-    /// True if it begins at a common anchor.
+    /// True if the series begins at an anchor that all contracts share.
     pub(super) fn is_anchored(&self) -> bool {
         matches!(self.layout, Layout::Anchored | Layout::AnchoredAtExDate)
     }
 
-    /// What it solves at `terms`.
+    /// Inputs of the solve of this table at `terms`.
     pub(super) fn problem(&self, terms: &Terms) -> Problem {
         let continuous = self.span.continuous(self.phi, terms);
         Problem { phi: self.phi, terms: terms.clone(), stop: self.stop, continuous, fineness: Fineness::First }
     }
 
-    /// How many terms the series has.
+    /// Number of terms of the series.
     pub(super) fn n_terms(&self) -> usize {
         self.premium.len() / (self.sigma.len() * self.strike.len())
     }
@@ -127,7 +127,7 @@ impl Table {
         size_of::<Self>() + size_of_val(&*self.boundary) + size_of_val(&*self.premium) + rates + until + last
     }
 
-    /// Distance from the boundary, in units of σ, of the series' coordinate `u`.
+    /// Distance from the boundary, in units of σ, at the series' coordinate `u` in [−1, 1].
     pub(super) fn place(&self, u: f64) -> f64 {
         0.5 * self.reach * (1.0 + u)
     }
@@ -139,8 +139,7 @@ impl Table {
         k.ln() + if self.phi > 0.0 { placed } else { -placed.exp() }
     }
 
-    /// What is tabulated of ln(B/K): of a put's the logarithm of how far it lies below 0, which is almost linear in ln
-    /// σ.
+    /// The tabulated function of ln(B/K): itself for calls, ln(−ln(B/K)) for puts, which is almost linear in ln σ.
     pub(super) fn placed(&self, relative: f64) -> f64 {
         if self.phi > 0.0 { relative } else { (-relative).max(SIZES.placed_least).ln() }
     }

@@ -1,9 +1,9 @@
-//! How a premium table is built: its sizes, one solve of all its strikes and volatilities, the fit of what was solved.
-//! Never: an evaluation.
+//! Builds a premium table: its sizes, one solve of all its strikes and volatilities, the fit of the solution. Never: an
+//! evaluation.
 
 use super::between_grid::lowest;
 use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
-use super::classify::{Span, Start, european_after, start, two_sided};
+use super::classify::{ExerciseStart, Span, european_after, start, two_sided};
 use super::last_interval::LastInterval;
 use super::problem::Problem;
 use super::solved::{Solved, pairs};
@@ -27,7 +27,7 @@ impl Table {
         Self::with(phi, terms, span, true)
     }
 
-    /// Builds it; `refined`: with more strikes and terms.
+    /// Builds the table once; `refined`: with more strikes and terms.
     ///
     /// # Domain  live dividends only, in order of their dates
     fn with(phi: f64, terms: &Terms, span: &Span, refined: bool) -> Self {
@@ -49,15 +49,15 @@ impl Table {
         };
         let start = start(phi, terms, span);
         match start {
-            Start::Never => return table,
-            Start::AtExpiry => {
+            ExerciseStart::Never => return table,
+            ExerciseStart::AtExpiry => {
                 let last = terms.divs.iter().filter(|d| d.t > terms.t - SAME.date);
                 table.layout = Layout::LowerStrike(last.map(|d| d.amount).sum());
                 return table;
             }
-            Start::Now | Start::At(_) => {}
+            ExerciseStart::Now | ExerciseStart::At(_) => {}
         }
-        table.stop = if let Start::At(date) = start { date } else { 0.0 };
+        table.stop = if let ExerciseStart::At(date) = start { date } else { 0.0 };
         if phi > 0.0 && table.stop > 0.0 && european_after(terms, span, table.stop) {
             table.layout = Layout::Once;
             return table;
@@ -70,10 +70,11 @@ impl Table {
         table
     }
 
-    /// Solves and fits: from the boundaries on, or where these cannot be followed from a common anchor on.
+    /// Solves and fits the premium: from the boundaries on, or from a common anchor on if the nodes do not resolve the
+    /// boundaries.
     ///
     /// # Domain  exercise begins now or at an ex-date, and may pay more than once
-    /// # Cost    nearly all of the table's
+    /// # Cost    nearly all of the build
     fn fill(&mut self, terms: &Terms) {
         let problem = self.problem(terms);
         let is_put = self.phi < 0.0;
@@ -95,7 +96,7 @@ impl Table {
         (self.strike, self.stop) = (strike, solved.date());
         let pairs = pairs(&self.sigma, &strike);
         let (least, greatest) = solved.anchors(terms.t);
-        // a put's boundary that falls away at once may be left out
+        // a series from the highest boundary may leave out boundaries of puts that fall away at once
         let from_highest = is_put && self.stop <= 0.0 && bend.is_finite() && !self.refined;
         let anchor = if from_highest && least >= SIZES.anchor_least * terms.t.sqrt() { least } else { greatest };
         let boundaries: Vec<f64> = (0..pairs.len()).map(|i| solved.boundary(i)).collect();
@@ -125,14 +126,14 @@ impl Table {
         self.premium = fit_tensor(&self.sigma, &self.strike, &sampled).iter().map(|c| *c as f32).collect();
     }
 
-    /// True if the terms of a series from the boundaries on resolve what lies within its `reach`, in units of σ: a
-    /// boundary may be so far from the strike that nothing but the best plan counts there.
+    /// True if the terms of a series from the boundaries on resolve its length `reach`, in units of σ. A boundary may
+    /// lie so far from the strike that only the best date fixed in advance matters there.
     fn is_covered(&self, terms: &Terms, reach: f64) -> bool {
         let most = if self.phi > 0.0 { SIZES.usual * SIZES.wider_most } else { SIZES.covered_put };
         reach <= most * (terms.t - self.stop).sqrt()
     }
 
-    /// Strike nodes to begin with.
+    /// Number of strike nodes of the first solve.
     fn strikes(&self, problem: &Problem) -> usize {
         if problem.terms.divs.is_empty() {
             // all strikes have the same boundary and premium, in units of the strike
@@ -151,9 +152,9 @@ impl Table {
         }
     }
 
-    /// The highest Chebyshev terms in 1/K and ln σ of the boundary's distance from the strike, in units of σ: where a
-    /// put's dividend is worth about the interest on the strike, it falls away to 0 within a few strikes. Infinite
-    /// where it is not the boundary of all strikes and volatilities, or the region of exercise may have two.
+    /// Greatest of the highest Chebyshev terms, in 1/K and ln σ, of the boundary's distance from the strike in units of
+    /// σ: where a put's dividend is worth about the interest on the strike, the boundary falls away to 0 within a few
+    /// strikes. Infinite if some contract has no boundary, or the region of exercise may have two.
     fn bend(&self, problem: &Problem, strike: &Axis, solved: &Solved) -> f64 {
         if !solved.is_bounded() || solved.has_end() || two_sided(self.phi, &problem.terms) {
             return f64::INFINITY;
@@ -163,8 +164,8 @@ impl Table {
         bend(&self.sigma, strike, away).into_iter().fold(0.0, f64::max)
     }
 
-    /// Terms of the series: more where it covers more standard deviations, or where, without a boundary to start
-    /// from, it must resolve what the next ex-date leaves.
+    /// Number of terms of the series: more if it covers more standard deviations, or if it begins at an anchor and must
+    /// resolve the kinks that the next ex-date leaves.
     fn terms_kept(&self, terms: &Terms) -> usize {
         if self.refined && self.is_anchored() {
             return EVALUATE.most_terms;

@@ -1,14 +1,14 @@
 //! Truncated Taylor series in the five inputs of a price: the chain rule as arithmetic.
 //!
-//! A table gives the premium as a function of its own coordinates, and what is wanted are derivatives in X, σ, K, r
-//! and b. Writing each coordinate as a series and multiplying series replaces pages of hand-made chain rule.
-//! Never: a formula of finance.
+//! A table gives the premium as a function of its own coordinates; callers need derivatives in X, σ, K, r and b. Each
+//! coordinate is written as a series, and products of series replace pages of hand-made chain rule. Never: a formula of
+//! finance.
 
 use crate::lanes::Lanes;
 use core::ops::{Add, Mul, Sub};
 
-/// Where the coefficient of each monomial is kept. Variables: x = ln X, l = ln σ, q = ln K, r, b, each measured from
-/// the point of expansion. The set is closed under division of monomials, so that products of series are exact in it.
+/// Index of each monomial's coefficient. Variables: x = ln X, l = ln σ, q = ln K, r, b, each measured from the point of
+/// expansion. The set is closed under division of monomials, so that products of series are exact in it.
 pub(super) mod at {
     pub(crate) const ONE: usize = 0;
     pub(crate) const X: usize = ONE + 1;
@@ -26,7 +26,7 @@ pub(super) mod at {
     pub(crate) const RL: usize = R + 1;
     pub(crate) const B: usize = RL + 1;
 }
-/// How many monomials are kept.
+/// Number of monomials.
 pub(super) const TERMS: usize = at::B + 1;
 
 /// Coefficients of the monomials of [`at`], not derivatives: ∂²/∂x² is twice the coefficient of x².
@@ -42,14 +42,14 @@ impl<V: Lanes> Taylor<V> {
         Taylor(terms)
     }
 
-    /// With the coefficient of the monomial `i` set to `c`.
+    /// The series with the coefficient of monomial `i` set to `c`.
     #[inline(always)]
     pub(super) fn with(mut self, i: usize, c: V) -> Self {
         self.0[i] = c;
         self
     }
 
-    /// Every coefficient times `c`.
+    /// The series times `c`.
     #[inline(always)]
     pub(super) fn scale(self, c: V) -> Self {
         Taylor(core::array::from_fn(
@@ -65,7 +65,7 @@ impl<V: Lanes> Taylor<V> {
         self
     }
 
-    /// Without the constant term.
+    /// The series without its constant term.
     #[inline(always)]
     pub(super) fn moving(self) -> Self {
         self.with(at::ONE, V::splat(0.0))

@@ -1,5 +1,4 @@
-//! The time between two ex-dates, or between the last one and expiry, in which exercise pays.
-//! Never: a boundary.
+//! Time between two ex-dates, or between the last one and expiry, in which exercise pays. Never: a boundary.
 
 use super::at_date::Wait;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
@@ -8,54 +7,55 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, InLanes, Lanes};
 
-/// How a window of puts closes before a date, where its boundary runs away to 0. `T`: of one strike, or each lane's
-/// own.
+/// The end of a window of puts that closes before a date, where the boundary runs away to 0. `T`: of one strike, or per
+/// lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WindowEnd<T = f64> {
+pub(super) struct ClosingWindow<T = f64> {
     pub(super) fineness: Fineness,
-    /// Years from now.
+    /// Years from now to the date.
     pub(super) date: f64,
     pub(super) strike: T,
-    /// What exercise right after the date pays at X = 0.
+    /// Payoff at X = 0 of exercise right after the date.
     pub(super) paid: T,
 }
 
-/// A stretch of time without ex-dates. `T`: times that all lanes share, or each lane's own.
+/// A stretch of time without ex-dates. `T`: times shared by all lanes, or per lane.
 pub(super) struct TimeBetween<T = f64> {
     /// +1 call, −1 put.
     pub(super) phi: f64,
     pub(super) rates: [f64; 2],
-    /// How long it lasts, years.
+    /// Length in years.
     pub(super) length: T,
-    /// The window that closes with it; `None`: the boundary has an end.
-    pub(super) window: Option<WindowEnd<T>>,
-    /// Years from its end to the date that follows.
+    /// The window that closes at the end of the stretch; `None`: the boundary approaches an end.
+    pub(super) window: Option<ClosingWindow<T>>,
+    /// Years from the end of the stretch to the next date.
     after: T,
-    /// Dividends to come right before its end.
+    /// Dividends to come right before the end of the stretch.
     pub(super) escrow: T,
-    /// Years from its end to expiry; 0: it ends with the option.
+    /// Years from the end of the stretch to expiry.
     pub(super) tau: T,
     pub(super) from_points: Vec<FromPoint<T>>,
 }
 
-/// What follows a collocation point.
+/// The stretch from a collocation point on.
 pub(super) struct FromPoint<T = f64> {
-    /// Years to the end, and the dividends to come.
+    /// Years to the end of the stretch.
     pub(super) left: T,
+    /// Dividends to come.
     pub(super) escrow: T,
-    /// The date that follows; `None`: it is expiry.
+    /// The wait until the next date; `None`: expiry is next.
     pub(super) wait: Option<Wait<T>>,
-    pub(super) moments: Vec<SeenMoment<T>>,
+    pub(super) moments: Vec<Moment<T>>,
 }
 
-/// The dividends to come `wait` years after `from`, none of them until then.
+/// Dividends to come at `wait` years after `from`, if no ex-date lies between.
 pub(super) fn to_come<T: Lanes>(terms: &Terms, from: f64, wait: T) -> T {
-    // the dividend of the begin may come a moment after it
+    // the dividend of the date `from` counts as paid, although rounding may put it a moment later
     exp(wait * (terms.r - terms.b)) * terms.a(from + SAME.date)
 }
 
-/// A moment of exercise as seen from one time.
-pub(super) struct SeenMoment<T = f64> {
+/// A moment of exercise, seen from an earlier time.
+pub(super) struct Moment<T = f64> {
     /// √wait and 1 over it.
     pub(super) root: T,
     pub(super) inv_root: T,
@@ -66,18 +66,18 @@ pub(super) struct SeenMoment<T = f64> {
     /// weight·e^(−r·wait), weight·b·e^(−b·wait).
     pub(super) cash: T,
     pub(super) stock: T,
-    /// b·A: what dividends make exercise lose less, a year.
+    /// b·A: the part of the yearly cost of exercise that the dividends to come spare.
     pub(super) spared: T,
 }
 
-impl<T: Lanes> SeenMoment<T> {
-    /// After `wait` years with a weight; `escrow`: the dividends to come, as seen now.
+impl<T: Lanes> Moment<T> {
+    /// The moment after `wait` years, with its weight in a quadrature; `escrow`: dividends to come, as of now.
     pub(super) fn new([r, b]: [f64; 2], wait: T, weight: T, escrow: T) -> Self {
         let (drift, discount) = (wait * (r - b), exp(wait * -r));
         let (root, carry) = (wait.sqrt(), exp(-drift));
         let cash = weight * discount;
         let inv_carry = T::splat(1.0) / carry;
-        SeenMoment {
+        Moment {
             root,
             inv_root: T::splat(1.0) / root,
             drift,
@@ -91,7 +91,7 @@ impl<T: Lanes> SeenMoment<T> {
 }
 
 impl<T: InLanes<Block>> FromPoint<T> {
-    /// √(years until the date, or expiry).
+    /// √(years until the next date, or expiry).
     pub(super) fn until_date(&self) -> Block {
         self.wait.as_ref().map_or(self.left.sqrt(), Wait::root).in_lanes()
     }
@@ -115,19 +115,26 @@ impl TimeBetween<Block> {
 
 impl<T: Lanes> TimeBetween<T> {
     /// The window of puts until it closes.
-    pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: WindowEnd<T>) -> Self {
+    pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: ClosingWindow<T>) -> Self {
         let grid = BetweenGrid::running_away(FALLING.cells, end.fineness);
         Self::new(-1.0, terms, [from, end.date], close, Some(end), grid)
     }
 
-    /// What counts at X = 0 in the last `life` years of a window; `None`: the boundary has an end.
+    /// The line of exercise against waiting in the last `life` years of a window; `None`: no window closes.
     pub(super) fn lines(&self, life: T) -> Option<Lines<T>> {
         let ([r, b], wait, end) = (self.rates, self.after + life, self.window?);
         let share = exp(wait * -b);
         Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * exp(wait * -r), share, wait, b })
     }
 
-    fn new(phi: f64, terms: &Terms, ends: [f64; 2], to: T, window: Option<WindowEnd<T>>, grid: &BetweenGrid) -> Self {
+    fn new(
+        phi: f64,
+        terms: &Terms,
+        ends: [f64; 2],
+        to: T,
+        window: Option<ClosingWindow<T>>,
+        grid: &BetweenGrid,
+    ) -> Self {
         let Terms { t, r, b, .. } = *terms;
         let [from, date] = ends;
         let c = T::splat;
@@ -157,32 +164,28 @@ impl<T: Lanes> TimeBetween<T> {
         self.escrow * exp(left * (b - r))
     }
 
-    /// Moments of exercise in the last `life` years, as seen from their begin.
-    pub(super) fn moments<'a>(
-        &self,
-        nodes: &'a [GridNode],
-        life: T,
-    ) -> impl Iterator<Item = SeenMoment<T>> + use<'a, T> {
+    /// Moments of exercise in the last `life` years, seen from the begin of these.
+    pub(super) fn moments<'a>(&self, nodes: &'a [GridNode], life: T) -> impl Iterator<Item = Moment<T>> + use<'a, T> {
         let (rates, escrow) = (self.rates, self.escrow(life));
-        nodes.iter().map(move |node| SeenMoment::new(rates, life * node.wait, life * node.weight, escrow))
+        nodes.iter().map(move |node| Moment::new(rates, life * node.wait, life * node.weight, escrow))
     }
 }
 
-/// What counts at X = 0 at one time of a window.
+/// Value of exercise over waiting for the date, at one time of a window and low X: the line gain − borrow·X.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<T = f64> {
-    /// What exercise gains over waiting for the date.
+    /// Gain from exercise at X = 0.
     pub(super) gain: T,
-    /// What it loses on a unit of X.
+    /// Loss by exercise per unit of X.
     pub(super) borrow: T,
-    /// ln of the X at which the two are the same.
+    /// ln of the X at which gain and loss are equal.
     pub(super) edge: T,
     /// √(years until the date).
     pub(super) root: T,
 }
 
 impl<T: Lanes> Line<T> {
-    /// `wait` years before the date.
+    /// The line `wait` years before the date.
     fn new(gain: T, borrow: T, b: f64, wait: T) -> Self {
         let gain = gain.max(T::splat(SAME.divisor));
         let edge = if b == 0.0 { T::splat(f64::INFINITY) } else { ln(gain / borrow.abs()) };
@@ -190,13 +193,14 @@ impl<T: Lanes> Line<T> {
     }
 }
 
-/// What counts at X = 0 from one time of a window on.
+/// The lines of exercise against waiting from one time of a window on.
 pub(super) struct Lines<T = f64> {
     strike: T,
     /// The dividends to come.
     escrow: T,
-    /// What exercise right after the date pays, discounted, and a unit of X then.
+    /// Payoff at X = 0 of exercise right after the date, discounted.
     paid: T,
+    /// Value now of a unit of X at the date.
     share: T,
     /// Years until the date.
     wait: T,
@@ -204,13 +208,13 @@ pub(super) struct Lines<T = f64> {
 }
 
 impl<T: Lanes> Lines<T> {
-    /// At the time itself.
+    /// The line at that time.
     pub(super) fn now(&self) -> Line<T> {
         Line::new(self.strike - self.escrow - self.paid, T::splat(1.0) - self.share, self.b, self.wait)
     }
 
-    /// At a moment after it.
-    pub(super) fn at(&self, moment: &SeenMoment<T>) -> Line<T> {
+    /// The line at a later moment.
+    pub(super) fn at(&self, moment: &Moment<T>) -> Line<T> {
         let gain = self.strike - self.escrow / moment.carry - self.paid / moment.discount;
         let share = self.share * moment.carry / moment.discount;
         Line::new(gain, T::splat(1.0) - share, self.b, self.wait - moment.root * moment.root)

@@ -1,15 +1,15 @@
-//! How a put's window ends with b < 0: in a tip, the last time at which holding is anywhere worth less than exercise.
+//! Boundaries of puts with b < 0: their window ends in a tip, the last time at which exercise gains at any X.
 //!
-//! Exercise then saves a yield that X costs its holder, so that at X = 0 it stops to pay before it does further up.
-//! From that time until the tip the region of exercise has a lower boundary as well, which is taken from an explicit
+//! Exercise then saves a yield that X costs its holder, so that it stops to gain at X = 0 earlier than at higher X.
+//! From that time until the tip the region of exercise also has a lower boundary, which is taken from an explicit
 //! formula. The upper boundary is solved, and starts from the same formula. Times are each lane's own. Never: a
 //! premium.
 
-use super::at_date::{AtDate, ValueSlopes, Wait};
-use super::between_dates::{Between, HoldingLessPayoff, Nearby, OfPoints, Search, carried, of_points};
+use super::at_date::{DatePremium, ValueSlopes, Wait};
+use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, carried, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
-use super::flow::{Contracts, EdgeSeen, Flow, FlowMoments, LowerBoundary};
-use super::time_between::{SeenMoment, TimeBetween, to_come};
+use super::flow::{Contracts, Flow, FlowMoments, LowerBoundary, MomentBoundary};
+use super::time_between::{Moment, TimeBetween, to_come};
 use crate::american::recursion::earned_share;
 use crate::american::settings::{BETWEEN, COLLOCATION, REACHES, SAME, START, TIP};
 use crate::dividends::Terms;
@@ -18,43 +18,43 @@ use crate::lanes::{Block, Lanes, Mask};
 use crate::solve::gauss_legendre;
 use std::sync::LazyLock;
 
-/// A window as its lanes see it, one contract per lane.
+/// Inputs of a window, one contract per lane.
 pub(super) struct TippedWindow<'a> {
     pub(super) terms: &'a Terms,
     /// Years from now to its begin, to the last gain from exercise at X = 0, and to the date.
     pub(super) from: f64,
     pub(super) close: Block,
     pub(super) date: f64,
-    /// What exercise right after the date pays at X = 0.
+    /// Payoff at X = 0 of exercise right after the date.
     pub(super) paid: Block,
     /// The premium at the date; `None`: it is expiry.
-    pub(super) at: Option<&'a AtDate>,
+    pub(super) at: Option<&'a DatePremium>,
     pub(super) k: Block,
     pub(super) sigma: Block,
     /// Lanes in which exercise gains nowhere.
     pub(super) is_shut: <Block as Lanes>::Mask,
 }
 
-/// How the boundary of a window ends in a tip, by lane.
+/// The tip of a window and its upper boundary, by lane.
 #[derive(Clone, Copy)]
 pub(super) struct Tip {
-    /// Years from now, and ln(X/K).
+    /// Years from now to the tip, and ln(X/K) of the tip.
     time: Block,
     level: Block,
     /// ln of the X at which the lower boundary begins.
     pub(super) lower: Block,
     /// ln B of the upper boundary at the collocation points, and λ there.
-    upper: OfPoints,
-    pace: OfPoints,
+    upper: PerPoint,
+    pace: PerPoint,
 }
 
-/// What holding exceeds exercise by at one time and place, and its derivative in time.
-struct There {
+/// Value of holding less the payoff of exercise at one time and ln X, with its derivatives in ln X and in time.
+struct Excess {
     at: ValueSlopes,
     by_time: Block,
 }
 
-/// Which boundary of the region.
+/// One of the two boundaries of a region.
 #[derive(Clone, Copy, PartialEq)]
 enum RegionSide {
     /// Above it the option is held.
@@ -64,13 +64,17 @@ enum RegionSide {
 }
 
 impl TippedWindow<'_> {
-    /// Solves the window; `near`: that of a strike or of rates close by. `None`: a lane has no tip or boundary that can
-    /// be found.
+    /// Solves the window; `near`: the tip of a strike or of rates close by. `None`: the tip or the boundary of a lane
+    /// is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    r ≥ 0, b < 0; exercise at X = 0 gains until `close`, or never
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    pub(super) fn solve(&self, fineness: Fineness, near: Option<Nearby<&Tip>>) -> Option<(Between, Flow, Tip)> {
+    pub(super) fn solve(
+        &self,
+        fineness: Fineness,
+        near: Option<Nearby<&Tip>>,
+    ) -> Option<(ExerciseBoundary, Flow, Tip)> {
         let c = Block::splat;
         let Terms { r, b, .. } = *self.terms;
         let contracts = Contracts::new(-1.0, [r, b], self.k, self.sigma);
@@ -86,9 +90,9 @@ impl TippedWindow<'_> {
         let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
         let grid = BetweenGrid::at_tip(reach, fineness);
         let stretch = TimeBetween::to_tip(self.terms, self.from, time, self.date, grid);
-        let there = self.there(&contracts, time, x);
+        let excess = self.excess(&contracts, time, x);
         // near the tip the region is a parabola
-        let curve = there.by_time * 2.0 / there.at[2];
+        let curve = excess.by_time * 2.0 / excess.at[2];
         let (lower, begins) = self.lower(&contracts, &stretch, (time, x), curve);
         let points = &stretch.from_points;
         let last = points.len() - 1;
@@ -113,10 +117,10 @@ impl TippedWindow<'_> {
             contracts,
             k: self.k,
             holdings: contracts.holdings(&stretch, self.at, self.k),
-            limits: of_points(points, |seen| contracts.limit(self.k, seen)),
+            limits: per_point(points, |seen| contracts.limit(self.k, seen)),
             from: [c(0.0); BETWEEN.points],
             pace,
-            most: of_points(points, |seen| self.sigma * seen.left.sqrt()),
+            most: per_point(points, |seen| self.sigma * seen.left.sqrt()),
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
             fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
             n: points.len() - 1,
@@ -139,17 +143,16 @@ impl TippedWindow<'_> {
         ))
     }
 
-    /// The lanes in which exercise at the begin is worth more than holding nowhere. What is gained grows less until the
-    /// date.
+    /// The lanes in which exercise gains nowhere at the begin, and hence never: the gain falls until the date.
     ///
-    /// # Accuracy  to what lies between places `TIP.scan_step` apart
+    /// # Accuracy  gains between places `TIP.scan_step` apart may be missed
     pub(super) fn shut(&self) -> <Block as Lanes>::Mask {
         let contracts = Contracts::new(-1.0, [self.terms.r, self.terms.b], self.k, self.sigma);
         let least = self.least(&contracts, Block::splat(self.from)).0;
         (self.k * -TIP.gain_least).le(least)
     }
 
-    /// The least value of holding over exercise at the time `t`, and ln X there, about.
+    /// The least excess of holding over exercise at the time `t`, and the ln X of it, approximately.
     fn least(&self, contracts: &Contracts, t: Block) -> (Block, Block) {
         let c = Block::splat;
         let (ln_k, deviation) = (ln(self.k), self.sigma * (c(self.date) - t).sqrt());
@@ -158,24 +161,24 @@ impl TippedWindow<'_> {
         let (mut least, mut x) = (c(f64::INFINITY), top);
         for i in 1..=TIP.scan {
             let place = top - deviation * (TIP.scan_step * i as f64);
-            let [value, ..] = self.there(contracts, t, place).at;
+            let [value, ..] = self.excess(contracts, t, place).at;
             (least, x) = (least.min(value), Block::select(value.lt(least), place, x));
         }
         (least, x)
     }
 
-    /// What there is at ln X = `x` at the time `t` of each lane.
-    fn there(&self, contracts: &Contracts, t: Block, x: Block) -> There {
+    /// The excess of holding over exercise at ln X = `x` and the time `t` of each lane.
+    fn excess(&self, contracts: &Contracts, t: Block, x: Block) -> Excess {
         let Terms { t: expiry, r, b, .. } = *self.terms;
         let c = Block::splat;
         let wait = Wait::new(c(self.date) - t, expiry - self.date);
         let escrow = self.escrow(t);
         let holding = HoldingLessPayoff::new(contracts, self.k, c(expiry) - t, escrow, self.at.map(|at| (at, &wait)));
         let at = holding.at(x);
-        There { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow, [r, b]) }
+        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow, [r, b]) }
     }
 
-    /// By the pricing equation.
+    /// Time derivative of the value of holding, from the pricing equation; `at`: excess and its first two slopes.
     fn by_time(&self, contracts: &Contracts, at: [Block; 3], x: Block, escrow: Block, [r, b]: [f64; 2]) -> Block {
         let spot = exp(x);
         let half = contracts.sigma * contracts.sigma * 0.5;
@@ -188,7 +191,7 @@ impl TippedWindow<'_> {
         to_come(self.terms, self.from, t - self.from)
     }
 
-    /// Time and ln X of the tip: where what holding exceeds exercise by is 0 and least.
+    /// Time and ln X of the tip, where the least excess of holding over exercise is 0.
     ///
     /// # Accuracy  `TIP.found` of the time until the date
     fn tip(&self, contracts: &Contracts, near: Option<&Tip>, ln_k: Block) -> Option<(Block, Block)> {
@@ -203,7 +206,7 @@ impl TippedWindow<'_> {
             (self.close, self.least(contracts, self.close).1)
         };
         for _ in 0..TIP.steps {
-            let There { at, by_time } = self.there(contracts, t, x);
+            let Excess { at, by_time } = self.excess(contracts, t, x);
             let down = Block::select(at[1].lt(c(0.0)), c(1.0), c(-1.0)) * deviation;
             let most = deviation * TIP.step;
             let step = Block::select(c(0.0).lt(at[2]), -at[1] / at[2], down).max(-most).min(most);
@@ -223,9 +226,9 @@ impl TippedWindow<'_> {
         None
     }
 
-    /// ln of the boundary at the time `t` by value matching, the flow until the tip at `end` replaced by the share of
-    /// it that a boundary with this pace earns; and its pace, λ in deviations of the time left. Starts at the ln X
-    /// `guess`.
+    /// ln B at the time `t` from an explicit formula, and the pace of the boundary (λ in deviations of the time left).
+    /// The formula is value matching, with the flow until the tip at `end` replaced by the fraction of it that a
+    /// boundary with this pace earns. The search starts at ln X = `guess`.
     ///
     /// # Accuracy  `TIP.near` of a deviation, of the formula itself a few times that next to the tip
     fn explicit(&self, contracts: &Contracts, t: Block, end: Block, guess: Block, side: RegionSide) -> (Block, Block) {
@@ -250,7 +253,7 @@ impl TippedWindow<'_> {
         };
         let (mut x, mut pace) = (guess, c(1.0));
         for _ in 0..TIP.places {
-            let There { at, .. } = self.there(contracts, t, x);
+            let Excess { at, .. } = self.excess(contracts, t, x);
             let still = root(&at, c(0.0), c(0.0));
             let [_, slope, bend] = carried(&at, still);
             let place = x + still;
@@ -268,8 +271,8 @@ impl TippedWindow<'_> {
         (x, pace)
     }
 
-    /// The lower boundary, from the time on at which it leaves X = 0; `curve`: the square of the distance from the
-    /// tip's ln X to the boundary, a year.
+    /// The lower boundary from the time at which it leaves X = 0 to the tip, and ln B at its begin; `curve`: the square
+    /// of the distance in ln X from the tip to the boundary, per year.
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  that of [`Self::explicit`]
@@ -310,7 +313,7 @@ impl TippedWindow<'_> {
             move |&(t, _, weight): &(Block, Block, Block)| {
                 let wait = t - from;
                 let ahead = c(SAME.instant).lt(wait);
-                SeenMoment::new([r, b], wait.max(c(SAME.instant)), Block::select(ahead, weight, c(0.0)), escrow)
+                Moment::new([r, b], wait.max(c(SAME.instant)), Block::select(ahead, weight, c(0.0)), escrow)
             }
         };
         let begin = seen(c(self.from), stretch.escrow(stretch.length));
@@ -320,7 +323,7 @@ impl TippedWindow<'_> {
                 .iter()
                 .map(|node| {
                     let moment = begin(node);
-                    let edge = EdgeSeen::new(&moment, node.1);
+                    let edge = MomentBoundary::new(&moment, node.1);
                     (moment, edge)
                 })
                 .collect(),

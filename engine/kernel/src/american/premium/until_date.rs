@@ -1,6 +1,5 @@
-//! Calls that are exercised before the date that their table describes: what that earns from now until the date, as
-//! Kim's (1990) integral along the boundary, which the table keeps for its strikes and volatilities.
-//! Never: a solve.
+//! Calls that are exercised before the date that their table describes: the value of exercise from now until the date,
+//! as Kim's (1990) integral along the boundary that the table keeps. Never: a solve.
 
 use super::between_grid::weights;
 use super::chebyshev::{Local, local};
@@ -8,23 +7,23 @@ use super::evaluate::{Clock, MOST_NODES, Units};
 use super::exercise::{Inputs, premium_series};
 use super::table::{TENSORS, Table, UntilDate};
 use super::taylor::{Taylor, at};
-use crate::american::boundary::Edge;
+use crate::american::boundary::BoundaryPoint;
 use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule};
 use crate::american::settings::UNTIL_DATE;
 use crate::dividends::Terms;
 use crate::lanes::{Lanes, Mask};
 use std::sync::LazyLock;
 
-/// The boundary's tensors at the places of the lanes.
-struct TensorsAt<L> {
+/// The tensors of the boundary, evaluated at the strike and volatility of each lane.
+struct LocalTensors<L> {
     of: [Local<L>; TENSORS],
     /// Values and slopes along l of ∂/∂r, value of ∂/∂b.
     by_rates: [([L; 2], L); TENSORS],
 }
 
-/// The boundary at one time.
-struct EdgeAt<L> {
-    edge: Edge<L>,
+/// The boundary at one time, with its derivatives.
+struct BoundaryDerivatives<L> {
+    edge: BoundaryPoint<L>,
     /// First and second derivative of ln B in ln K.
     k: [L; 2],
     /// ∂/∂r, ∂²/∂r∂l, ∂/∂b.
@@ -33,16 +32,16 @@ struct EdgeAt<L> {
     b: L,
 }
 
-impl<L: Lanes> TensorsAt<L> {
+impl<L: Lanes> LocalTensors<L> {
     /// ln(B/K) at `eta`.
     fn value(&self, eta: f64) -> L {
         let zero = L::splat(0.0);
         self.of.iter().zip(weights(eta)).fold(zero, |sum, (of, weight)| of.s[0].mul_add(L::splat(weight), sum))
     }
 
-    /// The boundary at `eta` with its derivatives, without `ALL` in sigma only.
+    /// The boundary at `eta` with its derivatives; without `ALL` only those in sigma.
     #[inline(always)]
-    fn at<const ALL: bool>(&self, eta: f64, on: &Contract<L>) -> EdgeAt<L> {
+    fn at<const ALL: bool>(&self, eta: f64, on: &Contract<L>) -> BoundaryDerivatives<L> {
         let c = |v: f64| L::splat(v);
         let zero = c(0.0);
         let (mut s, mut k, mut r, mut b) = ([zero; 4], [zero; 2], [zero; 2], zero);
@@ -61,11 +60,11 @@ impl<L: Lanes> TensorsAt<L> {
         // the tensors are functions of 1/K
         let inverse = c(1.0) / on.k;
         let k = [c(1.0) - k[0] * inverse, (k[0] + k[1] * inverse) * inverse];
-        EdgeAt { edge: Edge { y, sigma, rate: zero, rate_sigma: zero }, k, r: r[0], r_l: r[1], b }
+        BoundaryDerivatives { edge: BoundaryPoint { y, sigma, rate: zero, rate_sigma: zero }, k, r: r[0], r_l: r[1], b }
     }
 }
 
-/// What a moment of exercise loses a year, rK − bA, and its derivatives in r and b.
+/// The yearly cost of exercise at a moment, rK − bA, and its derivatives in r and b.
 struct YearlyCost<L> {
     value: L,
     r: L,
@@ -84,7 +83,14 @@ struct UntilDateSums<L> {
 impl<L: Lanes> UntilDateSums<L> {
     /// Adds the derivatives of a moment `u` years ahead.
     #[inline(always)]
-    fn add(&mut self, f: &Integrand<L>, on: &Contract<L>, u: f64, place: &EdgeAt<L>, cost: &YearlyCost<L>) {
+    fn add(
+        &mut self,
+        f: &Integrand<L>,
+        on: &Contract<L>,
+        u: f64,
+        place: &BoundaryDerivatives<L>,
+        cost: &YearlyCost<L>,
+    ) {
         let c = |v: f64| L::splat(v);
         let (jump, interest) = (f.bb - f.cost, on.k * on.r);
         let y_l = place.edge.sigma[0] * on.sigma;
@@ -118,7 +124,7 @@ impl<L: Lanes> UntilDateSums<L> {
 }
 
 impl Table {
-    /// What exercise from now until the table's date is worth, and which lanes are exercised now.
+    /// Value of exercise from now until the table's date, and the lanes that are exercised now.
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
@@ -178,15 +184,17 @@ impl Table {
         (self.stop / left).ln().max(0.0).sqrt()
     }
 
-    /// The boundary's tensors at the rates of the clock.
+    /// The tensors of the boundary at the rates of the clock.
     ///
     /// # Shapes  one contract per lane
-    fn tensors<L: Lanes, const ALL: bool>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> TensorsAt<L> {
+    fn tensors<L: Lanes, const ALL: bool>(&self, until: &UntilDate, clock: &Clock, on: &Inputs<L>) -> LocalTensors<L> {
         let zero = L::splat(0.0);
         let units: Units<L> = self.units(on);
         let n = self.sigma.len() * self.strike.len();
-        let mut at =
-            TensorsAt { of: [Local { s: [zero; 4], k: [zero; 2] }; TENSORS], by_rates: [([zero; 2], zero); TENSORS] };
+        let mut at = LocalTensors {
+            of: [Local { s: [zero; 4], k: [zero; 2] }; TENSORS],
+            by_rates: [([zero; 2], zero); TENSORS],
+        };
         let moves = clock.rates.map(|rates| &rates.until);
         // a boundary moves with ln b: it lies above rK/b
         let [by_r, by_b] = clock.moved;

@@ -1,20 +1,20 @@
-//! Puts: from the last ex-date back, the windows in which they are exercised before each.
+//! Solves puts from expiry backwards: the windows before each ex-date in which they are exercised.
 //!
-//! A put is exercised between ex-dates only, and before one not in the time in which the interest on its strike is less
-//! than the dividend. The premium right after a date is that of `dates`: payoff less European value below the boundary
-//! of the window that begins there, a Chebyshev series above it. Lanes are volatilities of one strike: they share the
-//! times at which exercise stops to gain at X = 0. How a window ends is of `falling`, or with b < 0 of `tip`. Never: a
+//! A put is exercised between ex-dates only, and not shortly before one, while the interest on its strike until the
+//! date is less than the dividend. The premium right after a date is payoff less European value below the boundary of
+//! the window that begins there, and a Chebyshev series above it. Lanes are volatilities of one strike: they share the
+//! times at which exercise at X = 0 ceases to gain. `falling` solves a window's boundary, or `tip` with b < 0. Never: a
 //! table.
 
-use super::at_date::{AtDate, RegionEnd};
-use super::between_dates::{Between, Nearby};
+use super::at_date::{DatePremium, RegionEnd};
+use super::between_dates::{ExerciseBoundary, Nearby};
 use super::between_grid::Fineness;
 use super::european::European;
 use super::falling::Falling;
 use super::flow::FlowTime;
-use super::periods::{AfterLast, First, HeldPremium, Island, Later, WindowClose};
+use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
 use super::problem::Problem;
-use super::time_between::{TimeBetween, WindowEnd};
+use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
 use crate::american::settings::{DATES, FALLING, PUT_WINDOW, SAME, TIP};
 use crate::dividends::Terms;
@@ -25,22 +25,22 @@ use crate::solve::bracketed_root;
 /// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
 /// others have not, or r is below 0.
 ///
-/// # Shapes  one contract per lane; `strike`: one of all lanes, or each lane's own
-/// # Domain  `near`: the same of one strike close by or at rates close by, or none
+/// # Shapes  one contract per lane; `strike`: shared by all lanes, or per lane
+/// # Domain  `near`: the solution of one strike close by, or at rates close by, or none
 /// # Cost    0.1 ms a window; with b < 0 twice that
 pub(super) fn put_windows<T: FlowTime>(
     problem: &Problem,
     strike: T,
     sigma: Block,
-    near: Option<Nearby<&First>>,
-) -> Option<First> {
+    near: Option<Nearby<&DateSolution>>,
+) -> Option<DateSolution> {
     let Problem { ref terms, stop, .. } = *problem;
     if terms.r < 0.0 {
         return None;
     }
-    let mut begins = begins_of(terms, stop);
-    let mut backwards = Backwards::at_expiry(terms, strike, sigma);
-    // a dividend on the day of expiry closes a window as any other does
+    let mut begins = window_starts(terms, stop);
+    let mut backwards = BackwardInduction::at_expiry(terms, strike, sigma);
+    // a dividend on the day of expiry closes the last window
     if terms.divs.iter().all(|d| d.t <= terms.t - SAME.date) {
         backwards.after_last(begins.pop()?, begins.is_empty(), near)?;
     }
@@ -52,33 +52,34 @@ pub(super) fn put_windows<T: FlowTime>(
     Some(backwards.first(stop))
 }
 
-/// The solution from expiry back to a date.
-struct Backwards<'a, T> {
+/// State of the backward induction: the solution from expiry back to a date.
+struct BackwardInduction<'a, T> {
     terms: &'a Terms,
     strike: T,
     k: Block,
     sigma: Block,
-    /// The date: exercise right after it pays somewhere, or it is expiry. What follows it.
+    /// The date, years from now: exercise right after it pays at some X, or it is expiry.
     date: f64,
-    later: Later,
-    /// The premium right after the date, once it is computed.
-    at: Option<AtDate>,
-    /// What a put is worth then at X = 0.
+    /// Exercise after the date.
+    later: LaterExercise,
+    /// The premium right after the date, once computed.
+    at: Option<DatePremium>,
+    /// Value of the put at X = 0 right after the date.
     worth: T,
-    windows: Vec<(f64, WindowClose)>,
+    windows: Vec<(f64, WindowBoundary)>,
     after_last: Option<AfterLast>,
 }
 
-impl<'a, T: FlowTime> Backwards<'a, T> {
-    /// Right before expiry.
+impl<'a, T: FlowTime> BackwardInduction<'a, T> {
+    /// The state right before expiry.
     fn at_expiry(terms: &'a Terms, strike: T, sigma: Block) -> Self {
-        let later = Later::of_puts([terms.t; 2], terms.t, None, None);
+        let later = LaterExercise::of_puts([terms.t; 2], terms.t, None, None);
         let (k, date) = (strike.in_lanes(), terms.t);
         Self { terms, strike, k, sigma, date, later, at: None, worth: strike, windows: Vec::new(), after_last: None }
     }
 
-    /// Back to right after the `last` date before expiry, or now: `is_first`.
-    fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&First>>) -> Option<()> {
+    /// Solves back to right after `last`, the last date before expiry, or now if `is_first`.
+    fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&DateSolution>>) -> Option<()> {
         let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date);
         let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
         let (between, at) = match (after_near, near) {
@@ -88,11 +89,11 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
             }
             _ => {
                 let near = after_near.map(|after| &after.get().between);
-                (Between::to_date(&stretch, None, near, self.k, self.sigma)?, None)
+                (ExerciseBoundary::to_date(&stretch, None, near, self.k, self.sigma)?, None)
             }
         };
         let flow = between.flow(&stretch);
-        self.later = Later::of_puts([last, self.date], self.date, None, Some((between.clone(), flow)));
+        self.later = LaterExercise::of_puts([last, self.date], self.date, None, Some((between.clone(), flow)));
         (self.date, self.at) = (last, at);
         if !is_first && self.at.is_none() {
             self.at = self.premium();
@@ -101,25 +102,25 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
         Some(())
     }
 
-    /// Back to right after the date `from`, over the window that begins there, if one does.
+    /// Solves back to right after the date `from`: the window that begins there, if any.
     ///
     /// # Domain    `from` before the date; a dividend at the date, or the date is expiry
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&First>>) -> Option<()> {
+    fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&DateSolution>>) -> Option<()> {
         let Self { terms, strike, k, sigma, date, .. } = *self;
         let c = Block::splat;
-        let end = WindowEnd { fineness, date, strike, paid: strike - terms.a(date) };
-        let closing: T = each(&WindowEnd { paid: self.worth, ..end }, |end| closes(terms, end, from));
+        let end = ClosingWindow { fineness, date, strike, paid: strike - terms.a(date) };
+        let closing: T = for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closes(terms, end, from));
         let opens = T::splat(PUT_WINDOW.shortest).le(closing - from);
         if opens.any() != opens.all() {
             return None;
         }
-        // exercise that does not gain at X = 0 may do so further up
+        // exercise that gains nothing at X = 0 may gain at a higher X
         let above = (-terms.b * (date - from)).exp_m1();
-        let gains: T = each(&end, |end| gain(terms, end, from) + end.strike * above);
+        let gains: T = for_each_strike(&end, |end| gain(terms, end, from) + end.strike * above);
         let may_open_above = terms.b < -TIP.borrow_least && T::splat(0.0).lt(gains).any();
         if !opens.any() && !may_open_above {
-            // what precedes a date without a window sees the one after
+            // earlier windows end at the next date that has a window
             return Some(());
         }
         let at = self.at.take().or_else(|| self.premium());
@@ -132,22 +133,23 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
                 return Some(());
             }
         }
-        let is_same = |(begin, _): &&(f64, WindowClose)| (begin - from).abs() < SAME.date;
+        let is_same = |(begin, _): &&(f64, WindowBoundary)| (begin - from).abs() < SAME.date;
         let near = near.and_then(|near| near.and_then(|near| near.windows.iter().find(is_same)));
         let near = near.and_then(|near| near.and_then(|(_, close)| Some(close)));
         let tipped = || {
-            let (between, flow, tip) = window.solve(fineness, near.and_then(|near| near.and_then(WindowClose::tip)))?;
-            Some((between, flow, WindowClose::Tip(Box::new(tip))))
+            let (between, flow, tip) =
+                window.solve(fineness, near.and_then(|near| near.and_then(WindowBoundary::tip)))?;
+            Some((between, flow, WindowBoundary::Tip(Box::new(tip))))
         };
         let falling = || {
             let stretch = TimeBetween::to_close(terms, from, closing, end);
-            // from the boundary of another strike a short window's may be missed
+            // the search for a short window's boundary may fail if it starts from that of another strike
             let is_long = T::splat(FALLING.near_least * date).lt(closing * (1.0 + FALLING.near_least) - from).all();
-            let near = near.and_then(|near| near.and_then(WindowClose::falling));
+            let near = near.and_then(|near| near.and_then(WindowBoundary::falling));
             let near = near.filter(|near| is_long || near.at_rates().is_some());
             let (between, falling) = Falling::solve(&stretch, fineness, at_date, near, k, sigma)?;
             let flow = between.flow(&stretch);
-            Some((between, flow, WindowClose::Falling(Box::new(falling))))
+            Some((between, flow, WindowBoundary::Falling(Box::new(falling))))
         };
         let at_rates = near.and_then(Nearby::at_rates);
         let (between, flow, ends) = if at_rates.map_or(terms.b < -TIP.borrow_least, |near| near.tip().is_some()) {
@@ -156,7 +158,7 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
             falling().or_else(|| if terms.b < 0.0 { tipped() } else { None })
         }?;
         let upper = between.begin();
-        self.later = Later::of_puts([from, date], terms.t, at, Some((between, flow)));
+        self.later = LaterExercise::of_puts([from, date], terms.t, at, Some((between, flow)));
         if opens.any() {
             self.worth = strike - terms.a(from);
         } else {
@@ -170,31 +172,31 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
         Some(())
     }
 
-    /// What there is right after `stop`.
-    fn first(mut self, stop: f64) -> First {
+    /// The solution right after `stop`.
+    fn first(mut self, stop: f64) -> DateSolution {
         let Self { terms, k, sigma, date, .. } = self;
         let is_exercised = date - stop < SAME.date;
         if !is_exercised {
             let at = self.at.take().or_else(|| self.premium());
-            self.later = Later::of_puts([stop, date], terms.t, at, None);
+            self.later = LaterExercise::of_puts([stop, date], terms.t, at, None);
         }
         let Self { later, windows, after_last, .. } = self;
         let between = later.between.as_ref().filter(|_| later.island.is_none());
-        let boundary = between.map_or(Block::splat(f64::NAN), Between::begin);
+        let boundary = between.map_or(Block::splat(f64::NAN), ExerciseBoundary::begin);
         let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES.far);
         let held = HeldPremium::Lanes { later: Box::new(later), at: None };
-        First { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last }
+        DateSolution { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last }
     }
 
-    /// The premium right after the date; `None`: it is expiry, where there is none.
+    /// The premium right after the date; `None` at expiry, where there is no premium.
     ///
     /// # Accuracy  `regions_that_begin_above_0_are_those_of_the_recursion`
-    fn premium(&self) -> Option<AtDate> {
+    fn premium(&self) -> Option<DatePremium> {
         let Self { terms, k, sigma, date: t, ref later, .. } = *self;
         let tau = terms.t - t;
         let begin = later.between.as_ref()?.begin();
         let far = ln(k) + sigma * tau.sqrt() * DATES.far;
-        let at = |boundary, exercised, line: [Block; 2], edge, end| AtDate {
+        let at = |boundary, exercised, line: [Block; 2], edge, end| DatePremium {
             phi: -1.0,
             rates: [terms.r, terms.b],
             tau,
@@ -217,7 +219,7 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
         let line = later.line(-1.0, lowest, sigma * tau.sqrt());
         let on_line = |x: Block| line[1].mul_add(exp(x), line[0]);
         let x = Block::select(is_there, island.lower, lowest);
-        // below its lower end the option is held until the date after
+        // below the lower end the option is held until the next date
         let held = |x: Block| Block::select(is_there, later.premium(x) - on_line(x), k * 0.0);
         let series = later.series_of(1.0, [x, lowest], sigma, tau, held);
         let end = RegionEnd { x, line, series: Some(series) };
@@ -227,32 +229,31 @@ impl<'a, T: FlowTime> Backwards<'a, T> {
     }
 }
 
-/// What `of` gives for each strike.
-fn each<T: Lanes>(end: &WindowEnd<T>, of: impl Fn(&WindowEnd) -> f64) -> T {
-    let WindowEnd { fineness, date, strike, paid } = *end;
+/// The number that `of` gives for each strike.
+fn for_each_strike<T: Lanes>(end: &ClosingWindow<T>, of: impl Fn(&ClosingWindow) -> f64) -> T {
+    let ClosingWindow { fineness, date, strike, paid } = *end;
     let mut values = [0.0; Block::N];
     for lane in 0..T::N {
         let is_as_before = lane > 0 && (strike.lane(lane) - strike.lane(lane - 1)).abs() < SAME.root;
         values[lane] = if is_as_before {
             values[lane - 1]
         } else {
-            of(&WindowEnd { fineness, date, strike: strike.lane(lane), paid: paid.lane(lane) })
+            of(&ClosingWindow { fineness, date, strike: strike.lane(lane), paid: paid.lane(lane) })
         };
     }
     T::load(&values)
 }
 
-/// When windows may begin: at `stop`, and at the ex-dates after it.
-fn begins_of(terms: &Terms, stop: f64) -> Vec<f64> {
+/// Times at which windows may begin: `stop`, and the ex-dates after it.
+fn window_starts(terms: &Terms, stop: f64) -> Vec<f64> {
     let dates = terms.divs.iter().map(|d| d.t).filter(|t| (stop + SAME.date..terms.t - SAME.date).contains(t));
     let mut begins: Vec<f64> = core::iter::once(stop).chain(dates).collect();
     begins.dedup_by(|a, b| (*a - *b).abs() < SAME.date);
     begins
 }
 
-/// The last time from `from` on at which exercise at X = 0 gains, where all that counts is cash; `from` itself where it
-/// never does.
-fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
+/// The last time at which exercise at X = 0 gains; `from` if it never gains after that. At X = 0 only cash matters.
+fn closes(terms: &Terms, end: &ClosingWindow, from: f64) -> f64 {
     let gained = |t: f64| gain(terms, end, t);
     if gained(from) <= 0.0 {
         return from;
@@ -262,8 +263,8 @@ fn closes(terms: &Terms, end: &WindowEnd, from: f64) -> f64 {
     bracketed_root(gained, from, until, PUT_WINDOW.found).unwrap_or(until)
 }
 
-/// What exercise at `t` gains at X = 0 over what the put pays right after the date.
-fn gain(terms: &Terms, end: &WindowEnd, t: f64) -> f64 {
+/// Gain at X = 0 of exercise at `t` over the payoff `end.paid` right after the date.
+fn gain(terms: &Terms, end: &ClosingWindow, t: f64) -> f64 {
     end.strike - terms.a(t) - end.paid * (-terms.r * (end.date - t)).exp()
 }
 
@@ -276,13 +277,13 @@ mod tests {
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
 
-    fn later(first: &First) -> &Later {
+    fn later(first: &DateSolution) -> &LaterExercise {
         let HeldPremium::Lanes { later, .. } = &first.held else { panic!("solved in lanes") };
         later
     }
 
-    /// Three strikes, each solved beside the one before, and eight volatilities: premiums agree with the recursion to
-    /// `bound` of the strike, from the boundary on.
+    /// Three strikes, each solved from the solution of the one before, and eight volatilities: premiums agree with the
+    /// recursion to `bound` of the strike, from the boundary on.
     #[test]
     fn premiums_of_puts_are_those_of_the_recursion() {
         for (t, r, b, divs, bound) in [
@@ -315,7 +316,7 @@ mod tests {
             let sigmas = [0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4];
             let problem =
                 Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
-            let mut near: Option<First> = None;
+            let mut near: Option<DateSolution> = None;
             for k in [90.0, 100.0, 110.0] {
                 let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
                     .expect("exercised now");
@@ -336,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Derivatives of the expected premium are differences of it, at a time that all lanes share and at their own.
+    /// Derivatives of the expected premium agree with its differences, at times shared by all lanes and per lane.
     #[test]
     fn expected_premiums_and_their_derivatives_belong_together() {
         let terms = Terms { t: 1.0, r: 0.04, b: 0.003, divs: every(0.25, 0.2, 1.0, 0.5) };
@@ -378,7 +379,7 @@ mod tests {
             let solved = put_windows(&problem(stop), 100.0, sigma, None).expect("solved");
             assert_eq!((solved.windows.len(), solved.is_exercised), (1, is_exercised), "from {stop}");
         }
-        // right after a date without a window the premium is that of the recursion all the same
+        // right after a date without a window the premium still agrees with the recursion
         let solved = put_windows(&problem(0.0), 100.0, sigma, None).expect("solved");
         let solution = Solution::new(&AmericanOption::new(-1.0, &terms, 100.0, 0.3));
         for x in [3.9f64, 4.2, 4.5, 4.7] {
@@ -388,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Two strikes side by side have the premiums that each has alone.
+    /// Two strikes in one block have the premiums of separate solves.
     #[test]
     fn strikes_may_share_a_block() {
         for b in [0.0, 0.003, -0.003] {
@@ -412,7 +413,8 @@ mod tests {
         }
     }
 
-    /// A window that waits for the second date, because none begins at the first, sees the dividends of both.
+    /// A window that ends at the second date, because none begins at the first, takes the dividends of both into
+    /// account.
     #[test]
     fn windows_before_a_date_without_one_see_its_dividend() {
         for b in [0.003, -0.003] {
@@ -466,7 +468,7 @@ mod tests {
         }
     }
 
-    /// What a step of rates makes of a solution is the derivative of the recursion in them.
+    /// The difference between solutions at two rates agrees with the derivative of the recursion.
     #[test]
     fn solutions_at_rates_close_by_are_its_derivatives() {
         let (t, r) = (0.94, 0.04);
@@ -504,8 +506,8 @@ mod tests {
         }
     }
 
-    /// Windows of hours to a week, in which the boundary runs away at once: nearly all are found, each strike after the
-    /// one before, and agree with the recursion.
+    /// Windows of hours to a week, in which the boundary runs away at once: nearly all are found, each from the
+    /// solution of the strike before, and agree with the recursion.
     #[test]
     fn boundaries_of_short_windows_are_found() {
         let mut draws = Draws(1);
@@ -523,7 +525,7 @@ mod tests {
             let problem =
                 Problem { phi: -1.0, terms: terms.clone(), stop: first, continuous: true, fineness: Fineness::First };
             let sigmas: [f64; 8] = core::array::from_fn(|i| sigma * 1.7f64.powf(i.min(5) as f64 / 5.0));
-            let mut near: Option<First> = None;
+            let mut near: Option<DateSolution> = None;
             for k in [50.0, 50.3, 51.0] {
                 let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
                 else {

@@ -1,7 +1,7 @@
 //! Solves a boundary by collocation and Newton's method.
 //!
-//! The equation at each point is that of value less λ times that of slope. Value matching alone is an Abel equation,
-//! flat next to expiry; smooth pasting alone says nothing where the boundary runs away.
+//! The equation at each point is value matching less λ times smooth pasting. Value matching alone is an Abel equation,
+//! flat next to expiry; smooth pasting alone does not determine a boundary that runs away.
 
 use super::flow::{FlowBlock, FlowSums, Flows};
 use super::interval::{Holding, Interval};
@@ -18,21 +18,21 @@ const BLOCKS: usize = INNER / N;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Solved,
-    /// The boundary is that of the start, or close to the solution: the error of values is of second order in it.
+    /// The boundary is the start, or only close to the solution: the error of values is of second order in its error.
     Unsolved,
 }
 
-/// The flow from one collocation point on: what does not change with the boundary.
+/// The part of the equation of a collocation point that does not change with the boundary.
 struct Point {
     t: f64,
     holding: Holding,
-    /// λ: the standard deviation over the time in which the boundary moves by as much.
+    /// λ: the standard deviation of ln X over the time in which the boundary moves by as much.
     lambda: f64,
     blocks: [FlowBlock; BLOCKS],
     geometry: &'static Geometry,
-    /// The part of ln B at the nodes that the end fixes.
+    /// The part of ln B at the nodes that comes from the end of the boundary.
     fixed: [f64; INNER],
-    /// What follows the stretch in the interval.
+    /// Exercise within the interval after the stretch.
     later: Flows,
 }
 
@@ -60,10 +60,10 @@ impl Stretch {
         }
     }
 
-    /// Solves the boundary from the one it has, which stays where that fails. `limit`: the ln B at a time beyond which
-    /// exercise loses.
+    /// Solves the boundary by Newton's method from its current one, and keeps that if the method fails. `limit`: the ln
+    /// B at a time beyond which exercise loses.
     ///
-    /// # Accuracy  an [`Outcome::Unsolved`] boundary is off by what its last step was; values are of second order in it
+    /// # Accuracy  the error of an [`Outcome::Unsolved`] boundary is about its last step; that of values is its square
     /// # Cost      in proportion to the steps: 6 as a rule
     pub(super) fn solve(&mut self, p: &AmericanOption, interval: &Interval, limit: impl Fn(f64) -> f64) -> Outcome {
         let n = POINTS - usize::from(self.pace.is_some());
@@ -135,8 +135,8 @@ impl Stretch {
         Outcome::Unsolved
     }
 
-    /// The equation of one point and its derivatives by the points. `held` is the value of holding where it was last
-    /// computed.
+    /// Residual of the equation of point `k`, and its derivatives in ln B of the points. `held`: the ln B at which the
+    /// value of holding was last computed, and that value.
     ///
     /// # Shapes  `row`: by point, added to · result: currency per share
     /// # Domain  ln B of every point finite
@@ -181,7 +181,7 @@ impl Stretch {
     }
 }
 
-/// Value and slopes a step of `h` in x further, by the Taylor series.
+/// Value and slopes at a distance of `h` in x, by the Taylor series.
 pub(super) fn carried(at: &Slopes, h: f64) -> Slopes {
     let [v, a, b, c, d] = *at;
     [

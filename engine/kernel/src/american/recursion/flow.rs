@@ -1,8 +1,9 @@
-//! The expected present value of what exercise earns between ex-dates (Kim 1990), as sums over moments of time.
+//! The expected present value of the flow that exercise between ex-dates earns (Kim 1990), as sums over moments of
+//! time.
 //!
-//! Exercised from the boundary B(t) on, the holder earns φ(bX − (rK − bA(t))) a year more than by holding; a moment's
-//! share is the expectation of that over X beyond B. A European put is such a moment too, with its strike as boundary
-//! and as what is lost, and 1 for b. The lanes are moments.
+//! Beyond the boundary B(t), exercise earns φ(bX − (rK − bA(t))) a year more than holding; a moment's share is the
+//! expectation of that over X beyond B. A European put has the form of a moment too, with its strike as boundary and as
+//! cost, and 1 for b. The lanes are moments.
 
 use super::option::{AmericanOption, Slopes};
 use crate::elementary::exp;
@@ -19,12 +20,11 @@ pub(super) struct FlowMoment {
     pub(super) time: f64,
     /// ln of the boundary, or of the put's strike.
     pub(super) ln_b: f64,
-    /// rK − bA: what is lost by exercise, a year; or the put's strike.
+    /// Yearly cost of exercise, rK − bA; or the put's strike.
     pub(super) cost: f64,
-    /// What is gained by exercise on a unit of X, a year: b; or 1.
+    /// Yearly gain from exercise per unit of X, b; or 1 for a put.
     pub(super) pay: f64,
-    /// Length of time that the moment stands for, below 0 for the other side of a region with two boundaries; or how
-    /// many puts.
+    /// Length of time that the moment represents, negative for a region's second boundary; or the number of puts.
     pub(super) weight: f64,
 }
 
@@ -73,11 +73,11 @@ impl FlowNodes {
     }
 }
 
-/// Moments of exercise as seen from one time.
+/// Moments of exercise seen from one time.
 pub(super) struct Flows(Vec<(FlowBlock, Block)>);
 
 impl Flows {
-    /// Adds what exercise at these moments is worth at e^x.
+    /// Adds value and slopes of exercise at these moments, at x.
     pub(super) fn add(&self, p: &AmericanOption, x: f64, to: &mut Slopes) {
         let mut sums = FlowSums::zero();
         for (block, ln_b) in &self.0 {
@@ -87,7 +87,7 @@ impl Flows {
     }
 }
 
-/// Some moments and what does not depend on the boundary there.
+/// Moments, one per lane, with the terms that depend neither on x nor on the boundary.
 pub(super) struct FlowBlock {
     wait: Block,
     /// 1/(σ√wait), σ√wait.
@@ -138,7 +138,7 @@ impl FlowSums {
         }
     }
 
-    /// Adds some moments. Returns by how much value and first slope change with ln B at each.
+    /// Adds value and slopes of some moments at x. Returns the derivatives of value and first slope in ln B at each.
     ///
     /// # Shapes  one moment per lane
     /// # Source  Kim (1990); derivatives in x in closed form
@@ -173,7 +173,7 @@ impl FlowSums {
         sums[2] += jump.mul_add(dg, both);
         sums[3] += both - lift * dg - jump * bend;
         sums[4] += jump.mul_add(twist, lift.mul_add(bend - dg, both));
-        // ∂d/∂ln B = −g; what the edge and the stock move by cancels in the slope
+        // ∂d/∂ln B = −g; the derivatives of edge and stock cancel in the slope
         [jump, -(jump * dg)]
     }
 }

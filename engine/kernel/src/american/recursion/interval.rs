@@ -20,19 +20,20 @@ pub(super) struct Interval {
     escrow_at_end: f64,
     /// Value of a put that is held to the end of the interval at X = 0, and its slope in X there, both as of now.
     pub(super) at_zero: [f64; 2],
-    /// What a put earns by exercise after `end`; and the same without that along the boundary of the next interval.
+    /// Exercise gains of a put after `end`.
     pub(super) ahead: FlowNodes,
+    /// Exercise gains of a put after `end`, without those along the boundary of the next interval.
     pub(super) beyond: FlowNodes,
     /// The next interval of a put, where a spot may lie close to its boundary.
     pub(super) next: Option<Box<Self>>,
-    /// From when on, for values before the interval, the window closes along a line; `None`: it does not, or the
-    /// boundary is solved until then only.
+    /// The time from which, for values before the interval, the window closes along a line; `None`: it does not, or the
+    /// boundary is solved up to that time only.
     pub(super) cut: Option<f64>,
-    /// Parts of the boundary that are solved and begin after `from`.
+    /// Moments along solved parts of the boundary that begin after `from`.
     pub(super) later: FlowNodes,
     /// The boundary from `from` on, where there is one.
     pub(super) stretch: Option<Stretch>,
-    /// ln B of the other boundary at `from`, of a region that has two.
+    /// ln B at `from` of the second boundary; `None`: the region has one boundary.
     pub(super) other: Option<f64>,
 }
 
@@ -57,7 +58,8 @@ impl Interval {
         }
     }
 
-    /// The same interval with an earlier begin: nothing is exercised at the ex-date number `first` or around it.
+    /// The interval with an earlier begin: there is no exercise at the ex-date number `first`, nor right before or
+    /// after.
     pub(super) fn prolonged(self, p: &AmericanOption, first: usize, from: f64) -> Self {
         Self::new(p, first, from, self.premium)
     }
@@ -67,12 +69,12 @@ impl Interval {
         if self.escrow_at_end == 0.0 { 0.0 } else { self.escrow_at_end * (-(p.r - p.b) * (self.end - t)).exp() }
     }
 
-    /// rK − bA(t): what the holder loses by exercise, a year, beside the yield on X.
+    /// Yearly cost of exercise at X = 0, rK − bA(t).
     pub(super) fn cost(&self, p: &AmericanOption, t: f64) -> f64 {
         p.r * p.k - p.b * self.escrow(p, t)
     }
 
-    /// Holding from `t` to the end of the interval, for any x.
+    /// The value of holding from `t` to the end of the interval, ready for any x.
     pub(super) fn holding(&self, p: &AmericanOption, t: f64) -> Holding {
         self.holding_with(p, t, &self.ahead)
     }
@@ -93,7 +95,7 @@ impl Interval {
         self.holding(p, t).less_payoff(p, self, x)
     }
 
-    /// The time derivative of the value of holding less the payoff; it follows from its slopes by the pricing equation.
+    /// Time derivative of the value of holding less the payoff, from its slopes `at` by the pricing equation.
     pub(super) fn by_time(&self, p: &AmericanOption, x: f64, t: f64, at: &Slopes) -> f64 {
         let (escrow, spot) = (self.escrow(p, t), p.phi * x.exp());
         let (w, w1, w2) = (at[0] + p.phi * (escrow - p.k) + spot, at[1] + spot, at[2] + spot);
@@ -101,29 +103,29 @@ impl Interval {
         p.r * w - (p.r - p.b - half) * w1 - half * w2 - p.phi * (p.r - p.b) * escrow
     }
 
-    /// The interval as seen from `t`, for any x.
-    pub(super) fn seen_from<'a>(&'a self, p: &'a AmericanOption, t: f64) -> SeenFrom<'a> {
+    /// The valuation at `t`, ready for any x.
+    pub(super) fn valuation<'a>(&'a self, p: &'a AmericanOption, t: f64) -> Valuation<'a> {
         let is_near = |next: &&Self| next.from - t < RECURSION.next_near * (next.end - next.from);
-        let next = self.next.as_deref().filter(is_near).and_then(|next| SeenStretch::new(p, next, t));
+        let next = self.next.as_deref().filter(is_near).and_then(|next| StretchFlow::new(p, next, t));
         let holding = self.holding_with(p, t, if next.is_some() { &self.beyond } else { &self.ahead });
-        let stretches = [SeenStretch::new(p, self, t), next];
-        SeenFrom { p, interval: self, t, holding, later: self.later.from(p, t), stretches }
+        let stretches = [StretchFlow::new(p, self, t), next];
+        Valuation { p, interval: self, t, holding, later: self.later.from(p, t), stretches }
     }
 }
 
-/// Holding from one time to the end of an interval.
+/// The value of holding from one time to the end of an interval, as a function of x.
 pub(super) struct Holding {
     european: EuropeanValue,
-    /// `None`: the interval ends with no premium.
+    /// The density of x at the end of the interval; `None`: the premium there is 0.
     kernel: Option<Kernel>,
-    /// Exercise after the interval.
+    /// Exercise of a put after the interval.
     ahead: Flows,
     /// The part of the payoff of exercise that does not depend on x.
     paid: f64,
 }
 
 impl Holding {
-    /// The value at e^x.
+    /// Value and slopes at x.
     pub(super) fn value(&self, p: &AmericanOption, interval: &Interval, x: f64) -> Slopes {
         let mut out = self.european.at(x, x.exp());
         if let Some(kernel) = &self.kernel {
@@ -133,7 +135,7 @@ impl Holding {
         out
     }
 
-    /// The same less the payoff of exercise.
+    /// Value less the payoff of exercise, and its slopes, at x.
     pub(super) fn less_payoff(&self, p: &AmericanOption, interval: &Interval, x: f64) -> Slopes {
         let mut out = self.value(p, interval, x);
         let spot = p.phi * x.exp();
@@ -143,26 +145,26 @@ impl Holding {
     }
 }
 
-/// An interval as seen from one time within it.
-pub(super) struct SeenFrom<'a> {
+/// Valuation at one time within an interval, as a function of x.
+pub(super) struct Valuation<'a> {
     p: &'a AmericanOption,
     interval: &'a Interval,
     t: f64,
     holding: Holding,
     later: Flows,
-    /// Of the interval and of the next one.
-    stretches: [Option<SeenStretch<'a>>; 2],
+    /// Exercise along the boundary of the interval, and along that of the next one.
+    stretches: [Option<StretchFlow<'a>>; 2],
 }
 
-impl SeenFrom<'_> {
-    /// The value: of holding, and of exercise from `t` on. On the exercise side of the boundary it means nothing.
+impl Valuation<'_> {
+    /// Value and slopes: holding, and exercise from `t` on. Undefined on the exercise side of the boundary.
     pub(super) fn value(&self, x: f64) -> Slopes {
         let mut out = self.holding.value(self.p, self.interval, x);
         self.exercise(x, &mut out);
         out
     }
 
-    /// Value and slope in x over those of the European option.
+    /// Premium over the European value, and its slope in x.
     pub(super) fn premium(&self, x: f64) -> (f64, f64) {
         let mut out = [0.0; 5];
         if let Some(kernel) = &self.holding.kernel {
@@ -173,7 +175,7 @@ impl SeenFrom<'_> {
         (out[0], out[1])
     }
 
-    /// Adds what exercise between `t` and the end of the interval is worth.
+    /// Adds the value of exercise between `t` and the end of the interval.
     pub(super) fn exercise(&self, x: f64, to: &mut Slopes) {
         self.later.add(self.p, x, to);
         for stretch in self.stretches.iter().flatten() {
@@ -182,24 +184,25 @@ impl SeenFrom<'_> {
     }
 }
 
-/// The stretch of an interval as seen from one time before its end.
-struct SeenStretch<'a> {
+/// Flow of exercise along the stretch of an interval, seen from one time before its end.
+struct StretchFlow<'a> {
     interval: &'a Interval,
     curve: Curve<'a>,
-    /// Its begin or the time, the later one; what is left of it from there on, and η² there.
+    /// Begin of the flow: that of the stretch, or the time itself if later.
     from: f64,
+    /// Years from `from` to the end of the stretch, and η² at `from`.
     left: f64,
     eta2: f64,
-    /// ln B at `from`, and the deviation of ln X over what is left.
+    /// ln B at `from`, and the standard deviation of ln X over `left`.
     ln_b: f64,
     deviation: f64,
-    /// The wait until `from`, as part of what is left.
+    /// The wait until `from` as a part of `left`.
     ahead: f64,
-    /// As moments, for each class of distance from the boundary.
+    /// Moments of the flow, by class of distance from the boundary.
     flows: [OnceCell<Flows>; COLLOCATION.distances],
 }
 
-impl<'a> SeenStretch<'a> {
+impl<'a> StretchFlow<'a> {
     fn new(p: &AmericanOption, interval: &'a Interval, t: f64) -> Option<Self> {
         let stretch = interval.stretch.as_ref()?;
         let from = t.max(stretch.from);
@@ -219,7 +222,7 @@ impl<'a> SeenStretch<'a> {
         })
     }
 
-    /// Adds what exercise along it is worth at e^x at the time `t`.
+    /// Adds value and slopes of the flow at x and the time `t`.
     fn add(&self, p: &AmericanOption, t: f64, x: f64, to: &mut Slopes) {
         let class = SpotRule::class((x - self.ln_b).abs() / self.deviation, self.ahead);
         self.flows[class].get_or_init(|| self.moments(p, class).from(p, t)).add(p, x, to);

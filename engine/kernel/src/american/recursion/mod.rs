@@ -1,10 +1,10 @@
 //! American options by one boundary-integral recursion over ex-dates.
 //!
 //! Between two ex-dates the value is that of holding to the later one, a European option on the premium there, plus the
-//! expected present value of what exercise in between earns (Kim 1990). Its boundary solves an integral equation. Puts
-//! are exercised between ex-dates only, so that all they earn later is such flow, summed over moments. Calls are
-//! exercised right before ex-dates too: what they earn later is one function of ln X, the premium right before the
-//! next.
+//! expected present value of the flow that exercise in between earns (Kim 1990). Its boundary solves an integral
+//! equation. Puts are exercised between ex-dates only, so that all later exercise is such flow, summed over moments.
+//! Calls are also exercised right before ex-dates: all later exercise is one function of ln X, the premium right before
+//! the next date.
 
 mod collocation;
 mod flow;
@@ -27,21 +27,21 @@ use premium::{DatePremium, Piece};
 use rules::REACH;
 pub(super) use start::earned_share;
 
-/// A solved option: everything behind the next ex-date as one premium, and the boundary until then.
+/// A solved option: the premium of exercise after the next ex-date, and the boundary until then.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
     option: AmericanOption,
     now: Interval,
-    /// Intervals whose boundary was not found to full accuracy.
+    /// Number of intervals whose boundary was not found to full accuracy.
     #[cfg_attr(not(test), expect(dead_code, reason = "nothing is done about it: the error is of second order"))]
     unsolved: usize,
 }
 
-/// The x that a premium is tabulated over, and what later dates leave there.
-struct Course {
-    /// ln X of later boundaries and exercise points.
+/// Points in ln X where the premium bends, from the dates solved so far.
+struct Bends {
+    /// Boundaries and exercise points of all these dates.
     places: Vec<f64>,
-    /// Where a call's exercise begins at the last date looked at; the European strike at expiry.
+    /// The exercise point of a call at the earliest of these dates; at expiry the European strike.
     kink: f64,
 }
 
@@ -54,14 +54,14 @@ impl Solution {
     /// # Source   docs/american.md
     pub(super) fn new(option: &AmericanOption) -> Self {
         let p = option;
-        let mut course = Course { places: Vec::new(), kink: p.european_k.ln() };
+        let mut bends = Bends { places: Vec::new(), kink: p.european_k.ln() };
         let mut unsolved = 0;
         let mut first = p.divs.iter().filter(|d| d.t < p.t).count();
         let from = |first: usize| if first > 0 { p.divs[first - 1].t } else { 0.0 };
         let mut interval = Interval::new(p, first, from(first), DatePremium::at_expiry(p.t));
         loop {
             let before_date = first < p.divs.len();
-            unsolved += usize::from(interval.solve(p, before_date, &course) == Outcome::Unsolved);
+            unsolved += usize::from(interval.solve(p, before_date, &bends) == Outcome::Unsolved);
             if first == 0 {
                 return Self { option: p.clone(), now: interval, unsolved };
             }
@@ -70,7 +70,7 @@ impl Solution {
                 interval = interval.earlier(p, first, from(first));
                 continue;
             }
-            let found = interval.call_premium(p, first, &mut course);
+            let found = interval.call_premium(p, first, &mut bends);
             first -= 1;
             interval = match found {
                 Some(premium) => Interval::new(p, first, from(first), premium),
@@ -79,21 +79,21 @@ impl Solution {
         }
     }
 
-    /// Value and slopes in ln X now.
+    /// Value and slopes in x = ln X now.
     pub(super) fn value(&self, x: f64) -> Slopes {
-        self.now.seen_from(&self.option, 0.0).value(x)
+        self.now.valuation(&self.option, 0.0).value(x)
     }
 
-    /// ln X of the boundary now, if there is one.
+    /// ln B now; `None`: there is no boundary now.
     pub(super) fn boundary(&self) -> Option<f64> {
         self.now.boundary_at_begin()
     }
 
-    /// What the values at some ln X exceed the European value by; where the option is exercised, the payoff.
+    /// Premiums over the European value at the ln X in `places`; the value is the payoff where the option is exercised.
     pub(super) fn premiums(&self, places: impl Iterator<Item = f64>) -> Vec<f64> {
         let p = &self.option;
         let european = AmericanOption { european_k: p.k, ..p.clone() }.european(p.t);
-        let (seen, escrow) = (self.now.seen_from(p, 0.0), self.now.escrow(p, 0.0));
+        let (seen, escrow) = (self.now.valuation(p, 0.0), self.now.escrow(p, 0.0));
         let premium = |x: f64| {
             let spot = x.exp();
             let value = if self.is_exercised(x) { p.phi * (spot + escrow - p.k) } else { seen.value(x)[0] };
@@ -117,7 +117,7 @@ impl Solution {
 
 impl Interval {
     /// Solves the exercise boundary of the interval; `before_date`: it ends with an ex-date.
-    fn solve(&mut self, p: &AmericanOption, before_date: bool, course: &Course) -> Outcome {
+    fn solve(&mut self, p: &AmericanOption, before_date: bool, bends: &Bends) -> Outcome {
         if !p.has_flow() || self.end - self.from < SAME.date {
             return Outcome::Solved;
         }
@@ -136,7 +136,7 @@ impl Interval {
             return if p.divs.is_empty() { self.solve_pair(p) } else { Outcome::Solved };
         }
         let earns = if p.b > 0.0 { p.r * p.k / p.b - self.escrow(p, self.end - SAME.instant) } else { -1.0 };
-        let end = if earns > 0.0 { earns.ln().max(course.kink) } else { course.kink };
+        let end = if earns > 0.0 { earns.ln().max(bends.kink) } else { bends.kink };
         let is_near = end < p.k.ln() + RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
         if is_near { self.solve_to(p, end) } else { Outcome::Solved }
     }
@@ -159,7 +159,7 @@ impl Interval {
         if earns > 0.0 { pays.max(earns.ln()) } else { pays }
     }
 
-    /// ln B right at the begin of the interval.
+    /// ln B at the begin of the interval; `None`: there is no boundary then.
     fn boundary_at_begin(&self) -> Option<f64> {
         self.stretch.as_ref().filter(|stretch| stretch.from <= self.from).map(|stretch| stretch.ln_b[0])
     }
@@ -169,8 +169,8 @@ impl Interval {
         self.stretch.is_some() || !self.later.is_empty()
     }
 
-    /// The interval before that of a put, number `first`. Nothing is exercised right at the ex-date between them, so
-    /// all that exercise earns later is flow, and no function of X need be kept of it.
+    /// The interval of a put before this one, number `first`. Puts are not exercised right at the ex-date between the
+    /// two, so that all later exercise is flow: a sum over moments, and no function of X.
     fn earlier(mut self, p: &AmericanOption, first: usize, from: f64) -> Self {
         let mut beyond = self.cut.map_or_else(FlowNodes::default, |cut| self.closing(p, cut).puts);
         beyond.extend(&self.later);
@@ -192,21 +192,21 @@ impl Interval {
         earlier
     }
 
-    /// The premium of a call right before the ex-date that the interval begins with, number `first` − 1; `None`: what
-    /// follows leaves none but that of the end.
+    /// The premium of a call right before the ex-date at the begin of the interval, number `first` − 1; `None`: nothing
+    /// is exercised there or within the interval, so that only the premium at its end counts.
     ///
     /// # Domain  the interval is solved
-    fn call_premium(&self, p: &AmericanOption, first: usize, course: &mut Course) -> Option<DatePremium> {
+    fn call_premium(&self, p: &AmericanOption, first: usize, bends: &mut Bends) -> Option<DatePremium> {
         let (t, tau) = (self.from, p.t - self.from);
         let near = self.boundary_at_begin();
-        let domain = TabulatedRange::new(p, tau, near, course);
+        let domain = PremiumRange::new(p, tau, near, bends);
         let (after, before) = (self.escrow(p, t), self.escrow(p, t) + p.divs[first - 1].amount);
         let is_later = !self.premium.pieces.is_empty() || self.stretch.is_some();
-        let seen = self.seen_from(p, self.from);
+        let seen = self.valuation(p, self.from);
         let premium = |x: f64| if is_later { seen.premium(x) } else { (0.0, 0.0) };
         let series = |lo: f64, hi: f64, from_low: bool| Piece::series(lo, hi, from_low, p.k, |x| premium(x).0);
         let opposite = AmericanOption { phi: -p.phi, ..p.clone() }.european(tau);
-        // what exercise right before the date gains over holding
+        // gain from exercise right before the date over holding
         let gain = |x: f64| match near {
             Some(near) if x >= near => before - after,
             _ => {
@@ -219,8 +219,8 @@ impl Interval {
         let bottom = p.k.ln() - RECURSION.domain * p.width(tau) - domain.drift - RECURSION.domain_extra;
         let mut pieces = Vec::new();
         if let Some((from, to)) = region {
-            course.kink = from;
-            course.places.push(from);
+            bends.kink = from;
+            bends.places.push(from);
             pieces.extend(exercised(p, tau, before, from, to));
             if is_later && from > bottom {
                 pieces.push(series(bottom, from, false));
@@ -235,7 +235,7 @@ impl Interval {
                 pieces.push(Piece::Line { lo: to, hi, c0, c1 });
             }
         } else {
-            course.kink = if p.b > 0.0 { (p.k - after).max(RECURSION.spot_least).ln() } else { f64::INFINITY };
+            bends.kink = if p.b > 0.0 { (p.k - after).max(RECURSION.spot_least).ln() } else { f64::INFINITY };
             if !self.is_exercised_within() {
                 return None;
             }
@@ -248,20 +248,20 @@ impl Interval {
     }
 }
 
-/// The premium where the option is exercised at a date between two ln X, with `escrow` of dividends collected and `tau`
-/// years to expiry: a line less the European option of the other right.
+/// The premium of an option that is exercised at a date between the ln X `lo` and `hi`, with `escrow` of dividends
+/// collected and `tau` years to expiry: a line less the European option of the other right.
 fn exercised(p: &AmericanOption, tau: f64, escrow: f64, lo: f64, hi: f64) -> [Piece; 2] {
     let c0 = p.phi * (escrow - p.k + p.european_k * (-p.r * tau).exp());
     [Piece::Line { lo, hi, c0, c1: -p.phi * (-p.b * tau).exp_m1() }, Piece::Opposite { lo, hi }]
 }
 
-/// Between which ln X a call is exercised right before an ex-date; the upper end is infinite unless b < 0.
+/// The ends in ln X of a call's exercise region right before an ex-date; the upper end is infinite unless b < 0.
 ///
-/// # Domain  one region at most; of b < 0, one that ends is found within the domain, or on the line beyond it
+/// # Domain  one region at most; with b < 0 its upper end lies within `domain`, or on the line beyond it
 fn call_region(
     p: &AmericanOption,
     gain: &dyn Fn(f64) -> f64,
-    domain: &TabulatedRange,
+    domain: &PremiumRange,
     near: Option<f64>,
     before: f64,
 ) -> Option<(f64, f64)> {
@@ -302,20 +302,21 @@ fn call_region(
     Some((from, to))
 }
 
-/// How far up the premium of a call is tabulated, in ln X.
-struct TabulatedRange {
+/// Range of ln X over which the premium of a call is tabulated.
+struct PremiumRange {
+    /// The upper end.
     hi: f64,
-    /// What ln X drifts at most.
+    /// Greatest drift of ln X until expiry.
     drift: f64,
 }
 
-impl TabulatedRange {
-    fn new(p: &AmericanOption, tau: f64, near: Option<f64>, course: &Course) -> Self {
+impl PremiumRange {
+    fn new(p: &AmericanOption, tau: f64, near: Option<f64>, bends: &Bends) -> Self {
         let width = p.width(tau);
         let drift = (p.r - p.b).abs() * tau + 0.5 * width * width;
         let ln_k = p.k.ln();
         let away = RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
-        let places = course.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
+        let places = bends.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
         Self { hi: places.fold(ln_k, f64::max) + RECURSION.domain * width + drift + RECURSION.domain_extra, drift }
     }
 }
@@ -351,7 +352,7 @@ mod tests {
         for _ in 0..600 {
             let p = draws.problem();
             if p.is_double() && !p.is_put() && !p.divs.is_empty() {
-                continue; // exercise between the dates counts as none
+                continue; // exercise between the dates counts as worthless
             }
             let solution = Solution::new(&p);
             unsolved += usize::from(solution.unsolved > 0);
@@ -381,7 +382,7 @@ mod tests {
             seen += 1;
             let [value, slope, ..] = solution.value(x);
             let payoff = p.phi * (x.exp() + solution.now.escrow(&p, 0.0) - p.k);
-            // stock that is hard to borrow has corners that the windows of its puts round off
+            // the boundaries of puts on stock that is hard to borrow have corners, which collocation rounds off
             let most = if p.b.abs() > 0.05 { 2e-5 } else { 5e-6 };
             assert!((value - payoff).abs() <= most * p.k, "{p:?}: {value} for {payoff}");
             // next to a kink or to the end of a window the slope changes within a small part of the deviation

@@ -12,15 +12,16 @@ pub(super) type Slopes = [f64; 5];
 pub(crate) struct AmericanOption {
     /// +1 for a call, −1 for a put.
     pub(super) phi: f64,
-    /// Strike of exercise, and of the European part: a dividend on the day of expiry lowers a call's.
+    /// Strike of exercise.
     pub(super) k: f64,
+    /// Strike of the European part: a dividend on the day of expiry lowers a call's.
     pub(super) european_k: f64,
     pub(super) sigma: f64,
     /// Years to expiry.
     pub(super) t: f64,
     pub(super) r: f64,
     pub(super) b: f64,
-    /// Dividends with ex-dates in (0, t), ascending. A call's has the one of the day of expiry as its last.
+    /// Dividends with ex-dates in (0, t], ascending.
     pub(super) divs: Vec<Dividend>,
 }
 
@@ -59,7 +60,7 @@ impl AmericanOption {
         if self.is_put() { r > 0.0 || (r == 0.0 && b < 0.0) } else { b > 0.0 || (b == 0.0 && r < 0.0) }
     }
 
-    /// What exercise earns a year more than holding at e^x with `escrow` of dividends to come: φ(b(X + A) − rK).
+    /// Yearly flow of exercise over holding at X = e^x with dividends to come of `escrow`: φ(b(X + A) − rK).
     pub(super) fn flow(&self, x: f64, escrow: f64) -> f64 {
         self.phi * (self.b * (x.exp() + escrow) - self.r * self.k)
     }
@@ -78,7 +79,7 @@ impl AmericanOption {
     }
 }
 
-/// The European value at one time.
+/// The European value at one time, as a function of x.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EuropeanValue {
     phi: f64,

@@ -30,7 +30,8 @@ impl Interval {
         Outcome::Unsolved
     }
 
-    /// Both boundaries from `from` on, which end at the ln B `ends`; `None`: they meet before, or the iteration fails.
+    /// Both boundaries from `from` on, which end at the ln B `ends`; `None`: they meet in between, or the iteration
+    /// fails.
     ///
     /// # Domain  b < r < 0 of a put, r < b < 0 of a call
     /// # Shapes  the boundary that ends at the strike, and the one that ends at rK/b
@@ -86,7 +87,7 @@ impl Interval {
         None
     }
 
-    /// The equation of point `k` of boundary `j`, and its derivatives by all points of both.
+    /// Residual of the equation of point `k` of boundary `j`, and its derivatives in ln B of all points of both.
     ///
     /// # Shapes  `row`: by point of the first boundary, then of the second, added to
     fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], j: usize, k: usize, row: &mut [f64]) -> f64 {

@@ -20,23 +20,23 @@ const N: usize = NodeLanes::N;
 /// A part of the premium.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
-    /// c0 + c1·X from `lo` to `hi`.
+    /// The line c0 + c1·X from x = `lo` to `hi`.
     Line { lo: f64, hi: f64, c0: f64, c1: f64 },
-    /// Less the European option of the other right.
+    /// Minus the European option of the other right.
     Opposite { lo: f64, hi: f64 },
-    /// A series in v on [0, 1], x = lo + (hi − lo)v², or from the other end.
+    /// A series in v on [0, 1], x = lo + (hi − lo)v², or x = hi − (hi − lo)(1 − v)².
     Series { lo: f64, hi: f64, from_low: bool, terms: Vec<f64> },
 }
 
 impl Piece {
-    /// The series through `f`, with as many terms as it takes.
+    /// The series through `f`, with as many terms as resolve it.
     pub(super) fn series(lo: f64, hi: f64, from_low: bool, k: f64, f: impl Fn(f64) -> f64) -> Self {
         let place = |u: f64| {
             let v = 0.5 * (1.0 + u);
             if from_low { lo + (hi - lo) * v * v } else { hi - (hi - lo) * (1.0 - v) * (1.0 - v) }
         };
         let mut n = DATE_PREMIUM.samples;
-        // Lobatto points, so that half of them are there when their number doubles
+        // Lobatto points: half of the values are reused when their number doubles
         let mut values: Vec<f64> = (0..=n).map(|i| f(place((PI * i as f64 / n as f64).cos()))).collect();
         let mut terms = coefficients(&values);
         while n < DATE_PREMIUM.most_samples && terms[n - 2..].iter().any(|c| c.abs() > DATE_PREMIUM.resolved * k) {
@@ -50,7 +50,7 @@ impl Piece {
         Self::Series { lo, hi, from_low, terms }
     }
 
-    /// const + slope·X above x, through the `premium` and its slope in x there.
+    /// The tangent at x, as a line in X, from x upwards; `premium`: value and slope in x.
     pub(super) fn tail(x: f64, premium: impl Fn(f64) -> (f64, f64)) -> Self {
         let (value, slope) = premium(x);
         Self::Line { lo: x, hi: f64::INFINITY, c0: value - slope, c1: slope / x.exp() }
@@ -80,7 +80,7 @@ impl DatePremium {
         Self { t, pieces: Vec::new() }
     }
 
-    /// Adds e^(−rs)·E\[premium\] as seen from e^x at the time of `at`.
+    /// Adds e^(−rs)·E\[premium\] and its slopes, given x at the time of the kernel `at`.
     pub(super) fn expect(&self, p: &AmericanOption, at: &Kernel, x: f64, to: &mut Slopes) {
         let mean = x + at.drift;
         for piece in &self.pieces {
@@ -110,7 +110,7 @@ impl DatePremium {
     }
 }
 
-/// Less the European option of the other right.
+/// Minus the European option of the other right at one date.
 #[derive(Clone, Copy, Debug)]
 struct Opposite {
     phi: f64,
@@ -145,7 +145,7 @@ impl Opposite {
     }
 }
 
-/// The density of x at a date as seen from an earlier time, and what else does not depend on x.
+/// Density of x at a date, given x at an earlier time, and the European option at the date.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kernel {
     df: f64,
@@ -157,7 +157,7 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Seen from `s` years before a date `tau` years before expiry.
+    /// The kernel over the `s` years before a date that lies `tau` years before expiry.
     pub(super) fn new(p: &AmericanOption, s: f64, tau: f64) -> Self {
         let width = p.width(s);
         Self {
@@ -217,7 +217,7 @@ impl Kernel {
         }
     }
 
-    /// Adds the expectation of `f` between two x, as far as the kernel reaches.
+    /// Adds the expectation of `f` between the x `lo` and `hi`, cut off where the kernel is negligible.
     ///
     /// # Domain    `f` smooth between the ends
     /// # Accuracy  `DATE_PREMIUM.kernel` deviations to either side, more nodes the more of them lie between the ends

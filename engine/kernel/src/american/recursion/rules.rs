@@ -1,4 +1,4 @@
-//! Quadrature and interpolation of the recursion: Gauss rules, collocation points, curves through them, sums.
+//! Quadrature and interpolation of the recursion: Gauss rules, collocation points and curves through them, series.
 //! Never: finance.
 
 use crate::american::settings::{COLLOCATION, REACHES, SPOT_NODES};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub(super) const POINTS: usize = COLLOCATION.points;
 /// Nodes of the flow from a collocation point on.
 pub(super) const INNER: usize = COLLOCATION.inner;
-/// Of a boundary with an end, as an index in [`REACHES`].
+/// η of the last point of a boundary with an end, as an index in [`REACHES`].
 pub(super) const REACH: usize = REACHES.len() - 1;
 
 /// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
@@ -32,26 +32,26 @@ fn interpolation(u: f64) -> [f64; POINTS] {
     ascending(&lobatto_row(POINTS - 1, 2.0 * u - 1.0))
 }
 
-/// What belongs to the Lobatto points, which descend, in the order of [`points`].
+/// Reverses numbers of the Lobatto points, which descend, into the ascending order of [`points`].
 fn ascending(of: &[f64]) -> [f64; POINTS] {
     core::array::from_fn(|i| of[POINTS - 1 - i])
 }
 
-/// The index in [`REACHES`] of the greatest that is not above `reach`.
+/// Index of the greatest of [`REACHES`] that is not above `reach`.
 pub(super) fn reach_class(reach: f64) -> usize {
     REACHES.iter().rposition(|r| *r <= reach + COLLOCATION.same_reach).unwrap_or(0)
 }
 
-/// Weights of the three samples of an open end, `eta` being beyond `reach`.
+/// Weights at `eta`, beyond `reach`, of the three samples of a boundary that runs away.
 pub(super) fn open_tail(eta: f64, reach: f64) -> [f64; 3] {
     let u = (eta - reach) / COLLOCATION.tail_step;
     let bend = 0.5 * u.min(COLLOCATION.tail_bends) * (u - 1.0);
     [1.0 - u + bend, u - 2.0 * bend, bend]
 }
 
-/// The flow from a collocation point on, for one year left and whatever boundary.
+/// Nodes of the flow from a collocation point, for one year left and any boundary.
 pub(super) struct Geometry {
-    /// Years from the point, and length of time of each node.
+    /// Years from the point, and length of time, of each node.
     pub(super) wait: [f64; INNER],
     pub(super) weight: [f64; INNER],
     /// ln B at the nodes is `rows`·(ln B at the points) + `tail`·(samples of the end).
@@ -60,7 +60,8 @@ pub(super) struct Geometry {
 }
 
 impl Geometry {
-    /// That of point `k`; `pace`: how the boundary runs away there, `None` for a boundary with an end.
+    /// The nodes of point `k`; `pace`: the pace at which the boundary runs away there, `None` for a boundary with an
+    /// end.
     pub(super) fn of(reach: usize, k: usize, pace: Option<f64>) -> &'static Self {
         type Cells = [[[OnceLock<Box<Geometry>>; COLLOCATION.paces + 1]; POINTS]; REACHES.len()];
         static ALL: Cells =
@@ -95,7 +96,7 @@ impl Geometry {
     }
 }
 
-/// The flow from a spot on, for one year left, by the distance from the boundary.
+/// Nodes of the flow from a spot, for one year left and one class of distance from the boundary.
 pub(super) struct SpotRule {
     /// √(−ln(1 − wait)), years from the spot, and length of time of each node.
     pub(super) xi: [f64; INNER],
@@ -104,8 +105,8 @@ pub(super) struct SpotRule {
 }
 
 impl SpotRule {
-    /// The class of a spot `distance` deviations from the boundary, seen from `ahead` of the time left before the
-    /// boundary begins.
+    /// The class of a spot at `distance` deviations from the boundary; `ahead`: the wait until the boundary begins, as
+    /// a part of the time left from then on.
     pub(super) fn class(distance: f64, ahead: f64) -> usize {
         let nearest = ahead.sqrt().max(SPOT_NODES.nearest * distance.min(1.0));
         (-(nearest / SPOT_NODES.nearest).log2()).ceil().clamp(0.0, (COLLOCATION.distances - 1) as f64) as usize
@@ -126,7 +127,7 @@ impl SpotRule {
     }
 }
 
-/// From values at the collocation points to Chebyshev coefficients in 2u − 1.
+/// Chebyshev coefficients in 2u − 1 from values at the collocation points.
 pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
     static MATRIX: OnceLock<[[f64; POINTS]; POINTS]> = OnceLock::new();
     let matrix = MATRIX.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Where the iteration for a boundary starts: an explicit boundary before an ex-date, a coarse one before expiry.
+//! Start of the iteration for a boundary: an explicit boundary before an ex-date, a coarse one before expiry.
 
 use super::collocation::carried;
 use super::flow::{FlowBlock, FlowSums};
@@ -16,8 +16,8 @@ const COARSE: usize = START.points;
 const COARSE_NODES: usize = START.nodes;
 const N: usize = <Block as Lanes>::N;
 
-/// The part of the flow still to come that a boundary earns while it runs away: ξ is the standard deviation over the
-/// time left, as part of the distance that the boundary runs in it. ½ for a boundary at rest, ξ²/2 for a fast one.
+/// Fraction of the remaining flow that a boundary earns while it runs away; ξ: the standard deviation of ln X over the
+/// time left, over the distance that the boundary covers in it. ½ for a boundary at rest, ξ²/2 for a fast one.
 pub(crate) fn earned_share<L: Lanes>(xi: L) -> L {
     let inv = L::splat(1.0) / xi.max(L::splat(START.pace_least));
     let density = exp(inv * inv * -0.5) * INV_SQRT_2PI;
@@ -32,7 +32,7 @@ pub(super) struct Explicit {
     pub(super) pace: f64,
 }
 
-/// Which of a region's boundaries, and between which ln B it is looked for.
+/// One of a region's boundaries, and the bracket in ln B of the search for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     /// True for the boundary above which the option is held.
@@ -43,7 +43,7 @@ pub(super) struct Side {
 
 impl Interval {
     /// The explicit boundary at `t` of exercise that ends at `end`, by a bracketed search: value matching, with the
-    /// flow to come replaced by the share of it that a boundary with this pace earns.
+    /// remaining flow replaced by the fraction of it that a boundary with this pace earns.
     pub(super) fn explicit(&self, p: &AmericanOption, t: f64, end: f64, side: Side) -> Explicit {
         let still = self.root(p, t, 0.0, side);
         let (add, pace) = self.earned(p, t, end, still);
@@ -55,7 +55,7 @@ impl Interval {
         Explicit { ln_b: self.root(p, t, add, side), pace }
     }
 
-    /// What a boundary at `x` earns until `end`, and its pace.
+    /// The flow that a boundary at `x` earns until `end`, and its pace.
     fn earned(&self, p: &AmericanOption, t: f64, end: f64, x: f64) -> (f64, f64) {
         let at = self.hold_less_payoff(p, x, t);
         self.earned_at(p, t, end, x, &at)
@@ -69,7 +69,7 @@ impl Interval {
         (earned, xi.min(1.0))
     }
 
-    /// The root in x of the value of holding less the payoff, and `add`.
+    /// The root in x of holding less payoff plus `add`.
     ///
     /// # Domain    a change of sign between the ends of the side; else the result is one of the ends
     /// # Accuracy  `START.found` in x
@@ -111,8 +111,8 @@ impl Interval {
         x
     }
 
-    /// As [`Self::explicit`] by Newton's method on Taylor series from a `guess` near it; `None`
-    /// where that does not settle.
+    /// [`Self::explicit`] by Newton's method on Taylor series from a `guess` near the boundary; `None`: it does not
+    /// converge.
     ///
     /// # Domain    a `guess` between the ends of the side
     /// # Accuracy  a start only
@@ -128,7 +128,7 @@ impl Interval {
         let inside = |x: f64| x > side.lo && x < side.hi;
         let sign = if side.upper { 1.0 } else { -1.0 };
         let holding = self.holding(p, t);
-        // the root of a Taylor series less `add`, counted from its point
+        // the root of a Taylor series plus `add`, as a distance from its point
         let root = |at: &Slopes, add: f64, from: f64| {
             let mut h = from;
             for _ in 0..START.series_steps {
@@ -175,8 +175,8 @@ impl Interval {
         None
     }
 
-    /// A boundary before expiry, or before an ex-date until which a call is watched, that ends at ln B = `end`: a
-    /// bracketed root at each of a few points from the end backwards, and a curve through them.
+    /// A coarse boundary that ends at ln B = `end`, before expiry or before a call's ex-date: a bracketed root at each
+    /// of a few points from the end backwards, and a curve through them.
     pub(super) fn coarse(&self, p: &AmericanOption, reach: usize, end: f64, limit: impl Fn(f64) -> f64) -> Stretch {
         let mut stretch =
             Stretch { from: self.from, to: self.end, reach, ln_b: [end; POINTS], tail: [end; 3], pace: None };
@@ -277,8 +277,7 @@ impl Interval {
     }
 }
 
-/// A root between two `ends`, at the first of which the function is above 0, by false position; `values`: of the
-/// function at both.
+/// A root between two `ends` by false position. `values`: the function at the ends, above 0 at the first one.
 fn illinois(f: impl Fn(f64) -> f64, ends: [f64; 2], values: [f64; 2], close: f64) -> f64 {
     let ([mut a, mut b], [mut fa, mut fb]) = (ends, values);
     let (mut side, mut x) = (0, b);

@@ -16,9 +16,10 @@ pub(super) struct Stretch {
     pub(super) reach: usize,
     /// ln B at the collocation points.
     pub(super) ln_b: [f64; POINTS],
-    /// ln B at the end; or, of a boundary that runs away, where the points end and one and two steps later.
+    /// ln B at the end; for a boundary that runs away, ln B at the last point and one and two steps of η later.
     pub(super) tail: [f64; 3],
-    /// √(time in which the boundary moves by its own deviation / time left) at the points; `None`: it has an end.
+    /// √(time in which the boundary moves by the deviation of ln X / time left) at the points; `None`: the boundary
+    /// approaches an end.
     pub(super) pace: Option<[f64; POINTS]>,
 }
 
@@ -32,14 +33,15 @@ impl Stretch {
         Curve { stretch: self, terms: to_chebyshev(&self.ln_b) }
     }
 
-    /// The stretch until `until` as moments for values before it; `cost`: what exercise loses a year, at a time; `b`:
-    /// what it gains on a unit of X.
+    /// Moments of exercise until `until`, for values before the stretch. `cost`: yearly cost of exercise at a time;
+    /// `b`: yearly gain per unit of X.
     pub(super) fn nodes(&self, until: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
         let left = ((self.to - self.from) / (self.to - until).max(SAME.divisor)).ln().sqrt();
         self.moments(COLLOCATION.fixed_nodes, left.min(COLLOCATION.fixed_eta), 1.0, cost, b)
     }
 
-    /// The same by `n` moments up to η = `last`; `side`: −1 of a region's second boundary.
+    /// `n` moments of exercise up to η = `last`; `side`: 1, or −1 for a region's second boundary. `cost` and `b` as of
+    /// [`Self::nodes`].
     pub(super) fn moments(&self, n: usize, last: f64, side: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
         let length = self.to - self.from;
         let mut nodes = FlowNodes::default();

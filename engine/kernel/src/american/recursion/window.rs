@@ -1,5 +1,5 @@
-//! When a put is exercised before an ex-date: a window that closes some time before it, since the dividend to come is
-//! worth more than the interest on the strike.
+//! Windows of exercise of a put before an ex-date. A window closes some time before the date, from when on the dividend
+//! is worth more than the interest on the strike.
 //!
 //! With b = 0 the boundary falls to 0 where the window closes. With b > 0 it falls along a line in X with a corner
 //! before that. With b < 0 the region leaves X = 0 first and ends in a tip at a positive X.
@@ -22,7 +22,7 @@ impl Interval {
         pays.min(earns).max(RECURSION.spot_least).ln()
     }
 
-    /// What exercise at `t` gains over holding at X = 0.
+    /// Gain at X = 0 of exercise at `t` over holding.
     fn gain_at_zero(&self, p: &AmericanOption, t: f64) -> f64 {
         p.k - self.escrow(p, t) - (p.r * t).exp() * self.at_zero[0]
     }
@@ -97,10 +97,10 @@ impl Interval {
         self.finish(p, whole)
     }
 
-    /// What is earned from `t` on, where from then on the boundary falls to 0 along the [line](Self::line) within a
-    /// small part of a deviation. At `t` exercise then exceeds holding to the end of the interval by a function of X
-    /// alone: far below the boundary by a line, close to it by less, since holding may end above the boundary of the
-    /// next interval. That is a sum of European puts.
+    /// The exercise gains from `t` on, where the boundary then falls to 0 along the [line](Self::line) within a small
+    /// part of a deviation. At `t` exercise then exceeds holding to the end of the interval by a function of X alone:
+    /// by a line far below the boundary, by less close to it, since holding may end above the boundary of the next
+    /// interval. A sum of European puts approximates this function.
     ///
     /// # Domain  b > 0; `t` within the window, close to its end
     pub(super) fn closing(&self, p: &AmericanOption, t: f64) -> Closing {
@@ -144,8 +144,8 @@ impl Interval {
         x.max(SAME.divisor).ln()
     }
 
-    /// The time of the corner of a boundary with b > 0: until then it follows the value of holding, from then on the
-    /// [line](Self::line).
+    /// The time of the corner of a boundary with b > 0: before it the boundary follows the value of holding, after it
+    /// the [line](Self::line).
     fn corner(&self, p: &AmericanOption, close: f64) -> f64 {
         let is_before =
             |t: f64| self.hold_less_payoff(p, self.line(p, t), t)[0] > WINDOW.corner * self.gain_at_zero(p, t);
@@ -161,7 +161,7 @@ impl Interval {
         at(0.5 * (before + after))
     }
 
-    /// With b < 0: the region ends in a tip, and leaves X = 0 at `close`, before it.
+    /// Solves a window with b < 0: the region ends in a tip, and leaves X = 0 before that, at `close`.
     fn solve_island(&mut self, p: &AmericanOption, close: f64) -> Outcome {
         let Some((tip, at)) = self.tip(p, close) else { return Outcome::Solved };
         if tip - self.from < WINDOW.shortest {
@@ -190,7 +190,7 @@ impl Interval {
         self.finish(p, window)
     }
 
-    /// The last time of exercise and ln X there; `None`: there is none.
+    /// Time and ln X of the tip, the last time of exercise; `None`: there is no exercise in the interval.
     ///
     /// # Domain    puts with b < 0; one region
     /// # Accuracy  `WINDOW.tip_found` of the interval
@@ -240,13 +240,13 @@ impl Interval {
         Some((t, x))
     }
 
-    /// A part of a window, before its boundary has a start.
+    /// A part of a window from `from` to `to`, with η of its last collocation point.
     fn open(&self, from: f64, to: f64, gap: f64, least: f64, lowest: f64, join: Option<f64>) -> WindowPart {
         let reach = ((to - from) / (WINDOW.resolved * gap)).ln().max(0.0).sqrt().clamp(least, WINDOW.reach_most);
         WindowPart { from, to, reach: reach_class(reach), lowest, join, is_late: false }
     }
 
-    /// The part with the explicit boundary, shifted to meet what follows.
+    /// The explicit boundary of a part, shifted to meet the part that follows.
     fn started(&self, p: &AmericanOption, part: WindowPart) -> Stretch {
         let WindowPart { from, to, reach, lowest, join, is_late } = part;
         let mut stretch = Stretch { from, to, reach, ln_b: [0.0; POINTS], tail: [0.0; 3], pace: None };
@@ -270,7 +270,7 @@ impl Interval {
         stretch
     }
 
-    /// Solves the part that begins with the interval.
+    /// Solves the part of the window at the begin of the interval.
     fn finish(&mut self, p: &AmericanOption, part: WindowPart) -> Outcome {
         let mut stretch = self.started(p, part);
         let outcome = stretch.solve(p, self, |t| self.put_limit(p, t));
@@ -279,11 +279,11 @@ impl Interval {
     }
 }
 
-/// How a window closes along a line.
+/// The end of a window along a line.
 pub(super) struct Closing {
-    /// What that earns.
+    /// Its exercise gains, as European puts.
     pub(super) puts: FlowNodes,
-    /// ln B where it begins.
+    /// ln B at its begin.
     pub(super) ln_b: f64,
 }
 
@@ -292,10 +292,10 @@ struct WindowPart {
     from: f64,
     to: f64,
     reach: usize,
-    /// ln B is looked for above this.
+    /// Lower end of the search for ln B.
     lowest: f64,
-    /// ln B that the part must end at.
+    /// ln B at which the part must end.
     join: Option<f64>,
-    /// True of one whose boundary starts from the line.
+    /// True if the search for its boundary starts from the line.
     is_late: bool,
 }
