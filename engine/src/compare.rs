@@ -87,21 +87,21 @@ pub struct ContractComparison {
 /// One expiry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpiryComparison {
-    /// Its slice in the chain.
+    /// Index of the slice in the chain.
     pub slice: usize,
-    /// Contracts that were compared.
+    /// Number of contracts compared.
     pub contracts: usize,
-    /// Root mean square difference of each Greek from what is served, in parts of the greatest of the expiry.
+    /// Root mean square difference of each Greek from the served one, in parts of the greatest of the expiry.
     pub served: VendorNumbers,
-    /// The same at the vendor's volatilities.
+    /// Root mean square difference of each Greek at the vendor's volatilities, in parts of the greatest of the expiry.
     pub left: VendorNumbers,
-    /// The same of all together, from what is served; and at the vendor's own volatility.
+    /// Root mean square difference of all Greeks from the served ones.
     pub rms: f64,
-    /// The same with theta and rho as the vendor defines them.
+    /// Root mean square difference of all Greeks, with theta and rho in the vendor's definitions.
     pub rms_defined: f64,
-    /// The difference that remains at the vendor's volatilities ([`Comparison::vols`]).
+    /// Root mean square difference that remains at the vendor's volatilities ([`Comparison::vols`]).
     pub rms_at_vendor_vol: f64,
-    /// The difference due to the vendor's rounding alone.
+    /// Root mean square difference due to the vendor's rounding alone.
     pub rms_of_digits: f64,
     /// True if nothing explains what the vendor's definitions of theta and rho leave.
     pub is_unknown: bool,
@@ -166,7 +166,7 @@ pub fn compare(
     Comparison { conventions, vols, expiries, contracts, inside: inside_quotes(chain, rows) }
 }
 
-/// What `of` makes of each item, in their order, on some threads.
+/// Results of `of` for each item, in their order, computed on some threads.
 fn in_parallel<T: Send, R: Send>(items: Vec<T>, threads: usize, of: impl Fn(T) -> Option<R> + Sync) -> Vec<R> {
     let threads = threads.clamp(1, items.len().max(1));
     // dealt out like cards: later expiries have more dividends

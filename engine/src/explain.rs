@@ -1,8 +1,8 @@
 //! Explains the values of one contract of a finished chain.
 //!
-//! What is served is read from the chain and never computed again. What is added here follows from what the chain was
-//! computed from ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): which call/put pairs imply the forward,
-//! the values by other schemes, and warnings. So an explanation is of the served values, whatever was quoted since.
+//! Served values are read from the chain and never computed again. The rest follows from the inputs of the chain
+//! ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): the call/put pairs that imply the forward, the values by
+//! other schemes, and warnings. An explanation is hence of the served values, whatever was quoted since.
 //! Never: a book, a text for people.
 #![warn(clippy::arithmetic_side_effects)]
 

@@ -1,6 +1,6 @@
-//! What contracts are worth elsewhere: at another spot, at other volatilities, at a later moment, at other rates,
-//! borrow and dividends. Every value is computed from the model, by the pricers of the passes; nothing is
-//! extrapolated from Greeks. docs/scenarios.md has the rules: what moves, and what stays.
+//! Values of contracts in scenarios: at another spot, at other volatilities, at a later time, at other rates, borrow
+//! and dividends. Every value is computed from the model, by the pricers of the passes; nothing is extrapolated from
+//! Greeks. docs/scenarios.md has the rules.
 //!
 //! A finished chain is all that is read: spot, terms and volatilities of its expiries. Where nothing is moved the row
 //! of the chain is the answer, so that a scenario without a shock shows the served numbers. Never: a book, a text.

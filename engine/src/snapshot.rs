@@ -20,7 +20,7 @@ pub struct Snapshot {
     /// (root, chain), sorted: which chains list a root.
     roots: Vec<(Symbol, u32)>,
     pending: Vec<Symbol>,
-    /// How many of the pending ones no vendor has answered for.
+    /// Number of pending names without an answer from any vendor.
     unanswered: usize,
     is_complete: bool,
 }
@@ -52,13 +52,13 @@ impl Snapshot {
         Self { number, time, chains, roots, pending, unanswered: 0, is_complete: true }
     }
 
-    /// The same while the feed has not been gone through once: names may be missing that nobody knows of yet.
+    /// Marks the snapshot as incomplete, until the feed has been read once: further names may follow.
     #[must_use]
     pub fn starting(self) -> Self {
         Self { is_complete: false, ..self }
     }
 
-    /// The same; names that have no chain because no vendor has answered for them yet are pending, too.
+    /// Adds, to the pending names, those that have no chain because no vendor has answered for them yet.
     #[must_use]
     pub fn awaiting(mut self, unanswered: impl IntoIterator<Item = Symbol>) -> Self {
         let is_missing = |name: &Symbol| self.chain(*name).is_none() && !self.is_pending(*name);

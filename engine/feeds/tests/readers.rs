@@ -25,7 +25,7 @@ use sim::SimMarket;
 use sim::symbols::well_known;
 use std::path::Path;
 use std::sync::LazyLock;
-use testkit::documents::{Quoted, says_the_same};
+use testkit::documents::{Quoted, has_same_quote};
 
 /// 15:42 Eastern on a Friday.
 const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
@@ -218,7 +218,7 @@ fn what_was_written_is_read_back() {
             quotes.sort_by_key(|q| q.contract);
         }
         for (got, want) in got.iter().zip(&want) {
-            assert!(says_the_same(got, want), "{}: {got:?} is not {want:?}", reader.name);
+            assert!(has_same_quote(got, want), "{}: {got:?} is not {want:?}", reader.name);
         }
         assert!(read.batch.spots.iter().all(|spot| (spot.price - KO.spot).abs() < 1e-9), "{}", reader.name);
     }

@@ -1,4 +1,4 @@
-//! What is read of files of history: `cargo run --release -p greeksd-history --example rows -- FILE…`.
+//! Prints the rows read from files of history: `cargo run --release -p greeksd-history --example rows -- FILE…`.
 #![allow(clippy::print_stdout, reason = "a program that says what it read")]
 
 use history::layouts::{ReadOptions, read};

@@ -7,8 +7,8 @@ use core::fmt;
 const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// What was taken in so far: FNV-1a, eight bytes at a time. Two inputs of one length that differ in one place never
-/// have the same.
+/// A running digest: FNV-1a, eight bytes at a time. Two inputs of one length that differ in one place never have the
+/// same digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u128);
 
@@ -19,12 +19,12 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in a word.
+    /// Adds a word.
     pub fn word(&mut self, word: u64) {
         self.0 = (self.0 ^ u128::from(word)).wrapping_mul(PRIME);
     }
 
-    /// Takes in bytes, and how many they are.
+    /// Adds bytes and their number.
     pub fn bytes(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
@@ -34,7 +34,7 @@ impl Digest {
         self.word(bytes.len() as u64);
     }
 
-    /// Takes in what another one stands for.
+    /// Adds another digest.
     pub fn digest(&mut self, other: Self) {
         self.word(other.0 as u64);
         self.word((other.0 >> 64) as u64);

@@ -1,4 +1,4 @@
-//! Every row of every input file, once, into sorted runs. Never: a layout, a computation.
+//! Reads every row of every input file once, into sorted runs. Never: a layout, a computation.
 
 use crate::packed::PackedRow;
 use crate::recipe::unit_underlying;
@@ -18,55 +18,54 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Files that are read side by side at most: more do not make a disk faster.
+/// Greatest number of files read at once: more do not make a disk faster.
 pub(crate) const READERS: usize = 8;
-/// Bytes of rows that wait in memory, of all readers together.
+/// Bytes of rows held in memory by all readers together.
 const WAITING_BYTES: usize = 256 << 20;
-/// Between two reports of progress.
+/// Rows between two reports of progress.
 const ROWS_TOLD: u64 = 1 << 14;
 
-/// What reading a file gave, beside its rows.
+/// Outcome of reading a file, beside its rows.
 #[derive(Debug)]
 pub struct FileRead {
-    /// The layout that it has; empty: none that is known.
+    /// The layout of the file; empty: unknown.
     pub layout: &'static str,
-    /// What became of its records. An error in it says that the file is damaged: rows may be missing.
+    /// Counts of records. An error in it means that the file is damaged: rows may be missing.
     pub report: Report,
-    /// What it says of dividends and rates, if it is a recording.
+    /// Dividends and rates of a recording.
     pub reference: RecordedReference,
-    /// Why it could not be read to its end.
+    /// The reason why the file could not be read to its end; `None`: it was.
     pub refused: Option<String>,
 }
 
 /// Reads a file, row by row.
 pub type RowSource<'a> = dyn Fn(&Path, &mut dyn FnMut(HistoryRow)) -> FileRead + Sync + 'a;
 
-/// An input file, as it was read.
+/// An input file and the outcome of reading it.
 #[derive(Debug)]
 pub struct InputFacts {
-    /// Its path.
+    /// Path of the file.
     pub file: PathBuf,
-    /// Rows that were taken.
+    /// Number of rows accepted.
     pub rows: u64,
-    /// What reading it gave.
+    /// Outcome of reading the file.
     pub read: FileRead,
 }
 
 impl InputFacts {
-    /// What is wrong with the file as a whole; `None`: nothing.
+    /// The damage of the file as a whole; `None`: none.
     #[must_use]
     pub fn damage(&self) -> Option<String> {
         self.read.refused.clone().or_else(|| self.read.report.errors.first().map(ToString::to_string))
     }
 
-    /// True if it has rows, and none of them could be used.
+    /// True if the file has rows, and none could be used.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.rows == 0 && self.read.report.refused_total() > 0
     }
 
-    /// True if rows of chains that it has may be lost. Beside whole files an archive may have one that is no quotes at
-    /// all.
+    /// True if rows of the file's chains may be lost. A file in an archive that has no quotes at all does not count.
     #[must_use]
     pub fn lacks_rows(&self) -> bool {
         let loses = |error: &FeedError| !matches!(error, FeedError::Instead { what: Instead::OtherFormat, .. });
@@ -74,16 +73,16 @@ impl InputFacts {
     }
 }
 
-/// What all input files gave.
+/// Outcome of reading all input files.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// The files, in the order of the inputs.
     pub files: Vec<InputFacts>,
-    /// Units that damaged files have rows of.
+    /// Units with rows in damaged files.
     pub damaged: DamagedUnits,
 }
 
-/// Reads files into runs, several at once.
+/// Reads files into runs, several files at once.
 ///
 /// # Errors
 /// A run cannot be written.
@@ -136,10 +135,10 @@ pub(crate) fn next_of<'i>(next: &AtomicUsize, inputs: &'i [PathBuf]) -> Option<(
     Some((at, inputs.get(at)?))
 }
 
-/// Tells the unit of each row: its Eastern date, and the underlying that it is filed under.
+/// Finds the unit of each row: its Eastern date, and the underlying that it is filed under.
 pub(crate) struct UnitOfRow<'a> {
     reference: &'a ReferenceSet,
-    /// Rows of one time follow one another, and a time has one date.
+    /// The last time and its date: consecutive rows often share a time.
     last: Option<(Timestamp, Date)>,
 }
 
@@ -158,7 +157,7 @@ impl<'a> UnitOfRow<'a> {
     }
 }
 
-/// The rows of one file on their way, and the units that they are of.
+/// The rows of one file on their way into a run, with their units.
 struct UnitIntake<'a, 'f> {
     unit_of: UnitOfRow<'a>,
     writer: &'a mut RunWriter<'f>,

@@ -52,7 +52,7 @@ impl<'r> EuropeanDay<'r> {
         Self { reference, store, until: None, waiting: BTreeMap::new() }
     }
 
-    /// Takes in a snapshot of a name, in the order of time over all names.
+    /// Adds a snapshot of a name; snapshots come in the order of time over all names.
     pub fn take(&mut self, underlying: Symbol, at: Timestamp, rows: Vec<HistoryRow>, rates: &mut RateTable) {
         if self.until.is_none_or(|until| at >= until) {
             self.look(rates);

@@ -1,6 +1,6 @@
-//! A job from its first file to its last: rows are gathered and sorted, units found, files planned, those that are
-//! there left as they are, the others computed and written. Killed at any moment and begun again it ends with the same
-//! bytes. Never: a clock, an argument.
+//! A job from its first file to its last: gathers and sorts rows, finds units, plans files, keeps existing ones,
+//! computes and writes the others. A job that is killed at any moment and started again ends with the same bytes.
+//! Never: a clock, an argument.
 
 use crate::gather::{Gathered, InputFacts, RowSource, gather};
 use crate::implied_rates::{imply, is_european};
@@ -26,49 +26,49 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folder for what is unfinished, in that of the outputs; it is gone after a job.
+/// The folder for unfinished files, in that of the outputs; a job removes it at its end.
 pub const WORK: &str = "_work";
 const LOCK: &str = "lock";
-/// The rows in their order, in the folder for what is unfinished.
+/// The sorted rows, in the folder for unfinished files.
 const SORTED: &str = "sorted";
 const SORTED_FOR_RATES: &str = "sorted-for-rates";
 /// Rows between two reports of progress while they are sorted.
 const ROWS_TOLD: u64 = 1 << 16;
 
-/// What is to be done.
+/// Inputs and settings of a job.
 pub struct HistoryJob<'a> {
     /// Files of quotes.
     pub inputs: &'a [PathBuf],
     /// Files of quotes whose European chains imply the discount curves, in place of the inputs; empty: the inputs.
     pub rates_from: &'a [PathBuf],
-    /// The folder of the outputs; made where there is none.
+    /// The folder of the outputs; created if missing.
     pub out: &'a Path,
-    /// What is known beside the quotes.
+    /// Reference data beside the quotes.
     pub reference: &'a ReferenceSet,
-    /// How units are computed.
+    /// Settings of the computation.
     pub recipe: Recipe,
-    /// How the outputs are laid out.
+    /// Folders and names of the outputs.
     pub layout: OutputLayout,
     /// The form of the outputs.
     pub form: &'a dyn FileForm,
     /// Threads that read and compute.
     pub threads: usize,
-    /// True if chains that are known to be parts are computed too.
+    /// True if incomplete chains are computed too.
     pub allows_partial: bool,
-    /// What reads a file.
+    /// Reads a file.
     pub read: &'a RowSource<'a>,
-    /// Who watches.
+    /// Receives progress, and stops the job.
     pub watch: &'a dyn JobWatch,
 }
 
-/// What came of a job.
+/// Outcome of a job.
 #[derive(Debug, Default)]
 pub struct JobOutcome {
     /// The files that were read.
     pub inputs: Vec<InputFacts>,
-    /// Rows of them.
+    /// Rows read.
     pub rows: u64,
-    /// Of these: another row was a quote of the same contract at the same time.
+    /// Rows that duplicate the quote of a contract at one time.
     pub duplicates: u64,
     /// Units that were computed.
     pub done: u64,
@@ -84,20 +84,20 @@ pub struct JobOutcome {
     pub files_skipped: u64,
     /// Where the discount curve of each day comes from, at its end.
     pub rates: Vec<(Date, RateOrigin)>,
-    /// What was counted of the units that were computed.
+    /// Counts over the computed units.
     pub counts: UnitCounts,
-    /// It was stopped before its end.
+    /// True if the job was stopped before its end.
     pub is_stopped: bool,
 }
 
-/// Why a job ended early.
+/// An error that ends a job.
 #[derive(Debug)]
 pub enum JobError {
     /// Something could not be read or written.
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// Why not.
+        /// The system's error.
         cause: io::Error,
     },
     /// Another job writes to the same folder.
@@ -130,10 +130,10 @@ fn tried(what: &'static str) -> impl FnOnce(io::Error) -> JobError {
     move |cause| JobError::Io { what, cause }
 }
 
-/// Does a job.
+/// Runs a job.
 ///
 /// # Errors
-/// The folder of outputs cannot be written to, or another job does. What is wrong with inputs is in the outcome.
+/// The folder of outputs cannot be written to, or another job writes to it. Errors of inputs are in the outcome.
 pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     let work = WorkFolder::open(job.out)?;
     if job.out.join(MANIFEST).exists() {
@@ -188,7 +188,7 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     Ok(outcome)
 }
 
-/// The curves of a job: those that were given, and where none was those that European chains imply.
+/// The discount curves of a job: the given ones, and for other days those that European chains imply.
 fn implied(
     job: &HistoryJob<'_>,
     reference: &ReferenceSet,
@@ -229,7 +229,7 @@ fn failure_of(unit: &HistoryUnit) -> Option<UnitFailure> {
     unit.fault.as_ref().map(|fault| UnitFailure::new(unit, (**fault).clone()))
 }
 
-/// Sorts what was gathered, and finds its units; how many rows there are.
+/// Merges the sorted runs, and finds the units. Returns the number of rows.
 fn sort(job: &HistoryJob<'_>, rows: u64, runs: RunFolder, sorted: &Path, index: &mut UnitIndex<'_>) -> io::Result<u64> {
     job.watch.begin(JobPhase::Sorting, rows);
     let mut n = 0;
@@ -244,15 +244,14 @@ fn sort(job: &HistoryJob<'_>, rows: u64, runs: RunFolder, sorted: &Path, index: 
     Ok(kept)
 }
 
-/// Everything that makes the same rows another file, and is the same for all files of a job.
+/// The settings, common to all files of a job, on which the bytes of a file depend.
 fn made_by(job: &HistoryJob<'_>) -> String {
     let Recipe { quality, quotes } = job.recipe;
     let quotes = if quotes { "with quotes" } else { "without quotes" };
     format!("greeksd {} recipe {VERSION} {} {quotes}", env!("CARGO_PKG_VERSION"), quality.name())
 }
 
-/// The files that are not there yet as they should be. What an earlier job wrote of units that cannot be computed any
-/// more is taken away.
+/// The planned files that are missing or out of date. Removes files of units that can no longer be computed.
 fn left_to_do(
     job: &HistoryJob<'_>,
     units: &[HistoryUnit],
@@ -292,10 +291,10 @@ fn left_to_do(
     Ok(left)
 }
 
-/// Where a job keeps what is unfinished; gone when the job has ended, or emptied by the next one.
+/// The folder for a job's unfinished files; removed when the job ends, or emptied by the next one.
 struct WorkFolder {
     path: PathBuf,
-    /// Held by this job alone, and let go by the system however the job ends.
+    /// The lock of this job; the system releases it however the job ends.
     _lock: File,
 }
 
@@ -315,7 +314,7 @@ impl WorkFolder {
         Ok(folder)
     }
 
-    /// Removes what a job left that was killed.
+    /// Removes files that a killed job left.
     fn empty(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let path = entry?.path();

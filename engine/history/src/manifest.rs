@@ -1,5 +1,5 @@
-//! What was written and from what: a line for each finished file, so that another run leaves it as it is. A run that is
-//! killed leaves a line cut off at most, which is not read. Never: a row.
+//! The list of finished files with the digests of their inputs, so that another run keeps them. A run that is killed
+//! leaves at most one incomplete line, which is ignored. Never: a row.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -28,9 +28,9 @@ pub struct ManifestEntry {
     pub from: String,
     /// Program, recipe and form.
     pub made_by: String,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
-    /// How many rows it has.
+    /// Number of rows.
     pub contracts: u64,
     /// The names of its day that could not be computed, a blank between two.
     pub failed: String,
@@ -48,7 +48,7 @@ impl Manifest {
     /// Reads that of a folder; an empty one where there is none, or where it is none.
     ///
     /// # Errors
-    /// It is there and cannot be read.
+    /// The list exists and cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let path = folder.join(MANIFEST);
         let bytes = match fs::read(&path) {

@@ -1,4 +1,4 @@
-//! Files of Greeks: what writes them, and how they appear whole or not at all. Never: a computation.
+//! Writers of files of Greeks. A file appears whole or not at all. Never: a computation.
 
 use engine::store::chain::Chain;
 use std::fs::{self, File};
@@ -6,29 +6,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A form that Greeks are written in.
+/// A file format of Greeks.
 pub trait FileForm: Sync {
-    /// What the names of such files end in.
+    /// Extension of file names.
     fn extension(&self) -> &'static str;
 
-    /// Begins a file; `about` is for a form that has a place for it.
+    /// Begins a file; formats with metadata store `about`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     fn begin(&self, file: File, about: &FileAbout) -> io::Result<Box<dyn GreeksWriter>>;
 }
 
-/// What a file says of the data that it was computed from.
+/// Metadata of a file: the data that it was computed from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileAbout {
-    /// What was known beside the quotes of each name
+    /// Digests of the reference data of each name
     /// ([`REFERENCE_DIGESTS`](crate::reference_digest::REFERENCE_DIGESTS)).
     pub known: String,
     /// The source of the discount curve and its date ([`RATES`](crate::reference_digest::RATES)).
     pub rates: String,
 }
 
-/// One file of Greeks in the making.
+/// Writer of one file of Greeks.
 pub trait GreeksWriter: Send {
     /// Appends the rows of a chain.
     ///
@@ -43,7 +43,7 @@ pub trait GreeksWriter: Send {
     fn finish(self: Box<Self>) -> io::Result<File>;
 }
 
-/// A file that is written elsewhere first: it appears under its name when it is whole and on the disk.
+/// A file that is first written elsewhere, and appears under its name once it is whole and on the disk.
 pub struct UnfinishedFile {
     writer: Box<dyn GreeksWriter>,
     unfinished: PathBuf,
@@ -51,8 +51,8 @@ pub struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// A file that will be `path` and is `unfinished`, on the same disk, until then; `about` as [`FileForm::begin`]
-    /// takes it.
+    /// Begins a file at `unfinished` that [`Self::finish`] moves to `path`, on the same disk; `about` as of
+    /// [`FileForm::begin`].
     ///
     /// # Errors
     /// It cannot be created.
@@ -69,10 +69,10 @@ impl UnfinishedFile {
         self.writer.chain(chain)
     }
 
-    /// Puts the file in its place; how long it is.
+    /// Moves the file to its place. Returns its length in bytes.
     ///
     /// # Errors
-    /// It cannot be written, or not put there.
+    /// The file cannot be written or moved.
     pub fn finish(self) -> io::Result<u64> {
         let file = self.writer.finish()?;
         file.sync_all()?;
@@ -85,17 +85,17 @@ impl UnfinishedFile {
         Ok(bytes)
     }
 
-    /// Takes away what was written.
+    /// Removes the unfinished file.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The file cannot be removed.
     pub fn discard(self) -> io::Result<()> {
         drop(self.writer);
         fs::remove_file(self.unfinished)
     }
 }
 
-/// Makes the names in a folder outlive a loss of power, where folders can be synced.
+/// Syncs a folder, so that names in it survive a loss of power, on systems where that is possible.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -6,11 +6,11 @@ use jiff::{Timestamp, civil::Date};
 use kernel::contract::{ContractKey, Right, Symbol};
 use kernel::records::{Activity, QuoteRecord};
 
-/// How many bytes a row takes.
+/// Bytes of a row.
 pub const ROW_BYTES: usize = 93;
-/// Of these: what tells quotes apart; two rows that agree in them are two quotes of one contract at one time.
+/// Bytes of the key of a row: two rows with one key are quotes of one contract at one time.
 const KEY_BYTES: usize = 37;
-/// Of these: day and underlying.
+/// Bytes of the unit of a row: day and underlying.
 const UNIT_BYTES: usize = 12;
 
 /// A row, ready to be sorted.
@@ -86,8 +86,8 @@ impl PackedRow {
         self.0[..KEY_BYTES] == other.0[..KEY_BYTES]
     }
 
-    /// Which of two rows of the same contract and time counts, whichever comes first: the one whose quote does
-    /// ([`QuoteRecord::precedence`]), with the higher of their prices of the underlying.
+    /// Merges two rows of the same contract and time, in any order: the quote of higher precedence counts
+    /// ([`QuoteRecord::precedence`]), with the higher of the two prices of the underlying.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         let (Some(a), Some(b)) = (self.row(), other.row()) else { return self.max(other) };
@@ -98,7 +98,7 @@ impl PackedRow {
         merged
     }
 
-    /// Its bytes.
+    /// The bytes of the row.
     #[must_use]
     pub fn bytes(&self) -> &[u8; ROW_BYTES] {
         &self.0

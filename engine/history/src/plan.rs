@@ -1,6 +1,6 @@
-//! Which files a job writes, and which units each of them has. A name that was quoted once on a day stands in the day's
-//! file, one that was quoted several times has a file of its own: by its rows alone, whatever else the job has. Never:
-//! a computation.
+//! Plans the files of a job and the units of each. A name that was quoted once on a day goes into the day's file, a
+//! name that was quoted several times gets a file of its own: this depends on its rows alone, not on the rest of the
+//! job. Never: a computation.
 
 use crate::digest::Digest;
 use crate::unit::HistoryUnit;
@@ -11,17 +11,17 @@ use std::path::Path;
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
-    /// Its path in the folder of outputs, with slashes.
+    /// Path in the folder of outputs, with slashes.
     pub file: String,
-    /// Its units, in their order: those that can be computed.
+    /// The units that can be computed, in their order.
     pub units: Vec<usize>,
-    /// What all of it is computed from, units that cannot be computed too.
+    /// Digest of the inputs of all units, including those that cannot be computed.
     pub from: Digest,
-    /// One name at several times.
+    /// True if the file has one name at several times.
     pub is_of_name: bool,
 }
 
-/// How the files of Greeks are laid out in the folder of outputs.
+/// Layout of the files of Greeks in the folder of outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputLayout {
     /// A folder for each day: `day=2024-01-03/greeks.parquet` has the names that were quoted once,
@@ -35,11 +35,11 @@ pub enum OutputLayout {
     Flat,
 }
 
-/// What the names of files of Greeks begin with.
+/// Begin of the names of files of Greeks.
 const STEM: &str = "greeks";
 
 impl OutputLayout {
-    /// Its word.
+    /// The name in options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,19 +68,19 @@ impl OutputLayout {
     }
 }
 
-/// What a file of Greeks is of, by its path.
+/// Day and name of a file of Greeks, from its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileUnit {
-    /// The layout that it is of.
+    /// The layout of the path.
     pub layout: OutputLayout,
-    /// Its day.
+    /// The day.
     pub day: Date,
-    /// Its name; `None`: all names of the day that were quoted once.
+    /// The name; `None`: all names of the day that were quoted once.
     pub name: Option<Symbol>,
 }
 
 impl FileUnit {
-    /// Reads a path, the other way round from [`OutputLayout::file_of`]; `None`: it is of no file of Greeks.
+    /// Parses a path, as the inverse of [`OutputLayout::file_of`]; `None`: not the path of a file of Greeks.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let stem = path.file_stem()?.to_str()?.strip_prefix(STEM)?;

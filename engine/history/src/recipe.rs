@@ -21,12 +21,12 @@ use std::sync::Arc;
 /// again.
 pub const VERSION: u32 = 8;
 
-/// How units are computed.
+/// Settings of the computation of units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
-    /// How accurately early exercise is valued.
+    /// Accuracy of early exercise.
     pub quality: Quality,
-    /// Chains show the quotes that they were computed from.
+    /// True if chains show the quotes that they were computed from.
     pub quotes: bool,
 }
 
@@ -63,7 +63,7 @@ impl Recipe {
     }
 }
 
-/// What computes units, one after the other, with memory that is used again.
+/// Computes units one after the other, and reuses memory.
 #[derive(Debug)]
 pub struct UnitPasses<'r> {
     reference: &'r ReferenceSet,
@@ -77,10 +77,10 @@ pub struct UnitPasses<'r> {
 /// One snapshot.
 #[derive(Debug)]
 pub struct UnitSnapshot {
-    /// What became of its rows.
+    /// Counts of its rows.
     pub ingested: Ingested,
-    /// Its chain, valued at its time, and what became of its quotes; `None`: no row can be used, as where every
-    /// contract has settled.
+    /// The chain valued at the snapshot's time, with counts of its quotes; `None`: no row can be used, for example
+    /// since every contract has settled.
     pub computed: Option<Computed>,
 }
 

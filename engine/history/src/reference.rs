@@ -1,5 +1,5 @@
-//! What is known beside the quotes: dividends, discount curves, dates of the calendar, what a user knows better. Never:
-//! a file.
+//! Reference data beside the quotes: dividends, discount curves, dates of the calendar, overrides of the user. Never: a
+//! file.
 
 use crate::digest::Digest;
 use engine::rates::curve::DiscountCurves;
@@ -16,7 +16,7 @@ use kernel::records::{DividendRecord, RateRecord};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The records that it is made of, in any order.
+/// Records of reference data, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceRecords {
     /// Dividends, past and future: each counts as if it had been known on every day before it.
@@ -25,15 +25,15 @@ pub struct ReferenceRecords {
     pub declared: Vec<(Symbol, Date, Date)>,
     /// Points of discount curves.
     pub rates: Vec<RateRecord>,
-    /// A user asked for rates of zero.
+    /// True if the user asked for rates of zero.
     pub zero_rates: bool,
-    /// Dates that the calendar has wrong.
+    /// Dates on which the records override the calendar.
     pub days: Vec<(Date, Day)>,
     /// Overrides of feeds and quotes.
     pub overrides: Vec<OverrideRecord>,
 }
 
-/// What a recording says of dividends and rates, beside its quotes.
+/// Dividends and rates of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedReference {
     /// Dividends, of each name and date the last one that was recorded.
@@ -42,7 +42,7 @@ pub struct RecordedReference {
     pub rates: Vec<RateRecord>,
 }
 
-/// What every unit of a job shares. A value: made once, read by all threads.
+/// Reference data that every unit of a job shares. Immutable: all threads read it.
 #[derive(Clone, Debug)]
 pub struct ReferenceSet {
     records: Arc<ReferenceRecords>,
@@ -54,12 +54,12 @@ pub struct ReferenceSet {
     /// By underlying and ex-date, where the date of declaration is given.
     declared: BTreeMap<Symbol, BTreeMap<Date, Date>>,
     overrides: Arc<Overrides>,
-    /// Of dates and overrides.
+    /// Digest of dates and overrides.
     shared: Digest,
 }
 
 impl ReferenceSet {
-    /// That of some records.
+    /// The reference data of some records.
     #[must_use]
     pub fn new(records: &ReferenceRecords) -> Self {
         let roots = RootTable::embedded();
@@ -79,7 +79,7 @@ impl ReferenceSet {
         let mut shared = Digest::default();
         let mut days = records.days.clone();
         days.sort_by_key(|&(date, _)| date);
-        // what they print tells them apart
+        // their debug text distinguishes any two
         shared.bytes(format!("{days:?}{:?}", records.overrides).as_bytes());
         let rates = match records.zero_rates {
             true => RateTable::zero(),
@@ -97,8 +97,8 @@ impl ReferenceSet {
         }
     }
 
-    /// Returns the same with what recordings say of dividends of other names, and of rates where none were given: the
-    /// same rule as a folder of recorded chains has. Of two recordings the later one, by path, counts.
+    /// Adds, from recordings, the dividends of names that have none, and rates if none were given: the rule of a folder
+    /// of recorded chains. Of two recordings the later one, by path, counts.
     #[must_use]
     pub fn with_recorded<'f>(&self, recordings: impl Iterator<Item = &'f RecordedReference>) -> Self {
         let (mut dividends, mut rates) = (BTreeMap::new(), BTreeMap::new());
@@ -115,19 +115,19 @@ impl ReferenceSet {
         Self::new(&records)
     }
 
-    /// Returns the same with other discount curves.
+    /// Replaces the discount curves.
     #[must_use]
     pub fn with_rates(&self, rates: RateTable) -> Self {
         Self { rates, ..self.clone() }
     }
 
-    /// Returns the records that it is made of.
+    /// The records of this reference data.
     #[must_use]
     pub fn records(&self) -> &ReferenceRecords {
         &self.records
     }
 
-    /// True if any row is of a name: then it pays what its rows say, and nothing else.
+    /// True if the records have a dividend of the name: it then pays no others.
     #[must_use]
     pub fn covers_dividends(&self, underlying: Symbol) -> bool {
         self.dividends.contains_key(&underlying)
@@ -165,8 +165,8 @@ impl ReferenceSet {
 
     /// The dividends of a name that are known or expected on a day, by date.
     ///
-    /// Where a name has dates of declaration, those declared after the day do not count, and what is declared by then
-    /// is continued ([`with_projected`]) unless the records have projected dividends of the name themselves.
+    /// If a name has dates of declaration, dividends declared after the day do not count, and those declared by then
+    /// are projected ([`with_projected`]) unless the records have projected dividends of the name.
     #[must_use]
     pub fn dividends_on(&self, underlying: Symbol, day: Date) -> Vec<DividendRecord> {
         let all = self.dividends(underlying);
@@ -189,7 +189,7 @@ impl ReferenceSet {
         with_projected(&series, &self.calendar, day, Date::MAX)
     }
 
-    /// Stands for what of it a name's values of a day can depend on: dividends from that day to the last expiry, the
+    /// Digest of the data that a name's values of a day can depend on: dividends from that day to the last expiry, the
     /// day's curve, dates and overrides.
     #[must_use]
     pub fn digest(&self, underlying: Symbol, day: Date, last_expiry: Date) -> Digest {
@@ -297,7 +297,7 @@ mod tests {
         let digest =
             |records: &ReferenceRecords, day| ReferenceSet::new(records).digest(ko, day, date(2024, 6, 21)).to_string();
         let before = digest(&records, date(2024, 2, 14));
-        // what nobody knew on a day does not change the day
+        // dividends declared later do not change the day
         records.dividends[4].amount = 0.6;
         assert_eq!(digest(&records, date(2024, 2, 14)), before);
         // without dates all of it counts on every day, and nothing is projected

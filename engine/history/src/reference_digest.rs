@@ -6,9 +6,9 @@ use crate::reference::ReferenceSet;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 
-/// What a file calls it among its facts.
+/// Key of the digests of the reference data in a file's metadata.
 pub const REFERENCE_DIGESTS: &str = "greeksd.known";
-/// What a file calls the source of its discount curve, and the date of that: `implied 2024-01-03`.
+/// Key of the source of the discount curve and its date in a file's metadata: `implied 2024-01-03`.
 pub const RATES: &str = "greeksd.rates";
 
 /// Digest of the reference data of a unit.

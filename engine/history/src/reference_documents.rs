@@ -41,20 +41,20 @@ pub struct ReferenceDocuments {
     pub zero_rates: bool,
     /// Dates that the calendar has wrong.
     pub days: Vec<ReferenceDocument>,
-    /// What contracts of adjusted roots deliver.
+    /// Deliverables of adjusted roots.
     pub deliverables: Vec<ReferenceDocument>,
     /// Overrides of feeds and quotes.
     pub overrides: Vec<ReferenceDocument>,
 }
 
-/// What documents gave.
+/// Records read from documents.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentRecords {
     /// The records.
     pub records: ReferenceRecords,
     /// The documents that they were read from, in that order.
     pub paths: Vec<PathBuf>,
-    /// How many rows were refused.
+    /// Number of refused rows.
     pub refused: u64,
     /// The first refused rows of each document, with their places.
     pub places: Vec<Refused>,

@@ -1,8 +1,8 @@
-//! What every layout is read to.
+//! The row that readers of all layouts produce.
 
 use kernel::records::QuoteRecord;
 
-/// One quote of one snapshot, as a file has it.
+/// One quote of one snapshot of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistoryRow {
     /// The quote; its time is that of the snapshot.

@@ -6,12 +6,12 @@ use engine::store::chain::Slice;
 use engine::store::columns::{Col, Group, Unit};
 use engine::store::quotes::QuoteNumber;
 
-/// What a column of a file holds.
+/// Content of a column of a file.
 #[derive(Clone, Copy, Debug)]
 pub enum FileCell {
     /// The time of the snapshot.
     Time,
-    /// Its Eastern date.
+    /// The Eastern date of the snapshot.
     Date,
     /// A word that is constant over a chain or one of its slices.
     Word(FileWord),
@@ -31,11 +31,11 @@ pub enum FileCell {
     Number(Col),
     /// A number of its quote.
     Quote(QuoteNumber),
-    /// When it was quoted.
+    /// The time of the contract's quote.
     QuoteTime,
 }
 
-/// A word that is constant over a slice at least.
+/// A word that is constant over a slice or a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileWord {
     /// Underlying symbol.
@@ -53,13 +53,13 @@ pub enum FileWord {
 /// A column of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
-    /// What it holds.
+    /// Content of the column.
     pub cell: FileCell,
-    /// Its unit; empty: it has none.
+    /// Unit; empty: none.
     pub unit: &'static str,
-    /// What it means, in one line.
+    /// Meaning in one line.
     pub meaning: &'static str,
 }
 
@@ -69,7 +69,7 @@ const fn column(name: &'static str, cell: FileCell, unit: &'static str, meaning:
 
 const SHARE: &str = "currency per share";
 
-/// What stands before the numbers of the contract.
+/// Columns that identify a row.
 const IDENTITY: [FileColumn; 11] = [
     column("quote_time", FileCell::Time, "UTC", "when it was quoted, which is when it is valued"),
     column("quote_date", FileCell::Date, "US Eastern", "the date of quote_time in New York"),
@@ -89,7 +89,7 @@ const IDENTITY: [FileColumn; 11] = [
     ),
 ];
 
-/// What is constant over an expiry.
+/// Columns that are constant over an expiry.
 const EXPIRY: [FileColumn; 7] = [
     column("fwd_price", FileCell::Slice(|s| s.fwd_price), SHARE, "calibrated forward"),
     column("ex_style", FileCell::Word(FileWord::Style), "", "american or european"),
@@ -100,7 +100,7 @@ const EXPIRY: [FileColumn; 7] = [
     column("divs", FileCell::Slice(|s| s.divs), SHARE, "cash dividends to expiry"),
 ];
 
-/// What was quoted.
+/// Columns of the quote.
 const QUOTE: [FileColumn; 7] = [
     column("bid", FileCell::Quote(QuoteNumber::Bid), SHARE, "bid"),
     column("ask", FileCell::Quote(QuoteNumber::Ask), SHARE, "ask"),
@@ -116,7 +116,7 @@ const QUOTE: [FileColumn; 7] = [
     column("open_interest", FileCell::Quote(QuoteNumber::OpenInterest), "contracts", "contracts open"),
 ];
 
-/// What tables that are served say of times: a file has one time for a snapshot, a daemon one for each quote.
+/// Columns of time in served tables: a file has one time per snapshot, a daemon one per quote.
 const SERVED: [FileColumn; 2] = [
     column("quote_time", FileCell::QuoteTime, "UTC", "when the contract was quoted"),
     column("snapshot_time", FileCell::Time, "UTC", "when the snapshot was valued"),
@@ -161,7 +161,7 @@ pub fn unit_text(col: Col) -> &'static str {
 }
 
 impl FileColumn {
-    /// True if the same values follow one another or come again, so that a dictionary is smaller.
+    /// True if values repeat, so that a dictionary is smaller.
     #[must_use]
     pub const fn repeats(&self) -> bool {
         !matches!(self.cell, FileCell::Osym | FileCell::Number(_) | FileCell::Quote(_) | FileCell::QuoteTime)

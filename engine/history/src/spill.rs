@@ -64,13 +64,13 @@ pub struct RunWriter<'f> {
 }
 
 impl<'f> RunWriter<'f> {
-    /// Keeps so many bytes in memory.
+    /// A writer that keeps so many bytes in memory.
     #[must_use]
     pub fn new(folder: &'f RunFolder, bytes: usize) -> Self {
         Self { folder, most: (bytes / ROW_BYTES).max(1), rows: Vec::new() }
     }
 
-    /// Takes in a row.
+    /// Adds a row.
     ///
     /// # Errors
     /// A run cannot be written.

@@ -1,4 +1,4 @@
-//! What is counted while units are computed. Never: an error.
+//! Counts over the units of a job. Never: an error.
 
 use crate::recipe::UnitSnapshot;
 use crate::unit::HistoryUnit;
@@ -16,7 +16,7 @@ pub struct UnitFailure {
     pub day: Date,
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Why.
+    /// The reason why it could not be computed.
     pub fault: UnitFault,
 }
 
@@ -39,18 +39,18 @@ pub struct UnitDoubt {
     pub text: String,
 }
 
-/// What became of the rows and chains of units.
+/// Counts of the rows and chains of units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitCounts {
     /// Snapshots with a chain.
     pub snapshots: u64,
-    /// Contracts of those names.
+    /// Contracts in these chains.
     pub contracts: u64,
-    /// Of these: with Greeks.
+    /// Contracts with Greeks.
     pub priced: u64,
     /// Rows that were refused, by [`Reason`].
     pub refused: [u64; Reason::ALL.len()],
-    /// Quotes that had no say in forwards and curves, by [`Drop`].
+    /// Quotes that were not used for forwards and curves, by [`Drop`].
     pub dropped: [u64; Drop::ALL.len()],
     /// Chains without Greeks, by [`Uncomputed`].
     pub uncomputed: [u64; Uncomputed::ALL.len()],
@@ -71,7 +71,7 @@ impl UnitCounts {
         }
     }
 
-    /// Adds what others counted.
+    /// Adds other counts.
     pub fn absorb(&mut self, other: &Self) {
         self.snapshots += other.snapshots;
         self.contracts += other.contracts;

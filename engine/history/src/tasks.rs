@@ -1,6 +1,6 @@
-//! Which files of quotes belong together: those that quote the same name on the same day, and those whose names share
-//! the file of a day. What is left apart can be computed apart, on other machines too, to the same bytes. Never: a
-//! computation.
+//! Groups files of quotes into tasks: files that quote the same name on the same day belong together, and so do files
+//! whose names share the output of a day. Tasks can be computed separately, also on other machines, to the same bytes.
+//! Never: a computation.
 
 use crate::gather::{READERS, RowSource, UnitOfRow, next_of};
 use crate::implied_rates::is_european;
@@ -15,33 +15,33 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, PoisonError};
 
-/// Files that are computed in one go.
+/// Files of quotes that one job must compute together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryTask {
     /// The files of quotes.
     pub inputs: Vec<PathBuf>,
     /// Files with European chains of the days of the task, which imply its discount curves.
     pub rates_from: Vec<PathBuf>,
-    /// The files of Greeks that come of them, by their path in the folder of outputs, with slashes.
+    /// The resulting files of Greeks: paths in the folder of outputs, with slashes.
     pub outputs: Vec<String>,
     /// Rows of quotes.
     pub rows: u64,
 }
 
-/// Which files of Greeks are to be made.
+/// Form of the files of Greeks.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskForm<'a> {
-    /// How they are laid out.
+    /// Folders and names of the files.
     pub layout: OutputLayout,
-    /// What their names end in.
+    /// Extension of their names.
     pub extension: &'a str,
 }
 
-/// What a file quotes: by day and underlying the time, or `None` where there are several.
+/// Units quoted by a file, each with its time, or `None` if it has several.
 type Quoted = BTreeMap<(Date, Symbol), Option<Timestamp>>;
 
-/// The tasks of some files, in the order of their first ones, each file in one of them. Reads every row once. `None`:
-/// it was stopped before that.
+/// The tasks of some files, in the order of the first file of each; every file is in one task. Reads every row once.
+/// `None`: stopped before the end.
 #[must_use]
 pub fn tasks(
     inputs: &[PathBuf],
@@ -92,13 +92,13 @@ fn with_rates(
     tasks
 }
 
-/// Notes that a unit is quoted at a time, or at several.
+/// Records the time at which a unit is quoted; `None` once it has several.
 fn note(quoted: &mut Quoted, unit: (Date, Symbol), time: Option<Timestamp>) {
     let known = quoted.entry(unit).or_insert(time);
     *known = known.filter(|known| Some(*known) == time);
 }
 
-/// Puts files together by what they quote.
+/// Groups files by the units that they quote.
 fn together(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, form: TaskForm<'_>) -> Vec<HistoryTask> {
     let mut all = Quoted::new();
     for (&unit, &time) in files.values().flat_map(|(quoted, _)| quoted) {

@@ -1,5 +1,5 @@
-//! Which units a sorted file of rows has: where each stands, how many snapshots it has, what went into it, whether its
-//! chains are whole. Never: a computation.
+//! Index of the units in a sorted file of rows: position, number of snapshots, digest of the inputs, completeness of
+//! the chains. Never: a computation.
 
 use crate::digest::Digest;
 use crate::packed::PackedRow;
@@ -19,20 +19,20 @@ pub struct HistoryUnit {
     pub underlying: Symbol,
     /// Its first row in the sorted file.
     pub first: u64,
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
-    /// How many times it was quoted.
+    /// Number of snapshots.
     pub snapshots: u32,
-    /// What it is computed from: rows, and what is known beside them.
+    /// Digest of the inputs: rows and reference data.
     pub digest: Digest,
-    /// The second one alone.
+    /// Reference data of the unit.
     pub known: UnitReference,
-    /// Why it cannot be computed.
+    /// The reason why the unit cannot be computed; `None`: it can.
     pub fault: Option<Box<UnitFault>>,
 }
 
 impl HistoryUnit {
-    /// Adds what is known beside the rows to what the unit is computed from.
+    /// Adds the reference data to the digest of the inputs.
     pub fn refer_to(&mut self, reference: &ReferenceSet) {
         self.known.digest = reference.digest(self.underlying, self.day, self.known.last_expiry);
         self.digest.digest(self.known.digest);
@@ -46,7 +46,7 @@ pub type DamagedUnits = BTreeMap<(Date, Symbol), String>;
 #[derive(Debug)]
 pub struct UnitIndex<'r> {
     damaged: &'r DamagedUnits,
-    /// True if chains that are known to be parts are let through.
+    /// True if incomplete chains are accepted.
     allows_partial: bool,
     check: WholenessCheck,
     last: Option<PackedRow>,

@@ -1,6 +1,6 @@
 //! The observer of a job: it receives the progress, and may stop the job. Never: a clock, an output.
 
-/// What a job is at.
+/// Phase of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobPhase {
     /// Files are read.
@@ -23,7 +23,7 @@ pub trait JobWatch: Sync {
     fn is_stopped(&self) -> bool;
 }
 
-/// Nobody watches.
+/// A watch that ignores progress and never stops the job.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 

@@ -1,5 +1,5 @@
-//! Whether the chain of a unit is whole: a forward from a part of a chain is wrong and looks right. What is known to be
-//! a part is an error of its unit, never numbers.
+//! Checks that the chains of a unit are whole: a forward from a part of a chain is wrong and looks right. An incomplete
+//! chain is an error of its unit, and gets no numbers.
 //!
 //! Two rules look at the rows alone. They are about chains that were cut, and leave alone what listings do by
 //! themselves: vendors that leave out contracts that never traded show an expiry of calls only with up to 13 of them
@@ -33,16 +33,16 @@ pub enum UnitFault {
         root: Symbol,
         /// Expiration date.
         expiry: Date,
-        /// How many contracts it has.
+        /// Number of contracts.
         contracts: u32,
     },
     /// A snapshot has fewer than half of the contracts that the day's snapshots have.
     FewContracts {
         /// When.
         at: Timestamp,
-        /// How many it has.
+        /// Number of contracts.
         contracts: u32,
-        /// How many the day's snapshots have, the median.
+        /// Median number of contracts of the day's snapshots.
         usual: u32,
     },
     /// The computation stumbled over a fault of the program.
@@ -84,15 +84,15 @@ pub struct WholenessCheck {
     /// The (root, expiry) at hand, its calls and puts.
     slice: Option<(Symbol, Date)>,
     rights: [u32; 2],
-    /// Of the snapshot at hand: an expiry has both rights.
+    /// True if an expiry of the current snapshot has both rights.
     has_both: bool,
-    /// The first expiry of the snapshot at hand that has one right only, and many contracts of it.
+    /// The first expiry of the current snapshot that has many contracts of one right, and none of the other.
     one_sided: Option<UnitFault>,
     found: Option<UnitFault>,
 }
 
 impl WholenessCheck {
-    /// Takes in the next row.
+    /// Adds the next row.
     pub fn take(&mut self, row: &HistoryRow) {
         let (at, contract) = (row.quote.ts, &row.quote.contract);
         if self.snapshots.last().is_none_or(|&(of, _)| of != at) {
@@ -109,7 +109,7 @@ impl WholenessCheck {
         self.rights[usize::from(contract.right == Right::Put)] += 1;
     }
 
-    /// How many snapshots there were, and what is wrong with them; all is as before the first row.
+    /// Number of snapshots, and their fault; resets the check.
     pub fn finish(&mut self) -> (u32, Option<UnitFault>) {
         self.end_snapshot();
         let snapshots = std::mem::take(&mut self.snapshots);

@@ -1,5 +1,5 @@
-//! Planned files are computed and written: several threads take units in their order; what is computed before its turn
-//! in a file that names share waits, and not much of it at once. Never: what a unit is.
+//! Computes and writes planned files. Several threads take units in their order; a unit that is computed before its
+//! turn in a shared file waits, within a bound on the rows that wait. Never: the rules of units.
 
 use crate::manifest::{Manifest, ManifestEntry};
 use crate::output::{FileAbout, FileForm, UnfinishedFile};
@@ -25,15 +25,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Computed rows that wait for their turn at most, about; a row takes 250 bytes.
+/// Greatest number of computed rows that wait for their turn, approximately; a row takes 250 bytes.
 const ROWS_WAITING: u64 = 300_000;
-/// Between two looks at whether the job is to end.
+/// Interval of the checks whether the job is to end.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What all threads share.
+/// State that all threads share.
 pub(crate) struct Work<'a> {
     pub(crate) out: &'a Path,
-    /// Where unfinished files are.
+    /// The folder of unfinished files.
     pub(crate) work: &'a Path,
     pub(crate) sorted: &'a Path,
     pub(crate) reference: &'a ReferenceSet,
@@ -66,7 +66,7 @@ struct UnitPosition {
     place: usize,
 }
 
-/// A file that names share, in the making.
+/// An unfinished file that names share.
 #[derive(Default)]
 struct SharedFile {
     /// Units computed before those that precede them in the file.
@@ -107,7 +107,7 @@ impl Work<'_> {
             ended.collect::<io::Result<Vec<()>>>()
         })?;
         let mut done = pool.done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // whichever thread found them
+        // the order must not depend on threads
         done.failed.sort_by_key(|failure| (failure.day, failure.underlying));
         match done.error.take() {
             Some(error) => Err(error),
@@ -161,8 +161,8 @@ impl WorkerPool<'_, '_> {
         self.work.watch.is_stopped() || self.has_failed.load(Ordering::Acquire)
     }
 
-    /// Waits until not too many rows wait for their turn; whether there is anything to go on with. Whoever waits here
-    /// has taken no unit, so everything that others wait for is at work.
+    /// Waits while too many rows wait for their turn. Returns false if the work is to end. A thread that waits here has
+    /// taken no unit, so that every unit that others wait for is being computed.
     fn wait_for_room(&self) -> bool {
         let mut waiting = lock(&self.waiting);
         while *waiting > ROWS_WAITING && !self.is_over() {
@@ -192,7 +192,7 @@ impl WorkerPool<'_, '_> {
         }
     }
 
-    /// Computes a name that was quoted once, and writes what has its turn in the file that it shares with others.
+    /// Computes a name that was quoted once, and writes the units of the shared file whose turn has come.
     fn share(&self, passes: &mut UnitPasses<'_>, position: UnitPosition, unit: &HistoryUnit) -> io::Result<()> {
         let mut chain = None;
         let outcome = self.compute(passes, unit, &mut |computed| {
@@ -210,7 +210,7 @@ impl WorkerPool<'_, '_> {
         self.write_ready(shared, position.plan)
     }
 
-    /// Writes what has its turn, unless another thread is at it, which then writes this too.
+    /// Writes the units whose turn has come, unless another thread is writing them already.
     fn write_ready<'s>(&'s self, mut shared: MutexGuard<'s, SharedFile>, plan: usize) -> io::Result<()> {
         if std::mem::replace(&mut shared.is_writing, true) {
             return Ok(());
@@ -255,7 +255,7 @@ impl WorkerPool<'_, '_> {
         UnfinishedFile::create(self.work.form, &about, unfinished, path_in(self.work.out, &plan.file))
     }
 
-    /// Puts a file in its place, or takes it away where it has no row, and enters it.
+    /// Moves a file to its place, or discards it if it has no rows, and enters it into the manifest.
     fn finish(&self, plan: &FilePlan, file: UnfinishedFile, contracts: u64, failed: &[UnitFailure]) -> io::Result<()> {
         let bytes = if contracts > 0 {
             file.finish()?
@@ -315,7 +315,7 @@ impl WorkerPool<'_, '_> {
     }
 }
 
-/// How computing a unit ended.
+/// Outcome of computing a unit.
 enum Outcome {
     Computed,
     Failed(UnitFault),
@@ -336,7 +336,7 @@ pub(crate) fn path_in(folder: &Path, file: &str) -> PathBuf {
     file.split('/').fold(folder.to_path_buf(), |path, part| path.join(part))
 }
 
-/// Takes away a file of an earlier run that is no longer what its input says, if there is one.
+/// Removes the outdated file of an earlier run, if there is one.
 pub(crate) fn remove_old(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

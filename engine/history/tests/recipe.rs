@@ -1,5 +1,5 @@
-//! What chose the passes of a unit: how far the values of some recipes are from those that no further pass changes, and
-//! what they cost. Ignored: it prints figures, and needs recorded chains for the first part.
+//! Measurements behind the passes of a unit: errors of several recipes against values that no further pass changes, and
+//! their cost. Ignored: it prints figures, and needs recorded chains for the first part.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that prints")]
 
 mod support;

@@ -30,7 +30,7 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// Of an option that settles in `t` years; a `t` below 0 counts as 0.
+    /// Numbers of an option that settles in `t` years; a `t` below 0 counts as 0.
     #[must_use]
     pub fn new(t: f64, r: f64, b: f64) -> Self {
         // an expired contract has its payoff as value, not NaN
@@ -45,7 +45,7 @@ impl From<&Terms> for Horizon {
     }
 }
 
-/// What value and derivatives are made of.
+/// Terms of the formulas of value and derivatives.
 struct Parts<L> {
     sigma: L,
     /// X; like d1 and d2 NaN where an input is outside the domain.

@@ -25,7 +25,7 @@ const OPEN: Time = time(9, 30, 0, 0);
 const CLOSE: Time = time(16, 0, 0, 0);
 /// The close of an early one.
 const CLOSE_EARLY: Time = time(13, 0, 0, 0);
-/// How far a search for a session goes.
+/// Greatest distance of a search for a session.
 const SEARCH_DAYS: i32 = 60;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const DAYS_PER_YEAR: f64 = 365.0;
@@ -58,7 +58,7 @@ impl Calendar {
         Self { zone: zone.expect("the bundled zones have New York"), special: SPECIAL.clone() }
     }
 
-    /// The same calendar, with dates that a user knows better.
+    /// The calendar with `days` in place of its own.
     #[must_use]
     pub fn with_overrides(mut self, days: impl IntoIterator<Item = (Date, Day)>) -> Self {
         // later ones win, so a user's correction replaces an embedded day
@@ -66,7 +66,7 @@ impl Calendar {
         self
     }
 
-    /// What the market does on a date.
+    /// Kind of day: session, early close or closed.
     #[must_use]
     pub fn day(&self, d: Date) -> Day {
         // the rules give every usual year; the table has closures that no rule foresees, such as days of mourning
@@ -128,8 +128,8 @@ impl Calendar {
         self.instant(ex_date.to_datetime(OPEN))
     }
 
-    /// The same clock time on the next trading day, for `decay`: on the first session after the Eastern date of `now`,
-    /// also where that date's own session has not opened yet; 13:00 where the next session closes before that time.
+    /// The clock time of `now` on the next trading day, for `decay`: on the first session after the Eastern date of
+    /// `now`, even if that date's own session has not opened yet; 13:00 if the next session closes before that time.
     #[must_use]
     pub fn next_trading_day(&self, now: Timestamp) -> Timestamp {
         let now = self.eastern(now);

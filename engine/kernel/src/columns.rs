@@ -60,7 +60,7 @@ impl Group {
     }
 }
 
-/// How a viewer shows the numbers of a column.
+/// Format in which a viewer shows the numbers of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Currency per share, with this many decimals.
@@ -82,7 +82,7 @@ pub struct ViewedColumn {
     pub title: &'static str,
     /// Group that a request names to get it.
     pub group: Group,
-    /// How its numbers are shown.
+    /// Format in viewers.
     pub shape: Shape,
     /// Meaning with its unit, at most 42 characters.
     pub help: &'static str,

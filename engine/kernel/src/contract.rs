@@ -1,5 +1,5 @@
-//! What a contract is: underlying, root, expiry, strike, right, style, settlement; OSI symbols both ways ([`osi`]) and
-//! the facts of each root ([`roots`]).
+//! Contracts: underlying, root, expiry, strike, right, style, settlement; OSI symbols both ways ([`osi`]) and the facts
+//! of each root ([`roots`]).
 //!
 //! A contract is keyed by its root, never by its underlying: on third Fridays SPX and SPXW list the same strikes with
 //! settlements 6.5 hours apart. Never: a price.

@@ -9,7 +9,7 @@ pub struct Dividend {
     pub amount: f64,
 }
 
-/// What all strikes of one expiry share.
+/// Terms of one expiry that all strikes share: time, rates, dividends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     /// Years to settlement.
@@ -30,7 +30,7 @@ pub fn escrowed(divs: &[Dividend], carry: f64, u: f64, t: f64) -> f64 {
     live.map(|d| d.amount * (-carry * (d.t - u)).exp()).sum()
 }
 
-/// The derivative of [`escrowed`] at u = 0 by its rate: −Σ D·t·e^(−carry·t).
+/// The derivative of [`escrowed`] at u = 0 in its rate: −Σ D·t·e^(−carry·t).
 #[must_use]
 pub fn escrowed_by_rate(divs: &[Dividend], carry: f64, t: f64) -> f64 {
     let live = divs.iter().filter(|d| d.t > 0.0 && d.t <= t);

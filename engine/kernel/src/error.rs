@@ -1,4 +1,4 @@
-//! What can fail outside the numbers. Variants carry data; text is made when shown. Never: text built on the way up.
+//! Errors of readers and feeds. Variants carry data; text is made when shown. Never: text built on the way up.
 
 use core::fmt;
 use std::io;
@@ -41,17 +41,17 @@ pub enum Reason {
     Doubtful,
     /// The record's time is later than any clock allows.
     FromTheFuture,
-    /// The line is longer than is read.
+    /// The line is longer than readers accept.
     TooLong,
     /// A quotation mark is opened at this field or before it, and not closed in its line.
     OpenQuote,
-    /// There are more of the kind than are taken: strikes of an expiry.
+    /// More items than are accepted: strikes of an expiry.
     TooMany,
-    /// The field has nothing to do with what the record says.
+    /// The field does not apply to this kind of record.
     Unused,
     /// A number with one comma, which may stand before decimals or between thousands.
     AmbiguousNumber,
-    /// A date whose day and month may change places.
+    /// A date whose day and month can be exchanged.
     AmbiguousDate,
 }
 
@@ -82,7 +82,7 @@ impl Reason {
         Self::AmbiguousDate,
     ];
 
-    /// A name to count by.
+    /// The name of the reason's count.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ impl Reason {
         }
     }
 
-    /// The option with which a value that is refused so is read; empty: none.
+    /// The option that makes a refused value readable; empty: none.
     #[must_use]
     pub const fn option(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Reason {
         }
     }
 
-    /// What a file needs in its place, for a reader; `None`: nothing that a reader could change helps.
+    /// The form that the field needs, for the user; `None`: the user cannot cure it.
     #[must_use]
     pub const fn cure(self) -> Option<&'static str> {
         match self {
@@ -140,14 +140,13 @@ impl Reason {
     }
 }
 
-/// A path in one line: a name may hold a line end, which would begin a line of the log that nobody wrote.
+/// A path in one line: a line end in a file name would forge a line of the log.
 struct OneLine<'a>(&'a Path);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string_lossy();
         text.chars()
-            // a file name is from outside: a line feed in it would forge a second line of the log
             .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
     }
 }
@@ -155,23 +154,23 @@ impl fmt::Display for OneLine<'_> {
 /// One refused record and the place where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The file, or what was asked of a vendor.
+    /// The file, or the request to a vendor.
     pub file: Arc<PathBuf>,
-    /// Its line, from 1; in a document without lines, which of its records.
+    /// The line, from 1; in a document without lines, the number of the record.
     pub line: u64,
     /// The column's name.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The fault of the field.
     pub reason: Reason,
-    /// What stands in the field, as much as is shown of it; empty: nothing, or it is not known.
+    /// The begin of the field's value ([`Refused::value_of`]); empty: the field is empty, or its value unknown.
     pub value: String,
 }
 
 impl Refused {
-    /// Characters of a value that are shown.
+    /// Number of characters of a value that are shown.
     const SHOWN: usize = 40;
 
-    /// As much of a value as is shown, without what would begin a line that nobody wrote.
+    /// The begin of a value, with control characters escaped: a line end would forge a line of the log.
     #[must_use]
     pub fn value_of(bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes);
@@ -193,26 +192,26 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What a vendor's answer is where it is not the data that was asked for.
+/// Kinds of vendors' answers that are not the requested data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instead {
     /// Not in the format: a page, a sentence, a document of another kind.
     OtherFormat,
-    /// The vendor has nothing to tell, for now or at all.
+    /// The vendor has no such data, for now or at all.
     Nothing,
-    /// The vendor does not find the question right.
+    /// The vendor does not accept the request.
     WrongQuestion,
-    /// The key, the plan or the address is not allowed this.
+    /// The key, the plan or the address does not permit the request.
     NotPermitted,
-    /// More questions than the plan allows, or a larger one.
+    /// More requests than the plan allows, or a larger one.
     TooMuch,
     /// The vendor's server is starting, or is itself cut off.
     NotReady,
-    /// It concerns another underlying.
+    /// Data of another underlying.
     OtherUnderlying,
     /// Contracts without a bid or an ask, as in plans without quotes.
     NoQuotes,
-    /// More records than are read of one document ([`limits::RECORDS`](crate::limits::RECORDS)).
+    /// More records than are accepted in one document ([`limits::RECORDS`](crate::limits::RECORDS)).
     TooManyRecords,
 }
 
@@ -235,11 +234,11 @@ impl fmt::Display for Instead {
 /// Why a whole file, or the rest of one, cannot be used.
 #[derive(Clone, Debug)]
 pub enum FeedError {
-    /// The file or folder cannot be read; for a compressed one, also where its data break off.
+    /// The file or folder cannot be read, or compressed data break off.
     Io {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         kind: io::ErrorKind,
     },
     /// The header has no such column.
@@ -249,7 +248,7 @@ pub enum FeedError {
         /// The column.
         column: &'static str,
     },
-    /// A line that is no record at all.
+    /// A line that is not a record.
     Malformed {
         /// The file.
         file: PathBuf,
@@ -258,10 +257,10 @@ pub enum FeedError {
     },
     /// Neither a file nor a link to one: a device, a pipe, a folder.
     NotAFile {
-        /// What was found there.
+        /// The path.
         file: PathBuf,
     },
-    /// A chain file that is not read, and why: the reason names the file.
+    /// A chain file that cannot be read. The reason names the file.
     Unread {
         /// The reason.
         why: Arc<dyn std::error::Error + Send + Sync>,
@@ -271,16 +270,16 @@ pub enum FeedError {
         /// The file.
         file: PathBuf,
     },
-    /// A file larger than is read, once decompressed.
+    /// A file larger, once decompressed, than is accepted.
     TooLarge {
         /// The file.
         file: PathBuf,
     },
-    /// A vendor's answer that is not the data.
+    /// A vendor's answer that is not the requested data.
     Instead {
-        /// What was asked.
+        /// The request.
         file: PathBuf,
-        /// What came.
+        /// The kind of answer.
         what: Instead,
     },
     /// There is no chain file in the folder.

@@ -21,7 +21,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What a raw derivative of the kernel (per 1.00, per year) is divided by to be in this unit.
+    /// Divisor that takes a raw derivative of the kernel (per 1.00, per year) to this unit.
     #[must_use]
     pub const fn divisor(self) -> f64 {
         match self {
@@ -31,7 +31,7 @@ impl Unit {
         }
     }
 
-    /// What a number in this unit is multiplied with to be in `other`. `None`: they do not measure the same.
+    /// Factor that takes a number in this unit to `other`. `None`: the two units measure different things.
     #[must_use]
     pub const fn factor_to(self, other: Self) -> Option<f64> {
         match (self, other) {
@@ -106,7 +106,7 @@ macro_rules! greeks {
                 match self { $(Self::$greek => stringify!($field),)* }
             }
 
-            /// What it is a derivative of, in one line.
+            /// Meaning of the Greek in one line.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$greek => $meaning,)* }
@@ -118,7 +118,7 @@ macro_rules! greeks {
                 match self { $(Self::$greek => Unit::$unit,)* }
             }
 
-            /// How many times the value is differentiated.
+            /// Order of the derivative of the value.
             #[must_use]
             pub const fn order(self) -> u8 {
                 match self { $(Self::$greek => $order,)* }
@@ -147,7 +147,7 @@ macro_rules! greeks {
                 match greek { $(Greek::$greek => self.$field,)* }
             }
 
-            /// All of them by what `f` says.
+            /// Every Greek from the number that `f` gives for it.
             #[inline(always)]
             #[must_use]
             pub fn from_fn(mut f: impl FnMut(Greek) -> L) -> Self {

@@ -15,25 +15,26 @@ use super::lanes::{Lanes, Mask};
 const MOST_STEPS: usize = 60;
 /// A third-order step below this fraction of sigma leaves an error of about its fourth power.
 const LAST_STEP: f64 = 3e-4;
-/// A bracket of this fraction of sigma is an answer.
+/// The search ends at a bracket of this fraction of sigma.
 const NARROW: f64 = 1e-13;
-/// A value within this fraction of the strike of the price is an answer.
+/// The search ends at a value that differs from the price by this fraction of the strike.
 const HIT: f64 = 1e-11;
-/// A value that a volatility changes by less than this fraction of the strike does not depend on it.
+/// A value that volatility changes by less than this fraction of the strike does not depend on it.
 const FLAT: f64 = 1e-9;
 /// Within this fraction of the strike a price equals the exercise value (docs/model.md).
 const EQUAL: f64 = 1e-9;
 
-/// Why a price has a volatility, or none.
+/// Status of an implied volatility: found, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImpliedStatus {
-    /// It has one.
+    /// Found.
     Ok,
-    /// Below the value at the least volatility of the band: below the exercise value, or no number.
+    /// The price is below the value at the least volatility of the band, below the exercise value, or NaN.
     BelowMin,
-    /// Above the value at the greatest volatility of the band, or not found within the steps.
+    /// The price is above the value at the greatest volatility of the band, or its volatility was not found within the
+    /// steps.
     AboveMax,
-    /// American and equal to the exercise value: every low enough volatility gives it.
+    /// American, and the price equals the exercise value: every low enough volatility gives it.
     AtIntrinsic,
 }
 
@@ -77,22 +78,22 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
     implied_by(&limits, |sigma| at.vol_derivatives(k, sigma), k, price, start)
 }
 
-/// What bounds values and volatilities in a search.
+/// Bounds of values and volatilities in a search.
 #[derive(Clone, Copy, Debug)]
 pub struct VolBounds<L> {
-    /// What no value may fall below, currency per share.
+    /// Lower bound of all values, currency per share.
     pub floor: L,
-    /// What exercising now pays, and at least 0; NaN for a European option.
+    /// Exercise value, max(0, φ(S − K)), currency per share; NaN for a European option.
     pub exercise: L,
-    /// Least and greatest volatility that is looked for.
+    /// Least and greatest volatility of the search.
     pub band: (f64, f64),
 }
 
-/// [`implied`] for values from anywhere: `value` by volatility, its volga and ultima as good as may be.
+/// [`implied`] with any function `value` of volatility; its volga and ultima may be approximate.
 ///
-/// # Shapes    lane by lane; a lane that is done stands still while others go on
+/// # Shapes    lane by lane; a lane that is done does not change while others continue
 /// # Domain    as of [`implied`]; `value` must rise with the volatility
-/// # Accuracy  that of `value`; wrong volga and ultima cost rounds and nothing else
+/// # Accuracy  that of `value`; wrong volga and ultima only cost rounds
 /// # Source    as of [`implied`]
 /// # Cost      a call of `value` a round, for all lanes
 #[inline(always)]
@@ -136,51 +137,51 @@ pub fn implied_by<L: Lanes>(
     if at_intrinsic.any() {
         at_intrinsic = at_intrinsic & value(least).value.le(exercise + k * EQUAL);
     }
-    // what was not found within the steps is not known
+    // a volatility not found within the steps is missing
     let missing = state.below | state.above | at_intrinsic | !state.done;
     Implied {
         sigma: L::select(missing, c(f64::NAN), state.sigma),
         below: state.below,
-        // the value rises to its limit there: what is not reached within the steps needs more than the band
+        // high volatilities take most steps: a price not reached within them needs more than the band
         above: state.above | !state.done,
         at_intrinsic,
     }
 }
 
-/// Evaluations of [`implied_near`] at most.
+/// Most evaluations of [`implied_near`].
 const NEAR_STEPS: usize = 5;
 
-/// European options whose volatilities are looked for, one per lane.
+/// European options of a search, one per lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Sought<'a, L> {
     /// +1 call, −1 put.
     pub phi: f64,
-    /// What the options share.
+    /// The expiry, shared by all lanes.
     pub at: &'a Horizon,
     /// S − A(0), currency per share.
     pub x: L,
     /// Strike.
     pub k: L,
-    /// What no value may fall below.
+    /// Lower bound of all values, currency per share.
     pub floor: L,
 }
 
-/// What [`implied_near`] found.
+/// Result of [`implied_near`].
 #[derive(Clone, Copy, Debug)]
 pub struct Near<L: Lanes> {
-    /// Per √year; NaN where a few steps did not get there, and where there is nothing to look for.
+    /// Volatility per √year; NaN if it was not found within a few steps, or the price has no time value.
     pub sigma: L,
-    /// ∂V/∂σ there, about.
+    /// ∂V/∂σ at the volatility, approximately.
     pub vega: L,
     /// The lanes whose price has a time value: those that have a volatility.
     pub wanted: L::Mask,
 }
 
-/// Volatilities at which the European value and `premium(sigma)` make `price`, from a `start` near them: no bracket, no
+/// Volatilities at which European value plus `premium(sigma)` equals `price`, from a `start` near them: no bracket, no
 /// table.
 ///
 /// # Units    price: currency per share · start, result: per √year
-/// # Domain   as [`implied`]; a lane without answer here must be looked for there
+/// # Domain   as of [`implied`], which must solve the lanes that this leaves
 /// # Accuracy that of `premium`: a last step below 3e-4 of sigma leaves its fourth power
 /// # Cost     one European evaluation for a start within 0.03 %, two within about 10 %
 #[inline(always)]
@@ -192,7 +193,7 @@ pub fn implied_near<L: Lanes>(
 ) -> Near<L> {
     let c = |v: f64| L::splat(v);
     let target = price - sought.floor;
-    // a price at its floor is a question of exercise, and the bracketed search answers it
+    // a price at its floor may be the exercise value: the bracketed search decides
     let wanted = target.gt(sought.k * EQUAL);
     let mut sigma = start;
     // a lane without a start is left to the bracketed search, too
@@ -208,7 +209,7 @@ pub fn implied_near<L: Lanes>(
             ultima: plain.ultima + early.ultima,
         };
         let step = householder(sigma, jet.value - sought.floor, target, &jet);
-        // what this step leaves is of its fourth power: below 1e-14 of sigma, so no other is taken
+        // the error after this step is of its fourth power: below 1e-14 of sigma, so that no other is taken
         let close = step.abs().le(sigma * LAST_STEP);
         sigma = L::select(done, sigma, sigma + step);
         vega = L::select(done, vega, jet.vega);
@@ -222,12 +223,12 @@ pub fn implied_near<L: Lanes>(
     Near { sigma: L::select(found, sigma, c(f64::NAN)), vega, wanted }
 }
 
-/// An iterate and what is known about where the answer lies.
+/// An iterate and the bracket of the answer.
 struct Bracket<L: Lanes> {
     sigma: L,
     low: L,
     high: L,
-    /// True if the ends have been evaluated, and do not only stand for the band's.
+    /// True if an end has been evaluated; else it is the end of the band.
     low_seen: L::Mask,
     high_seen: L::Mask,
     done: L::Mask,
@@ -236,7 +237,7 @@ struct Bracket<L: Lanes> {
 }
 
 impl<L: Lanes> Bracket<L> {
-    /// Takes in the evaluation at `sigma` and moves on.
+    /// Updates the bracket with the evaluation at `sigma`, and steps to the next iterate.
     ///
     /// # Source  Householder's step of order 3 in the logarithm of the time value, the middle of the bracket in ln σ
     /// where it leaves that

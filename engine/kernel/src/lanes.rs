@@ -1,4 +1,4 @@
-//! What a lane is made of: the only file that names `wide`.
+//! Lanes: numbers side by side. The only file that names `wide`.
 //!
 //! Every formula of the kernel is written once over [`Lanes`]. `f64` is the reference lane; a register of four or eight
 //! doubles is as many of them, and [`Registers`] are several side by side, enough independent work to hide the latency
@@ -23,13 +23,13 @@ pub const BLOCK: usize = Block::N;
 /// `G` registers of four doubles.
 pub type Pack<const G: usize> = Registers<f64x4, G>;
 
-/// A yes or no in each lane.
+/// A truth value in each lane.
 pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
-    /// True if any lane says yes.
+    /// True if any lane is true.
     fn any(self) -> bool;
-    /// True if every lane says yes.
+    /// True if every lane is true.
     fn all(self) -> bool;
-    /// The answer of lane `i`.
+    /// The truth value of lane `i`.
     fn lane(self, i: usize) -> bool;
 }
 
@@ -52,12 +52,12 @@ pub trait Lanes:
     + SubAssign
     + MulAssign
 {
-    /// How many lanes.
+    /// Number of lanes.
     const N: usize;
-    /// What a comparison gives.
+    /// Result of a comparison.
     type Mask: Mask;
 
-    /// The same number in every lane.
+    /// `x` in every lane.
     fn splat(x: f64) -> Self;
     /// The first `N` numbers of `from`. Panics if there are fewer.
     fn load(from: &[f64]) -> Self;
@@ -85,7 +85,7 @@ pub trait Lanes:
     fn le(self, o: Self) -> Self::Mask;
     /// `self > o`.
     fn gt(self, o: Self) -> Self::Mask;
-    /// `yes` where the mask says so, else `no`.
+    /// `yes` in the lanes where the mask is true, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// 2 to the power of an integral lane, −1022 to 1023.
     fn exp2_int(self) -> Self;
@@ -93,9 +93,9 @@ pub trait Lanes:
     fn mantissa_exponent(self) -> (Self, Self);
 }
 
-/// A number that all lanes of `L` share, or one for each of them.
+/// A number that all lanes of `L` share, or one number per lane.
 pub(crate) trait InLanes<L: Lanes>: Lanes {
-    /// It in every lane.
+    /// The number as lanes.
     fn in_lanes(self) -> L;
 }
 
@@ -520,7 +520,7 @@ mod tests {
         f64::NAN,
     ];
 
-    /// What every operation makes of three numbers.
+    /// The results of every operation on three numbers.
     fn operations<L: Lanes>(a: L, b: L, c: L) -> Vec<L> {
         let (mut sum, mut difference, mut product) = (a, a, a);
         sum += b;

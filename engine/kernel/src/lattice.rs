@@ -1,5 +1,5 @@
-//! What the right to exercise early adds, by a coarse lattice, one contract in each lane: for a first look at an expiry
-//! whose borrow is not known yet, and for values that must not come from the tables. Never: a quote, a table.
+//! Early exercise premiums from coarse lattices, one contract per lane: for a first pass over an expiry whose borrow is
+//! not known yet, and for values that must not come from the tables. Never: a quote, a table.
 //!
 //! A trinomial lattice in the escrowed X = S − A(0): ln X moves by ±dx or not at all, with probabilities that keep mean
 //! and variance of X exact over steps of any length, so that every ex-date is a layer. Exercise at a layer pays φ(X + A
@@ -9,7 +9,7 @@
 //! money.
 //!
 //! [`Lattices`] gives every derivative of a premium. The two average the gain of exercise differently
-//! (`trinomial::Mean`): the made-up market is valued by [`Lattice`], and stays what it was.
+//! (`trinomial::Mean`): [`Lattice`] values the simulated market, which must not change.
 //!
 //! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
 

@@ -1,5 +1,5 @@
-//! What every other crate stands on: the kernels (numbers in, numbers out), the table of published columns, contracts,
-//! the calendar, and the records that feeds deliver and stores take in.
+//! The base of every other crate: the kernels (numbers in, numbers out), the table of published columns, contracts, the
+//! calendar, and the records that feeds deliver and stores take in.
 //!
 //! The kernels ([`american`], [`black76`], [`dividends`], [`elementary`], [`greeks`], [`implied`], [`lanes`],
 //! [`lattice`], [`normal`], [`solve`]) know no symbol, no clock and no column, and never branch on one lane. Formulas

@@ -5,7 +5,7 @@ use crate::error::Reason;
 /// The closed range that a quantity must lie in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// What is bounded.
+    /// The quantity bounded.
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
@@ -87,8 +87,9 @@ bounds! {
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";
 }
 
-/// How far so many compressed bytes may grow: a megabyte may come of anything, as a short file of one repeated row, and
-/// [`GZIP_RATIO`] bytes of each compressed one. Chains have 10 to 30; a few kilobytes could unpack to gigabytes.
+/// Greatest size of so many compressed bytes once decompressed: [`GZIP_RATIO`] times as many, but a megabyte at least
+/// (a short file may repeat one row). Chains have ratios of 10 to 30; without a bound a few kilobytes could unpack to
+/// gigabytes.
 #[must_use]
 pub fn grown(packed: u64) -> u64 {
     let ratio = (GZIP_RATIO.most as u64).saturating_mul(packed);

@@ -1,5 +1,5 @@
-//! Par yields to zero rates, and overnight rates: what makes records of a discount curve of what is published. Never: a
-//! format, an interpolation between the records (the curve does that).
+//! Records of a discount curve from published par yields and overnight rates. Never: a format, an interpolation between
+//! the records (the curve does that).
 //!
 //! US Treasury par yields are bond-equivalent: coupons twice a year. Up to half a year they are simple rates on actual
 //! days over 365; beyond, bonds of every half-year are stripped one after the other, their yields linear between the
@@ -14,7 +14,7 @@ use jiff::civil::Date;
 const DAYS_PER_YEAR: f64 = 365.0;
 /// Overnight rates are simple, on actual days over this.
 const DAYS_PER_MONEY_YEAR: f64 = 360.0;
-/// How old an overnight rate may be at the date of a curve, in days: a long weekend and a day of delay.
+/// Greatest age of an overnight rate at the date of a curve, in days: a long weekend and a day of delay.
 const OVERNIGHT_AGE_DAYS: i32 = 7;
 
 /// The maturities that the US Treasury publishes: the column's name, and half-months. Ascending; which of them a year
@@ -81,8 +81,8 @@ pub fn overnight(date: Date, simple: f64) -> Option<RateRecord> {
     node(date, 1.0, 1.0 / (1.0 + simple / DAYS_PER_MONEY_YEAR))
 }
 
-/// Curves with overnight rates as their short ends: each takes the latest of its own date or the week before. Dates
-/// without one stay as they are: flat below their first node.
+/// Adds overnight rates as short ends of curves: each curve takes the latest rate of its own date or the week before. A
+/// curve without such a rate stays flat below its first node.
 #[must_use]
 pub fn with_short_end(mut curves: Vec<RateRecord>, overnight: &[RateRecord]) -> Vec<RateRecord> {
     let mut dates: Vec<Date> = curves.iter().map(|node| node.date).collect();
@@ -101,7 +101,7 @@ pub fn with_short_end(mut curves: Vec<RateRecord>, overnight: &[RateRecord]) -> 
 
 fn node(date: Date, days: f64, df: f64) -> Option<RateRecord> {
     let rate = -df.ln() * DAYS_PER_YEAR / days;
-    // yields that contradict each other give factors that are none
+    // yields that contradict each other give negative discount factors
     (df > 0.0 && limits::RATE.holds(rate)).then_some(RateRecord { date, tenor_days: days, rate })
 }
 

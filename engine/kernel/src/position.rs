@@ -1,4 +1,4 @@
-//! What somebody holds: shares and contracts, by account. Never: a price of the market.
+//! Positions: shares and contracts held, by account. Never: a market price.
 
 use crate::contract::{ContractKey, Symbol};
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 pub struct PositionLine {
     /// The account; empty where the file names none.
     pub account: Arc<str>,
-    /// What is held.
+    /// The instrument held.
     pub instrument: Instrument,
     /// Shares or contracts; negative if sold.
     pub quantity: f64,
-    /// What one share cost, or one contract per share of its underlying: as it is quoted. NaN: unknown.
+    /// Price paid per share, or per share of a contract's underlying, as quoted. NaN: unknown.
     pub price: f64,
     /// Beta of its underlying against the user's index; NaN: not given.
     pub beta: f64,
 }
 
-/// What a position is in.
+/// The instrument of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Instrument {
     /// Shares of an underlying.

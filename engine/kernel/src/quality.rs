@@ -1,18 +1,16 @@
-//! The one scale of quality, from a first look to the reference: what passes, files, pricers and commands are asked
-//! for. Never: how a method meets it.
+//! The scale of quality of American values, for passes, files, pricers and commands. Never: how a method meets it.
 
-/// How accurately American values are computed, ascending.
+/// Accuracy of American values, ascending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quality {
-    /// A first look: enough to find forwards and volatilities, so that the tables of the next pass are built where they
-    /// will be read.
+    /// Accurate enough for forwards and volatilities, so that the next pass builds its tables where they are read.
     Coarse,
-    /// At once, without tables: about 1e-4 of a price.
+    /// About 1e-4 of a price, at once: without tables.
     Preliminary,
-    /// From tables that serve a range of strikes and volatilities: within the bounds of golden/tolerances.csv.
+    /// Within the bounds of golden/tolerances.csv, from tables that serve a range of strikes and volatilities.
     #[default]
     Full,
-    /// The finest: tables for one contract, some hundred times as dear.
+    /// The most accurate: each contract is solved alone, at some hundred times the cost.
     Reference,
 }
 
@@ -20,7 +18,7 @@ impl Quality {
     /// Every quality.
     pub const ALL: [Self; 4] = [Self::Coarse, Self::Preliminary, Self::Full, Self::Reference];
 
-    /// Its word.
+    /// The name in options and messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -31,7 +29,7 @@ impl Quality {
         }
     }
 
-    /// True if values are final; false: those of a pass that a better one follows.
+    /// True if values are final; false if a better pass follows.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Full | Self::Reference)

@@ -1,4 +1,4 @@
-//! Records: what a feed delivers, whatever format it came in, and what a store takes in. Never: a format, a column.
+//! Records that feeds deliver, whatever their format, and that stores take in. Never: a format, a column.
 #![warn(clippy::arithmetic_side_effects)]
 
 use crate::calendar::Day;
@@ -17,7 +17,7 @@ pub struct QuoteRecord {
     pub ts: Timestamp,
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Which contract.
+    /// The contract.
     pub contract: ContractKey,
     /// Bid, currency per share; 0 or NaN: none.
     pub bid: f64,
@@ -27,11 +27,11 @@ pub struct QuoteRecord {
     pub bid_size: f64,
     /// Contracts at the ask; NaN: not recorded.
     pub ask_size: f64,
-    /// How much it is traded and held.
+    /// Volume and open interest of the contract.
     pub activity: Activity,
 }
 
-/// How much of a contract is traded and held. No value depends on it.
+/// Volume and open interest of a contract. No value depends on them.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity {
     /// Contracts traded since the open of the session; NaN: not recorded.
@@ -48,7 +48,7 @@ impl Default for Activity {
 }
 
 impl PartialEq for Activity {
-    /// Compares bits: what is not recorded is the same in both.
+    /// Compares bits: two fields that are not recorded are equal.
     fn eq(&self, other: &Self) -> bool {
         let bits = |activity: &Self| [activity.volume, activity.open_interest].map(f64::to_bits);
         bits(self) == bits(other)
@@ -75,7 +75,7 @@ pub struct DividendRecord {
     pub ex_date: Date,
     /// Currency per share.
     pub amount: f64,
-    /// Not declared yet: what is likely to follow the past ones.
+    /// True if not declared yet, but projected from past dividends.
     pub projected: bool,
 }
 
@@ -86,14 +86,14 @@ pub struct RateRecord {
     pub date: Date,
     /// Days from that date.
     pub tenor_days: f64,
-    /// Continuously compounded, per year; NaN: the point is no more.
+    /// Continuously compounded, per year; NaN: removes the point.
     pub rate: f64,
 }
 
-/// What a feed delivers at once. The order of the records does not matter.
+/// Records that a feed delivers together. Their order does not matter.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Underlyings to forget first: the batch has everything that is known of them.
+    /// Underlyings whose earlier records are dropped first: the batch is complete for them.
     pub reset: Vec<Symbol>,
     /// Quotes.
     pub quotes: Vec<QuoteRecord>,
@@ -101,20 +101,20 @@ pub struct Batch {
     pub spots: Vec<SpotRecord>,
     /// Every dividend of every underlying; `None`: as before.
     pub dividends: Option<Vec<DividendRecord>>,
-    /// The names whose dividends the source covers, beside those that it has any of; read where `dividends` is there.
+    /// Names whose dividends the source covers, in addition to those with a dividend; used if `dividends` is given.
     pub dividend_cover: DividendCover,
     /// Every deliverable of an adjusted root ([`Override::Deliverable`]); `None`: as before.
     pub deliverables: Option<Vec<OverrideRecord>>,
     /// Every discount curve; `None`: as before.
     pub rates: Option<Vec<RateRecord>>,
-    /// Every date that the feed knows better than the calendar; `None`: as before.
+    /// Dates on which the feed overrides the calendar; `None`: as before.
     pub days: Option<Vec<(Date, Day)>>,
 }
 
 /// The names whose dividends a source covers: for such a name, no dividend means that none is paid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DividendCover {
-    /// These names.
+    /// The names covered.
     pub names: BTreeSet<Symbol>,
 }
 
@@ -125,18 +125,18 @@ impl DividendCover {
         self.names.contains(&name)
     }
 
-    /// Adds what another source covers.
+    /// Adds the names that another source covers.
     pub fn extend(&mut self, other: &Self) {
         self.names.extend(&other.names);
     }
 }
 
 impl Batch {
-    /// Forgets a name: what the batch has of it so far, and what was known before.
+    /// Drops the records of a name: those in the batch so far, and earlier ones.
     pub fn forget(&mut self, underlying: Symbol) {
         self.quotes.retain(|quote| quote.underlying != underlying);
         self.spots.retain(|spot| spot.underlying != underlying);
-        // after what was in the batch is gone: the store applies resets first
+        // later records of the name stay: the store applies resets first
         self.reset.push(underlying);
     }
 
@@ -154,17 +154,17 @@ impl Batch {
     }
 }
 
-/// The latest instant that any record may be of which comes at `now`: clocks differ, and the times of files whose zone
-/// is not known do by hours ([`limits::AHEAD_HOURS`]). Live sources are held to [`Batch::refuse_ahead`].
+/// The latest time that a record received at `now` may have: clocks differ, and times of files whose zone is unknown
+/// may be off by hours ([`limits::AHEAD_HOURS`]). [`Batch::refuse_ahead`] is stricter, for live sources.
 #[must_use]
 pub fn latest_at(now: Timestamp) -> Timestamp {
     let ahead = SignedDuration::from_secs(limits::AHEAD_HOURS.most as i64 * 3600);
     now.checked_add(ahead).unwrap_or(Timestamp::MAX)
 }
 
-/// The time of a set of quotes: the latest instant that several of them reach, so that one wrong time stamp, or a few,
-/// cannot make all other quotes look old. Several are three; of fewer than five quotes half; of more than 150 one in
-/// fifty. `None` of none.
+/// The time of a set of quotes: the latest instant that several of them reach, so that a few wrong time stamps cannot
+/// make all other quotes look old. Several means three; half of fewer than five quotes; one in fifty of more than 150.
+/// `None` if there are no quotes.
 ///
 /// # Domain   any times, in any order
 pub fn reached_by_several(times: impl Iterator<Item = Timestamp> + Clone) -> Option<Timestamp> {
@@ -193,8 +193,8 @@ pub fn quoted(price: f64) -> f64 {
 }
 
 impl SpotRecord {
-    /// Which of two prices of one underlying counts, whatever order they come in: the later one; at one time the
-    /// higher.
+    /// Precedence of two prices of one underlying, whatever order they come in: the later one counts; of two at one
+    /// time the higher.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
         // two at one instant come in any order over several connections: the choice must not depend on it
@@ -203,9 +203,9 @@ impl SpotRecord {
 }
 
 impl QuoteRecord {
-    /// Which of two quotes of one contract counts, whatever order they come in: the later one; at one time the higher
-    /// bid, then the lower ask, then the larger sizes, volume and
-    /// open interest; what is missing loses.
+    /// Precedence of two quotes of one contract, whatever order they come in: the later one counts; of two at one time
+    /// the one with the higher bid, then the lower ask, then the larger sizes, volume and open interest. A missing
+    /// number loses.
     #[must_use]
     pub fn precedence(&self, other: &Self) -> Ordering {
         // a missing price ranks as no quote, 0 or NaN alike, so the order is total
@@ -225,10 +225,10 @@ impl QuoteRecord {
     }
 }
 
-/// Which contracts an override is about; what is `None` is all of them.
+/// The contracts that an override applies to; a field that is `None` admits all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OverrideScope {
-    /// Underlying; in the file `*` is every one.
+    /// Underlying; `*` in the file means all.
     pub underlying: Option<Symbol>,
     /// Option root.
     pub root: Option<Symbol>,
@@ -240,12 +240,12 @@ pub struct OverrideScope {
     pub right: Option<Right>,
 }
 
-/// The overrides of the name.
+/// An override: a user's value in place of a derived one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Override {
-    /// The dividend of an ex-date, currency per share, in place of the feed's; 0: there is none.
+    /// The dividend of an ex-date, currency per share, in place of the feed's; 0: no dividend.
     Dividend(Date, f64),
-    /// The feed's dividends do not count.
+    /// Ignores the feed's dividends.
     NoDividends,
     /// Borrow, continuously compounded, per year.
     Borrow(f64),
@@ -253,11 +253,11 @@ pub enum Override {
     Rate(f64),
     /// Forward of an expiry, currency per share.
     Forward(f64),
-    /// Added to the volatilities of the curve, in points: 1 is 0.01 per √year.
+    /// Shift of the volatilities of the curve, in points: 1 is 0.01 per √year.
     VolShift(f64),
-    /// Their quotes do not count.
+    /// Ignores the quotes of the contracts.
     Exclude,
-    /// What a contract of an adjusted root delivers, from a date on; `None`: from ever.
+    /// The deliverable of an adjusted root, from a date on; `None`: at any time.
     Deliverable(Deliverable, Option<Date>),
 }
 
@@ -266,7 +266,7 @@ impl Override {
     pub const KINDS: [&'static str; 8] =
         ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude", "deliverable"];
 
-    /// Its place in [`Override::KINDS`].
+    /// Index of the kind in [`Override::KINDS`].
     #[must_use]
     pub const fn kind(&self) -> usize {
         match self {
@@ -282,17 +282,17 @@ impl Override {
     }
 }
 
-/// One row.
+/// One row of a file of overrides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverrideRecord {
-    /// What it is about.
+    /// The contracts that it applies to.
     pub scope: OverrideScope,
-    /// What it says.
+    /// The override.
     pub what: Override,
 }
 
 impl OverrideScope {
-    /// True if the scope names nothing: every contract of every name.
+    /// True if the scope is every contract of every name.
     #[must_use]
     pub fn is_of_all(&self) -> bool {
         *self == Self::default()

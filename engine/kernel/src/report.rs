@@ -1,17 +1,17 @@
-//! What became of the records of a feed: how many were read, how many refused and why, with the first places.
+//! Outcome of reading the records of a feed: how many were read, how many refused and why, with the first places.
 //! Never: stops a file.
 
 use crate::error::{FeedError, Instead, Reason, Refused};
 use crate::limits;
 use std::path::Path;
 
-/// How many refused records keep their place; all are counted.
+/// Number of refused records that keep their place; all are counted.
 const PLACES_KEPT: usize = 100;
 
 /// The outcome of reading one or more files.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Records read, refused ones too.
+    /// Records read, including refused ones.
     pub records: u64,
     /// Refused records by [`Reason`], in its order.
     pub refused: [u64; Reason::ALL.len()],
@@ -22,7 +22,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many records were refused for any reason.
+    /// Number of records refused for any reason.
     #[must_use]
     pub fn refused_total(&self) -> u64 {
         self.refused.iter().sum()
@@ -37,7 +37,7 @@ impl Report {
         }
     }
 
-    /// True if a document is not too large to be read, which is noted where it is.
+    /// True if a document is small enough to be read; records an error if not.
     pub fn admits(&mut self, source: &Path, bytes: &[u8]) -> bool {
         // before it is parsed: a parser may need many times the memory of its text
         let fits = limits::DOCUMENT_BYTES.holds(bytes.len() as f64);
@@ -47,7 +47,7 @@ impl Report {
         fits
     }
 
-    /// Notes that a document is not the data that was asked for.
+    /// Records that a document is not the requested data.
     pub fn say_instead(&mut self, source: &Path, what: Instead) {
         self.errors.push(FeedError::Instead { file: source.to_path_buf(), what });
     }

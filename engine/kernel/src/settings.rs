@@ -1,30 +1,30 @@
-//! How the numbers of a method that somebody has chosen are written down: a table a room, each number with its unit,
-//! what it trades, and what chose it. Mathematical constants, and bounds of what is let in ([`crate::limits`]), are
-//! none. Never: a number.
+//! Tables of settings, the numbers of a method that are a choice: one table per room, each number with its unit, its
+//! trade-off and the reason for its value. Mathematical constants, and bounds of inputs ([`crate::limits`]), are no
+//! settings. Never: a number.
 
-/// What a number was chosen by.
+/// Reason for the value of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// A test of this name, which fails or misses its bound at another value.
+    /// A test of this name fails or misses its bound at another value.
     Test(&'static str),
-    /// A measurement: which one, and its result.
+    /// A measurement, with its result.
     Measured(&'static str),
-    /// Nothing but judgement: what is lost at another value.
+    /// Judgement, with its argument.
     Judgement(&'static str),
-    /// No record: a test of this name bounds the errors with the value in use.
+    /// No reason is on record; a test of this name bounds the errors with the value in use.
     Bounded(&'static str),
 }
 
 /// One number of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// Its field.
+    /// Name of the field.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
-    /// Its value.
+    /// The value in use.
     pub value: f64,
-    /// What it was chosen by.
+    /// The reason for the value.
     pub chosen: Chosen,
 }
 

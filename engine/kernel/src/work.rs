@@ -1,9 +1,9 @@
-//! Counts of what American values cost: reads of what is there, and solves of what is not. Each thread counts for
-//! itself, and no value depends on it. Never: a clock.
+//! Counts of the work of American values: reads of tables and boundaries, and their solves. Each thread counts for
+//! itself, and no value depends on the counts. Never: a clock.
 
 use std::cell::Cell;
 
-/// Makes [`Work`] and everything that goes through all of its counts.
+/// Defines [`Work`] with the functions that cover all of its counts.
 macro_rules! work {
     ($($(#[$doc:meta])* $count:ident,)*) => {
         /// Reads and solves. A read is of one block of lanes; a solve costs a hundred to a million times as much.
@@ -52,7 +52,7 @@ work! {
     table_rates,
     /// Boundaries without dividends solved.
     boundaries,
-    /// Contracts that lanes have no method for, solved one by one.
+    /// Contracts solved one by one, since no method solves them in lanes.
     one_by_one,
     /// Lattices.
     lattices,

@@ -1,16 +1,16 @@
-//! When contracts are quoted again: each on a beat of its own, so that every second has its few percent. Never: a
-//! price.
+//! Times at which contracts are quoted again: each has a beat of its own, so that every second a few percent are
+//! quoted. Never: a price.
 
 use super::rng::Stream;
 
 /// For so long after the opening everything is quoted faster, seconds.
 const OPENING: i64 = 300;
-/// How much faster, as a power of two.
+/// Speed-up at the opening, as a power of two.
 const OPENING_HASTE: u8 = 4;
 /// In how many turns contracts of one beat are quoted: few, as each is a moment of the name to be computed.
 const TURNS: u8 = 8;
 
-/// How often a contract is quoted: every 1, 2, 4 … 1,024 seconds, in one of up to eight turns.
+/// Interval between quotes of a contract: 1, 2, 4 … 1,024 seconds, in one of up to eight turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Beat(u8);
 
@@ -40,7 +40,7 @@ impl Beat {
     }
 }
 
-/// What the beats of a name are counted from.
+/// Origin of the beats of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     /// The opening, seconds.

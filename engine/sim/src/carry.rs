@@ -11,9 +11,9 @@ use kernel::records::RateRecord;
 /// US Treasury par yields of 2026-10-02: days and percent, bond-equivalent.
 const PAR: [(f64, f64); 7] =
     [(30.0, 4.04), (91.0, 4.19), (182.0, 4.27), (365.0, 4.46), (730.0, 4.83), (1095.0, 4.96), (1826.0, 5.06)];
-/// How far ahead dividends are known.
+/// Months ahead for which dividends are known.
 const MONTHS_AHEAD: i32 = 36;
-/// How long past dividends are kept.
+/// Months for which past dividends are kept.
 const MONTHS_BACK: i32 = 12;
 /// Years over which a special borrow rate fades.
 const BORROW_FADE: f64 = 0.25;

@@ -23,11 +23,11 @@ const FIRST: [&str; 8] = ["AAPL", "KO", "SPX", "BRK.B", "SPY", "XOM", "F", "TSLA
 /// Kind of an underlying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MadeKind {
-    /// Of an index.
+    /// An index.
     Index,
-    /// Of a fund.
+    /// A fund.
     Fund,
-    /// Of a company.
+    /// A company.
     Share,
 }
 
@@ -49,7 +49,7 @@ impl MadeKind {
 /// One contract of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeQuote {
-    /// Which contract.
+    /// The contract.
     pub contract: ContractKey,
     /// Currency per share; NaN: none.
     pub bid: f64,
@@ -63,7 +63,7 @@ pub struct MadeQuote {
     pub open_interest: u32,
     /// Exercise style.
     pub style: Style,
-    /// What is true of it, where that was asked for.
+    /// True value and Greeks, if requested.
     pub truth: Option<TrueGreeks>,
 }
 
@@ -76,7 +76,7 @@ pub struct MadeSnapshot {
     pub underlying: Symbol,
     /// Price of the underlying, currency per share.
     pub spot: f64,
-    /// Its contracts, in native order.
+    /// Contracts in native order.
     pub rows: Vec<MadeQuote>,
 }
 
@@ -156,8 +156,8 @@ pub fn instants(calendar: &Calendar, date: Date, step: SignedDuration) -> Vec<Ti
     steps.take_while(|at| *at <= close).collect()
 }
 
-/// Hands over the market at each instant of one session, with what is true where that is asked for, and returns what is
-/// known beside the quotes. Names that the market does not have are left out.
+/// Passes the market at each instant of one session to `take`, with true values if requested, and returns the reference
+/// data. Names that the market does not have are left out.
 pub fn snapshots(
     seed: u64,
     names: &[Symbol],
@@ -192,7 +192,7 @@ pub fn snapshots(
     reference
 }
 
-/// When a snapshot is of.
+/// Time of a snapshot.
 #[derive(Clone, Copy)]
 struct SnapshotMoment {
     ts: Timestamp,

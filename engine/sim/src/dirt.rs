@@ -10,22 +10,22 @@ use kernel::contract::Right;
 
 /// The share of stocks and funds that are dirty.
 const DIRTY: f64 = 0.05;
-/// What part of the dirty names has each kind of dirt; one name can have several.
+/// Share of the dirty names with each kind of fault; one name can have several.
 const SPLIT: f64 = 0.40;
 const WINGS: f64 = 0.70;
 const CONTRADICTING: f64 = 0.60;
 const ZEROS: f64 = 0.50;
 const NO_SPOT: f64 = 0.08;
 const SPOT_BEHIND: f64 = 0.35;
-/// Of a name that split: the part of the expiries, and of their strikes, that kept quotes from before.
+/// Shares of the expiries, and of their strikes, of a name that split whose quotes date from before the split.
 const DEAD_EXPIRIES: f64 = 0.5;
 const DEAD_STRIKES: f64 = 0.15;
-/// How many times the spot was before the split.
+/// Factor of the spot before a split.
 const SPLITS: Range<f64> = 2.0..10.0;
 /// The part of the expiries with a stale wing, and what part of an expiry's rows a wing is.
 const WING_EXPIRIES: f64 = 0.25;
 const WING_ROWS: Range<f64> = 0.05..0.30;
-/// How many times too dear a wing is, and its spread, part of the price.
+/// Factor by which a stale wing is too dear, and its spread as a part of the price.
 const WING_TIMES: Range<f64> = 3.0..15.0;
 const WING_SPREAD: Range<f64> = 0.05..0.30;
 /// The part of the strikes whose call and put contradict each other, and by how much each is off, part of the spot.
@@ -34,19 +34,19 @@ const CONTRADICTED_BY: Range<f64> = 0.02..0.10;
 /// The part of the expiries, and of the contracts of all others, that have prices of zero.
 const ZERO_EXPIRIES: f64 = 0.02;
 const ZERO_CONTRACTS: f64 = 0.01;
-/// How far a spot is off that comes late, part of itself.
+/// Error of a late spot, as a part of the spot.
 const BEHIND_BY: Range<f64> = 0.003..0.03;
 
-/// What is wrong with the spot of a name.
+/// Fault of the spot of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotFault {
-    /// It does not come at all.
+    /// The spot is missing.
     Missing,
-    /// It comes late: options are quoted from another one, up to 3 % away.
+    /// The spot is late: options are quoted from another one, up to 3 % away.
     Behind,
 }
 
-/// What is wrong with a name.
+/// Faults of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dirt {
     chance: Stream,
@@ -66,7 +66,7 @@ pub(super) struct Place {
     pub(super) strike: Stream,
     pub(super) contract: Stream,
     pub(super) right: Right,
-    /// Where its row is among those of the expiry: 0 the lowest strike, 1 the highest.
+    /// Position of the row among those of the expiry: 0 for the lowest strike, 1 for the highest.
     pub(super) height: f64,
 }
 
@@ -96,7 +96,7 @@ impl Dirt {
         })
     }
 
-    /// What is wrong with the name's spot.
+    /// Fault of the name's spot.
     pub(super) fn spot(&self) -> Option<SpotFault> {
         self.spot
     }
@@ -106,7 +106,7 @@ impl Dirt {
         1.0 + within(&BEHIND_BY, self.chance.unit(7)) * self.chance.signed(8).signum()
     }
 
-    /// What is wrong with a contract.
+    /// Fault of a contract.
     pub(super) fn fault(&self, at: &Place) -> Option<Fault> {
         let dead = || at.expiry.unit(0) < DEAD_EXPIRIES && at.strike.unit(0) < DEAD_STRIKES;
         let contradicts = || at.strike.unit(1) < CONTRADICTING_STRIKES;
@@ -129,13 +129,13 @@ impl Dirt {
         self.split.unwrap_or(1.0)
     }
 
-    /// How many times too dear a contract of a wing is, and its spread, part of its price.
+    /// Factor by which a contract of a stale wing is too dear, and its spread as a part of its price.
     pub(super) fn wing(at: &Place) -> (f64, f64) {
         (within(&WING_TIMES, at.contract.unit(1)), within(&WING_SPREAD, at.contract.unit(2)))
     }
 
-    /// By how much a contract is off whose call and put contradict each other, part of the spot: the one is too dear,
-    /// the other too cheap.
+    /// Error, as a part of the spot, of a contract whose call and put contradict each other: one is too dear, the other
+    /// too cheap.
     pub(super) fn off(at: &Place) -> f64 {
         within(&CONTRADICTED_BY, at.strike.unit(2)) * at.strike.signed(3).signum() * at.right.phi()
     }

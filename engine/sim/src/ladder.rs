@@ -1,4 +1,4 @@
-//! Which contracts are listed: expiration dates per root, strikes per expiry. Never: a price, a clock.
+//! Listed contracts: expiration dates per root, strikes per expiry. Never: a price, a clock.
 
 use super::rng::Stream;
 use super::tier::Tier;
@@ -7,7 +7,7 @@ use kernel::calendar::Calendar;
 use kernel::calendar::shift::ShiftDate;
 use std::collections::BTreeSet;
 
-/// How many expirations of each kind a root lists, counted from the session on.
+/// Number of expirations of each kind that a root lists, counted from the session on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrikeLadder {
     /// Sessions in a row.
@@ -80,7 +80,7 @@ impl StrikeLadder {
     pub const VIX: Self = Self { volatility: Volatility::Months(8), ..EMPTY };
     /// VIX between its monthly dates.
     pub const VIX_WEEKLY: Self = Self { volatility: Volatility::Weeks(6), ..EMPTY };
-    /// What is left of an adjusted root.
+    /// The expirations that an adjusted root still lists.
     pub const ADJUSTED: Self = Self { monthlies: 2, januaries: 1, ..EMPTY };
 
     /// The usual ladder of a tier.
@@ -96,7 +96,7 @@ impl StrikeLadder {
         }
     }
 
-    /// The same near dates, fewer far ones.
+    /// The ladder with all near dates and fewer far ones.
     pub(super) fn slim(self) -> Self {
         Self {
             quarter_ends: self.quarter_ends.min(1),
@@ -162,7 +162,7 @@ fn months(from: Date) -> impl Iterator<Item = Date> {
     (0..72).map(move |n| first.plus_months(n))
 }
 
-/// What the strikes of an expiry are made from.
+/// Inputs of the strikes of an expiry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StrikeRange {
     pub(super) tier: Tier,
@@ -206,7 +206,7 @@ impl StrikeRange {
         strikes
     }
 
-    /// How many steps apart strikes are at `k`: 1, doubled at 1.5 and 3 standard deviations, and for far expiries.
+    /// Distance of strikes at `k` in steps: 1, doubled at 1.5 and 3 standard deviations, and for far expiries.
     fn spacing(&self, k: f64, sd: f64) -> u32 {
         let away = (k / self.spot - 1.0).abs() / sd;
         let zone = if away > 3.0 {

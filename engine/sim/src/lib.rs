@@ -1,7 +1,7 @@
 //! The embedded market: a synthetic one whose truth is known, for a first look without data and for measuring the
 //! calibration instead of guessing. Every number of it is simulated.
 //!
-//! The same seed and instant give the same quotes, whatever was asked before, in any order, on any thread. Outside the
+//! Equal seeds and instants give equal quotes, whatever was asked before, in any order, on any thread. Outside the
 //! session the market stands still at the last close. Unlike the other feeds this one computes (its values do not come
 //! from the pricers that they are to check) and delivers books, not records. Never: a clock, an environment, a network.
 //!
@@ -45,9 +45,9 @@ use kernel::limits::{Bound, SIM_SCALE};
 /// The options of the feed `sim`, as in `sim:seed=7` or `sim:full,scale=1.3`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimOptions {
-    /// Which of the possible markets.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// How many names and contracts.
+    /// Number of names and contracts.
     pub size: Size,
 }
 

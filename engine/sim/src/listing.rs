@@ -1,4 +1,4 @@
-//! What is listed at a session: the names of a universe with their dividends, earnings, expiries and strikes.
+//! Listings of a session: the names of a universe with their dividends, earnings, expiries and strikes.
 //! Never: a quote, a clock.
 
 use super::beat::Clock;
@@ -30,7 +30,7 @@ const CHANCE_DIRT: u64 = 14;
 const BUSIEST: f64 = 2_500.0;
 /// Beyond an expiry with so many dividends, as a fraction of the spot, none is listed.
 const DIVIDENDS_MOST: f64 = 0.6;
-/// How far ahead earnings are known.
+/// Months ahead for which earnings are known.
 const EARNINGS_MONTHS: i32 = 66;
 /// From an expected absolute move to the volatility of a day: √(π/2).
 const MOVE_TO_VOL: f64 = 1.25;
@@ -45,7 +45,7 @@ pub(super) struct Listed {
     pub(super) series: Vec<Series>,
 }
 
-/// What is needed to list names at a session.
+/// Inputs of the listings of a session.
 #[derive(Debug)]
 pub(super) struct Lister {
     pub(super) seed: Stream,

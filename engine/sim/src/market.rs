@@ -41,7 +41,7 @@ struct Planned {
     listed: OnceLock<Listed>,
 }
 
-/// What an update changed.
+/// Changes by an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
     /// Contracts quoted again.
@@ -142,7 +142,7 @@ impl SimMarket {
         (self.second(now) - open) as f64 / (close - open).max(1) as f64
     }
 
-    /// How many underlyings there are.
+    /// Number of underlyings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
@@ -165,7 +165,7 @@ impl SimMarket {
         self.names.get(i).is_some_and(|n| n.name.payout.yield_ > 0.0 || n.name.payout.special > 0.0)
     }
 
-    /// How many contracts are listed; lists all names.
+    /// Number of listed contracts; lists all names.
     #[must_use]
     pub fn contracts(&self) -> usize {
         self.all().flat_map(|n| &n.series).map(|s| s.right.len()).sum()
@@ -190,7 +190,7 @@ impl SimMarket {
         self.all().flat_map(of).collect()
     }
 
-    /// What is listed of underlying `i` at an instant, its quotes still missing: cheap. `None` beyond the last.
+    /// The listed contracts of underlying `i` at an instant, without quotes: cheap. `None` beyond the last underlying.
     #[must_use]
     pub fn listed(&self, i: usize, now: Timestamp) -> Option<Book> {
         let name = self.name(i)?;
@@ -249,13 +249,13 @@ impl SimMarket {
         self.name(i).is_some_and(|name| name.shared.dirt.is_some())
     }
 
-    /// What is wrong on purpose with the spot of underlying `i`.
+    /// The intended fault of the spot of underlying `i`.
     #[must_use]
     pub fn spot_fault(&self, i: usize) -> Option<SpotFault> {
         self.name(i)?.shared.dirt.as_ref().and_then(Dirt::spot)
     }
 
-    /// What is true of a (root, expiry) at an instant; `None` where none is listed.
+    /// True market of a (root, expiry) at an instant; `None` if it is not listed.
     #[must_use]
     pub fn truth(&self, root: Symbol, expiry: Date, now: Timestamp) -> Option<SliceTruth> {
         let (name, series) = self.find(root, expiry)?;
@@ -269,7 +269,7 @@ impl SimMarket {
         Some(series.values(&name.shared, self.second(now)))
     }
 
-    /// What is wrong on purpose with the quote of a row of a (root, expiry) at an instant.
+    /// The intended fault of the quote of a row of a (root, expiry) at an instant.
     #[must_use]
     pub fn fault(&self, root: Symbol, expiry: Date, row: usize, now: Timestamp) -> Option<Fault> {
         let (name, series) = self.find(root, expiry)?;

@@ -19,10 +19,10 @@ const SCALES: [(f64, f64); 7] = [
 ];
 /// Volatility of what all names share.
 const MARKET_VOL: f64 = 0.125;
-/// How much total variance rises, in logs, when the market falls by 1.
+/// Rise of the logarithm of total variance when the logarithm of the market falls by 1.
 const LEVERAGE: f64 = 3.0;
 
-/// How much a class moves with the market.
+/// Beta of a class against the market.
 const fn beta(class: Class) -> f64 {
     match class {
         Class::LargeIndex => 1.0,
@@ -88,7 +88,7 @@ impl Path {
         })
     }
 
-    /// What the name is worth on average.
+    /// Average price of the name.
     pub(super) fn level(&self) -> f64 {
         self.level
     }

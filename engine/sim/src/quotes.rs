@@ -11,10 +11,10 @@ const NO_OFFER: f64 = 9_999.0;
 const FAULT_RATE: f64 = 0.0004;
 /// Below this volatility, spreads fall in proportion.
 const CALM: f64 = 0.4;
-/// How long a fault lasts, seconds.
+/// Duration of a fault, seconds.
 const FAULT_SECONDS: i64 = 600;
 
-/// How the contracts of a name are quoted.
+/// Quoting of the contracts of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trading {
     /// Volatility across the spread at the money.
@@ -32,7 +32,7 @@ pub(super) struct Trading {
 }
 
 impl Trading {
-    /// How a tier is quoted.
+    /// Quoting of a tier.
     #[rustfmt::skip]
     pub(super) fn of(tier: Tier, ticks: Ticks) -> Self {
         let ticks = match ticks {
@@ -121,17 +121,17 @@ pub enum Fault {
     Repeated,
     /// Both sides raised by what the other right would pay at once.
     OtherRight,
-    /// Of a dirty name: both sides frozen before a split, as if the spot were many times what it is.
+    /// In dirty names: both sides frozen before a split, at many times the spot.
     BeforeSplit,
-    /// Of a dirty name: far from the money, two sides frozen many times too dear.
+    /// In dirty names: both sides frozen far from the money, many times too dear.
     StaleWing,
-    /// Of a dirty name: the call of a strike too dear and the put too cheap, or the other way round.
+    /// In dirty names: the call of a strike too dear and the put too cheap, or the reverse.
     Contradicting,
-    /// Of a dirty name: bid and ask of zero, which a book spells as missing.
+    /// In dirty names: bid and ask of zero, which a book treats as missing.
     Zero,
 }
 
-/// Those that any contract can have for a while.
+/// Faults that any contract can have for a while.
 const FAULTS: [Fault; 9] = [
     Fault::Crossed,
     Fault::Locked,
@@ -145,7 +145,7 @@ const FAULTS: [Fault; 9] = [
 ];
 
 impl Fault {
-    /// What is wrong with a contract's quote of `u` seconds; nearly always nothing.
+    /// The fault of a contract's quote at `u` seconds; `None` nearly always.
     pub(super) fn of(chance: Stream, u: i64) -> Option<Self> {
         let draw = chance.sub(2).unit(u.div_euclid(FAULT_SECONDS) as u64) / FAULT_RATE;
         FAULTS.get(draw as usize).copied()

@@ -1,4 +1,5 @@
-//! One (root, expiry) of the synthetic market: its contracts, its truth at any instant of the session, its quotes.
+//! One (root, expiry) of the synthetic market: its contracts, its true values at any instant of the session, its
+//! quotes.
 
 use super::beat::{Beat, Clock};
 use super::dirt::{Dirt, Place, SpotFault};
@@ -17,9 +18,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
-/// How much of its spread a value may drift before the contract is quoted again.
+/// Drift of a value, as a part of its spread, after which the contract is quoted again.
 const DRIFT_ALLOWED: f64 = 0.25;
-/// What error a value may have: a part of its spread, and currency per share.
+/// Greatest error of a value: a part of its spread, and currency per share.
 const VALUE_ERROR: f64 = 0.02;
 const VALUE_ERROR_LEAST: f64 = 0.000_5;
 /// Premiums of early exercise are computed again when this fraction of the time to expiry is over, but at least so
@@ -59,13 +60,13 @@ impl Session {
     }
 }
 
-/// What all series of a name share.
+/// Data that all series of a name share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub(super) path: Path,
     pub(super) term: Term,
     pub(super) trading: Trading,
-    /// When contracts are quoted again.
+    /// Times at which contracts are quoted again.
     pub(super) clock: Clock,
     /// The one curve of the session.
     pub(super) curves: Arc<DiscountCurves>,
@@ -75,7 +76,7 @@ pub(super) struct Shared {
     pub(super) dividends: Vec<(i64, f64)>,
     /// Earnings to come: (seconds, total variance).
     pub(super) earnings: Vec<(i64, f64)>,
-    /// What is wrong with the name, for good.
+    /// Permanent faults of the name.
     pub(super) dirt: Option<Dirt>,
 }
 
@@ -120,7 +121,7 @@ impl<'a> Moments<'a> {
     }
 }
 
-/// What makes a series.
+/// Inputs of a series.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listing {
     pub(super) facts: RootFacts,
@@ -144,7 +145,7 @@ pub(super) struct Series {
     anchor: Mutex<Option<Arc<Anchor>>>,
 }
 
-/// How much a contract is traded, as the beats see it.
+/// Trading activity of a contract, which sets its beat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interest {
     /// Seconds after which its value has drifted too far.
@@ -167,7 +168,7 @@ impl Series {
         }
     }
 
-    /// How much each contract is traded, at the opening.
+    /// Trading activity of each contract at the opening.
     pub(super) fn interest(&self, shared: &Shared, opening: Moment) -> Vec<Interest> {
         let truth = self.truth(shared, opening);
         let frame = truth.frame();
@@ -205,7 +206,7 @@ impl Series {
         self.listing.settles_at.as_second()
     }
 
-    /// What is true at a moment.
+    /// The true market at a moment.
     pub(super) fn truth(&self, shared: &Shared, moment: Moment) -> SliceTruth {
         let Moment { u, spot, variance_scale } = moment;
         let years = |at: i64| (at - u) as f64 / SECONDS_PER_DAY / 365.0;
@@ -299,13 +300,13 @@ impl Series {
         due.len()
     }
 
-    /// What is wrong on purpose with the quote of a row at `now`.
+    /// The intended fault of the quote of a row at `now`.
     pub(super) fn fault(&self, shared: &Shared, row: usize, now: i64) -> Option<Fault> {
         self.strike_milli.get(row)?;
         self.fault_at(shared, row, self.beats[row].last(now, shared.clock))
     }
 
-    /// What is wrong on purpose with a row that is quoted at `u`.
+    /// The intended fault of a row that is quoted at `u`.
     fn fault_at(&self, shared: &Shared, row: usize, u: i64) -> Option<Fault> {
         let lasting = shared.dirt.as_ref().and_then(|dirt| dirt.fault(&self.place(row)));
         lasting.or_else(|| Fault::of(self.chance(row), u))
@@ -322,7 +323,7 @@ impl Series {
         }
     }
 
-    /// What would have been true at the opening, had the spot been `times` what it was.
+    /// The true market at the opening, with the spot multiplied by `times`.
     fn opening(&self, shared: &Shared, times: f64) -> SliceTruth {
         let opening = shared.moment(shared.session.open);
         self.truth(shared, Moment { spot: opening.spot * times, ..opening })
@@ -368,7 +369,7 @@ fn chance(listing: &Listing, strike_milli: u32, right: Right) -> Stream {
     listing.chance.sub(2 * u64::from(strike_milli) + right as u64)
 }
 
-/// Who quotes the contracts of a series at one second.
+/// Quotes the contracts of a series at one second.
 struct MarketMaker<'a> {
     series: &'a Series,
     shared: &'a Shared,

@@ -9,7 +9,7 @@ const STEPS: [u32; 11] = [500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_
 /// Fine steps reach this many standard deviations, middle ones twice as many; less where there would be too many
 /// strikes.
 const FINE: f64 = 1.5;
-/// How much of the fine zone is tried, to come to the number of strikes that is wanted.
+/// Widths of the fine zone that are tried, to reach the desired number of strikes.
 const ZONES: [f64; 11] = [4.0, 2.5, 1.6, 1.0, 0.7, 0.48, 0.36, 0.26, 0.18, 0.1, 0.0];
 /// Years before expiry at which third Fridays, and other dates, are listed: their range is as wide as was wanted then.
 const LISTED_AHEAD: (f64, f64) = (0.9, 0.4);
@@ -18,7 +18,7 @@ const REACH: (f64, f64) = (9.5, 2.7);
 /// The least time, years, whose standard deviation zones are measured in.
 const LEAST_TIME: f64 = 0.08;
 
-/// What the strikes of an expiry are made from.
+/// Inputs of the strikes of an expiry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StrikeCount {
     pub(super) tier: Tier,
@@ -76,7 +76,7 @@ impl StrikeCount {
         STEPS.into_iter().rev().filter(|&h| h >= finest).find(enough).unwrap_or(finest)
     }
 
-    /// How far the fine zone of a name reaches that has as many strikes as it wants: active names list wings in full.
+    /// Width of the fine zone of a name that has its desired number of strikes: active names list wings in full.
     fn evenness(&self) -> f64 {
         match self.tier {
             Tier::Index | Tier::Broad | Tier::Mega | Tier::Weekly => 4.0,

@@ -112,7 +112,7 @@ pub struct Smile {
 
 #[cfg(test)]
 impl Smile {
-    /// The same volatility at every strike.
+    /// The surface with volatility `sigma` at every strike.
     pub(super) fn flat(sigma: f64, t: f64) -> Self {
         Self { theta: sigma * sigma * t, rho: 0.0, phi: 0.0, t }
     }

@@ -1,11 +1,11 @@
-//! Which names the synthetic market has, and what each is like. Levels are plausible for late 2026, not observed.
+//! The names of the synthetic market, and their properties. Levels are plausible for late 2026, not observed.
 //! The table is data: a larger universe is another list of [`Name`]s.
 
 use super::ladder::StrikeLadder;
 use super::surface::Class;
 use super::tier::{Ticks, Tier};
 
-/// Where the spot comes from.
+/// Source of the spot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level {
     /// A path of its own around this level.
@@ -14,7 +14,7 @@ pub enum Level {
     Of(String, f64),
 }
 
-/// How often a name pays.
+/// Frequency of dividends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// Once a year.
@@ -33,12 +33,12 @@ pub enum Every {
     Irregular,
 }
 
-/// What a name pays.
+/// Dividends of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Payout {
     /// Regular dividends, as a fraction of the price and year; 0: none.
     pub yield_: f64,
-    /// How often.
+    /// Frequency.
     pub every: Every,
     /// One special dividend in the next weeks, as a fraction of the price; 0: none.
     pub special: f64,
@@ -49,7 +49,7 @@ pub struct Payout {
 pub struct Root {
     /// Option root.
     pub symbol: String,
-    /// Its expirations.
+    /// Listed expirations.
     pub ladder: StrikeLadder,
     /// Extra value of the deliverable over one share, as a fraction: 0 but for adjusted roots.
     pub extra: f64,
@@ -62,21 +62,21 @@ pub struct Root {
 pub struct Name {
     /// Underlying symbol.
     pub symbol: String,
-    /// Its option roots.
+    /// Option roots.
     pub roots: Vec<Root>,
-    /// How it trades.
+    /// Liquidity.
     pub tier: Tier,
-    /// What it is quoted in.
+    /// Tick sizes.
     pub ticks: Ticks,
-    /// What its volatility surface looks like.
+    /// Shape of the volatility surface.
     pub class: Class,
-    /// Where its spot comes from.
+    /// Source of the spot.
     pub level: Level,
     /// 30-day volatility without earnings.
     pub vol: f64,
     /// Expected absolute move on an earnings day; 0: no earnings.
     pub earnings: f64,
-    /// What it pays.
+    /// Dividends.
     pub payout: Payout,
     /// Borrow rate at the short end, per year; a continuous yield of an index is in it.
     pub borrow: f64,

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 /// Letters by how often tickers have them.
 const LETTERS: &[u8] =
     b"AAAAAAABBBBCCCCCCDDDDEEEEEEFFFFGGGGHHHIIIIIIJKKLLLLLMMMMMNNNNNOOOOPPPPPQRRRRRSSSSSSSTTTTTTUUUVVVWWXXXYYZ";
-/// Of a hundred tickers: how many have one letter, two, three, four, five.
+/// Numbers of tickers with one to five letters, of a hundred.
 const LENGTHS: [(usize, u64); 5] = [(1, 0), (2, 3), (3, 37), (4, 59), (5, 1)];
 
-/// Hands out tickers that nobody has.
+/// Draws tickers that are not in use.
 pub(super) struct Tickers {
     chance: Stream,
     drawn: u64,

@@ -1,6 +1,6 @@
-//! How names trade, from the index to the long tail.
+//! Liquidity of names, from the index to the long tail.
 
-/// How a name trades: spreads, placeholder asks, ticks, strikes.
+/// Liquidity of a name: spreads, placeholder asks, ticks, strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Cash-settled index options.
@@ -29,7 +29,7 @@ pub enum Ticks {
 }
 
 impl Tier {
-    /// What most classes of the tier are quoted in.
+    /// Tick sizes of most classes of the tier.
     pub(super) const fn ticks(self) -> Ticks {
         match self {
             Self::Broad => Ticks::Cents,

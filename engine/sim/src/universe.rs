@@ -9,7 +9,7 @@ use super::tickers::Tickers;
 use super::tier::Tier;
 use kernel::elementary::exp;
 
-/// How a tier is drawn. Pairs: median, standard deviation of the logarithm.
+/// Distributions of the names of a tier. Pairs: median, standard deviation of the logarithm.
 struct Plan {
     tier: Tier,
     /// Names, the well-known ones among them.
@@ -119,7 +119,7 @@ pub fn names(seed: u64, scale: f64) -> Vec<Name> {
     rank(indices, stocks)
 }
 
-/// By trading: SPX and the broad funds, the giants, the other large indices, the rest by tier.
+/// Sorts names by trading: SPX and the broad funds, the giants, the other large indices, the rest by tier.
 fn rank(mut indices: Vec<Name>, stocks: Vec<Vec<Name>>) -> Vec<Name> {
     let rest = indices.split_off(indices.len().min(6));
     let others = indices.split_off(1);
@@ -288,7 +288,7 @@ impl Plan {
     }
 }
 
-/// How often payers pay: share, frequency.
+/// Frequencies of dividends: share of payers, frequency.
 const STOCKS_PAY: [(f64, Every); 5] = [
     (0.89, Every::Quarter),
     (0.04, Every::Month),

@@ -1,4 +1,4 @@
-//! What contracts are truly worth: the truth of an expiry, and values from it.
+//! True values of contracts: the true market of an expiry, and values from it.
 //!
 //! A European value is a closed form. Where the right to wait, or the right not to, is worth next to nothing, an
 //! American one is that of exercising at the best fixed date or at expiry, in closed form too. Only for the strikes
@@ -13,7 +13,7 @@ use kernel::lanes::{Block, Lanes, Mask, Pack};
 use kernel::lattice::Lattice;
 use kernel::normal::{INV_SQRT_2PI, norm_cdf};
 
-/// What is true of one (root, expiry) at one instant.
+/// True market of one (root, expiry) at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SliceTruth {
     /// The price that options are written on: the spot (of the deliverable), or the forward for the VIX family.
@@ -61,13 +61,13 @@ impl SliceTruth {
         self.frame().fair(strike, right)
     }
 
-    /// What all strikes share.
+    /// Numbers that all strikes share.
     pub(super) fn frame(&self) -> Frame<'_> {
         Frame { truth: self, df: self.df(), root_t: self.terms.t.sqrt() }
     }
 
-    /// What exercising at the best of all fixed dates is worth, and its slope by the spot: now, before a dividend
-    /// (call) or after one (put).
+    /// Value of exercise at the best of all fixed dates (now, before a dividend for a call, after one for a put), and
+    /// its slope in the spot.
     fn fixed_exercise(&self, strike: f64, right: Right) -> (f64, f64) {
         let Terms { r, b, divs, .. } = &self.terms;
         let (carry, phi) = (r - b, right.phi());
@@ -161,7 +161,7 @@ impl Frame<'_> {
     }
 }
 
-/// What the right to exercise early adds to a European value.
+/// Early exercise premium over a European value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Premium {
     /// Currency per share.
@@ -175,7 +175,7 @@ pub(super) struct Premium {
 }
 
 impl Premium {
-    /// That of a contract whose value, whatever happens, is `value` with `slope`.
+    /// The premium of a contract with the certain value `value` and its `slope`.
     fn of_certain(value: f64, slope: f64, fair: &Fair, truth: &SliceTruth) -> Self {
         let Terms { t, b, .. } = truth.terms;
         let x = truth.x();

@@ -5,7 +5,7 @@ use super::world::{Contract, Point, VendorNumbers, World};
 use kernel::contract::Right;
 use kernel::greeks::{Greek, Greeks};
 
-/// By how much volatility is moved to see how Greeks follow it, as a part.
+/// Step of volatility for the derivatives of Greeks in it, as a part.
 const VOL_BUMP: f64 = 1e-4;
 /// Days of a year, calendar and trading.
 const DAYS: (f64, f64) = (365.0, 252.0);
@@ -26,22 +26,22 @@ pub enum ThetaConvention {
     TradingDay,
     /// −½σ²S²Γ of a calendar day: without interest and carry.
     DriftlessCalendarDay,
-    /// The same of a trading day.
+    /// −½σ²S²Γ of a trading day: without interest and carry.
     DriftlessTradingDay,
     /// dV/dt of a year.
     Year,
-    /// The value a calendar day later less the value now: of the last days it is not the derivative.
+    /// The value a calendar day later less the value now, which differs from the derivative in the last days.
     NextDay,
-    /// The same without interest and carry.
+    /// The value a calendar day later less the value now, without interest and carry.
     DriftlessNextDay,
     /// rV − ½σ²S²Γ of a calendar day: the forward stays where it is. Never above 0.
     ForwardCalendarDay,
-    /// The same, as the value a calendar day later less the value now.
+    /// The value a calendar day later less the value now, at the same forward. Never above 0.
     ForwardNextDay,
 }
 
 impl ThetaConvention {
-    /// Every one.
+    /// Every convention.
     pub const ALL: [Self; 9] = [
         Self::CalendarDay,
         Self::TradingDay,
@@ -121,10 +121,10 @@ impl RhoDays {
 /// Whose theta, vega and rho stand beside a put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PutNumbers {
-    /// Its own.
+    /// The put's own numbers.
     #[default]
     Own,
-    /// Those of the call of its strike.
+    /// The numbers of the call of the put's strike.
     Calls,
 }
 
@@ -177,7 +177,7 @@ pub(super) struct OfStrike {
 }
 
 impl OfStrike {
-    /// Those of some contracts in a world.
+    /// The numbers of some contracts in a world.
     fn all(world: &World, contracts: &[Contract]) -> Vec<Self> {
         let calls: Vec<Contract> = contracts.iter().map(|c| Contract { right: Right::Call, ..*c }).collect();
         let own = world.greeks(contracts).into_iter();
@@ -186,7 +186,7 @@ impl OfStrike {
 }
 
 impl Conventions {
-    /// Those under which most of a vendor's numbers are nearest to ours.
+    /// The conventions under which most of a vendor's numbers are nearest to ours.
     ///
     /// # Domain   any expiries; without contracts ours
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
@@ -228,18 +228,18 @@ impl Conventions {
         if is_calls(4) || (is_calls(3) && miss(own, 4).is_infinite()) { calls } else { own }
     }
 
-    /// The same units with theta as the derivative by time, with interest and carry; `None`: they are these.
+    /// These conventions with theta as the derivative in time, with interest and carry; `None`: theta already is.
     pub(super) fn with_plain_theta(self) -> Option<Self> {
         let theta = self.theta.plain();
         (theta != self.theta).then_some(Self { theta, ..self })
     }
 
-    /// The same units with rho to expiry; `None`: they are these.
+    /// These conventions with rho to expiry; `None`: rho already is.
     pub(super) fn with_plain_rho(self) -> Option<Self> {
         (self.rho_days != RhoDays::ToExpiry).then_some(Self { rho_days: RhoDays::ToExpiry, ..self })
     }
 
-    /// The same with theta, vega and rho of puts as their own; `None`: they are.
+    /// These conventions with theta, vega and rho of puts as their own; `None`: they already are.
     pub(super) fn with_own_puts(self) -> Option<Self> {
         (self.put_numbers != PutNumbers::Own).then_some(Self { put_numbers: PutNumbers::Own, ..self })
     }

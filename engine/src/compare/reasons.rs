@@ -38,7 +38,7 @@ const QUARTER: f64 = 0.25;
 /// A borrow rate below this is none.
 const BORROW_NONE: f64 = 1e-4;
 
-/// Why a vendor's Greeks differ.
+/// Likely reason for the difference of a vendor's Greeks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LikelyReason {
     /// They do not, beyond their digits.
@@ -53,7 +53,7 @@ pub enum LikelyReason {
     Volatility,
     /// A dividend that the vendor does not count.
     MissingDividend {
-        /// Its ex-date.
+        /// Ex-date of the dividend.
         date: Date,
         /// Currency per share.
         amount: f64,
@@ -137,7 +137,7 @@ impl LikelyReason {
         }
     }
 
-    /// How many numbers were fitted for it.
+    /// Number of parameters that the reason fits.
     pub(super) const fn numbers(self) -> u8 {
         match self {
             Self::DividendsNotGiven { .. } => 2,

@@ -1,4 +1,4 @@
-//! How far a vendor's numbers are from those of a world. Never: a reason.
+//! Distance of a vendor's numbers from those of a world. Never: a reason.
 
 use super::conventions::{Conventions, OfStrike};
 use super::world::{COMPARED, Contract, Point, VendorNumbers, VendorRow, World};
@@ -7,11 +7,11 @@ use crate::store::columns::Col;
 use kernel::contract::Right;
 use kernel::greeks::Greeks;
 
-/// A number may differ by this part of the greatest of its expiry and be the same: what solvers and tables leave.
+/// Numbers that differ by this part of the greatest of their expiry are equal: the error of solvers and tables.
 const SAME: f64 = 1e-4;
-/// One that differs by more than so many times the middle one counts no more than that: a bad row must not decide.
+/// A difference counts at most as this many times the median one: a bad row must not decide.
 const FAR: f64 = 8.0;
-/// Steps of a search for the volatility of a contract's Greeks; how far one may go, and where all must stay.
+/// Steps of a search for the volatility of a contract's Greeks; the longest step, and the range of all.
 const VOL_STEPS: usize = 3;
 const VOL_STEP_MOST: f64 = 2.0;
 const VOLS: (f64, f64) = (1e-3, 20.0);
@@ -19,11 +19,11 @@ const VOLS: (f64, f64) = (1e-3, 20.0);
 /// Volatilities at which a vendor's Greeks are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VendorVols {
-    /// The one that the vendor prints.
+    /// The volatility that the vendor prints.
     #[default]
     Printed,
-    /// The one that fits each contract's Greeks best, for vendors that print the implied volatility of the quote but
-    /// compute Greeks from a smoothed curve.
+    /// The volatility that fits each contract's Greeks best, for vendors that print the implied volatility of the quote
+    /// but compute Greeks from a smoothed curve.
     Implied,
 }
 
@@ -38,8 +38,8 @@ impl VendorVols {
     }
 }
 
-/// The vendor's numbers of one expiry, and the error of each: by its digits, by those of its volatility, and by
-/// what solvers leave. Squares are of differences in these errors, so that equal numbers have squares of 1.
+/// The vendor's numbers of one expiry, and the error of each: from its digits, from those of its volatility, and from
+/// solvers. Squares are of differences in units of these errors, so that equal numbers have squares of about 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SliceResidual {
     contracts: Vec<Contract>,
@@ -51,17 +51,18 @@ pub(super) struct SliceResidual {
     inverse_size: VendorNumbers,
     /// A square counts up to this.
     most: f64,
-    /// Sum of squares from what is served.
+    /// Sum of squared differences from the served Greeks.
     pub(super) served: f64,
-    /// Parts of the squared difference from what is served, theta, rho and puts as we define them, that the vendor's
-    /// definitions explain: of theta, of rho, and of what stands beside puts.
+    /// Fractions of the squared difference from the served Greeks, in our definitions, that the vendor's definitions
+    /// explain: of theta, of rho, and of the numbers beside puts.
     pub(super) by_definition: [f64; 3],
-    /// Root mean square of each Greek from what is served and at the vendor's volatilities, in parts of the greatest.
+    /// Root mean square difference of each Greek from the served one, and at the vendor's volatilities, in parts of the
+    /// greatest.
     pub(super) by_greek: [VendorNumbers; 2],
-    /// The same of all: from what is served, the same by the vendor's definitions of theta and rho, also at its
-    /// volatilities, and as digits leave it.
+    /// Root mean square difference of all Greeks from the served ones: in our definitions, in the vendor's definitions
+    /// of theta and rho, also at the vendor's volatilities, and by rounding alone.
     pub(super) rms: [f64; 4],
-    /// How many numbers are compared.
+    /// Number of numbers compared.
     n: usize,
 }
 
@@ -186,7 +187,7 @@ impl SliceResidual {
         &self.contracts
     }
 
-    /// The same of a few of the contracts, for searches of many steps.
+    /// The residual of a sample of the contracts, for searches of many steps.
     pub(super) fn thinned(&self, most: usize) -> Self {
         let step = self.contracts.len().div_ceil(most.max(1)).max(1);
         Self {
@@ -271,18 +272,18 @@ impl SliceResidual {
 
     /// Expected squared residual where all numbers agree within their errors.
     pub(super) fn noise(&self) -> f64 {
-        // a volatility that is sought takes a number away
+        // each fitted volatility takes a degree of freedom
         let sought = if self.vols == VendorVols::Implied { self.contracts.len() } else { 0 };
         self.n.saturating_sub(sought) as f64
     }
 
-    /// The part of the squared difference from what is served that is explained where so much is left of what the
-    /// vendor's definitions leave; what digits leave is taken out of all.
+    /// Fraction of the squared difference explained by a reason, given the residual `left` under the vendor's
+    /// definitions; rounding error is subtracted first.
     pub(super) fn explained(&self, left: f64) -> f64 {
         self.removed(left) * (1.0 - self.by_definition.iter().sum::<f64>()).max(0.0)
     }
 
-    /// The part of what the vendor's definitions leave that is explained where so much is left.
+    /// Fraction of the residual under the vendor's definitions that a reason explains, given the residual `left`.
     pub(super) fn removed(&self, left: f64) -> f64 {
         let served = self.above(self.served);
         if served > 0.0 { (1.0 - self.above(left) / served).clamp(0.0, 1.0) } else { 0.0 }
@@ -295,9 +296,8 @@ impl SliceResidual {
 
 /// 1 over the error of each number of some contracts.
 ///
-/// # Source   a rounded number is off by a twelfth of its last place squared, on the mean; a rounded volatility moves
-/// each
-/// Greek by its derivative, taken from the European one
+/// # Source   the mean squared error of a rounded number is a twelfth of its last place squared; a rounded volatility
+/// moves each Greek by its derivative, taken from the European one
 fn inverse_errors(
     base: &World,
     contracts: &[Contract],

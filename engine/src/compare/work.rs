@@ -1,5 +1,4 @@
-//! One expiry on its way through a comparison: what it is valued on, how others count its time, its contracts.
-//! Never: a reason.
+//! One expiry in a comparison: its market, its time to settlement by other conventions, its contracts. Never: a reason.
 
 use super::residual::SliceResidual;
 use super::world::{Contract, VendorRow, World, WorldPremium, WorldTables};
@@ -21,19 +20,19 @@ const CONTRACTS_LEAST: usize = 4;
 const QUARTER_DAYS: i32 = 92;
 /// Intervals in which the next dividend is looked for.
 const EX_DATES_MOST: usize = 6;
-/// How far rates are moved to see how early exercise follows them, per year.
+/// Step of a rate for the change of early exercise with it, per year.
 pub(super) const RATE_STEP: f64 = 0.004;
 /// Days of a year, calendar and trading.
 const DAYS_OF_YEAR: (f64, f64) = (365.0, 252.0);
 
-/// One expiry in work.
+/// One expiry in a comparison.
 pub(super) struct Work {
     pub(super) slice: usize,
     pub(super) base: World,
-    /// Years to settlement as others count them.
+    /// Years to settlement by other conventions.
     pub(super) clocks: Clocks,
     pub(super) contracts: Vec<Contract>,
-    /// WorldTables of early exercise: our own, and those at other rates ([`RATE_STEP`]); `None`: European.
+    /// Early exercise tables at our rates and at rates shifted by [`RATE_STEP`]; `None`: European.
     pub(super) tables: Option<WorkTables>,
     /// The worlds of reasons without a number, in the order in which they are tried; `None`: no effect here.
     pub(super) worlds: Vec<Option<World>>,
@@ -47,11 +46,11 @@ pub(super) struct Work {
     pub(super) published: f64,
 }
 
-/// WorldTables of early exercise of one expiry. What it adds is nearly straight in a rate.
+/// Early exercise tables of one expiry. Premiums are nearly linear in a rate.
 #[derive(Debug)]
 pub(super) struct WorkTables {
     pub(super) own: Arc<WorldTables>,
-    /// At another discount rate, and at another borrow rate: by how much it is higher, and the tables.
+    /// Shift of the discount rate with its tables, and shift of the borrow rate with its tables.
     pub(super) by_rate: (f64, Arc<WorldTables>),
     pub(super) by_borrow: (f64, Arc<WorldTables>),
 }
@@ -67,7 +66,7 @@ impl WorkTables {
     }
 }
 
-/// Years to settlement of one expiry, as others count them.
+/// Years to settlement of one expiry, by other conventions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
     /// To the other settlement of its date: at the open for at the close, or the reverse.
@@ -79,7 +78,7 @@ pub(super) struct Clocks {
 }
 
 impl Clocks {
-    /// Of an expiry that is valued at an instant.
+    /// The years to settlement of an expiry that is valued at `at`.
     fn new(calendar: &Calendar, at: Timestamp, expiry: Date, settle: Settle) -> Self {
         let today = calendar.eastern(at).date();
         let other = if settle == Settle::Am { Settle::Pm } else { Settle::Am };

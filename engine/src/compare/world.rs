@@ -29,7 +29,7 @@ pub struct VendorRow {
     pub row: u32,
     /// The vendor's volatility, per √year, decimal; NaN or 0: none.
     pub sigma: f64,
-    /// Its Greeks, in whatever units the vendor has.
+    /// Greeks in the vendor's units.
     pub greeks: VendorNumbers,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct WorldTables {
 }
 
 impl WorldTables {
-    /// Those of American contracts at the volatilities of their bands.
+    /// The tables of American contracts over the volatilities of their bands.
     pub(super) fn new(terms: &Terms, contracts: &[Contract]) -> Self {
         let pricers = [Right::Call, Right::Put].map(|right| {
             let of_right = contracts.iter().filter(|contract| contract.right == right);
@@ -97,8 +97,8 @@ impl WorldTables {
         Self { terms: terms.clone(), pricers }
     }
 
-    /// What early exercise adds to the Greeks of some contracts at a spot; of a volatility beyond a contract's band
-    /// what it adds at the end of that.
+    /// Early exercise premiums of the Greeks of some contracts at a spot; a volatility beyond a contract's band counts
+    /// as the end of the band.
     fn premiums(&self, s: f64, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         let (market, at) = (SpotInputs::new(&self.terms, s), Horizon::from(&self.terms));
         let of = |contract: &Contract| {
@@ -112,14 +112,14 @@ impl WorldTables {
     }
 }
 
-/// What early exercise adds to the values of a world.
+/// Early exercise premiums of a world.
 #[derive(Clone, Debug)]
 pub(super) enum WorldPremium {
     /// Nothing: its contracts are European.
     None,
-    /// What these tables say, at a spot.
+    /// From tables, at a spot.
     Of(Arc<WorldTables>, f64),
-    /// The first of two at a spot, and a part of the way to the second: they differ by a rate.
+    /// Between two tables that differ by a rate, at a spot: the first, and a part of the way to the second.
     Between(Arc<WorldTables>, Arc<WorldTables>, f64, f64),
 }
 
@@ -134,7 +134,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The same with European contracts.
+    /// The world with European contracts.
     pub(super) fn european(&self) -> Self {
         Self { early: WorldPremium::None, ..self.clone() }
     }
@@ -166,7 +166,7 @@ impl World {
         contracts.iter().map(of).collect()
     }
 
-    /// What early exercise adds to the Greeks of some contracts, at their volatilities; empty: nothing.
+    /// Early exercise premiums of the Greeks of some contracts, at their volatilities; empty: all are 0.
     fn premiums(&self, contracts: &[Contract]) -> Vec<Greeks<f64>> {
         match &self.early {
             WorldPremium::None => Vec::new(),
@@ -179,8 +179,8 @@ impl World {
         }
     }
 
-    /// By how much the change of a European value over the next calendar day differs from its derivative, forward and
-    /// discount factor unchanged.
+    /// Change of a European value over the next calendar day less its time derivative, with forward and discount factor
+    /// unchanged.
     pub(super) fn next_day_bend(&self, Point { right, k, sigma }: Point) -> f64 {
         let (x, terms) = (self.x(), &self.terms);
         let later = (terms.t - 1.0 / DAYS).max(0.0);

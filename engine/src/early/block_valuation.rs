@@ -1,4 +1,4 @@
-//! Where a block of strikes is valued, and how far that is from an expansion point. Never: a premium.
+//! Inputs of the valuation of a block of strikes, and their distance from an expansion point. Never: a premium.
 
 use super::expansion::{ExpansionPoint, load, rounded};
 use super::settings::EXERCISE;
@@ -8,7 +8,7 @@ use super::work::Left;
 use kernel::contract::Right;
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
-/// Where a block is valued.
+/// Inputs of the valuation of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockValuation<'a> {
     pub(super) here: &'a Valuation<'a>,
@@ -35,7 +35,7 @@ impl<'a> BlockValuation<'a> {
         Some(Self { here, right, k, sigma: rounded(sigma), asked: sigma, deviation })
     }
 
-    /// What of volatility, time and rates has left the limits around an expansion point.
+    /// The quantity, other than the spot, that has left the limits around an expansion point; `None`: none has.
     pub(super) fn left_but_for_spot(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
         let t = self.here.terms.t;
         let elapsed = at.t - t;
@@ -53,7 +53,7 @@ impl<'a> BlockValuation<'a> {
         }
     }
 
-    /// What has left the limits around an expansion point.
+    /// The quantity that has left the limits around an expansion point; `None`: none has.
     pub(super) fn left(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
         let spot = || (self.away(at) > limits.spot * self.deviation).then_some(Left::Spot);
         self.left_but_for_spot(at, limits).or_else(spot)
@@ -68,7 +68,7 @@ impl<'a> BlockValuation<'a> {
         !(asked & (moved | !new)).any()
     }
 
-    /// How far an exercise boundary may have moved since an expansion point: it follows volatility and time.
+    /// Bound on the move of an exercise boundary since an expansion point: it follows volatility and time.
     pub(super) fn drift(&self, at: &ExpansionPoint) -> f64 {
         let t = self.here.terms.t;
         let before = load(&at.sigma);

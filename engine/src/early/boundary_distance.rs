@@ -1,4 +1,4 @@
-//! How far a spot may move before some strike of a block meets its exercise boundary. Never: a premium.
+//! Distance that a spot may move before some strike of a block meets its exercise boundary. Never: a premium.
 
 use super::settings::EXPANSION;
 use kernel::contract::Right;

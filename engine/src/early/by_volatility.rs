@@ -1,4 +1,4 @@
-//! What expansions do not reach: the premium at a lower and a higher volatility, and on the next trading day. Never: a
+//! Premiums beyond the reach of expansions: at a lower and a higher volatility, and on the next trading day. Never: a
 //! table.
 
 use super::expansion::{ExpansionPoint, load, rounded};
@@ -64,7 +64,7 @@ impl VolPolynomial {
         PremiumByVol { centre, p: [now.value, now.vega, now.volga], up, down: [below, down[1], down[2]] }
     }
 
-    /// What the premium at `s` and `sigma` changes by until the next trading day; `charm` as it is now.
+    /// Change of the premium at `s` and `sigma` until the next trading day, given the charm now.
     #[inline(always)]
     pub(super) fn until_later(&self, s: f64, sigma: Block, charm: Block) -> Block {
         let [value, vega] = [load(&self.later[0]), load(&self.later[1])];

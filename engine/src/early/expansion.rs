@@ -6,7 +6,7 @@ use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Where and when expansions were taken.
+/// Spot, time and rates at which expansions were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ExpansionPoint {
     /// Spot, currency per share.
@@ -26,7 +26,7 @@ impl ExpansionPoint {
         Self { s, t, r, b, sigma }
     }
 
-    /// How far `terms` are from here.
+    /// Distance of `terms` from the point.
     pub(super) fn elapsed(&self, terms: &Terms) -> Elapsed {
         if !terms.divs.is_empty() || self.t > EXPANSION.scaled {
             return self.unscaled(terms);
@@ -35,7 +35,7 @@ impl ExpansionPoint {
         Elapsed { part, root: part.sqrt(), dt: 0.0, along_rates: self.t - terms.t, ..self.unscaled(terms) }
     }
 
-    /// The same with time as itself.
+    /// Distance of `terms` from the point, without counting time as a move of volatility.
     pub(super) fn unscaled(&self, terms: &Terms) -> Elapsed {
         let (dt, dr, db) = (self.t - terms.t, terms.r - self.r, terms.b - self.b);
         Elapsed { part: 1.0, root: 1.0, dt, along_rates: 0.0, dr, db }
@@ -164,7 +164,7 @@ impl Expansion {
         .at_its_time(&by)
     }
 
-    /// How far `sigma` is from the volatility here, over the time that is left.
+    /// Distance of `sigma` from the volatility of the point, over the remaining time.
     #[inline(always)]
     fn moved(&self, by: &Elapsed, sigma: Block) -> Block {
         sigma * by.root - load(&self.at.sigma)
@@ -173,7 +173,7 @@ impl Expansion {
 
 /// Greeks in terms of σ√t, rt and bt at another time.
 trait AtItsTime {
-    /// Those in terms of volatility, rates and time, where so much has elapsed.
+    /// The derivatives in terms of volatility, rates and time, after `by` has elapsed.
     fn at_its_time(self, by: &Elapsed) -> Self;
 }
 
@@ -264,9 +264,9 @@ pub(super) fn add(premium: &Greeks<Block>, to: &mut Greeks<Block>) {
 
 /// Hermite's polynomials at one place between two ends, for functions known there with their derivatives.
 struct Weights {
-    /// Of value, first and second derivative at either end.
+    /// Weights of value, first and second derivative at either end.
     quintic: [[f64; 3]; 2],
-    /// Of value and first derivative, and the slope of that polynomial.
+    /// Weights of value and first derivative at either end, and of the slope of that polynomial.
     cubic: [[f64; 2]; 2],
     slope: [[f64; 2]; 2],
     line: [f64; 2],

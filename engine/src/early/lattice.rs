@@ -37,7 +37,7 @@ pub(super) struct LatticePair<'a> {
     near: bool,
 }
 
-/// One right.
+/// The lattices of one right.
 #[derive(Default)]
 struct LatticeSide {
     never: bool,
@@ -59,13 +59,13 @@ impl<'a> LatticePair<'a> {
         Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > LATTICE.far_off * here.step })
     }
 
-    /// How well early exercise is known from them.
+    /// Quality of early exercise from these lattices.
     pub(super) fn quality(&self) -> Quality {
         self.here.quality
     }
 
-    /// What a block's expansions are made of, the lanes exercised now and those on the next trading day; no expansions
-    /// where there is no premium.
+    /// Inputs of a block's expansions, the lanes exercised now and those on the next trading day; no expansions if the
+    /// premium is 0.
     ///
     /// # Accuracy 1e-4 of a price: `lattices_are_good_enough_for_a_first_look`
     /// # Cost     eleven walks over the lattice, or none where there is no premium for certain
@@ -154,7 +154,7 @@ fn sum(a: &Derivatives<Block>, b: &Derivatives<Block>) -> Derivatives<Block> {
     }
 }
 
-/// What exercise pays more than the European value.
+/// Payoff of exercise less the European value.
 fn less(payoff: Block, european: &VolDerivatives<Block>) -> VolDerivatives<Block> {
     straight(payoff - european.value, -european.vega)
 }

@@ -1,10 +1,10 @@
-//! What goes with a premium beside its numbers: how the values of a block were computed, and what it is worth on the
-//! next trading day. Never: a table.
+//! Data that accompany a premium: the method of the values of a block, and its premium on the next trading day. Never:
+//! a table.
 
 use crate::store::evidence::ValueMethod;
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
-/// What a block is worth on the next trading day over its European value.
+/// Premium of a block on the next trading day.
 #[derive(Clone, Copy, Debug)]
 pub struct NextSession {
     /// The premium then.
@@ -12,34 +12,34 @@ pub struct NextSession {
     pub(super) exercised: u8,
 }
 
-/// How the values of a block were computed.
+/// Method of the values of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockMethod {
-    /// Of the lanes that are not exercised.
+    /// Method of the lanes that are not exercised.
     pub(super) waiting: ValueMethod,
     pub(super) exercised: u8,
 }
 
 impl BlockMethod {
-    /// Of contracts that cannot be exercised early.
+    /// The method of contracts that cannot be exercised early.
     #[must_use]
     pub fn european() -> Self {
         Self { waiting: ValueMethod::EuropeanStyle, exercised: 0 }
     }
 
-    /// How the value of a lane was computed.
+    /// Method of the value of a lane.
     #[must_use]
     pub fn of(&self, lane: usize) -> ValueMethod {
         if self.exercised >> lane & 1 == 1 { ValueMethod::ExercisedNow } else { self.waiting }
     }
 }
 
-/// What a premium adds to values beside their numbers.
+/// Data that a premium adds beside the numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct PremiumAdded {
     /// On the next trading day.
     pub next: NextSession,
-    /// How the values were computed.
+    /// Method of the values.
     pub method: BlockMethod,
 }
 

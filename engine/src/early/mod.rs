@@ -1,4 +1,4 @@
-//! What the right to exercise early adds to the European value, remembered from pass to pass.
+//! Early exercise premiums, kept from pass to pass.
 //!
 //! Tables give the premium of a contract in a third to one microsecond. Between two passes a market moves little, and
 //! the premium is a small and smooth part of a value: so it is kept as expansions taken at one or two expansion points,
@@ -151,7 +151,7 @@ impl EarlyExercise {
             + blocks.sum::<usize>()
     }
 
-    /// Makes sure that tables for now and for the next trading day are there.
+    /// Builds the tables for now and for the next trading day, if missing.
     fn build(
         &mut self,
         here: &Valuation<'_>,

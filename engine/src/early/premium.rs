@@ -48,7 +48,7 @@ enum PremiumSource {
     Two([Box<Expansion>; 2]),
 }
 
-/// What expansions are taken from.
+/// Tables from which expansions are taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tables<'a> {
     pub(super) now: &'a Pricer,
@@ -78,7 +78,7 @@ impl BlockPremium {
         }
     }
 
-    /// Why what is remembered does not hold at `place`; values from lattices do not where tables are requested.
+    /// The reason why the kept premium is not valid at `place`; values from lattices are not if tables are requested.
     pub(super) fn left(&self, place: &BlockValuation<'_>) -> Option<Left> {
         if self.quality < place.here.quality {
             Some(Left::New)
@@ -89,8 +89,7 @@ impl BlockPremium {
         }
     }
 
-    /// Why an expansion from a lattice does not hold. It needs only the coarser check: lattices are less accurate
-    /// anyway.
+    /// The reason why an expansion from a lattice is not valid, by a coarser check: lattices are less accurate anyway.
     fn lattice_expansion_left(&self, place: &BlockValuation<'_>) -> Option<Left> {
         match &self.known {
             PremiumSource::Nothing(at) => place.left(at, &OF_LATTICE),
@@ -99,7 +98,7 @@ impl BlockPremium {
         }
     }
 
-    /// Takes everything again from lattices.
+    /// Computes the whole premium again from lattices.
     pub(super) fn take_preliminary(&mut self, place: &BlockValuation<'_>, lattices: &LatticePair<'_>) {
         let at = place.expansion_point(place.here.s);
         let (taken, exercised, later_exercised) = lattices.take(place.right, place.k, load(&at.sigma));
@@ -154,7 +153,7 @@ impl BlockPremium {
             .or_else(|| (!is_of_the_day).then_some(Left::NextDay))
     }
 
-    /// Takes again what does not hold at `place`.
+    /// Computes again the parts of the premium that are not valid at `place`.
     pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>, work: &mut EarlyWork) {
         if self.quality < place.here.quality || !self.quality.is_final() {
             *self = Self::unknown(place.here.quality);
@@ -221,7 +220,7 @@ impl BlockPremium {
         Some(PremiumSource::Two(if away > 0.0 { [jets, new] } else { [new, jets] }))
     }
 
-    /// One expansion point, here.
+    /// A source with one expansion point, at `place`.
     fn anew(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> PremiumSource {
         let s = place.here.s;
         let (jets, american, gain) = taken(place, tables, s);
@@ -263,7 +262,7 @@ impl BlockPremium {
         }
     }
 
-    /// How values of lanes that are not exercised are computed.
+    /// Method of the values of lanes that are not exercised.
     fn method(&self, here: &Valuation<'_>) -> ValueMethod {
         match &self.known {
             PremiumSource::Unknown | PremiumSource::Nothing(_) => ValueMethod::NeverPays,

@@ -1,12 +1,12 @@
-//! Tuning parameters of early exercise. Those that say how long something is remembered stand in the table of validity
-//! too (`validity.rs`), with the errors that they admit.
+//! Settings of early exercise. Limits of reuse stand in the table of validity too (`validity.rs`), with the errors that
+//! they admit.
 
 use kernel::settings;
 
 settings! {
     /// When exercise is certain, and when it adds nothing.
     EXERCISE: ExerciseSettings {
-        /// A value within this of what exercise pays is that of exercise.
+        /// A value within this of the payoff of exercise counts as exercise.
         certain: f64 = 1e-9, "of the strike", Judgement("far below the error of any table, far above rounding");
         /// A premium below this, of a whole block, is none.
         no_premium: f64 = 1e-13, "of the strike", Judgement("rounding of two values of about the strike");
@@ -18,12 +18,12 @@ settings! {
     TABLES: TableSettings {
         /// The least volatility that is looked for.
         vol_least: f64 = 1e-3, "per √year", Judgement("a tenth of a percent: below, a price does not depend on it");
-        /// The greatest.
+        /// The greatest volatility that is looked for.
         vol_most: f64 = 20.0, "per √year", Judgement("2,000 %: an hour to expiry at a spread of a tenth of the spot");
         /// Tables reach this factor beyond the volatilities of the curve. Lower builds again sooner, higher builds for
         /// volatilities that nobody has.
         beyond: f64 = 1.1, "1", Judgement("a tenth: what a curve moves by in hours");
-        /// The part of that, in logarithms, which must be left for tables to be kept.
+        /// Part of `beyond`, in logarithms, that must be left for tables to be kept.
         beyond_left: f64 = 0.3, "1", Judgement("bids and asks lie within 3 % of a curve where tables serve them at all");
     }
 
@@ -127,5 +127,5 @@ settings! {
 /// Least and greatest volatility that is looked for, per √year.
 pub const VOL: (f64, f64) = (TABLES.vol_least, TABLES.vol_most);
 
-/// How far the spot may leave two expansion points, standard deviations.
+/// Greatest distance of the spot from two expansion points, standard deviations.
 pub const BESIDE: f64 = BETWEEN.apart * BETWEEN.beside;

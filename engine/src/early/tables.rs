@@ -17,8 +17,8 @@ pub(super) struct Pricers {
 }
 
 impl Pricers {
-    /// Makes the pricers of both rights serve, with room for a while; tables that still do stay. `near` and `bands` as
-    /// of [`bands`].
+    /// Makes the pricers of both rights serve the bands, with room to spare; tables that still do stay. `near` and
+    /// `bands` as of [`bands`].
     pub(super) fn serve(
         &mut self,
         here: &Valuation<'_>,
@@ -58,7 +58,7 @@ impl Pricers {
         self.pair.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
     }
 
-    /// Those at hand.
+    /// The pricers of both rights, if built.
     pub(super) fn get(&self) -> Option<&[Pricer; 2]> {
         self.pair.as_ref()
     }
@@ -85,8 +85,7 @@ pub(super) fn span(vols: &[f64]) -> (f64, f64) {
     (low.min(high), high)
 }
 
-/// What tables must serve of strikes and their volatilities: at least, and with room so that quotes can move for a
-/// while.
+/// Bands of strikes and volatilities that tables must serve: at least, and with room for moves of quotes.
 pub(super) fn bands(strikes: &[f64], sigma: &[f64]) -> [Vec<Band>; 2] {
     [TABLES.beyond_left * TABLES.beyond.ln(), TABLES.beyond.ln()].map(|room| {
         let known = strikes.iter().zip(sigma).filter(|(_, sigma)| sigma.is_finite() && **sigma > 0.0);

@@ -1,21 +1,21 @@
-//! How stale what is remembered of early exercise may be, and what that costs: for each layer of memory and each
-//! quantity that moves, how far it may move before the layer is taken again, and the errors that this admits. Tests
-//! measure every row; docs/american-errors.md shows the table. Never: a premium.
+//! Limits of reuse of early exercise, and their cost: for each kept layer and each quantity that moves, the greatest
+//! move before the layer is computed again, and the errors that this admits. Tests measure every row;
+//! docs/american-errors.md shows the table. Never: a premium.
 
 use super::settings::{BESIDE, BY_VOLATILITY, EXPANSION, FROM_LATTICE, NO_PREMIUM, SEARCHED};
 
-/// How far a market may be from an expansion point for what was taken there to hold.
+/// Greatest moves of a market away from an expansion point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarketLimits {
-    /// Of the spot, standard deviations to expiry.
+    /// Move of the spot, standard deviations to expiry.
     pub spot: f64,
-    /// Of a volatility, parts of itself.
+    /// Move of a volatility, parts of itself.
     pub sigma: f64,
-    /// Of the time to expiry, parts of itself.
+    /// Move of the time to expiry, parts of itself.
     pub time: f64,
-    /// Of rate and borrow rate, times the time to expiry.
+    /// Moves of rate and borrow rate, times the time to expiry.
     pub rates: f64,
-    /// In the last days without dividends time counts as a move of volatility: an expansion is carried so.
+    /// True if time counts as a move of volatility in the last days without dividends.
     pub scales: bool,
 }
 
@@ -27,7 +27,7 @@ pub const ONE_POINT: MarketLimits = MarketLimits {
     rates: EXPANSION.rates,
     scales: true,
 };
-/// Where there is no premium.
+/// Limits for blocks without a premium.
 pub const NOTHING: MarketLimits =
     MarketLimits { spot: NO_PREMIUM.spot, time: NO_PREMIUM.time, scales: false, ..ONE_POINT };
 /// The premium at other volatilities and on the next trading day.
@@ -47,10 +47,10 @@ pub const OF_LATTICE: MarketLimits = MarketLimits {
     scales: false,
 };
 
-/// What is remembered.
+/// A layer of early exercise that is kept from pass to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryLayer {
-    /// That a block has no premium.
+    /// The fact that a block has no premium.
     NoPremium,
     /// An expansion from one point.
     OnePoint,
@@ -65,7 +65,7 @@ pub enum MemoryLayer {
 }
 
 impl MemoryLayer {
-    /// Its name in the table.
+    /// Name in the table of docs/american-errors.md.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl MemoryLayer {
     }
 }
 
-/// What moves.
+/// A quantity that moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     /// The spot, standard deviations to expiry.
@@ -95,7 +95,7 @@ pub enum Moved {
 }
 
 impl Moved {
-    /// Its name in the table, with the unit.
+    /// Name in the table of docs/american-errors.md, with the unit.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,14 +108,14 @@ impl Moved {
     }
 }
 
-/// One row: a layer holds while one quantity has moved by no more than `most`.
+/// One row of the table: a layer is valid while one quantity has moved by no more than `most`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Validity {
-    /// What is remembered.
+    /// The layer.
     pub layer: MemoryLayer,
-    /// What moves.
+    /// The quantity.
     pub moved: Moved,
-    /// By how much at most, in the unit of `moved`.
+    /// Its greatest move, in the unit of `moved`.
     pub most: f64,
     /// The values that it serves: names as in [`kernel::greeks::Greek`], `iv` an implied volatility, `next day` the
     /// premium on the next trading day.

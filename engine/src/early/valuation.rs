@@ -1,4 +1,4 @@
-//! What a slice is valued on, and how well. Never: a table, a memory.
+//! Inputs and quality of the valuation of a slice. Never: a table, a state.
 
 use super::settings::{EXERCISE, LATTICE};
 use kernel::black76::{Horizon, european as black};
@@ -17,12 +17,12 @@ pub(super) const fn lattice_layers(quality: Quality) -> Option<usize> {
     }
 }
 
-/// What a slice is valued on.
+/// Inputs of the valuation of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Valuation<'a> {
     /// Exercise style.
     pub style: Style,
-    /// How accurately early exercise is valued.
+    /// Accuracy of early exercise.
     pub quality: Quality,
     /// The spot to value at, currency per share.
     pub s: f64,

@@ -29,7 +29,7 @@ impl Left {
     pub const ALL: [Self; 8] =
         [Self::New, Self::Volatility, Self::Time, Self::Rate, Self::Borrow, Self::Spot, Self::Boundary, Self::NextDay];
 
-    /// Its word.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Left {
     }
 }
 
-/// What bringing early exercise up to date took.
+/// Work of bringing early exercise up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EarlyWork {
     /// Blocks that were looked at and kept.

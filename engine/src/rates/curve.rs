@@ -61,8 +61,8 @@ pub struct DiscountCurves {
 }
 
 impl DiscountCurves {
-    /// DiscountCurves from their points, in any order. Of two points of one date and tenor the larger rate counts; a
-    /// point without a positive tenor or a finite rate does not.
+    /// Builds discount curves from points in any order. Of two points of one date and tenor the larger rate counts;
+    /// points without a positive tenor or a finite rate are ignored.
     #[must_use]
     pub fn new(records: &[RateRecord]) -> Self {
         let usable = |r: &&RateRecord| r.tenor_days > 0.0 && r.tenor_days.is_finite() && r.rate.is_finite();

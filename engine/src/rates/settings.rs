@@ -29,10 +29,10 @@ settings! {
 
     /// The curve of all expiries (`implied.rs`).
     CURVE: CurveSettings {
-        /// What forward rates of neighbouring spans may differ by, beyond the prior curve. Lower lets the prior's shape
-        /// override quotes, higher lets single expiries bend the curve.
+        /// Standard difference of the forward rates of neighbouring spans, beyond that of the prior curve. Lower lets
+        /// the prior's shape override quotes, higher lets single expiries bend the curve.
         forward_step: f64 = 0.0025, "per year", Measured("worst of 12 simulated markets, clean and spoiled, 30 days to 3 years: 2.7 bp; 3.8 at half, 9.5 at a quarter");
-        /// What the first forward rate may differ from the prior by.
+        /// Standard difference of the first forward rate from the prior.
         level: f64 = 0.02, "per year", Judgement("an old prior is off by a rate cycle, not more");
         /// A residual beyond this many standard errors loses its weight (Tukey's biweight).
         cutoff: f64 = 4.685, "standard errors", Judgement("as for quotes");
@@ -41,7 +41,8 @@ settings! {
         /// Names that differ from the weighted median of all by more than this, and by more than their errors, are left
         /// out.
         name_apart: f64 = 0.0010, "per year", Judgement("index options of one exchange are funded at one rate, to a few basis points");
-        /// The same in standard errors.
+        /// Names that differ from that median by more than this many of their errors, and by `name_apart`, are left
+        /// out.
         name_errors: f64 = 4.0, "standard errors", Judgement("one in ten thousand by chance");
         /// One name counts at most like a level with this error, so that no name outvotes all others.
         name_error_least: f64 = 0.0001, "per year", Judgement("a basis point: what names funded alike differ by");

@@ -17,7 +17,7 @@ pub(super) struct StrikeCurve {
 }
 
 impl StrikeCurve {
-    /// That of a slice.
+    /// The curve of a slice.
     pub(super) fn of(chain: &Chain, slice: &Slice) -> Self {
         let (mut x, mut vol): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         for row in slice.rows.start as usize..slice.rows.end as usize {

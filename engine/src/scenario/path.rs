@@ -15,7 +15,7 @@ const SAME: f64 = 1e-12;
 pub(super) struct ExpiryPath {
     /// Spot now, currency per share.
     s: f64,
-    /// What a published spot is multiplied by to give `s`.
+    /// Factor from a published spot to `s`.
     scale: f64,
     terms: Terms,
     /// Dividends after expiry, which lower a spot that is given as a level at a later moment.
@@ -79,7 +79,7 @@ impl ExpiryPath {
         self.terms.divs.iter().chain(&self.after).filter(|d| d.t <= tau).map(|d| d.amount).sum()
     }
 
-    /// The same up to settlement at most.
+    /// The dividends that go ex within `tau` years, up to settlement at most.
     pub(super) fn gone_in_life(&self, tau: f64) -> f64 {
         self.gone(tau.min(self.terms.t))
     }

@@ -13,9 +13,9 @@ use kernel::calendar::years_between;
 use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
 use kernel::dividends::{Dividend, Terms};
 
-/// No shift leaves less volatility than this, per √year, or than there was.
+/// Lower bound of a shifted volatility, per √year, unless it was lower before.
 const LEAST_VOL: f64 = 0.01;
-/// No shift leaves more.
+/// Upper bound of a shifted volatility, per √year.
 const MOST_VOL: f64 = 10.0;
 
 /// Contracts of an expiry in every scenario.
@@ -29,7 +29,7 @@ pub struct Revalued {
     pub spots: Vec<f64>,
 }
 
-/// Why contracts cannot be revalued.
+/// Reason why contracts cannot be revalued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unvalued {
     /// An adjusted root without terms of what it delivers.
@@ -47,7 +47,7 @@ pub enum Unvalued {
 }
 
 impl Unvalued {
-    /// Why contracts of a root that has identity only have no value.
+    /// The reason for contracts of a root without terms.
     #[must_use]
     pub fn of_root(root: Symbol) -> Self {
         if is_adjusted(root) { Self::Adjusted } else { Self::NoTerms }
@@ -66,7 +66,7 @@ impl Unvalued {
         }
     }
 
-    /// What it means.
+    /// Meaning of the reason, in words.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -154,11 +154,11 @@ pub struct ShareValues {
     pub now: f64,
     /// With dividends paid until then, currency.
     pub values: Vec<f64>,
-    /// Its price then, currency.
+    /// Price of the underlying by scenario, currency.
     pub spots: Vec<f64>,
 }
 
-/// What all rows of a slice have in common.
+/// Data that all rows of a slice share.
 struct SliceScenarios<'a> {
     chain: &'a Chain,
     slice: &'a Slice,
@@ -176,7 +176,7 @@ struct SliceScenarios<'a> {
 /// One row at one moment, in each scenario of volatility; strike and spot per share of the underlying.
 struct RowInputs {
     row: usize,
-    /// Its place in the answer.
+    /// Index in the answer.
     place: usize,
     k: f64,
     listed_milli: f64,
@@ -340,7 +340,7 @@ impl<'a> SliceScenarios<'a> {
         }
     }
 
-    /// Where nothing is moved the row of the chain is the answer.
+    /// Copies the row of the chain to scenarios in which nothing moves.
     fn serve(&self, of: &RightAt<'_>, found: &mut Revalued) {
         let columns = &self.chain.columns;
         for (spot, _) in self.grid.spot.iter().enumerate().filter(|(_, by)| self.is_still(**by)) {
@@ -419,7 +419,7 @@ impl<'a> SliceScenarios<'a> {
         values
     }
 
-    /// Hands out values that [`SliceScenarios::read`] found, with their places in the answer.
+    /// Passes values of [`SliceScenarios::read`] to `put`, with their indices in the answer.
     fn scatter(&self, of: &RightAt<'_>, values: &[ScenarioValue], mut put: impl FnMut(usize, ScenarioValue)) {
         let mut next = values.iter();
         for spot in 0..self.grid.spot.len() {
@@ -450,7 +450,7 @@ impl<'a> SliceScenarios<'a> {
         if by == 0.0 { vol } else { moved.clamp(LEAST_VOL.min(vol), MOST_VOL.max(vol)) }
     }
 
-    /// What tables must serve: each strike, with the least and the greatest of its volatilities.
+    /// Bands that tables must serve: each strike, with its least and greatest volatility.
     fn bands(&self, of: &RightAt<'_>, terms: &Terms, spots: &[f64], sticks: bool) -> Vec<Band> {
         let shifts = || self.grid.vol.iter();
         let ratios: Vec<f64> = if sticks {

@@ -1,10 +1,10 @@
-//! What is moved, and what comes out: the axes of a grid, and one value of it.
+//! Shocks and results: the axes of a grid of scenarios, and one value of it.
 
 use jiff::civil::{Date, DateTime};
 use jiff::{SignedDuration, Span, Timestamp};
 use kernel::calendar::Calendar;
 
-/// How a move of the spot is written.
+/// Unit of a move of the spot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SpotUnit {
     /// Percent of the spot.
@@ -16,7 +16,7 @@ pub enum SpotUnit {
     Level,
 }
 
-/// How a move of volatility is written.
+/// Unit of a move of volatility.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VolUnit {
     /// Points of volatility: 1 is 0.01.
@@ -26,36 +26,36 @@ pub enum VolUnit {
     Relative,
 }
 
-/// Which volatility a contract has when the forward moves.
+/// Rule for the volatility of a contract when the forward moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VolRule {
-    /// That of its strike.
+    /// The volatility of its strike.
     #[default]
     StickyStrike,
-    /// That of the strike that now lies as far from the forward, as a ratio.
+    /// The volatility of the strike with the same ratio to the forward before the move.
     StickyMoneyness,
 }
 
-/// By what a shift of volatility is multiplied, expiry by expiry.
+/// Weights of a shift of volatility, by expiry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum VolWeights {
-    /// By 1.
+    /// 1 for every expiry.
     #[default]
     Equal,
-    /// By √(30 / days to settlement): short expiries move more.
+    /// √(30 / days to settlement): short expiries move more.
     SquareRoot,
-    /// By a weight for each expiry; by 1 where there is none.
+    /// A weight for each expiry; 1 for all others.
     ByExpiry(Vec<(Date, f64)>),
 }
 
-/// When a scenario is valued.
+/// Time at which a scenario is valued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScenarioMoment {
     /// At the moment of the chain.
     Now,
     /// At the same clock time on the next trading day.
     NextSession,
-    /// So long after it: days by the calendar, at the same clock time, then hours.
+    /// A time after the chain's: calendar days, at the same clock time, then hours.
     Later {
         /// Days.
         days: i32,
@@ -100,15 +100,15 @@ impl ScenarioMoment {
 pub struct ScenarioGrid {
     /// Moves of the spot.
     pub spot: Vec<f64>,
-    /// Their unit.
+    /// Unit of the moves of the spot.
     pub spot_unit: SpotUnit,
     /// Shifts of volatility.
     pub vol: Vec<f64>,
-    /// Their unit.
+    /// Unit of the shifts of volatility.
     pub vol_unit: VolUnit,
-    /// Which volatility moves with the spot.
+    /// Rule for volatilities when the spot moves.
     pub vol_rule: VolRule,
-    /// How the shifts differ by expiry.
+    /// Weights of the shifts by expiry.
     pub vol_weights: VolWeights,
     /// Moments.
     pub at: Vec<ScenarioMoment>,
@@ -139,7 +139,7 @@ impl Default for ScenarioGrid {
 }
 
 impl ScenarioGrid {
-    /// How many scenarios.
+    /// Number of scenarios.
     #[must_use]
     pub fn len(&self) -> usize {
         self.spot.len().saturating_mul(self.vol.len()).saturating_mul(self.at.len())
@@ -176,15 +176,15 @@ impl ScenarioGrid {
     }
 }
 
-/// What has become of a contract in a scenario.
+/// State of a contract in a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScenarioState {
-    /// It can still be held.
+    /// Still held.
     #[default]
     Open,
-    /// It has expired: its value is what it paid.
+    /// Expired: its value is its payoff at settlement.
     Settled,
-    /// Exercising it before an ex-date paid more than keeping it: its value is what exercise paid.
+    /// Exercised before an ex-date, where that paid more than holding: its value is the payoff of exercise.
     Exercised,
     /// The model has no value: the spot is not above the dividends to come.
     NoValue,
@@ -206,7 +206,7 @@ impl ScenarioState {
 /// Value and core Greeks in one scenario, per share, in native units; NaN: missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScenarioValue {
-    /// What has become of the contract.
+    /// State of the contract.
     pub state: ScenarioState,
     /// Volatility that the value is computed at.
     pub vol: f64,
@@ -242,7 +242,7 @@ impl ScenarioValue {
         Self { state, vol: f64::NAN, value, delta: 0.0, gamma: 0.0, vega: 0.0, theta: 0.0, rho: 0.0 }
     }
 
-    /// So many of it.
+    /// The value of `n` contracts.
     #[must_use]
     pub fn times(self, n: f64) -> Self {
         Self {

@@ -18,7 +18,7 @@ const ROOM: f64 = 1.1;
 /// The numbers of a [`ScenarioValue`], in its order.
 const SHOWN: [Greek; 6] = [Greek::Value, Greek::Delta, Greek::Gamma, Greek::Vega, Greek::Theta, Greek::Rho];
 
-/// What tables are for.
+/// Key of tables: the contracts and market that they serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TableKey {
     pub(super) underlying: Symbol,
@@ -30,7 +30,7 @@ pub(super) struct TableKey {
     pub(super) moves: [u64; 3],
 }
 
-/// When tables are read.
+/// Time at which tables are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum TablePlace {
     At(ScenarioMoment),
@@ -115,7 +115,7 @@ impl TablesAt<'_> {
 }
 
 impl ScenarioValue {
-    /// The same as a contract that is open, if its numbers are finite.
+    /// The value, if its numbers are finite; else missing.
     fn checked(self, full: bool) -> Self {
         let numbers = [self.delta, self.gamma, self.vega, self.theta, self.rho];
         let is_known = self.value.is_finite() && (!full || numbers.iter().all(|number| number.is_finite()));
@@ -175,7 +175,7 @@ impl ScenarioTables {
         Arc::clone(&table.pricer)
     }
 
-    /// Notes what tables take now, and lets go of others where all take too much.
+    /// Records the size of tables, and drops others if all together take too much.
     fn note(&self, key: TableKey, bytes: usize) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(table) = held.tables.get_mut(&key) else { return };

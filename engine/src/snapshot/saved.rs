@@ -23,7 +23,7 @@ const VERSION: u32 = 3;
 /// The most bytes of a frame: a chain of the most contracts that are served.
 const FRAME_BYTES: u64 = 1 << 30;
 
-/// Why there is nothing to be had from bytes.
+/// Errors of reading saved chains.
 #[derive(Debug)]
 pub enum SavedError {
     /// They cannot be read.
@@ -70,7 +70,7 @@ impl ExpiryClock {
     }
 }
 
-/// What was read back.
+/// Saved chains that were read back.
 #[derive(Debug, Default)]
 pub struct Saved {
     /// The chains that have a live contract.
@@ -154,9 +154,9 @@ pub fn read(
 enum Frame {
     End,
     Whole,
-    /// Its bytes are not those that were written; the next one follows.
+    /// The bytes are damaged; the next chain is readable.
     Damaged,
-    /// Where the next one begins is not known.
+    /// The begin of the next chain is unknown.
     Cut,
 }
 
@@ -181,7 +181,7 @@ fn next_frame(from: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<Frame> {
     Ok(if is_whole { Frame::Whole } else { Frame::Damaged })
 }
 
-/// What the columns are: their names in order.
+/// Fingerprint of the columns: their names in order.
 fn fingerprint() -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     Col::ALL.iter().for_each(|col| hasher.update(format!("{} ", col.name()).as_bytes()));
@@ -264,7 +264,7 @@ impl Encoder {
     }
 }
 
-/// What is left of bytes. Every step is `None` where there are too few, or they say what cannot be.
+/// The bytes still to be decoded. A step returns `None` if there are too few, or their values are impossible.
 struct Decoder<'a>(&'a [u8]);
 
 impl<'a> Decoder<'a> {

@@ -73,7 +73,7 @@ impl Book {
         size_of::<Self>() + self.dividends.capacity() * size_of::<(Date, f64)>() + slices
     }
 
-    /// How many contracts are listed.
+    /// Number of listed contracts.
     #[must_use]
     pub fn contracts(&self) -> usize {
         self.slices.iter().map(|slice| slice.strike_milli.len()).sum()
@@ -99,7 +99,7 @@ pub struct BookSlice {
     pub settle: Settle,
     /// The settlement instant.
     pub settles_at: Timestamp,
-    /// Where the forward comes from.
+    /// Source of the forward.
     pub basis: ForwardBasis,
     /// Shares per contract.
     pub multiplier: u32,

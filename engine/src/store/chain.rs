@@ -28,7 +28,7 @@ pub struct Chain {
     pub doubt: Option<Doubt>,
     /// Quotes with two sides, and those that do not hold their value.
     pub firm: FirmQuotes,
-    /// Why no contract has Greeks; `None` where one has, or where only adjusted roots are listed, which never have.
+    /// The reason why no contract has Greeks; `None`: one has, or only adjusted roots are listed, which never have.
     pub uncomputed: Option<Uncomputed>,
     /// The instant that the chain is valued at.
     pub valued_at: Timestamp,
@@ -40,7 +40,7 @@ pub struct Chain {
     pub strike_milli: Vec<u32>,
     /// Call or put, by row.
     pub right: Vec<Right>,
-    /// Why a row's quote supports nothing; `None`: it does.
+    /// The reason why a row's quote is not used; `None`: it is used.
     pub dropped: Vec<Option<Drop>>,
     /// The numbers, by row.
     pub columns: Columns,
@@ -50,7 +50,7 @@ pub struct Chain {
     pub evidence: Option<Box<ChainEvidence>>,
 }
 
-/// Why a name is listed without Greeks. One reason for a whole name: a single expiry without a curve is no such case.
+/// Reason why a name is listed without Greeks. It concerns the whole name, not a single expiry without a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Uncomputed {
@@ -103,7 +103,7 @@ pub struct Slice {
     pub expiry: Date,
     /// The date that its symbols name: the same, or a day after it that has no session.
     pub listed: Date,
-    /// Its rows.
+    /// Rows of the slice.
     pub rows: Range<u32>,
     /// Exercise style.
     pub style: Style,
@@ -130,7 +130,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// One of its contracts, as its symbol names it.
+    /// The key of one of the slice's contracts.
     #[must_use]
     pub fn contract(&self, strike_milli: u32, right: Right) -> ContractKey {
         ContractKey { root: self.root, expiry: self.listed, strike_milli, right }
@@ -158,7 +158,7 @@ impl Chain {
             + self.evidence.as_ref().map_or(0, |evidence| evidence.bytes())
     }
 
-    /// How many contracts.
+    /// Number of contracts.
     #[must_use]
     pub fn rows(&self) -> u32 {
         u32::try_from(self.strike_milli.len()).unwrap_or(u32::MAX)

@@ -45,7 +45,7 @@ impl Columns {
         columns
     }
 
-    /// Makes room for `rows` contracts, every number missing.
+    /// Resizes the columns to `rows` contracts, with every number missing.
     pub fn reset(&mut self, rows: usize) {
         self.lay_out(rows);
         let (in_block, stride) = (1 << self.shift, self.stride);
@@ -97,7 +97,7 @@ impl Columns {
         self.blocks.get(block).map_or(&[], |block| &block[start..start + self.rows])
     }
 
-    /// The same, to write, before the chain is published.
+    /// The numbers of a column by row, to be written before the chain is published.
     pub fn get_mut(&mut self, col: Col) -> &mut [f64] {
         let ((block, start), rows) = (self.place(col), self.rows);
         self.blocks.get_mut(block).map_or(&mut [], |block| &mut block[start..start + rows])
@@ -112,7 +112,7 @@ pub struct SpareBlocks(Mutex<Spare>);
 
 #[derive(Debug, Default)]
 struct Spare {
-    /// By the numbers that they have room for.
+    /// Free blocks by capacity.
     blocks: BTreeMap<usize, Vec<Vec<f64>>>,
     bytes: usize,
 }

@@ -1,6 +1,6 @@
-//! Why quotes were not used. Never: which.
+//! Reasons why quotes are not used. Never: a quote.
 
-/// Why a quote was not used.
+/// Reason why a quote is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Drop {

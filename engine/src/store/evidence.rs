@@ -31,11 +31,11 @@ pub struct CountedDividend {
     pub ex_date: Date,
     /// Years from the chain's instant to it.
     pub t: f64,
-    /// What counts, currency per share.
+    /// Amount that counts, currency per share.
     pub amount: f64,
-    /// What its source gives: more or less where quotes contradict that.
+    /// Amount that the source gives: it differs from `amount` where quotes contradict it.
     pub given: f64,
-    /// Its source.
+    /// Source of the dividend.
     pub source: DividendSource,
 }
 
@@ -73,7 +73,7 @@ pub struct SliceEvidence {
     pub step: f64,
     /// Deliverable of an adjusted root. Prices here are still per share of the underlying.
     pub deliverable: Option<Deliverable>,
-    /// So many dividends before it are more than an American expiry counts: none of them is counted.
+    /// Number of dividends before the expiry, if they are more than an American expiry admits: none is then counted.
     pub dividends_refused: u32,
     /// Overrides of the expiry.
     pub known: KnownTerms,
@@ -82,11 +82,11 @@ pub struct SliceEvidence {
     /// Calls and puts as the last fit of its forward saw them, strikes ascending: of an American expiry without what
     /// early exercise adds.
     pub pairs: Vec<ParityEvidence>,
-    /// How each value was computed, by row of the slice; `None`: no value.
+    /// Method of each value, by row of the slice; `None`: no value.
     pub methods: Vec<Option<ValueMethod>>,
 }
 
-/// How the value of a contract was computed.
+/// Method of the value of a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueMethod {
     /// Early exercise is not allowed.
@@ -108,7 +108,7 @@ impl ValueMethod {
     pub const ALL: [Self; 6] =
         [Self::EuropeanStyle, Self::NeverPays, Self::ExercisedNow, Self::NoDividends, Self::Dividends, Self::Lattice];
 
-    /// Its name in answers.
+    /// Name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -140,7 +140,7 @@ pub struct ParityEvidence {
     pub strike_milli: u32,
     /// European C − P, currency per share.
     pub gap: f64,
-    /// Its error: half spreads of both, currency per share.
+    /// Error of `gap`: the half spreads of both, currency per share.
     pub half: f64,
     /// Call mid plus put mid, currency per share.
     pub straddle: f64,

@@ -41,7 +41,7 @@ pub struct Store {
     keeps_sizes: bool,
 }
 
-/// Where the last quote went: the next one most often belongs there too.
+/// Place of the last quote: the next one most often belongs there too.
 #[derive(Clone, Copy, Debug)]
 struct LastPlace {
     underlying: Symbol,
@@ -60,11 +60,11 @@ pub struct Ingested {
     pub received: u64,
     /// Superseded records: the store already had a later one.
     pub superseded: u64,
-    /// Of these: refused, by [`Reason`].
+    /// Refused records, by [`Reason`].
     pub refused: [u64; Reason::ALL.len()],
 }
 
-/// What of batches counts: the records that the store took in, each under the underlying that it is filed under.
+/// Records of batches that the store admitted, each under the underlying that it is filed under.
 #[derive(Clone, Debug, Default)]
 pub struct Admitted {
     /// Quotes.
@@ -106,7 +106,7 @@ impl Store {
         }
     }
 
-    /// Keeps how many contracts are quoted, of quotes that come from here on. No value depends on them.
+    /// Makes the store keep the sizes of later quotes. No value depends on them.
     pub fn keep_sizes(&mut self) {
         self.keeps_sizes = true;
     }
@@ -117,9 +117,9 @@ impl Store {
         &self.books
     }
 
-    /// The same, for a pass that takes the marks away.
+    /// Mutable books, for a pass that clears stale marks.
     pub fn books_mut(&mut self) -> &mut [Book] {
-        // Whoever has the books may drop slices, and the place of the last quote with them.
+        // the caller may drop slices, and the place of the last quote with them
         self.last = None;
         self.contracts = None;
         &mut self.books
@@ -162,15 +162,15 @@ impl Store {
         &self.roots
     }
 
-    /// Takes in a batch that came at `now`, the latest instant that any clock of the caller shows: nothing is quoted
-    /// later than [`limits::AHEAD_HOURS`] after it, so such a record is refused.
+    /// Adds a batch received at `now`, the latest time of the caller's clocks: records more than
+    /// [`limits::AHEAD_HOURS`] later are refused.
     ///
-    /// A price whose name and time only refused quotes of the batch have stood beside one of them: it is left out too.
+    /// A price whose name and time occur only in refused quotes of the batch is left out too.
     pub fn ingest(&mut self, batch: &Batch, now: Timestamp) -> Ingested {
         self.ingest_noting(batch, now, None)
     }
 
-    /// The same, and adds to `admitted` what it took in.
+    /// [`Self::ingest`], which also adds the admitted records to `admitted`.
     pub fn ingest_noting(&mut self, batch: &Batch, now: Timestamp, mut admitted: Option<&mut Admitted>) -> Ingested {
         self.latest = latest_at(now);
         if let Some(days) = &batch.days {
@@ -201,7 +201,7 @@ impl Store {
         out
     }
 
-    /// Takes in quotes, and returns the names and times of which every one was refused.
+    /// Adds quotes. Returns the names and times of which every quote was refused.
     ///
     /// # Domain   any quotes, in any order; each is checked by [`Store::quote`]
     fn take_quotes(
@@ -238,7 +238,7 @@ impl Store {
         lost
     }
 
-    /// Takes in the price of an underlying; whether it counts, or a later one is there.
+    /// Adds the price of an underlying. Returns false if one of higher precedence is present.
     ///
     /// # Errors
     /// The price is out of its bound, its time lies ahead ([`Store::ingest`]), or it is of one name more than
@@ -262,8 +262,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Takes in a quote; true if it is used, false if one of higher precedence is present
-    /// ([`QuoteRecord::precedence`]).
+    /// Adds a quote. Returns false if one of higher precedence is present ([`QuoteRecord::precedence`]).
     ///
     /// # Errors
     /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has
@@ -277,7 +276,7 @@ impl Store {
         outcome
     }
 
-    /// The same, and leaves the time of the book as it is.
+    /// Adds a quote as [`Self::quote`] does, without updating the time of the book.
     fn take_quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         check(record)?;
         self.check_time(record.ts)?;
@@ -306,7 +305,7 @@ impl Store {
         self.books.iter_mut().map(|book| book.expire(at.unwrap_or(book.ts))).sum()
     }
 
-    /// How many contracts all books have.
+    /// Number of contracts in all books.
     fn contracts(&mut self) -> usize {
         *self.contracts.get_or_insert_with(|| self.books.iter().map(Book::rows).sum())
     }
@@ -324,12 +323,13 @@ impl Store {
         Some(self.books.remove(i))
     }
 
-    /// What was read again and is what it was `before` is not stale: the same quotes have the values that they had.
+    /// Restores the stale marks of slices that were read again and equal those of `before`: equal quotes have equal
+    /// values.
     fn keep_fresh(&mut self, before: &Book) {
         let Ok(i) = self.books.binary_search_by_key(&before.underlying, |b| b.underlying) else { return };
         let book = &mut self.books[i];
         let place = |slices: &[BookSlice], of: &BookSlice| slices.binary_search_by_key(&of.order(), BookSlice::order);
-        let is_here = |old: &BookSlice| place(&book.slices, old).is_ok_and(|at| book.slices[at].says_the_same(old));
+        let is_here = |old: &BookSlice| place(&book.slices, old).is_ok_and(|at| book.slices[at].has_same_quotes(old));
         let same = book.spot.to_bits() == before.spot.to_bits()
             && (book.ts, &book.dividends, book.projected_from) == (before.ts, &before.dividends, before.projected_from)
             && before.slices.iter().all(is_here);
@@ -556,8 +556,8 @@ impl BookSlice {
         self.search(strike_milli, right).ok()
     }
 
-    /// True if it lists the same contracts with the same quotes as another.
-    fn says_the_same(&self, other: &Self) -> bool {
+    /// True if the slice has the same contracts with the same quotes as another.
+    fn has_same_quotes(&self, other: &Self) -> bool {
         let same = |a: &[f64], b: &[f64]| a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()));
         (self.settles_at, &self.strike_milli, &self.right, &self.ts)
             == (other.settles_at, &other.strike_milli, &other.right, &other.ts)

@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 pub struct Ladder {
     /// Listed strikes.
     n: usize,
-    /// How many rows the slice has.
+    /// Number of rows of the slice.
     n_rows: usize,
     /// Strikes, currency per share; the last one repeated up to whole blocks.
     k: Vec<f64>,
@@ -69,7 +69,7 @@ impl Ladder {
         self.n_rows == strike_milli.len() && listed(Right::Call) + listed(Right::Put) == self.n_rows
     }
 
-    /// How many strikes.
+    /// Number of strikes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.n
@@ -81,7 +81,7 @@ impl Ladder {
         self.n == 0
     }
 
-    /// How many blocks of strikes.
+    /// Number of blocks of strikes.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.k.len() / BLOCK

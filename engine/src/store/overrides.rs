@@ -19,12 +19,12 @@ pub struct Overrides {
     forward: ByExpiry,
     /// In points.
     vol_shift: ByExpiry,
-    /// Of names, `None` for every one: the feed's dividends do not count.
+    /// Names whose dividends from the feed are ignored; `None`: all names.
     no_dividends: BTreeMap<Option<Symbol>, ()>,
     dividends: BTreeMap<Symbol, BTreeMap<Date, f64>>,
     /// By underlying.
     excluded: BTreeMap<Option<Symbol>, Vec<OverrideScope>>,
-    /// By underlying and root, then by the date from which it holds.
+    /// Deliverables by underlying and root, then by their first date.
     deliverables: BTreeMap<(Option<Symbol>, Option<Symbol>), DatedTerms>,
     counts: [usize; Override::KINDS.len()],
 }
@@ -47,7 +47,7 @@ pub struct OverridePlace {
 }
 
 impl Overrides {
-    /// Those of some records; underlyings may be spelt as feeds spell them.
+    /// The overrides of some records; underlyings may have the spellings of feeds.
     #[must_use]
     pub fn new(records: &[OverrideRecord], roots: &RootTable) -> Self {
         let mut all = Self::default();
@@ -76,7 +76,7 @@ impl Overrides {
         all
     }
 
-    /// How many there are of each of [`Override::KINDS`].
+    /// Number of overrides of each of [`Override::KINDS`].
     #[must_use]
     pub fn counts(&self) -> [usize; Override::KINDS.len()] {
         self.counts

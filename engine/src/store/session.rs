@@ -75,7 +75,7 @@ impl SessionVols {
         }
     }
 
-    /// Takes in later volatilities of the same session, contract by contract; the others stay.
+    /// Replaces volatilities by later ones of the same session, contract by contract; the others stay.
     pub fn update(&mut self, later: Self) {
         for (slice, rows) in later.slices {
             let before = self.slices.remove(&slice).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! How far American values are from their references, by class, payer, distance to the exercise boundary and days to
-//! the next ex-date, and whether the accuracy that is aimed at is met.
+//! Errors of American values against references, by class, payer, distance to the exercise boundary and days to the
+//! next ex-date, compared with the intended accuracy.
 //!
 //! ```text
 //! cargo run --profile fast -p greeksd-testkit --example early_errors -- [--fast|--accurate] [--worst N] FILE...
@@ -24,7 +24,7 @@ const NEAR_BOUNDARY: f64 = 0.5;
 const NEAR_EX_DATE: f64 = 2.0;
 /// Errors below this are shown as 0.
 const NOTHING: f64 = 1e-12;
-/// What is reported: all but Black-76's d1 and d2.
+/// The Greeks reported: all but Black-76's d1 and d2.
 const REPORTED: &[Greek] = Greek::ALL.split_at(Greek::D1 as usize).0;
 
 /// Which values.

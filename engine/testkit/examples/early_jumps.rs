@@ -1,5 +1,5 @@
-//! Where American values jump: sweeps of spot, volatility, time, rate and borrow, each value read from the tables that
-//! a pass would have at hand, renewed when a pass would renew them.
+//! Jumps of American values: sweeps of spot, volatility, time, rate and borrow, each value read from the tables that a
+//! pass would use, renewed when a pass would renew them.
 //!
 //! ```text
 //! cargo run --profile fast -p greeksd-testkit --example early_jumps -- [--points N] [--all] [--accurate] [PART]
@@ -31,7 +31,7 @@ const SIGMA: f64 = 0.25;
 const RATE: f64 = 0.04;
 /// Points of a sweep.
 const POINTS: usize = 1500;
-/// Which strikes of the chain are swept: 92, 100 and 109.
+/// Indices of the strikes that are swept: 92, 100 and 109.
 const SWEPT: [usize; 3] = [4, 6, 8];
 /// The ranges of the sweeps.
 const VOLS: (f64, f64) = (0.12, 0.6);
@@ -52,9 +52,9 @@ const CRITICAL: f64 = 5.0;
 const TURN: f64 = 1e-3;
 /// Points of the cubic are neighbours; those of the smooth part lie twice as far.
 const WINDOW: usize = 9;
-/// What a smooth function's fourth difference grows by at twice the step, at least.
+/// Least growth of the fourth difference of a smooth function at twice the step.
 const SMOOTH: f64 = 8.0;
-/// What is swept for jumps: all but Black-76's d1 and d2.
+/// The Greeks that are swept: all but Black-76's d1 and d2.
 const SHOWN: &[Greek] = Greek::ALL.split_at(Greek::D1 as usize).0;
 
 /// One market of one strike.
@@ -77,7 +77,7 @@ impl Point {
     }
 }
 
-/// What a value is measured by.
+/// The contract whose Greeks scale the errors.
 fn at_the_money(market: &Market, k: f64) -> AtTheMoney {
     AtTheMoney { s: market.s, k, sigma: market.sigma, t: market.terms.t }
 }
@@ -87,7 +87,7 @@ fn at_the_money(market: &Market, k: f64) -> AtTheMoney {
 struct Jump {
     worst: f64,
     place: String,
-    /// How many are open, of how many looked at.
+    /// Number of values above twice the aim, and number of values.
     open: usize,
     of: usize,
 }
@@ -212,7 +212,7 @@ impl Case {
         }
     }
 
-    /// Takes in how far each value departs from its neighbours.
+    /// Adds the distance of each value from its neighbours.
     fn steps(&self, jumps: &mut Jumps, sweep: &'static str, k: f64, points: &[Point]) {
         for window in points.windows(WINDOW) {
             let Some(sweep) = self.window(sweep, k, window) else { continue };

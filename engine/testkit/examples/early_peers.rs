@@ -1,4 +1,4 @@
-//! What programs say of the same contracts, by one ruler: error and time of each, greeksd's among them.
+//! Errors and times of several programs, including greeksd, for the same contracts by one measure.
 //!
 //! ```text
 //! cargo run --release -p greeksd-testkit --example early_peers -- ROWS VALUES...
@@ -25,11 +25,11 @@ use testkit::golden::{GoldenRow, folder, rows};
 use testkit::processor::took;
 use testkit::ruler::golden_error;
 
-/// What is compared.
+/// The Greeks compared.
 const COMPARED: [Greek; 3] = [Greek::Value, Greek::Delta, Greek::Gamma];
 /// Standard deviations to the boundary, and days to the ex-date, that count as near.
 const NEAR: (f64, f64) = (0.5, 2.0);
-/// How many answers are greeksd's.
+/// Number of answers that are greeksd's.
 const OWN: usize = 4;
 /// Reads of tables that are timed together.
 const READS: u32 = 32;
@@ -37,7 +37,7 @@ const READS: u32 = 32;
 /// Nanoseconds of processor time, and errors of [`COMPARED`]; `None`: the program or the reference does not give it.
 type Judged = (f64, [Option<f64>; 3]);
 
-/// What one program says of some rows.
+/// The numbers of one program for some rows.
 struct Answer {
     who: String,
     /// By row.

@@ -1,4 +1,4 @@
-//! What American values cost: nanoseconds a contract once tables are there, and time and bytes of the tables of one
+//! Cost of American values: nanoseconds a contract once tables are built, and time and bytes of the tables of one
 //! (expiry, right), by payer and term.
 //!
 //! ```text
@@ -27,14 +27,14 @@ const RATE: f64 = 0.04;
 /// Strikes of one (expiry, right): whole blocks, from this part of the spot to that.
 const STRIKES: usize = 5 * BLOCK;
 const REACH: (f64, f64) = (0.7, 1.4);
-/// How volatility falls with the strike, as a power.
+/// Volatility is proportional to the strike to this power.
 const SKEW: f64 = -0.35;
 /// Years to the first ex-date where half a period is not less.
 const FIRST_EX: f64 = 0.06;
 const NONE: Payer = Payer::new("none", f64::INFINITY, 0.0);
 const HALF_YEARLY: Payer = Payer::new("half-yearly", 0.5, 1.0);
 const QUARTERLY: Payer = Payer::new("quarterly", 0.25, 0.5);
-/// The same with most of a quarter still to go: a put can be exercised now.
+/// A quarterly payer with most of the quarter to go: a put can be exercised now.
 const QUARTER_AHEAD: Payer = Payer { name: "quarterly in 80 days", first: 80.0 / 365.0, ..QUARTERLY };
 const MONTHLY: Payer = Payer::new("monthly", 1.0 / 12.0, 0.4);
 const WEEKLY: Payer = Payer::new("weekly", 7.0 / 365.0, 0.3);
@@ -50,10 +50,10 @@ const NEAR: (f64, f64) = (0.02, 0.5);
 /// The least time that rounds of one measurement take together, and how many there are at least and at most.
 const LEAST: Duration = Duration::from_millis(150);
 const ROUNDS: (usize, usize) = (4, 60);
-/// What one round of values should take.
+/// Intended time of one round of values.
 const ROUND: Duration = Duration::from_millis(2);
 
-/// When dividends go ex, in years, and what they pay.
+/// Ex-dates of dividends, in years, and amounts.
 struct Payer {
     name: &'static str,
     first: f64,
@@ -137,14 +137,14 @@ impl Slice {
         }
     }
 
-    /// How many contracts have no value.
+    /// Number of contracts without a value.
     fn missing(&self, pricer: &Pricer) -> usize {
         let at = pricer.at(&self.terms, SPOT);
         let value = |(&k, &sigma): (&f64, &f64)| at.greeks::<f64>(k, sigma).value;
         self.k.iter().zip(&self.sigma).map(value).filter(|value| !value.is_finite()).count()
     }
 
-    /// The same tables with strikes whose boundary is near the spot; `None`: no strike's is.
+    /// The slice with only those strikes whose boundary is near the spot; `None`: there are none.
     fn near(mut self) -> Option<Self> {
         let (pricer, deviation) = (self.pricer(), SIGMA * self.terms.t.sqrt());
         let at = pricer.at(&self.terms, SPOT);

@@ -1,4 +1,4 @@
-//! How accurate American values are meant to be, by the ruler of testkit::ruler.
+//! Intended accuracy of American values, by the measure of testkit::ruler.
 
 use kernel::greeks::Greek;
 
@@ -11,7 +11,7 @@ pub struct Aim {
     pub named: bool,
 }
 
-/// What 99 % of all rows may have.
+/// Errors that 99 % of all rows may have.
 #[must_use]
 pub fn aim(greek: Greek) -> Aim {
     use Greek::{
@@ -30,8 +30,8 @@ pub fn aim(greek: Greek) -> Aim {
     Aim { error, named }
 }
 
-/// What 90 % of the rows within half a deviation of the exercise boundary, or within two days of an ex-date, may have;
-/// `None`: nothing is asked for.
+/// Errors that 90 % of the rows within half a deviation of the exercise boundary, or within two days of an ex-date, may
+/// have; `None`: no requirement.
 #[must_use]
 pub fn aim_near(greek: Greek) -> Option<Aim> {
     let error = match greek {

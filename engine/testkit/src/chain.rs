@@ -8,7 +8,7 @@ use kernel::quality::Quality;
 /// Strikes on either side, and the ratio of the outermost to the contract's.
 const SIDE: i32 = 6;
 const REACH: f64 = 1.3;
-/// How volatility falls with the strike: by this power of it, a tenth at 30 % more.
+/// Volatility is proportional to the strike to this power: it falls by a tenth at a strike 30 % higher.
 const SKEW: f64 = -0.35;
 /// Tables reach this far beyond the volatilities of the chain, in ln sigma, and are kept for as long as so much is
 /// left.

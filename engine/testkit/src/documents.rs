@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub struct Quoted {
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Its price, in hundredths at least.
+    /// Price of the underlying, in hundredths or finer.
     pub spot: f64,
     /// The latest time of a quote.
     pub ts: Timestamp,
@@ -23,7 +23,7 @@ pub struct Quoted {
 }
 
 impl Quoted {
-    /// What a book has; sizes are made up.
+    /// The numbers of a book; sizes are invented.
     #[must_use]
     pub fn of(book: &Book) -> Self {
         let mut quotes = Vec::new();
@@ -319,9 +319,9 @@ impl Quoted {
     }
 }
 
-/// True if two records say the same of one contract: a side that is not quoted is 0 or NaN.
+/// True if two records have the same quote of one contract; a side that is not quoted may be 0 or NaN.
 #[must_use]
-pub fn says_the_same(a: &QuoteRecord, b: &QuoteRecord) -> bool {
+pub fn has_same_quote(a: &QuoteRecord, b: &QuoteRecord) -> bool {
     let prices = |q: &QuoteRecord| [q.bid, q.ask].map(|price| quoted(price).to_bits());
     (a.ts, a.underlying, a.contract, prices(a)) == (b.ts, b.underlying, b.contract, prices(b))
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// One contract with its reference values.
 #[derive(Clone, Debug)]
 pub struct GoldenRow {
-    /// Its name in the file.
+    /// Name of the contract in the file.
     pub id: String,
     /// Exercise style.
     pub style: Style,

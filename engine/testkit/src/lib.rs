@@ -1,5 +1,5 @@
-//! What tests and benches share: the golden files and the one ruler that errors are measured by, the tolerances that
-//! they are held to, recorded chains, seeded randomness. For tests: a missing or damaged file of the repository panics.
+//! Shared code of tests and benches: golden files, the measure of errors, tolerances, recorded chains, seeded
+//! randomness. A missing or damaged file of the repository panics.
 //!
 //! # Rooms
 //!

@@ -18,7 +18,7 @@ pub fn time() -> Duration {
     BEGAN.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// What `work` takes.
+/// Processor time of `work`.
 pub fn took(work: impl FnOnce()) -> Duration {
     let began = time();
     work();

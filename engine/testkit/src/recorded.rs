@@ -53,7 +53,7 @@ pub struct RecordedSlice {
 }
 
 impl RecordedSlice {
-    /// What the expiry is calibrated from.
+    /// Inputs of the calibration of the expiry.
     #[must_use]
     pub fn input<'a>(&'a self, chain: &Recorded) -> SliceInput<'a> {
         SliceInput {
@@ -113,7 +113,7 @@ type Row = (u32, Right, [f64; 6]);
 /// The chain in `chains/NAME.csv.gz` of [`folder`].
 ///
 /// # Panics
-/// It is not there, or not whole.
+/// The chain is missing or incomplete.
 #[must_use]
 pub fn load(name: &str) -> Recorded {
     let folder = folder();

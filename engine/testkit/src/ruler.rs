@@ -1,8 +1,8 @@
-//! How far a number is from its reference: the one definition, for golden files, tests, benches and maps.
+//! The measure of errors: the distance of a number from its reference, for golden files, tests, benches and maps.
 //!
 //! The error of a Greek is relative to the greater of its reference and a twentieth of its size at the money
 //! ([`Greek::size`]): where a number is small an error counts by what it would be worth on a contract that matters.
-//! What a reference leaves open itself is taken off twice, and a number that is missing is infinitely far.
+//! Twice the uncertainty of the reference is subtracted, and a missing number is infinitely far.
 
 use crate::golden::GoldenRow;
 use kernel::greeks::{AtTheMoney, Greek, Greeks};

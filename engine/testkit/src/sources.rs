@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Who names whom.
+/// The files or modules that each file or module names.
 pub type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 /// A source file: its module path, and its code without comments and without its test module.
@@ -14,7 +14,7 @@ pub struct SourceFile {
     pub file: String,
     /// Names of the modules that lead to it.
     pub module: Vec<String>,
-    /// All of it.
+    /// The whole text.
     pub text: String,
     /// The lines that are code: no comments, nothing from its test module on.
     pub code: String,

@@ -17,7 +17,7 @@ const UPDATE: &str = "UPDATE_TOLERANCES";
 pub struct Errors(BTreeMap<&'static str, Vec<(f64, String)>>);
 
 impl Errors {
-    /// Takes in the error of one value of one contract.
+    /// Adds the error of one value of one contract.
     ///
     /// # Panics
     /// The error is NaN.

@@ -14,7 +14,7 @@ use kernel::error::Instead;
 use kernel::records::QuoteRecord;
 use std::fs;
 use std::path::Path;
-use testkit::documents::says_the_same;
+use testkit::documents::has_same_quote;
 
 fn original(name: &str) -> Vec<u8> {
     let path = testkit::recorded::folder().join("original").join(name);
@@ -39,7 +39,7 @@ fn cboes_file_has_the_quotes_that_were_taken_from_it() {
     let (chains, _) = read_chains(&path, &bytes);
     assert_eq!(chains.quotes.len(), batch.quotes.len());
     for (got, want) in batch.quotes.iter().zip(&chains.quotes) {
-        assert!(says_the_same(got, &QuoteRecord { ts: got.ts, ..*want }), "{got:?} is not {want:?}");
+        assert!(has_same_quote(got, &QuoteRecord { ts: got.ts, ..*want }), "{got:?} is not {want:?}");
     }
     // made at 00:43 UTC on a Saturday, after the last trade of Friday
     assert_eq!(batch.quotes[0].ts, "2026-07-25T00:28:14Z".parse().unwrap());

@@ -82,8 +82,8 @@ fn puts_whose_dividend_is_about_the_interest_keep_their_price() {
     }
 }
 
-/// Corners at which tables are hard put to it, drawn at random: each contract by itself, and from the tables of a chain.
-/// Bounds: price at 99 % and at worst, of the larger of spot and strike, then delta.
+/// Corners at which tables are hard put to it, drawn at random: each contract by itself, and from the tables of a
+/// chain. Bounds: price at 99 % and at worst, of the larger of spot and strike, then delta.
 #[test]
 fn corners_keep_price_and_delta() {
     let classes = [

@@ -1,4 +1,4 @@
-//! EarlyExercise exercise from lattices, as the preliminary pass takes it: how accurate is it?
+//! Accuracy of early exercise from lattices, as in the preliminary pass.
 
 use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;

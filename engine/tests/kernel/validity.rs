@@ -182,8 +182,8 @@ fn carried_values_are_as_stale_as_the_table_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// In the last days without dividends an expansion is carried over more time than `EXPANSION.time`: its errors are those
-/// that the limits of volatility and rates admit for the same slice.
+/// In the last days without dividends an expansion is carried over more time than `EXPANSION.time`: its errors are
+/// those that the limits of volatility and rates admit for the same slice.
 #[test]
 fn the_last_days_are_carried_as_moves_of_the_volatility() {
     for (t, sigma, b) in [(0.019, 0.2, 0.0), (0.012, 0.3, 0.003), (0.003, 0.6, 0.12), (5e-5, 0.4, -0.01)] {

@@ -1,5 +1,4 @@
-//! One value of a row, whether it came as text or typed, and what it says: numbers, dates, instants, words.
-//! Never: which column it stands in.
+//! One value of a row, text or typed, and its readings: numbers, dates, instants, words. Never: its column.
 
 use feeds::text::numbers::parse_number;
 use feeds::text::{Dialect, dates, is_missing, side};
@@ -12,7 +11,7 @@ use kernel::contract::Right;
 use kernel::error::{Reason, Refused};
 use kernel::limits::Bound;
 
-/// What is wrong with a row: the column, and why.
+/// A fault of a row: the column and the reason.
 pub(super) type Fault = (&'static str, Reason);
 
 /// One value of a row.
@@ -37,7 +36,7 @@ pub(super) trait Cells {
     /// The row ends before it, or its bytes are no text.
     fn cell(&self, at: usize) -> Result<Cell<'_>, Reason>;
 
-    /// How texts among them are written.
+    /// Decimal mark and date order of texts.
     fn dialect(&self) -> Dialect {
         Dialect::default()
     }
@@ -60,7 +59,7 @@ impl<'a> Cell<'a> {
         Ok(if text.is_empty() { Self::Empty } else { Self::Text(text) })
     }
 
-    /// As much of it as a refusal shows.
+    /// The begin of the value, for a refusal.
     pub(super) fn shown(self) -> String {
         match self {
             Self::Empty => String::new(),

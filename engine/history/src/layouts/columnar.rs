@@ -115,7 +115,7 @@ pub(super) fn read_batches<S: Sink>(
 pub struct TableCells<'a>(Vec<Values<'a>>);
 
 impl<'a> TableCells<'a> {
-    /// Those of a batch.
+    /// The cells of a batch.
     #[must_use]
     pub fn of(batch: &'a RecordBatch) -> Self {
         Self(batch.columns().iter().map(Values::of).collect())
@@ -184,13 +184,13 @@ fn names(fields: &Fields) -> Vec<String> {
     fields.iter().map(name).collect()
 }
 
-/// The same, with a number behind a name that stands there before.
+/// The names of `fields`, with a number behind each that stands there before.
 fn numbered(fields: &Fields) -> Vec<String> {
     header::names(names(fields).iter().map(String::as_bytes))
 }
 
-/// What a reading of bytes gives; `None` where the library gives up on them. It has bounds for most damage, and asserts
-/// for the rest: a file must not end the program.
+/// The result of `read`; `None` if the library panics. It checks most damage, and asserts the rest: a file must not end
+/// the program.
 fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok()
 }
@@ -258,7 +258,7 @@ enum Values<'a> {
     Text(&'a arrow_array::StringArray),
     LargeText(&'a arrow_array::LargeStringArray),
     TextView(&'a arrow_array::StringViewArray),
-    /// One of the values, by its place among them.
+    /// An index into the values of a dictionary.
     Word(&'a ArrayRef, fn(&ArrayRef, usize) -> Option<usize>, Box<Values<'a>>),
     /// No value at all.
     Nothing,

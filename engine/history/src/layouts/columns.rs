@@ -1,15 +1,15 @@
-//! What a column can mean, and what a layout is: a table of columns. Never: a byte of a file.
+//! Meanings of columns, and layouts: tables of columns. Never: a byte of a file.
 
 use jiff::civil::{Date, date};
 
-/// What a column means. The names are those that users give to columns of their own files
+/// Meaning of a column. Users map the columns of their own files to these names
 /// ([`ColumnMap`](super::options::ColumnMap)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Meaning {
     /// The time of the snapshot, or its date alone.
     QuoteTime,
-    /// The same as a count since 1970: seconds to nanoseconds.
+    /// The time of the snapshot as a count since 1970, in seconds to nanoseconds.
     UnixTime,
     /// Symbol of the underlying, in any spelling of class shares, with or without the mark of an index (`^SPX`).
     Underlying,
@@ -19,9 +19,9 @@ pub enum Meaning {
     UndBid,
     /// Ask of the underlying; the middle of a two-sided quote overrides [`Meaning::UndPrice`].
     UndAsk,
-    /// What the options of an expiry say of the price of the underlying.
+    /// Price of the underlying implied by the options of an expiry.
     ExpiryPrice,
-    /// The price of a share; for an index, what the options of an expiry say.
+    /// Price of a share; for an index, the price implied by the options of an expiry.
     ShareOrExpiryPrice,
     /// Option root.
     Root,
@@ -41,7 +41,7 @@ pub enum Meaning {
     BidSize,
     /// Contracts at the ask.
     AskSize,
-    /// The same of the call of a strike.
+    /// OSI symbol of the call.
     CallContract,
     /// Bid of the call.
     CallBid,
@@ -121,15 +121,15 @@ impl Meaning {
         (Self::PutVolume, "put_volume"),
         (Self::PutOpenInterest, "put_open_interest"),
     ];
-    /// How many there are.
+    /// Number of meanings.
     pub(super) const COUNT: usize = Self::NAMES.len();
 
-    /// The meaning of a name, in either case.
+    /// The meaning with a name, in either case.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, own)| own.eq_ignore_ascii_case(name)).map(|&(meaning, _)| meaning)
     }
 
-    /// Its name.
+    /// The name of the meaning.
     pub(super) fn name(self) -> &'static str {
         Self::NAMES[self as usize].1
     }
@@ -138,14 +138,14 @@ impl Meaning {
 /// A column of a layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayoutColumn {
-    /// Its name in headers, or several, one after the other with `|` between; case does not matter.
+    /// Names of the column in headers, separated by `|`; case does not matter.
     pub(super) names: &'static str,
     pub(super) meaning: Meaning,
-    /// True if a file without it is of another layout.
+    /// True if every file of the layout has the column.
     pub(super) must: bool,
 }
 
-/// A column by which a layout is known.
+/// A column that every file of a layout has.
 pub(super) const fn must(names: &'static str, meaning: Meaning) -> LayoutColumn {
     LayoutColumn { names, meaning, must: true }
 }
@@ -155,7 +155,7 @@ pub(super) const fn may(names: &'static str, meaning: Meaning) -> LayoutColumn {
     LayoutColumn { names, meaning, must: false }
 }
 
-/// What a row is.
+/// Content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     /// One contract.
@@ -166,46 +166,46 @@ pub(super) enum Rows {
     Price,
 }
 
-/// What instant a date stands for where a file has no time.
+/// The instant of a date in files without times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// None: the date alone is not enough.
+    /// The file must give the time.
     Told,
-    /// So many minutes before the close of the session, early ones too; before a date, at the early close itself.
+    /// Minutes before the close of the session, including early closes; before a date, early closes themselves.
     BeforeClose { minutes: i64, early_since: Date },
 }
 
 /// The close of the session.
 pub(super) const AT_CLOSE: Clock = Clock::BeforeClose { minutes: 0, early_since: date(1990, 1, 1) };
 
-/// A layout: how a vendor, or we, write quotes into a table.
+/// A layout: the form in which a vendor, or this program, writes quotes into a table.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// What it is called.
+    /// The name in options and messages.
     pub(super) name: &'static str,
     pub(super) rows: Rows,
     pub(super) clock: Clock,
-    /// Where several columns have one meaning, the first that a file has counts.
+    /// The columns. Of several with one meaning, the first that a file has counts.
     pub(super) columns: &'static [LayoutColumn],
-    /// The layout that counts for rows whose bid and ask are both empty in this one.
+    /// The layout for rows whose bid and ask are both empty in this one.
     pub(super) otherwise: Option<&'static Layout>,
     /// Columns of the vendor's own volatility and Greeks, of the contract of a row, or of its call and then its put. In
     /// the vendor's units: [`ShownNumbers`](super::shown::ShownNumbers).
     pub(super) shown: &'static [ShownColumns],
-    /// What strikes are divided by to be dollars a share.
+    /// Divisor that takes strikes to dollars a share.
     pub(super) strike_divisor: f64,
-    /// A name that it was once accepted under, or nothing.
+    /// A former name that is still accepted; empty: none.
     pub(super) former_name: &'static str,
 }
 
-/// How many of a vendor's own numbers are read: volatility, delta, gamma, vega, theta, rho.
+/// Number of a vendor's own numbers that are read: volatility, delta, gamma, vega, theta, rho.
 pub const SHOWN: usize = 6;
 
 /// Names of the columns of volatility, delta, gamma, vega, theta and rho, with `|` between several; empty: no such
 /// column.
 pub(super) type ShownColumns = [&'static str; SHOWN];
 
-/// What most layouts have.
+/// The fields that most layouts share.
 pub(super) const PLAIN: Layout = Layout {
     name: "",
     rows: Rows::Contract,
@@ -218,7 +218,7 @@ pub(super) const PLAIN: Layout = Layout {
 };
 
 impl Layout {
-    /// True if the layout is called so, now or formerly.
+    /// True if `name` is the name of the layout, or a former one.
     pub(super) fn is_called(&self, name: &str) -> bool {
         name == self.name || (!name.is_empty() && name == self.former_name)
     }

@@ -21,7 +21,7 @@ use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What Schwab writes for a number that is missing.
+/// The number that Schwab writes for a missing one.
 const SCHWAB_NONE: f64 = -999.0;
 
 /// A row of a document, where it stands.
@@ -38,7 +38,7 @@ impl<'v> DocumentRow<'v> {
         Self { of, key: None, place: None }
     }
 
-    /// What stands under a name; a dot leads into an object.
+    /// The value under a name; a dot leads into an object.
     fn value(&self, name: &str) -> Option<&'v Value> {
         let found = name.split('.').try_fold(self.of, |value, key| value.get(key))?;
         self.place.map_or(Some(found), |place| found.get(place))
@@ -180,8 +180,8 @@ fn found<'v>(row: DocumentRow<'v>, path: &'static [&'static str]) -> Box<dyn Ite
     }
 }
 
-/// How much memory the tree of a document may take: a value what one of a list takes, an object the least that a map
-/// takes. What stands in texts counts as well: it is little.
+/// Estimate of the memory of a document's tree: an element of a list for each value, an empty map for each object.
+/// Marks inside texts count as well; they are few.
 fn tree_bytes(document: &[u8]) -> u64 {
     let bytes = |byte: &u8| match byte {
         b'{' => 640,

@@ -1,5 +1,5 @@
-//! What is known beside the rows of a file: sessions, roots, the underlying of a file that does not name it, closing
-//! prices. Never: a byte of a file.
+//! Facts beside the rows of a file: sessions, roots, the underlying of a file that does not name it, closing prices.
+//! Never: a byte of a file.
 
 use super::columns::{Clock, Layout};
 use super::options::ReadOptions;
@@ -21,7 +21,7 @@ const ENDINGS: [&str; 5] = [".gz", ".zip", ".csv", ".txt", ".parquet"];
 /// Closing prices by underlying and date; `None`: of whatever underlying it is beside.
 pub(super) type Closes = HashMap<(Option<Symbol>, Date), f64>;
 
-/// What is known beside the rows of a file.
+/// Facts beside the rows of a file.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     pub(super) options: &'a ReadOptions,
@@ -56,16 +56,16 @@ impl<'a> Facts<'a> {
         self.options.underlying.or_else(by_name).map(|ticker| self.roots.canonical(ticker))
     }
 
-    /// The root that a file's own is taken for.
+    /// The root of a contract whose file gives `root`: files of indices before `SYMBOLS_SINCE` have former roots.
     pub(super) fn root_of(&self, root: Symbol, underlying: Symbol, expiry: Date, ts: Timestamp) -> Symbol {
         // asked for every row, and the time alone tells of most
         let is_of_old = ts < SYMBOLS_SINCE && self.roots.get(root).is_none() && self.roots.is_index(underlying);
-        if is_of_old { self.told_root(underlying, expiry) } else { root }
+        if is_of_old { self.default_root(underlying, expiry) } else { root }
     }
 
     /// The root of a contract where a file has none: the underlying's own ticker. An index with two roots of one
     /// exercise style has standard expirations under the first, which is its ticker, and all others under the second.
-    pub(super) fn told_root(&self, underlying: Symbol, expiry: Date) -> Symbol {
+    pub(super) fn default_root(&self, underlying: Symbol, expiry: Date) -> Symbol {
         let own = underlying.bare();
         let Some(standard) = self.roots.roots_of(underlying).find(|root| *root == own).and_then(|r| self.roots.get(r))
         else {
@@ -82,7 +82,7 @@ impl<'a> Facts<'a> {
         if month == monthly { own } else { other.unwrap_or(own) }
     }
 
-    /// The instant that a date stands for; `None`: the layout tells none.
+    /// The instant of a date without a time; `None`: the layout defines none.
     pub(super) fn instant_of(&self, date: Date, clock: Clock) -> Option<Timestamp> {
         let calendar = self.calendar();
         let close = calendar.close(date);
@@ -138,7 +138,7 @@ mod tests {
             ("BRK.B", date(2024, 1, 26), "BRKB"),
             ("SPY", date(2024, 1, 26), "SPY"),
         ] {
-            assert_eq!(facts.told_root(sym(underlying), expiry), sym(root), "{underlying} {expiry}");
+            assert_eq!(facts.default_root(sym(underlying), expiry), sym(root), "{underlying} {expiry}");
         }
         let at = |text: &str| text.parse().unwrap();
         let of = |root, underlying, ts| facts.root_of(sym(root), sym(underlying), date(2006, 8, 19), at(ts));

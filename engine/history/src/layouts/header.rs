@@ -1,4 +1,4 @@
-//! From the names in a header to what each column means, or to what is missing. Never: a row.
+//! Finds the layout of a header, with the meaning of each column, or the columns that are missing. Never: a row.
 
 use super::cells::{Cell, Cells, Fault};
 use super::columns::{Layout, LayoutColumn, Meaning, Rows, SHOWN};
@@ -7,25 +7,25 @@ use super::refusal::{LayoutError, NearLayout, shown};
 use kernel::contract::Right;
 use std::path::Path;
 
-/// How many layouts a refused header is compared with aloud.
+/// Number of layouts that the message of a refused header names.
 const NEAREST_SHOWN: usize = 2;
-/// A name is taken for a slip of another if so few letters differ, or if as many as this part of it do.
+/// A name may be a slip of another if at most this many letters differ, or this part of its letters.
 const SLIP_LETTERS: usize = 2;
 const SLIP_PART: usize = 3;
 
 /// A column of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    /// Its place from 0.
+    /// Index of the column, from 0.
     pub(super) at: usize,
-    /// What it is called in the layout.
+    /// Name of the column in the layout.
     pub(super) name: &'static str,
 }
 
 /// The columns of one contract of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SideColumns {
-    /// `None`: a column tells.
+    /// The right of the contract; `None`: a column gives it.
     pub(super) right: Option<Right>,
     pub(super) contract: Option<Found>,
     pub(super) bid: Found,
@@ -39,14 +39,14 @@ pub(super) struct SideColumns {
     pub(super) shown: [Option<Found>; SHOWN],
 }
 
-/// What the columns of one file mean.
+/// Meanings of the columns of one file.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) layout: &'static Layout,
     at: [Option<Found>; Meaning::COUNT],
     /// One of a contract a row, two of a strike a row.
     pub(super) sides: Vec<SideColumns>,
-    /// What counts for rows without bid and ask.
+    /// The plan for rows without bid and ask.
     pub(super) otherwise: Option<Box<Plan>>,
 }
 
@@ -159,8 +159,8 @@ fn side(at: &[Option<Found>; Meaning::COUNT], right: Option<Right>) -> Option<Si
     })
 }
 
-/// The names of a header as they are compared. A name that stands there before has its number behind it, as pandas
-/// calls it: `Bid`, `Bid.1`.
+/// The names of a header in the form in which they are compared. A repeated name gets a number, as in pandas: `Bid`,
+/// `Bid.1`.
 pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let bare: Vec<String> = fields.into_iter().map(|field| bare(&String::from_utf8_lossy(field)).to_owned()).collect();
     let number = |(at, name): (usize, &String)| match bare.iter().take(at).filter(|own| *own == name).count() {
@@ -170,7 +170,7 @@ pub(super) fn names<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Vec<Strin
     bare.iter().enumerate().map(number).collect()
 }
 
-/// A name of a header without blanks, brackets, and the mark of a text's beginning.
+/// A name of a header without blanks, brackets and byte order mark.
 pub(super) fn bare(name: &str) -> &str {
     let text = name.trim_start_matches('\u{feff}').trim();
     text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).trim()
@@ -189,17 +189,17 @@ fn place(header: &[String], name: &str) -> Option<usize> {
 /// The value of a row in a column.
 ///
 /// # Errors
-/// It cannot be read as any value.
+/// The cell cannot be read as any value.
 pub(super) fn get<C: Cells>(row: &C, column: Found) -> Result<Cell<'_>, Fault> {
     row.cell(column.at).map_err(|reason| (column.name, reason))
 }
 
-/// Where a column of a layout stands, by the first of its names that the header has.
+/// The column of a layout in a header, by the first of its names that the header has.
 fn find(header: &[String], names: &'static str) -> Option<Found> {
     names.split('|').filter(|name| !name.is_empty()).find_map(|name| Some(Found { at: place(header, name)?, name }))
 }
 
-/// The layouts that lack the smallest part of their columns, where they have at least one.
+/// The layouts of which the header lacks the smallest part of the columns, but has at least one.
 fn nearest(header: &[String], layouts: &[&'static Layout], map: &ColumnMap) -> Vec<NearLayout> {
     let mut near: Vec<(usize, usize, NearLayout)> = Vec::new();
     for layout in layouts {
@@ -219,7 +219,7 @@ fn nearest(header: &[String], layouts: &[&'static Layout], map: &ColumnMap) -> V
     told.map(|(.., near)| near).take(NEAREST_SHOWN).collect()
 }
 
-/// A name of the header that may be a slip of a column's, and is no column of the layout itself.
+/// A name of the header that may be a slip of a column's name, and is no column of the layout.
 fn slip_of(column: &LayoutColumn, header: &[String], layout: &Layout) -> Option<String> {
     let is_own = |name: &str| {
         let mut names = layout.columns.iter().flat_map(|column| column.names.split('|'));
@@ -231,7 +231,7 @@ fn slip_of(column: &LayoutColumn, header: &[String], layout: &Layout) -> Option<
     slips.min_by_key(|(letters, ..)| *letters).map(|(.., name)| shown(name))
 }
 
-/// How many letters must be put in, taken out or changed to make one name of the other, in either case.
+/// Edit distance of two names, in either case.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
     let length = b.chars().count();

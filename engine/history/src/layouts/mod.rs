@@ -52,20 +52,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-/// Bytes that are read ahead of a file.
+/// Bytes of a file that are read ahead.
 const AHEAD: usize = 1 << 18;
-/// Where closing prices of underlyings are looked for, in the folder of a file of quotes that has none.
+/// Names of files of closing prices, in the folder of a file of quotes that has none.
 const BESIDE: [&str; 4] =
     ["underlying_prices.parquet", "underlying.parquet", "underlying_prices.csv", "underlying.csv"];
 
-/// What came of a file.
+/// Outcome of reading a file.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// Its layout; of an archive, that of the first file in it.
+    /// Layout of the file, or of the first file of an archive.
     pub layout: &'static str,
-    /// What it says of dividends and rates, if it is a recording.
+    /// Dividends and rates of a recording.
     pub reference: RecordedReference,
-    /// Rows that were read and refused. Where `errors` has something, not all of the file could be read.
+    /// Rows read and refused. If it has `errors`, not all of the file could be read.
     pub report: Report,
 }
 
@@ -86,7 +86,7 @@ pub fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)
     read_all(path, Facts::new(options), &mut |row, _| take(row))
 }
 
-/// The same with the vendor's own volatility and Greeks beside each quote. Saved responses of vendors are read as well.
+/// [`read`] with the vendor's own volatility and Greeks beside each quote. Saved responses of vendors are read as well.
 ///
 /// # Errors
 /// As [`read`]; and the file has no column of such numbers.
@@ -98,7 +98,7 @@ pub fn read_shown(
     read_all(path, Facts { reads_shown: true, ..Facts::new(options) }, take)
 }
 
-/// The same of the bytes of a response; `source` is what they are called. Parquet is not read from there.
+/// [`read_shown`] of the bytes of a response, which errors call `source`. Parquet is not accepted.
 ///
 /// # Errors
 /// As [`read_shown`].
@@ -135,7 +135,7 @@ pub fn read_table(
     })
 }
 
-/// The places of the columns of a table in memory that [`read_table`] reads; of one that it refuses none.
+/// The places of the columns of a table in memory that [`read_table`] reads; none if it refuses the table.
 #[must_use]
 pub fn columns_read(names: &[String], options: &ReadOptions) -> Vec<usize> {
     sink::used(&names.iter().map(|name| header::bare(name).to_owned()).collect::<Vec<_>>(), options)
@@ -154,7 +154,7 @@ pub fn names_with_shown() -> Vec<&'static str> {
     names
 }
 
-/// True if a layout of files or responses is called so, now or formerly.
+/// True if `name` is the name of a layout of files or responses, or a former one.
 #[must_use]
 pub fn is_layout(name: &str) -> bool {
     let documents = responses::DOCUMENTS.iter().map(|document| &document.layout);
@@ -190,7 +190,7 @@ fn read_all(
     fenced(path, &facts, report, take, |quotes, report| read_into(path, &facts, quotes, report))
 }
 
-/// Reads a file so that what a reader or a library does not foresee costs this file and nothing else.
+/// Reads a file so that a panic of a reader or a library costs this file and nothing else.
 fn fenced<'f>(
     path: &Path,
     facts: &'f Facts<'f>,
@@ -309,7 +309,7 @@ fn read_archive(
     Err(first.unwrap_or_else(|| LayoutError::Empty { file: path.to_path_buf() }))
 }
 
-/// Returns how a file of an archive is called: `archive!/member`, whatever path the archive claims for it.
+/// The path of a file of an archive in messages: `archive!/member`, whatever path the archive claims for it.
 fn member_path(archive: &Path, name: &Path) -> PathBuf {
     let mut within = archive.as_os_str().to_owned();
     within.push("!");
@@ -338,8 +338,8 @@ fn read_member(
     }
 }
 
-/// Reads the closing prices that the options name, or those that lie beside a file. What lies there and is none is left
-/// alone.
+/// Reads the closing prices that the options name, or those beside a file. A file beside it that has no closing prices
+/// is ignored.
 fn read_closes(path: &Path, facts: &mut Facts<'_>, report: &mut Report) -> Result<(), LayoutError> {
     let beside = || -> Option<PathBuf> {
         let folder = path.parent()?;

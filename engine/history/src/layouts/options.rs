@@ -1,4 +1,4 @@
-//! How files are to be read, where they do not say it themselves. Never: a file.
+//! Options of reading files, for facts that files do not state. Never: a file.
 
 use super::columns::Meaning;
 use core::fmt;
@@ -10,10 +10,10 @@ use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use std::path::PathBuf;
 
-/// How files are to be read.
+/// Options of reading files.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// Names that columns have in files whose header is not known.
+    /// Names of columns in files with unknown headers.
     pub columns: ColumnMap,
     /// The decimal mark of texts; `None`: the one that they show.
     pub decimal: Option<Decimal>,
@@ -21,10 +21,10 @@ pub struct ReadOptions {
     pub dates: Option<DateOrder>,
     /// The zone of times that have no offset; `None`: Eastern.
     pub zone: Option<TimeZone>,
-    /// The Eastern clock time that a date without a time stands for, or the close where that is earlier; `None`: what
-    /// the layout says, mostly the close.
+    /// The Eastern clock time of a date without a time, or the close if that is earlier; `None`: the time of the
+    /// layout, mostly the close.
     pub day_time: Option<Time>,
-    /// What strikes are divided by: 1000 where they are thousandths.
+    /// Divisor of strikes: 1000 if they are thousandths.
     pub strike_divisor: f64,
     /// The underlying of files that do not name it; `None`: the name of the file without its ending, up to the first
     /// `_`, `-` or blank.
@@ -37,7 +37,7 @@ pub struct ReadOptions {
     pub every: SignedDuration,
     /// The layout that every file is of; `None`: the one that its columns fit.
     pub layout: Option<String>,
-    /// The instant of every quote, whatever the file says of it.
+    /// The instant of every quote, in place of the file's times.
     pub time: Option<Timestamp>,
     /// The sessions: they give closes and snapshots.
     pub calendar: Calendar,
@@ -62,11 +62,11 @@ impl Default for ReadOptions {
     }
 }
 
-/// Which column of a file has which meaning, as a user says it.
+/// Meanings of columns of a file, as given by a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnMap(Vec<(Meaning, String)>);
 
-/// What is wrong with a text of columns.
+/// Errors of a text of columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnMapError {
     /// A part that is not `NAME=COLUMN`.
@@ -114,7 +114,7 @@ impl ColumnMap {
         Ok(map)
     }
 
-    /// What the header calls the column of a meaning.
+    /// The name in the header of the column of a meaning.
     pub(super) fn column(&self, meaning: Meaning) -> Option<&str> {
         self.0.iter().find(|(own, _)| *own == meaning).map(|(_, column)| column.as_str())
     }

@@ -1,4 +1,4 @@
-//! How a file is packed, and what is in it. Never: a row.
+//! Packing of a file, and its members. Never: a row.
 
 use super::refusal::LayoutError;
 use kernel::error::FeedError;
@@ -15,14 +15,14 @@ pub(super) enum Packing {
     Parquet,
 }
 
-/// How files of each packing begin.
+/// First bytes of files, by packing.
 const BEGIN: [(&[u8], Packing); 4] = [
     (&[0x1f, 0x8b], Packing::Gzip),
     (b"PK\x03\x04", Packing::Zip),
     (b"PK\x05\x06", Packing::Zip),
     (b"PAR1", Packing::Parquet),
 ];
-/// The same of those that are not read.
+/// First bytes of files with packings that are not supported.
 const BEGIN_UNREAD: [(&[u8], &str); 7] = [
     (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
     (b"\x28\xb5\x2f\xfd", "Zstandard"),
@@ -35,7 +35,7 @@ const BEGIN_UNREAD: [(&[u8], &str); 7] = [
 /// Bytes that tell.
 const HEAD: usize = 16;
 
-/// What stands in the way of reading a file.
+/// The error of a file that cannot be read.
 pub(super) fn unreadable(file: &Path, kind: ErrorKind) -> LayoutError {
     LayoutError::Unreadable(FeedError::Io { file: file.to_path_buf(), kind })
 }
@@ -43,7 +43,7 @@ pub(super) fn unreadable(file: &Path, kind: ErrorKind) -> LayoutError {
 /// Opens a regular file and tells how it is packed.
 ///
 /// # Errors
-/// It cannot be opened, is no file, is empty, or is packed in a way that is not read.
+/// The file cannot be opened, is not a regular file, is empty, or has a packing that is not supported.
 pub(super) fn open(path: &Path) -> Result<(File, Packing), LayoutError> {
     let of = |e: std::io::Error| unreadable(path, e.kind());
     if !path.metadata().map_err(of)?.is_file() {
@@ -56,10 +56,10 @@ pub(super) fn open(path: &Path) -> Result<(File, Packing), LayoutError> {
     Ok((file, packing_of(path, &head)?))
 }
 
-/// How a file is packed that begins with some bytes.
+/// The packing of a file that begins with `head`.
 ///
 /// # Errors
-/// It is empty, or is packed in a way that is not read.
+/// The file is empty, or has a packing that is not supported.
 pub(super) fn packing_of(path: &Path, head: &[u8]) -> Result<Packing, LayoutError> {
     if head.is_empty() {
         return Err(LayoutError::Empty { file: path.to_path_buf() });
@@ -73,7 +73,7 @@ pub(super) fn packing_of(path: &Path, head: &[u8]) -> Result<Packing, LayoutErro
 
 /// Fields of our own lines, of which each line has one.
 const LINE_FIELDS: [&str; 6] = ["osym", "root", "price", "ex_date", "tenor_days", "forget"];
-/// One of so many first lines must be whole.
+/// Number of first lines of which one must be whole.
 const LINES_TRIED: usize = 20;
 
 /// True if a text is of our own JSON lines, and not one document of JSON.

@@ -1,34 +1,34 @@
-//! What stands before the header of a quote table of Cboe, which its page of delayed quotes hands out as CSV: name and
-//! price of the underlying, and the time. Never: a row of the table.
+//! Reads the lines before the header of a quote table of Cboe, the CSV of its page of delayed quotes: name and price of
+//! the underlying, and the time. Never: a row of the table.
 
 use feeds::fields::{CsvFields, Lines};
 use feeds::text::Dialect;
 
-/// How the header of such a table begins.
+/// Begin of the header of such a table.
 const HEADER: &[u8] = b"expiration date,calls,";
-/// The header is one of so many first lines.
+/// Number of lines among which the header is sought.
 const LINES: usize = 6;
-/// Words before the values of the lines above it, and what those are called in the layout.
+/// Words before the values of the lines above the header, and the names of the values in the layout.
 const SAID: [(&str, &str); 4] =
     [("Date:", "quote_time"), ("Last:", "und_price"), ("Bid:", "und_bid"), ("Ask:", "und_ask")];
-/// The same of old tables, where a word is a field of its own and its value the next one.
+/// Words and names of old tables, where a word is a field of its own and its value the next field.
 const SAID_APART: [(&str, &str); 2] = [("Bid", "und_bid"), ("Ask", "und_ask")];
-/// What ends the time: New York's clock is the one that a time without a zone is of.
+/// Ends of the time, which are dropped: a time without a zone is Eastern.
 const ZONES: [&str; 3] = [" EDT", " EST", " ET"];
 
 /// Columns that have one value for all rows.
 #[derive(Debug, Default)]
 pub(super) struct QuoteTable {
-    /// Lines before the header.
+    /// Number of lines before the header.
     pub(super) before: u64,
     /// Names of the columns.
     pub(super) names: Vec<String>,
-    /// Their values.
+    /// Values of the columns.
     pub(super) values: Vec<String>,
 }
 
 impl QuoteTable {
-    /// What stands before the header of a table that begins so; of any other text nothing.
+    /// The values before the header of a table that begins with `head`; none for any other text.
     pub(super) fn of(head: &[u8], dialect: Dialect) -> Self {
         let is_header = |line: &[u8]| line.get(..HEADER.len()).is_some_and(|l| l.eq_ignore_ascii_case(HEADER));
         let mut table = Self::default();

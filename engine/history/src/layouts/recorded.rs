@@ -92,7 +92,7 @@ impl Record {
     }
 }
 
-/// What is known of one name.
+/// State of one name.
 #[derive(Default)]
 struct Name {
     quotes: BTreeMap<ContractKey, QuoteRecord>,
@@ -120,9 +120,9 @@ struct Replay<'r> {
     session: Option<Session>,
     /// The latest time so far.
     latest: Option<Timestamp>,
-    /// When the next snapshot is due, if anything has changed since the last.
+    /// Time of the next snapshot, if anything has changed since the last.
     due: Option<Timestamp>,
-    /// A record far ahead of those before it, and its line.
+    /// A record far ahead of earlier ones, and its line.
     aside: Option<(Record, u64)>,
 }
 
@@ -147,7 +147,7 @@ impl<'r> Replay<'r> {
         self.contracts -= gone.map_or(0, |name| name.quotes.len());
     }
 
-    /// Takes a record in, unless it is alone in its time.
+    /// Adds a record, unless no other record is near its time.
     fn take(&mut self, record: Record, report: &mut Report) {
         let ts = record.ts();
         let is_ahead = self.latest.is_none_or(|latest| ts.duration_since(latest) > AHEAD);
@@ -218,7 +218,7 @@ impl<'r> Replay<'r> {
         self.session
     }
 
-    /// Keeps a record; whether there was room.
+    /// Keeps a record. Returns false if there was no room.
     fn keep(&mut self, record: Record) -> bool {
         match record {
             Record::Spot(spot) => {
@@ -254,7 +254,7 @@ impl<'r> Replay<'r> {
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
     }
 
-    /// Hands over what has changed, as of the instant that is due.
+    /// Passes on the names that have changed, as of the due time.
     fn snapshot(&mut self) {
         let (Some(ts), Some(session)) = (self.due.take(), self.session) else { return };
         for name in self.names.values_mut() {
@@ -275,12 +275,12 @@ pub(super) struct Members {
     from: Option<BufReader<File>>,
     /// Within one.
     member: Option<GzDecoder<BufReader<File>>>,
-    /// Where the member begins.
+    /// Begin of the member.
     start: u64,
-    /// Text that is ready, and how much of it was handed out.
+    /// Decompressed text, and the part of it that was consumed.
     text: Vec<u8>,
     given: usize,
-    /// How a member of ours begins.
+    /// First bytes of a member that this program writes.
     begin: Vec<u8>,
     /// Members that could not be read.
     pub(super) damaged: usize,
@@ -307,7 +307,7 @@ impl Members {
         std::iter::repeat_n(error, self.damaged.min(TOLD))
     }
 
-    /// Makes more text ready; whether there is any.
+    /// Decompresses more text. Returns false at the end.
     fn fill(&mut self) -> std::io::Result<bool> {
         self.text.clear();
         self.given = 0;

@@ -1,4 +1,4 @@
-//! What a recording says beside its quotes: dividends and rates. Never: a quote.
+//! Dividends and rates of a recording. Never: a quote.
 
 use crate::reference::RecordedReference;
 use jiff::civil::Date;
@@ -15,17 +15,17 @@ pub(super) struct RecordedLines {
 }
 
 impl RecordedLines {
-    /// Takes in a line's dividend.
+    /// Adds the dividend of a line.
     pub(super) fn dividend(&mut self, dividend: DividendRecord) {
         self.dividends.insert((dividend.underlying, dividend.ex_date), dividend);
     }
 
-    /// Takes in a line's point of a discount curve.
+    /// Adds the point of a discount curve of a line.
     pub(super) fn rate(&mut self, rate: RateRecord) {
         self.rates.insert((rate.date, rate.tenor_days.to_bits()), rate);
     }
 
-    /// What is left at the end.
+    /// The dividends and rates of the whole recording.
     pub(super) fn finish(self) -> RecordedReference {
         RecordedReference {
             dividends: self.dividends.into_values().filter(|dividend| dividend.amount > 0.0).collect(),

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 /// Why a file is not read at all.
 #[derive(Clone, Debug)]
 pub enum LayoutError {
-    /// It cannot be opened, or breaks off before its header ends.
+    /// The file cannot be opened, or breaks off before its header ends.
     Unreadable(FeedError),
-    /// It is packed in a way that is not read.
+    /// The file has a packing that is not supported.
     Packed {
         /// The file.
         file: PathBuf,
-        /// How it is packed.
+        /// The packing.
         how: &'static str,
     },
     /// There is nothing in it.
@@ -58,7 +58,7 @@ pub enum LayoutError {
     NotJson {
         /// The file.
         file: PathBuf,
-        /// What is wrong, with the line and the column.
+        /// The problem, with line and column.
         problem: String,
     },
     /// A JSON document, where tables and recordings are read.
@@ -82,7 +82,7 @@ pub enum LayoutError {
     UnknownHeader {
         /// The file.
         file: PathBuf,
-        /// How many columns it has.
+        /// Number of columns.
         columns: usize,
         /// The layouts that it is nearest to, the nearest first.
         nearest: Vec<NearLayout>,
@@ -103,7 +103,7 @@ pub struct NearLayout {
     pub missing: Vec<(&'static str, Option<String>)>,
 }
 
-/// As much of a name as is shown, without what would begin a line that nobody wrote.
+/// The begin of a name, with control characters escaped: a line end would forge a line of the log.
 pub(super) fn shown(name: &str) -> String {
     name.chars().take(40).flat_map(char::escape_debug).collect()
 }

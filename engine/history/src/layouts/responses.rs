@@ -12,7 +12,7 @@ pub(super) struct DocumentLayout {
     pub(super) rows: &'static [&'static str],
     /// Columns whose one value stands outside of the rows, with the keys that lead to it.
     pub(super) shared: &'static [(&'static str, &'static [&'static str])],
-    /// What its columns mean; a dot leads into an object.
+    /// Meanings of the fields; a dot in a name leads into an object.
     pub(super) layout: Layout,
 }
 

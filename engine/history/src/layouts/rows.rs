@@ -22,7 +22,7 @@ use std::collections::HashMap;
 /// Milliseconds of a day.
 const DAY_MILLIS: Bound = Bound { name: "time of day", unit: "ms", least: 0.0, most: 86_400_000.0 };
 
-/// Makes quotes of rows.
+/// Converts rows to quotes.
 #[derive(Debug)]
 pub(super) struct Assembler<'a> {
     plan: Plan,
@@ -33,13 +33,13 @@ pub(super) struct Assembler<'a> {
     underlying: Last<Symbol>,
     root: Last<Symbol>,
     expiry: Last<Date>,
-    told: Option<((Symbol, Date), Symbol)>,
+    last_root: Option<((Symbol, Date), Symbol)>,
     nearest: Nearest,
-    /// What counts for rows without bid and ask.
+    /// The reader of rows without bid and ask.
     otherwise: Option<Box<Assembler<'a>>>,
 }
 
-/// What the contracts of a row share.
+/// Values that the contracts of a row share.
 struct Shared {
     ts: Timestamp,
     underlying: Option<Symbol>,
@@ -58,7 +58,7 @@ impl<'a> Assembler<'a> {
             underlying: Last::default(),
             root: Last::default(),
             expiry: Last::default(),
-            told: None,
+            last_root: None,
             nearest: Nearest::default(),
             otherwise,
         }
@@ -69,8 +69,8 @@ impl<'a> Assembler<'a> {
         self.plan.place_of(name)
     }
 
-    /// Hands over the quotes of a row. What is wrong with one of two contracts, or with the price of the underlying,
-    /// does not cost the rest.
+    /// Passes on the quotes of a row. A fault of one of two contracts, or of the price of the underlying, does not
+    /// affect the rest.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -198,18 +198,18 @@ impl<'a> Assembler<'a> {
         };
         let root = match written {
             Some(root) => facts.root_of(root, underlying, expiry, shared.ts),
-            None => self.told_root(underlying, expiry),
+            None => self.default_root(underlying, expiry),
         };
         Ok((underlying, ContractKey { root, expiry, strike_milli, right }))
     }
 
-    fn told_root(&mut self, underlying: Symbol, expiry: Date) -> Symbol {
+    fn default_root(&mut self, underlying: Symbol, expiry: Date) -> Symbol {
         let key = (underlying, expiry);
-        match self.told {
+        match self.last_root {
             Some((last, root)) if last == key => root,
             _ => {
-                let root = self.facts.told_root(underlying, expiry);
-                self.told = Some((key, root));
+                let root = self.facts.default_root(underlying, expiry);
+                self.last_root = Some((key, root));
                 root
             }
         }

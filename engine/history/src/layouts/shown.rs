@@ -1,5 +1,5 @@
-//! What a vendor shows beside a quote: its volatility and Greeks, and how finely they are printed. Never: a conversion
-//! of units: [`engine::compare`] finds those.
+//! A vendor's own numbers beside a quote: volatility and Greeks, with the number of decimals printed. Never: a
+//! conversion of units: [`engine::compare`] finds the units.
 
 use super::cells::{Cell, Cells, Fault};
 use super::columns::SHOWN;
@@ -28,7 +28,7 @@ impl ShownNumbers {
     /// Reads the numbers of a row.
     ///
     /// # Errors
-    /// One is no number, or is out of bounds.
+    /// A value is not a number, or is out of bounds.
     pub(super) fn read<C: Cells>(row: &C, columns: &[Option<Found>; SHOWN]) -> Result<Self, Fault> {
         let mut shown = Self::NONE;
         for ((column, value), decimals) in columns.iter().zip(&mut shown.values).zip(&mut shown.decimals) {

@@ -1,4 +1,4 @@
-//! What takes the rows of a table, whichever way they come: quotes, or closing prices. Never: a way they come.
+//! Sinks of the rows of a table, whatever their source: quotes, or closing prices. Never: a source.
 
 use super::cells::{Cell, Cells, Fault};
 use super::columns::{Layout, Meaning};
@@ -17,53 +17,53 @@ use kernel::error::Reason;
 use kernel::limits;
 use std::path::Path;
 
-/// What takes the rows of a table.
+/// A consumer of the rows of a table.
 pub(super) trait Sink {
     /// Takes the names of the columns, before any row.
     ///
     /// # Errors
-    /// It cannot use such a table.
+    /// The sink cannot use a table with these columns.
     fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError>;
 
-    /// The places of the columns that it looks at, ascending.
+    /// The places of the columns that the sink reads, ascending.
     fn places(&self) -> Vec<usize>;
 
     /// Takes a row.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the row.
     fn row<C: Cells>(&mut self, row: &C) -> Result<(), Fault>;
 
-    /// What its user says of the table.
+    /// The user's options for the table.
     fn options(&self) -> &ReadOptions;
 
     /// The place of a column by its name in the layout.
     fn place_of(&self, name: &str) -> Option<usize>;
 
-    /// What a row has in the column of a name; empty: nothing, or the name is of no column.
+    /// The value of a row in the column of a name; empty: no value, or no such column.
     fn value<C: Cells>(&self, row: &C, name: &str) -> String {
         self.place_of(name).and_then(|at| row.cell(at).ok()).map(Cell::shown).unwrap_or_default()
     }
 }
 
-/// The layouts that a table may be of.
+/// The layouts that a table may have.
 fn layouts(facts: &Facts<'_>) -> Vec<&'static Layout> {
     LAYOUTS.into_iter().chain(TABLES).filter(|layout| facts.accepts(layout)).collect()
 }
 
-/// What a table may lack because its user says it.
+/// Meanings that a table may lack, because the user's options give them.
 fn given_by(options: &ReadOptions) -> &'static [Meaning] {
     if options.time.is_some() { &[Meaning::QuoteTime, Meaning::UnixTime, Meaning::DayMillis] } else { &[] }
 }
 
-/// The places of the columns of a table that are read; of one that is of no known layout none.
+/// The places of the columns of a table that are read; none if the table has no known layout.
 pub(super) fn used(names: &[String], options: &ReadOptions) -> Vec<usize> {
     let facts = Facts::new(options);
     let plan = Plan::of(Path::new(""), names, &layouts(&facts), &options.columns, given_by(options));
     plan.map(|plan| plan.without_shown().places()).unwrap_or_default()
 }
 
-/// Hands quotes on.
+/// A sink that passes quotes to a function.
 pub(super) struct Quotes<'a, 'g> {
     facts: &'a Facts<'a>,
     give: &'g mut dyn FnMut(HistoryRow, &ShownNumbers),
@@ -80,10 +80,10 @@ impl<'a, 'g> Quotes<'a, 'g> {
         Self { facts, give, table: None, layout: None, reference: RecordedLines::default() }
     }
 
-    /// Begins a table whose columns are as planned.
+    /// Begins a table with the columns of `plan`.
     ///
     /// # Errors
-    /// Neither a column nor the name of the file tells the underlying.
+    /// Neither a column nor the name of the file gives the underlying.
     pub(super) fn begin(&mut self, file: &Path, plan: Plan) -> Result<(), LayoutError> {
         let plan = if self.facts.reads_shown { plan } else { plan.without_shown() };
         let layout = plan.layout.name;
@@ -100,7 +100,7 @@ impl<'a, 'g> Quotes<'a, 'g> {
         Ok(())
     }
 
-    /// Hands on a row that is none of a table.
+    /// Passes on a row that comes from no table.
     pub(super) fn give(&mut self, row: HistoryRow) {
         (self.give)(row, &ShownNumbers::NONE);
     }
@@ -144,10 +144,10 @@ impl Sink for Quotes<'_, '_> {
     }
 }
 
-/// Hands quotes on, and refuses those that whoever takes them has already.
+/// A sink that passes quotes on, and refuses those that the consumer already has.
 pub(super) struct OnceEach<'a, 'g, 'r> {
     pub(super) quotes: Quotes<'a, 'g>,
-    /// A quote that was handed on was one of those.
+    /// Set by the consumer if it already had the quote.
     pub(super) is_repeated: &'r std::cell::Cell<bool>,
 }
 
@@ -174,11 +174,11 @@ impl Sink for OnceEach<'_, '_, '_> {
     }
 }
 
-/// Keeps closing prices.
+/// A sink that keeps closing prices.
 pub(super) struct Prices<'a, 'f> {
     facts: &'f Facts<'a>,
     plan: Option<Plan>,
-    /// What was kept.
+    /// The prices kept.
     pub(super) closes: Closes,
 }
 

@@ -78,7 +78,7 @@ pub(super) fn read<S: Sink>(
 struct TextRow<'a> {
     fields: &'a CsvFields<'a>,
     columns: usize,
-    /// What the text says of all rows, as further columns.
+    /// Values before the header that hold for all rows, as further columns.
     said: &'a [String],
     dialect: Dialect,
 }
@@ -98,10 +98,10 @@ impl Cells for TextRow<'_> {
 pub(super) struct Pieces<R> {
     from: R,
     held: Vec<u8>,
-    /// How much of what is held was handed out.
+    /// Number of held bytes that were consumed.
     given: usize,
     ended: bool,
-    /// What ended it too early.
+    /// The error that ended the text too early.
     pub(super) error: Option<ErrorKind>,
 }
 
@@ -174,7 +174,7 @@ mod tests {
     use crate::layouts::ReadOptions;
     use proptest::prelude::*;
 
-    /// Takes every row as it is.
+    /// A sink that accepts every row.
     struct Any(ReadOptions);
 
     impl Sink for Any {
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Hands out at most so many bytes at a time, and fails at the end if requested.
+    /// A reader that returns at most so many bytes at a time, and fails at the end if requested.
     struct Drops<'a> {
         rest: &'a [u8],
         most: usize,

@@ -80,7 +80,7 @@ static DATASHOP_EOD: Layout = Layout {
     ..PLAIN
 };
 
-/// The same, where the snapshot before the close is missing: the quotes of the close.
+/// DataShop's end-of-day files without the snapshot before the close: the quotes of the close.
 static DATASHOP_EOD_CLOSE: Layout = Layout {
     name: "cboe-datashop-eod-close",
     rows: Rows::Contract,

@@ -47,7 +47,7 @@ pub(super) struct Words {
 #[derive(Clone, Debug)]
 struct Dictionary {
     words: Arc<StringArray>,
-    /// Where a symbol stands among them; empty where the words are none.
+    /// Index of each symbol among the words; empty if the words are no symbols.
     places: HashMap<Symbol, i32>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What is the same over a chain.
+    /// A column whose value is constant over a chain.
     fn of_chain<T: Copy>(&self, value: impl Fn(&Chain) -> T) -> Vec<T> {
         let mut out = Vec::with_capacity(self.length);
         for part in self.rows {
@@ -196,7 +196,7 @@ impl<'a> Table<'a> {
         out
     }
 
-    /// What is the same over a slice.
+    /// A column whose value is constant over a slice.
     fn of_slice<T: Copy>(&self, value: impl Fn(&Slice) -> T) -> Vec<T> {
         let mut out = Vec::with_capacity(self.length);
         self.each_run(|_, slice, rows| out.extend(std::iter::repeat_n(value(slice), rows.len())));

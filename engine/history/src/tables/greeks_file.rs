@@ -82,7 +82,7 @@ fn read(file: &Path, unit: (Symbol, Date), reference: &ReferenceSet, wanted: Rec
     Ok(StoredChains::Same(chains.done))
 }
 
-/// Where the rows of a name stand, which follow one another: the first, and how many.
+/// The first row of a name and the number of its rows, which are consecutive.
 fn place_of(builder: GreeksFileReader, underlying: Symbol) -> Result<(usize, usize), String> {
     let schema = builder.schema();
     let at = schema.index_of("underlying").map_err(|error| error.to_string())?;
@@ -130,11 +130,11 @@ struct Chains<'r> {
     reference: &'r ReferenceSet,
     quotes: bool,
     done: TimedChains,
-    /// Those of the snapshot at hand.
+    /// Rows of the current snapshot.
     rows: ChainRows,
 }
 
-/// What was read of one snapshot.
+/// Rows of one snapshot.
 #[derive(Default)]
 struct ChainRows {
     at: Timestamp,

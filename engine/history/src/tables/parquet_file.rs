@@ -44,7 +44,7 @@ impl ParquetForm {
     }
 }
 
-/// How tables of some columns are written: what comes again as dictionaries, `about` as facts of the file.
+/// Settings of the writer of a table: dictionaries for columns with repeated values, `about` as metadata.
 ///
 /// # Errors
 /// The library refuses the level of compression.
@@ -64,7 +64,7 @@ pub(crate) fn parquet_properties(columns: &[FileColumn], about: &[(String, Strin
     Ok(properties.build())
 }
 
-/// What a file says of itself.
+/// Metadata of a file.
 #[must_use]
 pub(super) fn about(recipe: Recipe) -> Vec<(String, String)> {
     let facts = [

@@ -1,4 +1,4 @@
-//! What goes into a table, and what comes out of one. Never: a library of tables.
+//! Rows written to a table, and chains read from one. Never: a library of tables.
 
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ pub struct TableSymbols {
 }
 
 impl TableSymbols {
-    /// Those of some chains.
+    /// The symbols of some chains.
     #[must_use]
     pub fn of<'a>(chains: impl Iterator<Item = &'a Chain> + Clone) -> Self {
         let roots = chains.clone().flat_map(|chain| chain.slices.iter().map(|slice| slice.root)).collect();
@@ -33,7 +33,7 @@ impl TableSymbols {
     }
 }
 
-/// How a table is written.
+/// Format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
     /// Arrow's IPC stream.
@@ -54,13 +54,13 @@ pub enum PlainColumn {
 /// Chains with their times, in time order.
 pub type TimedChains = Vec<(Timestamp, Arc<Chain>)>;
 
-/// What a file of Greeks has of a name and day.
+/// The chains of a name and day in a file of Greeks.
 #[derive(Debug)]
 pub enum StoredChains {
-    /// Its chains, none where the file has no row of the name.
+    /// Computed by the same recipe from the same reference data; empty if the file has no row of the name.
     Same(TimedChains),
-    /// Made by another recipe, or without the quotes that are wanted: no answer to the same question.
+    /// Computed by another recipe, or without the quotes requested.
     OtherRecipe,
-    /// Made when other dividends, rates, dates or overrides were known of it.
+    /// Computed from other dividends, rates, dates or overrides.
     OtherReference,
 }

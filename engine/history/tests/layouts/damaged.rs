@@ -26,7 +26,7 @@ fn own(rows: u32) -> String {
     text
 }
 
-/// What a file without quotes beyond bounds looks like.
+/// Asserts that no row has a quote beyond its bounds.
 fn sound(rows: &[HistoryRow]) {
     for HistoryRow { quote, spot } in rows {
         for price in [quote.bid, quote.ask, *spot] {

@@ -45,7 +45,7 @@ pub(crate) fn rows_of(path: &Path, options: &ReadOptions) -> Result<(Vec<History
     Ok((rows, outcome))
 }
 
-/// The same of bytes.
+/// The rows of a file with these bytes.
 pub(crate) fn rows_in(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<(Vec<HistoryRow>, Read), LayoutError> {
     let folder = Folder::new();
     rows_of(&folder.put(name, bytes), options)

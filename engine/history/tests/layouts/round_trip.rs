@@ -1,4 +1,4 @@
-//! What the generator writes is read back: the same contracts and quotes to the last bit, at the same instants, of
+//! Files of the generator are read back to the same contracts and quotes, to the last bit, at the same instants, for
 //! whole and half days, in summer and winter.
 
 use crate::folder::{Folder, gzip, rows_in, rows_of, zero};
@@ -25,7 +25,7 @@ fn market(calendar: &Calendar, minutes_before: i64, names: &[Symbol]) -> Vec<Mad
     out
 }
 
-/// How exactly the price of the underlying is told.
+/// Accuracy of the price of the underlying in a layout.
 #[derive(Clone, Copy, PartialEq)]
 enum Spot {
     Exact,

@@ -1,5 +1,5 @@
-//! What people hold: texts of other countries, sides that are not there, symbols and dates of brokers, and one reading
-//! of them whichever way they come.
+//! Files as users have them: texts of other countries, missing sides, symbols and dates of brokers. All are read to the
+//! same rows, whatever their form.
 
 use crate::folder::{line, rows_in};
 use feeds::text::{DateOrder, Decimal};

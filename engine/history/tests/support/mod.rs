@@ -71,7 +71,7 @@ pub fn rows(market: &SimMarket, name: usize, at: Timestamp) -> Vec<HistoryRow> {
     rows_of(market, name, at, 4)
 }
 
-/// The same of so many expiries.
+/// The rows of the first `expiries` expiries.
 pub fn rows_of(market: &SimMarket, name: usize, at: Timestamp, expiries: usize) -> Vec<HistoryRow> {
     let book = market.book(name, at).unwrap();
     let (bid_size, ask_size) = (10.0, f64::NAN);
@@ -148,7 +148,7 @@ pub fn write_market(folder: &Path) -> Vec<Vec<PathBuf>> {
     days
 }
 
-/// What is known beside the quotes.
+/// Reference data of the simulated market.
 pub fn reference() -> ReferenceSet {
     let market = market(time(CLOSES[0]));
     let records = ReferenceRecords { dividends: market.dividends(), rates: market.rates(), ..Default::default() };

@@ -41,8 +41,8 @@ pub(super) fn class(right: Right, terms: &Terms, band: &Band, lost: f64) -> Clas
     }
 }
 
-/// What a call at most loses, as a part of its value, by being exercised now or at expiry only, where keeping it saves
-/// the rate `saved` on the strike: exercise earns b·X − saved·K a year, nothing below X₀ = saved·K/b. The loss is
+/// Upper bound of a call's loss, as a part of its value, if it is exercised now or at expiry only, where keeping it
+/// saves the rate `saved` on the strike: exercise earns b·X − saved·K a year, nothing below X₀ = saved·K/b. The loss is
 /// greatest there, at most ∫E[(b·X_u − saved·K)⁺]du ≈ 0.27·b·X₀·σ·t^1.5, and the call is worth X₀ − K at least.
 pub(super) fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
     if saved < 0.0 {

@@ -266,7 +266,7 @@ impl PricerAt<'_> {
         self.pricer.band
     }
 
-    /// What exercising now pays, and at least 0; NaN for a European option.
+    /// Exercise value, max(0, φ(S − K)); NaN for a European option.
     pub(super) fn exercise_value<L: Lanes>(&self, k: L) -> L {
         match self.pricer.style {
             Style::American => L::splat(0.0).max((L::splat(self.s) - k) * L::splat(self.pricer.right.phi())),

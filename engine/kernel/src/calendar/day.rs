@@ -1,6 +1,6 @@
-//! What the market does on a date.
+//! Kinds of days: session, early close or closed.
 
-/// What the market does on a date.
+/// Kind of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Day {
     /// No session.

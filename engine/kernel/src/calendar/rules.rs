@@ -5,7 +5,7 @@ use super::day::Day;
 use crate::calendar::shift::ShiftDate;
 use jiff::civil::{Date, Weekday, date};
 
-/// What the rules make of a date, weekends included.
+/// Kind of day of a date by the rules, weekends included.
 pub(super) fn day(d: Date) -> Day {
     if is_weekend(d) || is_holiday(d) {
         Day::Closed

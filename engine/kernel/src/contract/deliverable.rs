@@ -1,4 +1,4 @@
-//! What a contract of an adjusted root delivers, and how it follows from a standard contract.
+//! Deliverables of adjusted roots, and their values from standard contracts.
 //!
 //! Exercise pays shares · S + cash − strike · strike multiplier. Cash is a fixed sum that is paid at exercise and earns
 //! nothing before. So, whenever it is exercised, an option pays what one on shares / multiplier of the underlying pays
@@ -11,14 +11,14 @@ pub struct Deliverable {
     pub shares: f64,
     /// Cash, currency.
     pub cash: f64,
-    /// What a quoted price is multiplied with to give the price of a contract.
+    /// Factor from a quoted price to the price of a contract.
     pub multiplier: f64,
-    /// What the strike is multiplied with to give what exercise costs.
+    /// Factor from the strike to the cost of exercise of a contract.
     pub strike_multiplier: f64,
 }
 
 impl Deliverable {
-    /// So many shares and so much cash at the usual multipliers of 100.
+    /// A deliverable of shares and cash at the usual multipliers of 100.
     #[must_use]
     pub const fn usual(shares: f64, cash: f64) -> Self {
         Self { shares, cash, multiplier: 100.0, strike_multiplier: 100.0 }
@@ -30,7 +30,7 @@ impl Deliverable {
         self.shares / self.multiplier
     }
 
-    /// How much the effective strike moves with the listed one.
+    /// Derivative of the effective strike in the listed strike.
     #[must_use]
     pub fn strike_per_unit(&self) -> f64 {
         self.strike_multiplier / self.multiplier

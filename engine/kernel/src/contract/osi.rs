@@ -12,7 +12,7 @@ use jiff::civil::Date;
 pub const OSI_LEN: usize = 21;
 /// Greatest length of a root in a symbol.
 const ROOT_LEN: usize = 6;
-/// Date, right and strike: what follows the root.
+/// Date, right and strike: the part after the root.
 const TAIL_LEN: usize = OSI_LEN - ROOT_LEN;
 /// The date and the right of a symbol.
 const DATE_RIGHT_LEN: usize = 7;

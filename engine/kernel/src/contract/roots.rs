@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-/// What a root says about its contracts.
+/// Facts of a root that hold for all its contracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootFacts {
     /// Option root.
@@ -26,7 +26,7 @@ pub struct RootFacts {
     pub basis: ForwardBasis,
     /// Why its contracts have identity only and no Greeks; `None`: they are plain options.
     pub identity_only: Option<IdentityOnly>,
-    /// They were others at another time.
+    /// True if the root had other facts at another time.
     pub is_dated: bool,
 }
 

@@ -47,7 +47,7 @@ pub enum Style {
     European,
 }
 
-/// Which print of the expiration date settles the contract. Orders AM before PM, as rows do.
+/// The price of the expiration date that settles the contract. Orders AM before PM, as rows do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Settle {
     /// The opening, 09:30 Eastern.

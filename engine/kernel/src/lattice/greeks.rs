@@ -1,5 +1,5 @@
-//! Every derivative of what early exercise adds, from lattices: for values that are wanted before the tables are built.
-//! Never: a quote, a table.
+//! Early exercise premiums with every derivative, from lattices: for values that are needed before the tables are
+//! built. Never: a quote, a table.
 
 use super::trinomial::{LatticeContract, LatticeGrid, Mean};
 use crate::contract::Right;
@@ -10,19 +10,18 @@ use crate::lanes::{Lanes, Mask};
 use crate::normal::norm_cdf;
 use crate::work::count;
 
-/// ln of the ratio of neighbouring volatilities that are looked at, two of them on either side: the outer ones are a
-/// factor of 1.2 away.
+/// ln of the ratio of neighbouring volatilities, two of them on either side: the outer ones are a factor of 1.2 away.
 const APART: f64 = 0.091_160_778_396_977_27;
-/// Rates are bumped by this much.
+/// Step of a rate.
 const RATE_BUMP: f64 = 2e-4;
-/// ln K is bumped by this fraction of the distance of neighbouring nodes.
+/// Step of ln K, as a part of the distance of neighbouring nodes.
 const STRIKE_BUMP: f64 = 0.5;
 /// A premium below this fraction of the spot counts as none.
 const NEGLIGIBLE: f64 = 2.5e-6;
-/// By how much the finer grid may correct what is known of the coarser one only.
+/// Bounds of the ratio by which the finer grid corrects numbers of the coarser one.
 const CORRECTED: (f64, f64) = (0.5, 2.0);
 
-/// The lattices of one (expiry, right) that value and derivatives of premiums are taken from.
+/// Lattices of one (expiry, right), for values and derivatives of premiums.
 #[derive(Debug)]
 pub struct Lattices {
     right: Right,
@@ -32,18 +31,18 @@ pub struct Lattices {
     x: f64,
     fine: LatticeGrid,
     coarse: LatticeGrid,
-    /// As `coarse`, at a greater r and at a greater b.
+    /// The coarse lattice at a greater r, and at a greater b.
     bumped: [LatticeGrid; 2],
 }
 
-/// What the right to exercise early adds to the values of a block, one contract per lane.
+/// Early exercise premiums of a block with their derivatives, one contract per lane.
 #[derive(Clone, Copy, Debug)]
 pub struct LatticeGreeks<L: Lanes> {
-    /// Value and derivatives in (X, sigma, r, b, K); d1 and d2 are none of a premium's, and 0.
+    /// Value and derivatives in (X, sigma, r, b, K); d1 and d2 do not apply to a premium, and are 0.
     pub jet: Derivatives<L>,
-    /// A lower and a higher volatility.
+    /// The premium at a lower and at a higher volatility.
     pub beside: [Beside<L>; 2],
-    /// Where exercising now is optimal: nothing else here means anything there.
+    /// The lanes where exercising now is optimal: their other numbers are undefined.
     pub exercised: L::Mask,
 }
 
@@ -54,17 +53,18 @@ pub struct Beside<L: Lanes> {
     pub sigma: L,
     /// Currency per share.
     pub value: L,
-    /// ∂P/∂σ there.
+    /// ∂P/∂σ at that volatility.
     pub vega: L,
-    /// Where exercising now is optimal at that volatility.
+    /// The lanes where exercising now is optimal at that volatility.
     pub exercised: L::Mask,
 }
 
-/// The end of one walk: the premium in the middle and two nodes up and down, `space` apart in ln X, if nothing is
-/// exercised now: so it is smooth across the boundary.
-struct Seen<L: Lanes> {
+/// Premiums at the root of a lattice.
+struct RootPremiums<L: Lanes> {
+    /// Premiums without exercise now, hence smooth across the boundary: in the middle and two nodes up and down,
+    /// `space` apart in ln X.
     waiting: [L; 5],
-    /// The middle one if exercise now is looked at.
+    /// The premium in the middle, with exercise now.
     value: L,
     space: L,
     exercised: L::Mask,
@@ -97,8 +97,8 @@ impl Lattices {
         })
     }
 
-    /// True if the premium of every lane is negligible: far out of the money what exercise could gain, were it certain,
-    /// times the chance of ending in the money.
+    /// True if the premium of every lane is negligible: the greatest gain from exercise times the probability of ending
+    /// in the money is below `NEGLIGIBLE` of the spot.
     #[must_use]
     pub fn is_negligible<L: Lanes>(&self, k: L, sigma: L) -> bool {
         let (c, &Terms { t, r, b, .. }) = (|v: f64| L::splat(v), &self.terms);
@@ -120,14 +120,14 @@ impl Lattices {
     pub fn jets<L: Lanes>(&self, k: L, sigma: L) -> LatticeGreeks<L> {
         let c = |v: f64| L::splat(v);
         let ratio = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|n: f64| c((n * APART).exp()));
-        let highest = self.look(&self.coarse, k, sigma * ratio[4]);
+        let highest = self.root(&self.coarse, k, sigma * ratio[4]);
         // exercise at the highest volatility means exercise at all lower ones: most deep contracts end here
         if highest.exercised.all() {
             return LatticeGreeks::none(sigma, highest.exercised);
         }
-        let by_sigma: [Seen<L>; 4] = core::array::from_fn(|i| self.look(&self.coarse, k, sigma * ratio[i]));
+        let by_sigma: [RootPremiums<L>; 4] = core::array::from_fn(|i| self.root(&self.coarse, k, sigma * ratio[i]));
         let by_sigma = |i: usize| if i < 4 { &by_sigma[i] } else { &highest };
-        let (fine, coarse) = (self.look(&self.fine, k, sigma), by_sigma(2));
+        let (fine, coarse) = (self.root(&self.fine, k, sigma), by_sigma(2));
 
         let rich = |fine: L, coarse: L| c(2.0) * fine - coarse;
         let value = rich(fine.value, coarse.value).max(c(0.0));
@@ -138,14 +138,14 @@ impl Lattices {
         let x: [L; 4] = core::array::from_fn(|i| rich(f[i], g[i]));
         let values: [L; 5] = core::array::from_fn(|i| by_sigma(i).value * better);
         let [l1, _, _] = differences(&values, c(APART));
-        // a lattice bends by itself: over the whole reach that shows least, and of a third derivative nothing is left
+        // a lattice has curvature of its own, which the widest difference shows least; a third derivative is all error
         let l2 = (values[0] + values[4] - values[2] - values[2]) * c(0.25 / (APART * APART));
         let slope: [L; 5] = core::array::from_fn(|i| by_sigma(i).by_ln_x()[0] * better);
         let bend: [L; 5] = core::array::from_fn(|i| by_sigma(i).by_ln_x()[1] * better);
         let (xl, xxl) = (differences(&slope, c(APART))[0], differences(&bend, c(APART))[0]);
 
         let by_rate = |grid: &LatticeGrid, i: usize| {
-            (self.look(grid, k, sigma * ratio[i]).value - by_sigma(i).value) * better * c(1.0 / RATE_BUMP)
+            (self.root(grid, k, sigma * ratio[i]).value - by_sigma(i).value) * better * c(1.0 / RATE_BUMP)
         };
         let r = by_rate(&self.bumped[0], 2);
         let r_l = (by_rate(&self.bumped[0], 3) - r) * c(1.0 / APART);
@@ -155,7 +155,7 @@ impl Lattices {
         } else {
             // half the distance of two nodes: below that the error of the lattice outweighs the difference
             let h = coarse.space * STRIKE_BUMP;
-            let [up, down] = [exp(h), exp(-h)].map(|by| self.look(&self.coarse, k * by, sigma).value * better);
+            let [up, down] = [exp(h), exp(-h)].map(|by| self.root(&self.coarse, k * by, sigma).value * better);
             [(up - down) / (h + h), (up + down - values[2] - values[2]) / (h * h)]
         };
         // at the outermost volatilities a central difference would need a sixth lattice
@@ -190,21 +190,21 @@ impl Lattices {
         LatticeGreeks { jet, beside, exercised: fine.exercised }
     }
 
-    fn look<L: Lanes>(&self, grid: &LatticeGrid, k: L, sigma: L) -> Seen<L> {
+    fn root<L: Lanes>(&self, grid: &LatticeGrid, k: L, sigma: L) -> RootPremiums<L> {
         let contract = LatticeContract::new(self.right.phi(), self.x, k, sigma);
         let mut nodes = grid.waiting(&contract, 2);
         let (carried, paid) = contract.exercise(&grid.layers[0]);
         let middle = nodes.x.len() / 2;
         let waiting = core::array::from_fn(|i| nodes.american[middle + i - 2] - nodes.european[middle + i - 2]);
         let exercised = nodes.american[middle].le(nodes.x[middle].mul_add(carried, paid));
-        // the last layer after the look at waiting: derivatives are those of holding, the value that of the better
+        // exercise now is applied last: derivatives are those of holding, the value that of the better
         nodes.exercise(grid.mean, 1, carried, paid);
-        Seen { waiting, value: nodes.american[middle] - nodes.european[middle], space: ln(nodes.up), exercised }
+        RootPremiums { waiting, value: nodes.american[middle] - nodes.european[middle], space: ln(nodes.up), exercised }
     }
 }
 
 impl<L: Lanes> LatticeGreeks<L> {
-    /// No premium, and the contracts that are exercised now whatever happens.
+    /// Premiums of 0; `exercised`: the lanes that are exercised now at every volatility.
     #[must_use]
     pub fn none(sigma: L, exercised: L::Mask) -> Self {
         let zero = L::splat(0.0);
@@ -217,8 +217,8 @@ impl<L: Lanes> LatticeGreeks<L> {
     }
 }
 
-impl<L: Lanes> Seen<L> {
-    /// First to fourth derivative by ln X.
+impl<L: Lanes> RootPremiums<L> {
+    /// First to fourth derivative in ln X.
     fn by_ln_x(&self) -> [L; 4] {
         let h = self.space;
         let [first, second, third] = differences(&self.waiting, h);

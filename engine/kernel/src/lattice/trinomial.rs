@@ -1,4 +1,4 @@
-//! The lattice itself: layers, nodes, and the gain of exercise on them. Never: a quote, a table.
+//! The trinomial lattice: layers, nodes, and the gain of exercise on them. Never: a quote, a table.
 
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -8,14 +8,15 @@ use crate::work::count;
 
 /// Standard deviations of ln X that the lattice spans to either side.
 const SPAN: f64 = 6.0;
-/// A first ex-date before so many of the usual pieces of the term is near, and has so many of its own.
+/// A first ex-date earlier than this many of the usual pieces of the term is near; the time until it is then cut into
+/// `NEAR_PIECES`.
 const NEAR: f64 = 4.0;
 const NEAR_PIECES: f64 = 4.0;
 /// Nodes that a near ex-date needs beyond those that the layers after it need.
 const WIDER: usize = 12;
-/// How much dates may differ that are the same, years.
+/// Dates that differ by less are equal, years.
 const SAME_DATE: f64 = 1e-9;
-/// The change of volatility, as a part of it, that the slope by the volatility is measured over.
+/// Step of volatility, as a part of it, for vega.
 const BUMP: f64 = 0.01;
 
 /// The layers of one (expiry, right), for strikes and volatilities of any number.
@@ -28,31 +29,31 @@ pub struct Lattice {
     grids: [LatticeGrid; 2],
 }
 
-/// What the right to exercise early adds to European values, one contract per lane.
+/// Early exercise premiums, one contract per lane.
 #[derive(Clone, Copy, Debug)]
 pub struct LatticePremium<L: Lanes> {
-    /// Currency per share, below zero by the lattice's error; nothing worth where exercising now is optimal.
+    /// Currency per share, below zero by the lattice's error at most; undefined where exercising now is optimal.
     pub value: L,
-    /// First derivative by the spot.
+    /// First derivative in the spot.
     pub slope: L,
-    /// Second derivative by the spot.
+    /// Second derivative in the spot.
     pub curve: L,
-    /// Derivative by the volatility.
+    /// Derivative in the volatility.
     pub vega: L,
-    /// Where exercising now is optimal.
+    /// The lanes where exercising now is optimal.
     pub exercised: L::Mask,
-    /// What the full steps add to the value at half the steps.
+    /// The value less that at half the steps.
     pub correction: L,
 }
 
-/// How the gain of exercise is averaged over the cell of a node.
+/// Average of the gain of exercise over the cell of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mean {
-    /// From the slope across the cell: a little too high beside the boundary, which makes up for some of what is lost
-    /// by looking at layers only, and adds something where there is no premium.
+    /// From the slope across the cell: a little too high beside the boundary, which makes up for some of the loss by
+    /// exercise at layers only, and slightly above 0 where there is no premium.
     Slope,
-    /// From the straight pieces to either neighbour: nothing where there is no premium, and more regular in the number
-    /// of layers.
+    /// From the straight pieces to either neighbour: 0 where there is no premium, and more regular in the number of
+    /// layers.
     Pieces,
 }
 
@@ -60,16 +61,16 @@ pub(super) enum Mean {
 #[derive(Debug)]
 pub(super) struct LatticeGrid {
     pub(super) layers: Vec<Layer>,
-    /// How many layers come before the near ex-date; 0 if none is near.
+    /// Number of layers before the near ex-date; 0 if none is near.
     near: usize,
-    /// Years between layers: before the near ex-date, and the longest from there on.
+    /// Years between layers: before the near ex-date, and the longest after it.
     dt: (f64, f64),
     /// Nodes to either side of the middle one.
     half: usize,
     pub(super) mean: Mean,
 }
 
-/// One instant at which exercise is looked at.
+/// One time at which exercise is allowed.
 #[derive(Debug)]
 pub(super) struct Layer {
     /// Years from now.
@@ -78,7 +79,7 @@ pub(super) struct Layer {
     carried: f64,
     /// e^(−rt).
     df: f64,
-    /// The dividends that exercise here collects.
+    /// The dividends that exercise at the layer collects.
     held: f64,
     /// Years to the next layer; 0 for the last.
     dt: f64,
@@ -86,7 +87,7 @@ pub(super) struct Layer {
     pays: bool,
 }
 
-/// Values on the nodes of the layer that was computed last.
+/// Values on the nodes of one layer.
 pub(super) struct Nodes<L> {
     /// The ratio of neighbouring nodes.
     pub(super) up: L,
@@ -125,7 +126,7 @@ impl Lattice {
         }
     }
 
-    /// The premium at half the steps alone, at a third of the cost; its correction is not known.
+    /// The premium at half the steps only, at a third of the cost; without `correction`.
     pub fn at_half_the_steps<L: Lanes>(&self, k: L, sigma: L) -> LatticePremium<L> {
         if self.x.is_nan() || self.x <= 0.0 {
             return LatticePremium::none();
@@ -149,7 +150,7 @@ impl<L: Lanes> LatticePremium<L> {
     }
 }
 
-/// What a walk back to now ends with.
+/// Premium now with two slopes in the spot.
 pub(super) struct Root<L: Lanes> {
     value: L,
     slope: L,
@@ -158,7 +159,7 @@ pub(super) struct Root<L: Lanes> {
 }
 
 impl LatticeGrid {
-    /// `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
+    /// The grid with `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
     ///
     /// # Domain   `steps` of 12 or more, of which each piece between ex-dates takes `parts` times its share; t > 0
     pub(super) fn new(terms: &Terms, right: Right, steps: usize, parts: usize, mean: Mean) -> Self {
@@ -192,13 +193,13 @@ impl LatticeGrid {
         Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest), mean }
     }
 
-    /// Leaves out exercise between ex-dates, where waiting costs nothing.
+    /// Removes exercise between ex-dates, for options whose waiting costs nothing there.
     pub(super) fn exercise_at_dates_only(&mut self, terms: &Terms) {
         let is_date = |t: f64| terms.divs.iter().any(|d| (d.t - t).abs() < SAME_DATE);
         self.layers.iter_mut().for_each(|layer| layer.pays = is_date(layer.t));
     }
 
-    /// What a walk back to now ends with, exercise now looked at.
+    /// The premium at the root, with exercise now.
     fn root<L: Lanes>(&self, contract: &LatticeContract<L>) -> Root<L> {
         let mut nodes = self.waiting(contract, 1);
         let now = &self.layers[0];
@@ -207,12 +208,12 @@ impl LatticeGrid {
         nodes.root(contract, now)
     }
 
-    /// The values now if nothing is exercised now, up to `wide` nodes from the middle.
+    /// The values now without exercise now, up to `wide` nodes from the middle.
     pub(super) fn waiting<L: Lanes>(&self, contract: &LatticeContract<L>, wide: usize) -> Nodes<L> {
         let mut nodes = Nodes::new(self, contract, contract.space(self.dt.1));
         let last = self.layers.len() - 1;
         if self.near > 0 {
-            // the near ex-date itself is looked at on the finer nodes
+            // exercise at the near ex-date itself is applied on the finer nodes
             let finest = self.near + wide;
             let ratio = (self.dt.0 / self.dt.1).sqrt();
             let wider = (finest as f64 * ratio).ceil() as usize + 2;
@@ -291,14 +292,14 @@ impl<L: Lanes> Nodes<L> {
         x
     }
 
-    /// The nodes at expiry: the payoff, or that of exercise just before.
+    /// The nodes at expiry: the payoff, or that of exercise right before.
     fn new(grid: &LatticeGrid, contract: &LatticeContract<L>, up: L) -> Self {
         let (x, last) = (Self::places(grid.half, up, contract), &grid.layers[grid.layers.len() - 1]);
         let (carried, paid) = contract.exercise(last);
         let nothing = vec![L::splat(0.0); x.len()];
         let mut nodes = Self { american: nothing.clone(), european: nothing, x, up };
         nodes.exercise(grid.mean, grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
-        // at expiry both pay the same, before an exercise that a dividend at expiry may make worth it
+        // at expiry both are the payoff; a dividend at expiry may make exercise right before it pay more
         nodes.european.copy_from_slice(&nodes.american);
         if last.held > 0.0 {
             nodes.exercise(grid.mean, grid.half, carried, paid);
@@ -306,7 +307,7 @@ impl<L: Lanes> Nodes<L> {
         nodes
     }
 
-    /// Back through `layers`, to `wide` nodes to either side at the first of them.
+    /// Steps back through `layers`, to `wide` nodes to either side at the first of them.
     fn walk(
         &mut self,
         grid: &LatticeGrid,
@@ -332,7 +333,8 @@ impl<L: Lanes> Nodes<L> {
         }
     }
 
-    /// The same values on `half` nodes to either side that are `ratio` as far apart, at the ratio `up`: by cubics.
+    /// Interpolates the values to `half` nodes to either side that are `ratio` as far apart, at the ratio `up`, by
+    /// cubics.
     fn finer(&self, half: usize, ratio: f64, up: L, contract: &LatticeContract<L>) -> Self {
         let middle = self.x.len() / 2;
         let place = |j: usize| (j as f64 - half as f64) * ratio;
@@ -354,8 +356,8 @@ impl<L: Lanes> Nodes<L> {
         Self { american, european, x: Self::places(half, up, contract), up }
     }
 
-    /// One layer back without exercise: the nodes up to `wide` from the middle. Where the lattice ends, far in or out
-    /// of the money, values in discounted terms stand still.
+    /// Steps one layer back without exercise, on the nodes up to `wide` from the middle. At the ends of the lattice,
+    /// far in or out of the money, discounted values do not change.
     #[inline(always)]
     fn back(&mut self, wide: usize, [low, mid, high]: [L; 3]) {
         let middle = self.x.len() / 2;
@@ -373,8 +375,8 @@ impl<L: Lanes> Nodes<L> {
         }
     }
 
-    /// Exercise where it pays more than to wait, on the nodes up to `wide` from the middle. The gain is its mean over
-    /// the cell of a node, so that it does not matter where between two nodes it begins.
+    /// Applies exercise where it pays more than waiting, on the nodes up to `wide` from the middle. The gain is its
+    /// mean over the cell of a node, so that the place of the boundary between two nodes does not matter.
     ///
     /// # Shapes  a contract in each lane
     /// # Units   exercise pays φX·`carried` + `paid`: escrow and strike are in `paid`, all in the lattice's discounted
@@ -412,8 +414,8 @@ impl<L: Lanes> Nodes<L> {
         }
     }
 
-    /// Adds the `gain` of exercise to the nodes up to `wide` from the middle, given what exercise pays more than to
-    /// wait there and at the neighbours.
+    /// Adds the `gain` of exercise to the nodes up to `wide` from the middle: a function of exercise less waiting at a
+    /// node and its two neighbours.
     #[inline(always)]
     fn exercise_by(&mut self, wide: usize, carried: L, paid: L, gain: impl Fn([L; 3]) -> L) {
         let middle = self.x.len() / 2;

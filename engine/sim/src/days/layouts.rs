@@ -62,7 +62,7 @@ impl MadeLayout {
         Recording,
     ];
 
-    /// Its name, which is the one that readers of files give it.
+    /// The name, equal to that in readers of files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! What is true of contracts of the simulated market: their values and Greeks by the lattice of the kernels. Never: a
-//! quote.
+//! True values and Greeks of contracts of the simulated market, by the lattice of the kernels. Never: a quote.
 
 use crate::{SimMarket, SliceTruth};
 use engine::store::book::BookSlice;
@@ -14,7 +13,7 @@ use kernel::normal::{INV_SQRT_2PI, norm_cdf};
 /// Layers of the lattice that tells what early exercise adds to the Greeks.
 const STEPS: usize = 256;
 
-/// What is true of a contract.
+/// True value and Greeks of a contract.
 #[derive(Clone, Copy, Debug)]
 pub struct TrueGreeks {
     /// Per year.
@@ -29,13 +28,13 @@ pub struct TrueGreeks {
     pub vega: f64,
     /// Dollars a share per calendar day.
     pub theta: f64,
-    /// Of its expiry, dollars a share.
+    /// Forward of the expiry, dollars a share.
     pub forward: f64,
     /// Cash dividends to expiry, dollars a share.
     pub dividends: f64,
 }
 
-/// What is true of the contracts of a slice, by row; `None`: the market does not list it.
+/// True values and Greeks of the contracts of a slice, by row; `None`: the market does not list the slice.
 pub(super) fn true_greeks(market: &SimMarket, slice: &BookSlice, ts: Timestamp) -> Option<Vec<TrueGreeks>> {
     let truth = market.truth(slice.root, slice.expiry, ts)?;
     let values = market.values(slice.root, slice.expiry, ts)?;

@@ -14,7 +14,7 @@ use kernel::contract::Right;
 use sim::symbols::well_known;
 use sim::{SimMarket, SliceTruth};
 
-/// One or two of every kind: European, American, payers of all sorts, dear to borrow, adjusted, thin.
+/// One or two names of every kind: European, American, all sorts of payers, hard to borrow, adjusted, illiquid.
 const NAMES: [&str; 14] =
     ["SPX", "NDX", "RUT", "VIX", "SPY", "AAPL", "TSLA", "KO", "GME", "BYND", "TLT", "NVDY", "DDS", "MATX"];
 

@@ -208,7 +208,7 @@ fn a_few_percent_are_quoted_anew_each_second_and_more_after_the_opening() {
     assert!(normal.iter().all(|x| (0.01..0.05).contains(x)), "{normal:?}");
 }
 
-/// What only dirty names have.
+/// Faults that only dirty names have.
 const LASTING: [Fault; 4] = [Fault::BeforeSplit, Fault::StaleWing, Fault::Contradicting, Fault::Zero];
 
 #[test]
@@ -373,7 +373,7 @@ fn american_values_agree_with_the_reference_scheme() {
     );
 }
 
-/// Who holds the later of two American options can do all that the holder of the earlier one can.
+/// The holder of the later of two American options can do whatever the holder of the earlier one can.
 #[test]
 fn later_american_options_are_truly_worth_no_less() {
     let (market, books) = part(midday());

@@ -1,8 +1,8 @@
 //! The work of passes over a fixed part of the whole market, counted. Processor time cannot be asserted where other
 //! programs run too; the work that takes it can.
 //!
-//! Bounds are a twentieth above the counts that were seen. A change that needs more work raises them and says why; `just
-//! beside` shows the cost.
+//! Bounds are a twentieth above the counts that were seen. A change that needs more work raises them and says why;
+//! `just beside` shows the cost.
 
 use engine::early::{EarlyWork, Left};
 use engine::pass::{FIRST, MarketData, Passes};
@@ -28,7 +28,7 @@ struct Done {
     searched: u64,
 }
 
-/// What a cold start and each pass after it did.
+/// Work of a cold start, and of each pass after it.
 fn run() -> (Done, Vec<Done>) {
     let sim = SimMarket::full(1, 1.0, NOW, SHARE);
     let rates = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));

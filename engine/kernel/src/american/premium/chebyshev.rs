@@ -20,7 +20,7 @@ impl Axis {
         Axis { centre: 0.5 * (from + to), half: 0.5 * (to - from).abs(), n }
     }
 
-    /// The same interval with `n` nodes.
+    /// The axis over this interval with `n` nodes.
     pub(super) fn with(self, n: usize) -> Self {
         Axis { n, ..self }
     }
