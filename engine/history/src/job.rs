@@ -82,7 +82,7 @@ pub struct JobOutcome {
     pub files: u64,
     /// Files that were there already.
     pub files_skipped: u64,
-    /// Where the discount curve of each day comes from, at its end.
+    /// Source of the discount curve at the end of each day.
     pub rates: Vec<(Date, RateOrigin)>,
     /// Counts over the computed units.
     pub counts: UnitCounts,
@@ -169,7 +169,7 @@ pub fn run(job: &HistoryJob<'_>) -> Result<JobOutcome, JobError> {
     outcome.failed = units.iter().filter_map(failure_of).collect();
     let made_by = made_by(job);
     let plans = plan_files(&units, job.layout, job.form.extension());
-    let plans = left_to_do(job, &units, plans, &made_by, &mut manifest, &mut outcome)?;
+    let plans = missing_or_outdated(job, &units, plans, &made_by, &mut manifest, &mut outcome)?;
 
     let of_plans = plans.iter().flat_map(|plan| &plan.units).map(|&unit| units[unit].rows);
     job.watch.begin(JobPhase::Computing, of_plans.sum());
@@ -252,7 +252,7 @@ fn made_by(job: &HistoryJob<'_>) -> String {
 }
 
 /// The planned files that are missing or out of date. Removes files of units that can no longer be computed.
-fn left_to_do(
+fn missing_or_outdated(
     job: &HistoryJob<'_>,
     units: &[HistoryUnit],
     plans: Vec<FilePlan>,

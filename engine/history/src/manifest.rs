@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Its name in the folder of a job ([`job_folder`]).
+/// Name of the list in the folder of a job ([`job_folder`]).
 pub const MANIFEST: &str = "_manifest.csv";
 const HEADER: [&str; 6] = ["file", "from", "made_by", "bytes", "contracts", "failed"];
 
@@ -97,7 +97,7 @@ impl Manifest {
     /// Writes every entry, in order of their files.
     ///
     /// # Errors
-    /// It cannot be written; what was there stays.
+    /// The list cannot be written; the old one stays.
     pub fn write(&mut self) -> io::Result<()> {
         self.log = None;
         let mut text = format!("{}\n", HEADER.join(",")).into_bytes();

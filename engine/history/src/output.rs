@@ -55,7 +55,7 @@ impl UnfinishedFile {
     /// [`FileForm::begin`].
     ///
     /// # Errors
-    /// It cannot be created.
+    /// The file cannot be created.
     pub fn create(form: &dyn FileForm, about: &FileAbout, unfinished: PathBuf, path: PathBuf) -> io::Result<Self> {
         let writer = form.begin(File::create(&unfinished)?, about)?;
         Ok(Self { writer, unfinished, path })

@@ -49,9 +49,9 @@ pub struct ReferenceSet {
     roots: RootTable,
     calendar: Calendar,
     rates: RateTable,
-    /// By underlying, ascending.
+    /// Dividends by underlying, ascending.
     dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
-    /// By underlying and ex-date, where the date of declaration is given.
+    /// Dates of declaration, if given, by underlying and ex-date.
     declared: BTreeMap<Symbol, BTreeMap<Date, Date>>,
     overrides: Arc<Overrides>,
     /// Digest of dates and overrides.

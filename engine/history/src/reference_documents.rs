@@ -21,7 +21,7 @@ pub enum ReferenceDocument {
 }
 
 impl ReferenceDocument {
-    /// Its path or name.
+    /// Path or name of the document.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {

@@ -57,7 +57,7 @@ pub fn tasks(
         while let Some((at, file)) = next_of(&next, inputs).filter(|_| !watch.is_stopped()) {
             let (mut quoted, mut rows, mut unit_of) = (Quoted::new(), 0, UnitOfRow::new(reference));
             read(file, &mut |row| {
-                note(&mut quoted, unit_of.tell(&row), Some(row.quote.ts));
+                add_time(&mut quoted, unit_of.tell(&row), Some(row.quote.ts));
                 rows += 1;
             });
             done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, (quoted, rows));
@@ -66,7 +66,7 @@ pub fn tasks(
     };
     std::thread::scope(|scope| (0..threads.clamp(1, READERS)).for_each(|_| _ = scope.spawn(reader)));
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (!watch.is_stopped()).then(|| with_rates(together(inputs, &done, form), inputs, &done, reference))
+    (!watch.is_stopped()).then(|| with_rates(group(inputs, &done, form), inputs, &done, reference))
 }
 
 /// Adds the files of European chains to the tasks of their days.
@@ -93,16 +93,16 @@ fn with_rates(
 }
 
 /// Records the time at which a unit is quoted; `None` once it has several.
-fn note(quoted: &mut Quoted, unit: (Date, Symbol), time: Option<Timestamp>) {
+fn add_time(quoted: &mut Quoted, unit: (Date, Symbol), time: Option<Timestamp>) {
     let known = quoted.entry(unit).or_insert(time);
     *known = known.filter(|known| Some(*known) == time);
 }
 
 /// Groups files by the units that they quote.
-fn together(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, form: TaskForm<'_>) -> Vec<HistoryTask> {
+fn group(inputs: &[PathBuf], files: &BTreeMap<usize, (Quoted, u64)>, form: TaskForm<'_>) -> Vec<HistoryTask> {
     let mut all = Quoted::new();
     for (&unit, &time) in files.values().flat_map(|(quoted, _)| quoted) {
-        note(&mut all, unit, time);
+        add_time(&mut all, unit, time);
     }
     let output = |(day, underlying): (Date, Symbol)| {
         let is_quoted_once = all.get(&(day, underlying)).is_none_or(Option::is_some);

@@ -17,7 +17,7 @@ pub struct HistoryUnit {
     pub day: Date,
     /// Underlying symbol.
     pub underlying: Symbol,
-    /// Its first row in the sorted file.
+    /// Index of the first row in the sorted file.
     pub first: u64,
     /// Number of rows.
     pub rows: u64,
@@ -63,7 +63,7 @@ impl<'r> UnitIndex<'r> {
         Self { damaged, allows_partial, check, last: None, last_expiry, rows: 0, units: Vec::new() }
     }
 
-    /// Takes in the next row; whether its bytes are one.
+    /// Adds the next row. Returns false if its bytes are not a row.
     pub fn take(&mut self, packed: &PackedRow) -> bool {
         let (Some((day, underlying)), Some(row)) = (packed.unit(), packed.row()) else { return false };
         if self.last.is_none_or(|last| !last.is_of_unit(packed)) {

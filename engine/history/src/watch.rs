@@ -16,7 +16,7 @@ pub trait JobWatch: Sync {
     /// A phase begins, of so many files where they are read, of so many rows later.
     fn begin(&self, phase: JobPhase, total: u64);
 
-    /// So many more of them are done; and of files so many more rows are read.
+    /// Reports `done` more items of the phase, and for files `rows` more rows.
     fn advance(&self, done: u64, rows: u64);
 
     /// True if the job is to end as soon as it can.

@@ -47,7 +47,7 @@ pub(crate) struct Work<'a> {
 
 /// Outcome of the work.
 #[derive(Debug, Default)]
-pub(crate) struct Worked {
+pub(crate) struct WorkOutcome {
     pub(crate) counts: UnitCounts,
     pub(crate) failed: Vec<UnitFailure>,
     pub(crate) doubted: Vec<UnitDoubt>,
@@ -80,7 +80,7 @@ struct SharedFile {
 
 impl Work<'_> {
     /// Computes and writes every planned file on so many threads.
-    pub(crate) fn run(&self, threads: usize, manifest: &mut Manifest) -> io::Result<Worked> {
+    pub(crate) fn run(&self, threads: usize, manifest: &mut Manifest) -> io::Result<WorkOutcome> {
         let positions: Vec<UnitPosition> = self
             .plans
             .iter()
@@ -120,13 +120,13 @@ struct WorkerPool<'a, 'm> {
     work: &'a Work<'a>,
     positions: &'a [UnitPosition],
     next: AtomicUsize,
-    /// By plan.
+    /// Shared files, by plan.
     shared: Vec<Mutex<SharedFile>>,
     /// Rows of computed units that wait to be written.
     waiting: Mutex<u64>,
     freed: Condvar,
     manifest: Mutex<&'m mut Manifest>,
-    done: Mutex<Worked>,
+    done: Mutex<WorkOutcome>,
     has_failed: AtomicBool,
 }
 

@@ -252,7 +252,7 @@ pub enum FeedError {
     Malformed {
         /// The file.
         file: PathBuf,
-        /// Its line, from 1.
+        /// The line, from 1.
         line: u64,
     },
     /// Neither a file nor a link to one: a device, a pipe, a folder.

@@ -124,7 +124,7 @@ macro_rules! greeks {
                 match self { $(Self::$greek => $order,)* }
             }
 
-            /// Its size at the money, raw: what an error is measured by where the number itself is small.
+            /// Size of the Greek at the money, raw: the scale of errors where the number itself is small.
             #[must_use]
             pub fn size(self, at: &AtTheMoney) -> f64 {
                 let size: fn(&AtTheMoney) -> f64 = match self { $(Self::$greek => $size,)* };

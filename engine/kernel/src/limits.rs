@@ -7,7 +7,7 @@ use crate::error::Reason;
 pub struct Bound {
     /// The quantity bounded.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the bounds.
     pub unit: &'static str,
     /// The least value allowed.
     pub least: f64,

@@ -39,7 +39,7 @@ pub struct StrikeLadder {
 /// The series of a volatility index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatility {
-    /// Not one.
+    /// None.
     No,
     /// The monthly dates of so many months.
     Months(u8),

@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 pub struct SimMarket {
     lister: Lister,
     rates: Vec<RateRecord>,
-    /// By symbol.
+    /// Names by symbol.
     names: Vec<Planned>,
 }
 

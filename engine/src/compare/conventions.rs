@@ -244,7 +244,7 @@ impl Conventions {
         (self.put_numbers != PutNumbers::Own).then_some(Self { put_numbers: PutNumbers::Own, ..self })
     }
 
-    /// By how much each number of European contracts follows volatility.
+    /// Derivatives of each number of European contracts in volatility.
     pub(super) fn vol_slopes(self, world: &World, contracts: &[Contract]) -> Vec<VendorNumbers> {
         let moved: Vec<Contract> =
             contracts.iter().map(|c| Contract { sigma: c.sigma * (1.0 + VOL_BUMP), ..*c }).collect();

@@ -90,7 +90,7 @@ pub enum LikelyReason {
 }
 
 impl LikelyReason {
-    /// Its word.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

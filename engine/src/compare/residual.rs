@@ -45,7 +45,7 @@ pub(super) struct SliceResidual {
     contracts: Vec<Contract>,
     conventions: Conventions,
     vols: VendorVols,
-    /// By contract, 1 over the error of each number; NaN: there is none.
+    /// 1 over the error of each number, by contract; NaN: no number.
     inverse_error: Vec<VendorNumbers>,
     /// 1 over the greatest of each Greek; NaN: the vendor has none.
     inverse_size: VendorNumbers,

@@ -36,7 +36,7 @@ impl<'a> BlockValuation<'a> {
     }
 
     /// The quantity, other than the spot, that has left the limits around an expansion point; `None`: none has.
-    pub(super) fn left_but_for_spot(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
+    pub(super) fn left_besides_spot(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
         let t = self.here.terms.t;
         let elapsed = at.t - t;
         let by = if limits.scales { at.elapsed(self.here.terms) } else { at.unscaled(self.here.terms) };
@@ -56,7 +56,7 @@ impl<'a> BlockValuation<'a> {
     /// The quantity that has left the limits around an expansion point; `None`: none has.
     pub(super) fn left(&self, at: &ExpansionPoint, limits: &MarketLimits) -> Option<Left> {
         let spot = || (self.away(at) > limits.spot * self.deviation).then_some(Left::Spot);
-        self.left_but_for_spot(at, limits).or_else(spot)
+        self.left_besides_spot(at, limits).or_else(spot)
     }
 
     /// True if no volatility has moved by more, over the time of which the part with the root `root` is left.

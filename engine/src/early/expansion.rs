@@ -161,7 +161,7 @@ impl Expansion {
             charm: at.charm + ds * at.color,
             ..at
         }
-        .at_its_time(&by)
+        .after_elapsed(&by)
     }
 
     /// Distance of `sigma` from the volatility of the point, over the remaining time.
@@ -172,14 +172,14 @@ impl Expansion {
 }
 
 /// Greeks in terms of σ√t, rt and bt at another time.
-trait AtItsTime {
+trait AfterElapsed {
     /// The derivatives in terms of volatility, rates and time, after `by` has elapsed.
-    fn at_its_time(self, by: &Elapsed) -> Self;
+    fn after_elapsed(self, by: &Elapsed) -> Self;
 }
 
-impl AtItsTime for Greeks<Block> {
+impl AfterElapsed for Greeks<Block> {
     #[inline(always)]
-    fn at_its_time(self, by: &Elapsed) -> Self {
+    fn after_elapsed(self, by: &Elapsed) -> Self {
         let Elapsed { part, root, .. } = *by;
         let (per_time, cube) = (1.0 / part, part * root);
         Greeks {
@@ -222,7 +222,7 @@ pub(super) fn between(low: &Expansion, high: &Expansion, s: f64, terms: &Terms, 
         end.delta += dv * (Block::splat(0.5) * dv * vanna_sigma + dt * vanna_t);
         end.vanna += dv * vanna_sigma + dt * vanna_t;
         end.charm += dv * vanna_t;
-        *end = end.at_its_time(by);
+        *end = end.after_elapsed(by);
     }
     let (dr, db) = (Block::splat(elapsed[0].dr), Block::splat(elapsed[0].db));
     // a premium follows the borrow rate mostly through the forward, which makes P_bb about −t·S·P_Sb

@@ -42,9 +42,8 @@ use tables::{Pricers, bands, span};
 
 /// Early exercise of one slice: the premium of every strike and right over its European value.
 ///
-/// It has one owner, the state of its slice, and two moments in a pass: before the carry is settled it is brought up to
-/// date at the carry of the pass before, and after the curve is fitted at the carry and volatilities of this one.
-/// Everything else only reads it.
+/// The state of a slice owns it. A pass brings it up to date twice: before the carry is settled, at the carry of the pass
+/// before, and after the curve is fitted, at the carry and volatilities of this pass. Everything else only reads it.
 #[derive(Debug, Default)]
 pub struct EarlyExercise {
     tables: Pricers,

@@ -129,8 +129,8 @@ impl BlockPremium {
                 let margin = beside + place.drift(&low.at);
                 let covered = || self.free.covers(s.min(low.at.s), s.max(high.at.s), margin);
                 place
-                    .left_but_for_spot(&low.at, &ONE_POINT)
-                    .or_else(|| place.left_but_for_spot(&high.at, &ONE_POINT))
+                    .left_besides_spot(&low.at, &ONE_POINT)
+                    .or_else(|| place.left_besides_spot(&high.at, &ONE_POINT))
                     .or_else(spot)
                     .or_else(|| (!covered()).then_some(Left::Boundary))
             }
@@ -162,7 +162,7 @@ impl BlockPremium {
             let kept = self.nearest(place);
             let pair = kept.and_then(|jets| self.paired(jets, place, tables));
             work.second_points += u64::from(pair.is_some());
-            self.known = pair.unwrap_or_else(|| self.anew(place, tables));
+            self.known = pair.unwrap_or_else(|| self.at_one_point(place, tables));
         }
         if matches!(self.known, PremiumSource::Nothing(_)) {
             self.by_volatility = None;
@@ -189,7 +189,7 @@ impl BlockPremium {
                 }
             }
         };
-        place.left_but_for_spot(&jets.at, &ONE_POINT).is_none().then_some(jets)
+        place.left_besides_spot(&jets.at, &ONE_POINT).is_none().then_some(jets)
     }
 
     /// A second expansion point on the side of the first where the spot has gone, if it has gone there, not too far,
@@ -221,7 +221,7 @@ impl BlockPremium {
     }
 
     /// A source with one expansion point, at `place`.
-    fn anew(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> PremiumSource {
+    fn at_one_point(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> PremiumSource {
         let s = place.here.s;
         let (jets, american, gain) = taken(place, tables, s);
         let before = self.exercised;

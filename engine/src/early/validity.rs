@@ -115,7 +115,7 @@ pub struct Validity {
     pub layer: MemoryLayer,
     /// The quantity.
     pub moved: Moved,
-    /// Its greatest move, in the unit of `moved`.
+    /// Greatest move, in the unit of `moved`.
     pub most: f64,
     /// The values that it serves: names as in [`kernel::greeks::Greek`], `iv` an implied volatility, `next day` the
     /// premium on the next trading day.

@@ -24,11 +24,11 @@ pub struct ValueBasis {
     pub vol_shift: f64,
     /// Dividends before its expiry.
     pub dividends: Vec<CountedDividend>,
-    /// So many of them are too many, so that none is counted.
+    /// Number of dividends before the expiry, if they are too many, so that none is counted.
     pub dividends_refused: u32,
     /// True if a source of dividends covers the name.
     pub dividends_known: bool,
-    /// Where its rate comes from; `None` if a user overrides it.
+    /// Source of the rate; `None` if a user overrides it.
     pub rates: Option<RateOrigin>,
 }
 

@@ -10,9 +10,9 @@ use crate::store::evidence::ValueMethod;
 /// Explanation of one contract.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// Its slice in the chain.
+    /// Index of the slice in the chain.
     pub slice: usize,
-    /// Its row.
+    /// Row of the contract.
     pub row: usize,
     /// Inputs of its value; `None`: it has none, or the evidence is not available.
     pub basis: Option<ValueBasis>,
@@ -22,12 +22,12 @@ pub struct Explanation {
     pub strikes: Vec<StrikeParity>,
     /// Rows of the same right around it, itself among them, ascending.
     pub beside: Vec<usize>,
-    /// Of the expiries before and after it the row of the same right whose strike is as far from the forward: slice and
-    /// row.
+    /// Slice and row of the contract of the same right in the expiries before and after, whose strike has the nearest
+    /// ratio to the forward.
     pub expiries: Vec<(usize, usize)>,
-    /// How its served value was computed; `None`: it has no value, or the evidence is not available.
+    /// Method of the served value; `None`: the contract has no value, or the evidence is not available.
     pub method: Option<ValueMethod>,
-    /// Its values by other schemes; `None`: it has no value.
+    /// Values by other schemes; `None`: the contract has no value.
     pub values: Option<SchemeValues>,
     /// Warnings, the most serious first.
     pub warnings: Vec<Warning>,

@@ -20,9 +20,9 @@ pub struct StrikeParity {
 /// True if a strike counts for the forward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StrikeOutcome {
-    /// It counts.
+    /// The pair counts.
     Voted(PairVote),
-    /// It does not.
+    /// The pair does not count.
     Unused(Unused),
 }
 

@@ -10,11 +10,11 @@ use kernel::quality::Quality;
 /// Values and Greeks of one contract, raw units.
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeValues {
-    /// As if it could be exercised at expiry only.
+    /// Greeks without early exercise.
     pub european: Greeks<f64>,
-    /// By the scheme of the passes, with tables for this contract alone.
+    /// Greeks by the scheme of the passes, with tables for this contract alone.
     pub fast: Greeks<f64>,
-    /// By the reference scheme.
+    /// Greeks by the reference scheme.
     pub reference: Greeks<f64>,
 }
 

@@ -51,7 +51,7 @@ pub struct RateName {
     pub underlying: Symbol,
     /// Expiries with a discount factor.
     pub expiries: usize,
-    /// Its rate less the prior's, per year.
+    /// Rate less that of the prior, per year.
     pub over_prior: f64,
     /// Standard error of that.
     pub error: f64,
@@ -82,7 +82,7 @@ impl NoImpliedCurve {
     }
 }
 
-/// Where European chains and a given curve contradict each other.
+/// A contradiction between European chains and a given curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateDisagreement {
     /// Tenor in days.
@@ -149,7 +149,7 @@ fn points_of(by_name: &BTreeMap<Symbol, Vec<ParityDiscount>>, names: &[RateName]
     counted.filter_map(|name| by_name.get(&name.underlying)).flatten().copied().collect()
 }
 
-/// How far each name's rates lie over those of a curve, which `growth` gives as −ln D.
+/// Excess of each name's rates over those of a curve; `growth`: −ln D of the curve.
 fn levels(by_name: &BTreeMap<Symbol, Vec<ParityDiscount>>, growth: impl Fn(f64) -> f64) -> Vec<RateName> {
     let level = |(&underlying, points): (&Symbol, &Vec<ParityDiscount>)| {
         // the median over expiries, each weighed by its error: a third of the expiries may be wrong
@@ -208,7 +208,7 @@ impl Fit {
     }
 }
 
-/// How many years of each span lie before a time; beyond the last span its rate goes on.
+/// Years of each span before a time; the last span has no end.
 fn overlap(years: f64) -> Spans {
     let mut out = [0.0; SPANS];
     let mut from = 0.0;

@@ -32,7 +32,7 @@ pub struct ParityDiscount {
     pub t: f64,
     /// −ln D: the rate times the years.
     pub growth: f64,
-    /// Its standard error.
+    /// Standard error.
     pub error: f64,
     /// The forward, currency per share.
     pub forward: f64,

@@ -1,4 +1,4 @@
-//! Where a discount curve comes from.
+//! Sources of discount curves.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use std::fmt;

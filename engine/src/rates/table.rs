@@ -1,4 +1,4 @@
-//! Which discount curve a date is valued with: the order of precedence in one place. [`RateSource`] lists it.
+//! Choice of the discount curve of a date: the order of precedence in one place. [`RateSource`] lists it.
 
 use super::builtin::BuiltInCurves;
 use super::curve::{DiscountCurve, DiscountCurves};
@@ -19,7 +19,7 @@ const IMPLIED_MOST: usize = 1024;
 pub struct DatedCurve<'a> {
     /// The curve; tenors count from the valuation.
     pub curve: &'a DiscountCurve,
-    /// Its source and date.
+    /// Source and date of the curve.
     pub origin: RateOrigin,
 }
 
@@ -28,7 +28,7 @@ pub struct DatedCurve<'a> {
 pub struct RateTable {
     /// Curves that a user, a feed or the simulated market gave.
     given: DiscountCurves,
-    /// Who gave them.
+    /// Source of the given curves.
     given_by: RateSource,
     /// Implied curves by date and instant.
     implied: BTreeMap<(Date, Timestamp), ImpliedCurve>,
@@ -86,7 +86,7 @@ impl RateTable {
         changes
     }
 
-    /// Takes in a curve that an earlier run saved.
+    /// Adds a curve that an earlier run saved.
     pub fn restore(&mut self, date: Date, curve: DiscountCurve) {
         self.saved = Some((date, curve));
     }

@@ -62,7 +62,7 @@ impl ExpiryPath {
         match unit {
             SpotUnit::Percent => self.s * (1.0 + by / 100.0),
             SpotUnit::Points => self.s + by * self.scale,
-            SpotUnit::Level => by * self.scale + self.gone(tau),
+            SpotUnit::Level => by * self.scale + self.paid_until(tau),
         }
     }
 
@@ -75,13 +75,13 @@ impl ExpiryPath {
     }
 
     /// The sum of the dividends that go ex within `tau` years.
-    pub(super) fn gone(&self, tau: f64) -> f64 {
+    pub(super) fn paid_until(&self, tau: f64) -> f64 {
         self.terms.divs.iter().chain(&self.after).filter(|d| d.t <= tau).map(|d| d.amount).sum()
     }
 
     /// The dividends that go ex within `tau` years, up to settlement at most.
-    pub(super) fn gone_in_life(&self, tau: f64) -> f64 {
-        self.gone(tau.min(self.terms.t))
+    pub(super) fn paid_in_life(&self, tau: f64) -> f64 {
+        self.paid_until(tau.min(self.terms.t))
     }
 
     /// The dividends that go ex within `tau` years and before settlement, or at it.

@@ -3,7 +3,7 @@
 use super::curve::StrikeCurve;
 use super::path::ExpiryPath;
 use super::shock::{ScenarioGrid, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit};
-use super::tables::{LaneInputs, ScenarioTables, TableKey, TablePlace, TablesAt};
+use super::tables::{LaneInputs, ScenarioTables, TableKey, TableTime, TablesAt};
 use crate::explain::value_basis;
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
@@ -42,7 +42,7 @@ pub enum Unvalued {
     Restored,
     /// The chain does not list it.
     NotListed,
-    /// Its expiry has settled.
+    /// The expiry has settled.
     Expired,
 }
 
@@ -53,7 +53,7 @@ impl Unvalued {
         if is_adjusted(root) { Self::Adjusted } else { Self::NoTerms }
     }
 
-    /// Its word.
+    /// Name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,7 +109,7 @@ pub fn revalue(
     let taus: Vec<f64> = moments.iter().map(|&at| years_between(chain.valued_at, at).max(0.0)).collect();
     for (at, &tau) in taus.iter().enumerate() {
         let spots = grid.spot.iter().map(|&by| {
-            (work.path.moved(by, grid.spot_unit, tau) - work.path.gone(tau)) * work.slice.und_price / work.s
+            (work.path.moved(by, grid.spot_unit, tau) - work.path.paid_until(tau)) * work.slice.und_price / work.s
         });
         found.spots.extend(spots);
         for right in [Right::Call, Right::Put] {
@@ -133,15 +133,15 @@ pub fn revalue_share(chain: &Chain, grid: &ScenarioGrid, moments: &[Timestamp]) 
     let mut values = ShareValues { now: spot, values: Vec::new(), spots: Vec::new() };
     for &at in moments {
         let tau = years_between(chain.valued_at, at).max(0.0);
-        let gone: f64 = dividends.iter().filter(|d| d.t <= tau).map(|d| d.amount).sum();
+        let paid_until: f64 = dividends.iter().filter(|d| d.t <= tau).map(|d| d.amount).sum();
         for &by in &grid.spot {
             let value = match grid.spot_unit {
                 SpotUnit::Percent => spot * (1.0 + by / 100.0),
                 SpotUnit::Points => spot + by,
-                SpotUnit::Level => by + gone,
+                SpotUnit::Level => by + paid_until,
             };
             values.values.push(value);
-            values.spots.push(value - gone);
+            values.spots.push(value - paid_until);
         }
     }
     values
@@ -248,9 +248,9 @@ impl<'a> SliceScenarios<'a> {
             RowInputs { row, place, k: self.strike(row).unwrap_or(f64::NAN), listed_milli }
         };
         let rows: Vec<RowInputs> = places.iter().map(inputs).collect();
-        let gone = self.path.gone_in_life(tau);
+        let paid_until = self.path.paid_in_life(tau);
         // a level is the spot at the moment, after every dividend; at settlement those between are still in it
-        let spots = self.grid.spot.iter().map(|&by| self.path.moved(by, self.grid.spot_unit, tau) - gone);
+        let spots = self.grid.spot.iter().map(|&by| self.path.moved(by, self.grid.spot_unit, tau) - paid_until);
         let of = RightAt { right, at, tau, rows: &rows, spots: spots.collect() };
         if self.path.is_settled(tau) {
             self.settle(&of, found);
@@ -288,7 +288,7 @@ impl<'a> SliceScenarios<'a> {
     /// Contracts that live are valued by the model.
     fn value(&self, of: &RightAt<'_>, found: &mut Revalued) {
         let terms = self.path.terms(of.tau);
-        let key = self.key(of.right, TablePlace::At(self.grid.at[of.at]));
+        let key = self.key(of.right, TableTime::At(self.grid.at[of.at]));
         let values = self.read(key, &terms, of, &of.spots, self.full);
         self.scatter(of, &values, |place, value| found.values[place] = value);
     }
@@ -298,7 +298,7 @@ impl<'a> SliceScenarios<'a> {
     /// # Domain   American calls of the slice, at a moment whose values are there
     fn exercise(&self, of: &RightAt<'_>, found: &mut Revalued) {
         for (n, ex) in self.path.ex_dates(of.tau).enumerate() {
-            let before = self.path.gone(ex.t) - ex.amount;
+            let before = self.path.paid_until(ex.t) - ex.amount;
             let spot_before = |spot: usize| self.path.moved(self.grid.spot[spot], self.grid.spot_unit, of.tau) - before;
             let after: Vec<f64> = (0..of.spots.len()).map(|spot| spot_before(spot) - ex.amount).collect();
             let terms = self.path.terms(ex.t);
@@ -318,7 +318,7 @@ impl<'a> SliceScenarios<'a> {
             let kept = if is_settled {
                 Vec::new()
             } else {
-                let key = self.key(of.right, TablePlace::AfterExDate(n));
+                let key = self.key(of.right, TableTime::AfterExDate(n));
                 self.read(key, &terms, of, &after, false)
             };
             let mut lane = kept.iter();
@@ -378,7 +378,7 @@ impl<'a> SliceScenarios<'a> {
         }
     }
 
-    fn key(&self, right: Right, place: TablePlace) -> TableKey {
+    fn key(&self, right: Right, place: TableTime) -> TableKey {
         let Slice { root, expiry, .. } = *self.slice;
         let ScenarioGrid { rate, borrow, dividends, .. } = *self.grid;
         let moves = [rate, borrow, dividends].map(f64::to_bits);

@@ -191,7 +191,7 @@ pub enum ScenarioState {
 }
 
 impl ScenarioState {
-    /// Its word.
+    /// Name in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -25,14 +25,14 @@ pub(super) struct TableKey {
     pub(super) root: Symbol,
     pub(super) expiry: Date,
     pub(super) right: Right,
-    pub(super) place: TablePlace,
+    pub(super) place: TableTime,
     /// Bits of the moves of rate, borrow and dividends.
     pub(super) moves: [u64; 3],
 }
 
 /// Time at which tables are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum TablePlace {
+pub(super) enum TableTime {
     At(ScenarioMoment),
     /// Right after a dividend, by its place among those before expiry.
     AfterExDate(usize),
@@ -162,7 +162,7 @@ impl ScenarioTables {
         let bytes = served.bytes();
         *pricer = Some(served);
         drop(pricer);
-        self.note(key, bytes);
+        self.record_size(key, bytes);
         found
     }
 
@@ -176,7 +176,7 @@ impl ScenarioTables {
     }
 
     /// Records the size of tables, and drops others if all together take too much.
-    fn note(&self, key: TableKey, bytes: usize) {
+    fn record_size(&self, key: TableKey, bytes: usize) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(table) = held.tables.get_mut(&key) else { return };
         let before = core::mem::replace(&mut table.bytes, bytes);

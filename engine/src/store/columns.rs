@@ -130,7 +130,7 @@ impl SpareBlocks {
         block
     }
 
-    /// Keeps a block, unless there are many already.
+    /// Keeps a free block, unless there are many already.
     fn put(&self, block: Vec<f64>) {
         let (room, bytes) = (block.capacity(), block.capacity() * size_of::<f64>());
         let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ pub struct ChainEvidence {
     pub stale_quotes: u32,
     /// Every dividend to come, ascending; those beyond the last expiry too.
     pub dividends: Vec<CountedDividend>,
-    /// By slice.
+    /// Evidence by slice.
     pub slices: Vec<SliceEvidence>,
     /// The discount curve of the chain; a slice whose rate a user overrides does not use it.
     pub rates: Option<RateOrigin>,
@@ -51,7 +51,7 @@ pub enum DividendSource {
 }
 
 impl DividendSource {
-    /// Its word.
+    /// Name in answers and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

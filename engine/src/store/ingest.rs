@@ -20,14 +20,14 @@ pub struct Store {
     calendar_base: Calendar,
     calendar: Calendar,
     curves: DiscountCurves,
-    /// By underlying.
+    /// Books by underlying.
     books: Vec<Book>,
     /// The time of each book's spot.
     spot_times: BTreeMap<Symbol, Timestamp>,
     dividends: BTreeMap<Symbol, Vec<(Date, f64)>>,
     /// The names whose dividends some source covers.
     dividend_cover: DividendCover,
-    /// By underlying, the first ex-date of a dividend that is not declared.
+    /// First ex-date of a dividend that is not declared, by underlying.
     projected_from: BTreeMap<Symbol, Date>,
     /// Deliverables of adjusted roots, by root and first date, ascending.
     deliverables: BTreeMap<Symbol, Vec<(Option<Date>, Deliverable)>>,
@@ -196,7 +196,7 @@ impl Store {
             }
         }
         if batch.rates.is_none() && batch.days.is_none() {
-            before.iter().for_each(|book| self.keep_fresh(book));
+            before.iter().for_each(|book| self.restore_stale_marks(book));
         }
         out
     }
@@ -213,7 +213,7 @@ impl Store {
         let of = |quote: &QuoteRecord| (quote.underlying, quote.ts);
         let (mut refused, mut quoted) = (Vec::new(), BTreeSet::new());
         for at in in_order(quotes) {
-            let outcome = self.take_quote(&quotes[at]);
+            let outcome = self.add_quote(&quotes[at]);
             if let (Ok(true), Some(place)) = (outcome, &self.last) {
                 let underlying = self.books[place.book].underlying;
                 quoted.insert(underlying);
@@ -269,7 +269,7 @@ impl Store {
     /// settled by the time of the quote, or one more than there may be: of the strikes of an expiry
     /// ([`limits::STRIKES`]), of contracts ([`limits::INSTRUMENTS`]), of names ([`limits::NAMES`]).
     pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
-        let outcome = self.take_quote(record);
+        let outcome = self.add_quote(record);
         if let (Ok(true), Some(place)) = (outcome, &self.last) {
             self.books[place.book].date();
         }
@@ -277,7 +277,7 @@ impl Store {
     }
 
     /// Adds a quote as [`Self::quote`] does, without updating the time of the book.
-    fn take_quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
+    fn add_quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         check(record)?;
         self.check_time(record.ts)?;
         let contracts = self.contracts();
@@ -325,7 +325,7 @@ impl Store {
 
     /// Restores the stale marks of slices that were read again and equal those of `before`: equal quotes have equal
     /// values.
-    fn keep_fresh(&mut self, before: &Book) {
+    fn restore_stale_marks(&mut self, before: &Book) {
         let Ok(i) = self.books.binary_search_by_key(&before.underlying, |b| b.underlying) else { return };
         let book = &mut self.books[i];
         let place = |slices: &[BookSlice], of: &BookSlice| slices.binary_search_by_key(&of.order(), BookSlice::order);

@@ -22,7 +22,7 @@ pub struct Overrides {
     /// Names whose dividends from the feed are ignored; `None`: all names.
     no_dividends: BTreeMap<Option<Symbol>, ()>,
     dividends: BTreeMap<Symbol, BTreeMap<Date, f64>>,
-    /// By underlying.
+    /// Excluded contracts by underlying.
     excluded: BTreeMap<Option<Symbol>, Vec<OverrideScope>>,
     /// Deliverables by underlying and root, then by their first date.
     deliverables: BTreeMap<(Option<Symbol>, Option<Symbol>), DatedTerms>,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct Recorded {
     /// Spot, currency per share.
     pub spot: f64,
-    /// By expiry.
+    /// Expiries, ascending.
     pub slices: Vec<RecordedSlice>,
 }
 

@@ -76,7 +76,7 @@ impl<'v> DocumentRow<'v> {
 /// Reads every row of a response, which so many bytes were unpacked to.
 ///
 /// # Errors
-/// It is too large, is no JSON, is of no known layout, or has columns of unequal length.
+/// The document is too large, is not JSON, has no known layout, or has columns of unequal length.
 pub(super) fn read(
     file: &Path,
     from: impl Read,

@@ -44,7 +44,7 @@ use flate2::read::MultiGzDecoder;
 use kernel::error::{FeedError, Instead, Reason};
 use kernel::report::Report;
 use packed::{Packing, each_member, is_document, is_of_lines, open, unreadable};
-use sink::{OnceEach, Prices, Quotes};
+use sink::{Prices, Quotes, UniqueQuotes};
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Seek};
@@ -77,8 +77,8 @@ impl Read {
     }
 }
 
-/// Hands over every quote of a file, in the order of the file, in bounded memory. A row that cannot be used is counted
-/// in the report; damage of the file costs what lies behind it, and is an error of the report.
+/// Passes every quote of a file to `take`, in the order of the file, in bounded memory. The report counts unusable rows;
+/// damage of the file loses the rows after it, and is an error of the report.
 ///
 /// # Errors
 /// The file cannot be opened, is packed in a way that is not read, or has no known header.
@@ -89,7 +89,7 @@ pub fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(HistoryRow)
 /// [`read`] with the vendor's own volatility and Greeks beside each quote. Saved responses of vendors are read as well.
 ///
 /// # Errors
-/// As [`read`]; and the file has no column of such numbers.
+/// As of [`read`]; also if the file has no column of such numbers.
 pub fn read_shown(
     path: &Path,
     options: &ReadOptions,
@@ -101,7 +101,7 @@ pub fn read_shown(
 /// [`read_shown`] of the bytes of a response, which errors call `source`. Parquet is not accepted.
 ///
 /// # Errors
-/// As [`read_shown`].
+/// As of [`read_shown`].
 pub fn read_shown_response(
     source: &Path,
     bytes: &[u8],
@@ -109,14 +109,14 @@ pub fn read_shown_response(
     take: &mut dyn FnMut(HistoryRow, &ShownNumbers),
 ) -> Result<Read, LayoutError> {
     let facts = Facts { reads_shown: true, ..Facts::new(options) };
-    fenced(source, &facts, Report::default(), take, |quotes, report| match packed::packing_of(source, bytes)? {
+    read_guarded(source, &facts, Report::default(), take, |quotes, report| match packed::packing_of(source, bytes)? {
         Packing::Zip => read_archive(source, Cursor::new(bytes), &facts, quotes, report),
         _ => read_member(source, bytes, bytes.len() as u64, &facts, quotes, report),
     })
 }
 
-/// Hands over every quote of a table in memory, as [`read`] does those of a file; `source` is what errors call it, and
-/// `refused` gets every row that cannot be used, from 0.
+/// Passes on every quote of a table in memory, as [`read`] does for a file. Errors call the table `source`; `refused`
+/// receives every unusable row, counted from 0.
 ///
 /// # Errors
 /// The columns are of no known layout.
@@ -130,7 +130,7 @@ pub fn read_table(
     refused: &mut dyn FnMut(u64, &kernel::error::Refused),
 ) -> Result<Read, LayoutError> {
     let facts = Facts::new(options);
-    fenced(source, &facts, Report::default(), &mut |row, _| take(row), |quotes, report| {
+    read_guarded(source, &facts, Report::default(), &mut |row, _| take(row), |quotes, report| {
         columnar::read_batches(source, schema, batches, quotes, report, refused)
     })
 }
@@ -171,7 +171,7 @@ pub fn read_chains(path: &Path, bytes: &[u8]) -> (Chains, Report) {
         is_repeated.set(rows.borrow_mut().keep(quote, spot).is_err() || is_repeated.get());
     };
     let mut report = Report::default();
-    let mut quotes = OnceEach { quotes: Quotes::new(&facts, &mut keep), is_repeated: &is_repeated };
+    let mut quotes = UniqueQuotes { quotes: Quotes::new(&facts, &mut keep), is_repeated: &is_repeated };
     let outcome = text::read(path, utf8(bytes).as_ref(), &mut quotes, &mut report);
     if let Err(why) = outcome {
         report.errors.push(FeedError::Unread { why: Arc::new(why) });
@@ -187,11 +187,11 @@ fn read_all(
 ) -> Result<Read, LayoutError> {
     let mut report = Report::default();
     read_closes(path, &mut facts, &mut report)?;
-    fenced(path, &facts, report, take, |quotes, report| read_into(path, &facts, quotes, report))
+    read_guarded(path, &facts, report, take, |quotes, report| read_into(path, &facts, quotes, report))
 }
 
 /// Reads a file so that a panic of a reader or a library costs this file and nothing else.
-fn fenced<'f>(
+fn read_guarded<'f>(
     path: &Path,
     facts: &'f Facts<'f>,
     mut report: Report,

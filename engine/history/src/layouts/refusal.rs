@@ -21,7 +21,7 @@ pub enum LayoutError {
         /// The file.
         file: PathBuf,
     },
-    /// Not quotes, but closing prices of underlyings, which are read beside quotes.
+    /// The file has closing prices of underlyings, which are read beside quotes, and no quotes.
     OfPrices {
         /// The file.
         file: PathBuf,
@@ -97,7 +97,7 @@ const TIMES: [&str; 3] = ["quote_time", "ts_recv", "timestamp"];
 /// A layout that a header nearly fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearLayout {
-    /// Its name.
+    /// Name of the layout.
     pub layout: &'static str,
     /// The columns that the header lacks, each with what it may be called there.
     pub missing: Vec<(&'static str, Option<String>)>,

@@ -220,8 +220,8 @@ impl<'a> Assembler<'a> {
         let plan = &self.plan;
         let side = |meaning| side_or_nan(row, plan.get(meaning), limits::PRICE);
         let (bid, ask) = (side(Meaning::UndBid)?, side(Meaning::UndAsk)?);
-        let told = price(row, plan.get(Meaning::UndPrice))?;
-        if let Some(found) = price_of(bid, ask, told) {
+        let given = price(row, plan.get(Meaning::UndPrice))?;
+        if let Some(found) = price_of(bid, ask, given) {
             return Ok(found.price());
         }
         let underlying = quote.underlying;

@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// A consumer of the rows of a table.
 pub(super) trait Sink {
-    /// Takes the names of the columns, before any row.
+    /// Receives the names of the columns, before any row.
     ///
     /// # Errors
     /// The sink cannot use a table with these columns.
@@ -28,7 +28,7 @@ pub(super) trait Sink {
     /// The places of the columns that the sink reads, ascending.
     fn places(&self) -> Vec<usize>;
 
-    /// Takes a row.
+    /// Receives a row.
     ///
     /// # Errors
     /// The fault of the row.
@@ -145,13 +145,13 @@ impl Sink for Quotes<'_, '_> {
 }
 
 /// A sink that passes quotes on, and refuses those that the consumer already has.
-pub(super) struct OnceEach<'a, 'g, 'r> {
+pub(super) struct UniqueQuotes<'a, 'g, 'r> {
     pub(super) quotes: Quotes<'a, 'g>,
     /// Set by the consumer if it already had the quote.
     pub(super) is_repeated: &'r std::cell::Cell<bool>,
 }
 
-impl Sink for OnceEach<'_, '_, '_> {
+impl Sink for UniqueQuotes<'_, '_, '_> {
     fn header(&mut self, file: &Path, names: &[String]) -> Result<(), LayoutError> {
         self.quotes.header(file, names)
     }

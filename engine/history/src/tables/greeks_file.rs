@@ -141,7 +141,7 @@ struct ChainRows {
     slices: Vec<Slice>,
     strike_milli: Vec<u32>,
     right: Vec<Right>,
-    /// By column, by row.
+    /// Numbers by column, by row.
     numbers: Vec<Vec<f64>>,
     prices: Vec<[f64; 2]>,
     counts: Vec<QuoteCounts>,

@@ -6,7 +6,7 @@ use super::settings::{CLASSES, SAME};
 use crate::contract::Right;
 use crate::dividends::Terms;
 
-/// How the early exercise of an option is valued.
+/// Class of options by the shape of their exercise region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Early exercise adds nothing, or is optimal now: the value is the European or the intrinsic one.

@@ -44,7 +44,7 @@ pub fn never_exercised(right: Right, terms: &Terms, band: &Band) -> bool {
     class(right, terms, band, CLASSES.lost) == Class::European
 }
 
-/// How a [`Pricer`] values its contracts.
+/// Method by which a [`Pricer`] values its contracts.
 #[derive(Debug)]
 enum Method {
     /// In closed form: European, or never worth exercising early.

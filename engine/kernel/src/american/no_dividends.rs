@@ -32,7 +32,7 @@ impl NoDividends {
         size_of::<Self>() + self.tables.iter().map(SharedBoundary::bytes).sum::<usize>()
     }
 
-    /// How many boundaries.
+    /// Number of boundaries.
     pub(super) fn len(&self) -> usize {
         self.tables.len()
     }

@@ -112,14 +112,14 @@ fn in_x(x: f64, [v, a, b, c, d]: [f64; 5]) -> [f64; 5] {
 }
 
 impl Contract<'_> {
-    fn is_served(&self) -> bool {
+    fn is_in_domain(&self) -> bool {
         let all = [self.x, self.k, self.sigma, self.terms.t];
         all.iter().all(|input| *input > 0.0 && input.is_finite())
     }
 
     /// The recursion at the contract's own inputs; `None` if the contract has no model value.
     fn own(&self) -> Option<Solution> {
-        self.is_served().then(|| self.solution(self.terms, self.k, self.sigma))
+        self.is_in_domain().then(|| self.solution(self.terms, self.k, self.sigma))
     }
 
     /// Replaces the European derivatives in `jet` by the American ones. Returns true if exercising now is optimal.

@@ -29,7 +29,7 @@ settings! {
         late_loss: f64 = 0.27, "1", Measured("the integral is 0.266, rounded up to stay a bound");
     }
 
-    /// Which options are never worth exercising early (`classes.rs`).
+    /// Classes of options, among them those that are never worth exercising early (`classes.rs`).
     CLASSES: ClassSettings {
         /// A premium below this counts as none. Larger drops prices, smaller builds boundaries for nothing.
         negligible: f64 = 1e-7, "of the strike (put), the stock (call)", Judgement("a fiftieth of the price tolerance");
@@ -291,7 +291,7 @@ settings! {
         same_reach: f64 = 1e-9, "1", Judgement("rounding of η");
     }
 
-    /// Where the iteration for a boundary starts (`recursion/start.rs`).
+    /// Start of the iteration for a boundary (`recursion/start.rs`).
     START: StartSettings {
         /// Points of the coarse boundary.
         points: usize = 8, "1", Bounded("the_accurate_scheme_meets_its_bounds");
@@ -523,7 +523,7 @@ settings! {
         rate_least: f64 = 1e-6, "per year", Judgement("such a wait is longer than any life");
     }
 
-    /// Where tables lie (`premium/layout.rs`).
+    /// Layout of tables (`premium/layout.rs`).
     LAYOUT: LayoutSettings {
         /// Least ratio of the strikes of a table: derivatives over fewer are noisy.
         strikes_least: f64 = 1.1, "1", Bounded("borders_of_tables_do_not_show");
@@ -744,7 +744,7 @@ settings! {
         placed_least: f64 = 1e-9, "ln X", Judgement("the boundary is at the strike");
     }
 
-    /// How a table moves with the rates (`premium/rates.rs`, `premium/table.rs`).
+    /// Derivatives of a table in the rates (`premium/rates.rs`, `premium/table.rs`).
     RATES: TableRateSettings {
         /// Step of r to either side. Larger leaves more of the third order, smaller more of the error of boundaries.
         step_r: f64 = 1e-4, "per year", Bounded("puts_with_dividends_meet_their_bounds");
@@ -833,7 +833,7 @@ settings! {
         missed: f64 = 1e-9, "of the strike", Bounded("premiums_of_puts_are_those_of_the_recursion");
     }
 
-    /// How a put's window ends with b < 0 (`tip.rs`).
+    /// The tip of a put's window with b < 0 (`premium/tip.rs`).
     TIP: TipSettings {
         /// Where −b is below this, the window is solved as with b = 0: the tip lies too low to matter.
         borrow_least: f64 = 2.5e-4, "per year", Bounded("premiums_of_puts_are_those_of_the_recursion");
@@ -880,7 +880,7 @@ settings! {
         found: f64 = 1e-13, "years", Judgement("rounding of a time");
     }
 
-    /// Whether a table without a boundary to measure from is resolved (`premium/resolution.rs`).
+    /// The check of a table that begins at an anchor (`premium/resolution.rs`).
     RESOLUTION: ResolutionSettings {
         /// Greatest error that the check may estimate. Smaller builds more tables again, larger leaves prices off by
         /// half of it.

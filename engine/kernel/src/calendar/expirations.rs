@@ -1,4 +1,4 @@
-//! Which dates contracts expire on: third Fridays, weeklies, month ends, VIX. Never: a list of what is listed.
+//! Expiration dates of contracts: third Fridays, weeklies, month ends, VIX. Never: a list of listed contracts.
 
 use super::{Calendar, Day, SPECIAL, last_session, rules};
 use crate::calendar::shift::ShiftDate;

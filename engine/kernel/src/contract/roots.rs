@@ -22,7 +22,7 @@ pub struct RootFacts {
     pub settle: Settle,
     /// Shares per contract.
     pub multiplier: u32,
-    /// Where the forward comes from.
+    /// Source of the forward.
     pub basis: ForwardBasis,
     /// Why its contracts have identity only and no Greeks; `None`: they are plain options.
     pub identity_only: Option<IdentityOnly>,
@@ -35,9 +35,9 @@ pub struct RootFacts {
 pub enum IdentityOnly {
     /// The deliverable was changed by a corporate action.
     Adjusted,
-    /// It pays a fixed amount or nothing.
+    /// The option pays a fixed amount or nothing.
     Binary,
-    /// It is of an index, and the table does not have it.
+    /// The underlying is an index, and the table does not have the root.
     Unknown,
 }
 

@@ -56,7 +56,7 @@ pub enum Settle {
     Pm,
 }
 
-/// Where the forward of an expiry comes from.
+/// Source of the forward of an expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardBasis {
     /// The spot, carried by rate, borrow and dividends.

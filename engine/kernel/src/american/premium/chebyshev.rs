@@ -103,7 +103,7 @@ pub(super) struct Local<L> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnAxis<'a, L> {
     pub(super) axis: &'a Axis,
-    /// Its coordinate in [−1, 1].
+    /// Coordinate in [−1, 1].
     pub(super) unit: L,
 }
 

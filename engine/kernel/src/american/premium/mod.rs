@@ -318,7 +318,7 @@ impl PremiumTables {
     }
 
     /// Value and volatility derivatives, and the lanes where exercising now is optimal; see [`PremiumTables::jet`].
-    /// Beyond the volatilities of a strike's tables the premium is extrapolated linearly, for searches.
+    /// Beyond the volatilities of a strike's tables the premium is extrapolate linearly, for searches.
     #[must_use]
     pub fn vol_derivatives<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolDerivatives<L>, L::Mask) {
         let spot = self.spot(terms, s);
@@ -402,12 +402,13 @@ impl PremiumTables {
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
             let (mut premium, before) = table.premium::<L, ALL>(&self.clock::<ALL>(terms, table), &on);
             if !table.is_dated() {
-                age(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
+                advance_time(terms, self.terms.t - terms.t, clamped_sigma, &mut premium);
             }
             if !ALL {
-                extrapolated(clamped_sigma, sigma, &mut premium);
+                extrapolate(clamped_sigma, sigma, &mut premium);
             }
-            whole = whole | (inside & self.bound(table, &Reading { terms, on, european }, before, &mut premium));
+            whole =
+                whole | (inside & self.with_best_plan(table, &Reading { terms, on, european }, before, &mut premium));
             out = Taylor(core::array::from_fn(|i| L::select(inside, premium.0[i], out.0[i])));
             if matches!(table.layout, Layout::Now | Layout::AtExDate) {
                 exercised = exercised | (inside & before);
@@ -419,7 +420,13 @@ impl PremiumTables {
     /// Replaces the premium by the value of the best date fixed in advance where a table without a boundary ends
     /// (`beyond`) and where the value read lies below it. Returns these lanes, whose series is the whole value.
     /// Elsewhere keeps the premium from falling below 0.
-    fn bound<L: Lanes>(&self, table: &Table, at: &Reading<'_, L>, beyond: L::Mask, premium: &mut Taylor<L>) -> L::Mask {
+    fn with_best_plan<L: Lanes>(
+        &self,
+        table: &Table,
+        at: &Reading<'_, L>,
+        beyond: L::Mask,
+        premium: &mut Taylor<L>,
+    ) -> L::Mask {
         let (phi, zero) = (self.right.phi(), L::splat(0.0));
         replace_where(premium, premium.value().lt(zero), &Taylor::constant(zero));
         let anchored = matches!(table.layout, Layout::Anchored);
@@ -457,7 +464,7 @@ fn strike<L: Lanes>(k: L, serving: &Serving<'_, L>) -> L {
 }
 
 /// Carries a premium from the end of a table's volatilities along its tangent, in the lanes that lie beyond.
-fn extrapolated<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
+fn extrapolate<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
     let beyond = end.lt(sigma) | sigma.lt(end);
     if !beyond.any() {
         return;
@@ -472,7 +479,7 @@ fn extrapolated<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
 }
 
 /// Moves a premium `dt` years forward in time, to first order.
-fn age<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
+fn advance_time<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
     let c = |v: f64| L::splat(v);
     let p = premium.0;
     // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ

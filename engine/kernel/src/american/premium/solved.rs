@@ -108,7 +108,7 @@ impl Solved {
             } else {
                 DateSolution::of_calls(terms, &periods, now, [k, sigma])
             };
-            blocks.push(in_lanes.unwrap_or_else(|| DateSolution::each(phi, &at_date, pairs, is_put || now)));
+            blocks.push(in_lanes.unwrap_or_else(|| DateSolution::one_by_one(phi, &at_date, pairs, is_put || now)));
         }
         let collected = terms.a(if is_put || now { date } else { date - SAME.instant });
         Self { phi, date, terms: at_date, collected, blocks, per_block, lanes: pairs.len() }
@@ -227,7 +227,7 @@ impl Solved {
 
 impl DateSolution {
     /// Solves `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
-    fn each(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
+    fn one_by_one(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
         count(|work| work.one_by_one += pairs.len() as u64);
         let solution = |&(k, sigma): &(f64, f64)| Solution::new(&AmericanOption::new(phi, terms, k, sigma));
         let solutions: Vec<Solution> = pairs.iter().map(solution).collect();

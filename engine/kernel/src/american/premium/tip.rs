@@ -32,7 +32,7 @@ pub(super) struct TippedWindow<'a> {
     pub(super) k: Block,
     pub(super) sigma: Block,
     /// Lanes in which exercise gains nowhere.
-    pub(super) is_shut: <Block as Lanes>::Mask,
+    pub(super) never_gains: <Block as Lanes>::Mask,
 }
 
 /// The tip of a window and its upper boundary, by lane.
@@ -107,7 +107,7 @@ impl TippedWindow<'_> {
                 };
                 let guess = (x + away).min(contracts.limit(self.k, seen));
                 (y[i], pace[i]) = self.explicit(&contracts, time - seen.left, time, guess, RegionSide::Upper);
-                y[i] = Block::select(self.is_shut, x, y[i]);
+                y[i] = Block::select(self.never_gains, x, y[i]);
             }
         }
         let fixed = |nodes: &[GridNode]| -> Vec<Block> { nodes.iter().map(|node| x * node.end).collect() };
@@ -126,7 +126,7 @@ impl TippedWindow<'_> {
             n: points.len() - 1,
             missed: TIP.missed,
             lower: Some(&lower),
-            is_settled: self.is_shut,
+            is_settled: self.never_gains,
         };
         let upper = &mut y[..last + 1];
         if !search.solve(upper, near) {
@@ -146,7 +146,7 @@ impl TippedWindow<'_> {
     /// The lanes in which exercise gains nowhere at the begin, and hence never: the gain falls until the date.
     ///
     /// # Accuracy  gains between places `TIP.scan_step` apart may be missed
-    pub(super) fn shut(&self) -> <Block as Lanes>::Mask {
+    pub(super) fn lanes_without_gain(&self) -> <Block as Lanes>::Mask {
         let contracts = Contracts::new(-1.0, [self.terms.r, self.terms.b], self.k, self.sigma);
         let least = self.least(&contracts, Block::splat(self.from)).0;
         (self.k * -TIP.gain_least).le(least)
@@ -216,11 +216,11 @@ impl TippedWindow<'_> {
             let next = (t + later).max(self.close);
             let settled = step.abs().lt(deviation * TIP.level_found) & (next - t).abs().lt(wait * TIP.found);
             (t, x) = (next, x + step);
-            if (settled | self.is_shut).all() {
+            if (settled | self.never_gains).all() {
                 let is_after = self.close.max(c(self.from)).lt(t) & t.lt(c(self.date));
-                // what is shut counts as open for a moment
-                let t = Block::select(self.is_shut, c(self.from + SAME.date), t);
-                return (is_after | self.is_shut).all().then_some((t, x));
+                // a window that never gains counts as open for a moment
+                let t = Block::select(self.never_gains, c(self.from + SAME.date), t);
+                return (is_after | self.never_gains).all().then_some((t, x));
             }
         }
         None
@@ -298,7 +298,7 @@ impl TippedWindow<'_> {
             let line = ln((gain / borrow).max(c(SAME.divisor)));
             let guess = (x + slope * u).max(line).min(x);
             let ln_b = self.explicit(contracts, t, time, guess, RegionSide::Lower).0.min(x);
-            let ln_b = Block::select(self.is_shut, x, ln_b);
+            let ln_b = Block::select(self.never_gains, x, ln_b);
             slope = (ln_b - x) / u;
             (t, ln_b)
         };

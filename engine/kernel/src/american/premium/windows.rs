@@ -40,7 +40,7 @@ pub(super) fn put_windows<T: FlowTime>(
     }
     let mut begins = window_starts(terms, stop);
     let mut backwards = BackwardInduction::at_expiry(terms, strike, sigma);
-    // a dividend on the day of expiry closes the last window
+    // a dividend on the day of expiry closing_time the last window
     if terms.divs.iter().all(|d| d.t <= terms.t - SAME.date) {
         backwards.after_last(begins.pop()?, begins.is_empty(), near)?;
     }
@@ -110,7 +110,8 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
         let Self { terms, strike, k, sigma, date, .. } = *self;
         let c = Block::splat;
         let end = ClosingWindow { fineness, date, strike, paid: strike - terms.a(date) };
-        let closing: T = for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closes(terms, end, from));
+        let closing: T =
+            for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closing_time(terms, end, from));
         let opens = T::splat(PUT_WINDOW.shortest).le(closing - from);
         if opens.any() != opens.all() {
             return None;
@@ -125,10 +126,11 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
         }
         let at = self.at.take().or_else(|| self.premium());
         let (close, paid, at_date) = (closing.in_lanes(), end.paid.in_lanes(), at.as_ref());
-        let mut window = TippedWindow { terms, from, close, date, paid, at: at_date, k, sigma, is_shut: k.lt(c(0.0)) };
+        let mut window =
+            TippedWindow { terms, from, close, date, paid, at: at_date, k, sigma, never_gains: k.lt(c(0.0)) };
         if !opens.any() {
-            window.is_shut = window.shut();
-            if window.is_shut.all() {
+            window.never_gains = window.lanes_without_gain();
+            if window.never_gains.all() {
                 self.at = at;
                 return Some(());
             }
@@ -253,7 +255,7 @@ fn window_starts(terms: &Terms, stop: f64) -> Vec<f64> {
 }
 
 /// The last time at which exercise at X = 0 gains; `from` if it never gains after that. At X = 0 only cash matters.
-fn closes(terms: &Terms, end: &ClosingWindow, from: f64) -> f64 {
+fn closing_time(terms: &Terms, end: &ClosingWindow, from: f64) -> f64 {
     let gained = |t: f64| gain(terms, end, t);
     if gained(from) <= 0.0 {
         return from;

@@ -14,7 +14,7 @@ use crate::lanes::{Block, Lanes};
 const N: usize = Block::N;
 const BLOCKS: usize = INNER / N;
 
-/// How an iteration ended.
+/// Outcome of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Solved,

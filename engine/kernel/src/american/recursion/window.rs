@@ -281,9 +281,9 @@ impl Interval {
 
 /// The end of a window along a line.
 pub(super) struct Closing {
-    /// Its exercise gains, as European puts.
+    /// Exercise gains along the line, as European puts.
     pub(super) puts: FlowNodes,
-    /// ln B at its begin.
+    /// ln B where the line begins.
     pub(super) ln_b: f64,
 }
 
