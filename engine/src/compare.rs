@@ -31,7 +31,7 @@ use work::{Work, base, work};
 
 /// Dividends that are tried one by one.
 const DIVIDENDS_MOST: usize = 6;
-/// A reason must explain this part of what is left at the vendor's volatility, or it is none.
+/// A reason must explain this part of the difference that remains at the vendor's volatility.
 const EXPLAINS_LEAST: f64 = 0.25;
 /// And take away so much of the squares in errors: by chance that happens once in ten thousand times.
 const TAKES_LEAST: f64 = 15.0;

@@ -94,7 +94,7 @@ impl Snapshot {
         self.pending.binary_search(&underlying).is_ok()
     }
 
-    /// True if the feed has been gone through once since the start: what is not here and not pending is not there.
+    /// True if the feed has been read once since the start: names that are neither here nor pending do not exist.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete

@@ -1,4 +1,4 @@
-//! History: files of recorded quotes, of whoever's layout, to files of Greeks, a day at a time.
+//! History: computes files of Greeks from files of recorded quotes in any layout, a day at a time.
 //!
 //! Data flows `layouts → (underlying, day) → recipe of passes → records`. Never: a socket, a clock, an argument of the
 //! command line.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub const MANIFEST: &str = "_manifest.csv";
 const HEADER: [&str; 6] = ["file", "from", "made_by", "bytes", "contracts", "failed"];
 
-/// The folder of what a job says of itself, beside that of its outputs: readers take every file there for data.
+/// The folder of a job's own files, beside that of its outputs: readers take every file there for data.
 #[must_use]
 pub fn job_folder(out: &Path) -> PathBuf {
     let named = |path: &Path| {

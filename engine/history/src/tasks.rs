@@ -203,7 +203,7 @@ mod tests {
             of(&["KO@2024-01-03T16:00", "F@2024-01-04T16:00", "GE@2024-01-03T16:00,GE@2024-01-04T16:00"]),
             [(3, vec![day(3), day(4)])]
         );
-        // names that are quoted several times have files of their own, whichever file says so
+        // names that are quoted several times have files of their own, whichever inputs quote them
         assert_eq!(
             of(&["KO@2024-01-03T10:00,KO@2024-01-03T11:00", "F@2024-01-03T10:00", "F@2024-01-03T11:00"]),
             [

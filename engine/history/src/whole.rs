@@ -14,7 +14,7 @@ use kernel::contract::{Right, Symbol};
 pub const ONE_SIDED: u32 = 20;
 /// Snapshots of a day that have a median worth the name.
 pub const SNAPSHOTS: usize = 3;
-/// A day's median below this says nothing: the few contracts of a new listing may double.
+/// A day's median below this is not used: the few contracts of a new listing may double.
 pub const CONTRACTS: u32 = 20;
 
 /// Why the chain of a unit cannot be computed.

@@ -177,7 +177,7 @@ greeks! {
     epsilon     Epsilon   PerPercent  1 |at| at.s * at.t,                 "dV/dq, a continuous yield added to b";
     dual_delta  DualDelta Plain       1 |_| 1.0,                          "dV/dK";
     dual_gamma  DualGamma Plain       2 |at| at.gamma(),                  "d2V/dK2";
-    // what is no derivative comes last
+    // numbers that are no derivatives come last
     lambda      Lambda    Plain       1 |at| 1.0 / at.width(),            "delta times S over V; 0 where V = 0";
     d1          D1        Plain       0 |_| 1.0,                          "Black-76 d1";
     d2          D2        Plain       0 |_| 1.0,                          "Black-76 d2";

@@ -1,4 +1,4 @@
-//! Days of the simulated market: which sessions and snapshots they have, and what is quoted at each. Never: a file.
+//! Days of the simulated market: their sessions and snapshots, and the quotes of each. Never: a file.
 
 pub mod layouts;
 mod truth;
@@ -106,7 +106,7 @@ pub struct MadeReference {
 }
 
 impl MadeReference {
-    /// Adds what a later day says; a dividend of an earlier day stays.
+    /// Adds the reference data of a later day; a dividend of an earlier day stays.
     pub fn extend(&mut self, later: Self) {
         for (key, amount) in later.dividends {
             self.dividends.entry(key).or_insert(amount);

@@ -5,7 +5,7 @@ use super::rng::Stream;
 use super::tier::{Ticks, Tier};
 use super::value::Fair;
 
-/// An ask that means that nobody offers.
+/// A placeholder ask, which means that there is no offer.
 const NO_OFFER: f64 = 9_999.0;
 /// The chance of each kind of bad data per contract and ten minutes.
 const FAULT_RATE: f64 = 0.0004;

@@ -421,7 +421,7 @@ impl MarketMaker<'_> {
         slice.ts[row] = Timestamp::from_second(at).unwrap_or_default();
     }
 
-    /// Value and spread of a row whose quote nobody changes any more, although it comes with a new time.
+    /// Value and spread of a row whose quote is frozen, although it gets new times.
     fn frozen(&self, row: usize, fault: Option<Fault>) -> Option<(Fair, f64)> {
         let Self { series, shared, .. } = *self;
         let (strike, right) = series.contract(row);

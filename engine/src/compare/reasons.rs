@@ -19,7 +19,7 @@ const SPOT_MOST: f64 = 0.2;
 /// Quarterly dividends that are tried, as parts of the spot. They move early exercise too, which bends
 /// too much for slopes.
 const DIVIDENDS_TRIED: [f64; 8] = [0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.02, 0.03];
-/// Beyond so many [`RATE_STEP`]s early exercise is tabulated anew.
+/// Number of [`RATE_STEP`]s beyond which early exercise is tabulated again.
 const FAR_STEPS: f64 = 1.25;
 /// Contracts of an expiry that dividends are tried on.
 const CONTRACTS_OF_DIVIDENDS: usize = 8;

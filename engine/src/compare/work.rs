@@ -73,7 +73,7 @@ pub(super) struct Clocks {
     pub(super) other_settlement: f64,
     /// Whole calendar days, of 365 to the year.
     pub(super) whole_days: f64,
-    /// Sessions, and what is left of the one of today, of 252 to the year.
+    /// Sessions to expiry, and the rest of today's, of 252 to the year.
     pub(super) trading_days: f64,
 }
 

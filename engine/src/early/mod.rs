@@ -42,8 +42,9 @@ use tables::{Pricers, bands, span};
 
 /// Early exercise of one slice: the premium of every strike and right over its European value.
 ///
-/// The state of a slice owns it. A pass brings it up to date twice: before the carry is settled, at the carry of the pass
-/// before, and after the curve is fitted, at the carry and volatilities of this pass. Everything else only reads it.
+/// The state of a slice owns it. A pass brings it up to date twice: before the carry is settled, at the carry of the
+/// pass before, and after the curve is fitted, at the carry and volatilities of this pass. Everything else only reads
+/// it.
 #[derive(Debug, Default)]
 pub struct EarlyExercise {
     tables: Pricers,

@@ -21,7 +21,7 @@ settings! {
         /// The greatest volatility that is looked for.
         vol_most: f64 = 20.0, "per √year", Judgement("2,000 %: an hour to expiry at a spread of a tenth of the spot");
         /// Tables reach this factor beyond the volatilities of the curve. Lower builds again sooner, higher builds for
-        /// volatilities that nobody has.
+        /// volatilities that no contract has.
         beyond: f64 = 1.1, "1", Judgement("a tenth: what a curve moves by in hours");
         /// Part of `beyond`, in logarithms, that must be left for tables to be kept.
         beyond_left: f64 = 0.3, "1", Judgement("bids and asks lie within 3 % of a curve where tables serve them at all");

@@ -111,7 +111,7 @@ pub(super) fn read_batches<S: Sink>(
     Ok(())
 }
 
-/// The cells of some rows in memory, for whoever reads a table by itself.
+/// The cells of some rows in memory, for callers that read tables themselves.
 pub struct TableCells<'a>(Vec<Values<'a>>);
 
 impl<'a> TableCells<'a> {

@@ -77,8 +77,8 @@ impl Read {
     }
 }
 
-/// Passes every quote of a file to `take`, in the order of the file, in bounded memory. The report counts unusable rows;
-/// damage of the file loses the rows after it, and is an error of the report.
+/// Passes every quote of a file to `take`, in the order of the file, in bounded memory. The report counts unusable
+/// rows; damage of the file loses the rows after it, and is an error of the report.
 ///
 /// # Errors
 /// The file cannot be opened, is packed in a way that is not read, or has no known header.

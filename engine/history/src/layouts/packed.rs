@@ -32,7 +32,7 @@ const BEGIN_UNREAD: [(&[u8], &str); 7] = [
     (b"ARROW1", "Arrow IPC"),
     (b"SQLite format 3\0", "SQLite"),
 ];
-/// Bytes that tell.
+/// Number of first bytes that determine the packing.
 const HEAD: usize = 16;
 
 /// The error of a file that cannot be read.
@@ -40,7 +40,7 @@ pub(super) fn unreadable(file: &Path, kind: ErrorKind) -> LayoutError {
     LayoutError::Unreadable(FeedError::Io { file: file.to_path_buf(), kind })
 }
 
-/// Opens a regular file and tells how it is packed.
+/// Opens a regular file, and finds its packing.
 ///
 /// # Errors
 /// The file cannot be opened, is not a regular file, is empty, or has a packing that is not supported.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// The name of the layout.
 pub(super) const NAME: &str = "greeksd-recording";
-/// A record so far ahead of those before is believed when a second one says the same.
+/// A record this far ahead of earlier ones counts once a second one confirms its time.
 const AHEAD: SignedDuration = SignedDuration::from_hours(1);
 /// A member is held up to this many bytes until its checksum is known.
 const HELD: usize = 64 << 20;

@@ -33,7 +33,7 @@ pub enum LayoutError {
         /// The column that the map names.
         column: String,
     },
-    /// Neither a column nor the name of the file tells the underlying.
+    /// Neither a column nor the name of the file gives the underlying.
     NoUnderlying {
         /// The file.
         file: PathBuf,

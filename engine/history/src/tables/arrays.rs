@@ -254,7 +254,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// NaN is what is missing.
+/// NaN means missing.
 fn numbers(values: Vec<f64>) -> ArrayRef {
     let known = BooleanBuffer::collect_bool(values.len(), |i| !values[i].is_nan());
     let nulls = Some(NullBuffer::new(known)).filter(|nulls| nulls.null_count() > 0);

@@ -180,6 +180,8 @@ impl NoDividends {
     }
 
     /// The lanes that `table` serves, ready for the integral; `None` where there are none.
+    ///
+    /// # Domain    terms that are [served](Self::serves)
     #[inline(always)]
     fn part<L: Lanes, const FULL: bool>(
         &self,

@@ -233,11 +233,11 @@ pub fn datashop_eod(
     Ok(())
 }
 
-/// The header of what is true.
+/// The header of true values.
 pub const TRUE_GREEKS_HEADER: &str = "quote_time,underlying,kind,style,root,expiry,right,strike,und_price,forward,\
      dividends,vol,value,delta,gamma,vega,theta\n";
 
-/// Writes what is true of a snapshot.
+/// Writes the true values of a snapshot.
 ///
 /// # Errors
 /// It cannot be written.

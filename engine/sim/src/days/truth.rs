@@ -10,7 +10,7 @@ use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::Lattice;
 use kernel::normal::{INV_SQRT_2PI, norm_cdf};
 
-/// Layers of the lattice that tells what early exercise adds to the Greeks.
+/// Layers of the lattice for the early exercise premiums of the Greeks.
 const STEPS: usize = 256;
 
 /// True value and Greeks of a contract.

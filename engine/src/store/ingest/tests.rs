@@ -91,7 +91,7 @@ fn one_time_stamp_moves_neither_the_time_of_a_name_nor_its_expiries() {
         assert_eq!(store.books()[0].ts, quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0).ts, "{n_ahead}");
         assert_eq!(store.expire(None), 0, "nothing has settled at ten");
     }
-    // what three quotes tell is the time
+    // the time of three quotes counts
     let three = (60..63).map(|k| quote("16:00", "KO", &format!("KO261218P000{k}000"), 1.0, 2.0));
     let mut store = filled(strikes.chain(three).collect());
     assert_eq!((store.books()[0].ts, store.expire(None)), (ahead.ts, 30));

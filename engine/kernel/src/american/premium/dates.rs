@@ -134,7 +134,7 @@ impl ExerciseDecision {
         let gap = |x: Block| {
             let (mut waiting, kept) = self.sides(later, x);
             if let Some(near) = near {
-                // right after the date the call is exercised too: what is gained is the dividend
+                // right after the date the call is exercised too: the gain is the dividend
                 waiting = Block::select(x.lt(near), waiting, kept - self.dividend);
             }
             Block::select(kept.gt(least), ln(waiting.max(least) / kept.max(least)), c(f64::INFINITY))

@@ -127,6 +127,9 @@ impl<T: Lanes> TimeBetween<T> {
         Some(Lines { strike: end.strike, escrow: self.escrow(life), paid: end.paid * exp(wait * -r), share, wait, b })
     }
 
+    /// The stretch from the first of `ends` to `to`; the second of `ends` is the next date. Years from now.
+    ///
+    /// # Domain  no ex-date between `from` and the date at which anything is exercised
     fn new(
         phi: f64,
         terms: &Terms,
