@@ -1,11 +1,11 @@
-//! What quotes of a name contradict, in a line. Never: whether they do.
+//! One line on the assumptions that quotes of a name contradict. Never: the decision whether they do.
 
 use crate::store::chain::Chain;
 use crate::store::doubted::Doubt;
 use std::fmt::Write;
 
-/// What is doubted of a chain and what values use instead, and whether most of its quotes are missed all the same;
-/// `None`: neither.
+/// The assumption of a chain that quotes contradict with its substitute, and a note if most quotes still do not hold
+/// their value; `None`: neither applies.
 ///
 /// # Domain   any chain, one that was read back included: without evidence no dividend is named
 #[must_use]

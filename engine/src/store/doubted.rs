@@ -1,4 +1,4 @@
-//! What many quotes of a name contradict. Never: which quotes.
+//! Assumptions that many quotes of a name contradict. Never: a single quote.
 
 /// An assumption that quotes contradict, so that values are computed without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,7 +46,7 @@ impl FirmQuotes {
         self.firm >= Self::LEAST && 2 * self.outside >= self.firm
     }
 
-    /// What confidence is left: all while three quarters of the firm quotes hold their value, none where none does.
+    /// Factor of confidence: 1 while three quarters of the firm quotes hold their value, 0 if none does.
     #[must_use]
     pub fn confidence(self) -> f64 {
         if self.firm < Self::LEAST {
