@@ -1,5 +1,5 @@
-//! `greeksd batch`: files of recorded quotes in, files of Greeks out, a day at a time. Arguments to a job of the crate
-//! `history`, its progress and its end. Never: a formula, a layout of quotes.
+//! `greeksd batch`: computes files of recorded quotes to files of Greeks, a day at a time. It makes a job of the crate
+//! `history` from the arguments, and shows its progress and outcome. Never: a formula, a layout of quotes.
 
 pub(crate) mod inputs;
 pub(crate) mod reference_files;
@@ -35,17 +35,17 @@ use std::time::Instant;
 use text::TextForm;
 use watch::BatchWatch;
 
-/// Something that was asked for could not be done.
+/// Exit code: the job broke off, or could not compute everything.
 const INCOMPLETE: u8 = 1;
-/// What was asked for makes no sense, or cannot begin.
+/// Exit code: the arguments make no sense, or the job cannot begin.
 const UNUSABLE: u8 = 2;
-/// A signal ended the job; the same for one that is not waited for.
+/// Exit code: a signal ended the job.
 const INTERRUPTED: u8 = 130;
 
-/// Why nothing was done, or not all of it.
+/// Why a job did not begin, or did not end.
 #[derive(Debug)]
 pub enum BatchError {
-    /// An argument, or a file that one names.
+    /// An argument, or a file named by one, is unusable.
     Arguments(String),
     /// The job broke off.
     Job(JobError),
@@ -60,7 +60,7 @@ impl fmt::Display for BatchError {
     }
 }
 
-/// Runs the command, reports on standard error.
+/// Runs the command; messages go to standard error.
 #[must_use]
 pub fn run(args: &BatchArgs) -> ExitCode {
     let began = Instant::now();
@@ -95,13 +95,13 @@ pub fn run(args: &BatchArgs) -> ExitCode {
     if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
 }
 
-/// Says why nothing more was done.
+/// Writes an error, and returns its exit code.
 fn refused(error: &BatchError) -> ExitCode {
     say(&format!("greeksd batch: {error}"));
     ExitCode::from(if matches!(error, BatchError::Arguments(_)) { UNUSABLE } else { INCOMPLETE })
 }
 
-/// What the arguments name.
+/// Inputs, reference data and output form of the arguments.
 struct Opened {
     inputs: Inputs,
     known: ReferenceFiles,
@@ -121,36 +121,36 @@ impl Opened {
     }
 }
 
-/// A job that has come to its end.
+/// A job that has ended.
 pub struct BatchDone {
     outcome: JobOutcome,
     known: ReferenceFiles,
 }
 
 impl BatchDone {
-    /// What came of it.
+    /// Outcome of the job.
     #[must_use]
     pub fn outcome(&self) -> &JobOutcome {
         &self.outcome
     }
 
-    /// The report, as the file beside the outputs has it: JSON.
+    /// The report of the job as JSON: the contents of the report file.
     #[must_use]
     pub fn report(&self) -> String {
         report::text(&self.outcome, &self.known)
     }
 
-    /// Refused rows with their places, the first of each file.
+    /// The first refused rows of each file, with their places.
     pub fn refused(&self) -> impl Iterator<Item = &Refused> {
         self.known.places.iter().chain(self.outcome.inputs.iter().flat_map(|input| &input.read.report.places))
     }
 }
 
-/// Does what the arguments say, but for `--plan`. `begin` is called when they have been read, with notes for the user;
-/// its error ends the job.
+/// Runs the job of the arguments, but for `--plan`. `begin` is called with notes for the user when the arguments have
+/// been read; its error ends the job.
 ///
 /// # Errors
-/// An argument that makes no sense, a folder that cannot be written to. What is wrong with inputs is in the outcome.
+/// An argument makes no sense, or the folder cannot be written to. Faults of input files are in the outcome.
 pub fn execute(
     args: &BatchArgs,
     watch: &dyn JobWatch,
@@ -178,7 +178,7 @@ pub fn execute(
     Ok(BatchDone { outcome, known })
 }
 
-/// Prints the tasks that the files make; whether it was not stopped.
+/// Prints the tasks of the input files; false if a signal stopped it.
 fn print_tasks(args: &BatchArgs, watch: &Arc<BatchWatch>) -> Result<bool, BatchError> {
     let Opened { inputs, known, options, form, .. } = Opened::new(args)?;
     listen_for_signals(Arc::clone(watch)).map_err(|error| BatchError::Arguments(error.to_string()))?;
@@ -210,7 +210,7 @@ fn layout(args: &BatchArgs) -> OutputLayout {
     }
 }
 
-/// How the arguments have units computed.
+/// The accuracy of the computation, and whether outputs have quotes.
 #[must_use]
 pub fn recipe(args: &BatchArgs) -> Recipe {
     let quality = if args.is_preliminary() { Quality::Preliminary } else { Quality::Full };
@@ -225,13 +225,13 @@ fn form(args: &BatchArgs, recipe: Recipe) -> std::io::Result<Box<dyn FileForm>> 
     })
 }
 
-/// On how many threads.
+/// Number of threads.
 #[must_use]
 pub fn threads(args: &BatchArgs) -> usize {
     args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// The first signal asks for the end, a second one is the end.
+/// The first signal stops the job gracefully; the second exits at once.
 fn listen_for_signals(watch: Arc<BatchWatch>) -> Result<(), ctrlc::Error> {
     ctrlc::set_handler(move || {
         if watch.stop() {

@@ -1,17 +1,17 @@
-//! Whether this processor can run this build, asked before anything else runs. Never: a choice between code paths.
+//! Checks, before anything else runs, that this processor can run this build. Never: a choice between code paths.
 //!
-//! It asks the processor itself: `std::is_x86_feature_detected!` is `true` at compile time for every feature that the
-//! build is made for, so here it would always say that all is well. What runs here is built for the same processor as
-//! the rest, so it does nothing that the compiler has special instructions for: no text is put together, nothing is
-//! shifted, bits are compared where they stand. `tests/processors.sh` runs it where those instructions are not.
+//! The check reads the processor's registers: `std::is_x86_feature_detected!` is `true` at compile time for every
+//! feature that the build is made for, so it would always succeed. This module is built for the same processor as the
+//! rest, so it avoids everything that the compiler has special instructions for: it formats no text, shifts nothing,
+//! and compares bits in place. `tests/processors.sh` runs it on processors without these instructions.
 
-/// The level of x86-64 that the compiler had leave to use in this build, or the architecture.
+/// The level of x86-64 that this build is made for; on other processors the architecture.
 #[must_use]
 pub fn built_for() -> &'static str {
     if cfg!(not(target_arch = "x86_64")) {
         return std::env::consts::ARCH;
     }
-    // a compiler's level has all of its features; these are the newest of each
+    // a level has all of its features: its newest ones identify it
     if cfg!(all(target_feature = "avx512vl", target_feature = "avx512bw", target_feature = "avx512dq")) {
         "x86-64-v4"
     } else if cfg!(all(target_feature = "avx2", target_feature = "fma", target_feature = "bmi2")) {
@@ -23,7 +23,7 @@ pub fn built_for() -> &'static str {
     }
 }
 
-/// True if the processor has all that the build needs; else says on standard error what is lacking.
+/// True if the processor has all features that the build needs; else writes the missing ones to standard error.
 #[must_use]
 pub fn can_run() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -38,7 +38,7 @@ mod x86_64 {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
     use std::io::{Write, stderr};
 
-    /// Registers that the processor answers in; the numbers of leaves are those of the manuals of Intel and AMD.
+    /// Registers of the CPUID instruction; leaves are numbered as in the manuals of Intel and AMD.
     #[derive(Clone, Copy)]
     enum Answer {
         /// Leaf 1, ECX.
@@ -56,13 +56,13 @@ mod x86_64 {
     use Answer::{Amd, Basic, Eax71, Ebx7, Ecx7, Edx7, Edx71};
 
     struct Feature {
-        /// As the compiler and /proc/cpuinfo write it.
+        /// Name in the compiler and in /proc/cpuinfo.
         name: &'static str,
         /// True if the compiler may use it in this build.
         needed: bool,
         answer: Answer,
         mask: u32,
-        /// What the standard library finds.
+        /// True if the standard library detects it.
         #[cfg(test)]
         detected: fn() -> bool,
     }
@@ -80,11 +80,11 @@ mod x86_64 {
         };
     }
 
-    /// What compilers and libraries choose by the processor that a build is for.
+    /// Features that compilers and libraries use if the build is for a processor with them.
     static FEATURES: [Feature; 46] = features! {
         "sse3" Basic 0, "pclmulqdq" Basic 1, "ssse3" Basic 9, "fma" Basic 12, "cmpxchg16b" Basic 13, "sse4.1" Basic 19,
         "sse4.2" Basic 20, "movbe" Basic 22, "popcnt" Basic 23, "aes" Basic 25,
-        // the system's word that it keeps registers wider than those of SSE
+        // the system saves registers wider than those of SSE
         "xsave" Basic 27,
         "avx" Basic 28, "f16c" Basic 29, "rdrand" Basic 30,
         "bmi1" Ebx7 3, "avx2" Ebx7 5, "bmi2" Ebx7 8, "avx512f" Ebx7 16, "avx512dq" Ebx7 17, "rdseed" Ebx7 18,
@@ -97,7 +97,7 @@ mod x86_64 {
         "lzcnt" Amd 5, "sse4a" Amd 6, "tbm" Amd 21,
     };
 
-    /// What the processor answers, by [`Answer`].
+    /// Registers of the processor, by [`Answer`].
     fn answers() -> [u32; 7] {
         let [mut ebx7, mut ecx7, mut edx7, mut eax71, mut edx71] = [0; 5];
         if __cpuid(0).eax >= 7 {
@@ -127,7 +127,7 @@ mod x86_64 {
         all
     }
 
-    /// Where standard error is closed, nobody reads it.
+    /// Writes to standard error; if it is closed, the text is lost.
     fn say(text: &str) {
         let _ = stderr().write_all(text.as_bytes());
     }

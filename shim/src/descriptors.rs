@@ -1,10 +1,10 @@
-//! How many files and sockets the program may have open at once. Never: a socket.
+//! The limit of open files and sockets. Never: a socket.
 
-/// Descriptors that are no connection: listeners, polls, the log, files of the feed and of the state, with room to
-/// spare.
+/// Descriptors reserved for listeners, polls, the log, and files of the feed and of the state.
 const OTHERS: u64 = 64;
 
-/// Raises the limit as far as it goes; how many connections that leaves room for, `None` where nobody counts.
+/// Raises the limit of open files as far as possible. Returns the number of connections that it leaves room for;
+/// `None`: unlimited.
 #[must_use]
 pub fn for_connections() -> Option<usize> {
     raise().map(|limit| usize::try_from(limit.saturating_sub(OTHERS)).unwrap_or(usize::MAX))
@@ -13,7 +13,7 @@ pub fn for_connections() -> Option<usize> {
 #[cfg(unix)]
 fn raise() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// The most that macOS accepts where it reports an infinite hard limit.
+    /// Maximum that macOS accepts although it reports an infinite hard limit.
     const MOST: u64 = 10_240;
     let before = getrlimit(Resource::Nofile);
     for wanted in [before.maximum, before.maximum.map_or(Some(MOST), |most| Some(most.min(MOST)))] {

@@ -1,7 +1,8 @@
-//! `greeksd explain` and `GET /l1/explain`: everything behind one contract, for programs and for people.
+//! `greeksd explain` and `GET /l1/explain`: how the numbers of one contract come about, for programs and for people.
 //!
-//! The engine finds it ([`engine::explain`]), [`document`] writes it down with its units, [`text`] for people; a
-//! request is answered by [`answer`], and [`run`] asks a daemon or computes the one name itself. Never: a formula.
+//! The engine makes the explanation ([`engine::explain`]), [`document`] gives it names and units, and [`text`] writes
+//! it for people. [`answer`] answers requests, and [`run`] queries a daemon or computes the name itself. Never: a
+//! formula.
 
 pub mod answer;
 pub mod document;

@@ -1,5 +1,5 @@
-//! The pages for people: the viewer at `/`, and at `/examples` what this is, the state of feed and snapshot, and
-//! requests to click, one for each layer and format. Never: a computation; a script on the page of examples.
+//! Pages for people: the viewer at `/`, and at `/examples` the state of feed and snapshot with links to a request of
+//! each layer and format. Never: a computation; a script on the page of examples.
 
 pub mod viewer;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The formats, in the order of the columns.
 const FORMATS: [&str; 4] = ["json", "csv", "ndjson", "html"];
 
-/// One request for each layer; `{symbol}`, `{date}` and `{format}` are filled in.
+/// One request for each layer, with the placeholders `{symbol}`, `{date}` and `{format}`.
 pub const EXAMPLES: &[(&str, &str)] = &[
     ("native", "/l1/greeks?underlying={symbol}&exp={date}&greeks=all&format={format}"),
     ("alphavantage", "/query?function=REALTIME_OPTIONS&symbol={symbol}&require_greeks=true&datatype={format}"),
@@ -31,7 +31,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("polygon", "/v3/snapshot/options/{symbol}?expiration_date={date}&format={format}"),
 ];
 
-/// What is worth asking of the native layer.
+/// Questions, and the requests that answer them.
 const QUESTIONS: &[(&str, &str)] = &[
     (
         "Term structure: one row per expiry",
@@ -60,12 +60,12 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("Counters for Prometheus", "/metrics"),
 ];
 
-/// From the questions to the examples.
+/// HTML between the questions and the examples of the layers.
 const BETWEEN: &str = "</tbody></table>\n\
     <h2 style=\"margin:18px 0 6px 18px;font-size:15px\">Layers, with an example in each format</h2>\n\
     <table>\n<tbody>\n";
 
-/// What the service says about itself above the examples.
+/// State of the service, shown above the examples.
 pub struct ServiceState {
     /// The feed, as given to the program.
     pub feed: String,
@@ -124,7 +124,7 @@ fn push_row(page: &mut Vec<u8>, what: &str, links: &[(&str, &str)]) {
     page.extend_from_slice(b"</tr>\n");
 }
 
-/// A name that the snapshot has, with Greeks if one has any, and an expiry of it that is not the nearest.
+/// A name of the snapshot, if possible one with Greeks, and one of its later expiries: placeholders of the examples.
 fn subject(snapshot: &Snapshot) -> (String, String) {
     let named = |name: &&str| snapshot.chains().iter().find(|chain| chain.underlying.as_str() == *name);
     let known = ["SPY", "AAPL", "SPX"].iter().find_map(named).or_else(|| {

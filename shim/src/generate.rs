@@ -1,5 +1,5 @@
-//! `greeksd generate`: days of the simulated market as files of quotes, with dividends and discount curves beside them.
-//! Arguments to the days of the crate `sim`, threads and files. Never: a layout of quotes, a formula.
+//! `greeksd generate`: writes days of the simulated market as files of quotes, with dividends and discount curves. The
+//! crate `sim` makes the days; this module has arguments, threads and files. Never: a layout of quotes, a formula.
 
 use crate::batch::inputs::parse_every;
 use crate::config::GenerateArgs;
@@ -24,18 +24,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What was asked for makes no sense, or cannot begin.
+/// Exit code: the arguments make no sense, or the files cannot be written.
 const UNUSABLE: u8 = 2;
 /// The folder of the files of quotes.
 const QUOTES: &str = "quotes";
-/// What is true of every contract; its name keeps it out of folders of quotes.
+/// File of the true volatility and Greeks of every contract. Readers of quotes skip names that begin with `_`.
 const TRUTH: &str = "_truth.csv";
-/// The first day, unless one is given: always the same, so that the same command writes the same files.
+/// Default of the first day. It is fixed, so that the same command writes the same files.
 const FROM: Date = date(2025, 1, 2);
-/// Before it nothing was quoted 15 minutes before an early close.
+/// Before this date vendors have no quotes 15 minutes before an early close.
 const EARLY_SNAPSHOT_SINCE: Date = date(2020, 2, 5);
 
-/// Runs the command, reports on standard error.
+/// Runs the command; messages go to standard error.
 #[must_use]
 pub fn run(args: &GenerateArgs) -> ExitCode {
     let began = Instant::now();
@@ -58,25 +58,25 @@ pub fn run(args: &GenerateArgs) -> ExitCode {
     }
 }
 
-/// What is to be written.
+/// The days to write, and their layout.
 struct Job<'a> {
     args: &'a GenerateArgs,
     layout: MadeLayout,
-    /// Between two snapshots of a day; `None`: it has one.
+    /// Time between two snapshots of a day; `None`: a day has one snapshot.
     every: Option<SignedDuration>,
     names: Vec<Symbol>,
     calendar: Calendar,
     sessions: Vec<Date>,
 }
 
-/// What became of a day.
+/// Counts and reference data of a written day.
 #[derive(Default)]
 struct DayOutcome {
     rows: u64,
     reference: MadeReference,
     /// Lines of the file of prices.
     prices: Vec<u8>,
-    /// Lines of what is true.
+    /// Lines of the file of true Greeks.
     truth: Vec<u8>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Job<'a> {
         Ok(Self { args, layout, every, names, calendar, sessions })
     }
 
-    /// Writes everything; how many quotes.
+    /// Writes all files; returns the number of quotes.
     fn write(&self) -> Result<u64, String> {
         let quotes = self.args.output.join(QUOTES);
         fs::create_dir_all(&quotes).map_err(|error| format!("{}: {error}", quotes.display()))?;
@@ -138,7 +138,7 @@ impl<'a> Job<'a> {
         Ok(rows)
     }
 
-    /// Writes what is known beside the quotes of all days.
+    /// Writes the files beside the quotes: prices, true Greeks, dividends and rates of all days.
     fn beside(&self, days: Vec<DayOutcome>) -> io::Result<()> {
         let out = &self.args.output;
         let mut reference = MadeReference::default();
@@ -154,7 +154,7 @@ impl<'a> Job<'a> {
             for dividend in reference.dividend_records() {
                 writeln!(file, "{},{},{}", dividend.underlying, dividend.ex_date, dividend.amount)?;
             }
-            // a row of nothing says that a name pays nothing
+            // a dividend of 0 means that a name pays none
             let payers: BTreeSet<Symbol> = reference.dividend_records().map(|dividend| dividend.underlying).collect();
             if let Some(first) = self.sessions.first() {
                 for name in self.names.iter().filter(|name| !payers.contains(name)) {
@@ -203,7 +203,7 @@ impl<'a> Job<'a> {
         Ok(DayOutcome { reference, ..outcome })
     }
 
-    /// The instants of a day that the layout has snapshots of.
+    /// The instants of the snapshots of a day.
     fn instants(&self, date: Date) -> Vec<Timestamp> {
         let close = days::close(&self.calendar, date);
         let before = |minutes| close.checked_sub(SignedDuration::from_mins(minutes)).unwrap_or(close);
@@ -211,7 +211,7 @@ impl<'a> Job<'a> {
             return days::instants(&self.calendar, date, step);
         }
         match self.layout.minutes_before_close() {
-            // its files have the close, too
+            // files of this layout also have the close
             Some(minutes) if self.layout == MadeLayout::DatashopEod => {
                 let early_of_old = self.calendar.day(date) == Day::Early && date < EARLY_SNAPSHOT_SINCE;
                 vec![if early_of_old { close } else { before(minutes) }, close]
@@ -222,7 +222,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The files of a day in the making: elsewhere first, and in their places when they are whole.
+/// The files of a day while they are written: under other names, and renamed when they are whole.
 struct DayFiles<'a> {
     job: &'a Job<'a>,
     folder: &'a Path,
@@ -242,7 +242,7 @@ impl<'a> DayFiles<'a> {
         Self { job, folder, date, files: BTreeMap::new(), piece: Vec::new() }
     }
 
-    /// Writes a snapshot, in layouts of the close with that of the close beside it.
+    /// Writes a snapshot; layouts with the close also take the snapshot at the close.
     fn write(&mut self, snapshot: &MadeSnapshot, at_close: &MadeSnapshot) -> io::Result<()> {
         let Job { layout, calendar, args, .. } = self.job;
         let mut name = layout.file(self.date, snapshot.underlying);
@@ -298,7 +298,7 @@ impl DayFile {
     }
 }
 
-/// A file with its header, where it is wanted.
+/// Creates a file with its header, if it is wanted.
 fn create(path: &Path, is_wanted: bool, header: &str) -> io::Result<Option<BufWriter<File>>> {
     if !is_wanted {
         return Ok(None);
@@ -308,10 +308,10 @@ fn create(path: &Path, is_wanted: bool, header: &str) -> io::Result<Option<BufWr
     Ok(Some(file))
 }
 
-/// The layout of a name.
+/// The layout with this name.
 ///
 /// # Errors
-/// There is none of that name: those that there are.
+/// No layout has this name: a list of all.
 fn layout_of(name: &str) -> Result<MadeLayout, String> {
     MadeLayout::ALL.into_iter().find(|layout| layout.name() == name).ok_or_else(|| {
         let all: Vec<&str> = MadeLayout::ALL.iter().map(|layout| layout.name()).collect();
@@ -319,10 +319,10 @@ fn layout_of(name: &str) -> Result<MadeLayout, String> {
     })
 }
 
-/// The names of a number, or of a list.
+/// Parses `--names`: the number of names, or a list of names.
 ///
 /// # Errors
-/// There are not so many, or one is not among them.
+/// The simulated market has fewer names, or lacks one of them.
 fn names_of(text: &str) -> Result<Vec<Symbol>, String> {
     let all = days::names();
     if let Ok(count) = text.parse::<usize>() {

@@ -1,5 +1,5 @@
-//! Contracts and shares by name: where a snapshot lists them, what they are quoted in, and the cells of a row that name
-//! them. Never: a value.
+//! Contracts and shares: their place in a snapshot, their multipliers, and the cells that identify them in rows. Never:
+//! a value.
 
 use api::rows::table::Fact;
 use api::vendors::native_scenario::IDENTITY;
@@ -11,22 +11,22 @@ use kernel::contract::{ContractKey, Right, RootTable, Symbol};
 use kernel::position::Instrument;
 use std::sync::Arc;
 
-/// Shares behind a contract, but for adjusted roots.
+/// Multiplier of a contract, except of adjusted roots.
 const CONTRACT: f64 = 100.0;
 
-/// Where a snapshot lists an instrument.
+/// Place of an instrument in a snapshot.
 #[derive(Clone, Debug)]
 pub struct ListedPlace {
     /// The chain.
     pub chain: Arc<Chain>,
-    /// The slice; `None`: shares of the underlying.
+    /// Index of the slice; `None`: shares of the underlying.
     pub slice: Option<usize>,
-    /// The row of a contract.
+    /// Row of a contract.
     pub row: usize,
 }
 
 impl ListedPlace {
-    /// What positions are sorted by: the native order, shares before contracts.
+    /// Sort key of positions: the native order, shares before contracts.
     #[must_use]
     pub fn order(&self) -> (Symbol, Option<usize>, usize) {
         (self.chain.underlying, self.slice, self.row)
@@ -36,7 +36,7 @@ impl ListedPlace {
 /// Finds an instrument.
 ///
 /// # Errors
-/// It is not listed, or has expired.
+/// The instrument is not listed, or has expired.
 pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> Result<ListedPlace, Unvalued> {
     let key = match instrument {
         Instrument::Share(symbol) => {
@@ -64,13 +64,13 @@ pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> R
             }
         }
     }
-    // a root without a contract left has no chain: the whole market knows the date
+    // a root without a live contract has no chain: the snapshot gives the date
     let now = last.unwrap_or(snapshot.time);
     let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     Err(if key.expiry < today { Unvalued::Expired } else { Unvalued::NotListed })
 }
 
-/// What a quoted price is multiplied with to give the price of a contract.
+/// Multiplier from a quoted price to the price of a contract.
 #[must_use]
 pub fn multiplier(chain: &Chain, slice: usize) -> f64 {
     let own = chain.evidence.as_ref().and_then(|evidence| evidence.slices.get(slice));
@@ -100,7 +100,7 @@ pub fn identity_of_share(symbol: Symbol) -> Vec<Fact> {
     cells
 }
 
-/// The cells of [`IDENTITY`] of what no chain lists.
+/// The cells of [`IDENTITY`] of an instrument that no chain lists.
 #[must_use]
 pub fn identity_of(instrument: Instrument) -> Vec<Fact> {
     match instrument {

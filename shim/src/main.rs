@@ -3,7 +3,7 @@
 use shim::{cpu, program};
 use std::process::ExitCode;
 
-/// That of musl has one lock for all threads, which eight of them wait for a sixth of their time.
+/// The allocator of musl has one lock for all threads: eight threads wait a sixth of their time for it.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     if cpu::can_run() { run() } else { ExitCode::FAILURE }
 }
 
-/// Apart from `main`, as its first instructions may be those that the processor lacks.
+/// Runs the program. It is not inlined into `main`, since its first instructions may be some that the processor lacks.
 #[inline(never)]
 fn run() -> ExitCode {
     program::run(std::env::args_os())

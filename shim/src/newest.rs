@@ -1,12 +1,12 @@
-//! Work on a thread of its own, of which one job is done and at most one waits: what comes meanwhile is merged into
-//! that. A disk that hangs holds up its own work and costs the memory of two jobs. Never: what a job is.
+//! A thread that does one job while at most one other waits; further jobs are merged into the waiting one. So a disk
+//! that hangs delays only this thread, and costs the memory of two jobs. Never: the contents of a job.
 
 use host::{faults, threads};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A thread and the job that waits for it.
+/// A thread, and the job that waits for it.
 #[derive(Debug)]
 pub(crate) struct NewestJob<T> {
     shared: Arc<NewestShared<T>>,
@@ -21,7 +21,7 @@ struct NewestShared<T> {
 #[derive(Debug)]
 struct NewestState<T> {
     waiting: Option<T>,
-    /// Since when a job is being done.
+    /// Start of the running job.
     busy_since: Option<Instant>,
     is_ending: bool,
     has_ended: bool,
@@ -34,7 +34,7 @@ impl<T> Clone for NewestJob<T> {
 }
 
 impl<T: Send + 'static> NewestJob<T> {
-    /// Starts the thread, which does one job after the other.
+    /// Starts the thread; `work` does a job.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -51,7 +51,7 @@ impl<T: Send + 'static> NewestJob<T> {
         Ok(Self { shared })
     }
 
-    /// Puts in a job; `merge` is given the one that waits, if there is one.
+    /// Submits a job; `merge` makes it from the waiting job, if there is one.
     pub(crate) fn put(&self, merge: impl FnOnce(Option<T>) -> T) {
         let mut state = self.shared.lock();
         let waiting = state.waiting.take();
@@ -60,19 +60,19 @@ impl<T: Send + 'static> NewestJob<T> {
         self.shared.changed.notify_all();
     }
 
-    /// Returns how long the job that is being done has taken so far; zero without one.
+    /// Time that the running job has taken so far; zero without one.
     #[must_use]
     pub(crate) fn busy_for(&self) -> Duration {
         self.shared.lock().busy_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Says that no more jobs come: the thread ends after the last one.
+    /// Ends the thread after the last job.
     pub(crate) fn end(&self) {
         self.shared.lock().is_ending = true;
         self.shared.changed.notify_all();
     }
 
-    /// Waits until the last job is done. False if it takes longer than `patience`; the thread is left behind then.
+    /// Waits until the last job is done. False if that takes longer than `patience`; the thread then goes on by itself.
     #[must_use]
     pub(crate) fn has_ended_within(&self, patience: Duration) -> bool {
         let state = self.shared.lock();
@@ -101,20 +101,20 @@ impl<T> NewestShared<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, NewestState<T>> {
-        // what is held here is whole at any moment
+        // a panic cannot leave the state half changed
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 impl<T> NewestJob<T> {
-    /// One whose jobs nobody does, for tests of what is put in.
+    /// A queue without a thread, for tests of submitted jobs.
     pub(crate) fn without_thread() -> Self {
         let state = NewestState { waiting: None, busy_since: None, is_ending: false, has_ended: false };
         Self { shared: Arc::new(NewestShared { state: Mutex::new(state), changed: Condvar::new() }) }
     }
 
-    /// Takes out what waits.
+    /// Takes the waiting job.
     pub(crate) fn take_waiting(&self) -> Option<T> {
         self.shared.lock().waiting.take()
     }

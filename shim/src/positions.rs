@@ -1,5 +1,6 @@
-//! Positions: a file or a request brings them (`file.rs`, `desk.rs`), each new snapshot values them (`valued.rs`), rows
-//! are written once for all readers (`rows.rs`), and `GET /l1/positions` shows them ([`answer`]). Never: a formula.
+//! Positions: a file or a request brings them ([`file`], [`desk`]), each new snapshot values them ([`valued`]), their
+//! rows are written once for all readers ([`rows`]), and `GET /l1/positions` returns them ([`answer`]). Never: a
+//! formula.
 
 pub mod answer;
 pub mod desk;

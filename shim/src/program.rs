@@ -1,5 +1,5 @@
-//! The program from its arguments to its exit code, for the executable and for the Python package, which brings it as a
-//! library. Never: an option.
+//! Runs the program from its arguments to its exit code, for the executable and for the Python package. Never: an
+//! option.
 
 use crate::config::{self, ConfigError, Invocation};
 #[cfg(feature = "view")]
@@ -8,7 +8,7 @@ use crate::{batch, compare, explain, generate, price, ready, scenario, serve};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Does what the arguments say, the program's name first.
+/// Runs the command of the arguments, of which the first is the program's name.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match config::read(arguments, &|name| std::env::var_os(name)) {
@@ -40,7 +40,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Writes to standard output; a reader that has gone is no reason to panic.
+/// Writes to standard output. Unlike `print!`, it does not panic if the reader has gone.
 fn print(text: &str) -> ExitCode {
     use std::io::Write;
     if std::io::stdout().write_all(text.as_bytes()).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -1,5 +1,5 @@
-//! `greeksd ready`: asks a daemon whether its market is whole, for whoever starts it or watches over it. Never: what is
-//! in the market.
+//! `greeksd ready`: asks a daemon whether its market is whole, for programs that start or supervise it. Never: the
+//! contents of the market.
 
 use crate::config::ReadyArgs;
 use crate::log::say;
@@ -7,7 +7,7 @@ use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How often it is asked.
+/// Polling interval.
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// Runs the command.

@@ -1,5 +1,5 @@
-//! `greeksd serve --service`: the daemon as a service of Windows, started and stopped by its service manager. Never:
-//! what a daemon does.
+//! `greeksd serve --service`: the daemon as a Windows service, started and stopped by the service manager. Never: the
+//! work of a daemon.
 
 use crate::config::Config;
 use crate::log;
@@ -15,19 +15,19 @@ use windows_service::service::{
 use windows_service::service_control_handler::{self, ServiceControlHandlerResult, ServiceStatusHandle};
 use windows_service::{define_windows_service, service_dispatcher};
 
-/// The name that the service manager has for it; in a process of its own any name is answered to.
+/// Name of the service. In a process of its own the service manager accepts any name.
 const NAME: &str = "greeksd";
-/// How long a start may take before the service manager gives it up.
+/// Time limit of a start, which the service manager is given.
 const STARTING: Duration = Duration::from_secs(60);
-/// The exit code of wrong arguments.
+/// Exit code: wrong arguments.
 const USAGE: u8 = 2;
 
-/// What the service runs with. The system calls its entry without a word of ours.
+/// Configuration of the service. It is global because the system calls the entry without arguments of ours.
 static CONFIG: OnceLock<Config> = OnceLock::new();
 
 define_windows_service!(service_entry, serve_as_service);
 
-/// Hands the process to the service manager until the service has stopped.
+/// Runs as a service until the service manager stops it.
 #[must_use]
 pub fn run(config: Config) -> ExitCode {
     let _ = CONFIG.set(config);
@@ -42,7 +42,7 @@ pub fn run(config: Config) -> ExitCode {
     }
 }
 
-/// The life of the service; the service manager calls it on a thread of its own.
+/// Runs the daemon; the service manager calls it on a thread of its own.
 fn serve_as_service(_: Vec<OsString>) {
     let Some(config) = CONFIG.get() else { return };
     let (stop, stopped) = channel();
@@ -54,7 +54,7 @@ fn serve_as_service(_: Vec<OsString>) {
         ServiceControl::Interrogate => ServiceControlHandlerResult::NoError,
         _ => ServiceControlHandlerResult::NotImplemented,
     };
-    // without a manager nobody could stop it
+    // without a service manager it could not be stopped
     let Ok(manager) = service_control_handler::register(NAME, controlled) else { return };
     report(&manager, ServiceState::StartPending, STARTING, 0);
     let code = serve::run_until(config, &stopped, &|phase| {
@@ -68,7 +68,7 @@ fn serve_as_service(_: Vec<OsString>) {
     report(&manager, ServiceState::Stopped, Duration::ZERO, code);
 }
 
-/// Tells the service manager the state, how long that may last, and the exit code of a service that has stopped.
+/// Reports to the service manager: the state, its maximum duration, and the exit code of a stopped service.
 fn report(manager: &ServiceStatusHandle, state: ServiceState, lasts: Duration, code: u8) {
     let is_running = state == ServiceState::Running;
     let accepts = ServiceControlAccept::STOP | ServiceControlAccept::SHUTDOWN;

@@ -1,5 +1,5 @@
-//! Status of the daemon: `/health` and `/metrics`. The market loop replaces the facts after each pass;
-//! requests read them. Never: a clock of its own, a lock.
+//! Status of the daemon: `/health` and `/metrics`. The market loop replaces the facts after each pass, and requests
+//! read them. Never: a clock of its own, a lock.
 
 mod facts;
 mod health;
@@ -24,29 +24,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// In an open market a snapshot older than this is stale: refreshes are at most 5 s apart.
+/// Age above which a snapshot of an open market is stale, seconds: refreshes are at most 5 s apart.
 const STALE_AFTER_S: f64 = 15.0;
 
-/// A loop that has not come round for so long hangs: a batch of a cold market takes seconds.
+/// Time without a turn after which the market loop hangs, seconds: a batch of a cold market takes seconds.
 const HANGS_AFTER_S: f64 = 60.0;
 /// Constants of the running daemon, and the facts of its last pass.
 pub struct Status {
     /// The feed, as given to the program.
     pub feed: String,
-    /// The data are made up.
+    /// True if the market is simulated.
     pub simulated: bool,
-    /// Threads of the program.
+    /// Number of threads of the program.
     pub threads: usize,
     /// The clock of the market.
     pub clock: MarketClock,
     /// Time since the start.
     pub uptime: Box<dyn Fn() -> Duration + Send + Sync>,
-    /// The zone that times are shown in.
+    /// Time zone of shown times.
     pub zone: TimeZone,
-    /// What whoever started the daemon calls it.
+    /// Name of the daemon, given by the program that started it.
     pub instance: Option<String>,
     facts: ArcSwap<MarketFacts>,
-    /// Uptime when the market loop last came round, milliseconds.
+    /// Uptime at the last turn of the market loop, milliseconds.
     turned_ms: AtomicU64,
     /// Bytes of old snapshots that readers hold.
     old_snapshot_bytes: AtomicU64,
@@ -79,13 +79,13 @@ impl Status {
         self.facts.load_full()
     }
 
-    /// The market loop has come round: it looked at its feed, or finished a batch of a pass.
+    /// Notes that the market loop has polled its feed, or finished a batch of a pass.
     pub fn turned(&self) {
         let ms = u64::try_from((self.uptime)().as_millis()).unwrap_or(u64::MAX);
         self.turned_ms.store(ms, Ordering::Relaxed);
     }
 
-    /// Takes note of how many bytes of old snapshots readers hold.
+    /// Sets the bytes of old snapshots that readers hold.
     pub fn holds_old_snapshots(&self, bytes: u64) {
         self.old_snapshot_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -96,21 +96,21 @@ impl Status {
         self.old_snapshot_bytes.load(Ordering::Relaxed)
     }
 
-    /// Seconds since the market loop last came round.
+    /// Seconds since the last turn of the market loop.
     fn loop_age_s(&self) -> f64 {
         let turned = Duration::from_millis(self.turned_ms.load(Ordering::Relaxed));
         (self.uptime)().saturating_sub(turned).as_secs_f64()
     }
 
-    /// `failed`: the market loop hangs; `starting`: some underlyings have no chain yet, or the feed was not gone
-    /// through; `stale`: the market is open and nothing new came for long; `unsaved`: what is to be recorded or kept
-    /// cannot be written; `held`: the market is closed and shows its last session; else `ok`.
+    /// State of the market. `failed`: the market loop hangs; `starting`: some underlyings have no chain yet, or the
+    /// feed has not been read; `stale`: the market is open and the newest quotes are old; `unsaved`: the recording or
+    /// the state cannot be written; `held`: the market is closed, and the last session is shown; else `ok`.
     #[must_use]
     pub fn word(&self, snapshot: &Snapshot) -> &'static str {
         if snapshot.number > 0 && self.loop_age_s() > HANGS_AFTER_S {
             "failed"
         } else if snapshot.number == 0 || !snapshot.is_complete() || !snapshot.pending().is_empty() {
-            // reading a large feed for the first time may take as long as it likes
+            // the first reading of a large feed may take any time
             "starting"
         } else {
             let facts = self.facts.load();
@@ -123,13 +123,13 @@ impl Status {
         }
     }
 
-    /// True if the market is whole, and goes on.
+    /// True if the market is whole, and the market loop runs.
     #[must_use]
     pub fn is_ready(&self, snapshot: &Snapshot) -> bool {
         !matches!(self.word(snapshot), "starting" | "failed")
     }
 
-    /// The snapshot's time in words: `2026-11-20 15:42:07 EST`.
+    /// Time of the snapshot: `2026-11-20 15:42:07 EST`.
     #[must_use]
     pub fn time_line(&self, snapshot: &Snapshot) -> String {
         if snapshot.number == 0 {
@@ -138,7 +138,7 @@ impl Status {
         snapshot.time.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
-    /// Describes the market clock, with instants in the display zone.
+    /// Description of the market clock, with instants in the display zone.
     #[must_use]
     pub fn clock_line(&self) -> String {
         let shown = |at: jiff::Timestamp| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
@@ -204,7 +204,7 @@ impl Status {
             rss_bytes: reading.rss_bytes,
             threads: self.threads,
         };
-        // nothing of it can fail but a number that is none, and no time is that
+        // only a NaN could fail, and no duration is NaN
         serde_json::to_string(&health).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
     }
 
@@ -227,13 +227,13 @@ impl Status {
         }
     }
 
-    /// Seconds of the market's time since the snapshot's time; 0 where quotes are ahead of the clock.
+    /// Age of the snapshot by the market clock, seconds; 0 if quotes are ahead of the clock.
     fn age_s(&self, snapshot: &Snapshot) -> f64 {
         self.clock.now().duration_since(snapshot.time).as_secs_f64().max(0.0)
     }
 
-    /// The age above which a snapshot is stale, in seconds of the market's time: quotes of the feed that is least late
-    /// are as old as that feed says, and come as seldom as it is asked.
+    /// Age above which a snapshot is stale, seconds by the market clock: delay and polling interval of the feed with
+    /// the least delay, plus [`STALE_AFTER_S`].
     fn patience_s(&self) -> f64 {
         let facts = self.facts.load();
         let late = |source: &SourceFacts| {

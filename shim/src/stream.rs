@@ -1,8 +1,9 @@
 //! `GET /l1/stream`: rows as they change, as server-sent events.
 //!
-//! A client has what it was sent (`image.rs`) and nothing that waits: when it can take more, it gets what differs from
-//! the newest snapshot, and how many snapshots it did not see. So a slow reader costs no memory and holds up nobody
-//! ([`events`]); all of them together are bounded ([`permit`]). Never: a formula.
+//! For each client the daemon keeps the numbers that it was sent (`image.rs`), and no queue: when the client can take
+//! more, it gets the differences from the newest snapshot, and the number of snapshots that it missed. So a slow reader
+//! costs no further memory and delays no other ([`events`]). The memory of all streams is bounded ([`permit`]). Never:
+//! a formula.
 
 pub mod desk;
 pub mod events;

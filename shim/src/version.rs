@@ -1,8 +1,8 @@
-//! What this program is: its version, and for support what it was built from, for and with. Never: another program's.
+//! The version of the program, and facts of its build for support. Never: the version of another program.
 
 use crate::cpu;
 
-/// The version alone.
+/// The version.
 #[must_use]
 pub fn line() -> String {
     concat!("greeksd ", env!("CARGO_PKG_VERSION"), "\n").to_owned()
@@ -26,7 +26,7 @@ pub fn lines() -> String {
     )
 }
 
-/// The optional parts that it has.
+/// The optional features of the build.
 fn features() -> String {
     let all = [
         ("tables", cfg!(feature = "tables")),

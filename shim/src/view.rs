@@ -1,4 +1,5 @@
-//! `greeksd view`: arguments to what the viewer shows, and the daemon that it may bring. Never: a screen.
+//! `greeksd view`: starts the viewer with the options of the arguments, and its own daemon where a feed is given.
+//! Never: a screen.
 
 use crate::config::{Config, ViewArgs, ViewColor, ViewPlan};
 use crate::log;
@@ -10,10 +11,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 use view::{ColourDepth, ViewOptions, WATCH_MOST};
 
-/// The exit code of wrong arguments.
+/// Exit code: wrong arguments.
 const USAGE: u8 = 2;
 
-/// Shows chains until somebody ends it. `variable` answers for environment variables.
+/// Shows chains until the user quits; `variable` looks up environment variables.
 #[must_use]
 pub fn run(plan: &ViewPlan, variable: &dyn Fn(&str) -> Option<String>) -> ExitCode {
     match view(plan, variable) {
@@ -30,7 +31,7 @@ pub fn run(plan: &ViewPlan, variable: &dyn Fn(&str) -> Option<String>) -> ExitCo
     }
 }
 
-/// Why it does not run: exit code and sentence.
+/// Why the viewer does not run: exit code and sentence.
 type Why = (u8, String);
 
 fn view(plan: &ViewPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>, Why> {
@@ -61,10 +62,10 @@ fn view(plan: &ViewPlan, variable: &dyn Fn(&str) -> Option<String>) -> Result<Ve
     copied.map_err(failed)
 }
 
-/// Returns the first underlying and the watch list of the arguments, as the API spells them.
+/// Returns the first underlying and the watch list of the arguments, spelled as in the API.
 ///
 /// # Errors
-/// A text that is no symbol, or too many of them, as a sentence.
+/// Why a text is no symbol, or the list is too long, as a sentence.
 pub fn names(args: &ViewArgs) -> Result<(Option<String>, Vec<String>), String> {
     let symbol = |text: &String| {
         let symbol = Symbol::parse_underlying(text).ok_or_else(|| format!("{text}: expected a symbol, such as SPY"));
@@ -83,10 +84,10 @@ pub fn names(args: &ViewArgs) -> Result<(Option<String>, Vec<String>), String> {
     Ok((args.symbol.as_ref().map(symbol).transpose()?, watch))
 }
 
-/// Starts a daemon within this process, for it alone.
+/// Starts a daemon within this process.
 ///
 /// # Errors
-/// Why it does not start, as a sentence.
+/// Why the daemon does not start, as a sentence.
 pub fn start(config: &Config) -> Result<RunningDaemon, String> {
     OpenedDaemon::open(config)?.start(config, false)
 }
@@ -94,7 +95,7 @@ pub fn start(config: &Config) -> Result<RunningDaemon, String> {
 /// Returns the address of a daemon.
 ///
 /// # Errors
-/// It has none.
+/// The daemon has no address.
 pub fn address(daemon: &RunningDaemon) -> Result<ServerBase, String> {
     let address = daemon.addresses().first().ok_or_else(|| "no address".to_owned())?;
     ServerBase::parse(&format!("http://{address}"))

@@ -1,6 +1,6 @@
-//! Hits to a program or an address of this machine: one after the other, on a thread of its own. What does not fit into
-//! the queue is dropped and counted; nothing waits for a program that hangs, and nothing that it has started outlives
-//! it.
+//! Delivers hits to a program or to an address of this machine, one after the other, on a thread of its own. Hits that
+//! do not fit into the queue are dropped and logged. Nothing else waits for a program that hangs, and processes that it
+//! has started end with it.
 
 use super::log::AlertHit;
 use host::secret::KEY_NAMES;
@@ -13,14 +13,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Hits that wait.
+/// Maximum number of queued hits.
 const WAITING: usize = 64;
-/// How long a program may take, and an address from the connection to its answer.
+/// Time limit of a program, and of a request from its connection to its response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The pause between two looks at a program.
+/// Polling interval of a running program.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Where hits go.
+/// Targets of hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AlertTargets {
     /// A program, which gets the hit as JSON as its only argument.
@@ -40,7 +40,7 @@ impl Webhook {
     /// Reads an address, which must be of the loopback, in digits.
     ///
     /// # Errors
-    /// It is another one: what would be accepted.
+    /// The text is no such address: an example of one that is accepted.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || "expected http://127.0.0.1:PORT/PATH, an address of this machine in digits".to_owned();
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
@@ -60,7 +60,7 @@ impl std::fmt::Display for Webhook {
     }
 }
 
-/// Hands hits over.
+/// The queue of hits to deliver.
 #[derive(Clone, Debug, Default)]
 pub struct AlertSender {
     hits: Option<SyncSender<AlertHit>>,
@@ -68,7 +68,7 @@ pub struct AlertSender {
 }
 
 impl AlertSender {
-    /// Starts the thread, where there is a target.
+    /// Starts the thread if there is a target.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -83,7 +83,7 @@ impl AlertSender {
         Ok(sender)
     }
 
-    /// Hands a hit over; says in the log if it is dropped.
+    /// Queues a hit; logs it as dropped if the queue is full.
     pub fn send(&self, hit: &AlertHit) {
         if let Some(hits) = &self.hits
             && hits.try_send(hit.clone()).is_err()
@@ -92,7 +92,7 @@ impl AlertSender {
         }
     }
 
-    /// Ends the program that runs, and runs no other.
+    /// Kills the running program and starts no other.
     pub fn stop(&self) {
         self.running.stop();
     }
@@ -115,19 +115,19 @@ fn deliver(targets: &AlertTargets, hits: &Receiver<AlertHit>, running: &RunningP
     }
 }
 
-/// The program that runs, if one does.
+/// The running program, if there is one.
 #[derive(Debug, Default)]
 struct RunningProgram(Mutex<ProgramState>);
 
 #[derive(Debug, Default)]
 struct ProgramState {
     running: Option<Child>,
-    /// The daemon ends: none is started any more.
+    /// True once the daemon stops: no further program is started.
     is_stopped: bool,
 }
 
 impl RunningProgram {
-    /// Runs a program for no longer than `patience`. What it has started ends with it.
+    /// Runs a program for at most `patience`. Processes that it has started end with it.
     fn run(&self, program: &Path, text: &str, patience: Duration) -> Result<(), String> {
         self.start(&mut command(program, text))?;
         let until = Instant::now() + patience;
@@ -155,13 +155,13 @@ impl RunningProgram {
         Ok(())
     }
 
-    /// The status of the program once it has ended, or is to be ended now.
+    /// Returns the status of a program that has ended; `is_late` kills it first.
     fn ended(&self, is_late: bool) -> io::Result<Option<ExitStatus>> {
         let mut state = self.state();
         let is_over = is_late || state.running.as_mut().map_or(Ok(true), has_ended)?;
         let Some(mut child) = state.running.take_if(|_| is_over) else { return Ok(None) };
         kill(&mut child);
-        // nobody waits for this lock meanwhile
+        // `wait` may block: `stop` must not wait for it
         drop(state);
         child.wait().map(Some)
     }
@@ -173,7 +173,7 @@ impl RunningProgram {
     }
 }
 
-/// A program with a hit, without a shell and without the keys of vendors.
+/// The command line of a program with a hit. It has no shell, and no keys of vendors in its environment.
 fn command(program: &Path, text: &str) -> Command {
     let mut command = Command::new(program);
     command.arg(text).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -183,7 +183,8 @@ fn command(program: &Path, text: &str) -> Command {
     command
 }
 
-/// True if a program has ended. It is not waited for: its number stays its group's, which no other can have then.
+/// True if a program has ended. Its exit status is not collected yet: until then its process id stays in use, so that
+/// no other process group can get it.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> io::Result<bool> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -197,13 +198,13 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
     child.try_wait().map(|status| status.is_some())
 }
 
-/// The group of a program, which has its number.
+/// The process group of a program: its id is that of the program.
 #[cfg(unix)]
 fn group(child: &Child) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(child.id() as i32)
 }
 
-/// Ends a program and what it has started; they may have ended before.
+/// Kills a program and the processes that it has started; they may have ended before.
 fn kill(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = group(child) {
@@ -212,7 +213,7 @@ fn kill(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Posts a hit; connection, request and answer have one deadline.
+/// Posts a hit; connection, request and response share one deadline.
 fn post(webhook: &Webhook, text: &str, patience: Duration) -> Result<(), String> {
     let until = Instant::now() + patience;
     let left = || match until.saturating_duration_since(Instant::now()) {

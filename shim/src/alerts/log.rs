@@ -1,4 +1,4 @@
-//! The last hits of alert rules, for streams to pick up.
+//! The last hits of alert rules, for streams.
 
 use api::rows::clock::Stamp;
 use api::rows::frame::json_text;
@@ -7,21 +7,21 @@ use jiff::tz::TimeZone;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Hits that are kept.
+/// Maximum number of kept hits.
 const KEPT: usize = 256;
 
-/// A rule that has come true, or is true no longer.
+/// A rule whose condition has become true or false.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertHit {
-    /// Counts up from 1.
+    /// Serial number, from 1.
     pub number: u64,
-    /// The rule as it is written.
+    /// Text of the rule.
     pub rule: String,
-    /// Its line in the file.
+    /// Line of the rule in the file, from 1.
     pub line: u64,
-    /// The number that was compared.
+    /// The compared number.
     pub value: f64,
-    /// True if the rule has come true; false if it is over.
+    /// True if the condition has become true, false if it has become false.
     pub is_on: bool,
     /// Time of the values.
     pub at: Timestamp,
@@ -69,13 +69,13 @@ impl AlertLog {
         hit
     }
 
-    /// The number of the last hit; 0: there was none.
+    /// Number of the last hit; 0: there was none.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.kept().last
     }
 
-    /// The hits after a number that are still kept, and the number of the last one.
+    /// Number of the last hit, and the kept hits after `number`.
     #[must_use]
     pub fn since(&self, number: u64) -> (u64, Vec<AlertHit>) {
         let kept = self.kept();

@@ -23,35 +23,35 @@ use std::time::Duration;
 pub const RULES: usize = 1000;
 /// Longest line.
 const LINE_BYTES: usize = 200;
-/// How long a rule is quiet after a hit unless it says otherwise.
+/// Default quiet period of a rule after a hit.
 const QUIET: Duration = Duration::from_mins(1);
-/// The tenor of a rule that names none.
+/// Default tenor, days.
 const TENOR: f64 = 30.0;
 
-/// A rule.
+/// One comparison, with its hysteresis and quiet period.
 #[derive(Clone, Debug)]
 pub struct AlertRule {
-    /// As it is written.
+    /// Text of the rule.
     pub text: String,
-    /// Its line, from 1.
+    /// Line in the file, from 1.
     pub line: u64,
     subject: AlertSubject,
     is_abs: bool,
     is_above: bool,
     threshold: f64,
-    /// It is over when the number is back by so much.
+    /// The condition becomes false when the number is this far back from the threshold.
     hysteresis: f64,
-    /// Least time between two hits.
+    /// Minimum time between two hits.
     pub quiet: Duration,
 }
 
-/// What is compared.
+/// The compared number.
 #[derive(Clone, Debug)]
 enum AlertSubject {
     Spot(Symbol),
-    /// Percent, at so many days.
+    /// In percent, at a tenor in days.
     AtmVol(Symbol, f64),
-    /// Percent, at so many days.
+    /// In percent, at a tenor in days.
     Borrow(Symbol, f64),
     Contract(ContractKey, Col),
     Positions {
@@ -61,19 +61,19 @@ enum AlertSubject {
     },
 }
 
-/// What became of a rule.
+/// Outcome of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AlertState {
-    /// It is true.
+    /// The condition is true.
     On,
-    /// It is not, and not nearly.
+    /// The condition is false by at least the hysteresis.
     Off,
-    /// Between threshold and hysteresis, or the number is missing: it stays as it was.
+    /// The state does not change: the number lies within the hysteresis, or is missing.
     Same,
 }
 
 impl AlertRule {
-    /// Compares.
+    /// Compares a number with the threshold.
     #[must_use]
     pub fn state(&self, value: f64) -> AlertState {
         let value = if self.is_abs { value.abs() } else { value };
@@ -86,7 +86,7 @@ impl AlertRule {
         }
     }
 
-    /// The number that the rule compares; NaN: there is none now.
+    /// The number that the rule compares; NaN if it is missing.
     #[must_use]
     pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
         let chain = |name: &Symbol| snapshot.chain(*name);
@@ -106,7 +106,7 @@ impl AlertRule {
         }
     }
 
-    /// What it compares that is not there, in words; `None`: it is.
+    /// Why the number cannot be had: name, contract or positions are not there. `None`: they are.
     #[must_use]
     pub fn unserved(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> Option<String> {
         match &self.subject {
@@ -126,7 +126,7 @@ impl AlertRule {
     }
 }
 
-/// Reads a file of rules: rules, and complaints with their lines. Empty lines, and what follows a `#`, do not count.
+/// Reads a file of rules: rules, and complaints with line numbers. Empty lines and comments after `#` are ignored.
 #[must_use]
 pub fn parse_rules(text: &str) -> (Vec<AlertRule>, Vec<String>) {
     let (mut rules, mut complaints) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Which files are read, and how. Never: what becomes of a row.
+//! Input files of a job, and the options that they are read with. Never: a computation.
 
 use crate::config::BatchArgs;
 use history::gather::FileRead;
@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders within folders at most: a link may lead in a circle.
+/// Maximum depth of folders: a link may lead in a circle.
 const DEPTH: usize = 16;
-/// What the names of files of quotes end in, where a folder is given.
+/// Endings of the names of files of quotes, where a folder is given.
 const ENDINGS: [&str; 8] = [".csv", ".csv.gz", ".txt", ".txt.gz", ".zip", ".ndjson", ".ndjson.gz", ".parquet"];
 /// Files of a folder that are no quotes.
 const BESIDE: [&str; 9] = [
@@ -33,17 +33,18 @@ const BESIDE: [&str; 9] = [
     "underlying.csv",
 ];
 
-/// What the arguments name.
+/// The input files, and their folders.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     /// Files of quotes, each once, in the order of their paths.
     pub(crate) files: Vec<PathBuf>,
-    /// The folders that they were named by: where reference files may be.
+    /// The given folders, and those of given files: where reference files may be.
     pub(crate) folders: BTreeSet<PathBuf>,
 }
 
 impl Inputs {
-    /// Finds the files of some arguments: files as they are, folders with all that is in them but for the outputs.
+    /// Finds the input files of the arguments: given files, and all files of quotes in given folders, without the
+    /// outputs.
     ///
     /// # Errors
     /// There is no such path, or no file of quotes at all.
@@ -66,7 +67,7 @@ impl Inputs {
     }
 }
 
-/// Why a path cannot be read; of a feed what to use in its place.
+/// Why a path cannot be read; for the name of a feed, the command to use instead.
 fn absent(path: &Path, error: &std::io::Error) -> String {
     let shown = path.display();
     let is_simulated = path.to_str().is_some_and(|name| name == "sim" || name.starts_with("sim:"));
@@ -76,7 +77,7 @@ fn absent(path: &Path, error: &std::io::Error) -> String {
     }
 }
 
-/// Adds the files of a folder and of those in it; one that several links lead to is gone through once.
+/// Adds the files of quotes in a folder and its subfolders; a folder that several links lead to is read once.
 fn list(
     folder: &Path,
     out: Option<&Path>,
@@ -119,10 +120,10 @@ pub(super) fn read(path: &Path, options: &ReadOptions, take: &mut dyn FnMut(Hist
     }
 }
 
-/// How files are read, as the arguments say it.
+/// Reading options of the arguments.
 ///
 /// # Errors
-/// An argument that says nothing that can be meant.
+/// An argument that cannot be parsed.
 pub fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<ReadOptions, String> {
     let defaults = ReadOptions::default();
     let columns = args.columns.as_deref().map(ColumnMap::parse).transpose();
@@ -151,10 +152,10 @@ pub fn read_options(args: &BatchArgs, calendar: &Calendar) -> Result<ReadOptions
     })
 }
 
-/// The time between two snapshots.
+/// Parses the time between two snapshots.
 ///
 /// # Errors
-/// It is no integer number of seconds up to a day.
+/// The text is no integer number of seconds up to a day.
 pub(crate) fn parse_every(text: &str) -> Result<SignedDuration, String> {
     let every = text.parse::<SignedDuration>().ok();
     let is_whole = |every: &SignedDuration| every.subsec_nanos() == 0 && (1..=86_400).contains(&every.as_secs());

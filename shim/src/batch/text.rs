@@ -1,4 +1,4 @@
-//! Files of Greeks as text: the rows of `/l1/greeks`, byte for byte, with the time of each. Never: a format of its own.
+//! Text files of Greeks: the rows of `/l1/greeks`, byte for byte, each with its time. Never: a format of its own.
 
 use api::picked::{Picked, Ranges};
 use api::rows::clock::Clock;
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Text files of a recipe.
+/// Writes text files for a recipe.
 #[derive(Clone)]
 pub(super) struct TextForm {
     format: Format,
@@ -42,8 +42,7 @@ impl TextForm {
     }
 }
 
-/// The fields of the native record that files of a recipe have: without its quotes the time of the snapshot all the
-/// same.
+/// Fields of the native record in the files of a recipe. Files without quotes have the time of the snapshot, too.
 pub(super) fn fields(recipe: Recipe) -> Vec<Field> {
     let shown = |field: &&Field| recipe.quotes || field.group != Some(Group::Quote) || field.name == "quote_time";
     FIELDS.iter().filter(shown).copied().collect()

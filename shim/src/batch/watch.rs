@@ -1,4 +1,4 @@
-//! What a job says of itself while it goes on, and the wish that it end. Never: a unit.
+//! Progress of a job, and the request to stop it. Never: a unit.
 
 use crate::log::say;
 use crate::progress::ProgressLog;
@@ -6,7 +6,7 @@ use history::watch::{JobPhase, JobWatch};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Watches a job for somebody at a terminal, or behind a log.
+/// Shows the progress of a job on standard error, and stops the job on request.
 pub(super) struct BatchWatch {
     is_quiet: bool,
     is_stopped: AtomicBool,
@@ -18,12 +18,12 @@ impl BatchWatch {
         Self { is_quiet, is_stopped: AtomicBool::new(false), progress: Mutex::new(None) }
     }
 
-    /// Asks the job to end; whether somebody has asked before.
+    /// Requests the job to stop; returns true if it was requested before.
     pub(super) fn stop(&self) -> bool {
         self.is_stopped.swap(true, Ordering::AcqRel)
     }
 
-    /// Says that the last phase is over.
+    /// Ends the last phase.
     pub(super) fn end(&self) {
         if let Some(progress) = self.progress.lock().unwrap_or_else(PoisonError::into_inner).take() {
             progress.end();

@@ -4,25 +4,25 @@
 use super::report::{NameReport, Point, Report};
 use std::fmt::Write;
 
-/// Names that are drawn.
+/// Maximum number of panels, one for each name.
 const PANELS_MOST: usize = 24;
-/// A panel, pixels.
+/// Size and margins of a panel, pixels.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 70.0;
 const TOP: f64 = 40.0;
 const RIGHT: f64 = 180.0;
 const BOTTOM: f64 = 40.0;
-/// Standard deviations to either side.
+/// Half the width of the horizontal axis, standard deviations.
 const REACH: f64 = 4.0;
-/// Of the sizes of differences so many are inside of the panel.
+/// Fraction of the points that the vertical axis covers.
 const SHOWN: f64 = 0.98;
-/// The least range of differences.
+/// Minimum half height of the vertical axis, a difference of deltas.
 const RANGE_LEAST: f64 = 1e-4;
-/// One colour for each reason, in the order in which they come.
+/// Colours of the reasons, the most frequent reason first.
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000"];
 
-/// The picture.
+/// The plot as SVG.
 pub(super) fn svg(report: &Report) -> String {
     let panels = report.names.len().min(PANELS_MOST);
     let mut out = String::new();
@@ -39,7 +39,7 @@ pub(super) fn svg(report: &Report) -> String {
     out
 }
 
-/// One name, its panel `down` pixels from the top.
+/// Draws the panel of a name, `down` pixels from the top.
 fn panel(of: &NameReport, layout: &str, down: f64, out: &mut String) -> std::fmt::Result {
     let (inner_width, inner_height) = (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     let range = range(&of.points);
@@ -110,7 +110,7 @@ fn panel(of: &NameReport, layout: &str, down: f64, out: &mut String) -> std::fmt
     Ok(())
 }
 
-/// The range of differences that is drawn.
+/// Half the height of the vertical axis, a difference of deltas.
 fn range(points: &[Point]) -> f64 {
     let mut sizes: Vec<f64> = points.iter().map(|point| point.y.abs()).collect();
     sizes.sort_by(f64::total_cmp);

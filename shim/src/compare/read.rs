@@ -1,4 +1,4 @@
-//! A vendor's file to quotes with the vendor's own numbers, by the layouts of [`history::layouts`]. Never: a layout.
+//! Reads quotes and a vendor's own numbers from its file, by the layouts of [`history::layouts`]. Never: a layout.
 
 use crate::config::CompareArgs;
 use engine::compare::{VendorNumbers, VendorRow};
@@ -22,16 +22,16 @@ pub(super) struct VendorQuote {
 pub(super) struct VendorFile {
     pub(super) layout: &'static str,
     pub(super) quotes: Vec<VendorQuote>,
-    /// The last printed place of each number.
+    /// Place value of the last printed digit of each number.
     pub(super) digits: VendorRow,
     pub(super) refused: u64,
     pub(super) places: Vec<String>,
 }
 
-/// Reads the file of the arguments, or the response that came in its place.
+/// Reads the file of the arguments, or the response of an address.
 ///
 /// # Errors
-/// It cannot be read, is damaged, or is of no layout with a vendor's numbers.
+/// The file cannot be read, is damaged, or its layout has no numbers of a vendor.
 pub(super) fn read(args: &CompareArgs, response: Option<&[u8]>) -> Result<VendorFile, String> {
     if let Some(name) = &args.layout {
         check_layout(name)?;
@@ -83,7 +83,7 @@ pub(super) fn read(args: &CompareArgs, response: Option<&[u8]>) -> Result<Vendor
     })
 }
 
-/// Refuses the name of a layout that there is not, with the nearest ones.
+/// Refuses an unknown layout, and names the nearest ones.
 fn check_layout(name: &str) -> Result<(), String> {
     let known = names_with_shown();
     if known.contains(&name) || history::layouts::is_layout(name) {
@@ -99,13 +99,13 @@ fn check_layout(name: &str) -> Result<(), String> {
     })
 }
 
-/// Whether two words begin with the same letters, four or as many as the shorter has, three at least.
+/// True if two words begin with the same letters: four of them, or as many as the shorter word has, at least three.
 fn begin_alike(one: &str, other: &str) -> bool {
     let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     same >= one.len().min(other.len()).clamp(3, 4)
 }
 
-/// Why a file is not read, with the layouts that are known where it is of none of them.
+/// Error text; for a file of no known layout, it lists the layouts.
 fn explained(error: &LayoutError) -> String {
     match error {
         LayoutError::Unreadable(_) | LayoutError::Packed { .. } | LayoutError::NotJson { .. } => error.to_string(),

@@ -1,5 +1,5 @@
-//! Report of a comparison: JSON, rows, and data of the text and the plot. Never: a number that the engine did not find
-//! but a mean, a middle or a difference.
+//! Report of a comparison: JSON, CSV, and the data of the text and the plot. Never: a computation but that of a median,
+//! a percentile or a difference.
 
 use super::compared::Compared;
 use super::read::VendorFile;
@@ -13,7 +13,7 @@ use kernel::contract::osi::OSI_LEN;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Contracts of each Greek that are named.
+/// Number of contracts listed for each Greek.
 pub(super) const WORST: usize = 5;
 
 /// Report of a comparison.
@@ -21,43 +21,43 @@ pub(super) const WORST: usize = 5;
 pub(super) struct Report {
     pub(super) input: String,
     pub(super) layout: String,
-    /// Rows that could not be used.
+    /// Number of unusable rows.
     pub(super) refused: u64,
     pub(super) names: Vec<NameReport>,
 }
 
-/// One name.
+/// Comparison of one name.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NameReport {
     pub(super) underlying: String,
     pub(super) valued_at: String,
     pub(super) contracts: usize,
-    /// Whose values lie within bid and ask.
+    /// Numbers of values within bid and ask.
     pub(super) inside: InsideReport,
     /// Conventions of the vendor's Greeks.
     pub(super) conventions: ConventionsReport,
-    /// Volatilities at which its Greeks are compared: `printed`, or `implied_by_greeks`.
+    /// Volatilities at which the vendor's Greeks are compared: `printed`, or `implied_by_greeks`.
     pub(super) vendor_vols: &'static str,
-    /// By Greek, and for the volatility.
+    /// Differences by Greek, and of the volatility.
     pub(super) differences: Vec<DifferenceReport>,
     pub(super) expiries: Vec<ExpiryReport>,
-    /// How many expiries have each reason first.
+    /// Main reasons, with numbers of expiries.
     pub(super) reasons: Vec<(String, usize)>,
-    /// The greatest differences of each Greek.
+    /// Largest differences of each Greek.
     pub(super) worst: Vec<WorstReport>,
     #[serde(skip)]
     pub(super) points: Vec<Point>,
 }
 
-/// How many values lie within bid and ask, of contracts quoted on both sides.
+/// Numbers of values within bid and ask, of contracts quoted on both sides.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct InsideReport {
     pub(super) quoted: usize,
-    /// Our values.
+    /// Contracts whose values of ours lie inside.
     pub(super) ours: usize,
-    /// Values at the vendor's volatilities.
+    /// Contracts whose values at the vendor's volatilities lie inside.
     pub(super) vendor: usize,
-    /// Both of a contract.
+    /// Contracts of which both values lie inside.
     pub(super) both: usize,
 }
 
@@ -67,34 +67,34 @@ pub(super) struct ConventionsReport {
     pub(super) theta: Option<&'static str>,
     pub(super) vega_times: Option<f64>,
     pub(super) rho_times: Option<f64>,
-    /// Days that rho counts.
+    /// Days of interest in rho: to expiry, or between settlements of trades.
     pub(super) rho_days: Option<&'static str>,
-    /// Whose theta, vega and rho stand beside puts.
+    /// Theta, vega and rho shown for puts: their own, or those of the call at their strike.
     pub(super) put_numbers: Option<&'static str>,
 }
 
-/// How far one Greek differs, in the unit of the native record.
+/// Differences of one Greek, in the unit of the native record.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DifferenceReport {
     pub(super) greek: &'static str,
     pub(super) contracts: usize,
-    /// Absolute difference of vendor and ours: median, 90th percentile and maximum.
+    /// Absolute difference between vendor and ours: median, 90th percentile and maximum.
     pub(super) median: f64,
     pub(super) p90: f64,
     pub(super) most: f64,
-    /// The middle size of our number.
+    /// Median absolute value of ours.
     pub(super) typical: f64,
 }
 
-/// One expiry.
+/// Comparison of one expiry.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ExpiryReport {
     pub(super) root: String,
     pub(super) expiry: String,
     pub(super) days: f64,
     pub(super) contracts: usize,
-    /// Root mean square differences relative to the maximum of each Greek: from served values, with theta and rho as
-    /// the vendor defines them, also at the vendor's volatilities, and as printed digits leave it.
+    /// Root mean square differences relative to the maximum of each Greek: from the served values; with theta and rho
+    /// as the vendor defines them; also at the vendor's volatilities; and due to rounding.
     pub(super) rms: f64,
     pub(super) rms_defined: f64,
     pub(super) rms_at_vendor_vol: f64,
@@ -106,15 +106,16 @@ pub(super) struct ExpiryReport {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReasonReport {
     pub(super) reason: &'static str,
-    /// It in words, with its size.
+    /// Description of the reason, with its size.
     pub(super) text: String,
-    /// The part of the squared difference that it explains.
+    /// Fraction of the squared difference that the reason explains.
     pub(super) explained: f64,
-    /// The part that correcting for it removes, of what the vendor's definitions of theta and rho leave.
+    /// Fraction of the squared difference under the vendor's definitions of theta and rho that a correction for the
+    /// reason removes.
     pub(super) removes: f64,
 }
 
-/// One contract and Greek.
+/// One of the largest differences: a contract and a Greek.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct WorstReport {
     pub(super) greek: &'static str,
@@ -122,18 +123,18 @@ pub(super) struct WorstReport {
     pub(super) ours: f64,
     pub(super) vendor: f64,
     pub(super) difference: f64,
-    /// Why our own quote of it was dropped, else the reason of its expiry.
+    /// Why the quote was dropped, else the reason of the expiry.
     pub(super) reason: String,
 }
 
-/// A contract in the plot.
+/// A point of the plot: one contract.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
-    /// Place of its expiry among those of the report.
+    /// Index of the expiry in the report.
     pub(super) expiry: usize,
     /// ln(K/F) in standard deviations.
     pub(super) x: f64,
-    /// Vendor's delta less ours.
+    /// Vendor's delta minus ours.
     pub(super) y: f64,
 }
 
@@ -147,13 +148,13 @@ impl Report {
         }
     }
 
-    /// As JSON.
+    /// The report as JSON.
     pub(super) fn json(&self) -> String {
-        // nothing of it can fail: every number is finite
+        // cannot fail: every number is finite
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// A line for each contract and Greek among the worst, and for each expiry and reason.
+    /// The report as CSV: one line for each expiry and reason.
     pub(super) fn csv(&self) -> String {
         let mut out =
             "underlying,root,expiry,days,contracts,rms,rms_defined,rms_at_vendor_vol,rms_of_digits,rank,reason,explained,removes\n"
@@ -234,7 +235,7 @@ impl NameReport {
     }
 }
 
-/// A Greek of the vendor and ours, where both exist and the quote is usable.
+/// A Greek of the vendor and ours, for every contract with the vendor's number.
 fn numbers(found: &Comparison, at: usize) -> impl Iterator<Item = (f64, f64)> + '_ {
     let known = move |of: &ContractComparison| (of.vendor[at], of.ours[at]);
     found.contracts.iter().map(known).filter(|(vendor, _)| vendor.is_finite())
@@ -279,7 +280,7 @@ fn expiry(chain: &Chain, of: &ExpiryComparison) -> ExpiryReport {
     }
 }
 
-/// Describes a reason; where our own input is a guess, with the option that sets it.
+/// Description of a reason; where our input is a default, with the option that sets it.
 fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
     match reason {
         LikelyReason::Rate(by) if matches!(rates, Some(RateSource::BuiltIn | RateSource::Saved)) => {
@@ -309,7 +310,7 @@ fn words(reason: LikelyReason, spot: f64, rates: Option<RateSource>) -> String {
     }
 }
 
-/// What theta is, in words.
+/// Description of a convention of theta.
 pub(super) const fn theta_in_words(of: ThetaConvention) -> &'static str {
     match of {
         ThetaConvention::CalendarDay => "of a calendar day",
@@ -324,7 +325,7 @@ pub(super) const fn theta_in_words(of: ThetaConvention) -> &'static str {
     }
 }
 
-/// The greatest differences of a Greek.
+/// The largest differences of a Greek.
 fn worst(chain: &Chain, found: &Comparison, at: usize) -> Vec<WorstReport> {
     let mut all: Vec<&ContractComparison> = found.contracts.iter().filter(|of| of.vendor[at].is_finite()).collect();
     let far = |of: &ContractComparison| (of.vendor[at] - of.ours[at]).abs();
@@ -355,7 +356,7 @@ fn osym(chain: &Chain, slice: usize, row: usize) -> String {
     String::from_utf8_lossy(&osi[..n]).into_owned()
 }
 
-/// Deltas against the distance from the money.
+/// The points of the plot.
 fn points(chain: &Chain, found: &Comparison) -> Vec<Point> {
     let place = |row: u32| found.expiries.iter().position(|expiry| chain.slices[expiry.slice].rows.contains(&row));
     let point = |of: &ContractComparison| {

@@ -1,4 +1,4 @@
-//! A comparison for people. Never: a number that the report does not have.
+//! Text of a comparison, for people. Never: a number that the report does not have.
 
 use super::report::{NameReport, Report};
 use api::rows::number::{self, Print};
@@ -108,7 +108,7 @@ fn write_name(of: &NameReport, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// A multiple of a Greek per 1 %, in words.
+/// Unit of a Greek that is a multiple of the Greek per 1 %.
 fn per_percent(times: f64) -> String {
     match times {
         1.0 => "per 1 %".to_owned(),

@@ -399,7 +399,7 @@ pub struct GenerateArgs {
     pub quiet: bool,
 }
 
-/// What `greeksd batch` writes.
+/// File format of `greeksd batch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BatchFormat {
     /// Typed columns, every number in full
@@ -410,7 +410,7 @@ pub enum BatchFormat {
     Ndjson,
 }
 
-/// How `greeksd batch` lays out its files.
+/// Folders and file names of `greeksd batch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BatchLayout {
     /// day=DATE/greeks.parquet; names with several snapshots on a day in day=DATE/greeks-NAME.parquet
@@ -421,7 +421,7 @@ pub enum BatchLayout {
     Flat,
 }
 
-/// How accurately `greeksd batch` values early exercise.
+/// Accuracy of early exercise in `greeksd batch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BatchAccuracy {
     /// By lattices (formerly rough)
@@ -469,7 +469,7 @@ pub struct ViewArgs {
     pub serve_options: Vec<OsString>,
 }
 
-/// How many colours `greeksd view` uses.
+/// Colour depth of `greeksd view`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ViewColor {
     /// As many as the terminal has; none with NO_COLOR
@@ -492,7 +492,7 @@ impl BatchArgs {
     }
 }
 
-/// What a shell needs to complete commands and options.
+/// The completion script of a shell.
 pub(super) fn completions(shell: clap_complete::Shell) -> String {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "greeksd", &mut text);

@@ -1,13 +1,13 @@
-//! Why the program cannot begin. Never: how it is shown but as text.
+//! Errors of the configuration. Never: an exit code.
 
 use std::fmt;
 
-/// Why the program cannot begin.
+/// An error of the configuration.
 #[derive(Debug)]
 pub enum ConfigError {
-    /// The command line or the environment; also how `--help` and `--version` end.
+    /// A fault of the command line or the environment; also the texts of `--help` and `--version`.
     Usage(clap::Error),
-    /// The file or a combination of values, with a hint.
+    /// A fault of the file or of a combination of values, with a hint.
     Value(String),
 }
 

@@ -1,4 +1,4 @@
-//! `greeksd.toml`: one key for each option of `serve`, nothing else.
+//! Reads `greeksd.toml`, which has one key for each option of `serve`.
 
 use super::error::ConfigError;
 use super::options::OPTIONS;
@@ -9,26 +9,26 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The keys of the file: the options of `serve` that are about the daemon and not about this start of it.
+/// The keys of the file: the options of `serve`, without those of one start (`--config`, `--print-config`).
 fn keys() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|option| option.key)
 }
 
-/// What a file says, as text in the spelling of the command line.
+/// Values of a file, spelled as on the command line.
 #[derive(Debug, Default)]
 pub(super) struct File {
     path: PathBuf,
     values: BTreeMap<&'static str, String>,
-    /// Keys that do not count.
+    /// Ignored keys.
     ignored: Vec<&'static str>,
 }
 
 impl File {
-    /// The file in the current folder, else the one in the platform's configuration folder, else nothing.
+    /// Reads the file in the current folder, else the one in the platform's configuration folder, else none.
     pub(super) fn find(home: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
         let here = PathBuf::from("greeksd.toml");
         for path in [Some(here.clone()), value::config_file(home)].into_iter().flatten() {
-            // nobody named the file: a pipe that lies there would hold the start up
+            // the user did not name the file, and opening a pipe would block the start
             if path.metadata().is_ok_and(|facts| !facts.is_file()) {
                 return Err(unreadable(&path, &std::io::Error::other("not a regular file")));
             }
@@ -42,7 +42,7 @@ impl File {
         Ok(Self::default())
     }
 
-    /// A file that must be there.
+    /// Reads a file that the user named.
     pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         Self::parse(path, &text)
@@ -63,11 +63,11 @@ impl File {
         Ok(Self { path: path.to_owned(), values, ignored: Vec::new() })
     }
 
-    /// The same without what a file in the current folder does not decide: somebody else may have put it there.
+    /// Ignores keys that only the user may set: somebody else may have put a file into the current folder.
     fn found_here(mut self) -> Self {
         let of_user = OPTIONS.iter().filter(|option| option.is_of_user).map(|option| option.key);
         self.ignored = of_user.filter(|key| self.values.remove(key).is_some()).collect();
-        // an address that requests go to, keys with them
+        // requests with keys would go to that address
         if self.values.get("feed").is_some_and(|feeds| feeds.contains('@')) {
             self.values.remove("feed");
             self.ignored.push("feed");
@@ -75,7 +75,7 @@ impl File {
         self
     }
 
-    /// The file that was read, and what of it does not count, in words; `None` without a file.
+    /// Path of the file and its ignored keys, in words; `None` without a file.
     pub(super) fn note(&self) -> Option<String> {
         let path = (!self.path.as_os_str().is_empty()).then(|| self.path.display().to_string())?;
         Some(match self.ignored.as_slice() {
@@ -84,22 +84,22 @@ impl File {
         })
     }
 
-    /// True if the file has a key that does not count.
+    /// True if the file has this key and it is ignored.
     pub(super) fn ignores(&self, name: &str) -> bool {
         self.ignored.contains(&name)
     }
 
-    /// The value of a key, in the spelling of the command line.
+    /// The value of a key, spelled as on the command line.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// This file.
+    /// The origin of the values of this file.
     pub(super) fn origin(&self) -> Origin {
         Origin::File(self.path.clone())
     }
 
-    /// A value of this file that its option does not take.
+    /// The error of a value that its option does not accept.
     pub(super) fn refuse(&self, name: &str, text: &str, hint: &str) -> ConfigError {
         ConfigError::Value(format!("{}: {name} = {text}: {hint}", self.path.display()))
     }
@@ -109,7 +109,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
     ConfigError::Value(format!("cannot read the configuration {}: {error}", path.display()))
 }
 
-/// A TOML value as it would stand on the command line.
+/// Spells a TOML value as on the command line.
 fn spell(key: &str, value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -119,14 +119,14 @@ fn spell(key: &str, value: &toml::Value) -> Option<String> {
         toml::Value::Datetime(time) => Some(time.to_string()),
         toml::Value::Array(items) => {
             let items: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
-            // a feed has commas in it
+            // a feed contains commas
             Some(items?.join(&if key == "feed" { FEEDS_APART } else { ',' }.to_string()))
         }
         toml::Value::Table(_) => None,
     }
 }
 
-/// The key that was probably meant, else all of them.
+/// Suggests the nearest key, else lists all keys.
 fn hint(name: &str) -> String {
     let closest = keys().min_by_key(|key| distance(key, name));
     match closest.filter(|key| distance(key, name) <= 2) {
@@ -135,7 +135,7 @@ fn hint(name: &str) -> String {
     }
 }
 
-/// How many letters must be put in, taken out or changed.
+/// Number of letters to insert, delete or change between two words (Levenshtein distance).
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -1,5 +1,5 @@
-//! The configuration: the command line, then the environment, then `greeksd.toml`, then defaults, in one
-//! [`Config`] that says of every value where it came from.
+//! The configuration: one [`Config`] from the command line, then the environment, then `greeksd.toml`, then defaults.
+//! `--print-config` shows the origin of every value.
 //!
 //! A value has one spelling and one parser in all three places. Whatever is unknown or malformed ends the program with
 //! a hint. Never: a clock, an environment variable, an argument (`main` hands them in; clap asks the environment for
@@ -29,14 +29,14 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 pub use value::{Log, Milliseconds, RatesMode, RecordKeep};
 
-/// The variable that tells a daemon what it is called: a program that starts one knows it again by that.
+/// Variable with a name for the daemon, by which the program that starts it can recognize it.
 const INSTANCE: &str = "GREEKSD_INSTANCE";
 
-/// Why a feed does not count that a file in the current folder asks for.
+/// Why a feed of a file in the current folder is ignored.
 const IGNORED_FEED: &str = "greeksd.toml in the current folder may not set a feed with an address, since somebody \
     else may have put it there: give --feed, or --config greeksd.toml";
 
-/// What to do.
+/// A command of the program, with its arguments.
 #[derive(Debug)]
 pub enum Invocation {
     /// Run the daemon.
@@ -44,7 +44,7 @@ pub enum Invocation {
     /// Run the daemon as a service.
     #[cfg(windows)]
     Service(Box<Config>),
-    /// Print this (the configuration, the version, a manual page, completions) and end.
+    /// Print this text: the configuration, the version, a manual page, or completions.
     Print(String),
     /// Price the rows of a file.
     Price(PriceArgs),
@@ -52,31 +52,31 @@ pub enum Invocation {
     Batch(Box<BatchArgs>),
     /// Write days of the simulated market.
     Generate(GenerateArgs),
-    /// Look at chains in the terminal.
+    /// Show chains in the terminal.
     View(Box<ViewPlan>),
-    /// Hold our values against a vendor's own.
+    /// Compare our values with a vendor's.
     Compare(Box<CompareArgs>),
-    /// Say everything behind one contract; the keys of vendors, where a feed is asked for it.
+    /// Explain a contract; the keys of vendors are for its feed.
     Explain(Box<ExplainArgs>, Keys),
-    /// Say whether a daemon's market is whole.
+    /// Check whether the market of a daemon is whole.
     Ready(ReadyArgs),
-    /// Revalue contracts or positions from a feed.
+    /// Revalue contracts or positions of a feed; the keys of vendors are for that feed.
     Scenario(Box<ScenarioArgs>, Keys),
 }
 
-/// What `greeksd view` runs with.
+/// Configuration of `greeksd view`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewPlan {
-    /// Its options.
+    /// Options of the viewer.
     pub args: ViewArgs,
-    /// What computes within it, if no daemon is asked.
+    /// Configuration of the daemon within the viewer; `None`: it queries another daemon.
     pub service: Option<Config>,
 }
 
-/// Reads arguments (the program's name first), environment and file.
+/// Reads arguments (first the program's name), environment and file.
 ///
-/// `home` answers for environment variables that name folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …) or the daemon,
-/// or hold keys.
+/// `home` looks up the environment variables with folders (`HOME`, `XDG_CONFIG_HOME`, `APPDATA`, …), keys, and the name
+/// of the daemon.
 ///
 /// # Errors
 /// An option, variable or key that is unknown or malformed, with a hint; `--help`.
@@ -127,8 +127,7 @@ pub fn read(
     Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
 }
 
-/// The viewer, and what computes within it: as `serve` would with the same feeds and options, but for this process
-/// alone.
+/// The plan of a viewer: with a feed, its own daemon is configured as by `serve`, but serves this process only.
 fn view(args: ViewArgs, home: &dyn Fn(&str) -> Option<OsString>) -> Result<ViewPlan, ConfigError> {
     if args.feed.is_empty() {
         return Ok(ViewPlan { args, service: None });
@@ -165,7 +164,7 @@ fn resolve(
                 (option.set)(&mut config, text).map_err(|hint| file.refuse(option.key, text, &hint))?;
                 file.origin()
             }
-            // the simulated market is not what the file asks for
+            // the file requests another feed than the default
             (None, None) if option.key == "feed" && file.ignores(option.key) => {
                 return Err(ConfigError::Value(IGNORED_FEED.to_owned()));
             }
@@ -189,13 +188,13 @@ fn resolve(
     Ok((config, report))
 }
 
-/// One line of `--print-config`, which is a line of a configuration file.
+/// One line of `--print-config`, which is also a line of a configuration file.
 fn line(key: &str, shown: Option<String>, origin: &Origin) -> String {
     let line = shown.map_or_else(|| format!("# {key} is not set"), |shown| format!("{key} = {shown}"));
     format!("{line:<48} # {origin}\n")
 }
 
-/// A clock stands still, or is started at some instant, or is the system's.
+/// Checks that the clock is fixed, or started, or the system's.
 fn check_clock(stands_still: bool, is_started: bool, has_speed: bool) -> Result<(), ConfigError> {
     let wrong = match (stands_still, is_started, has_speed) {
         (true, true, _) => "now fixes the clock and clock starts it: give only one of them",

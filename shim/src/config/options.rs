@@ -1,6 +1,6 @@
 //! The options of `serve`, one row each: an option of the command line, an environment variable, a key of
 //! `greeksd.toml` and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row.
-//! Never: where a value comes from.
+//! Never: the origin of a value.
 
 use super::origin::Origin;
 use super::resolved::Config;
@@ -16,11 +16,11 @@ type Check = fn(&str) -> Result<(), String>;
 
 /// An option of `serve`.
 pub(super) struct ServeOption {
-    /// Its name on the command line and in the file.
+    /// Name on the command line and in the file.
     pub(super) key: &'static str,
-    /// Its environment variable.
+    /// Environment variable.
     pub(super) variable: &'static str,
-    /// Placeholder of its value in the help.
+    /// Placeholder of the value in the help.
     value: &'static str,
     form: Form,
     /// True if only the user's own file may set it, and not one that lies in the current folder: who may reach the
@@ -28,22 +28,22 @@ pub(super) struct ServeOption {
     /// docs/security.md has the list.
     pub(super) is_of_user: bool,
     help: &'static str,
-    /// Checks one item, where that differs from setting a list of one.
+    /// Checks one item of a list; `None`: `set` checks it.
     check: Option<Check>,
     /// Parses a value and sets it; the error is a hint for the user.
     pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
-    /// The value as TOML; `None`: it is not set.
+    /// The value as TOML; `None` if it is not set.
     pub(super) shown: fn(&Config) -> Option<String>,
 }
 
-/// How often an option may be given, and how its values are separated in one text.
+/// Number of values of an option, and their separator.
 #[derive(Clone, Copy)]
 enum Form {
-    /// Once.
+    /// One value.
     One,
-    /// Once; without a value it means true.
+    /// One value, `true` if it is left out.
     Flag,
-    /// Repeatedly, or once with this separator.
+    /// Several values: a repeated option, or one text with this separator.
     List(char),
 }
 
@@ -371,7 +371,7 @@ pub(super) const OPTIONS: &[ServeOption] = &[
 ];
 
 impl ServeOption {
-    /// The option as clap reads it: its values stay text, and are checked.
+    /// The option for clap: its values are checked, and stay text.
     fn argument(&'static self) -> Arg {
         let check = move |text: &str| match self.check {
             Some(check) => check(text).map(|()| text.to_owned()),

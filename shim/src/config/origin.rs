@@ -1,18 +1,18 @@
-//! Where a value of the configuration came from.
+//! The origin of a value of the configuration.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value came from.
+/// The origin of a value of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nothing set it.
+    /// The value is the default.
     Default,
     /// A configuration file.
     File(PathBuf),
     /// An environment variable.
     Environment(&'static str),
-    /// An option.
+    /// The command line.
     CommandLine,
 }
 

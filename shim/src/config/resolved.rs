@@ -1,4 +1,4 @@
-//! What `greeksd serve` runs with, and its defaults. Never: where a value comes from.
+//! The configuration of `greeksd serve`, and its defaults. Never: the origin of a value.
 
 use super::value::{Log, RatesMode, RecordKeep};
 use crate::alerts::deliver::AlertTargets;
@@ -9,85 +9,85 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 
-/// The port that is served by default.
+/// Default port.
 const PORT: u16 = 2112;
 
-/// What `greeksd serve` runs with.
+/// The configuration of `greeksd serve`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Addresses to listen on; loopback only, unless remote clients were allowed.
+    /// Addresses to listen on; loopback only, unless remote clients are allowed.
     pub listen: Vec<SocketAddr>,
-    /// Where quotes come from, the ones before going before the ones after: `sim`, `sim:full`, `dir:PATH`, `tcp:PORT`.
+    /// Sources of quotes, in order of precedence: `sim`, `sim:full`, `dir:PATH`, `tcp:PORT`.
     pub feeds: Vec<String>,
-    /// Feeds and clients may be on other machines.
+    /// True if feeds and clients may be on other machines.
     pub allow_remote: bool,
-    /// The file of vendors' keys; environment variables override it.
+    /// File of vendors' keys; environment variables override it.
     pub key_file: Option<PathBuf>,
-    /// The keys of vendors.
+    /// Keys of vendors.
     pub keys: Keys,
-    /// Certificates to trust vendors' servers by, in place of the system's.
+    /// CA certificates for vendors' servers, instead of those of the system.
     pub feed_ca: Option<PathBuf>,
-    /// The instant at which the clock stands still.
+    /// Instant of a fixed market clock.
     pub now: Option<Timestamp>,
-    /// The instant at which the clock starts; not both.
+    /// Instant at which the market clock starts; excludes `now`.
     pub clock: Option<Timestamp>,
-    /// Speed of a started clock, times real time; `None`: real time.
+    /// Speed of a started clock, as a multiple of real time; `None`: 1.
     pub speed: Option<f64>,
-    /// Least time between two snapshots.
+    /// Minimum time between two snapshots.
     pub refresh: Duration,
-    /// Threads that compute.
+    /// Number of compute threads.
     pub threads: usize,
-    /// Where what comes in is kept; `None`: nowhere.
+    /// Folder of recordings; `None`: incoming data are not recorded.
     pub record: Option<PathBuf>,
-    /// How much of that stays; `None`: everything.
+    /// Amount of recordings to keep; `None`: everything.
     pub record_keep: Option<RecordKeep>,
-    /// The file of overrides of feeds and quotes.
+    /// File of overrides of feeds and quotes.
     pub overrides: Option<PathBuf>,
-    /// Which discount curves values are computed with.
+    /// Source of the discount curves.
     pub rates: RatesMode,
-    /// Where the last session's values are kept; `None`: nowhere.
+    /// Folder of the state that survives a restart; `None`: nothing is kept.
     pub state_dir: Option<PathBuf>,
-    /// It is the platform's folder, which nobody has named.
+    /// True if the state folder is the platform's, which the user did not name.
     pub is_state_dir_default: bool,
-    /// How the log is written.
+    /// Format of the log.
     pub log: Log,
-    /// The file that the log goes to, in place of standard error.
+    /// File of the log, instead of standard error.
     pub log_file: Option<PathBuf>,
-    /// What is logged.
+    /// Level of the log.
     pub log_level: LevelFilter,
-    /// Names that clients may call this machine by, beside addresses in digits and `localhost`.
+    /// Host names accepted in requests, besides IP addresses and `localhost`.
     pub allow_hosts: Vec<String>,
-    /// Bytes that old snapshots may hold.
+    /// Maximum bytes of old snapshots that slow readers hold.
     pub old_snapshot_bytes: u64,
-    /// Most bytes of rendered answers that are kept.
+    /// Maximum bytes of the response cache.
     pub response_cache_bytes: usize,
-    /// True if clients of this machine get gzip.
+    /// True if clients on this machine get gzip, too.
     pub gzip_loopback: bool,
-    /// Layers show the quotes of the feed.
+    /// True if layers show the quotes of the feed.
     pub show_quotes: bool,
-    /// The file of positions.
+    /// File of positions.
     pub positions: Option<PathBuf>,
-    /// Positions may be replaced by a request.
+    /// True if a request may replace the positions.
     pub allow_positions: bool,
-    /// The file of alert rules.
+    /// File of alert rules.
     pub alerts: Option<PathBuf>,
-    /// Where hits of alert rules go, beside log and streams.
+    /// Targets of hits of alert rules, besides log and streams.
     pub alert_targets: AlertTargets,
-    /// Bytes that past days which were computed may take.
+    /// Maximum bytes of computed past days.
     pub history_bytes: u64,
-    /// What whoever starts the daemon calls it, to know it again.
+    /// Name of the daemon, given by the program that starts it.
     pub instance: Option<String>,
-    /// The configuration file, and what of it does not count.
+    /// Path of the configuration file and its ignored keys, in words.
     pub file_note: Option<String>,
 }
 
 impl Default for Config {
-    /// The configuration of a user who has set nothing, without a state folder: that is the platform's.
+    /// The configuration without any option, but for the state folder, which depends on the platform and the feeds.
     fn default() -> Self {
         Self {
             // `localhost` is ::1 first on Windows and macOS: a listener on IPv4 alone costs each connection a wait
             listen: vec![(Ipv4Addr::LOCALHOST, PORT).into(), (Ipv6Addr::LOCALHOST, PORT).into()],
-            // the embedded market needs nothing from outside
+            // the simulated market needs no network and no file
             feeds: vec!["sim".to_owned()],
             allow_remote: false,
             key_file: None,
@@ -108,9 +108,9 @@ impl Default for Config {
             log_file: None,
             log_level: LevelFilter::INFO,
             allow_hosts: Vec::new(),
-            // two and a half whole markets
+            // two and a half snapshots of the whole market
             old_snapshot_bytes: 1_000_000_000,
-            // what ten programs request that look at twenty chains
+            // the requests of ten programs that read twenty chains
             response_cache_bytes: 64_000_000,
             gzip_loopback: false,
             show_quotes: false,
@@ -118,7 +118,7 @@ impl Default for Config {
             allow_positions: false,
             alerts: None,
             alert_targets: AlertTargets::default(),
-            // some hundred chains of many expirations
+            // about a hundred chains of many expirations
             history_bytes: 1_000_000_000,
             instance: None,
             file_note: None,

@@ -1,4 +1,4 @@
-//! One parser and one printed form for each kind of value, whether an option, a variable or a key gave it.
+//! One parser and one printed form for each kind of value, common to options, variables and keys.
 
 use api::past::moment::AsOf;
 use host::clock::SPEED;
@@ -11,9 +11,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing::level_filters::LevelFilter;
 
-/// A snapshot may be at most 5 s old; below a tenth of a second nobody could read them.
+/// Minimum time between two snapshots, seconds. A snapshot may be at most 5 s old; no reader keeps up with more than
+/// ten a second.
 const REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=5.0;
-/// What may be logged, from nothing to everything.
+/// Levels of the log, from nothing to everything.
 const LEVELS: [LevelFilter; 6] = [
     LevelFilter::OFF,
     LevelFilter::ERROR,
@@ -22,49 +23,49 @@ const LEVELS: [LevelFilter; 6] = [
     LevelFilter::DEBUG,
     LevelFilter::TRACE,
 ];
-/// Threads beyond this are a slip of the finger.
+/// Maximum number of threads: a greater one is a typing error.
 const THREADS_MAX: usize = 1024;
-/// Twenty years.
+/// Maximum number of trading days: twenty years.
 const TRADING_DAYS_MAX: usize = 5040;
 
-/// A small market takes a few megabytes, the whole one 400.
+/// Limits of memory bounds, MB: a small market takes a few, the whole one 400.
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
-/// Rendered answers: a chain with every Greek takes up to 6 MB.
+/// Limits of the response cache, MB: a chain with every Greek takes up to 6.
 const CACHE_MEGABYTES: std::ops::RangeInclusive<usize> = 0..=100_000;
 /// Bytes of a megabyte.
 pub(super) const MB: u64 = 1_000_000;
-/// How the log is written.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
-    /// For a reader.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Which discount curves values are computed with.
+/// Source of the discount curves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RatesMode {
-    /// Those of the feeds, else implied by European chains, else saved, else built in.
+    /// Curves of the feeds, else implied by European chains, else saved, else built in.
     #[default]
     Auto,
     /// Every rate is zero.
     Zero,
 }
 
-/// How much is kept of what was recorded; the newest day is kept in any case.
+/// Amount of recordings to keep; the newest day is always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKeep {
-    /// So many days that have a file.
+    /// Number of days with a file.
     Days(usize),
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u64),
 }
 
 /// Separator of several feeds in one text.
 pub(super) const FEEDS_APART: char = ';';
 
-/// How `--print-config` shows a value: as TOML.
+/// A value that `--print-config` shows as TOML.
 pub(super) trait Shown {
     fn shown(&self) -> String;
 }
@@ -140,7 +141,7 @@ pub(super) fn feeds(all: &str) -> Result<Vec<String>, String> {
     all.split(FEEDS_APART).map(feed).collect()
 }
 
-/// The items of a text that are separated by commas.
+/// Parses the items of a list with commas.
 pub(super) fn all<T>(text: &str, item: fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     api::query::items(text).map(item).collect()
 }
@@ -150,12 +151,12 @@ pub(super) fn shown_list<T: Shown>(list: &[T]) -> String {
     format!("[{}]", list.iter().map(Shown::shown).collect::<Vec<_>>().join(", "))
 }
 
-/// Feeds as TOML: one without brackets.
+/// Feeds as TOML: a single one has no brackets.
 pub(super) fn shown_feeds(feeds: &[String]) -> String {
     if let [one] = feeds { one.shown() } else { shown_list(feeds) }
 }
 
-/// `30d`, `500MB`, `20GB`, `2TB`.
+/// Parses an amount of recordings: `30d`, `500MB`, `20GB`, `2TB`.
 pub(super) fn record_keep(text: &str) -> Result<RecordKeep, String> {
     let wrong = || "expected days or bytes, such as 30d or 20GB".to_owned();
     let (number, unit) = text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len());
@@ -179,15 +180,15 @@ pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
     text.parse().ok().filter(is_of_a_market).ok_or_else(hint)
 }
 
-/// True for an instant of a year that records may be of.
+/// True if the year of an instant is one that records may have.
 fn is_of_a_market(at: &Timestamp) -> bool {
     limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year()))
 }
 
-/// An instant with an offset, or a date and clock time in Eastern time.
+/// Parses an instant with an offset, or a date and clock time in Eastern time.
 pub(super) fn start(text: &str) -> Result<Timestamp, String> {
     let eastern = |at: DateTime| Calendar::embedded().instant(at);
-    // without a clock time it would be midnight, which nobody means
+    // a date alone would be midnight, which is never meant
     let has_clock_time = text.contains([':']);
     let instant = text.parse().or_else(|_| text.parse().map(eastern)).ok().filter(|_| has_clock_time);
     instant.filter(is_of_a_market).ok_or_else(|| {
@@ -209,7 +210,7 @@ pub(super) fn refresh(text: &str) -> Result<f64, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Milliseconds(pub u64);
 
-/// How often the viewer looks, in seconds.
+/// Interval between two queries of the viewer, seconds.
 const VIEW_REFRESH_SECONDS: std::ops::RangeInclusive<f64> = 0.1..=60.0;
 
 pub(super) fn view_refresh(text: &str) -> Result<Milliseconds, String> {
@@ -223,7 +224,7 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)
 }
 
-/// A past moment, as requests spell it.
+/// Checks a past moment, spelled as in requests.
 pub(super) fn past_moment(text: &str) -> Result<String, String> {
     let hint = || "expected a date or a time such as 2024-01-03T10:30".to_owned();
     AsOf::parse(text).map(|_| text.to_owned()).ok_or_else(hint)
@@ -234,7 +235,7 @@ pub(super) fn trading_days(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=TRADING_DAYS_MAX).contains(n)).ok_or_else(hint)
 }
 
-/// A date of a year that records may be of.
+/// Parses a date of a year that records may have.
 pub(super) fn day(text: &str) -> Result<Date, String> {
     let is_of_a_market = |date: &Date| limits::YEAR.holds(f64::from(date.year()));
     text.parse().ok().filter(is_of_a_market).ok_or_else(|| "expected a date such as 2025-01-02".to_owned())
@@ -286,7 +287,7 @@ pub(super) fn log_level(text: &str) -> Result<LevelFilter, String> {
     LEVELS.into_iter().find(|level| level.to_string() == text).ok_or_else(hint)
 }
 
-/// The platform's folder for what a program remembers.
+/// The platform's folder for state.
 pub(super) fn state_folder(home: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if cfg!(windows) {
         return under(home, "LOCALAPPDATA", "greeksd");
@@ -297,7 +298,7 @@ pub(super) fn state_folder(home: &dyn Fn(&str) -> Option<OsString>) -> Option<Pa
     under(home, "XDG_STATE_HOME", "greeksd").or_else(|| under(home, "HOME", ".local/state/greeksd"))
 }
 
-/// The platform's place for `greeksd.toml`.
+/// The platform's path of `greeksd.toml`.
 pub(super) fn config_file(home: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if cfg!(windows) {
         return under(home, "APPDATA", "greeksd/greeksd.toml");

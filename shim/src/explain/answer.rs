@@ -1,7 +1,7 @@
-//! `GET /l1/explain?osym=`: the request, and its answer in the making.
+//! `GET /l1/explain?osym=`: answers requests for explanations.
 //!
-//! A value by the reference scheme may take a tenth of a second, so it is found on a thread of its own, a few at once
-//! and no more. Never: what an explanation says.
+//! A value by the reference scheme may take a tenth of a second, so a thread of its own computes it, and the number of
+//! these threads is bounded. Never: the contents of an explanation.
 
 use super::document::{ExplainDocument, Surroundings};
 use super::text::text;
@@ -20,16 +20,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-/// Under which name requests are counted.
+/// Name of the route in metrics.
 pub const ROUTE: &str = "explain";
 /// Maximum number of concurrent explanations; further requests get status 503.
 pub const AT_ONCE: usize = 4;
 
-/// Places for explanations in the making.
+/// Permits for concurrent explanations.
 #[derive(Clone, Debug, Default)]
 pub struct Explaining(Arc<AtomicUsize>);
 
-/// One place; given back when it is dropped.
+/// One permit, returned when it is dropped.
 struct ExplanationPermit(Arc<AtomicUsize>);
 
 impl Explaining {
@@ -39,7 +39,7 @@ impl Explaining {
         Some(ExplanationPermit(Arc::clone(&self.0)))
     }
 
-    /// The answer to a query.
+    /// The answer to a query about a contract of a snapshot.
     #[must_use]
     pub fn answer(&self, snapshot: &Snapshot, query: &str, around: Surroundings) -> Answer {
         self.begin(snapshot, query, around).unwrap_or_else(|refusal| refused(&refusal))
@@ -55,10 +55,10 @@ impl Explaining {
         self.of_chain(chain, contract, form, around)
     }
 
-    /// The answer about a contract of a chain.
+    /// The answer about a contract of a chain, computed on another thread.
     ///
     /// # Errors
-    /// Too many are in the making.
+    /// Too many explanations are being computed.
     pub fn of_chain(
         &self,
         chain: Arc<Chain>,
@@ -85,10 +85,10 @@ impl Drop for ExplanationPermit {
     }
 }
 
-/// What a query asks about.
+/// Parses a query.
 ///
 /// # Errors
-/// As [`native_explain::parse`].
+/// The refusal of a query that is malformed.
 pub fn question_of(query: &str) -> Result<ExplainQuestion, Refusal> {
     native_explain::parse(&Query::parse(query))
 }
@@ -123,13 +123,13 @@ fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: Exp
     }
 }
 
-/// The answer that says why there is no explanation.
+/// The answer to a refused request.
 #[must_use]
 pub fn refused(refusal: &Refusal) -> Answer {
     native::refused(ROUTE, refusal)
 }
 
-/// An explanation in the making.
+/// An explanation that is being computed.
 struct AwaitedExplanation(Receiver<Answer>);
 
 impl Awaited for AwaitedExplanation {
@@ -137,7 +137,7 @@ impl Awaited for AwaitedExplanation {
         match self.0.try_recv() {
             Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            // its thread has panicked
+            // the thread has panicked
             Err(TryRecvError::Disconnected) => {
                 Some(Answer::full(ROUTE, 500, "application/json", r#"{"error":"internal error"}"#))
             }

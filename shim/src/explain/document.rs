@@ -1,4 +1,4 @@
-//! An explanation as JSON: every number with its unit in its name or in `units`, and with all its digits. Never: a
+//! An explanation as JSON: every number has all its digits, and its unit is in its name or in `units`. Never: a
 //! computation but that of a mean or a difference.
 
 use engine::calibrate::forward::{PairVote, Parity};
@@ -21,24 +21,24 @@ pub type MaybeNumber = Option<f64>;
 /// Numbers keyed by native field name.
 pub type NamedNumbers = BTreeMap<String, MaybeNumber>;
 
-/// Everything behind one contract.
+/// The explanation of one contract.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainDocument {
-    /// Which contract.
+    /// Identity and terms of the contract.
     pub contract: ContractPart,
     /// Feed, snapshot and time.
     pub market: MarketPart,
     /// Warnings, the most serious first.
     pub warnings: Vec<WarningPart>,
-    /// Its own quote.
+    /// The contract's own quote.
     pub quote: QuotePart,
-    /// The underlying.
+    /// Price of the underlying.
     pub spot: SpotPart,
     /// Time, rates and dividends.
     pub carry: CarryPart,
     /// The forward, and the call/put pairs that imply it.
     pub forward: ForwardPart,
-    /// Its volatilities and those around it.
+    /// Volatilities of the contract and of its neighbours.
     pub volatility: VolatilityPart,
     /// Early exercise premium.
     pub early_exercise: EarlyPart,
@@ -48,7 +48,7 @@ pub struct ExplainDocument {
     pub units: BTreeMap<String, String>,
 }
 
-/// Which contract.
+/// Identity and terms of a contract.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContractPart {
     /// OSI symbol, padded.
@@ -84,9 +84,9 @@ pub struct DeliverablePart {
     pub multiplier: f64,
     /// Multiplier from the strike to the cost of exercise.
     pub strike_multiplier: f64,
-    /// The value is that of so many options on one share
+    /// Number of options on one share that the contract is valued as,
     pub options: f64,
-    /// of this strike; `null`: the cash alone pays for exercise.
+    /// at this strike; `null`: the cash alone pays for exercise.
     pub option_strike: MaybeNumber,
 }
 
@@ -95,13 +95,13 @@ pub struct DeliverablePart {
 pub struct MarketPart {
     /// The feed, as given to the program.
     pub feed: String,
-    /// The data are made up.
+    /// True if the market is simulated.
     pub simulated: bool,
-    /// A session is open.
+    /// True if the market is in session.
     pub market_open: bool,
-    /// The number of the snapshot; 0: none was published.
+    /// Number of the snapshot; 0: none was published.
     pub snapshot: u64,
-    /// The instant that values are of, Eastern time.
+    /// Instant of the values, Eastern time.
     pub valued_at: String,
     /// Why no contract of the name has Greeks.
     pub uncomputed: Option<String>,
@@ -110,9 +110,9 @@ pub struct MarketPart {
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarningPart {
-    /// Its name.
+    /// Name of the warning.
     pub name: String,
-    /// Its meaning.
+    /// Meaning of the warning.
     pub meaning: String,
 }
 
@@ -125,34 +125,34 @@ pub struct QuotePart {
     pub bid: MaybeNumber,
     /// Ask.
     pub ask: MaybeNumber,
-    /// Their middle.
+    /// Mid of bid and ask.
     pub mid: MaybeNumber,
     /// Contracts at the bid.
     pub bid_size: MaybeNumber,
     /// Contracts at the ask.
     pub ask_size: MaybeNumber,
-    /// Its time, Eastern.
+    /// Time of the quote, Eastern.
     pub time: Option<String>,
-    /// How old it was when it was valued.
+    /// Age of the quote at the instant of the values, seconds.
     pub age_s: MaybeNumber,
-    /// How much older it was than the newest quote of its chain.
+    /// Age of the quote at the time of the newest quote of the chain, seconds.
     pub behind_newest_s: MaybeNumber,
-    /// Why it supports neither forward nor curve; missing: it does.
+    /// Why the quote is used neither for the forward nor for the curve; missing: it is used.
     pub dropped: Option<String>,
 }
 
-/// The underlying.
+/// Price of the underlying.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpotPart {
-    /// As published.
+    /// Published price.
     pub published: MaybeNumber,
     /// Spot implied by the options of all expiries.
     pub implied: MaybeNumber,
-    /// Standard error of that.
+    /// Standard error of the implied spot.
     pub implied_error: MaybeNumber,
-    /// The two differ beyond that, and values follow the implied one.
+    /// True if published and implied spot differ beyond the error; the values then use the implied spot.
     pub off: bool,
-    /// `published`, or `implied` where no feed has a price: `und_price` is that one. `null`: there is neither.
+    /// Source of `und_price`: `published`, or `implied` where no feed has a price; `null`: there is neither.
     pub source: Option<String>,
     /// Spot that this contract is valued at.
     pub used: MaybeNumber,
@@ -169,25 +169,25 @@ pub struct CarryPart {
     pub next_session_years: MaybeNumber,
     /// Discount rate.
     pub rate: MaybeNumber,
-    /// Where the rate comes from: `override`, or the source of the curve (`user`, `treasury`, `implied`, `saved`,
-    /// `built_in`, `simulated`, `zero`); missing: no longer known.
+    /// Source of the rate: `override`, or that of the curve (`user`, `treasury`, `implied`, `saved`, `built_in`,
+    /// `simulated`, `zero`); missing: unknown.
     #[serde(default)]
     pub rate_source: Option<String>,
-    /// The date of the curve.
+    /// Date of the curve.
     #[serde(default)]
     pub rate_as_of: Option<String>,
     /// Borrow rate.
     pub borrow: MaybeNumber,
-    /// The borrow rate that the expiry's own pairs would give alone.
+    /// Borrow rate implied by the call/put pairs of this expiry alone.
     pub borrow_alone: MaybeNumber,
-    /// Present value of the dividends: A(0).
+    /// Present value of the dividends before settlement: A(0).
     pub dividends_value: MaybeNumber,
-    /// The dividends of its life.
+    /// Dividends before settlement.
     pub dividends: Vec<DividendPart>,
-    /// So many dividends of its life are too many, so that none is counted.
+    /// Number of dividends before settlement, if they are too many: none is counted then. Else 0.
     #[serde(default)]
     pub dividends_refused: u32,
-    /// True if a source of dividends covers the name: then no dividend means that none is paid.
+    /// True if a source of dividends covers the name: an empty list means then that none is paid.
     #[serde(default)]
     pub dividends_known: Option<bool>,
     /// Which of rate, forward and borrow are overridden.
@@ -199,9 +199,9 @@ pub struct CarryPart {
 pub struct DividendPart {
     /// Ex-date.
     pub ex_date: String,
-    /// Years to it.
+    /// Years to the ex-date.
     pub t_years: f64,
-    /// The amount that counts.
+    /// Amount per share.
     pub amount: f64,
     /// The amount that its source gives, where quotes contradict it.
     #[serde(default)]
@@ -213,17 +213,17 @@ pub struct DividendPart {
 /// The forward, and the call/put pairs that imply it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForwardPart {
-    /// As served.
+    /// Served forward.
     pub price: MaybeNumber,
-    /// Its standard error; missing: the expiry has no usable call/put pair.
+    /// Standard error of the served forward; missing: the expiry has no usable call/put pair.
     pub error: MaybeNumber,
     /// Forward implied by the call/put pairs of this expiry alone.
     pub alone: MaybeNumber,
-    /// Standard error of that.
+    /// Standard error of the forward implied alone.
     pub alone_error: MaybeNumber,
-    /// How many pairs agree on it.
+    /// Number of pairs that agree on the implied forward.
     pub pairs_agreeing: u32,
-    /// Every strike of the expiry.
+    /// The forwards implied by each strike of the expiry.
     pub strikes: Vec<StrikePart>,
 }
 
@@ -232,24 +232,24 @@ pub struct ForwardPart {
 pub struct StrikePart {
     /// Strike.
     pub strike: f64,
-    /// It had a vote.
+    /// True if the pair at the strike has a weight in the forward.
     pub used: bool,
-    /// The forward that it implies.
+    /// Implied forward.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub forward: MaybeNumber,
-    /// Its error by the spreads.
+    /// Error of the implied forward due to the spreads.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: MaybeNumber,
-    /// Its part of all votes.
+    /// Fraction of the total weight.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub share: MaybeNumber,
-    /// How well it agrees with the others, 0 to 1.
+    /// Agreement with the other strikes, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub agrees: MaybeNumber,
-    /// Why it had none.
+    /// Why the pair is not used.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub why: Option<String>,
-    /// Whose quote that was.
+    /// Side whose quote was dropped: `call` or `put`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub right: Option<String>,
 }
@@ -263,17 +263,17 @@ pub struct VolatilityPart {
     pub at_mid: MaybeNumber,
     /// Implied by the ask.
     pub at_ask: MaybeNumber,
-    /// Of the curve: the volatility of the values.
+    /// Volatility of the curve, which the values use.
     pub svc_vol: MaybeNumber,
-    /// Of that: added by a user.
+    /// Part of `svc_vol` that an override adds.
     pub shift: MaybeNumber,
-    /// How well quotes support the curve there, 0 to 1.
+    /// Support of the curve by quotes at this place, 0 to 1.
     pub confidence: MaybeNumber,
-    /// At the end of the session before.
+    /// Volatility at the end of the previous session.
     pub previous_session: MaybeNumber,
-    /// The same right at neighbouring strikes, itself among them.
+    /// Contracts of the same right and expiry at neighbouring strikes, including this one.
     pub strikes: Vec<CurvePart>,
-    /// The same right in the expiries before and after, at the strike as far from the forward.
+    /// Contracts of the same right in the previous and the next expiry, at the strike as far from the forward.
     pub expiries: Vec<CurvePart>,
 }
 
@@ -292,46 +292,46 @@ pub struct CurvePart {
     pub at_mid: MaybeNumber,
     /// Implied by the ask.
     pub at_ask: MaybeNumber,
-    /// Of the curve.
+    /// Volatility of the curve.
     pub svc_vol: MaybeNumber,
-    /// Confidence.
+    /// Support of the curve by quotes, 0 to 1.
     pub confidence: MaybeNumber,
-    /// Forward of its expiry.
+    /// Forward of the expiry.
     pub forward: MaybeNumber,
     /// svc_vol² times the years to settlement.
     pub total_variance: MaybeNumber,
-    /// Why its quote supports nothing.
+    /// Why the quote is not used.
     pub dropped: Option<String>,
 }
 
 /// Early exercise premium.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EarlyPart {
-    /// Served value less the European one.
+    /// Served value minus the European one.
     pub premium: MaybeNumber,
-    /// Which method gave it.
+    /// Method of the premium.
     pub method: Option<String>,
 }
 
-/// Value and Greeks in the units of the native record.
+/// Value and Greeks, in the units of the native record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValuesPart {
-    /// As served.
+    /// Served numbers.
     pub served: NamedNumbers,
-    /// As if it could be exercised at expiry only.
+    /// Numbers of the contract if it were European.
     pub european: NamedNumbers,
-    /// The scheme of the passes, for this contract alone.
+    /// Numbers of the scheme of the passes, for this contract alone.
     pub fast: NamedNumbers,
-    /// The reference scheme.
+    /// Numbers of the reference scheme.
     pub reference: NamedNumbers,
 }
 
-/// Context of an explanation besides its chain.
+/// Facts of an explanation that its chain does not have.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// Feed, snapshot, session; its `valued_at` and `uncomputed` are the chain's.
+    /// Feed, snapshot, session; `valued_at` and `uncomputed` are taken from the chain.
     pub market: MarketPart,
-    /// The zone that times are shown in.
+    /// Time zone of shown times.
     pub zone: Option<TimeZone>,
 }
 
@@ -351,13 +351,13 @@ const UNITS: [(&str, &str); 12] = [
     ("volatility", "per square root of a year, decimal: 0.25 is 25 %"),
 ];
 
-/// A number, unless it is missing. Zero has no sign.
+/// `None` for NaN; zero loses its sign.
 fn known(x: f64) -> MaybeNumber {
     x.is_finite().then_some(x + 0.0)
 }
 
 impl ExplainDocument {
-    /// An explanation written down.
+    /// The document of an explanation.
     #[must_use]
     pub fn of(chain: &Chain, found: &Explanation, around: &Surroundings) -> Self {
         let slice = &chain.slices[found.slice];
@@ -408,15 +408,16 @@ impl ExplainDocument {
         }
     }
 
-    /// As JSON.
+    /// The document as JSON.
     #[must_use]
     pub fn json(&self) -> Vec<u8> {
-        // nothing of it can fail: every number is finite or missing
+        // cannot fail: every number is finite or missing
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
-/// Meaning of a warning here: an old or missing rate, or an unknown dividend, makes good quotes look wrong.
+/// Meaning of a warning, with a possible cause: old or missing rates, or unknown dividends, make good quotes look
+/// wrong.
 fn meaning(own: Warning, all: &[Warning]) -> String {
     let causes = [Warning::OldRates, Warning::ZeroRates, Warning::DividendsUnknown];
     let causes: Vec<&str> = causes.iter().filter(|cause| all.contains(cause)).map(|cause| cause.name()).collect();
@@ -486,9 +487,9 @@ fn quote_part(chain: &Chain, row: usize, spell: &dyn Fn(Timestamp) -> String) ->
         mid: number(QuoteNumber::Mid),
         bid_size: number(QuoteNumber::BidSize),
         ask_size: number(QuoteNumber::AskSize),
-        // the instant before all others: it was listed and never quoted
+        // a listed contract without a quote has the first instant of all
         time: time.filter(|time| time.duration_since(Timestamp::MIN) > SignedDuration::from_hours(24)).map(spell),
-        // a quote that came after the instant of the values is not old
+        // a quote after the instant of the values has age 0
         age_s: time.map(|time| chain.valued_at.duration_since(time).as_secs_f64().max(0.0)),
         behind_newest_s: behind.and_then(known),
         dropped: chain.dropped[row].map(|why| why.name().to_owned()),

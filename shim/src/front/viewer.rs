@@ -6,15 +6,15 @@ use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
 use serde_json::json;
 use std::sync::LazyLock;
 
-/// What a browser may do for the viewer: run and load what came from this address, ask this address, and nothing else.
-/// With trusted types it refuses text as markup even where a script of ours would try.
+/// Content security policy of the viewer: the browser runs, loads and requests data of this address only. Trusted types
+/// refuse text as markup even from our own scripts.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
 
 /// A file of the viewer.
 struct Asset {
-    /// Its path, without a trailing slash.
+    /// Path of the file, without a trailing slash.
     path: &'static str,
     content_type: &'static str,
     text: &'static str,

@@ -1,6 +1,5 @@
-//! Databento's live gateway as its user names it: `databento:SPX,SPY`, `databento:SPY,schema=cmbp-1@HOST:PORT`. Without
-//! the feature `databento-live` the words are refused with a sentence that says how the program is built with it.
-//! Never: a session.
+//! The specification of Databento's live gateway: `databento:SPX,SPY`, `databento:SPY,schema=cmbp-1@HOST:PORT`. Without
+//! the feature `databento-live` it is refused, with the command that builds the program with it. Never: a session.
 
 use super::feed_names::add_name;
 use host::clock::MarketClock;
@@ -9,11 +8,11 @@ use kernel::contract::Symbol;
 use sources::QuoteSource;
 use std::fmt;
 
-/// The variable of its key.
+/// Environment variable of the key.
 pub const KEY: &str = "GREEKSD_DATABENTO_KEY";
 /// Schemas of quotes; the first is the default.
 const SCHEMAS: [&str; 2] = ["cbbo-1s", "cmbp-1"];
-/// Why there is no such feed.
+/// Error of a build without the gateway.
 #[cfg(not(feature = "databento-live"))]
 const NOT_BUILT: &str = "this program is built without Databento's live gateway: build it with `cargo build --release --features \
     databento-live`, or push to tcp: from a script (docs/feeds.md)";
@@ -23,15 +22,15 @@ const NOT_BUILT: &str = "this program is built without Databento's live gateway:
 pub struct DatabentoSpec {
     names: Vec<Symbol>,
     schema: &'static str,
-    /// In place of the vendor's own gateway.
+    /// Address to connect to instead of the vendor's gateway.
     address: Option<String>,
 }
 
 impl DatabentoSpec {
-    /// Reads what stands after `databento:`.
+    /// Parses the text after `databento:`.
     ///
     /// # Errors
-    /// What is wrong, for the user.
+    /// Why the text is refused, for the user.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         #[cfg(not(feature = "databento-live"))]
         return Err(format!("{text}: {NOT_BUILT}"));
@@ -77,7 +76,7 @@ impl DatabentoSpec {
         Ok(Box::new(start(name, session).map_err(|error| error.to_string())?))
     }
 
-    /// There is none to open.
+    /// Refuses to open the feed.
     #[cfg(not(feature = "databento-live"))]
     pub(super) fn source(&self, _: String, _: &Keys, _: MarketClock) -> Result<Box<dyn QuoteSource>, String> {
         Err(NOT_BUILT.to_owned())
@@ -95,7 +94,7 @@ impl fmt::Display for DatabentoSpec {
     }
 }
 
-/// `HOST:PORT`.
+/// Checks an address `HOST:PORT`.
 #[cfg_attr(not(feature = "databento-live"), allow(dead_code, reason = "refused before it is read"))]
 fn address_of(text: &str) -> Result<String, String> {
     let port =

@@ -1,4 +1,4 @@
-//! What the market loop needs of a feed. A new feed is a type that implements [`Feed`], and a word for it in
+//! The interface between the market loop and a feed. A new feed is a type that implements [`Feed`], and a word in
 //! [`super::spec`]. Never: a kind of feed.
 
 use engine::pass::{MarketData, Passes};
@@ -13,22 +13,22 @@ use sources::{Moment, Outstanding};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What a feed has delivered so far, and what it waits for.
+/// Counts of a feed, and when to poll it again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedProgress {
-    /// Quotes and spots.
+    /// Number of quotes and spots delivered.
     pub records: u64,
-    /// Of these: refused, by [`Reason`].
+    /// Number of refused quotes and spots, by [`Reason`].
     pub refused: [u64; Reason::ALL.len()],
-    /// Of these: made outside of sessions, where what the session ended with is held.
+    /// Number of quotes and spots made outside sessions and not used: the last values of the session are held.
     pub outside_session: u64,
-    /// Files that cannot be used as they are; what was last read of them is served.
+    /// Number of unusable files; their last readable versions are served.
     pub files_unusable: usize,
-    /// A change is pending because it may be incomplete: the next poll should come within this time.
+    /// Time within which to poll again, if a change is pending because it may be incomplete.
     pub poll_within: Option<Duration>,
 }
 
-/// What all names of a feed have in common.
+/// Reference data that all names of a feed share.
 #[derive(Clone, Debug)]
 pub struct ReferenceData {
     /// Sessions and settlement instants.
@@ -38,7 +38,7 @@ pub struct ReferenceData {
 }
 
 impl ReferenceData {
-    /// The same for a pass.
+    /// The reference data, as a pass takes them.
     #[must_use]
     pub fn market(&self) -> MarketData<'_> {
         MarketData { calendar: &self.calendar, rates: &self.rates }
@@ -52,60 +52,59 @@ pub trait Feed: Send {
         false
     }
 
-    /// Takes in what is new. The underlyings that have something which [`Feed::books`] has not handed out yet, whenever
-    /// it came.
+    /// Takes in new data. Returns all underlyings with data that [`Feed::books`] has not returned yet.
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol>;
 
-    /// As [`Feed::poll`], between two batches of a pass. A market that moves by the clock alone has nothing new there.
+    /// Takes in new data between two batches of a pass, like [`Feed::poll`]. A market that moves by the clock alone
+    /// returns nothing.
     fn changed(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         self.poll(moment)
     }
 
-    /// Every underlying that can have a chain: one that a live contract is listed of. Whether it can be computed is
-    /// told by its chain.
+    /// Every underlying with a listed contract that has not settled, computable or not.
     fn names(&self) -> BTreeSet<Symbol>;
 
-    /// True if names may still appear that are not listed yet: by pushed quotes or answers of vendors.
+    /// True if further names may be listed later, by pushed quotes or answers of vendors.
     fn lists_later(&self) -> bool {
         false
     }
 
-    /// All names that can appear, if users list them; `None`: unknown.
+    /// All names that can appear, if the user lists them; `None`: unknown.
     fn expected(&self) -> Option<BTreeSet<Symbol>> {
         None
     }
 
-    /// What its sources have not brought yet since the start.
+    /// Data that the sources have not delivered yet since the start.
     fn outstanding(&self) -> Outstanding {
         Outstanding::default()
     }
 
-    /// How many contracts are listed of an underlying at an instant.
+    /// Number of listed contracts of an underlying at an instant.
     fn contracts(&self, name: Symbol, now: Timestamp) -> usize;
 
-    /// True if an underlying pays dividends: those that do not are computed first.
+    /// True if an underlying pays dividends: names without dividends are computed first.
     fn pays_dividends(&self, name: Symbol) -> bool;
 
-    /// Keeps how many contracts are quoted, of quotes that come from here on: somebody wants to see them.
+    /// Keeps bid and ask sizes of quotes from here on, to be served.
     fn keep_sizes(&mut self) {
         // a feed without sizes has nothing to keep
     }
 
-    /// Makes [`Feed::books`] hand out some underlyings the next time, whether they have anything new or not.
+    /// Makes the next [`Feed::books`] return some underlyings, even without new data.
     fn requeue(&mut self, names: &[Symbol]) {
         // a feed that hands out every requested book has nothing to do
         let _ = names;
     }
 
-    /// Brings the books of some underlyings to the instant `now`, on the threads of the passes if that is work, and
-    /// returns them with the instant at which each is to be valued. They count as fresh from here on. Those that have
-    /// nothing new since they were last handed out may be left out.
+    /// Brings the books of some underlyings to the instant `now`, on the threads of the passes if that takes long.
+    /// Returns each book with the instant to value it at, and counts it as up to date from here on. Books without new
+    /// data may be left out.
     fn books<'a>(&'a mut self, names: &[Symbol], now: Timestamp, passes: &Passes) -> Vec<(&'a Book, Timestamp)>;
 
     /// Calendar and discount curves.
     fn reference(&self) -> &ReferenceData;
 
-    /// What was delivered so far.
+    /// Counts of deliveries, and when to poll again.
     fn progress(&self) -> FeedProgress;
 
     /// Status of the recorder, if there is one.
@@ -113,10 +112,10 @@ pub trait Feed: Send {
         None
     }
 
-    /// Bytes of its books.
+    /// Bytes of the books.
     fn book_bytes(&self) -> usize;
 
-    /// Status of its sources, in order of precedence.
+    /// Status of the sources, in order of precedence.
     fn sources(&self) -> Vec<SourceFacts> {
         Vec::new()
     }

@@ -1,12 +1,12 @@
-//! The symbols of a polled feed, as its user lists them. Never: an option, an address.
+//! Symbols in the specification of a polled feed. Never: an option, an address.
 
 use kernel::contract::{RootTable, Symbol};
 
-/// Adds a name of a list, once: of an underlying, of one of its roots, or as vendors mark indices (`_SPX`, `^SPX`,
-/// `$SPX`).
+/// Adds an underlying to a list, once. The item is its symbol, one of its roots, or an index as vendors mark it
+/// (`_SPX`, `^SPX`, `$SPX`).
 ///
 /// # Errors
-/// It is no name, for the user.
+/// Why the item is no symbol, for the user.
 pub(super) fn add_name(names: &mut Vec<Symbol>, item: &str) -> Result<(), String> {
     let name = Symbol::parse_underlying(item.trim());
     let name = RootTable::embedded().canonical(name.ok_or_else(|| format!("{item:?} is not a symbol"))?);

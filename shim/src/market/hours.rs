@@ -1,6 +1,6 @@
-//! Which quotes of live sources count by the hour at which they were made. Outside sessions the market holds the last
-//! values of the session before: quotes and prices of a session stay until the next one has others, whatever vendors go
-//! on sending. For a name without data of a session, any quote counts. Never: a store, a clock.
+//! Admits quotes of live sources by the time at which they were made. Outside sessions the market holds the last values
+//! of the previous session: quotes and prices of a session stay until the next session has new ones, whatever vendors
+//! send meanwhile. For a name without data of a session, every quote is used. Never: a store, a clock.
 
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
@@ -8,7 +8,7 @@ use kernel::contract::{RootTable, Symbol};
 use kernel::records::{Batch, QuoteRecord, reached_by_several};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sessions with data, by underlying.
+/// The names that have data of a session.
 #[derive(Debug)]
 pub(super) struct Hours {
     roots: RootTable,
@@ -16,24 +16,23 @@ pub(super) struct Hours {
     quoted: BTreeSet<Symbol>,
     /// Names with a price of a session.
     priced: BTreeSet<Symbol>,
-    /// Quotes and prices that did not count.
+    /// Number of unused quotes and prices.
     held_back: u64,
 }
 
 impl Hours {
-    /// No data yet.
+    /// State without data.
     pub(super) fn new(roots: RootTable) -> Self {
         Self { roots, quoted: BTreeSet::new(), priced: BTreeSet::new(), held_back: 0 }
     }
 
-    /// Quotes and prices so far that did not count, because they were made outside of sessions.
+    /// Number of quotes and prices so far that were not used because they were made outside sessions.
     pub(super) fn held_back(&self) -> u64 {
         self.held_back
     }
 
-    /// Returns the records of a batch that are used. A chain that replaces another (`Batch::reset`) counts as a whole
-    /// where its newest quote is of a session. Where it is not, the quotes that are of one count, and the previous
-    /// chain is kept.
+    /// Returns the records of a batch that are used. A chain that replaces another (`Batch::reset`) is used as a whole
+    /// if its newest quote is of a session. Else its quotes of a session are used, and the previous chain is kept.
     pub(super) fn admit(&mut self, calendar: &Calendar, mut batch: Batch) -> Batch {
         let mut sessions = InSession { calendar, last: None };
         let whole = self.whole_chains(&mut batch, &mut sessions);
@@ -66,7 +65,8 @@ impl Hours {
         batch
     }
 
-    /// The names that are replaced; the others stay as they are, their quotes being taken one by one.
+    /// The names whose chains are replaced as a whole. Removes all others from `Batch::reset`: their quotes are used
+    /// one by one.
     fn whole_chains(&self, batch: &mut Batch, sessions: &mut InSession<'_>) -> BTreeSet<Symbol> {
         let mut times: BTreeMap<Symbol, Vec<Timestamp>> = BTreeMap::new();
         let mut whole: BTreeSet<Symbol> = batch.reset.iter().map(|&name| self.roots.canonical(name)).collect();
@@ -82,7 +82,7 @@ impl Hours {
             .iter()
             .filter_map(|(&name, times)| Some((name, reached_by_several(times.iter().copied())?)))
             .collect();
-        // a name that is forgotten without another chain is to go at any hour
+        // a name that is reset without a new chain is removed at any hour
         let is_late =
             |name: &Symbol, sessions: &mut InSession<'_>| newest.get(name).is_some_and(|&ts| !sessions.has(ts));
         whole.retain(|name| !(self.quoted.contains(name) && is_late(name, sessions)));
@@ -91,7 +91,7 @@ impl Hours {
     }
 }
 
-/// Which name a quote belongs to: mostly that of the quote before.
+/// Finds the name of a quote; keeps the last one, since most quotes are of the name of the quote before.
 struct Namer<'a> {
     roots: &'a RootTable,
     last: Option<((Symbol, Symbol), Symbol)>,
@@ -111,15 +111,15 @@ impl Namer<'_> {
     }
 }
 
-/// Tells if instants are within sessions; remembers the last session, as most instants are near the one before.
+/// Decides whether instants are within sessions; keeps the last session, since most instants are near the one before.
 struct InSession<'a> {
     calendar: &'a Calendar,
-    /// A session from its opening to its close, or the time between two of them, and which of both it is.
+    /// Begin and end of a session or of the time between two sessions; true for a session.
     last: Option<(Timestamp, Timestamp, bool)>,
 }
 
 impl InSession<'_> {
-    /// True if an instant is within a session: at the opening yes, and at the close too, when the last quotes are made.
+    /// True if an instant is within a session, opening and close included: the last quotes are made at the close.
     fn has(&mut self, ts: Timestamp) -> bool {
         let is_known = |&(from, to, is_session): &(Timestamp, Timestamp, bool)| {
             if is_session { from <= ts && ts <= to } else { from < ts && ts < to }

@@ -1,8 +1,8 @@
-//! The last discount curve that was implied or published, kept over a restart: `last-rates.csv` in the state folder.
-//! Never: which curve counts.
+//! Keeps the last implied or published discount curve over a restart: `last-rates.csv` in the state folder. Never: the
+//! choice of a curve.
 //!
-//! The file has the columns of `rates.csv` and one date. It is written beside and renamed, on a thread of its own, so
-//! that the market does not wait for a disk. A file that cannot be used is moved aside.
+//! The file has the columns of `rates.csv` and one date. A thread of its own writes it under another name and renames
+//! it, so that the market loop does not wait for a disk. An unusable file is moved aside.
 
 use crate::newest::NewestJob;
 use engine::rates::curve::{DiscountCurve, DiscountCurves};
@@ -17,18 +17,18 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the end waits for a curve to be written.
+/// Maximum wait for the writing thread at the end.
 const PATIENCE: Duration = Duration::from_secs(2);
 const NAME: &str = "last-rates.csv";
-/// Days of a year, as curves count them.
+/// Days per year in curves.
 const YEAR_DAYS: f64 = 365.0;
 
-/// The file of the last curve, and what it has.
+/// The file of the last curve, and its contents.
 #[derive(Debug)]
 pub struct LastCurve {
     path: PathBuf,
     kept: Option<(Date, DiscountCurve)>,
-    /// Writes the texts of curves; started with the first of them.
+    /// Thread that writes the texts of curves; started with the first one.
     writer: Option<NewestJob<String>>,
 }
 
@@ -57,7 +57,8 @@ impl LastCurve {
         self.kept.as_ref()
     }
 
-    /// Keeps the curve in force if it was implied or published, and the file has an older or another one.
+    /// Saves the curve in force if it is implied or published, and newer than that of the file, or another one of its
+    /// date.
     pub fn keep(&mut self, in_force: &DatedCurve<'_>) {
         let (RateSource::Implied | RateSource::Treasury, Some(as_of)) = (in_force.origin.source, in_force.origin.as_of)
         else {
@@ -75,18 +76,18 @@ impl LastCurve {
                 tracing::warn!("{}: {error}", path.display());
             }
         };
-        // without a thread the next change is written
+        // if no thread can be started, the next change is tried again
         self.writer = self.writer.take().or_else(|| NewestJob::start("last-rates", write).ok());
         if let Some(writer) = &self.writer {
             writer.put(|_| text(as_of, in_force.curve));
         }
     }
 
-    /// Waits until what was kept is on the disk.
+    /// Waits until the last curve is on the disk.
     fn finish(&mut self) {
         if let Some(writer) = self.writer.take() {
             writer.end();
-            // a disk that hangs keeps the file that it has
+            // a disk that hangs keeps the previous file
             let _ = writer.has_ended_within(PATIENCE);
         }
     }
@@ -98,7 +99,7 @@ impl Drop for LastCurve {
     }
 }
 
-/// The one curve of a file; `None` if anything of it cannot be used.
+/// The curve of a file; `None` if any part is unusable.
 fn read(path: &Path, bytes: &[u8]) -> Option<(Date, DiscountCurve)> {
     let (records, report) = parse_rates(path, bytes);
     let as_of = records.first()?.date;

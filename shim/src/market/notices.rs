@@ -1,5 +1,5 @@
-//! Log lines about rates and dividends, each written once: source and faults of the rates, names that no source of
-//! dividends covers. Never: a computation.
+//! Log lines about rates and dividends, each written once: source and warnings of the rates, and names that no source
+//! of dividends covers. Never: a computation.
 
 use crate::status::RateFacts;
 use engine::store::chain::{Chain, Uncomputed};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Dividends and index chains may come after the first values: missing ones are logged only after this time.
+/// Time after the start before missing dividends and rates are logged: a feed may deliver them after the first values.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum number of names in a line.
 const NAMES_MOST: usize = 5;
 
-/// Facts that were logged last.
+/// The last logged facts.
 #[derive(Debug, Default)]
 pub(super) struct LoggedFacts {
     source: Option<&'static str>,
@@ -22,8 +22,8 @@ pub(super) struct LoggedFacts {
 }
 
 impl LoggedFacts {
-    /// Returns the lines to log now: whether each is a warning, and its text. `waits`: more may still come from the
-    /// feed, and `elapsed` is the time since it was opened.
+    /// Returns the lines to log now, each with true if it is a warning. `waits`: the feed may deliver more; `elapsed`:
+    /// time since it was opened.
     pub(super) fn lines(
         &mut self,
         rates: Option<&RateFacts>,
@@ -39,7 +39,7 @@ impl LoggedFacts {
                 let as_of = rates.as_of.as_ref().map_or_else(String::new, |as_of| format!(" of {as_of}"));
                 lines.push((false, format!("rates: {}{as_of}", rates.source)));
             }
-            // contradictions of a given curve are logged by the rates watch
+            // the rates watch logs contradictions of a given curve
             let warning = rates.warning.as_ref().filter(|_| !["user", "treasury"].contains(&rates.source));
             if self.warning.as_ref() != warning && !(is_patient && warning.is_some()) {
                 self.warning = warning.cloned();
@@ -77,7 +77,7 @@ fn unknown_dividends(names: &[&str]) -> String {
     )
 }
 
-/// Remedy for a name that cannot be computed, after a colon; empty if only other quotes help.
+/// Remedy for a name that cannot be computed, with a leading colon; empty if only other quotes help.
 pub(super) fn cure(why: Uncomputed, name: Symbol) -> String {
     match why {
         Uncomputed::NoSpot => format!(

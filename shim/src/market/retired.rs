@@ -1,8 +1,7 @@
-//! What was published and is not any more, for as long as a reader holds it: how much that is, and where it is freed.
-//! Never: a computation.
+//! Replaced snapshots that readers still hold: their size, and where they are freed. Never: a computation.
 //!
-//! The market loop keeps each replaced snapshot and chain until no one else holds it, so that serving threads
-//! never free it: a market is thousands of allocations.
+//! The market loop keeps each replaced snapshot and chain until no reader holds it, so that serving threads never free
+//! one: a market is thousands of allocations.
 
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -16,18 +15,18 @@ pub(super) struct Retired {
 }
 
 impl Retired {
-    /// Takes a chain that another one has replaced.
+    /// Adds a replaced chain.
     pub(super) fn add_chain(&mut self, chain: Arc<Chain>) {
         self.chains.push(chain);
     }
 
-    /// Takes a snapshot that is published no longer.
+    /// Adds a replaced snapshot.
     pub(super) fn add_snapshot(&mut self, snapshot: Arc<Snapshot>) {
         self.snapshots.push(snapshot);
     }
 
-    /// Frees snapshots that no response holds. Returns the chains that no response holds, whose memory serves new ones,
-    /// and how many bytes the other chains have.
+    /// Frees snapshots that no response holds. Returns the chains that no response holds, so that their memory is
+    /// reused, and the bytes of the other chains.
     pub(super) fn sweep(&mut self) -> (Vec<Chain>, u64) {
         // unpublished data cannot be acquired again: a count of one stays one
         self.snapshots.retain(|snapshot| Arc::strong_count(snapshot) > 1);

@@ -1,4 +1,5 @@
-//! The simulated market as a feed: quotes are generated on demand, and values decay by the clock.
+//! The simulated market as a feed: it generates quotes on demand, and its values decay with the clock. Never: a
+//! formula.
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::schedule::Decay;
@@ -15,40 +16,40 @@ use sim::{SimMarket, SimOptions};
 use sources::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The embedded market.
+/// The simulated market as a feed.
 pub struct SimFeed {
     options: SimOptions,
     rates: RatesMode,
     market: Box<SimMarket>,
-    /// The place of each name in the market.
+    /// Index of each name in the market.
     places: BTreeMap<Symbol, usize>,
-    /// The names, in the order of the market.
+    /// State of the names, in the order of the market.
     names: Vec<SimName>,
-    /// The instant of the market when it was last polled.
+    /// Instant of the market at the last poll.
     polled: Option<Timestamp>,
     reference: ReferenceData,
     progress: FeedProgress,
     decay: Decay,
 }
 
-/// One name.
+/// State of one name.
 #[derive(Clone, Default)]
 struct SimName {
-    /// Its quotes, generated on first use.
+    /// Quotes, generated at the first use.
     book: Option<Book>,
-    /// The instant that it was last handed out for.
+    /// Instant for which the book was last returned.
     valued: Option<Timestamp>,
 }
 
 impl SimName {
-    /// True if a name without a new quote is due nevertheless.
+    /// True if a name without a new quote is due because its values have aged.
     fn is_due(&self, at: Timestamp, decay: &Decay) -> bool {
         let (Some(book), Some(valued)) = (&self.book, self.valued) else { return true };
         let live = book.slices.iter().map(|s| s.settles_at).filter(|&settles| settles > valued);
         decay.is_due(valued, at, live.min())
     }
 
-    /// Brings its quotes to `now`, and notes that it is handed out if something is new. How many quotes came.
+    /// Brings the quotes to `now`, and sets `valued` if the book is to be returned. Returns the number of new quotes.
     fn refresh(&mut self, market: &SimMarket, place: usize, now: Timestamp, decay: &Decay) -> usize {
         let at = market.instant(now);
         let (quotes, changed) = match &mut self.book {
@@ -69,7 +70,7 @@ impl SimName {
 }
 
 impl SimFeed {
-    /// The market of the session of `now`.
+    /// Opens the market of the session of `now`.
     #[must_use]
     pub fn open(options: SimOptions, now: Timestamp, rates: RatesMode) -> Self {
         let market = Box::new(SimMarket::open(&options, now));
@@ -94,7 +95,7 @@ impl Feed for SimFeed {
 
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         if !self.market.covers(moment.now) {
-            // cheap at any size: names are listed and quoted on demand
+            // cheap at any size, since names are listed and quoted on demand
             *self = Self { progress: self.progress, ..Self::open(self.options, moment.now, self.rates) };
         }
         let at = self.market.instant(moment.now);
@@ -114,7 +115,7 @@ impl Feed for SimFeed {
     }
 
     fn contracts(&self, name: Symbol, now: Timestamp) -> usize {
-        // listing a name is work that is kept
+        // listing a name takes time, and the market keeps the list
         let listed = self.places.get(&name).and_then(|&place| self.market.listed(place, now));
         listed.map_or(0, |book| book.rows())
     }

@@ -1,10 +1,10 @@
-//! The state folder: the volatilities that sessions ended with (`vols-YYYY-MM-DD.csv`), the last values of all live
-//! names (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never:
-//! a thread, when something is kept.
+//! The state folder: closing volatilities of sessions (`vols-YYYY-MM-DD.csv`), the last values of all live names
+//! (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never: a
+//! thread, a schedule.
 //!
-//! A file is written beside and renamed, and both it and the folder are on the disk before the next one is: after a
-//! power cut there is the old file or the new one. What is damaged, none of ours or of a version that saves otherwise
-//! is moved aside and never read twice.
+//! A file is written under another name and renamed, and the file and its folder are synced, so that after a power cut
+//! there is the old file or the new one. A damaged or foreign file, or one of a version with another format, is moved
+//! aside and not read again.
 
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
@@ -21,33 +21,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Sessions that are kept.
+/// Maximum number of sessions in the folder.
 const KEPT: usize = 5;
-/// Recorded folders whose markets are kept.
+/// Maximum number of recorded folders with a saved market.
 const MARKETS_KEPT: usize = 5;
-/// What the file of a recorded folder's market begins with.
+/// Prefix of the file of a recorded folder's market.
 const RECORDED: &str = "market-recorded-";
-/// The lock file of a folder that a daemon uses.
+/// Lock file of a folder in use.
 const LOCK: &str = ".serving";
-/// The file of all live names.
+/// File of all live names.
 const LIVE: &str = "market-live.saved";
-/// Why a saved market is not read, although it may be whole.
+/// Why a saved market of another version is not read.
 const OTHER_VERSION: &str = "was saved by another version of greeksd, which has other columns";
-/// The first line of every file of volatilities.
+/// First line of a file of volatilities.
 const HEADER: &[u8] = b"root,expiry,strike,right,svc_vol\n";
-/// An unfinished file of this age was left behind by a program that did not end: writing one takes seconds.
+/// Age from which an unfinished file counts as abandoned: writing one takes seconds.
 const LEFT_BEHIND: Duration = Duration::from_hours(1);
 
 /// The state folder.
 #[derive(Clone, Debug)]
 pub struct StateFolder {
     path: PathBuf,
-    /// The lock that keeps other daemons away; `None`: nobody asked for it, or the folder cannot be written to.
+    /// Lock against other daemons; `None`: not requested, or the folder cannot be written to.
     claim: Option<Arc<File>>,
 }
 
-/// Which saved market a daemon goes on with. That depends on what kind of quotes it has, and not on how its user lists
-/// names: a watch list that changes loses nothing.
+/// The saved market that a daemon continues. It depends on the kind of its quotes and not on its names, so that a
+/// changed watch list loses nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavedMarket {
     /// Live quotes by name, from any source.
@@ -57,7 +57,7 @@ pub enum SavedMarket {
 }
 
 impl SavedMarket {
-    /// Returns the name that its file has inside.
+    /// Name of the market within its file.
     fn name(&self) -> String {
         match self {
             Self::Live => "live".to_owned(),
@@ -65,7 +65,7 @@ impl SavedMarket {
         }
     }
 
-    /// Returns the clock that its contracts settle by: recorded chains have only their own.
+    /// Clock by which contracts settle: recorded chains settle by their own time.
     fn expiry_clock(&self, now: Timestamp) -> ExpiryClock {
         match self {
             Self::Live => ExpiryClock::At(now),
@@ -74,24 +74,24 @@ impl SavedMarket {
     }
 }
 
-/// When volatilities may be kept under a session's date.
+/// Limits for saving volatilities under a session's date.
 #[derive(Clone, Copy, Debug)]
 pub struct Permit {
-    /// The session of the system's clock: a later one has not been.
+    /// Session of the system's clock: volatilities of a later one are refused.
     pub today: Date,
-    /// The clock of the market is the system's. What another one shows may be tried out, and is kept only where nothing
-    /// of that session, or of a later one, is there.
+    /// True if the clock of the market is the system's. With another clock, which may be an experiment, volatilities
+    /// are saved only if none of that session or of a later one is there.
     pub is_real: bool,
 }
 
 impl StateFolder {
-    /// Returns its path.
+    /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder, which need not be there yet. Removes what others left unfinished.
+    /// Opens a folder, which need not exist yet, and removes abandoned files.
     #[must_use]
     pub fn open(path: &Path) -> Self {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
@@ -106,8 +106,8 @@ impl StateFolder {
         Self { path: path.to_owned(), claim: None }
     }
 
-    /// The folder for one daemon alone, made if it is not there; one that cannot be written to is read, and logged.
-    /// `None`: another daemon has it.
+    /// Opens a folder for one daemon alone, and creates it if need be. A folder that cannot be written to is logged,
+    /// and only read. `None`: another daemon uses it.
     #[must_use]
     pub fn claimed(path: &Path) -> Option<Self> {
         let claim = match private::claim_folder(path, LOCK) {
@@ -121,20 +121,20 @@ impl StateFolder {
         Some(Self { claim, ..Self::open(path) })
     }
 
-    /// True if the folder could be written to when it was opened.
+    /// True if the folder was writable when it was opened.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
         self.claim.is_some()
     }
 
-    /// What the latest session before this one ended with; nothing where none was kept.
+    /// Closing volatilities of the latest saved session before `session`; empty if there is none.
     #[must_use]
     pub fn before(&self, session: Date) -> SessionVols {
         let before = self.sessions().into_iter().rev().filter(|&(date, _)| date < session);
         before.into_iter().find_map(|(date, _)| self.read(date)).unwrap_or_default()
     }
 
-    /// Adds to what is kept of a session, and drops the oldest one beyond five.
+    /// Adds volatilities to those of a session, and removes the oldest sessions beyond [`KEPT`].
     pub fn keep(&self, session: Date, vols: SessionVols, permit: Permit) {
         let hides = |(date, _): &(Date, PathBuf)| *date >= session;
         let is_free = session <= permit.today && (permit.is_real || !self.sessions().iter().any(hides));
@@ -146,7 +146,7 @@ impl StateFolder {
         if let Err(error) = self.write(session, &whole) {
             tracing::warn!("{}: {error}", self.file(session).display());
         }
-        // a file of a day to come is none of ours to drop, and must not push out those that are
+        // a file of a future date is not ours, and must not displace those of past sessions
         let past: Vec<_> = self.sessions().into_iter().filter(|&(date, _)| date <= permit.today).collect();
         for (_, path) in past.iter().take(past.len().saturating_sub(KEPT)) {
             let _ = fs::remove_file(path);
@@ -157,7 +157,7 @@ impl StateFolder {
         self.path.join(format!("vols-{session}.csv"))
     }
 
-    /// What is kept of a session; `None` where that is nothing that can be used.
+    /// Saved volatilities of a session; `None` if there are no usable ones.
     fn read(&self, session: Date) -> Option<SessionVols> {
         let path = self.file(session);
         let text = match fs::read(&path) {
@@ -168,7 +168,7 @@ impl StateFolder {
                 return None;
             }
         };
-        // what was cut within a line ends in a shorter number
+        // a number that was cut off would be read as another one: the last incomplete line is dropped
         let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
         let is_ours = text.starts_with(HEADER);
         let (vols, refused) = if is_ours { SessionVols::read(&text[..whole]) } else { (SessionVols::default(), 0) };
@@ -179,7 +179,7 @@ impl StateFolder {
         if vols.is_empty() {
             return None;
         }
-        // what could be read goes on being there at the next start
+        // the readable part is written again for the next start
         if let Err(error) = self.write(session, &vols) {
             tracing::warn!("{}: {error}", path.display());
         }
@@ -190,9 +190,8 @@ impl StateFolder {
         private::replace(&self.file(session), |file| vols.write(file))
     }
 
-    /// Saves a market in place of the one before. Live names that this one does not have stay while they have a
-    /// contract that has not settled at `now`. Returns how many bytes that took; `None` if it could not be written,
-    /// which is logged.
+    /// Replaces a saved market. Live names that are not among `chains` stay while they have a contract that has not
+    /// settled at `now`. Returns the number of bytes; `None` if writing failed, which is logged.
     pub fn save_market(&self, market: &SavedMarket, chains: &[Arc<Chain>], now: Timestamp) -> Option<u64> {
         let path = self.market_file(market);
         let is_new = !path.exists();
@@ -215,7 +214,7 @@ impl StateFolder {
         Some(fs::metadata(&path).map_or(0, |facts| facts.len()))
     }
 
-    /// Drops the saved markets of folders that are long gone, and those of earlier versions.
+    /// Removes the saved markets of the oldest recorded folders, and those of earlier versions.
     fn drop_old_markets(&self) {
         let changed =
             |path: &PathBuf| fs::metadata(path).and_then(|facts| facts.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
@@ -229,12 +228,12 @@ impl StateFolder {
         }
     }
 
-    /// Returns the saved markets of earlier versions, which had one for each text of `--feed`.
+    /// The saved markets of earlier versions, which had one for each value of `--feed`.
     fn former_markets(&self) -> Vec<PathBuf> {
         self.markets(|name| name != LIVE && !name.starts_with(RECORDED))
     }
 
-    /// Returns the saved markets whose file names are wanted.
+    /// The saved markets whose file names are wanted.
     fn markets(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_market = |path: &PathBuf| {
@@ -254,8 +253,8 @@ impl StateFolder {
         saved::read(&market.name(), market.expiry_clock(now), is_wanted, &mut BufReader::new(file))
     }
 
-    /// A market as it was last saved: the `wanted` names, or all of them, without what has settled at `now`. What is
-    /// damaged of it is skipped and logged; a file of another version, or without a whole head, is moved aside.
+    /// Reads a saved market: the `wanted` names, or all, without contracts that have settled at `now`. Damaged parts
+    /// are skipped and logged; a file of another version, or with a truncated head, is moved aside.
     #[must_use]
     pub fn saved_market(&self, market: &SavedMarket, wanted: Option<&BTreeSet<Symbol>>, now: Timestamp) -> Vec<Chain> {
         let former = self.former_markets().len();

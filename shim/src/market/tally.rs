@@ -1,5 +1,5 @@
-//! What the market loop counts: times of its rounds, what each chain did without, which computations failed. Never: a
-//! computation.
+//! Counts of the market loop: durations of rounds, unused quotes of chains, failed computations. Never: a computation
+//! of values.
 
 use super::feed::FeedProgress;
 use crate::status::{MarketFacts, PassFacts};
@@ -13,7 +13,7 @@ use sources::facts::SourceFacts;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// The counts of a market loop.
+/// The counts of the market loop.
 #[derive(Default)]
 pub(super) struct Tally {
     reports: BTreeMap<Symbol, ChainReport>,
@@ -28,13 +28,13 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Forgets the names that are not listed any more.
+    /// Drops names that are not listed any more.
     pub(super) fn retain(&mut self, listed: &BTreeSet<Symbol>) {
         self.reports.retain(|name, _| listed.contains(name));
         self.failing.retain(|name| listed.contains(name));
     }
 
-    /// Counts a computed name; whether its dividends were refused, which they had not been before.
+    /// Counts a computed name. Returns true if its dividends were refused and had not been before.
     pub(super) fn count(&mut self, name: Symbol, report: ChainReport, pass: &mut PassFacts) -> bool {
         pass.expiries += u64::from(report.slices);
         pass.contracts += u64::from(report.contracts);
@@ -49,7 +49,7 @@ impl Tally {
         before == 0 && report.dividends_refused > 0
     }
 
-    /// Counts a name whose computation panicked; whether it is the first time since it was last computed.
+    /// Counts a name whose computation panicked. Returns true for the first time since it was last computed.
     pub(super) fn count_failure(&mut self, name: Symbol) -> bool {
         self.failures += 1;
         self.failing.insert(name)
@@ -60,7 +60,7 @@ impl Tally {
         self.failing.contains(&name)
     }
 
-    /// Takes in the duration of a round; the median is that of the last `kept`.
+    /// Adds the duration of a round; the median is over the last `kept` rounds.
     pub(super) fn time_round(&mut self, took: Duration, kept: usize, pass: &mut PassFacts) {
         pass.last_ms = took.as_secs_f64() * 1e3;
         self.longest_ms = self.longest_ms.max(pass.last_ms);
@@ -74,7 +74,7 @@ impl Tally {
         pass.max_ms = self.longest_ms;
     }
 
-    /// Everything that is counted, as requests see it.
+    /// The counts, as requests see them.
     pub(super) fn facts(
         &self,
         market_open: bool,
@@ -111,8 +111,7 @@ impl Tally {
     }
 }
 
-/// Records refused so far, and quotes that the chains of the snapshot do without, by reason; reasons that did not occur
-/// are left out.
+/// Counts of refused records so far and of quotes that the chains of the snapshot do not use, by reason, without zeros.
 fn by_reason<'r>(feed: &FeedProgress, reports: impl Iterator<Item = &'r ChainReport>) -> Vec<(&'static str, u64)> {
     let mut unused = [0; Drop::ALL.len()];
     for report in reports {

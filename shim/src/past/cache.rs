@@ -1,9 +1,9 @@
-//! Computes each day of a name once for all requests, and keeps the results within a bound: an archive made of
-//! something that can compute one day of one name.
+//! Computes each day of a name once for all requests, and keeps the results within a bound: an archive made from
+//! [`RecordedDays`].
 //!
-//! Who asks finds a [`Flight`] or starts one; a few threads of low priority compute, in the order of asking. What
-//! nobody waits for any more when its turn comes is not computed. What was used longest ago goes first where there is
-//! too much; what slow readers still hold of that counts, and beyond twice the bound nothing new is begun. Never: a
+//! A request joins a running computation ([`Flight`]) or starts one. A few threads of low priority compute in the order
+//! of requests, and skip computations without waiting requests. Above the bound the least recently used results are
+//! evicted. Evicted results that slow readers hold still count: beyond twice the bound nothing new is begun. Never: a
 //! request.
 
 use super::archive::{Archive, DayChains, Flight, Landed, Trouble};
@@ -16,9 +16,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Computations that may wait for their turn.
+/// Maximum number of queued computations.
 const WAITING_MOST: usize = 1024;
-/// A day that could not be computed is tried again after this time.
+/// Time after which a day that could not be computed is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
 
 /// Computes one day of one name.
@@ -41,7 +41,7 @@ pub struct CachedArchive<R> {
 struct CacheShared<R> {
     recorded: R,
     state: Mutex<CacheState>,
-    /// Something waits to be computed, or nothing ever will again.
+    /// Signals a queued computation, or the end, to the threads.
     work: Condvar,
     most_bytes: u64,
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Makes an answer of a chain, or of the reason why there is none.
 pub(super) type ChainAnswer = Box<dyn FnOnce(Result<Arc<Chain>, Refusal>) -> Answer + Send>;
 
-/// An answer about a chain, in the making.
+/// A pending answer about a chain.
 pub(super) struct AwaitedChain {
     market: Arc<PastMarket>,
     names: Vec<Symbol>,
@@ -21,7 +21,7 @@ pub(super) struct AwaitedChain {
     question: PastQuestion,
     /// Flights of the day, once the day is determined.
     flights: Option<Vec<Arc<Flight>>>,
-    /// Gone when it has answered.
+    /// Makes the answer; `None` once it has.
     then: Option<ChainAnswer>,
 }
 

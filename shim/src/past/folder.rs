@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
-/// How often it is looked whether files are new or have changed.
+/// Interval between scans for new and changed files.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// A folder of recorded quotes.
@@ -58,7 +58,7 @@ pub struct RecordedFolder {
 /// Reference data of a day with its implied rates, computed once for all requests.
 #[derive(Clone, Debug)]
 struct OfDay {
-    /// Stands for the files of the day.
+    /// Fingerprint of the files of the day.
     stamp: u64,
     reference: Arc<OnceLock<Arc<ReferenceSet>>>,
 }
@@ -79,13 +79,13 @@ struct Found {
 /// A file of quotes.
 #[derive(Clone, Debug)]
 struct FileFacts {
-    /// Stands for its content.
+    /// Fingerprint of the file.
     stamp: u64,
     /// Names, days and contracts of the file.
     units: BTreeMap<(Date, Symbol), Arc<Listing>>,
     /// Dividends and rates of the file, if it is a recording.
     reference: RecordedReference,
-    /// It could be read to its end.
+    /// True if the file was read to its end.
     is_whole: bool,
 }
 

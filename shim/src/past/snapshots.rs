@@ -16,7 +16,7 @@ use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Under which name requests are counted.
+/// Name of the route in metrics.
 pub const ROUTE: &str = "snapshots";
 
 /// The answer that says why there is none.

@@ -1,5 +1,5 @@
-//! The text of a book that its readers share: pieces of the newest book, within a bound, and what streams are sent.
-//! Never: a row.
+//! Texts of a book that its readers share: pieces of the newest book, within a bound, and the events of streams. Never:
+//! a row.
 
 use api::rows::frame::Format;
 use api::vendors::native_positions::PositionRows;
@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Most bytes of pieces that are kept of a book.
+/// Maximum bytes of the pieces of a book.
 const TEXT_BYTES: usize = 64 << 20;
 
-/// The text of a book as far as somebody has asked for it.
+/// The requested texts of a book.
 #[derive(Debug)]
 pub struct BookTexts {
-    /// `None`: a newer book has taken its place, and nothing is kept any more.
+    /// Cached pieces; `None`: a newer book has replaced this one, and no pieces are cached.
     pieces: Mutex<Option<KeptPieces>>,
     events: [OnceLock<Arc<LevelEvent>>; 5],
 }
@@ -35,12 +35,12 @@ impl Default for BookTexts {
 }
 
 impl BookTexts {
-    /// A piece, written if nobody has asked for it before.
+    /// A piece, written at the first request for it.
     pub fn piece(&self, name: PieceName, write: impl FnOnce() -> Option<Arc<[u8]>>) -> Option<Arc<[u8]>> {
         if let Some(known) = self.pieces().as_ref().and_then(|pieces| pieces.texts.get(&name)) {
             return Some(Arc::clone(known));
         }
-        // two readers may write the same at once: neither waits for the other
+        // two readers may write the same piece at once: neither waits for the other
         let new = write()?;
         if let Some(pieces) = self.pieces().as_mut().filter(|pieces| pieces.bytes + new.len() <= TEXT_BYTES)
             && pieces.texts.insert(name, Arc::clone(&new)).is_none()
@@ -60,7 +60,7 @@ impl BookTexts {
         self.pieces().as_ref().map_or(0, |pieces| pieces.bytes)
     }
 
-    /// What streams are sent of a level.
+    /// The event of a level, written at the first request for it.
     pub fn event(&self, level: PositionRows, write: impl FnOnce() -> (Vec<u8>, String)) -> &Arc<LevelEvent> {
         self.events[level as usize].get_or_init(|| {
             let (rows, head) = write();
@@ -71,23 +71,23 @@ impl BookTexts {
         })
     }
 
-    /// Keeps no pieces any more.
+    /// Drops the pieces, and caches no further ones.
     pub fn retire(&self) {
         *self.pieces() = None;
     }
 }
 
-/// The first rows of a level, as they are sent to streams.
+/// An event of streams with the first rows of a level.
 #[derive(Debug)]
 pub struct LevelEvent {
-    /// Differs where a row does.
+    /// Hash of the rows.
     pub digest: u64,
-    /// `None`: it was taken away from streams that are too slow.
+    /// Text of the event; `None`: it was taken away from streams that are too slow.
     text: Mutex<Option<Arc<[u8]>>>,
 }
 
 impl LevelEvent {
-    /// Its text, unless it was taken away.
+    /// Text of the event, unless it was taken away.
     #[must_use]
     pub fn text(&self) -> Option<Arc<[u8]>> {
         self.locked().clone()
@@ -99,7 +99,7 @@ impl LevelEvent {
         self.locked().as_ref().map_or(0, |text| text.len())
     }
 
-    /// Takes the text away.
+    /// Takes the text away from streams.
     pub fn take_away(&self) {
         *self.locked() = None;
     }

@@ -1,4 +1,4 @@
-//! Positions valued on one snapshot, in the native order of their contracts, and sums of them.
+//! Values positions on one snapshot, in the native order of their contracts, and sums them. Never: a text.
 
 use super::texts::BookTexts;
 use crate::listed::{ListedPlace, find, multiplier};
@@ -18,63 +18,64 @@ use std::sync::{Arc, OnceLock};
 /// All positions, valued.
 #[derive(Debug, Default)]
 pub struct ValuedBook {
-    /// Snapshot that they are valued on.
+    /// Number of the snapshot.
     pub snapshot: u64,
     /// The lines, in the order of the book.
     pub lines: Arc<Vec<PositionLine>>,
-    /// By underlying and contract in the native order, shares first; what is not listed comes last.
+    /// Valued positions by underlying and contract in the native order, shares first; instruments that are not listed
+    /// come last.
     pub positions: Vec<ValuedPosition>,
     /// Price of each underlying.
     pub spots: HashMap<Symbol, f64>,
     sums: LevelSums,
-    /// The text of its rows.
+    /// Texts of the rows.
     pub texts: BookTexts,
 }
 
 /// One line of a book, valued.
 #[derive(Clone, Debug)]
 pub struct ValuedPosition {
-    /// The place of the line in the book.
+    /// Index of the line in the book.
     pub line: u32,
-    /// The underlying; the root of what is not listed.
+    /// The underlying; for a contract that is not listed, its root.
     pub underlying: Symbol,
-    /// Price of the underlying; NaN: none.
+    /// Price of the underlying; NaN if missing.
     pub spot: f64,
-    /// Value of a unit; NaN: none.
+    /// Value of a share, or of a contract per share; NaN if missing.
     pub unit_value: f64,
-    /// Volatility of a contract; NaN: none.
+    /// Volatility of a contract; NaN if missing.
     pub vol: f64,
     /// Why there is no value.
     pub unvalued: Option<Unvalued>,
-    /// In currency.
+    /// Value, profit and Greeks of the position, in currency.
     pub numbers: PositionNumbers,
 }
 
-/// A sum of positions.
+/// Sum of positions.
 #[derive(Clone, Debug)]
 pub struct PositionTotal {
-    /// Account, of a sum by account.
+    /// Account, if the sum is by account.
     pub account: Option<Arc<str>>,
-    /// Underlying, of a sum by underlying or expiry.
+    /// Underlying, if the sum is by underlying or expiry.
     pub underlying: Option<Symbol>,
-    /// Expiration date, of a sum by expiry.
+    /// Expiration date, if the sum is by expiry.
     pub expiry: Option<Date>,
-    /// How many positions.
+    /// Number of positions.
     pub positions: usize,
-    /// How many have no value; the sum is of the others.
+    /// Number of positions without a value; the sum is over the others.
     pub missing: usize,
-    /// The sum.
+    /// Sums of the numbers.
     pub numbers: PositionNumbers,
 }
 
-/// Sums of the same positions at each level, made once when they are first asked for.
+/// Sums of positions at each level, computed at the first request.
 #[derive(Debug, Default)]
 pub struct LevelSums([OnceLock<Vec<PositionTotal>>; 5]);
 
-/// What positions have in common that are summed: account, underlying, expiration date.
+/// Key of a sum: account, underlying, expiration date.
 type TotalKey = (Option<Arc<str>>, Option<Symbol>, Option<Date>);
 
-/// Values of units in the session before, by instrument.
+/// Values of units in the current and the previous session, by instrument.
 #[derive(Clone, Debug, Default)]
 pub struct SessionValues {
     known: HashMap<Instrument, SessionValue>,
@@ -88,7 +89,7 @@ struct SessionValue {
 }
 
 impl SessionValues {
-    /// Notes the value of a unit, and returns that of the last look of the session before; NaN where there was none.
+    /// Notes the value of a unit, and returns its last value in the previous session; NaN if there was none.
     fn note(&mut self, instrument: Instrument, session: Date, value: f64) -> f64 {
         let new = SessionValue { session, latest: value, before: f64::NAN };
         let known = self.known.entry(instrument).or_insert(new);
@@ -101,13 +102,13 @@ impl SessionValues {
         known.before
     }
 
-    /// Bytes of all of them.
+    /// Bytes of the values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.known.capacity() * size_of::<(Instrument, SessionValue)>()
     }
 
-    /// Forgets what is no longer held.
+    /// Drops instruments that are not in the book.
     fn keep(&mut self, book: &[PositionLine]) {
         if self.known.len() > 2 * book.len() {
             let held: std::collections::HashSet<Instrument> = book.iter().map(|line| line.instrument).collect();
@@ -127,7 +128,7 @@ impl ValuedBook {
         sessions: &mut SessionValues,
     ) -> Self {
         sessions.keep(&lines);
-        // betas are of names: one line of a name may give that of all
+        // a beta belongs to a name: one line may set it for all lines of the name
         let mut betas: HashMap<Symbol, f64> = HashMap::new();
         for line in lines.iter().filter(|line| line.beta.is_finite()) {
             betas.entry(name_of(line.instrument, roots)).or_insert(line.beta);
@@ -156,19 +157,19 @@ impl ValuedBook {
         &self.lines[of.line as usize]
     }
 
-    /// Bytes that it takes beside its lines.
+    /// Bytes without the lines.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let spots = self.spots.capacity() * size_of::<(Symbol, f64)>();
         self.positions.capacity() * size_of::<ValuedPosition>() + spots + self.sums.bytes() + self.texts.bytes()
     }
 
-    /// Sums of all positions at one level above contracts, ascending.
+    /// Sums of all positions at a level above contracts, ascending by key.
     pub fn totals(&self, level: PositionRows) -> &[PositionTotal] {
         self.sums.at(level, || self.sum(level, self.positions.iter()))
     }
 
-    /// The sum of an account, of an underlying, or of all.
+    /// The sum of an account, of an underlying, or of all positions.
     #[must_use]
     pub fn total(&self, account: Option<&str>, underlying: Option<Symbol>) -> Option<&PositionTotal> {
         let level = match (account, underlying) {
@@ -181,7 +182,7 @@ impl ValuedBook {
         found.ok().map(|at| &totals[at])
     }
 
-    /// Sums of some positions at one level above contracts, ascending.
+    /// Sums of some positions at a level above contracts, ascending by key.
     pub fn sum<'a>(
         &self,
         level: PositionRows,
@@ -191,7 +192,7 @@ impl ValuedBook {
         let mut last: Option<(TotalKey, usize)> = None;
         for position in positions {
             let key = self.key(level, position);
-            // positions of a name follow one another
+            // positions of a name are adjacent
             let place = match last {
                 Some((ref before, place)) if *before == key => place,
                 _ => *places.entry(key.clone()).or_insert_with(|| {
@@ -249,12 +250,12 @@ impl PositionTotal {
 }
 
 impl LevelSums {
-    /// The sums at a level.
+    /// The sums at a level, computed by `make` at the first request.
     pub fn at(&self, level: PositionRows, make: impl FnOnce() -> Vec<PositionTotal>) -> &[PositionTotal] {
         self.0[level as usize].get_or_init(make)
     }
 
-    /// Bytes of those that were made.
+    /// Bytes of the sums.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.iter().filter_map(OnceLock::get).map(|sums| sums.capacity() * size_of::<PositionTotal>()).sum()
@@ -273,7 +274,7 @@ fn name_of(instrument: Instrument, roots: &RootTable) -> Symbol {
 }
 
 impl ValuedPosition {
-    /// Nothing is known yet of a line.
+    /// The position of a line before it is valued.
     fn unvalued(place: u32, line: &PositionLine) -> Self {
         let (Instrument::Share(underlying) | Instrument::Contract(ContractKey { root: underlying, .. })) =
             line.instrument;
@@ -281,7 +282,7 @@ impl ValuedPosition {
         Self { line: place, underlying, spot: f64::NAN, unit_value: f64::NAN, vol: f64::NAN, unvalued, numbers }
     }
 
-    /// The same with what the place says where the line is listed.
+    /// Values the position at its place in the snapshot.
     fn valued(
         mut self,
         line: &PositionLine,

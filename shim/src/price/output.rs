@@ -1,32 +1,33 @@
-//! The file that rows go to: all of them, or what was there before. Never: a row.
+//! The output file: after an error the previous file stays. Never: a row.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file that is written beside the one that it will replace. A pipe or a device is written to directly.
+/// A file that is written under another name and replaces the previous one when it is whole. A pipe or a device is
+/// written to directly.
 #[derive(Debug)]
 pub(super) struct OutputFile {
     file: File,
-    /// Where it is written, and what it will be; removed where it is not finished.
+    /// Temporary and final path; an unfinished file is removed.
     beside: Option<(PathBuf, PathBuf)>,
 }
 
 impl OutputFile {
-    /// A file at `path`, or what will be one.
+    /// Opens the output at `path`.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(|facts| !facts.is_file()) {
             return Ok(Self { file: File::options().write(true).open(path)?, beside: None });
         }
-        // a link stays one, and a file keeps who may read it
+        // a link stays a link, and a file keeps its permissions
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
         name.push(format!(".{}.unfinished", std::process::id()));
         let unfinished = path.with_file_name(name);
         let output = Self { file: File::create(&unfinished)?, beside: Some((unfinished, path)) };
         if let Some(facts) = there {
-            // writing over it would have been refused
+            // renaming would replace a file that must not be written to
             if facts.permissions().readonly() {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
@@ -40,7 +41,7 @@ impl OutputFile {
         &self.file
     }
 
-    /// Puts the file in its place.
+    /// Renames the file to its final path.
     pub(super) fn finish(mut self) -> io::Result<()> {
         match self.beside.take() {
             Some((unfinished, path)) => fs::rename(&unfinished, path).inspect_err(|_| _ = fs::remove_file(&unfinished)),
@@ -57,7 +58,7 @@ impl Drop for OutputFile {
     }
 }
 
-/// True if two paths are one file, by whatever name.
+/// True if two paths lead to one file.
 pub(super) fn are_same(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {

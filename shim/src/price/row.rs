@@ -1,4 +1,4 @@
-//! Lines of the file: a record to a contract, values to text. Never: a value's meaning.
+//! Lines of the file: turns a record into a contract, and values into text. Never: the meaning of a value.
 
 use engine::explicit::{ParameterCell, ParameterColumns, value};
 use feeds::text::numbers::parse_number;
@@ -6,7 +6,7 @@ use feeds::text::{Decimal, Dialect};
 use kernel::quality::Quality;
 use std::borrow::Cow;
 
-/// Where the file has which column.
+/// Columns and dialect of the file.
 #[derive(Debug)]
 pub(super) struct Layout(ParameterColumns, Dialect);
 
@@ -15,7 +15,7 @@ pub(super) struct Layout(ParameterColumns, Dialect);
 pub(super) struct OutputLine {
     pub(super) text: Vec<u8>,
     pub(super) failed: bool,
-    /// What may be meant otherwise than it is written.
+    /// Numbers that are probably in another unit.
     pub(super) doubts: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Layout {
         let decimal = self.1.decimal;
         let cell = |at: usize| {
             let text = String::from_utf8_lossy(record.get(at).unwrap_or_default().trim_ascii());
-            // what only a text of another country has; of all others the text is shown where it is refused
+            // only numbers with commas are parsed here: others stay text, which an error can quote
             let is_local = text.contains(',') || decimal == Some(Decimal::Comma);
             let number = if is_local { parse_number(&text, decimal).ok() } else { None };
             number.map_or(ParameterCell::Text(text), ParameterCell::Number)
@@ -80,22 +80,22 @@ trait ByteOrderMark {
 }
 
 impl ByteOrderMark for [u8] {
-    /// Spreadsheets begin a file with a byte order mark.
+    /// Removes the byte order mark, with which spreadsheets begin a file.
     fn trim_start_with_mark(&self) -> &Self {
         self.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self)
     }
 }
 
-/// The shortest text that reads back as the same double, and a comma.
+/// Writes the shortest text that reads back as the same double, and a comma.
 fn write_number(x: f64, out: &mut Vec<u8>) {
     if x.is_finite() {
-        // Adding 0 turns -0 into 0.
+        // adding 0 turns -0 into 0
         out.extend_from_slice(ryu::Buffer::new().format_finite(x + 0.0).as_bytes());
     }
     out.push(b',');
 }
 
-/// A cell, quoted where CSV needs it.
+/// Writes a cell, quoted where CSV needs it.
 fn write_cell(cell: &[u8], out: &mut Vec<u8>) {
     let plain = !cell.iter().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n'));
     let cell: Cow<'_, [u8]> = if plain {

@@ -25,13 +25,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Under which name requests are counted.
+/// Name of the route in metrics.
 pub const ROUTE: &str = "scenario";
 /// Maximum number of concurrent computations; further requests get status 503.
 const AT_ONCE: usize = 4;
 /// Maximum number of answers in the making, those that wait for their readers among them.
 const ALIVE: usize = 64;
-/// What they hold together, at most.
+/// Maximum bytes that all pending answers hold.
 const HELD_BYTES: usize = 256 << 20;
 /// Pieces that wait to be sent.
 const PIECES: usize = 4;
@@ -56,7 +56,7 @@ struct ScenarioCounts {
     held: AtomicUsize,
 }
 
-/// What a request is answered from.
+/// Data that a request is answered from.
 #[derive(Clone, Debug)]
 pub struct ScenarioSurroundings {
     /// The market.

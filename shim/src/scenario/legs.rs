@@ -22,7 +22,7 @@ const AT_ONCE: usize = 60_000;
 const NO_POSITION: &str = "no position matches";
 const NO_SUCH_TIME: &str = "lies before the values";
 
-/// What is revalued together.
+/// Instruments that are revalued together.
 #[derive(Clone, Debug)]
 pub enum Leg {
     /// Contracts of one expiry.

@@ -13,37 +13,37 @@ use sources::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts};
 /// Facts of the market loop after a pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MarketFacts {
-    /// The market is in session.
+    /// True if the market is in session.
     pub market_open: bool,
-    /// Contracts with Greeks.
+    /// Number of contracts with Greeks.
     pub contracts_priced: u64,
-    /// The passes so far.
+    /// Durations of passes, and counts of the last one.
     pub pass: PassFacts,
-    /// Records that the feed delivered.
+    /// Number of records that the feed delivered.
     pub quotes_received: u64,
-    /// Records that were not used, by reason.
+    /// Number of unused records, by reason.
     pub quotes_dropped: Vec<(&'static str, u64)>,
-    /// Implied volatilities that needed a bracketed search, since the start.
+    /// Number of implied volatilities that needed a bracketed search, since the start.
     pub searches: u64,
-    /// What bringing early exercise up to date took, since the start.
+    /// Counts of the work on early exercise, since the start.
     pub early: EarlyWork,
-    /// How long the stages of the passes took since the start, nanoseconds of all threads.
+    /// Time in the stages of passes since the start, nanoseconds summed over threads.
     pub stages: StageTimes,
-    /// The tables of early exercise held.
+    /// Number of early exercise tables in memory, by kind.
     pub tables: Counts,
-    /// Bytes that passes keep for later passes: mostly early exercise tables.
+    /// Bytes of the state that passes keep: mostly early exercise tables.
     pub state_bytes: u64,
-    /// Bytes of the quotes and listings that passes read.
+    /// Bytes of the books.
     pub book_bytes: u64,
-    /// Bytes of the volatilities that sessions before ended with.
+    /// Bytes of the closing volatilities of previous sessions.
     pub session_bytes: u64,
-    /// Names whose last computation panicked: their chains are older than the pass.
+    /// Number of names whose last computation panicked: their chains are older than the pass.
     pub failing: usize,
-    /// Unusable files of the feed; their last readable versions are served.
+    /// Number of unusable files of the feed; their last readable versions are served.
     pub files_unusable: usize,
-    /// Names that are served as they were before the program was started, until they are computed.
+    /// Number of names that were saved before the start and are not recomputed yet.
     pub restored: usize,
-    /// Computations that panicked, since the start.
+    /// Number of computations that panicked, since the start.
     pub failures: u64,
     /// Facts of the sources of the feed.
     pub sources: Vec<SourceFacts>,
@@ -58,7 +58,7 @@ pub struct MarketFacts {
 }
 
 impl MarketFacts {
-    /// True if what is to be recorded, or kept for a restart, cannot be written.
+    /// True if the recording or the state folder cannot be written to.
     #[must_use]
     pub fn is_unsaved(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.failing)
@@ -69,19 +69,19 @@ impl MarketFacts {
 /// The discount curve in force.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateFacts {
-    /// Its source.
+    /// Source of the curve.
     pub source: &'static str,
-    /// Its date.
+    /// Date of the curve.
     pub as_of: Option<String>,
-    /// Days from its date to the newest values.
+    /// Days from the date of the curve to the newest values.
     pub age_days: Option<i64>,
-    /// Tenor in days and rate, continuously compounded, at the usual tenors.
+    /// Pairs of tenor (days) and rate (continuously compounded) at [`SHOWN_DAYS`].
     pub nodes: Vec<(f64, f64)>,
     /// Warning about the curve, with a remedy.
     pub warning: Option<String>,
 }
 
-/// Tenors that are shown of a curve, days.
+/// Shown tenors of a curve, days.
 const SHOWN_DAYS: [f64; 7] = [7.0, 30.0, 91.0, 182.0, 365.0, 730.0, 1826.0];
 
 impl RateFacts {
@@ -119,17 +119,17 @@ fn display(date: Option<Date>) -> String {
 /// Durations of the passes, and counts of the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PassFacts {
-    /// The last pass, milliseconds.
+    /// Duration of the last pass, milliseconds.
     #[serde(serialize_with = "three_decimals")]
     pub last_ms: f64,
-    /// The median pass.
+    /// Median duration of passes, milliseconds.
     #[serde(serialize_with = "three_decimals")]
     pub p50_ms: f64,
-    /// The longest pass.
+    /// Longest duration of a pass, milliseconds.
     #[serde(serialize_with = "three_decimals")]
     pub max_ms: f64,
-    /// Expiries that the last pass computed.
+    /// Number of expiries that the last pass computed.
     pub expiries: u64,
-    /// Contracts that the last pass computed.
+    /// Number of contracts that the last pass computed.
     pub contracts: u64,
 }

@@ -1,4 +1,4 @@
-//! The body of `/health`: its members, in the order in which they are written. Never: how they are found out.
+//! The body of `/health`: its members, in the order in which they are written. Never: a computation.
 
 use super::facts::{MarketFacts, PassFacts, RateFacts};
 use super::reading::SnapshotCounts;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub(super) struct Health<'a> {
     pub(super) status: &'static str,
     pub(super) version: &'static str,
-    /// What whoever started the daemon calls it.
+    /// Name of the daemon, given by the program that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) instance: Option<&'a str>,
     pub(super) uptime_s: u64,
@@ -59,7 +59,7 @@ pub(super) struct Health<'a> {
     pub(super) record: Option<RecordHealth<'a>>,
     /// Status of the state folder; null: none.
     pub(super) state: Option<StateHealth<'a>>,
-    /// Panics of threads since the start, by thread; the threads go on.
+    /// Number of panics since the start, by thread; the threads continue.
     pub(super) thread_faults: BTreeMap<&'static str, u64>,
     /// Overrides in force; null: no file of overrides.
     pub(super) overrides: Option<OverridesHealth<'a>>,
@@ -71,12 +71,12 @@ pub(super) struct Health<'a> {
     pub(super) threads: usize,
 }
 
-/// One of the feeds.
+/// Status of a feed.
 #[derive(Serialize)]
 pub(super) struct FeedHealth<'a> {
     feed: &'a str,
     state: &'static str,
-    /// 0: its quotes are of now.
+    /// Delay of the quotes, seconds; 0: real time.
     delay_s: u64,
     #[serde(serialize_with = "three_decimals_or_null")]
     last_success_s: Option<f64>,
@@ -89,7 +89,7 @@ pub(super) struct FeedHealth<'a> {
     used: UsedHealth,
 }
 
-/// Items of a feed that are in use, where several feeds have an item.
+/// Numbers of items of a feed that are in use.
 #[derive(Serialize)]
 struct UsedHealth {
     quotes: usize,
@@ -99,11 +99,11 @@ struct UsedHealth {
     days: bool,
 }
 
-/// A recorder.
+/// Status of the recorder.
 #[derive(Serialize)]
 pub(super) struct RecordHealth<'a> {
     folder: &'a str,
-    /// Quotes and prices on the disk.
+    /// Number of quotes and prices on the disk.
     written: u64,
     dropped: u64,
     bytes: u64,
@@ -118,13 +118,13 @@ impl<'a> RecordHealth<'a> {
     }
 }
 
-/// The state folder.
+/// Status of the state folder.
 #[derive(Serialize)]
 pub(super) struct StateHealth<'a> {
     folder: &'a str,
-    /// When the market was last saved for a restart; null: not since the start.
+    /// Time of the last save for a restart; null: not since the start.
     saved_at: Option<String>,
-    /// The last write failed, or takes longer than ten seconds.
+    /// True if the last write failed, or takes longer than ten seconds.
     failing: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'a> StateHealth<'a> {
     }
 }
 
-/// The file of overrides.
+/// Status of the file of overrides.
 #[derive(Serialize)]
 pub(super) struct OverridesHealth<'a> {
     file: &'a str,
@@ -177,7 +177,7 @@ impl<'a> DoubtedName<'a> {
     }
 }
 
-/// Names that something holds of.
+/// Names with some property: their number, and the first of them.
 #[derive(Serialize)]
 pub(super) struct NamesHealth<'a> {
     count: usize,
@@ -192,7 +192,7 @@ impl<'a> NamesHealth<'a> {
     }
 }
 
-/// Records of the feed.
+/// Counts of the records of the feeds.
 #[derive(Serialize)]
 pub(super) struct Quotes<'a> {
     received: u64,
@@ -219,23 +219,23 @@ impl<'a> FeedHealth<'a> {
 }
 
 impl<'a> UncomputedName<'a> {
-    /// A name and why it has none.
+    /// A name, and why it has no Greeks.
     pub(super) fn new(name: &'a Symbol, reason: Uncomputed) -> Self {
         Self { underlying: name.as_str(), reason: reason.name() }
     }
 }
 
-/// Roots with an adjusted deliverable.
+/// Counts of roots with an adjusted deliverable.
 #[derive(Serialize)]
 pub(super) struct AdjustedRoots<'a> {
     valued: usize,
     without_terms: usize,
-    /// The first of those that are not valued for want of their terms.
+    /// The first roots that are not valued because their deliverable is unknown.
     roots: Vec<&'a str>,
 }
 
 impl<'a> AdjustedRoots<'a> {
-    /// Those of a snapshot.
+    /// Counts of a snapshot.
     pub(super) fn of(counts: &'a SnapshotCounts) -> Self {
         Self {
             valued: counts.adjusted_valued,
@@ -246,7 +246,7 @@ impl<'a> AdjustedRoots<'a> {
 }
 
 impl<'a> Quotes<'a> {
-    /// Those of the last pass.
+    /// Counts as of the last pass.
     pub(super) fn of(facts: &'a MarketFacts) -> Self {
         Self { received: facts.quotes_received, dropped: &facts.quotes_dropped }
     }

@@ -1,9 +1,9 @@
-//! Memory by purpose: bytes of everything that grows with feeds and requests, counted by live objects, not by listings.
-//! Never: a bound, which stands where the memory is taken.
+//! Memory by purpose: bytes of everything that grows with feeds and requests, summed over live objects. Never: a bound,
+//! which stands where the memory is taken.
 
 use std::fmt::Write;
 
-/// Bytes of one kind: its name as a label, and the bytes.
+/// Purpose of memory, as a label, and its bytes.
 pub type Entry = (&'static str, u64);
 
 /// Appends the ledger as one metric.

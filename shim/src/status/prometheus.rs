@@ -1,4 +1,4 @@
-//! Metrics of the market in Prometheus text format. Never: how they are computed.
+//! Metrics of the market in Prometheus text format. Never: a computation.
 
 use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
@@ -129,7 +129,7 @@ fn write_totals(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// What the passes did, and how long their stages took.
+/// Writes counts of the work of passes, and the time in their stages.
 fn write_work(facts: &MarketFacts, out: &mut String) {
     let early = &facts.early;
     let totals = [
@@ -166,7 +166,8 @@ fn write_work(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// Panics by thread. A thread that never failed has no line; the names of threads are plain words.
+/// Writes panics by thread, without threads that never panicked, and the state of the state folder. Names of threads
+/// are plain words, so that they need no escaping.
 fn write_threads(facts: &MarketFacts, out: &mut String) {
     metric(out, "thread_faults_total", "counter", "Panics of the daemon's threads by thread; the threads continue");
     for (thread, count) in threads::faults() {
@@ -212,7 +213,7 @@ fn write_quotes(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// Metrics of each feed, labelled by its name.
+/// Writes the metrics of each feed, labelled by its name.
 fn write_feeds(facts: &MarketFacts, out: &mut String) {
     let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&SourceFacts) -> Option<f64>| {
         let values = facts.sources.iter().filter_map(|feed| Some((feed, value(feed)?)));
@@ -249,7 +250,7 @@ fn write_feeds(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// Metrics of the recorder.
+/// Writes the metrics of the recorder.
 fn write_record(facts: &MarketFacts, out: &mut String) {
     let Some(record) = &facts.record else { return };
     let totals = [
@@ -269,7 +270,7 @@ fn write_record(facts: &MarketFacts, out: &mut String) {
     }
 }
 
-/// Text as the value of a label.
+/// Escapes a text as the value of a label.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! Counts of a snapshot, and its names with problems. Never: a format.
+//! Reads the status: counts of a snapshot, and its names with problems. Never: a format.
 
 use super::facts::MarketFacts;
 use engine::snapshot::Snapshot;
@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Names of one kind that are listed at most; all are counted.
+/// Maximum number of listed names of one kind; all are counted.
 const NAMES_LISTED: usize = 100;
 
-/// One reading of everything, to be spelt as JSON or as metrics.
+/// The status at one moment, to be written as JSON or as metrics.
 pub(super) struct Reading {
     pub(super) facts: Arc<MarketFacts>,
     pub(super) simulated: bool,
     pub(super) uptime: Duration,
-    /// Time since the market loop last came round, seconds.
+    /// Time since the last turn of the market loop, seconds.
     pub(super) loop_age_s: f64,
     /// Bytes of old snapshots that readers hold.
     pub(super) old_snapshot_bytes: u64,
@@ -35,7 +35,7 @@ pub(super) struct SnapshotCounts {
     pub(super) contracts: u64,
     pub(super) pending: usize,
     pub(super) preliminary: usize,
-    /// How many names are without Greeks, by [`Uncomputed`], and the first of them.
+    /// Number of names without Greeks, by [`Uncomputed`], and the first of them.
     pub(super) uncomputed: [usize; Uncomputed::ALL.len()],
     pub(super) uncomputed_names: Vec<(Symbol, Uncomputed)>,
     /// Number of names whose options imply a different spot than the published one, and the first of them.
@@ -47,14 +47,13 @@ pub(super) struct SnapshotCounts {
     /// Number of names most of whose quotes do not hold their value, and the first of them.
     pub(super) quotes_missed: usize,
     pub(super) quotes_missed_names: Vec<Symbol>,
-    /// How many names with American options have no source of dividends, and the first of them.
+    /// Number of names with American options and no source of dividends, and the first of them.
     pub(super) dividends_unknown: usize,
     pub(super) dividends_unknown_names: Vec<Symbol>,
-    /// How many names have mostly quotes that are too old beside the newest ones, and the first of them.
+    /// Number of names with mostly quotes that are too old compared with the newest ones, and the first of them.
     pub(super) mostly_stale: usize,
     pub(super) mostly_stale_names: Vec<Symbol>,
-    /// How many names are valued on the spot that their options imply, for want of a published one, and the first of
-    /// them.
+    /// Number of names valued at the implied spot because there is no published one, and the first of them.
     pub(super) spot_implied: usize,
     pub(super) spot_implied_names: Vec<Symbol>,
     /// Number of adjusted roots valued from their deliverable, number without one, and the first of the latter.
@@ -64,7 +63,7 @@ pub(super) struct SnapshotCounts {
 }
 
 impl SnapshotCounts {
-    /// Reads a snapshot.
+    /// Counts a snapshot.
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let chains = snapshot.chains();
         let off = |chain: &&Arc<Chain>| chain.spot_off;
@@ -90,7 +89,7 @@ impl SnapshotCounts {
             underlyings: chains.len(),
             expiries: chains.iter().map(|chain| chain.slices.len()).sum(),
             contracts: chains.iter().map(|chain| u64::from(chain.rows())).sum(),
-            // further names may still appear: 0 must mean that the complete market is computed
+            // 0 must mean that the whole market is computed, and further names may still appear
             pending: snapshot.pending().len().max(usize::from(!snapshot.is_complete())),
             preliminary: chains.iter().filter(|chain| chain.preliminary).count(),
             uncomputed: Uncomputed::ALL.map(|reason| uncomputed().filter(|&(_, of)| of == reason).count()),

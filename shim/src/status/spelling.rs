@@ -1,22 +1,22 @@
-//! Formats of numbers and counts in `/health`. Never: their meaning.
+//! Serializers of numbers and counts in `/health`. Never: their meaning.
 
 use api::rows::number::{self, Print};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A number with three decimals: milliseconds of seconds, microseconds of milliseconds.
+/// Serializes a number with three decimals.
 ///
 /// # Errors
-/// It is no number.
+/// The number is NaN or infinite.
 pub(super) fn three_decimals<S: Serializer>(x: &f64, to: S) -> Result<S::Ok, S::Error> {
     RawValue::from_string(number::text(*x, Print::Fixed(3))).map_err(S::Error::custom)?.serialize(to)
 }
 
-/// The same, or null.
+/// Serializes a number with three decimals, or null.
 ///
 /// # Errors
-/// It is no number.
+/// The number is NaN or infinite.
 pub(super) fn three_decimals_or_null<S: Serializer>(number: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     match number {
         Some(number) => three_decimals(number, to),
@@ -24,10 +24,10 @@ pub(super) fn three_decimals_or_null<S: Serializer>(number: &Option<f64>, to: S)
     }
 }
 
-/// Counts by name, in the order of the list.
+/// Serializes counts by name, in the order of the list.
 ///
 /// # Errors
-/// Those of the serializer.
+/// The serializer fails.
 pub(super) fn by_name<S: Serializer>(counts: &[(&'static str, u64)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(counts.iter().copied())
 }

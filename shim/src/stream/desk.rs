@@ -1,4 +1,4 @@
-//! The answer to a request for a stream.
+//! Answers requests for streams. Never: an event.
 
 use super::events::{EventSources, EventStream};
 use super::permit::StreamCounts;
@@ -10,9 +10,9 @@ use api::vendors::native_stream;
 use http::Answer;
 use std::sync::Arc;
 
-/// Under which name requests are counted.
+/// Name of the route in metrics.
 pub const ROUTE: &str = "stream";
-/// Places for streams.
+/// Permits for streams.
 #[derive(Clone, Debug, Default)]
 pub struct StreamDesk(Arc<StreamCounts>);
 
@@ -23,13 +23,13 @@ impl StreamDesk {
         self.0.bytes()
     }
 
-    /// Streams that are open, and snapshots that their clients did not see.
+    /// Number of open streams, and number of snapshots that their clients missed.
     #[must_use]
     pub fn counts(&self) -> (usize, u64) {
         self.0.counts()
     }
 
-    /// The answer to a query; `last` is what the client names as the last event that it has.
+    /// The answer to a query; `last` is the id of the last event that the client has.
     #[must_use]
     pub fn answer(&self, query: &str, last: Option<&str>, sources: EventSources) -> Answer {
         let begun = native_stream::parse(&Query::parse(query)).and_then(|request| {

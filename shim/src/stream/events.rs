@@ -1,4 +1,4 @@
-//! The events of one stream: a full image first, then what has changed, heartbeats in between.
+//! The events of one stream: first a full image, then changes, with heartbeats in between. Never: a permit.
 
 use super::image::{ClientImage, number};
 use super::permit::{NUMBERS_OF_ONE, StreamPermit};
@@ -23,23 +23,23 @@ use kernel::contract::osi::OSI_LEN;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// A client hears at least so often that it is still connected.
+/// Maximum time without an event; a heartbeat then shows that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// About how many bytes an event has at most; a longer update is several events.
+/// Size at which an event ends, bytes; a longer update is several events.
 const EVENT: usize = 48 * 1024;
 
-/// What events are made of.
+/// Data of events.
 #[derive(Clone, Debug)]
 pub struct EventSources {
-    /// The market.
+    /// Published snapshots.
     pub market: Arc<ArcSwap<Snapshot>>,
-    /// The positions.
+    /// Positions and their values.
     pub positions: Arc<PositionDesk>,
     /// Hits of alert rules.
     pub alerts: Arc<AlertLog>,
-    /// The zone of times.
+    /// Time zone of shown times.
     pub zone: TimeZone,
-    /// Differs from run to run of the daemon.
+    /// Random number of this run of the daemon.
     pub run: u64,
 }
 
@@ -49,29 +49,29 @@ pub struct EventStream {
     sources: EventSources,
     permit: StreamPermit,
     image: ClientImage,
-    /// The client has a full image, of this snapshot.
+    /// Snapshot that the client has in full.
     seen: Option<u64>,
-    /// The snapshot that a client names which connects again.
+    /// Snapshot that the client had before it connected again.
     resumed: Option<u64>,
     update: Option<StreamUpdate>,
     updates: u64,
-    /// When the next update may begin.
+    /// Earliest time of the next update.
     next_at: Instant,
     beat_at: Instant,
     positions: SentPositions,
-    /// The last alert that was sent.
+    /// Number of the last alert that was sent.
     alert: u64,
     ended: bool,
 }
 
-/// What a client has of the positions.
+/// Positions that a client was sent.
 #[derive(Default)]
 struct SentPositions {
-    /// The book that was last looked at.
+    /// Last book that was compared.
     looked: Weak<ValuedBook>,
-    /// Of the rows that were last sent.
+    /// Hash of the last rows that were sent.
     digest: Option<u64>,
-    /// The event that is being sent, and how much of it was.
+    /// Event that is being sent, and the number of bytes sent.
     sending: Option<(Arc<LevelEvent>, usize)>,
 }
 
@@ -79,17 +79,17 @@ struct SentPositions {
 struct StreamUpdate {
     snapshot: Arc<Snapshot>,
     picked: Vec<Picked>,
-    /// Next chain and slice.
+    /// Indices of the next chain and slice.
     at: (usize, usize),
     missed: u64,
     is_full: bool,
 }
 
 impl EventStream {
-    /// A stream; nothing is sent yet.
+    /// Begins a stream, without sending anything.
     ///
     /// # Errors
-    /// Nothing of what is named has been computed yet, it has too many rows, or all streams together have.
+    /// Nothing of the selection has been computed yet, or it has too many rows, alone or together with other streams.
     pub fn begin(
         request: StreamRequest,
         last: Option<&str>,
@@ -99,19 +99,19 @@ impl EventStream {
         if let Some(selection) = &request.selection {
             let picked = select(&sources.market.load(), selection)?;
             let rows: usize = picked.iter().map(Picked::count).sum();
-            // the name of a row counts as a number
+            // the name of a row counts as one number
             let numbers = rows.saturating_mul(request.fields.len() + 1);
             if numbers > NUMBERS_OF_ONE {
                 return Err(Refusal::Conflict {
                     reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
                 });
             }
-            // before the first of them is sent: whoever reads slowly holds them for long
+            // counted before anything is sent, since a slow reader holds it for long
             if !permit.holds(numbers) {
                 return Err(Refusal::Busy);
             }
         }
-        // an id of another run of the daemon says nothing about this one's snapshots
+        // an id of another run of the daemon has nothing to do with the snapshots of this one
         let run = sources.run;
         let of_this_run = |id: &str| id.strip_prefix(&run_prefix(run))?.parse().ok();
         let now = Instant::now();
@@ -133,14 +133,14 @@ impl EventStream {
         })
     }
 
-    /// Begins an update where there is something newer than what the client has.
+    /// Begins an update if there is a newer snapshot than that of the client.
     fn begin_update(&mut self) {
         let Some(selection) = &self.request.selection else { return };
         let snapshot = self.sources.market.load_full();
         if self.seen == Some(snapshot.number) {
             return;
         }
-        // names that are gone for a moment leave the client with what it has
+        // names may be gone for a moment: the client keeps its rows
         let Ok(picked) = select(&snapshot, selection) else { return };
         let before = self.seen.or(self.resumed);
         let missed = before.map_or(0, |before| snapshot.number.saturating_sub(before).saturating_sub(1));
@@ -150,7 +150,7 @@ impl EventStream {
         self.update = Some(StreamUpdate { snapshot, picked, at: (0, 0), missed, is_full });
     }
 
-    /// Appends one event of the update in the making; true if anything was appended.
+    /// Appends the next event of the running update; true if anything was appended.
     fn send_update(&mut self, out: &mut Vec<u8>) -> bool {
         let Some(update) = &mut self.update else { return false };
         let mut rows: Vec<u8> = Vec::new();
@@ -190,7 +190,7 @@ impl EventStream {
         }
         let (number, is_full, missed) = (update.snapshot.number, update.is_full, update.missed);
         let is_empty = rows.is_empty() && gone.is_empty();
-        // an update in which nothing has changed is none, but for the image that every client begins with
+        // an update without changes is not sent, except the image that every client begins with
         if is_empty && (more || !is_full) {
             if !more {
                 self.finish(number);
@@ -225,12 +225,12 @@ impl EventStream {
     fn finish(&mut self, number: u64) {
         (self.update, self.seen, self.resumed) = (None, Some(number), None);
         if !self.permit.holds(self.image.len()) {
-            // many contracts were listed since the stream began
+            // too many contracts have been listed since the stream began
             self.ended = true;
         }
     }
 
-    /// Begins to send the positions where they have changed.
+    /// Begins to send the positions if they have changed.
     fn begin_positions(&mut self) {
         let Some(level) = self.request.positions else { return };
         let (book, sent) = (self.sources.positions.valued(), &mut self.positions);
@@ -244,10 +244,10 @@ impl EventStream {
         }
     }
 
-    /// Appends the next piece of the positions.
+    /// Appends the next piece of the positions; true if there was one.
     fn send_positions(&mut self, out: &mut Vec<u8>) -> bool {
         let Some((event, start)) = self.positions.sending.take() else { return false };
-        // taken away from whom is too slow: it may connect again
+        // the text was taken away because the client is too slow; it may connect again
         let Some(text) = event.text() else {
             self.ended = true;
             return true;
@@ -260,7 +260,7 @@ impl EventStream {
         true
     }
 
-    /// Appends the alerts that have come.
+    /// Appends new alerts; true if there were any.
     fn send_alerts(&mut self, out: &mut Vec<u8>) -> bool {
         if !self.request.alerts {
             return false;
@@ -284,10 +284,10 @@ impl Stream for EventStream {
         }
         let now = Instant::now();
         let mut sent = false;
-        // nothing comes between the pieces of an event
+        // nothing may come between the pieces of an event
         if self.positions.sending.is_none() {
             if self.seen.is_none() && self.update.is_none() && self.updates == 0 {
-                // a browser waits this long before it connects again
+                // milliseconds that a browser waits before it connects again
                 out.extend_from_slice(b"retry: 2000\n\n");
                 sent = true;
             }
@@ -296,7 +296,7 @@ impl Stream for EventStream {
                 self.next_at = now + self.request.every;
                 self.begin_positions();
                 self.begin_update();
-                // a stream without contracts begins only once
+                // a stream without contracts must begin only once
                 self.updates = self.updates.max(1);
             }
         }
@@ -326,7 +326,7 @@ fn push_osym(out: &mut Vec<u8>, key: &ContractKey) {
     out.push(b'"');
 }
 
-/// What ids of this run of the daemon begin with.
+/// Prefix of the ids of a run of the daemon.
 fn run_prefix(run: u64) -> String {
     format!("{run:x}-")
 }

@@ -1,4 +1,4 @@
-//! What a client of a stream has: the numbers of each row, as they were last sent.
+//! The image of a client: the numbers of each row, as they were last sent. Never: a text.
 
 use api::vendors::native_stream::StreamField;
 use engine::store::chain::{Chain, Slice};
@@ -6,10 +6,10 @@ use jiff::civil::Date;
 use kernel::contract::{ContractKey, Right, Symbol};
 use std::collections::HashMap;
 
-/// Decimals that are shown: what does not change them is no change.
+/// Reciprocal of the last shown decimal: smaller differences are no change.
 const SHOWN: f64 = 1e6;
 
-/// The rows that a client has.
+/// The rows of a client, by slice.
 #[derive(Debug, Default)]
 pub(super) struct ClientImage {
     slices: HashMap<SliceName, SliceImage>,
@@ -24,31 +24,31 @@ struct SliceName {
 
 #[derive(Debug, Default)]
 struct SliceImage {
-    /// Strike and right, ascending.
+    /// Strike and right of each row, ascending.
     keys: Vec<(u32, Right)>,
-    /// For each key, each field.
+    /// Numbers of the rows: for each key, each field.
     values: Vec<f64>,
-    /// The update that it was last part of.
+    /// Last update that contained the slice.
     update: u64,
 }
 
-/// What an update makes of one slice.
+/// Changes of a slice in an update.
 #[derive(Debug, Default)]
 pub(super) struct SliceChange {
-    /// Rows of the chain that have changed, or are new.
+    /// New and changed rows of the chain.
     pub(super) changed: Vec<usize>,
-    /// Contracts that the client has and that are gone.
+    /// Contracts of the client that are gone.
     pub(super) gone: Vec<ContractKey>,
 }
 
 impl ClientImage {
-    /// How many numbers it holds; the name of a row counts as one.
+    /// Number of numbers in the image; the name of a row counts as one.
     pub(super) fn len(&self) -> usize {
         self.slices.values().map(|slice| slice.values.len() + slice.keys.len()).sum()
     }
 
-    /// Takes the picked rows of a slice as what the client has, and says what of them differs from before by
-    /// `min_move` of the first field, or in any shown decimal where that is 0.
+    /// Replaces the rows of a slice, and returns the changes: rows whose first field moved by `min_move`, or, if that
+    /// is 0, rows in which any shown decimal differs.
     pub(super) fn take(
         &mut self,
         chain: &Chain,
@@ -77,7 +77,7 @@ impl ClientImage {
             at += usize::from(before.is_some());
             new.keys.push(key);
             match before {
-                // what was not sent again stays as the client has it
+                // an unsent row stays as the client has it
                 Some(before) if !differs(before, &numbers, min_move) => new.values.extend_from_slice(before),
                 _ => {
                     change.changed.push(row);
@@ -86,14 +86,14 @@ impl ClientImage {
             }
         }
         change.gone.extend(old.keys.iter().skip(at).map(|&(strike, right)| slice.contract(strike, right)));
-        // what is counted is what is held
+        // the permit counts lengths: spare capacity would not be counted
         new.keys.shrink_to_fit();
         new.values.shrink_to_fit();
         *image = new;
         change
     }
 
-    /// Forgets slices that were no part of an update; their contracts.
+    /// Removes slices that were no part of an update, and returns their contracts.
     pub(super) fn end(&mut self, update: u64) -> Vec<ContractKey> {
         let mut gone: Vec<ContractKey> = Vec::new();
         self.slices.retain(|name, slice| {
@@ -117,7 +117,7 @@ fn order(key: (u32, Right)) -> (u32, u8) {
     (key.0, key.1 as u8)
 }
 
-/// A number of a row; NaN: missing.
+/// A number of a row; NaN if missing.
 pub(super) fn number(field: StreamField, chain: &Chain, slice: &Slice, row: usize) -> f64 {
     match field {
         StreamField::Column(col) => chain.columns.get(col)[row],

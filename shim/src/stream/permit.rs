@@ -1,16 +1,16 @@
-//! Places for streams, and how much they hold together.
+//! Permits for streams, and the bound on their total memory. Never: an event.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Most streams at once; further requests get status 503.
+/// Maximum number of concurrent streams; further requests get status 503.
 pub const CLIENTS: usize = 512;
-/// Most numbers that all streams hold together: 256 MB.
+/// Maximum number of numbers in the images of all streams: 256 MB.
 const NUMBERS: usize = 32 << 20;
-/// Most numbers of one stream.
+/// Maximum number of numbers in the image of one stream.
 pub const NUMBERS_OF_ONE: usize = 1 << 20;
 
-/// What all streams count together.
+/// Counts over all streams.
 #[derive(Debug, Default)]
 pub struct StreamCounts {
     clients: AtomicUsize,
@@ -18,7 +18,7 @@ pub struct StreamCounts {
     missed: AtomicU64,
 }
 
-/// One place, and the numbers that its stream holds; given back when it is dropped.
+/// A permit for one stream, and the size of its image; returned when dropped.
 #[derive(Debug)]
 pub struct StreamPermit {
     counts: Arc<StreamCounts>,
@@ -26,20 +26,20 @@ pub struct StreamPermit {
 }
 
 impl StreamCounts {
-    /// Takes a place, where one is free.
+    /// Takes a permit, if one is free.
     pub fn take(self: &Arc<Self>) -> Option<StreamPermit> {
         let free = |n: usize| (n < CLIENTS).then_some(n + 1);
         self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
         Some(StreamPermit { counts: Arc::clone(self), numbers: 0 })
     }
 
-    /// Bytes that the streams hold.
+    /// Bytes of the images of all streams.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.numbers.load(Ordering::Relaxed).saturating_mul(size_of::<f64>())
     }
 
-    /// Streams that are open, and snapshots that their clients did not see.
+    /// Number of open streams, and number of snapshots that their clients missed.
     #[must_use]
     pub fn counts(&self) -> (usize, u64) {
         (self.clients.load(Ordering::Relaxed), self.missed.load(Ordering::Relaxed))
@@ -47,7 +47,7 @@ impl StreamCounts {
 }
 
 impl StreamPermit {
-    /// Notes how many numbers the stream holds; false if that is too many.
+    /// Sets the size of the image, in numbers; false if that is too many.
     pub fn holds(&mut self, numbers: usize) -> bool {
         let before = core::mem::replace(&mut self.numbers, numbers);
         let all = &self.counts.numbers;
@@ -56,7 +56,7 @@ impl StreamPermit {
         numbers <= NUMBERS_OF_ONE && sum <= NUMBERS
     }
 
-    /// Counts snapshots that a client did not see.
+    /// Counts snapshots that a client missed.
     pub fn missed(&self, n: u64) {
         self.counts.missed.fetch_add(n, Ordering::Relaxed);
     }

@@ -60,7 +60,7 @@ fn books(mut store: Store) -> String {
     format!("{:?} {:?}", store.books(), store.curves())
 }
 
-/// What is read of a folder of recordings.
+/// The records read from a folder of recordings.
 fn read(folder: &Path) -> Store {
     let mut store = store();
     let read = DirFeed::open(folder, read_chains).unwrap().poll(Duration::ZERO).unwrap();

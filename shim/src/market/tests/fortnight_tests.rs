@@ -145,7 +145,7 @@ struct Run {
     /// How many contracts were looked at: settled within the next day, with a volatility before, ex-dates ahead,
     /// European.
     seen: [usize; 4],
-    /// What was otherwise than expected.
+    /// Differences from the expectations.
     wrong: Vec<String>,
 }
 
