@@ -1,28 +1,28 @@
-//! What a source says of itself, for `/health` and `/metrics`. Never: a key, a clock.
+//! Status of sources, recorder, state folder and overrides, for `/health` and `/metrics`. Never: a key, a clock.
 
 use jiff::Timestamp;
 use std::time::Duration;
 
-/// How a source is.
+/// State of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SourceState {
-    /// Nothing has come yet.
+    /// No data yet.
     #[default]
     Waiting,
-    /// It delivers.
+    /// The source delivers.
     Ok,
-    /// Its last requests failed; it is asked again soon.
+    /// The last requests failed; the next one follows soon.
     BackingOff,
-    /// Many requests failed in a row: it is tried once in a while.
+    /// Many requests failed in a row; the next one follows after a long pause.
     CircuitOpen,
-    /// It does not take the key, or does not allow what is asked.
+    /// The vendor rejects the key, or does not permit the request.
     Refused,
-    /// Nothing more will come: what came stays.
+    /// No further data will come; the last data stay in use.
     Ended,
 }
 
 impl SourceState {
-    /// Its name in `/health`.
+    /// Name in `/health`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,89 +36,88 @@ impl SourceState {
     }
 }
 
-/// What a source says of itself.
+/// Status of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceFacts {
-    /// The source as its user named it.
+    /// The feed, as the user specified it.
     pub feed: String,
-    /// How it is.
+    /// State of the source.
     pub state: SourceState,
-    /// By how much its quotes are late.
+    /// Delay of its quotes.
     pub delay: Duration,
-    /// How seldom it is asked for each name: 0 where quotes come by themselves.
+    /// Polling interval of a name; 0 for pushed quotes.
     pub every: Duration,
-    /// Time since something came that could be used; `None`: nothing did.
+    /// Time since the last usable data; `None`: none came yet.
     pub last_success: Option<Duration>,
-    /// Requests that it was sent.
+    /// Number of requests sent.
     pub requests: u64,
-    /// What failed, by kind.
+    /// Number of failures, by kind.
     pub failures: Vec<(&'static str, u64)>,
-    /// Connections that it has, of sources that are pushed to.
+    /// Number of open connections of a pushed source.
     pub connections: usize,
-    /// Files that cannot be used as they are; what was last read of them is served.
+    /// Number of unusable files; their last readable versions are served.
     pub files_unusable: usize,
-    /// Quotes and spots that another took the place of before they were taken in.
+    /// Number of quotes and spots that later ones replaced before they were taken in.
     pub superseded: u64,
-    /// Bytes of the records that wait to be taken in.
+    /// Bytes of waiting records.
     pub waiting_bytes: u64,
-    /// What of it is used where several sources have the same: names whose quotes, names whose prices come from it, and
-    /// whether its dividends, rates and dates do.
+    /// Items of the source that are used, where several sources have the same items.
     pub used: Used,
-    /// Something has changed that is not taken in yet: the next look should come within this time.
+    /// Time within which to poll again, if a change is pending.
     pub look_within: Option<Duration>,
 }
 
-/// What the recorder of what comes in says of itself.
+/// Status of the recorder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordFacts {
-    /// Where it writes.
+    /// Folder of the recordings.
     pub folder: String,
-    /// Quotes and prices on the disk since the start.
+    /// Number of quotes and prices written since the start.
     pub written: u64,
-    /// Quotes and prices that were not kept, since the start.
+    /// Number of quotes and prices not recorded since the start.
     pub dropped: u64,
-    /// Compressed bytes on the disk since the start.
+    /// Compressed bytes written since the start.
     pub bytes: u64,
-    /// The last write failed.
+    /// True if the last write failed.
     pub failing: bool,
 }
 
-/// What the keeper of the state folder says of itself.
+/// Status of the state folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateFacts {
-    /// Where it writes.
+    /// The state folder.
     pub folder: String,
-    /// When the market was last saved for a restart.
+    /// Time of the last save for a restart.
     pub saved_at: Option<Timestamp>,
-    /// The last write failed, or takes longer than ten seconds.
+    /// True if the last write failed, or takes longer than ten seconds.
     pub failing: bool,
 }
 
-/// What the file of overrides says of itself.
+/// Status of the file of overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OverrideFacts {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// What applies, by kind; kinds that do not occur are left out.
+    /// Number of overrides in force by kind, without zeros.
     pub applied: Vec<(&'static str, u64)>,
-    /// Rows that cannot be used.
+    /// Number of refused rows.
     pub refused: u64,
-    /// The file cannot be used as it is: what was last read of it applies.
+    /// True if the file is unusable; its last readable version is in force.
     pub is_unusable: bool,
-    /// The first rows that cannot be used, with place and reason, or why the file cannot.
+    /// The first refused rows with place and reason, or why the file is unusable.
     pub errors: Vec<String>,
 }
 
-/// What is used of a source.
+/// Items of a source that are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// Names whose quotes are its.
+    /// Number of names whose quotes are used.
     pub quotes: usize,
-    /// Names whose prices are its.
+    /// Number of names whose prices are used.
     pub spots: usize,
-    /// Names whose dividends are its.
+    /// Number of names whose dividends are used.
     pub dividends: usize,
-    /// The discount curves are its.
+    /// True if its discount curves are used.
     pub rates: bool,
     /// True if its dates override the calendar's.
     pub days: bool,

@@ -1,5 +1,6 @@
-//! What sources on threads of their own have delivered and the market loop has not taken yet. It holds the last state
-//! of each contract, so it is as large as the market and no larger; a source that would make it larger waits.
+//! Records that the thread of a source has delivered and the market loop has not taken yet. It holds only the last
+//! state of each contract, so the market bounds its size; a source that would exceed the bound waits. Never: the origin
+//! of a record.
 
 use super::Delivery;
 use feeds::conflate::Conflated;
@@ -11,19 +12,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Contracts that wait for the market loop at most, of one source; twice the listed market.
+/// Maximum number of waiting contracts of one source: twice the listed market.
 pub const WAITING_MOST: usize = 4_000_000;
-/// Maximum number of refused records with their place, and of errors, that wait for the loop to report them.
+/// Maximum number of waiting refused records with their places, and of waiting errors.
 const PLACES_KEPT: usize = 100;
-/// How often one that waits for room looks whether the source is to end.
+/// Interval at which a waiting source checks whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Deliveries on their way to the market loop.
+/// Queue of records from a source to the market loop.
 #[derive(Debug)]
 pub struct Inbox {
     waiting: Mutex<Waiting>,
     taken: Condvar,
-    /// Contracts that wait at most.
+    /// Maximum number of waiting contracts.
     most: usize,
     clock: MarketClock,
     ending: AtomicBool,
@@ -37,14 +38,14 @@ struct Waiting {
 }
 
 impl Inbox {
-    /// An inbox for `most` contracts, whose records are held against a clock.
+    /// An inbox for at most `most` contracts; `clock` limits the times of records.
     #[must_use]
     pub fn new(most: usize, clock: MarketClock) -> Self {
         Self { waiting: Mutex::default(), taken: Condvar::new(), most, clock, ending: AtomicBool::new(false) }
     }
 
-    /// Puts in what came; waits while there is no room. Records of a time that has not been are refused here: the last
-    /// state of a contract is the latest, so that one from the future would take the place of the true one.
+    /// Adds a batch; waits while there is no room. Records of a future time are refused here: only the latest state of
+    /// a contract is held, so a future one would replace the true one.
     pub fn put(&self, mut batch: Batch, mut report: Report) {
         batch.refuse_ahead(self.clock.latest(), &mut report);
         let mut waiting = self.lock();
@@ -59,7 +60,7 @@ impl Inbox {
         waiting.is_new = true;
     }
 
-    /// Takes out what is there.
+    /// Takes all waiting records; `None`: there are none.
     pub fn take(&self) -> Option<Delivery> {
         let mut waiting = self.lock();
         if !std::mem::take(&mut waiting.is_new) {
@@ -71,32 +72,32 @@ impl Inbox {
         Some(delivery)
     }
 
-    /// Quotes and spots so far that another took the place of while they waited.
+    /// Number of quotes and spots so far that later ones replaced while they waited.
     #[must_use]
     pub fn superseded(&self) -> u64 {
         self.lock().records.superseded()
     }
 
-    /// Bytes of what waits.
+    /// Bytes of waiting records.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lock().records.bytes() as u64
     }
 
-    /// Nobody will take anything any more: threads that deliver should end.
+    /// Ends the inbox: delivering threads should end, since no records are taken any more.
     pub fn end(&self) {
         self.ending.store(true, Ordering::Release);
         self.taken.notify_all();
     }
 
-    /// True if nobody will take anything any more.
+    /// True after [`Inbox::end`].
     #[must_use]
     pub fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // nothing that is held here can be half done in a way that matters
+        // a panic within `put` or `take` leaves usable records
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

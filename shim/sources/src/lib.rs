@@ -1,5 +1,5 @@
-//! Where quotes come from: a source delivers records, whatever it takes to get them. The market loop asks every source
-//! what is new and waits for none. Never: a book, a computation, a request of a client.
+//! Sources of quotes: folders, pushed lines, polled vendors, live gateways and recorded days. The market loop takes new
+//! records from every source, and waits for none. Never: a book, a computation, a request of a client.
 //!
 //! # Rooms
 //!
@@ -33,69 +33,70 @@ use kernel::report::Report;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The moment at which a source is asked, and where it may complain.
+/// Clocks of a poll, and the log for complaints.
 #[derive(Clone, Copy)]
 pub struct Moment<'a> {
-    /// The time of the market.
+    /// Time of the market.
     pub now: Timestamp,
-    /// The later of the market's and the system's time: what records are held against that say when they were made
-    /// (`Store::ingest` of the engine).
+    /// The later of the market's and the system's time; records with a later time are refused (`Store::ingest` of the
+    /// engine).
     pub latest: Timestamp,
-    /// Time since some fixed moment, by a clock that is never set.
+    /// Monotonic time since a fixed moment.
     pub elapsed: Duration,
-    /// Takes every complaint of the feed.
+    /// Takes complaints of the feed.
     pub log: &'a dyn Fn(&str),
 }
 
-/// What a source has delivered at once.
+/// Records of a source since the last poll.
 #[derive(Debug, Default)]
 pub struct Delivery {
     /// The records.
     pub batch: Batch,
-    /// What became of what they were read from.
+    /// Counts and refused rows of reading them.
     pub report: Report,
 }
 
-/// What a source has not brought yet since its start.
+/// Data that a source has not delivered yet since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outstanding {
-    /// Names of its list that it has neither delivered nor failed for good.
+    /// Listed names that it has neither delivered nor finally failed to deliver.
     pub names: BTreeSet<Symbol>,
-    /// It has not gone through everything once: names may come that are there already.
+    /// True until the source has read everything once: until then, names that exist already may still come.
     pub is_starting: bool,
 }
 
 /// A source of records.
 pub trait QuoteSource: Send {
-    /// What is new since the last time; never waits.
+    /// Takes new records without waiting.
     fn take(&mut self, moment: &Moment<'_>) -> Option<Delivery>;
 
-    /// The same between two batches of a pass, where a look that costs something may be left out.
+    /// Takes new records between two batches of a pass; an expensive poll may be skipped.
     fn take_between(&mut self, moment: &Moment<'_>) -> Option<Delivery> {
         self.take(moment)
     }
 
-    /// True if its quotes go with the clock, so that values without a new quote age; recorded ones keep their own time.
+    /// True if its quotes follow the clock, so that values without a new quote age; recorded quotes keep their own
+    /// time.
     fn is_live(&self) -> bool {
         true
     }
 
-    /// True if a vendor made what it has: a user's dividends override a vendor's.
+    /// True if its data are a vendor's: dividends and rates of users override those.
     fn is_vendors(&self) -> bool {
         false
     }
 
-    /// The names that its user lists, the only ones that it brings chains of; `None`: nobody knows which come.
+    /// All names that it can deliver chains of, if the user lists them; `None`: unknown.
     fn expected(&self) -> Option<BTreeSet<Symbol>> {
         None
     }
 
-    /// What it has not brought yet. What it has brought was handed out by [`QuoteSource::take`].
+    /// Data not delivered yet. Delivered data have been returned by [`QuoteSource::take`].
     fn outstanding(&self) -> Outstanding {
-        // what others push is there when it comes
+        // pushed sources have no list of expected data
         Outstanding::default()
     }
 
-    /// What it says of itself.
+    /// Status of the source.
     fn facts(&self) -> SourceFacts;
 }

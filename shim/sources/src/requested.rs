@@ -1,16 +1,16 @@
-//! Which names somebody asked for lately. Serving threads note them without a lock and without waiting; a table of
-//! fixed size forgets the ones that were asked for longest ago. Never: who asked.
+//! Recently requested names, for computing them first. Serving threads note them without a lock; a table of fixed size
+//! drops the names whose last requests are oldest. Never: the client of a request.
 
 use kernel::contract::Symbol;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Places of the table, a power of two: a few times the listed names.
+/// Size of the table, a power of two: a few times the listed names.
 const PLACES: usize = 16_384;
-/// Places that a name may stand in.
+/// Number of places where a name may be.
 const TRIES: usize = 8;
 
-/// Names and when they were last asked for.
+/// Names, and the times of their last requests.
 #[derive(Debug)]
 pub struct RequestedNames {
     began: Instant,
@@ -27,12 +27,12 @@ impl Default for RequestedNames {
 }
 
 impl RequestedNames {
-    /// Notes that a name was asked for now.
+    /// Notes a request for a name now.
     pub fn note(&self, name: Symbol) {
         self.note_at(name, self.began.elapsed());
     }
 
-    /// How long ago a name was last asked for.
+    /// Age of the last request for a name.
     #[must_use]
     pub fn since(&self, name: Symbol) -> Option<Duration> {
         let key = key(name);
@@ -57,7 +57,7 @@ impl RequestedNames {
             }
             oldest = oldest.min((self.times[place].load(Ordering::Relaxed), place));
         }
-        // two that do this at once may leave one of the names with the time of the other, which only moves a request
+        // if two threads do this at once, a name may get the time of another, which is harmless
         self.names[oldest.1].store(key, Ordering::Relaxed);
         self.times[oldest.1].store(ms, Ordering::Relaxed);
     }
@@ -70,7 +70,7 @@ fn key(name: Symbol) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Where a name may stand.
+/// The places where a name may be.
 fn places(key: u64) -> impl Iterator<Item = usize> {
     let start = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     (0..TRIES).map(move |i| (start as usize + i) % PLACES)

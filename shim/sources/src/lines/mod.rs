@@ -1,5 +1,5 @@
-//! Lines that other programs push: from standard input, or over connections that they open to here. What a line is says
-//! `feeds::lines`. Never: what a line means.
+//! Pushed lines: from standard input, or over connections that other programs open. `feeds::lines` defines the format.
+//! Never: the meaning of a line.
 
 pub mod stdin;
 pub mod tcp;
@@ -17,32 +17,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The longest line, bytes; one has about a hundred.
+/// Maximum length of a line, bytes; a usual one has about a hundred.
 const LINE_MOST: usize = 64 * 1024;
-/// What is read at once, bytes: some two thousand lines.
+/// Size of a read, bytes: about two thousand lines.
 const PIECE: usize = 256 * 1024;
 
-/// What is delivered by the threads that read lines.
+/// Source of pushed lines.
 #[derive(Debug)]
 pub struct LineSource {
     name: String,
     shared: Arc<LinesShared>,
-    /// When something that could be used last came, and how much had.
+    /// Time of the last usable line, and the number of usable lines then.
     last: Option<(Duration, u64)>,
     now: Duration,
 }
 
-/// What the reading threads share with the market loop.
+/// State shared by the reading threads and the market loop.
 #[derive(Debug)]
 struct LinesShared {
     inbox: Inbox,
     clock: MarketClock,
-    /// Lines that could be used.
+    /// Number of usable lines.
     good: AtomicU64,
     connections: AtomicUsize,
-    /// Connections that were not let in: too many, or no lines.
+    /// Number of rejected connections: too many, or no lines.
     turned_away: AtomicU64,
-    /// Connections that broke.
+    /// Number of broken connections.
     broken: AtomicU64,
     ended: AtomicBool,
 }
@@ -103,20 +103,19 @@ impl Drop for LineSource {
     }
 }
 
-/// How the reading of lines ended.
+/// Why reading lines ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// Everything was read, or the source is to end.
+    /// Everything was read, or the source ends.
     Done,
     /// The first line is no JSON object.
     NotLines,
-    /// The system says so.
+    /// Reading failed.
     Broken(ErrorKind),
 }
 
-/// Reads lines until there are no more. A page of a browser can open a connection to here and send a request whose body
-/// has lines; its first line is that of a request, and nothing after it is read. A panic over a piece is counted for
-/// `thread`.
+/// Reads lines until the end. A web page can make a browser connect and send a request whose body has lines: reading
+/// ends at its first line, which is no JSON object. A panic while a piece is parsed is counted for `thread`.
 fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &LinesShared) -> Ended {
     let mut parser = LineParser::new(Path::new(name), RootTable::embedded());
     let mut buffer = vec![0; PIECE];
@@ -124,7 +123,7 @@ fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Li
     while !shared.inbox.is_ending() {
         let read = match from.read(&mut buffer[held..]) {
             Ok(read) => read,
-            // a socket that was quiet for a while
+            // the read timeout of a silent socket
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Ended::Broken(error.kind()),
@@ -141,19 +140,19 @@ fn read_lines(mut from: impl Read, name: &str, thread: &'static str, shared: &Li
         let mut whole = newline.unwrap_or(if is_end { filled } else { 0 });
         let mut start = 0;
         if skipping && (whole > 0 || is_end) {
-            // the rest of a line that was refused
+            // the rest of a refused line
             start = buffer[..whole].iter().position(|&b| b == b'\n').map_or(whole, |i| i + 1);
             skipping = false;
         }
         if start < whole {
             let piece = &buffer[start..whole];
-            // a fault costs the piece: the next one begins with a whole line again
+            // a panic costs the piece; the next one begins with a whole line
             let parsed = threads::guarded(thread, || {
                 faults::here(thread);
                 parser.parse(piece)
             });
             if let Some((mut batch, mut report)) = parsed {
-                // whoever pushes follows the market's clock, also one that was set to another time than the system's
+                // pushed quotes follow the market's clock, even if it is not the system's
                 batch.refuse_ahead(shared.clock.now(), &mut report);
                 shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
                 shared.inbox.put(batch, report);

@@ -1,4 +1,4 @@
-//! Lines from standard input. When it ends, what came stays.
+//! Lines from standard input. After its end the last values stay in use.
 
 use super::{Ended, LineSource, LinesShared, read_lines};
 use host::clock::MarketClock;
@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Starts to read standard input; lines are held against a clock.
+/// Starts to read standard input; lines later than the clock are refused.
 ///
 /// # Errors
 /// The system has no thread for it.

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::time::Duration;
 
-/// The variables of its key.
+/// Environment variables of the key.
 pub const KEYS: [&str; 2] = ["GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
 /// 200 requests a minute on the free plan.
 const TERMS: VendorTerms = VendorTerms {
@@ -21,7 +21,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "alpaca",
     base: "https://data.alpaca.markets",
@@ -34,7 +34,7 @@ pub static ROW: PolledVendor = PolledVendor {
     open: |keys, adjust| Ok(Box::new(Alpaca::new(keys, adjust.indicative)?)),
 };
 
-/// The interface with a key.
+/// The vendor with its key.
 #[derive(Debug)]
 pub struct Alpaca {
     id: Secret,
@@ -43,7 +43,7 @@ pub struct Alpaca {
 }
 
 impl Alpaca {
-    /// The vendor; `indicative` are the altered quotes of the free plan, used as they are.
+    /// The vendor; `indicative`: use the altered quotes of the free plan.
     ///
     /// # Errors
     /// There is no key.
@@ -87,7 +87,7 @@ impl Vendor for Alpaca {
         vec![("apca-api-key-id", self.id.clone()), ("apca-api-secret-key", self.secret.clone())]
     }
 
-    /// Indices have no price there.
+    /// The vendor has no prices of indices.
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         request.what == Asks::Spot && matches!(failure, Failure::Empty | Failure::NotFound | Failure::Status)
     }

@@ -1,5 +1,5 @@
-//! Requests over HTTP: one server, GET only, everything bounded, and no key anywhere but in headers. The only file that
-//! names `ureq`. Never: a vendor, a retry.
+//! HTTP client of one server: GET only, all bounds fixed, keys in headers only. The only file that names `ureq`. Never:
+//! a vendor, a retry.
 
 use super::failure::{Failed, Failure};
 use host::secret::Secret;
@@ -11,47 +11,47 @@ use ureq::http::{HeaderMap, Response};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Error, Proxy};
 
-/// How long an answer may take, and how large it may be.
+/// Limits of a response: times and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerBounds {
-    /// To find and reach the server.
+    /// Time to resolve and connect to the server.
     pub connect: Duration,
-    /// From the request to the first byte of the answer.
+    /// Time from the request to the first byte of the response.
     pub first: Duration,
-    /// One request, its redirects not counted.
+    /// Time of a whole request, without redirects.
     pub whole: Duration,
-    /// Bytes, decompressed.
+    /// Decompressed bytes.
     pub bytes: u64,
 }
 
 impl Default for AnswerBounds {
-    /// The largest chain has some ten million bytes.
+    /// The largest chain has about ten million bytes.
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self { connect: seconds(10), first: seconds(30), whole: seconds(60), bytes: 128 << 20 }
     }
 }
 
-/// Redirects that are followed.
+/// Maximum number of redirects.
 const REDIRECTS_MOST: usize = 3;
-/// What requests say that they come from: the form that servers know, with our own name.
+/// User agent: the form that servers expect, with our own name.
 const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; greeksd/", env!("CARGO_PKG_VERSION"), ")");
 
-/// Where a vendor's server is.
+/// Base address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerBase {
-    /// Scheme, host and port, perhaps the beginning of a path; without a `/` at its end.
+    /// Scheme, host, port, and the beginning of a path, if any; without a trailing `/`.
     text: String,
-    /// How long scheme, host and port are.
+    /// Length of scheme, host and port.
     origin: usize,
     host: String,
 }
 
 impl ServerBase {
-    /// Reads `http://HOST[:PORT][/PATH]` or the same with `https`.
+    /// Parses `http://HOST[:PORT][/PATH]` or `https://HOST[:PORT][/PATH]`.
     ///
     /// # Errors
-    /// It is something else, or has a user, a query or a fragment.
+    /// The text is no such address, or has a user, a query or a fragment.
     pub fn parse(text: &str) -> Result<Self, String> {
         let hint = || format!("{text}: expected http://HOST:PORT or https://HOST");
         let text = text.strip_suffix('/').unwrap_or(text);
@@ -70,14 +70,14 @@ impl ServerBase {
         Ok(Self { text: text.to_owned(), origin, host: host.to_ascii_lowercase() })
     }
 
-    /// True if it is on this machine.
+    /// True if the server is on this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let address: Option<IpAddr> = self.host.parse().ok();
         self.host == "localhost" || self.host.ends_with(".localhost") || address.is_some_and(|a| a.is_loopback())
     }
 
-    /// True if what goes there cannot be read on the way.
+    /// True if requests cannot be read on the way: they are encrypted, or stay on this machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
         self.text.starts_with("https://") || self.is_loopback()
@@ -88,7 +88,7 @@ impl ServerBase {
         format!("{}{target}", self.text)
     }
 
-    /// Where a redirect leads, if that is here.
+    /// The target of a redirect, if it is on this server.
     fn follow(&self, location: &str) -> Option<String> {
         let origin = &self.text[..self.origin];
         if location.starts_with('/') && !location.starts_with("//") {
@@ -105,32 +105,32 @@ impl std::fmt::Display for ServerBase {
     }
 }
 
-/// By what a server tells whether an answer is a new one.
+/// Headers of a response by which the server recognizes an unchanged one (`ETag`, `Last-Modified`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
     etag: Option<String>,
     modified: Option<String>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub enum Received {
-    /// What was there before is there still.
+    /// The data have not changed since the last response.
     Unchanged,
     /// A status and a body.
     Body {
-        /// The status; 3xx only where it was not followed.
+        /// The status; 3xx only if the redirect was not followed.
         status: u16,
-        /// The body, of answers that are data.
+        /// The body; for an error, its first bytes.
         bytes: Vec<u8>,
-        /// For the next request.
+        /// Validators for the next request.
         validators: Validators,
-        /// How long the server wants to be left alone.
+        /// Pause that the server requests.
         retry_after: Option<Duration>,
     },
 }
 
-/// A way to one server.
+/// Client of one server.
 #[derive(Debug)]
 pub struct Client {
     agent: Agent,
@@ -140,8 +140,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of a server, whose requests all have some `headers`. Proxies are those of the environment, but for
-    /// servers on this machine. `authorities` is a file of certificates to trust in place of the system's.
+    /// A client whose requests all have `headers`. It uses the proxies of the environment, but none for servers on this
+    /// machine. `authorities` is a file of CA certificates to use instead of those of the system.
     ///
     /// # Errors
     /// The certificates cannot be read.
@@ -175,10 +175,10 @@ impl Client {
         Ok(Self { agent: Agent::new_with_config(config), base, headers, bytes_most: bytes })
     }
 
-    /// Asks for a target, with what an answer before it was known by.
+    /// Requests a target; `known` are the validators of the last response.
     ///
     /// # Errors
-    /// There is no answer, or none that is read.
+    /// There is no response, or it cannot be read.
     pub fn get(&self, target: &str, known: Option<&Validators>) -> Result<Received, Failed> {
         let mut url = self.base.url(target);
         for _ in 0..=REDIRECTS_MOST {
@@ -242,7 +242,7 @@ fn text_of(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
 }
 
-/// Seconds, or a date, which counts from the server's own.
+/// Parses `Retry-After`: seconds, or a date relative to the server's own date.
 fn retry_after(text: &str, now: Option<&str>) -> Option<Duration> {
     if let Ok(seconds) = text.trim().parse() {
         return Some(Duration::from_secs(seconds));
@@ -266,7 +266,7 @@ fn read_certificates(file: &Path) -> Result<RootCerts, String> {
     }
 }
 
-/// Why there is no answer. The texts of such errors name addresses, and are not shown.
+/// The kind of an error. Its text names addresses, and is not shown.
 fn failure_of(error: &Error) -> Failure {
     match error {
         Error::Timeout(_) => Failure::Timeout,
@@ -288,7 +288,7 @@ fn failure_of_connection(error: &std::io::Error) -> Failure {
         | ErrorKind::HostUnreachable
         | ErrorKind::NetworkUnreachable
         | ErrorKind::AddrNotAvailable => Failure::Connect,
-        // what the encryption says comes as this kind
+        // errors of the encryption have this kind
         ErrorKind::InvalidData => Failure::Tls,
         _ => Failure::Cut,
     }

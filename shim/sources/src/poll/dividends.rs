@@ -1,5 +1,5 @@
-//! Dividends of vendors: what is likely to follow those that are declared, those alone of a vendor that has chains too,
-//! and when they are asked for beside chains. Never: a format, a socket, a clock.
+//! Dividends of vendors: projections from declared ones, feeds of dividends only, and the schedule of requests for
+//! dividends besides chains. Never: a format, a socket, a clock.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
@@ -15,7 +15,7 @@ use kernel::records::DividendRecord;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Twice a day, as for every list of dividends; five requests a minute are what Massive's free plan has.
+/// Rate limits of feeds of dividends only: two sweeps a day; Massive's free plan permits five requests a minute.
 pub const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(12 * 3600),
     every_closed: Duration::from_secs(12 * 3600),
@@ -24,18 +24,19 @@ pub const TERMS: VendorTerms = VendorTerms {
     at_once: 1,
     delay: Duration::ZERO,
 };
-/// How far back dividends are asked for: a few of a name that pays once a year.
+/// Years of past dividends to request: a few dividends of a name that pays once a year.
 pub const HISTORY_YEARS: i32 = 3;
-/// Past ones serve nobody, but for a market whose clock is behind.
+/// Days for which past dividends are kept: for a market whose clock is behind.
 const KEPT_DAYS: i32 = 30;
-/// The longest options that are listed.
+/// Years for which dividends are projected: the longest listed options.
 const YEARS: i32 = 6;
-/// Between two looks at the dividends of a name beside its chains: they are declared weeks before they go ex.
+/// Interval between two requests for the dividends of a name besides its chains: dividends are declared weeks before
+/// they go ex.
 const EVERY: Duration = Duration::from_secs(24 * 3600);
-/// The same after a failure.
+/// Interval after a failure.
 const AGAIN: Duration = Duration::from_secs(3600);
 
-/// What is declared and not long past, and what is likely to follow, marked as projected.
+/// Declared dividends that are not long past, and projections that follow from them.
 #[must_use]
 pub fn likely(declared: &[DeclaredDividend], calendar: &Calendar, today: Date) -> Vec<DividendRecord> {
     let mut dividends = with_projected(declared, calendar, today, today.plus_years(YEARS));
@@ -43,17 +44,17 @@ pub fn likely(declared: &[DeclaredDividend], calendar: &Calendar, today: Date) -
     dividends
 }
 
-/// When dividends are asked for beside chains, by the time since some fixed moment.
+/// Schedule of requests for dividends besides chains, by the time since a fixed moment.
 #[derive(Debug, Default)]
 pub struct OnceADay {
-    /// When each name is due; it is due at once where it is not here.
+    /// Time at which each name is due; a name that is missing is due at once.
     due: BTreeMap<Symbol, Duration>,
-    /// The vendor refuses them: no name is due before this.
+    /// Time before which no name is due, because the vendor has refused the request.
     quiet_until: Duration,
 }
 
 impl OnceADay {
-    /// True if a name is due. It is not again until [`OnceADay::done`] says when, or for an hour.
+    /// True if a name is due. It is then due again after an hour, unless [`OnceADay::done`] sets another time.
     pub fn claim(&mut self, name: Symbol, now: Duration) -> bool {
         let is_due = now >= self.quiet_until && self.due.get(&name).is_none_or(|&due| now >= due);
         if is_due {
@@ -62,7 +63,7 @@ impl OnceADay {
         is_due
     }
 
-    /// The dividends of a name came, or did not: a plan that does not allow them will not in an hour either.
+    /// Sets the next time after a request; a refusal by the vendor delays all names, since it concerns the user's plan.
     pub fn done(&mut self, name: Symbol, now: Duration, failure: Option<Failure>) {
         self.due.insert(name, now.saturating_add(if failure.is_none() { EVERY } else { AGAIN }));
         if failure == Some(Failure::Refused) {
@@ -71,7 +72,7 @@ impl OnceADay {
     }
 }
 
-/// The dividends alone of a vendor that has chains, too.
+/// A vendor with chains of which only dividends are used.
 pub struct DividendsOnly(pub Box<dyn Vendor>);
 
 impl Vendor for DividendsOnly {

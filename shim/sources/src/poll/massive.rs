@@ -12,9 +12,9 @@ use kernel::calendar::shift::ShiftDate;
 use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
-/// The variable of its key.
+/// Environment variable of the key.
 pub const KEY: &str = "GREEKSD_MASSIVE_KEY";
-/// Plans with quotes have no limit of their own; the vendor asks for less than a hundred requests a second.
+/// Plans with quotes have no rate limit; the vendor asks clients to stay below a hundred requests a second.
 const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(15),
     every_closed: Duration::from_secs(900),
@@ -24,7 +24,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "massive",
     base: "https://api.massive.com",
@@ -37,7 +37,7 @@ pub static ROW: PolledVendor = PolledVendor {
     open: |keys, _| Ok(Box::new(Massive::new(RootTable::embedded(), keys)?)),
 };
 
-/// The interface with a key.
+/// The vendor with its key.
 #[derive(Debug)]
 pub struct Massive {
     roots: RootTable,
@@ -59,12 +59,12 @@ impl Massive {
     }
 }
 
-/// A page of dividends. The vendor has older addresses for them, which it calls deprecated since February 2026.
+/// The request for a page of dividends. The vendor's older addresses are deprecated since February 2026.
 fn dividend_page(query: &str) -> Question {
     Question::new(Asks::Dividends, format!("/stocks/v1/dividends?{query}"))
 }
 
-/// The query of a next page without a key: that goes in a header, and into no address.
+/// The query of a next page without the key, which is sent in a header and never in an address.
 fn without_key(query: &str) -> String {
     let parts = query.split('&').filter(|part| !part.to_ascii_lowercase().starts_with("apikey="));
     parts.collect::<Vec<_>>().join("&")

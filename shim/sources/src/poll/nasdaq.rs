@@ -1,5 +1,6 @@
-//! Nasdaq's website: the dividends of a name, for quotes of other feeds. Vendors tell the next one at most: those after
-//! it are projected, and marked. Unofficial, for personal use: it is asked gently, and says so.
+//! Nasdaq's website: the dividends of a name, for quotes of other feeds. It has at most the next dividend; later ones
+//! are projected, and marked as such. Unofficial, and for personal use: it is polled at a low rate, and the log shows a
+//! notice.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
@@ -22,7 +23,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "nasdaq",
     base: "https://api.nasdaq.com",
@@ -45,7 +46,7 @@ pub static ROW: PolledVendor = PolledVendor {
 /// Nasdaq's website.
 #[derive(Debug, Default)]
 pub struct Nasdaq {
-    /// Names that turned out to be funds, which have another address than stocks.
+    /// Names known to be funds, which have another address than stocks.
     funds: Mutex<BTreeSet<Symbol>>,
 }
 
@@ -83,7 +84,7 @@ impl Vendor for Nasdaq {
         vec![("accept", Secret::plain("application/json"))]
     }
 
-    /// A fund is no stock there.
+    /// A fund is not found at the address of stocks.
     fn instead(&self, name: Symbol, asked: &Question, failure: Failure) -> Option<Question> {
         let may_be_fund = asked.what == Asks::Dividends && matches!(failure, Failure::Empty | Failure::NotFound);
         may_be_fund.then(|| request(name, Asks::DividendsOfFund))

@@ -1,5 +1,5 @@
-//! The table of polled vendors. A new vendor is a reader of its documents in the feeds, a file beside this one that
-//! ends in its row, and a line here. Never: a request.
+//! The table of polled vendors. A new vendor is a reader of its documents in the crate `feeds`, a file beside this one
+//! with its row, and a line here. Never: a request.
 
 use super::vendor::PolledVendor;
 use super::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
@@ -8,7 +8,7 @@ use super::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
 pub static VENDORS: [&PolledVendor; 7] =
     [&cboe::ROW, &theta::ROW, &tradier::ROW, &massive::ROW, &alpaca::ROW, &treasury::ROW, &nasdaq::ROW];
 
-/// The vendor of a word.
+/// The vendor with this word in `--feed`.
 #[must_use]
 pub fn vendor_of(word: &str) -> Option<&'static PolledVendor> {
     VENDORS.into_iter().find(|row| row.word == word)

@@ -1,5 +1,5 @@
-//! `ThetaData`'s local server, version 3: a request for each option root, one for the price of the underlying, which is
-//! another subscription.
+//! `ThetaData`'s local server, version 3: a request for each option root, and one for the price of the underlying,
+//! which is another subscription.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
-/// The terminal queues what is more than the plan allows; two side by side are what the cheapest with quotes has.
+/// The local server queues requests beyond the user's plan; the cheapest plan with quotes permits two concurrent ones.
 const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(5),
     every_closed: Duration::from_secs(600),
@@ -19,7 +19,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "theta",
     base: "http://127.0.0.1:25503",
@@ -46,7 +46,7 @@ impl Theta {
     }
 }
 
-/// The root that a request is for: an answer does not say otherwise whose it is.
+/// The root of a request: a response does not name it.
 fn root_of(request: &Question) -> Option<Symbol> {
     let (_, rest) = request.target.split_once("?symbol=")?;
     Symbol::parse(rest.split('&').next()?)
@@ -75,7 +75,7 @@ impl Vendor for Theta {
         instead_of_status(status).map(Failure::instead).or_else(|| Failure::of_status(status))
     }
 
-    /// A root may have nothing listed, and a plan no prices of underlyings: another feed may have them.
+    /// A root may have no listed contracts, and a plan no prices of underlyings, which another feed may have.
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         let is_spot = request.what == Asks::Spot;
         failure == Failure::Empty || is_spot && matches!(failure, Failure::Refused | Failure::NotFound)

@@ -10,9 +10,9 @@ use jiff::civil::Date;
 use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
-/// The variable of its key.
+/// Environment variable of the key.
 pub const KEY: &str = "GREEKSD_TRADIER_TOKEN";
-/// 120 requests a minute of market data; a name takes one for each expiration and two more.
+/// The vendor permits 120 requests a minute for market data; a sweep takes one for each expiration and two more.
 const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(30),
     every_closed: Duration::from_secs(900),
@@ -22,7 +22,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "tradier",
     base: "https://api.tradier.com",
@@ -35,7 +35,7 @@ pub static ROW: PolledVendor = PolledVendor {
     open: |keys, _| Ok(Box::new(Tradier::new(RootTable::embedded(), keys)?)),
 };
 
-/// The interface with a key.
+/// The vendor with its key.
 #[derive(Debug)]
 pub struct Tradier {
     roots: RootTable,
@@ -52,7 +52,7 @@ impl Tradier {
     }
 }
 
-/// A name as it stands in an address: class shares have a slash.
+/// A name in an address: class shares have a slash.
 fn spelt(name: Symbol) -> String {
     name.as_str().replace('.', "%2F")
 }
@@ -99,7 +99,7 @@ impl Vendor for Tradier {
         vec![("authorization", self.authorization.clone()), ("accept", Secret::plain("application/json"))]
     }
 
-    /// An expiration may have gone since the list was made.
+    /// An expiration may have passed since it was listed.
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         request.what == Asks::Chain && failure == Failure::Empty
     }

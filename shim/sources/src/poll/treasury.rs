@@ -11,9 +11,9 @@ use kernel::contract::Symbol;
 use kernel::par_yields::with_short_end;
 use std::time::Duration;
 
-/// What it is called in a plan of names: it has none.
+/// The name in the plan, since rates have no symbol.
 const NAME: &str = "TREASURY";
-/// Yields come in the afternoon, SOFR in the morning: every four hours is soon enough.
+/// Yields are published in the afternoon, SOFR in the morning: every four hours is often enough.
 const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(4 * 3600),
     every_closed: Duration::from_secs(4 * 3600),
@@ -23,7 +23,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "treasury",
     base: "https://home.treasury.gov",
@@ -40,7 +40,7 @@ pub static ROW: PolledVendor = PolledVendor {
     open: |_, _| Ok(Box::new(Treasury)),
 };
 
-/// Curves older than this serve nobody: no holidays are as long.
+/// Maximum age of curves, days: no holidays are as long.
 const KEPT_DAYS: i32 = 30;
 
 /// The two servers.
@@ -52,7 +52,7 @@ impl Vendor for Treasury {
         Brings::Rates
     }
 
-    /// The yields of the year, and of the one before where that has some of the last days; SOFR of the same days.
+    /// The yields of the year, and of the previous one if it has some of the last days; SOFR of the same days.
     fn begin(&self, _: Symbol, today: Date) -> Vec<Question> {
         let first = today.plus_days(-KEPT_DAYS);
         let yields = |year: i16| {
@@ -86,7 +86,7 @@ impl Vendor for Treasury {
         Ok(())
     }
 
-    /// A year may have no file on its first days, and curves are worth something without their short ends.
+    /// A year may have no file on its first days, and curves are usable without their short ends.
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         request.what == Asks::Overnight || matches!(failure, Failure::NotFound | Failure::Empty)
     }

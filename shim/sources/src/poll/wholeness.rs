@@ -1,5 +1,5 @@
-//! Whether a chain that a vendor sent is whole. One that is not would move forwards and curves without an error: it is
-//! left out, and what was known stays. Never: a price.
+//! Checks that the chain of a vendor is whole. A partial chain would move forwards and curves without an error, so it
+//! is refused, and the last whole one stays in use. Never: a price.
 
 use jiff::Timestamp;
 use kernel::contract::{Right, Symbol};
@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 
 use super::failure::Failure;
 
-/// A chain of fewer contracts than this share of the last one is not whole: the largest expiry of a name seldom has
-/// more than a fifth of its contracts.
+/// Minimum size of a whole chain relative to the last one: the largest expiry of a name seldom has more than a fifth of
+/// its contracts.
 const LEAST_SHARE: f64 = 0.5;
-/// Chains smaller than this may shrink as they like.
+/// Number of contracts below which a chain may shrink freely.
 const SMALL: usize = 20;
-/// After so many sweeps in a row that say the same, a smaller chain is what there is.
+/// Number of refused sweeps in a row after which a smaller chain is accepted.
 const BELIEVED_AFTER: u32 = 5;
 
-/// What the last chain of each name was like.
+/// Facts of the last chain of each name.
 #[derive(Debug, Default)]
 pub struct Wholeness {
     names: BTreeMap<Symbol, Last>,
@@ -26,16 +26,16 @@ pub struct Wholeness {
 struct Last {
     contracts: usize,
     newest: Timestamp,
-    /// Sweeps in a row that were not whole.
+    /// Number of sweeps in a row that were not whole.
     doubted: u32,
 }
 
 impl Wholeness {
-    /// Judges a chain, and remembers it if it is whole. What was made later than `now` does not tell how new a chain
-    /// is: a clock that is ahead once would make every true chain older.
+    /// Judges a chain, and notes its size and time if it is whole. Quotes later than `now` do not count for its time:
+    /// after one wrong clock every true chain would be older.
     ///
     /// # Errors
-    /// It is empty, partial, or older than the last one.
+    /// The chain is empty, partial, or older than the last one.
     pub fn judge(&mut self, name: Symbol, batch: &Batch, now: Timestamp) -> Result<(), Failure> {
         let contracts = batch.quotes.len();
         if contracts == 0 {
