@@ -1,24 +1,24 @@
-//! A column of the chain by its position in the [table](kernel::columns) that both viewers share.
+//! A column of the chain, by its index in the [table](kernel::columns) that both viewers share. Never: a number.
 
 use kernel::columns::{Group, VIEWED, ViewedColumn};
 use std::fmt;
 
-/// How many columns there are.
+/// Number of columns.
 pub(crate) const N_COLUMNS: usize = VIEWED.len();
-/// The width of a column, with the gap before it.
+/// Width of a column with the gap before it, characters.
 pub(crate) const COLUMN_WIDTH: u16 = 8;
 
-/// A column, by its place in the table.
+/// A column, by its index in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Column(u8);
 
 impl Column {
-    /// Every column, in the order of the table.
+    /// All columns, in the order of the table.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..N_COLUMNS).filter_map(|i| u8::try_from(i).ok()).map(Self)
     }
 
-    /// The column of that name in the API.
+    /// The column with this name in the API.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::all().find(|column| column.facts().name == name)
     }
@@ -28,12 +28,12 @@ impl Column {
         Self::all().filter(|column| column.facts().group == group).collect()
     }
 
-    /// Its row of the table.
+    /// The column's row of the table.
     pub(crate) const fn facts(self) -> &'static ViewedColumn {
         &VIEWED[self.0 as usize]
     }
 
-    /// Its place in the table.
+    /// Index in the table.
     pub(crate) const fn place(self) -> usize {
         self.0 as usize
     }

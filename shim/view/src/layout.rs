@@ -1,26 +1,26 @@
-//! Where everything stands, by the size of the screen alone. Never: what stands there.
+//! The areas of the screen, by its size alone. Never: their contents.
 
 use ratatui::layout::Rect;
 
-/// What the largest part of the screen shows.
+/// Page of the main area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Page {
     /// Calls and puts of an expiry.
     #[default]
     Chain,
-    /// Its volatilities over strikes.
+    /// Volatilities of an expiry by strike.
     Smile,
-    /// Volatilities at the money over expiries.
+    /// Volatilities at the money by expiry.
     Term,
     /// The watch list.
     Watch,
 }
 
 impl Page {
-    /// All of them, in the order of their keys.
+    /// All pages, in the order of their keys.
     pub(crate) const ALL: [Self; 4] = [Self::Chain, Self::Smile, Self::Term, Self::Watch];
 
-    /// Its name.
+    /// Title of the page.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Chain => "chain",
@@ -30,7 +30,7 @@ impl Page {
         }
     }
 
-    /// The one after it, or before it.
+    /// The next page, or the previous one.
     pub(crate) fn beside(self, forward: bool) -> Self {
         let place = Self::ALL.iter().position(|page| *page == self).unwrap_or(0);
         let step = if forward { 1 } else { Self::ALL.len() - 1 };
@@ -38,16 +38,16 @@ impl Page {
     }
 }
 
-/// The least size in which everything has its place.
+/// Minimum size of the screen: columns and rows.
 pub(crate) const LEAST: (u16, u16) = (60, 16);
-/// Columns from which the expiries stand beside the chain.
+/// Minimum width for the expiries beside the chain.
 const BESIDE: u16 = 160;
-/// Columns from which the plots stand beside it too.
+/// Minimum width for the plots beside the chain, too.
 const PLOTS_BESIDE: u16 = 200;
-/// Columns of the expiries.
+/// Width of the expiries.
 const EXPIRIES_WIDTH: u16 = 60;
 
-/// The parts of the screen. What has no place is empty.
+/// The areas of the screen; an area without room is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Areas {
     /// Name, price, state.
@@ -67,7 +67,7 @@ pub(crate) struct Areas {
 }
 
 impl Areas {
-    /// The parts of a screen of some size.
+    /// The areas of a screen of this size.
     pub(crate) fn of(width: u16, height: u16) -> Self {
         let title = Rect::new(0, 0, width, height.min(2));
         let footer = Rect::new(0, height.saturating_sub(1), width, height.min(1));
@@ -88,12 +88,12 @@ impl Areas {
         Self { expiries, watch, main, smile, term, ..areas }
     }
 
-    /// Lines of the chain below its two lines of heading.
+    /// Number of lines of the chain, without its two lines of heading.
     pub(crate) const fn chain_lines(&self) -> usize {
         self.main.height.saturating_sub(2) as usize
     }
 
-    /// True if a page can be seen.
+    /// True if a page is visible.
     pub(crate) fn shows(&self, page: Page, chosen: Page) -> bool {
         let beside = match page {
             Page::Chain => Rect::default(),
@@ -105,13 +105,13 @@ impl Areas {
     }
 }
 
-/// The first rows of an area, and the others.
+/// Splits an area into its first rows and the others.
 fn over(area: Rect, rows: u16) -> (Rect, Rect) {
     let rows = rows.min(area.height);
     (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
 }
 
-/// The first columns of an area, and the others, two columns apart.
+/// Splits an area into its first columns and the others, with a gap of two columns.
 fn beside(area: Rect, columns: u16) -> (Rect, Rect) {
     let columns = columns.min(area.width);
     let rest = (columns + 2).min(area.width);

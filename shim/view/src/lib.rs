@@ -1,7 +1,6 @@
-//! `greeksd view`: chains in the terminal. What is fetched, what keys do and what is drawn are rooms of their own:
-//! `fetch` asks the daemon on a thread of its own, `state` is what is known, `keys` and `news` change it, `widgets`
-//! draw it, `terminal` is where it is drawn. Here they are put together. Never: a number that the daemon did not
-//! compute.
+//! `greeksd view`: chains in the terminal. `fetch` queries the daemon on a thread of its own, `state` holds the data,
+//! `keys` and `news` change it, `widgets` draw it, and `terminal` shows it. This module connects them. Never: a number
+//! that the daemon did not compute.
 //!
 //! # Rooms
 //!
@@ -45,8 +44,8 @@ use std::time::{Duration, Instant};
 use surroundings::Surroundings;
 use terminal::{Input, Screen};
 
-/// Reads an answer in each form that the viewer asks daemons for: expiries, a chain, names, health, values,
-/// snapshots. True where the bytes have the form.
+/// Parses bytes as each kind of answer that the viewer requests: expiries, a chain, names, health, values, snapshots.
+/// Returns true for each kind that they have. For tests of the parsers.
 #[must_use]
 pub fn forms_of(bytes: &[u8]) -> [bool; 6] {
     let key = model::SliceKey { root: "ACME".to_owned(), expiry: "2026-12-18".to_owned() };
@@ -60,28 +59,28 @@ pub fn forms_of(bytes: &[u8]) -> [bool; 6] {
     ]
 }
 
-/// How long nothing may happen before the loop looks around.
+/// Maximum wait for an event.
 const IDLE: Duration = Duration::from_secs(60);
-/// Rows that are printed at the end at most, the last that were copied.
+/// Maximum number of copies that are printed at the end: the last ones.
 const COPIED_MOST: usize = 100;
 
-/// What the viewer shows, and how.
+/// Options of the viewer.
 pub struct ViewOptions<'a> {
-    /// The daemon.
+    /// Address of the daemon.
     pub base: ServerBase,
-    /// The daemon runs within this process.
+    /// True if the daemon runs within this process.
     pub is_own: bool,
-    /// The underlying to begin with, as the API spells it; `None`: the one with most contracts.
+    /// Underlying to show first, spelled as in the API; `None`: the one with the most contracts.
     pub symbol: Option<String>,
-    /// The past moment to begin with, as the API takes `as_of`; `None`: the present.
+    /// Past moment to show first, spelled as `as_of` in the API; `None`: the present.
     pub as_of: Option<String>,
-    /// The names on the watch list, as the API spells them; [`WATCH_MOST`] at most.
+    /// Names of the watch list, spelled as in the API; at most [`WATCH_MOST`].
     pub watch: Vec<String>,
-    /// The least time between two requests for one thing.
+    /// Minimum time between two requests for the same data.
     pub refresh: Duration,
-    /// How many colours; `None`: as many as the terminal has.
+    /// Colour depth; `None`: that of the terminal.
     pub depth: Option<ColourDepth>,
-    /// Plain characters only.
+    /// True for ASCII characters only.
     pub ascii: bool,
     /// Environment variables.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -91,14 +90,14 @@ pub struct ViewOptions<'a> {
 enum ViewEvent {
     Input(Input),
     News(Box<News>),
-    /// A signal asks for the end, or the terminal has gone.
+    /// A signal requests the end, or the terminal has gone.
     Stop,
 }
 
-/// Shows chains until the user ends it. Returns what was copied.
+/// Shows chains until the user quits. Returns the copied texts.
 ///
 /// # Errors
-/// A thread, the signals or the terminal fail, as a sentence.
+/// Why a thread, the signals or the terminal fail, as a sentence.
 pub fn show(options: ViewOptions<'_>) -> Result<Vec<String>, String> {
     let (sender, events) = channel();
     let tell = Sender::clone(&sender);
@@ -135,18 +134,18 @@ fn watch_input(sender: Sender<ViewEvent>) -> Result<(), String> {
     Ok(())
 }
 
-/// The loop and what it needs.
+/// State of the main loop.
 struct Viewer {
     state: State,
     screen: Screen,
     fetcher: Fetcher,
     began: Instant,
-    /// What was copied, to print at the end.
+    /// Copied texts, to print at the end.
     copied: Vec<String>,
 }
 
 impl Viewer {
-    /// Until the end; what was copied. The terminal is left in any case.
+    /// Runs until the end, and returns the copied texts. The terminal is restored in any case.
     fn show(mut self, events: &Receiver<ViewEvent>) -> io::Result<Vec<String>> {
         self.state.size = self.screen.size()?;
         loop {
@@ -159,7 +158,7 @@ impl Viewer {
                 Err(RecvTimeoutError::Disconnected) => return Ok(self.copied),
             };
             self.state.advance(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
-            // whatever is there already is drawn once
+            // all waiting events are handled before the next drawing
             for event in first.into_iter().chain(events.try_iter().take(64)) {
                 let effect = match event {
                     ViewEvent::Stop => Effect::Quit,
@@ -177,7 +176,7 @@ impl Viewer {
         }
     }
 
-    /// Does what is to be done outside; says whether it is over.
+    /// Carries out an effect; returns true at the end.
     fn act(&mut self, effect: Effect) -> io::Result<bool> {
         match effect {
             Effect::None => {}

@@ -1,17 +1,17 @@
-//! The lines of a chain from top to bottom: strikes, and where between them spot and forward are.
+//! The lines of a chain from top to bottom: strikes, and marks of spot and forward between them. Never: a style.
 
 use super::model::ChainRows;
 
-/// A line.
+/// A line of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChainLine {
-    /// The row of that place.
+    /// The row with this index.
     Row(usize),
-    /// Here is the spot, the forward, or both.
+    /// Mark of the spot, the forward, or both.
     Mark {
-        /// The spot.
+        /// True for the spot.
         spot: bool,
-        /// The forward.
+        /// True for the forward.
         fwd: bool,
     },
 }
@@ -21,7 +21,7 @@ pub(crate) fn chain_lines(chain: &ChainRows, spot: f64, fwd: f64) -> Vec<ChainLi
     let mut lines = Vec::with_capacity(chain.rows.len() + 2);
     let place = |price: f64| price.is_finite().then(|| chain.rows.partition_point(|row| row.strike < price));
     let (spot_place, fwd_place) = (place(spot), place(fwd));
-    // a line of its own for each where they are strikes apart
+    // spot and forward share a mark unless a strike lies between them
     for at in 0..=chain.rows.len() {
         let mark = (spot_place == Some(at), fwd_place == Some(at));
         if mark.0 || mark.1 {
@@ -34,7 +34,7 @@ pub(crate) fn chain_lines(chain: &ChainRows, spot: f64, fwd: f64) -> Vec<ChainLi
     lines
 }
 
-/// The first line to show, so that one line can be seen with some around it.
+/// The first line to show so that `line` is visible with a margin.
 pub(crate) fn scrolled(top: usize, line: usize, shown: usize, all: usize) -> usize {
     let margin = (shown / 6).min(3);
     let least = (line + margin + 1).saturating_sub(shown);

@@ -1,4 +1,4 @@
-//! What was fetched, typed: names, expiries, rows. Never: a request, a screen.
+//! Fetched data: names, expiries, rows, status. Never: a request, a screen.
 
 use super::column::{Column, N_COLUMNS};
 use super::number;
@@ -23,10 +23,10 @@ pub(crate) struct Moments {
     pub(crate) next: Option<String>,
 }
 
-/// What the expiry's row says: the chain group, and the volatility where it is at the money.
+/// An expiry: the columns of the group `chain`, and the volatility at the money.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ExpiryRow {
-    /// Which.
+    /// Root and expiry.
     pub(crate) key: SliceKey,
     /// True if it settles in the morning.
     pub(crate) is_am: bool,
@@ -44,9 +44,9 @@ pub(crate) struct ExpiryRow {
     pub(crate) divs: f64,
     /// The price of the underlying.
     pub(crate) spot: f64,
-    /// The volatility of the strike nearest to the forward, and that of the session before.
+    /// Volatility of the strike nearest to the forward, per square root of a year.
     pub(crate) atm_vol: f64,
-    /// What the session before ended with at that strike.
+    /// Closing volatility of the previous session at that strike.
     pub(crate) prev_vol: f64,
 }
 
@@ -55,9 +55,9 @@ pub(crate) struct ExpiryRow {
 pub(crate) struct Side {
     /// Its OSI symbol.
     pub(crate) osym: String,
-    /// Its numbers, by the place of their column; NaN: missing, or not asked for.
+    /// Numbers by index of the column; NaN: missing, or not requested.
     pub(crate) values: [f64; N_COLUMNS],
-    /// How each moved against the fetch before, as it is shown: -1, 0, 1.
+    /// Direction of each number since the last fetch, as shown: -1, 0, 1.
     pub(crate) moved: [i8; N_COLUMNS],
 }
 
@@ -72,7 +72,7 @@ impl Side {
         self.values[column.place()]
     }
 
-    /// Notes what moved: only what shows counts.
+    /// Notes the numbers that moved; only visible changes count.
     fn compare(&mut self, before: &Self) {
         for column in Column::all() {
             let (new, old) = (self.get(column), before.get(column));
@@ -149,7 +149,7 @@ impl ChainRows {
     }
 }
 
-/// How it stands with the values of a name, as `/l1/symbols` says it.
+/// Status of a name, from `/l1/symbols`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameFacts {
     /// The symbol.
@@ -158,7 +158,7 @@ pub(crate) struct NameFacts {
     pub(crate) state: String,
     /// Why it has no Greeks; else empty.
     pub(crate) reason: String,
-    /// FetchedAnswers from a first look only.
+    /// True if the Greeks are preliminary.
     pub(crate) is_preliminary: bool,
     /// The instant that the values are of, as the API spells it.
     pub(crate) valued_at: String,
@@ -177,7 +177,7 @@ pub(crate) struct WatchRow {
     pub(crate) spot: f64,
     /// The volatility at the money of the expiry nearest to thirty days.
     pub(crate) vol: f64,
-    /// The same of the session before.
+    /// Closing volatility of the previous session.
     pub(crate) prev_vol: f64,
     /// Days of that expiry.
     pub(crate) days: f64,
@@ -185,20 +185,20 @@ pub(crate) struct WatchRow {
     pub(crate) next_days: f64,
     /// One standard deviation to the next expiry, as a fraction of the price.
     pub(crate) next_move: f64,
-    /// How the price moved against the fetch before.
+    /// Direction of the price since the last fetch: -1, 0, 1.
     pub(crate) moved: i8,
 }
 
-/// What the daemon says of itself.
+/// Status of the daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DaemonFacts {
     /// `ok`, `starting`, `held`, `stale`, `failed`.
     pub(crate) status: String,
     /// Its feed.
     pub(crate) feed: String,
-    /// The market is made up.
+    /// True if the market is simulated.
     pub(crate) simulated: bool,
-    /// The market is open.
+    /// True if the market is open.
     pub(crate) is_open: bool,
     /// The snapshot's time, as the API spells it.
     pub(crate) time: String,
@@ -212,7 +212,7 @@ pub(crate) struct DaemonFacts {
     pub(crate) contracts: u64,
     /// The source of the discount curve and its date, as in `implied 2026-11-20`; empty: not known.
     pub(crate) rates: String,
-    /// What is wrong with the curve and what cures it; empty: nothing.
+    /// Warning about the curve with its remedy; empty if there is none.
     pub(crate) rates_warning: String,
     /// Names whose dividends no source covers, as far as the daemon lists them.
     pub(crate) dividends_unknown: Vec<String>,

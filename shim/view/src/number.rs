@@ -1,11 +1,11 @@
-//! Numbers as a trader reads them: decimals by the column, never wider than their cell.
+//! Formats numbers with the decimals of their column, never wider than their cell. Never: a column.
 
 use kernel::columns::Shape;
 
-/// What stands where there is no number.
+/// Text of a missing number.
 pub(crate) const MISSING: &str = "-";
 
-/// A number in at most `width` characters; one that is missing is a dash, one that does not fit a row of `#`.
+/// A number in at most `width` characters; `-` if it is missing, `#` in every place if it does not fit.
 pub(crate) fn shown(value: f64, shape: Shape, width: usize) -> String {
     if !value.is_finite() {
         return MISSING.to_owned();
@@ -17,7 +17,7 @@ pub(crate) fn shown(value: f64, shape: Shape, width: usize) -> String {
     }
 }
 
-/// So many decimals, or as many as there is room for.
+/// A number with `decimals` decimals, or as many as fit.
 fn fixed(value: f64, decimals: usize, width: usize) -> String {
     (0..=decimals)
         .rev()
@@ -26,7 +26,7 @@ fn fixed(value: f64, decimals: usize, width: usize) -> String {
         .unwrap_or_else(|| "#".repeat(width))
 }
 
-/// So many digits that count: `1234`, `12.34`, `0.01234`, `1.2e-7`.
+/// A number with `digits` significant digits: `1234`, `12.34`, `0.01234`, `1.2e-7`.
 fn significant(value: f64, digits: usize, width: usize) -> String {
     if value.abs() < f64::MIN_POSITIVE {
         return "0".to_owned();
@@ -46,13 +46,13 @@ fn significant(value: f64, digits: usize, width: usize) -> String {
         .unwrap_or_else(|| "#".repeat(width))
 }
 
-/// `-0.00` is nothing to worry about, and is not shown so.
+/// Removes the sign of `-0.00`.
 fn unsigned_zero(text: String) -> String {
     let is_zero = text.starts_with('-') && !text.bytes().any(|b| b.is_ascii_digit() && b != b'0');
     if is_zero { text[1..].to_owned() } else { text }
 }
 
-/// A strike with the decimals that it has: `720`, `72.5`, `0.125`.
+/// A strike without trailing zeros: `720`, `72.5`, `0.125`.
 pub(crate) fn strike(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,28 +1,28 @@
-//! Pages of text over the screen: the explanation of a contract, positions, scenarios. What is asked for, and the lines
-//! that are made of an answer. Never: a number that no daemon computed.
+//! Pages of text over the screen: the explanation of a contract, positions, scenarios. It has their requests, and turns
+//! answers into lines. Never: a number that the daemon did not compute.
 
 use super::parse::TextTable;
 
-/// Lines of a page that are kept.
+/// Maximum number of lines of a page.
 const LINES_MOST: usize = 5_000;
-/// Moves of the spot and moments of a scenario.
+/// Spot moves (%) and times of a scenario.
 const GRID: &str = "spot=-20..20:4&at=now,7d,30d";
 
-/// What a page is of.
+/// Subject of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TextPage {
-    /// Everything behind a contract.
+    /// The explanation of a contract.
     Explanation(String),
     /// Positions by underlying, and in total.
     Positions,
-    /// Call and put of a strike at other spots and moments.
+    /// Call and put of a strike at other spots and times.
     Scenario([String; 2]),
-    /// All positions at other spots and moments.
+    /// All positions at other spots and times.
     PositionScenario,
 }
 
 impl TextPage {
-    /// Its title.
+    /// Title of the page.
     pub(crate) fn title(&self) -> String {
         match self {
             Self::Explanation(osym) => format!("Explanation of {}", osym.replace(' ', "")),
@@ -32,7 +32,7 @@ impl TextPage {
         }
     }
 
-    /// The request; `escaped` makes text fit for a query.
+    /// Path and query of the request; `escaped` percent-encodes text.
     pub(crate) fn target(&self, escaped: impl Fn(&str) -> String) -> String {
         match self {
             Self::Explanation(osym) => format!("/l1/explain?osym={}&format=text", escaped(osym)),
@@ -45,10 +45,10 @@ impl TextPage {
         }
     }
 
-    /// The lines of an answer.
+    /// Lines of the page from an answer.
     ///
     /// # Errors
-    /// It is no such table.
+    /// The answer is no such table.
     pub(crate) fn lines(&self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut lines = match self {
             Self::Explanation(_) => {
@@ -63,7 +63,7 @@ impl TextPage {
     }
 }
 
-/// One line for each row: name, number of lines, and what they are worth.
+/// One line for each row: name, number of positions, value, profit and Greeks.
 fn positions(table: &TextTable) -> Vec<String> {
     const SHOWN: [(&str, &str); 8] = [
         ("Value", "value"),
@@ -85,7 +85,7 @@ fn positions(table: &TextTable) -> Vec<String> {
     lines
 }
 
-/// For each contract, or for all positions, a line for each spot and a column for each moment.
+/// Profits of each contract, or of all positions: a line for each spot, a column for each time.
 fn profits(table: &TextTable) -> Vec<String> {
     let mut lines = Vec::new();
     let rows = table.rows();

@@ -1,36 +1,36 @@
-//! How what is shown looks: styles by meaning, for terminals with 256 colours, with 16 and without any; and the signs,
-//! for those that have no Unicode. Never: what is shown.
+//! Styles by meaning, for terminals with 256 colours, with 16 and without any; and signs with and without Unicode.
+//! Never: the contents of the screen.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// How many colours there are.
+/// Colour depth of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColourDepth {
-    /// None: weight and signs say it.
+    /// No colours: bold text and signs are used instead.
     None,
-    /// The sixteen of every terminal.
+    /// The sixteen colours of every terminal.
     #[default]
     Sixteen,
-    /// Shades too.
+    /// 256 colours.
     Shades,
 }
 
-/// What something is.
+/// Meaning of a text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Numbers.
+    /// Ordinary text and numbers.
     Plain,
-    /// What is beside the point.
+    /// Less important text.
     Faint,
-    /// What counts.
+    /// Important text.
     Strong,
     /// Headings.
     Heading,
-    /// The name.
+    /// The name on the screen.
     Name,
-    /// A key that can be pressed.
+    /// A key.
     Key,
-    /// What is on.
+    /// The selected item.
     Chosen,
     /// Contracts in the money.
     Inside,
@@ -38,13 +38,13 @@ pub(crate) enum Look {
     Spot,
     /// The forward.
     Forward,
-    /// Went up.
+    /// A number that has risen.
     Up,
-    /// Went down.
+    /// A number that has fallen.
     Down,
-    /// Something to know of.
+    /// A notice.
     Notice,
-    /// Something is wrong.
+    /// An alarm.
     Alarm,
     /// The fitted curve.
     Curve,
@@ -57,21 +57,21 @@ pub(crate) enum Look {
 /// Signs of one kind of terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signs {
-    /// A line from left to right.
+    /// Horizontal line.
     pub(crate) rule: char,
-    /// A line from top to bottom.
+    /// Vertical line.
     pub(crate) wall: char,
     /// Corners: top left, top right, bottom left, bottom right.
     pub(crate) corners: [char; 4],
-    /// Went up.
+    /// Sign of a number that has risen.
     pub(crate) up: char,
-    /// Went down.
+    /// Sign of a number that has fallen.
     pub(crate) down: char,
-    /// What is on.
+    /// Sign of the selected item.
     pub(crate) pointer: char,
-    /// Stands in the gaps of contracts in the money where no colour says it.
+    /// Filler in the gaps of contracts in the money, without colours.
     pub(crate) shade: char,
-    /// Plots have eight dots in a character.
+    /// True if plots use Braille characters, of eight dots each.
     pub(crate) has_braille: bool,
 }
 
@@ -100,7 +100,7 @@ const ASCII: Signs = Signs {
 /// Styles and signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Palette {
-    /// Colours.
+    /// Colour depth.
     pub(crate) depth: ColourDepth,
     /// Signs.
     pub(crate) signs: Signs,
@@ -112,7 +112,7 @@ impl Palette {
         Self { depth, signs: if has_unicode { UNICODE } else { ASCII } }
     }
 
-    /// The style of something.
+    /// The style of a meaning.
     pub(crate) fn style(&self, look: Look) -> Style {
         match self.depth {
             ColourDepth::None => without_colour(look),
@@ -121,12 +121,12 @@ impl Palette {
         }
     }
 
-    /// What stands in the gaps of contracts in the money.
+    /// Filler in the gaps of contracts in the money.
     pub(crate) fn inside_gap(&self) -> char {
         if self.depth == ColourDepth::None { self.signs.shade } else { ' ' }
     }
 
-    /// What went up or down, or neither.
+    /// The meaning of a direction (-1, 0, 1); `None` for 0.
     pub(crate) fn moved(&self, moved: i8) -> Option<Look> {
         match moved {
             0 => None,
@@ -172,7 +172,7 @@ fn sixteen(look: Look) -> Style {
     }
 }
 
-/// Numbers of the 256 are the same everywhere, where those of the sixteen are the user's.
+/// Styles with 256 colours, which are the same in all terminals; the user can redefine the first sixteen.
 fn shades(look: Look) -> Style {
     let style = sixteen(look);
     match look {

@@ -1,5 +1,5 @@
-//! Answers of the API to what is shown: CSV by the names of its header, `/health` as JSON. Whatever is missing or
-//! malformed is a number that is missing, or a sentence; never a panic.
+//! Parses answers of the API: CSV by the names of its header, `/health` as JSON. Missing or malformed parts become
+//! missing numbers or a sentence, never a panic.
 
 use super::column::{Column, N_COLUMNS};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, Side, SliceKey, StrikeRow, WatchRow};
@@ -7,11 +7,11 @@ use csv::StringRecord;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// Rows of one answer that are read at most: the largest expiry has some two thousand, and a market 6,000 names.
+/// Maximum number of rows of an answer: the largest expiry has about two thousand, and a market 6,000 names.
 const ROWS_MOST: usize = 20_000;
-/// The term that the volatility of a watched name is of, in days.
+/// Tenor of the volatility of a watched name, days.
 const WATCH_DAYS: f64 = 30.0;
-/// Days of a year.
+/// Days per year.
 const YEAR_DAYS: f64 = 365.0;
 
 /// A table with a header.
@@ -184,7 +184,7 @@ fn watch_row(symbol: &str, expiries: &[ExpiryRow]) -> WatchRow {
     }
 }
 
-/// What of `/health` is read.
+/// The members of `/health` that the viewer reads.
 #[derive(Deserialize)]
 #[serde(default)]
 struct Body {
@@ -246,7 +246,7 @@ impl Default for Body {
     }
 }
 
-/// What of `/l1/snapshots` is read.
+/// The members of `/l1/snapshots` that the viewer reads.
 #[derive(Deserialize)]
 struct MomentsBody {
     snapshot_time: Option<String>,
@@ -271,7 +271,7 @@ pub(crate) fn reason(bytes: &[u8]) -> Option<String> {
     serde_json::from_slice(bytes).ok().map(|refused: Refused| host::printable::printable(&refused.error))
 }
 
-/// What the daemon says of itself.
+/// Status of the daemon.
 pub(crate) fn daemon(bytes: &[u8]) -> Result<DaemonFacts, String> {
     let body: Body =
         serde_json::from_slice(bytes).map_err(|_| "/health is not JSON; is the server greeksd?".to_owned())?;

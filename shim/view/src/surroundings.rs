@@ -1,19 +1,19 @@
-//! What the environment says of the terminal: colours, Unicode. Pure: variables in, facts out.
+//! Properties of the terminal from environment variables: colours, Unicode. Never: a terminal.
 
 use super::palette::{ColourDepth, Palette};
 
-/// What there is to know of a terminal.
+/// Options of the user, and environment variables.
 pub(crate) struct Surroundings<'a> {
-    /// What the user chose; `None`: what the terminal has.
+    /// Colour depth chosen by the user; `None`: that of the terminal.
     pub(crate) depth: Option<ColourDepth>,
-    /// The user wants plain signs.
+    /// True if the user wants ASCII characters only.
     pub(crate) ascii: bool,
     /// Environment variables.
     pub(crate) variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Surroundings<'_> {
-    /// The palette that goes with them.
+    /// The palette of the terminal.
     pub(crate) fn palette(&self) -> Palette {
         Palette::new(self.depth(), !self.ascii && self.has_unicode())
     }
@@ -43,7 +43,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The first of the variables of the locale that is set counts; Windows has none of them, and Unicode.
+    /// True if the terminal has Unicode: by the first variable of the locale that is set, else by the system.
     fn has_unicode(&self) -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| self.given(name));
         match locale {

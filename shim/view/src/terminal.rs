@@ -1,4 +1,4 @@
-//! The terminal: entered, drawn on, left as it was, whatever happens in between. Never: what is drawn.
+//! The terminal: enters it, draws on it, and restores it in any case. Never: the contents of the screen.
 
 use super::keys::Key;
 use super::palette::{ColourDepth, Palette};
@@ -14,15 +14,15 @@ use ratatui::layout::Rect;
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes that are handed to the terminal's clipboard at most; terminals take some tens of thousands.
+/// Maximum bytes for the clipboard of the terminal: terminals accept some tens of thousands.
 const CLIPBOARD_MOST: usize = 50_000;
-/// Cells of the largest screen that is drawn.
+/// Maximum number of cells of a screen.
 const CELLS_MOST: u32 = 400_000;
 
-/// The terminal is ours: there is one, so there is one flag.
+/// True while the viewer has the terminal. It is global because a process has one terminal.
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
-/// The screen as it is now, and a way to change it. Left with it.
+/// The screen; dropping it restores the terminal.
 pub(crate) struct Screen {
     backend: CrosstermBackend<BufWriter<Stdout>>,
     palette: Palette,
@@ -30,19 +30,19 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Enters the terminal.
     ///
     /// # Errors
-    /// It is none.
+    /// There is no terminal.
     pub(crate) fn enter(palette: Palette) -> io::Result<Self> {
-        // the palette has decided already
+        // the palette decides on colours, and not the environment
         style::force_color_output(palette.depth != ColourDepth::None);
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
         Ok(Self { backend, palette, shown: Buffer::empty(Rect::default()) })
     }
 
-    /// Its size: columns and rows.
+    /// Size of the screen: columns and rows.
     ///
     /// # Errors
     /// The terminal has gone.
@@ -52,7 +52,7 @@ impl Screen {
         Ok((width, height.min(u16::try_from(rows_most).unwrap_or(u16::MAX))))
     }
 
-    /// Draws what has changed.
+    /// Draws the changes.
     ///
     /// # Errors
     /// The terminal has gone.
@@ -70,12 +70,12 @@ impl Screen {
         Ok(())
     }
 
-    /// Forgets what is on the screen: the next drawing is whole.
+    /// Makes the next drawing a whole one.
     pub(crate) fn forget(&mut self) {
         self.shown = Buffer::empty(Rect::default());
     }
 
-    /// Hands text to the clipboard of the terminal, if it takes any (OSC 52).
+    /// Copies text to the clipboard of the terminal, if it supports that (OSC 52).
     ///
     /// # Errors
     /// The terminal has gone.
@@ -87,7 +87,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Gives the terminal back to the shell until that says otherwise.
+    /// Gives the terminal back to the shell until the shell continues the program.
     ///
     /// # Errors
     /// The terminal has gone.
@@ -115,17 +115,17 @@ fn take() -> io::Result<()> {
     execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)
 }
 
-/// Leaves the terminal as it was. Can be called at any time, from any thread, any number of times.
+/// Restores the terminal. It can be called at any time, from any thread, any number of times.
 pub(crate) fn leave() {
     if ENTERED.swap(false, Ordering::AcqRel) {
-        // one that has gone needs nothing
+        // if the terminal has gone, there is nothing to restore
         let _ = execute!(io::stdout(), style::ResetColor, cursor::Show, terminal::LeaveAlternateScreen);
         let _ = terminal::disable_raw_mode();
     }
 }
 
-/// A panic of the thread that draws leaves the terminal before it is reported; others cost what they were about, and
-/// are not written over the screen.
+/// Makes a panic of the drawing thread restore the terminal before it is reported. Panics of other threads are logged,
+/// and not written over the screen.
 pub(crate) fn leave_on_panic() {
     let drawing = std::thread::current().id();
     let say = std::panic::take_hook();
@@ -139,16 +139,16 @@ pub(crate) fn leave_on_panic() {
     }));
 }
 
-/// What the terminal brings.
+/// Input from the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// A key.
     Key(Key),
-    /// It has another size.
+    /// The size has changed.
     Resized,
 }
 
-/// Waits for the next thing that matters.
+/// Waits for the next key or change of size.
 ///
 /// # Errors
 /// The terminal has gone.

@@ -1,49 +1,48 @@
-//! What is to be asked of the daemon: only what is on the screen, each again when there is a new snapshot. Pure: what
-//! is wanted in, requests out.
+//! Requests to the daemon: only for visible data, each again when there is a new snapshot. Never: a socket.
 
 use super::model::SliceKey;
 use super::pages::TextPage;
 use kernel::columns::Group;
 use std::collections::{BTreeSet, HashMap};
 
-/// Names that a search lists at most.
+/// Maximum number of names in a search.
 pub(crate) const FOUND_MOST: usize = 200;
-/// The last expiries that are looked at for the watch list, in days: a month is nearest to one of them.
+/// Maximum days of the expiries that the watch list requests: the expiry nearest to a month is among them.
 const WATCH_DAYS_MOST: u32 = 70;
 
-/// What the screen shows.
+/// Data that the screen needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wants {
-    /// No name is known yet: the one with most contracts is to be found.
+    /// True if there is no name yet: all names, to find the one with the most contracts.
     pub(crate) any_name: bool,
     /// The name.
     pub(crate) name: Option<String>,
-    /// The past moment that is looked at; `None`: the present.
+    /// Shown past moment; `None`: the present.
     pub(crate) as_of: Option<String>,
-    /// The snapshots around it are wanted.
+    /// True for the snapshots around the moment.
     pub(crate) moments: bool,
-    /// The slice whose rows are shown, and the groups of their columns.
+    /// Slice whose rows are shown, and the groups of the shown columns.
     pub(crate) slice: Option<(SliceKey, BTreeSet<Group>)>,
-    /// The contracts of which everything is shown.
+    /// Contracts of which all numbers are shown.
     pub(crate) detail: Option<[String; 2]>,
-    /// The contracts that are to be copied, and the number of the copy: the same may be wanted twice.
+    /// Contracts to copy, with the number of the copy, since the same ones may be copied twice.
     pub(crate) copy: Option<(u64, [String; 2])>,
-    /// The watch list, where it is on the screen.
+    /// Names of the watch list, if it is visible.
     pub(crate) watch: Vec<String>,
-    /// The page of text that lies over the screen.
+    /// Page of text over the screen.
     pub(crate) text: Option<TextPage>,
-    /// What names in the search box begin with.
+    /// Text in the search box: the begin of a name.
     pub(crate) search: Option<String>,
-    /// The daemon shows no quotes: they are not asked for.
+    /// True if the daemon serves no quotes, so that they are not requested.
     pub(crate) without_quotes: bool,
 }
 
-/// What an answer is about.
+/// Subject of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum About {
-    /// The names of the market, to choose one.
+    /// All names of the market, to choose one.
     AnyName,
-    /// How it stands with a name.
+    /// Status of a name.
     Name(String),
     /// The snapshots of a name around a moment.
     Moments(String, Option<String>),
@@ -51,13 +50,13 @@ pub(crate) enum About {
     Expiries(String),
     /// The rows of a slice of a name.
     Chain(String, SliceKey),
-    /// Everything about contracts.
+    /// All numbers of contracts.
     Detail([String; 2]),
     /// Rows to copy, with the number of the copy.
     Copy(u64, [String; 2]),
     /// The watch list.
     Watch(Vec<String>),
-    /// Names that begin so.
+    /// Names that begin with a text.
     Found(String),
     /// A page of text.
     Text(TextPage),
@@ -66,19 +65,19 @@ pub(crate) enum About {
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Ask {
-    /// What for.
+    /// Subject of the request.
     pub(crate) about: About,
     /// Path and query.
     pub(crate) target: String,
 }
 
 impl Wants {
-    /// True if a past moment is looked at.
+    /// True if a past moment is shown.
     pub(crate) fn is_past(&self) -> bool {
         self.as_of.is_some()
     }
 
-    /// The requests, in the order in which somebody waits for them.
+    /// The requests, the most urgent first.
     pub(crate) fn asks(&self) -> Vec<Ask> {
         let mut asks = Vec::new();
         let moment = self.as_of.as_ref().map_or_else(String::new, |as_of| format!("&as_of={}", escaped(as_of)));
@@ -105,7 +104,7 @@ impl Wants {
                 let about = About::Moments(name.clone(), self.as_of.clone());
                 add(about, format!("/l1/snapshots?underlying={is}{moment}"));
             }
-            // what is known of a name is of the present
+            // the status of a name exists only for the present
             if !self.is_past() {
                 add(About::Name(name.clone()), format!("/l1/symbols?symbol={is}&limit=1&format=csv"));
             }
@@ -142,28 +141,28 @@ impl Wants {
     }
 }
 
-/// Text as it may stand in a query.
+/// Percent-encodes text for a query.
 fn escaped(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
-/// Which answers are there, by the snapshot that was there when they were asked for.
+/// Requests that were answered, with the number of the snapshot at that time.
 #[derive(Debug, Default)]
 pub(crate) struct FetchedAnswers(HashMap<Ask, u64>);
 
 impl FetchedAnswers {
-    /// The first request whose answer is not that of this snapshot. Forgets what is not wanted any more.
+    /// The first request that was not answered at this snapshot. Drops requests that are no longer wanted.
     pub(crate) fn next(&mut self, asks: Vec<Ask>, number: u64) -> Option<Ask> {
         self.0.retain(|known, _| asks.contains(known));
         asks.into_iter().find(|ask| self.0.get(ask) != Some(&number))
     }
 
-    /// It was answered at this snapshot.
+    /// Notes that a request was answered at this snapshot.
     pub(crate) fn note(&mut self, ask: Ask, number: u64) {
         self.0.insert(ask, number);
     }
 
-    /// Nothing is known any more: another daemon may answer.
+    /// Drops all answers, since another daemon may answer next.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,5 @@
-//! Calls and puts either side of the strike: in-the-money shaded, spot and forward where they are, changes marked.
+//! Draws the chain: calls and puts on either side of the strike, contracts in the money shaded, spot and forward and
+//! changes marked.
 
 use super::expiries::weekday;
 use super::pen::Pen;
@@ -13,38 +14,38 @@ use kernel::columns::Shape;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-/// Columns of the strike, with a gap on either side.
+/// Width of the strike with a gap on either side.
 const STRIKE_WIDTH: u16 = 13;
 
-/// Where the columns of the chain are.
+/// Positions of the columns of the chain.
 struct Grid<'c> {
     area: Rect,
-    /// Where the calls begin, and the strike.
+    /// Left end of the calls, and of the strike.
     calls: u16,
     strike: u16,
-    /// The columns that are shown, nearest to the strike first.
+    /// Shown columns, nearest to the strike first.
     columns: &'c [Column],
 }
 
 impl Grid<'_> {
-    /// Where the column of that place begins, on the side of the calls or the puts.
+    /// Left end of the column with this index, on the side of the calls or of the puts.
     fn x(&self, place: usize, is_call: bool) -> u16 {
         let from_strike = u16::try_from(place).unwrap_or(u16::MAX) * COLUMN_WIDTH;
         if is_call { self.strike - from_strike - COLUMN_WIDTH } else { self.strike + STRIKE_WIDTH + from_strike }
     }
 
-    /// One past its last column.
+    /// Right end of the puts.
     fn end(&self) -> u16 {
         self.strike + STRIKE_WIDTH + (self.strike - self.calls)
     }
 }
 
-/// How many columns have room on each side.
+/// Number of columns that fit on each side.
 pub(crate) fn room(width: u16) -> usize {
     usize::from(width.saturating_sub(STRIKE_WIDTH) / 2 / COLUMN_WIDTH)
 }
 
-/// Draws them.
+/// Draws the chain.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let columns = state.columns();
     let shift = state.shift.min(columns.len().saturating_sub(1));
@@ -99,7 +100,7 @@ fn heading(pen: &mut Pen<'_>, grid: &Grid<'_>, state: &State, nearer: usize, fur
     pen.middle(area.y + 1, heading, "Strike", Look::Faint);
 }
 
-/// Where spot and forward are.
+/// Draws the mark of the spot, the forward, or both.
 fn mark(pen: &mut Pen<'_>, grid: &Grid<'_>, y: u16, state: &State, spot: bool, fwd: bool) {
     let within = Rect { x: grid.calls, width: grid.end() - grid.calls, ..grid.area };
     let look = if spot { Look::Spot } else { Look::Forward };
@@ -107,7 +108,7 @@ fn mark(pen: &mut Pen<'_>, grid: &Grid<'_>, y: u16, state: &State, spot: bool, f
     pen.text(within.x, y, within, &line, look);
     let price = |value: f64| shown(value, Shape::Decimals(2), 10);
     let fwd_price = state.expiry().map_or(f64::NAN, |row| row.fwd);
-    // the spot to the left, the forward to the right of the strike
+    // the spot stands left of the strike, the forward right of it
     if spot {
         let text = format!(" spot {} ", price(state.spot()));
         let width = u16::try_from(text.len()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The two plots: volatilities over strikes, and those at the money over expiries.
+//! Draws the two plots: volatilities by strike, and volatilities at the money by expiry.
 
 use super::pen::Pen;
 use super::plot::{self, Plot, Points, round_steps};
@@ -9,11 +9,11 @@ use crate::palette::Look;
 use crate::state::State;
 use ratatui::layout::Rect;
 
-/// Strikes whose contracts have less delta than this are left out of the smile: nobody quotes them.
+/// Minimum absolute delta of a strike in the smile: further ones have no useful quotes.
 const DELTA_LEAST: f64 = 0.005;
-/// Room above and below a curve, of its height.
+/// Margin above and below a curve, relative to its height.
 const MARGIN: f64 = 0.08;
-/// Labels of the term structure, in days.
+/// Labels of the term structure: days and text.
 const TERMS: [(f64, &str); 11] = [
     (1.0, "1d"),
     (7.0, "1w"),
@@ -28,7 +28,7 @@ const TERMS: [(f64, &str); 11] = [
     (1826.0, "5y"),
 ];
 
-/// Draws the smile of the slice that is on.
+/// Draws the smile of the selected slice.
 pub(crate) fn smile(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let name = |column| Column::named(column);
     let (Some(vol), Some(delta), Some(bid), Some(ask)) =
@@ -56,7 +56,7 @@ pub(crate) fn smile(pen: &mut Pen<'_>, area: Rect, state: &State) {
     plot::draw(pen, area, &Plot { title, points, x, y, ticks, marks });
 }
 
-/// Draws the term structure of the name; days stand by their square root, so that the near ones have room.
+/// Draws the term structure of the name; the axis is the square root of days, so that near expiries have room.
 pub(crate) fn term(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let at = |days: f64| days.max(0.0).sqrt();
     let points = |of: fn(&crate::model::ExpiryRow) -> f64, look, sign| {
@@ -82,7 +82,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// With room above and below; a flat line has some too.
+/// Adds a margin above and below, even to a flat line.
 fn widened(range: (f64, f64)) -> (f64, f64) {
     let (least, most) = range;
     let margin = (MARGIN * (most - least)).max(1e-3 * most.abs());

@@ -1,4 +1,4 @@
-//! The expiries of a name: days, forward, borrow, dividends, volatility at the money.
+//! Draws the expiries of a name: days, forward, borrow, dividends, volatility at the money.
 
 use super::pen::Pen;
 use crate::model::{ExpiryRow, SliceKey};
@@ -9,7 +9,7 @@ use jiff::civil::{Date, Weekday};
 use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
-/// A number of an expiry.
+/// A column of the expiries.
 struct Cell {
     title: &'static str,
     width: u16,
@@ -17,7 +17,7 @@ struct Cell {
     of: fn(&ExpiryRow) -> f64,
 }
 
-/// From left to right; those at the end are left out where there is no room.
+/// The columns from left to right; the last ones are left out if there is no room.
 const CELLS: [Cell; 7] = [
     Cell { title: "Days", width: 8, shape: Shape::Decimals(2), of: |row| row.days },
     Cell { title: "Forward", width: 10, shape: Shape::Decimals(2), of: |row| row.fwd },
@@ -28,13 +28,13 @@ const CELLS: [Cell; 7] = [
     Cell { title: "Chg%", width: 7, shape: Shape::Percent(2), of: |row| row.atm_vol - row.prev_vol },
 ];
 
-/// Columns before the numbers: pointer, day, root.
+/// Width of pointer, date and root, before the numbers.
 const BEFORE: u16 = 2 + 10 + 1 + 6;
-/// Columns of the weekday and of settlement and style, where there is room for them.
+/// Width of the weekday, and of settlement and style, if there is room for them.
 const WEEKDAY: u16 = 4;
 const TERMS: u16 = 7;
 
-/// Draws them.
+/// Draws the expiries.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     if area.is_empty() {
         return;
@@ -95,13 +95,13 @@ fn heading(pen: &mut Pen<'_>, area: Rect, state: &State, cells: &[&Cell], before
     }
 }
 
-/// The day of the month's series: its third Friday.
+/// True for the monthly series: the third Friday.
 fn is_monthly(key: &SliceKey) -> bool {
     let day: Option<Date> = key.expiry.parse().ok();
     day.is_some_and(|day| day.weekday() == Weekday::Friday && (15..=21).contains(&day.day()))
 }
 
-/// `Fri`.
+/// Weekday of an expiry: `Fri`.
 pub(crate) fn weekday(key: &SliceKey) -> String {
     key.expiry.parse::<Date>().map_or_else(|_| "   ".to_owned(), |day| day.strftime("%a").to_string())
 }

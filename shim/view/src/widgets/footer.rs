@@ -1,4 +1,4 @@
-//! The last line: the latest message, else the keys that apply here.
+//! Draws the last line: the latest message, else the keys that apply.
 
 use super::pen::Pen;
 use crate::layout::Page;
@@ -6,7 +6,7 @@ use crate::palette::Look;
 use crate::state::{Overlay, State};
 use ratatui::layout::Rect;
 
-/// Keys, and what they do in a word.
+/// Keys, and their effects in a word.
 type Hints = &'static [(&'static str, &'static str)];
 
 const PAGE: Hints = &[
@@ -35,7 +35,7 @@ const WATCH: Hints = &[
 const SEARCH: Hints = &[("Up/Down", "name"), ("Enter", "open"), ("Esc", "back")];
 const ANY: Hints = &[("any key", "back")];
 
-/// Draws it.
+/// Draws the footer.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     if let Some((text, _)) = &state.message {
         pen.text(area.x + 1, area.y, area, text, Look::Strong);
@@ -51,7 +51,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let mut x = area.x + 1;
     for (key, says) in hints {
         let width = u16::try_from(key.len() + says.len() + 3).unwrap_or(u16::MAX);
-        // a hint is whole or not there
+        // a hint is shown whole or not at all
         if x + width > area.right() + 2 {
             break;
         }

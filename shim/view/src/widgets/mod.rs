@@ -1,4 +1,4 @@
-//! The screen: state in, characters out. Never: a change of state, a terminal.
+//! Draws the state into a buffer of characters. Never: a change of state, a terminal.
 
 mod chain;
 mod curves;

@@ -1,4 +1,4 @@
-//! What lies over the screen: keys, search, the choice of columns, everything about a strike.
+//! Draws the boxes over the screen: keys, search, the choice of columns, all numbers of a strike, pages of text.
 
 use super::pen::Pen;
 use crate::column::{Column, N_COLUMNS};
@@ -8,9 +8,9 @@ use crate::palette::Look;
 use crate::state::{Detail, Overlay, Search, State, TextView};
 use ratatui::layout::Rect;
 
-/// Draws what lies over the screen.
+/// Draws the box over the screen, if there is one.
 pub(crate) fn draw(pen: &mut Pen<'_>, screen: Rect, state: &State) {
-    // the lines on top and at the bottom stay
+    // title and footer stay visible
     let within = Rect { y: screen.y + 2, height: screen.height.saturating_sub(3), ..screen };
     match &state.overlay {
         Some(Overlay::Help) => help(pen, within),
@@ -114,7 +114,7 @@ fn detail(pen: &mut Pen<'_>, within: Rect, state: &State, detail: &Detail) {
     let row = state.row().map_or(f64::NAN, |row| row.strike);
     let expiry = state.expiry().map_or("", |row| &row.key.expiry);
     let title = format!("{} {} {}", state.name.as_deref().unwrap_or_default(), expiry, strike(row));
-    // where there is no room for a line each, the second half stands beside the first
+    // without room for a line each, the second half stands beside the first
     let needed = u16::try_from(N_COLUMNS + 4).unwrap_or(u16::MAX);
     let is_whole = within.height >= needed;
     let (width, height) =

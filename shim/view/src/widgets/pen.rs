@@ -1,15 +1,15 @@
-//! Text on a screen: what all widgets write with.
+//! Writes text into the buffer of the screen, for all widgets.
 
 use crate::palette::{Look, Palette};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Writes on a buffer, by meaning.
+/// Writer to a buffer, with styles by meaning.
 pub(crate) struct Pen<'a> {
-    /// The screen.
+    /// Buffer of the screen.
     pub(crate) buffer: &'a mut Buffer,
-    /// How things look.
+    /// Styles and signs.
     pub(crate) palette: Palette,
 }
 
@@ -22,18 +22,18 @@ pub(crate) struct PenLine<'p, 'a> {
 }
 
 impl<'a> Pen<'a> {
-    /// The style of something.
+    /// The style of a meaning.
     pub(crate) fn style(&self, look: Look) -> Style {
         self.palette.style(look)
     }
 
-    /// Writes at a place, at most to the right end of `within`; says where it stopped.
+    /// Writes text at a place, at most to the right end of `within`; returns the end of the text.
     pub(crate) fn text(&mut self, x: u16, y: u16, within: Rect, text: &str, look: Look) -> u16 {
         let style = self.style(look);
         self.styled(x, y, within, text, style)
     }
 
-    /// The same in a style of its own.
+    /// Writes text like [`Pen::text`], in another style.
     pub(crate) fn styled(&mut self, x: u16, y: u16, within: Rect, text: &str, style: Style) -> u16 {
         let within = within.intersection(self.buffer.area);
         if y < within.top() || y >= within.bottom() || x < within.left() || x >= within.right() {
@@ -42,7 +42,7 @@ impl<'a> Pen<'a> {
         self.buffer.set_stringn(x, y, text, usize::from(within.right() - x), style).0
     }
 
-    /// Writes so that it ends at the right end of a cell of `width` columns.
+    /// Writes text right-aligned in a cell of `width` columns.
     pub(crate) fn right(&mut self, x: u16, y: u16, width: u16, within: Rect, text: &str, look: Look) {
         let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         let start = x + width.saturating_sub(length);
@@ -50,14 +50,14 @@ impl<'a> Pen<'a> {
         self.text(start, y, cell, text, look);
     }
 
-    /// Writes in the middle of a line.
+    /// Writes text in the middle of a line.
     pub(crate) fn middle(&mut self, y: u16, within: Rect, text: &str, look: Look) {
         let length = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         let x = within.x + within.width.saturating_sub(length) / 2;
         self.text(x, y, within, text, look);
     }
 
-    /// A line across an area, with a text in it.
+    /// Draws a horizontal line across an area, with a title in it.
     pub(crate) fn rule(&mut self, y: u16, within: Rect, title: &str, look: Look) {
         let line = self.palette.signs.rule.to_string().repeat(within.width.into());
         self.text(within.x, y, within, &line, Look::Faint);
@@ -66,12 +66,12 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// A line that is written from left to right.
+    /// Begins a line that is written from left to right.
     pub(crate) fn line(&mut self, y: u16, within: Rect) -> PenLine<'_, 'a> {
         PenLine { x: within.x, y, end: within.right(), pen: self }
     }
 
-    /// Empties an area.
+    /// Clears an area.
     pub(crate) fn clear(&mut self, area: Rect) {
         let area = area.intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
@@ -81,7 +81,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// A box in the middle of an area, emptied, with a heading; what is inside of it.
+    /// Draws an empty box with a title in the middle of an area; returns its inner area.
     pub(crate) fn frame(&mut self, within: Rect, width: u16, height: u16, title: &str) -> Rect {
         let (width, height) = (width.min(within.width), height.min(within.height));
         let x = within.x + (within.width - width) / 2;
@@ -113,7 +113,7 @@ impl PenLine<'_, '_> {
         self
     }
 
-    /// Writes a number at the right end of a cell.
+    /// Writes a number right-aligned in a cell.
     pub(crate) fn cell(&mut self, width: u16, text: &str, look: Look) -> &mut Self {
         let within = Rect { x: self.x, y: self.y, width: self.end.saturating_sub(self.x), height: 1 };
         self.pen.right(self.x, self.y, width.min(within.width), within, text, look);
@@ -127,7 +127,7 @@ impl PenLine<'_, '_> {
         self
     }
 
-    /// Where the next piece begins.
+    /// Position of the next piece.
     pub(crate) fn x(&self) -> u16 {
         self.x
     }

@@ -1,41 +1,41 @@
-//! Curves in a terminal: eight dots in a character where it has Unicode, stars where it has not.
+//! Draws curves: with Braille characters, of eight dots each, or without Unicode with one sign for a point.
 
 use super::pen::Pen;
 use crate::palette::Look;
 use ratatui::layout::Rect;
 
-/// Columns of the labels of the upright axis.
+/// Width of the labels of the vertical axis.
 const LABELS: u16 = 7;
 
-/// One set of points.
+/// A set of points.
 pub(crate) struct Points {
-    /// By x.
+    /// Points, ascending by x.
     pub(crate) at: Vec<(f64, f64)>,
-    /// How they look.
+    /// Style of the points.
     pub(crate) look: Look,
-    /// True if there is a line through them.
+    /// True if a line connects them.
     pub(crate) is_line: bool,
-    /// What stands for a point where there is no Unicode.
+    /// Sign of a point without Unicode.
     pub(crate) sign: char,
 }
 
-/// What is to be drawn.
+/// A plot.
 pub(crate) struct Plot {
-    /// What it is.
+    /// Title of the plot.
     pub(crate) title: String,
-    /// Later ones lie over earlier ones.
+    /// Sets of points; later ones cover earlier ones.
     pub(crate) points: Vec<Points>,
-    /// From where to where.
+    /// Range of the horizontal axis.
     pub(crate) x: (f64, f64),
-    /// From where to where, as fractions; labels say percent.
+    /// Range of the vertical axis, as fractions; its labels are percent.
     pub(crate) y: (f64, f64),
-    /// Labels below.
+    /// Positions and labels of the horizontal axis.
     pub(crate) ticks: Vec<(f64, String)>,
-    /// Lines from top to bottom.
+    /// Positions and styles of vertical lines.
     pub(crate) marks: Vec<(f64, Look)>,
 }
 
-/// What is drawn on: dots, several to a character.
+/// A raster of dots, several to a character.
 struct Raster {
     area: Rect,
     dots: (u16, u16),
@@ -48,7 +48,7 @@ impl Raster {
         Self { area, dots: if has_braille { (2, 4) } else { (1, 1) }, cells }
     }
 
-    /// How many dots there are across and down.
+    /// Number of dots across and down.
     fn size(&self) -> (f64, f64) {
         (f64::from(self.area.width * self.dots.0), f64::from(self.area.height * self.dots.1))
     }
@@ -79,10 +79,10 @@ impl Raster {
     }
 }
 
-/// The bits of the dots of a braille character, by row and column.
+/// Bits of the dots of a Braille character, by row and column.
 const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// Draws a plot; without a range there is only its title.
+/// Draws a plot; without a range only its title.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, plot: &Plot) {
     pen.rule(area.y, area, &plot.title, Look::Heading);
     let has_range = |(least, most): (f64, f64)| least.is_finite() && most.is_finite() && least < most;
@@ -118,7 +118,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, plot: &Plot) {
     labels(pen, area, inner, plot);
 }
 
-/// Dots between two; a line that leaves the raster is followed for no longer than the raster is.
+/// Draws a line of dots; one that leaves the raster has at most as many steps as the raster has dots across and down.
 fn line(raster: &mut Raster, from: (f64, f64), to: (f64, f64), look: Look, sign: char) {
     let (width, height) = raster.size();
     let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().min(width + height);
@@ -153,7 +153,7 @@ fn labels(pen: &mut Pen<'_>, area: Rect, inner: Rect, plot: &Plot) {
     }
 }
 
-/// Round numbers within a range, about so many.
+/// Round numbers within a range, about `about` of them.
 pub(crate) fn round_steps(least: f64, most: f64, about: f64) -> Vec<f64> {
     let raw = (most - least) / about;
     if !(raw > 0.0 && raw.is_finite()) {

@@ -1,4 +1,4 @@
-//! The watch list: price, volatility of a month, what a standard deviation to the next expiry is.
+//! Draws the watch list: price, volatility of a month, one standard deviation to the next expiry.
 
 use super::pen::Pen;
 use crate::model::WatchRow;
@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 const HEADINGS: [(&str, u16); 6] =
     [("Price", 11), ("Vol30d%", 9), ("Chg%", 7), ("Days", 6), ("1sd%", 8), ("in days", 8)];
 
-/// Draws it; `is_page`: its cursor moves.
+/// Draws the watch list; `is_page`: it is the main page, with a cursor.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) {
     if area.is_empty() {
         return;
