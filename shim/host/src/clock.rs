@@ -1,42 +1,43 @@
-//! The clock of the market: the system's, one that stands still, or one that began at an instant and runs at a speed.
+//! The clock of the market: the system's, a fixed one, or one that started at an instant and runs at a speed.
 //!
-//! What is of the market's time asks it: quotes that are made up, sessions, whether the market is open, how old values
-//! are. What is of real time does not: timeouts, retries, limits of rates, when something is written.
+//! Market time follows it: simulated quotes, sessions, opening hours, the age of values. Real time does not: timeouts,
+//! retries, rate limits, the time of writing.
 
 use jiff::{SignedDuration, Timestamp};
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// How many times as fast as real time a clock may run, above 0: a day passes in nine seconds at the most.
+/// Range of the speed of a clock, as a multiple of real time; 0 is excluded. At the maximum a day passes in nine
+/// seconds.
 pub const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;
 
 /// The clock of the market.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MarketClock {
-    /// The system's.
+    /// The system's clock.
     Running,
-    /// Stands still.
+    /// A fixed clock, at this instant.
     Fixed(Timestamp),
-    /// Began at an instant when the program began, and runs since.
+    /// A clock that started at an instant.
     From {
-        /// The instant that it showed first.
+        /// Market time at the start.
         start: Timestamp,
-        /// When that was.
+        /// Real time at the start.
         began: Instant,
-        /// How many times as fast as real time it runs.
+        /// Speed, as a multiple of real time.
         speed: f64,
     },
 }
 
 impl MarketClock {
-    /// A clock that shows `start` now, and runs `speed` times as fast as real time.
+    /// A clock that shows `start` now and runs `speed` times as fast as real time.
     #[must_use]
     pub fn starting(start: Timestamp, speed: f64) -> Self {
         Self::From { start, began: Instant::now(), speed }
     }
 
-    /// Now.
+    /// Market time now.
     #[must_use]
     pub fn now(self) -> Timestamp {
         match self {
@@ -46,38 +47,38 @@ impl MarketClock {
         }
     }
 
-    /// The later of the market's and the system's time: no record is from a later one.
+    /// The later of the market's and the system's time; records of a later time are refused.
     #[must_use]
     pub fn latest(self) -> Timestamp {
         self.now().max(Timestamp::now())
     }
 
-    /// The instant at which it stands still, if it does.
+    /// The instant of a fixed clock.
     #[must_use]
     pub fn fixed(self) -> Option<Timestamp> {
         if let Self::Fixed(at) = self { Some(at) } else { None }
     }
 
-    /// True if it is the system's. What another one shows may be tried out, and is not kept as what has been.
+    /// True for the system's clock. With another clock, which may be an experiment, nothing is saved as real data.
     #[must_use]
     pub fn is_real(self) -> bool {
         self == Self::Running
     }
 
-    /// How many times as fast as real time it runs: 1, unless another speed was set.
+    /// Speed, as a multiple of real time.
     #[must_use]
     pub fn speed(self) -> f64 {
         if let Self::From { speed, .. } = self { speed } else { 1.0 }
     }
 }
 
-/// The instant that a clock shows which showed `start` so long ago; the last instant that there is, beyond that.
+/// Market time after `elapsed`, for a clock that started at `start`; at most the last representable instant.
 fn after(start: Timestamp, elapsed: Duration, speed: f64) -> Timestamp {
     let passed = SignedDuration::try_from_secs_f64(elapsed.as_secs_f64() * speed).unwrap_or(SignedDuration::MAX);
     start.checked_add(passed).unwrap_or(Timestamp::MAX)
 }
 
-/// Nanoseconds since the first call: for durations, whatever the market's clock says.
+/// Nanoseconds of real time since the first call, for durations.
 #[must_use]
 pub fn nanoseconds() -> u64 {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -1,8 +1,8 @@
-//! Faults on purpose, to see what a panic of a thread costs. Never: what is done about a panic.
+//! Injected panics of threads, for tests. Never: the handling of a panic.
 //!
-//! A test of this process orders one with [`order`]. With the feature `fault-injection` the environment variable
-//! `GREEKSD_FAULT_FILE` names a file, too: a thread that comes to the point whose name is the text of the file removes
-//! the file and panics. One order is one panic, and the file is gone when it has happened.
+//! A test in this process injects a panic with [`order`]. With the feature `fault-injection`, the environment variable
+//! `GREEKSD_FAULT_FILE` names a file as well: the first thread at the point that the file names removes the file and
+//! panics.
 
 use std::cell::Cell;
 use std::panic;
@@ -11,15 +11,15 @@ thread_local! {
     static ORDERED: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Lets the next visit of this thread to a point panic.
+/// Makes this thread panic at its next visit to a point.
 pub fn order(point: &'static str) {
     ORDERED.set(Some(point));
 }
 
-/// A point that can be ordered to panic.
+/// A point at which a panic can be injected.
 ///
 /// # Panics
-/// It was ordered to.
+/// A panic was injected at this point.
 #[inline]
 pub fn here(point: &str) {
     let is_mine = ORDERED.get() == Some(point);
@@ -46,7 +46,7 @@ mod in_file {
 
     const FILE: &str = "GREEKSD_FAULT_FILE";
 
-    /// True for one visitor alone: whoever removes the file.
+    /// True for exactly one thread: the one that removes the file.
     pub(super) fn is_ordered(point: &str) -> bool {
         static PATH: OnceLock<Option<OsString>> = OnceLock::new();
         let Some(path) = PATH.get_or_init(|| env::var_os(FILE)) else { return false };

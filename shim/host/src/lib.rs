@@ -1,5 +1,5 @@
-//! What a daemon asks of its host: threads that are counted when they fail, the clock of the market, files that only
-//! their owner may read, keys that nothing shows. Never: a quote, a request.
+//! Services of the host: threads whose panics are counted, the clock of the market, files that only their owner can
+//! read, keys that are never shown. Never: a quote, a request.
 //!
 //! # Rooms
 //!

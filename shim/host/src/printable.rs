@@ -1,14 +1,14 @@
-//! Text of others on its way to a terminal, a log or a file. Never: what it means.
+//! Makes foreign text safe for a terminal, a log or a file. Never: the meaning of a text.
 
-/// Returns text without control characters but the ends of its lines: whatever a feed, a file or another daemon says,
-/// it moves no cursor, changes no colour and forges no line.
+/// Removes control characters except line feeds, so that text of a feed, a file or another daemon cannot move the
+/// cursor, change colours or forge a line.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let is_kept = |c: &char| *c == '\n' || !(c.is_control() || is_format(*c));
     text.chars().filter(is_kept).collect()
 }
 
-/// True for characters that change the order in which others are shown.
+/// True for characters that change the direction of text.
 fn is_format(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

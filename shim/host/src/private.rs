@@ -1,19 +1,18 @@
-//! Files and folders that only their owner may read: what is recorded, what is kept, what the daemon was asked about.
-//! Never: what stands in them.
+//! Files and folders that only their owner can read: recordings, state and logs. Never: their contents.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-/// Creates a file, or empties the one that is there.
+/// Creates a file, or truncates an existing one.
 ///
 /// # Errors
-/// As [`File::create`].
+/// The file cannot be created.
 pub fn create(path: &Path) -> io::Result<File> {
     options().write(true).create(true).truncate(true).open(path)
 }
 
-/// Options that create files for their owner alone. A file that is there stays as it is.
+/// Options that create files for their owner alone. Existing files keep their permissions.
 pub fn options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "other systems give a file the rights of its folder"))]
     let mut options = OpenOptions::new();
@@ -22,10 +21,10 @@ pub fn options() -> OpenOptions {
     options
 }
 
-/// Creates a folder and those above it, for their owner alone. Folders that are there stay as they are.
+/// Creates a folder and those above it, for their owner alone. Existing folders keep their permissions.
 ///
 /// # Errors
-/// As [`std::fs::create_dir_all`].
+/// A folder cannot be created.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -33,11 +32,11 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// The right to write to a folder, which is made if it is not there, until the file is dropped. `lock` is the name of a
-/// file in it.
+/// Creates a folder if need be, and locks it against other processes until the returned file is dropped; `lock` is the
+/// name of the lock file.
 ///
 /// # Errors
-/// It cannot be made or written to; another process has it ([`io::ErrorKind::ResourceBusy`]).
+/// The folder cannot be created or written to, or another process has locked it ([`io::ErrorKind::ResourceBusy`]).
 pub fn claim_folder(path: &Path, lock: &str) -> io::Result<File> {
     create_folder(path)?;
     let file = options().create(true).append(true).open(path.join(lock))?;
@@ -49,22 +48,22 @@ pub fn claim_folder(path: &Path, lock: &str) -> io::Result<File> {
     }
 }
 
-/// Writes a file in place of the one that is there. It is complete and on the disk when it gets its name; where that
-/// fails, the one that was there stays. Its folder is made.
+/// Replaces a file. The new file is complete and synced before it gets the name; after a failure the old file stays.
+/// The folder is created if need be.
 ///
 /// # Errors
-/// What `write` reports, and the file system.
+/// `write` fails, or the file system does.
 pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create_folder(folder)?;
-    // two programs with one folder do not write into each other's file
+    // two processes with one folder must not write to the same temporary file
     let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
     let written = write_synced(&unfinished, write).and_then(|()| fs::rename(&unfinished, path));
     if written.is_err() {
         let _ = fs::remove_file(&unfinished);
     }
     written?;
-    // a name in a folder is on the disk when the folder is
+    // the rename is on the disk only after the folder is synced
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
@@ -74,11 +73,10 @@ fn write_synced(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Res
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Why a file is not read: it is damaged, or somebody else put it there.
+/// Reason for [`move_aside`]: the file is damaged, or not ours.
 pub const DAMAGED_OR_FOREIGN: &str = "is damaged or not a file of greeksd";
 
-/// Gives a file that cannot be used the name `FILE.bad`, where somebody may look at it, and logs that with the reason,
-/// which follows the file's name.
+/// Renames an unusable file to `FILE.bad`, and logs that with the reason, which follows the file's name.
 pub fn move_aside(path: &Path, reason: &str) {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".bad");
@@ -91,7 +89,7 @@ pub fn move_aside(path: &Path, reason: &str) {
     }
 }
 
-/// True if others than the owner may read or write a file.
+/// True if users other than the owner can read or write a file.
 #[must_use]
 pub fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
@@ -106,7 +104,7 @@ pub fn is_open_to_others(path: &Path) -> bool {
     }
 }
 
-/// Lets the system write no core file of this process: it would hold the keys.
+/// Forbids core files of this process, which would contain the keys.
 pub fn forbid_core_files() {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Keys of vendors: text that no log, page or error shows. Never: a vendor.
+//! Keys of vendors: text that no log, page or error contains. Never: a vendor.
 
 use crate::private;
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What stands where a secret would.
+/// Text shown instead of a secret.
 const HIDDEN: &str = "(secret)";
 
-/// Text that is not shown; only [`Secret::expose`] has it.
+/// Text that is never shown; only [`Secret::expose`] returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -20,7 +20,7 @@ impl Secret {
         &self.0
     }
 
-    /// Text that stands among secrets and is none.
+    /// Text that is no secret, for a list of secrets.
     #[must_use]
     pub fn plain(text: &str) -> Self {
         Self(text.to_owned())
@@ -45,15 +45,15 @@ impl fmt::Display for Secret {
     }
 }
 
-/// The keys of a user, by the name of their environment variable.
+/// The user's keys, by the name of their environment variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     keys: BTreeMap<String, Secret>,
-    /// The file that they are from, if other users can read it.
+    /// The key file, if other users can read it.
     open_file: Option<PathBuf>,
 }
 
-/// The variables that keys are read from.
+/// Environment variables of keys.
 pub const KEY_NAMES: [&str; 5] = [
     "GREEKSD_TRADIER_TOKEN",
     "GREEKSD_MASSIVE_KEY",
@@ -63,11 +63,11 @@ pub const KEY_NAMES: [&str; 5] = [
 ];
 
 impl Keys {
-    /// Reads keys: from a file of lines `NAME=value`, whose names are those of the variables, and from the environment,
-    /// which overrides it.
+    /// Reads keys from a file of lines `NAME=value`, with the names of the variables, and from the environment, which
+    /// overrides the file.
     ///
     /// # Errors
-    /// The file cannot be read, has a line of another form or a name that is none of ours: why, without the line.
+    /// Why the file cannot be read, or a line or a name in it is wrong, without the text of the line.
     pub fn read(file: Option<&Path>, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, String> {
         let mut keys = BTreeMap::new();
         if let Some(path) = file {
@@ -79,7 +79,7 @@ impl Keys {
             }
         }
         for name in KEY_NAMES {
-            // a variable that is no text is no key
+            // a variable that is not UTF-8 is no key
             if let Some(value) = environment(name).and_then(|value| value.into_string().ok()) {
                 keys.insert(
                     name.to_owned(),
@@ -94,7 +94,7 @@ impl Keys {
         Ok(Self { keys, open_file })
     }
 
-    /// Returns what is wrong with the file that they are from, for its user.
+    /// Warning if other users can read the key file, for the user.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let path = self.open_file.as_ref()?.display();
@@ -107,10 +107,10 @@ impl Keys {
         self.keys.get(name)
     }
 
-    /// A key that must be there.
+    /// A key that must exist.
     ///
     /// # Errors
-    /// It is not, and where it could be.
+    /// There is no such key: where to put it.
     pub fn need(&self, name: &str) -> Result<&Secret, String> {
         self.get(name).ok_or_else(|| format!("no key: set {name}, or put it into a file and give --key-file"))
     }
@@ -128,7 +128,7 @@ fn key_of(line: &str) -> Result<(&'static str, &str), String> {
     Ok((known, checked(value.trim().trim_matches('"'))?))
 }
 
-/// A value that can stand in a header.
+/// Checks that a value can be sent in a header.
 fn checked(value: &str) -> Result<&str, String> {
     let fits = !value.is_empty() && value.len() <= 4096 && value.bytes().all(|b| b.is_ascii_graphic());
     if fits { Ok(value) } else { Err("expected letters, digits and punctuation, without blanks".to_owned()) }

@@ -1,5 +1,5 @@
-//! The threads of the daemon. Each has a name; a panic in one is caught, named in the log and counted by that name, so
-//! that no thread ends unnoticed. Never: what a thread does.
+//! The threads of the daemon. A panic in a thread is caught, logged and counted by the thread's name, so that no thread
+//! ends unnoticed. Never: the work of a thread.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,14 +8,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long a thread rests after a panic, so that a fault that repeats costs little.
+/// Pause of a thread after a panic, so that a repeated panic costs little.
 const REST: Duration = Duration::from_secs(1);
 
-/// Panics so far, by thread.
+/// Number of panics so far, by thread.
 static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 
-/// Starts a thread that works until `run` returns. After a panic `run` is called again, a second later: what it holds
-/// must be usable then.
+/// Starts a thread that runs until `run` returns. After a panic `run` is called again a second later, so its state must
+/// stay usable.
 ///
 /// # Errors
 /// The system has no thread for it.
@@ -28,7 +28,7 @@ pub fn spawn_lasting(name: &'static str, mut run: impl FnMut() + Send + 'static)
     })
 }
 
-/// Starts a thread that a panic ends: one for a single task, or one that whoever started it watches.
+/// Starts a thread that a panic ends: for a single task, or for one that its starter supervises.
 ///
 /// # Errors
 /// The system has no thread for it.
@@ -36,7 +36,7 @@ pub fn spawn_once(name: &'static str, run: impl FnOnce() + Send + 'static) -> io
     spawn(name.to_owned(), once(name, run))
 }
 
-/// The same for one of several threads with one task; their faults are counted together.
+/// Starts one of several threads with the same task, which a panic ends; their panics are counted together.
 ///
 /// # Errors
 /// The system has no thread for it.
@@ -56,7 +56,7 @@ fn once(name: &'static str, run: impl FnOnce() + Send + 'static) -> impl FnOnce(
     }
 }
 
-/// Runs a part of what a thread does. Returns `None` after a panic, which is counted for the thread.
+/// Runs part of the work of a thread. Returns `None` after a panic, which is counted for the thread.
 pub fn guarded<T>(name: &'static str, run: impl FnOnce() -> T) -> Option<T> {
     let done = catch_unwind(AssertUnwindSafe(run)).ok();
     if done.is_none() {
@@ -67,7 +67,7 @@ pub fn guarded<T>(name: &'static str, run: impl FnOnce() -> T) -> Option<T> {
     done
 }
 
-/// Returns how many panics there were, by the name of the thread; a thread without one is not in it.
+/// Number of panics by thread, without threads that never panicked.
 #[must_use]
 pub fn faults() -> BTreeMap<&'static str, u64> {
     lock().clone()
@@ -78,7 +78,7 @@ fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHa
 }
 
 fn lock() -> MutexGuard<'static, BTreeMap<&'static str, u64>> {
-    // a count is whole at any moment
+    // a panic cannot leave a count half changed
     FAULTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

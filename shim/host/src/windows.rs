@@ -1,5 +1,5 @@
-//! What Windows is asked for that no library asks without unsafe code: a port for one program alone, threads that
-//! yield to others, time to end before a console closes. Never: a socket, a thread, what an end means.
+//! Calls of Windows for which no library has a safe function: exclusive ports, thread priorities, and the close event
+//! of the console. Never: a socket, a thread.
 #![allow(unsafe_code, reason = "calls of the system")]
 
 use std::io::{Error, Result};
@@ -12,15 +12,15 @@ use windows_sys::Win32::System::Threading::{
 };
 use windows_sys::core::BOOL;
 
-/// `TRUE`, as the system writes it.
+/// The system's `TRUE`.
 const TRUE: BOOL = 1;
-/// `FALSE`.
+/// The system's `FALSE`.
 const FALSE: BOOL = 0;
 
-/// What is called when the console closes.
+/// Function to call when the console closes.
 static CLOSED: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Lets no other program bind the address that a socket is bound to next, not even one that asks to share it.
+/// Makes the next address that a socket is bound to exclusive, even against programs that ask to share it.
 ///
 /// # Errors
 /// The socket is bound already.
@@ -34,16 +34,16 @@ pub fn bind_exclusively(socket: &impl AsSocket) -> Result<()> {
     if refused == 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }
 
-/// How much a thread yields to others.
+/// Priority of a thread below the normal one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yielding {
-    /// It works when those of ordinary priority do not.
+    /// Below normal.
     Somewhat,
-    /// It works when nobody else does.
+    /// The lowest one.
     Most,
 }
 
-/// Lets this thread yield to others.
+/// Lowers the priority of this thread.
 ///
 /// # Errors
 /// The system refuses it.
@@ -57,8 +57,8 @@ pub fn yield_to_others(how: Yielding) -> Result<()> {
     if done == FALSE { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Calls `end` when the window of the console is closed. The system then waits some seconds for the program to end by
-/// itself; without this it ends it at once. There is one such call in a program: a second one changes nothing.
+/// Calls `end` when the window of the console is closed. The system then waits some seconds for the program to end;
+/// without this it kills the program at once. Only the first call in a program has an effect.
 ///
 /// # Errors
 /// The system refuses it.
@@ -70,16 +70,16 @@ pub fn before_console_closes(end: impl Fn() + Send + Sync + 'static) -> Result<(
     if unsafe { SetConsoleCtrlHandler(Some(closing), TRUE) } == FALSE { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Called by the system on a thread of its own.
+/// The handler, which the system calls on a thread of its own.
 unsafe extern "system" fn closing(event: u32) -> BOOL {
     if event <= CTRL_BREAK_EVENT {
-        // a key, which is for the handler before this one
+        // Ctrl-C and Ctrl-Break are for the previous handler
         return FALSE;
     }
     if let Some(end) = CLOSED.get() {
         end();
     }
-    // the system ends the program when this returns
+    // the system kills the program when this returns
     loop {
         std::thread::park();
     }

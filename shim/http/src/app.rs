@@ -1,4 +1,4 @@
-//! What a server needs of the program that it serves.
+//! The interface between the server and the program that it serves. Never: a socket.
 
 use super::body::ReceivedBody;
 use super::request::Request;
@@ -6,37 +6,36 @@ use super::response::Answer;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the server serves. Called on the reactor threads: it must not block, and should hold a lock nowhere.
+/// The served program. It is called on reactor threads, so it must not block, and should hold no lock.
 ///
-/// A panic costs the one connection (500, or a cut stream), not the server.
+/// A panic costs one connection (500, or a truncated stream), not the server.
 pub trait App: Send + Sync + 'static {
-    /// Answers one request, or parses it and leaves the rest to a thread that streams. Whatever can fail is decided
-    /// before the head of the answer is written.
+    /// Answers a request, or parses it and leaves the rest to a bulk thread. Everything that can fail does so before
+    /// the head of the answer is written.
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered;
 
-    /// Why the body of a PUT is not taken, by the head alone: it is not read then.
+    /// The refusal of a PUT by its head; its body is then not read.
     fn refuses(&self, request: &Request<'_>) -> Option<Answer>;
 
-    /// Answers a PUT that was not refused; its body counts until it is dropped.
+    /// Answers a PUT; its body counts against the bound until it is dropped.
     fn take(self: &Arc<Self>, request: &Request<'_>, body: ReceivedBody) -> Answered;
 
-    /// What answers are made of now: those of one edition to the same target are the same. Must cost nothing, for it is
-    /// asked before each answer.
+    /// Edition of the data: answers of one edition to the same target are identical. It must be cheap, since it is
+    /// called before each answer.
     fn edition(&self) -> Option<u64> {
         None
     }
 }
 
-/// What an app makes of a request.
+/// The answer of an app.
 pub enum Answered {
-    /// The answer.
+    /// A finished answer.
     Now(Answer),
-    /// Work that would hold up small requests: it is called once, on a thread that streams. It owns what it needs of
-    /// the request, so that nothing is parsed again there.
+    /// Work that would delay small requests, called once on a bulk thread. It owns the parsed request.
     Heavy(HeavyAnswer),
 }
 
-/// Makes the answer to a request that has been parsed.
+/// Makes the answer to a parsed request.
 pub type HeavyAnswer = Box<dyn FnOnce() -> Answer + Send>;
 
 impl fmt::Debug for Answered {
@@ -49,7 +48,7 @@ impl fmt::Debug for Answered {
 }
 
 impl Answered {
-    /// Returns the answer, made on this thread where it is heavy.
+    /// The answer, made on this thread if it is heavy.
     #[must_use]
     pub fn here(self) -> Answer {
         match self {

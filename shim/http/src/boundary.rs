@@ -1,37 +1,37 @@
-//! Which requests a browser may bring here: those that were meant for this server, and no page's of another site.
+//! Refuses requests of browsers that are for another host, or come from a page of another site. Never: a path.
 //!
-//! A server on the loopback is reached by every page that its user's browser shows. A page whose own name was made to
-//! point here (DNS rebinding) names itself in `Host`; one that sends its requests across sites says so in
-//! `Sec-Fetch-Site`. An address that is written in digits cannot be made to point anywhere else.
+//! Every page in the user's browser can reach a server on the loopback. A page whose name resolves to this machine (DNS
+//! rebinding) sends its own name in `Host`; a cross-site request has `Sec-Fetch-Site`. An IP address as host cannot be
+//! rebound.
 
 use super::request::{Fault, Request};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The names that a server answers to, beside addresses in digits, `localhost` and `*.localhost`.
+/// The accepted host names, besides IP addresses, `localhost` and `*.localhost`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Boundary {
     allowed: Vec<String>,
 }
 
 impl Boundary {
-    /// Answers to these names, too, in any case and on any port.
+    /// Accepts these names, too, in any case and on any port.
     pub(super) fn new(allow_hosts: &[String]) -> Self {
         Self { allowed: allow_hosts.iter().map(|name| name.trim_end_matches('.').to_ascii_lowercase()).collect() }
     }
 
-    /// Why a request is not answered; `None`: it is.
+    /// Why a request is refused; `None`: it is accepted.
     pub(super) fn fault(&self, request: &Request<'_>) -> Option<Fault> {
         if !request.hosts().all(|host| self.admits(host)) {
             return Some(Fault::OtherHost);
         }
         let says = |name: &str, word: &str| request.header(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
-        // a link on another site may lead here: that shows a page and tells the other site nothing
+        // a link on another site may lead here: the browser then shows the page, and the other site cannot read it
         let crosses = says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate");
         crosses.then_some(Fault::CrossSite)
     }
 
-    /// True if a host, with or without a port, is one of this server. None at all is what old programs send, not
-    /// browsers.
+    /// True if a host, with or without a port, is accepted. An empty one is, too: old programs send it, and browsers
+    /// never do.
     fn admits(&self, host: &[u8]) -> bool {
         let Ok(host) = std::str::from_utf8(host) else { return false };
         if host.is_empty() {
@@ -52,7 +52,7 @@ impl Boundary {
     }
 }
 
-/// Nothing, or a colon and a port, which may be empty.
+/// True for an empty text, or a colon and a port, which may be empty.
 fn is_port(text: &str) -> bool {
     text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()))
 }

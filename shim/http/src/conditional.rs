@@ -1,10 +1,9 @@
-//! What a client already has, and which part it wants: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and
-//! 14).
+//! Conditional and range requests: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14). Never: a body.
 
 use super::request::{Method, Request};
 use std::ops::Range;
 
-/// One part of a body, as asked for.
+/// The requested part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BytesWanted {
     /// From the first byte to the last one, or to the end.
@@ -14,7 +13,7 @@ pub(super) enum BytesWanted {
 }
 
 impl BytesWanted {
-    /// A `Range` of one part; `None` for what is malformed, in another unit or of several parts, which may all be
+    /// Parses a `Range` of one part; `None` if it is malformed, in another unit or of several parts: these may be
     /// answered with the whole body.
     fn parse(text: &str) -> Option<Self> {
         let (first, last) = text.strip_prefix("bytes=")?.trim().split_once('-')?;
@@ -34,7 +33,7 @@ impl BytesWanted {
     pub(super) fn of(self, length: usize) -> Option<Range<usize>> {
         let whole = length as u64;
         let (start, end) = match self {
-            // an end beyond the body is cut to it, as RFC 9110 has it
+            // RFC 9110: an end beyond the body is cut to its length
             Self::From(first, last) => (first, last.map_or(whole, |last| last.saturating_add(1).min(whole))),
             Self::Last(n) => (whole.saturating_sub(n), whole),
         };
@@ -42,27 +41,27 @@ impl BytesWanted {
         (start < end).then_some(at(start)?..at(end)?)
     }
 
-    /// True if readers begin with it: with the end, where the index of a file stands, or with the beginning.
+    /// True if readers begin with such a part: with the end, where a file has its index, or with the beginning.
     fn opens(self) -> bool {
         matches!(self, Self::Last(_) | Self::From(0, _))
     }
 }
 
-/// What a request says of versions and parts.
+/// The conditions of a request on versions and parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
-    /// The part that is wanted.
+    /// Requested part.
     pub(super) part: Option<BytesWanted>,
-    /// The body must stay what it is while it is read in parts: it is, or probably will be.
+    /// True if the body is read in parts, or probably will be, so that it must stay the same.
     pub(super) is_ranged: bool,
-    /// It is the first request of a reader, who does not mind which version it gets.
+    /// True if it is the first request of a reader, which may get any version.
     pub(super) opens: bool,
     if_none_match: Option<Box<str>>,
     if_range: Option<Box<str>>,
 }
 
 impl Conditions {
-    /// Those of a request.
+    /// The conditions of a request.
     pub(super) fn of(request: &Request<'_>) -> Self {
         let owned = |name: &str| request.header(name).map(Box::from);
         let is_head = request.method() == Method::Head;
@@ -76,7 +75,7 @@ impl Conditions {
         }
     }
 
-    /// True if the client says which versions it has.
+    /// True if the client names versions that it has.
     pub(super) fn names_versions(&self) -> bool {
         self.if_none_match.is_some()
     }
@@ -87,7 +86,7 @@ impl Conditions {
         known.split(',').map(str::trim).any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
     }
 
-    /// The part that is wanted of this version: none where the client wants parts of another one only.
+    /// The requested part of this version; `None` if the client wants parts of another version only.
     pub(super) fn part_of(&self, etag: &str) -> Option<BytesWanted> {
         self.part.filter(|_| self.if_range.as_deref().is_none_or(|wanted| wanted == etag))
     }

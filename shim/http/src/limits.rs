@@ -1,58 +1,57 @@
-//! Every bound of the server, in one place: what a client may send, hold and wait for.
+//! All bounds of the server: what a client may send, hold and wait for.
 
 pub use crate::stream::PIECE_BYTES;
 use std::time::Duration;
 
-/// Most header lines of a request; more are answered with 431. Browsers send 15 to 25.
+/// Maximum number of header lines of a request, else 431. Browsers send 15 to 25.
 pub const HEADERS: usize = 100;
 
-/// Bytes read from a socket at once.
+/// Size of a read from a socket, bytes.
 pub(super) const READ_BYTES: usize = 16 * 1024;
 
-/// The bounds that a test may want shorter.
+/// The bounds that tests can change.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Most bytes of a request's head; more are answered with 431.
+    /// Maximum bytes of the head of a request, else 431.
     pub head_bytes: usize,
-    /// Most bytes of a request's body, which is read and dropped; more are answered with 413.
+    /// Maximum bytes of the body of a request, which is read and dropped, else 413.
     pub body_bytes: u64,
-    /// Most bytes of the body of a PUT, which is kept until it is answered; 0: PUT is not taken.
+    /// Maximum bytes of the body of a PUT, which is kept until it is answered; 0: PUT is refused.
     pub put_bytes: u64,
-    /// Most bytes of the bodies of PUT that come or wait at one time, by the lengths that their heads name; beyond it
-    /// 503.
+    /// Maximum bytes of all PUT bodies at one time, by the lengths in their heads, else 503.
     pub bodies_bytes: usize,
-    /// No further pipelined request is parsed while more bytes than this wait to be sent.
+    /// Maximum bytes that wait to be sent before a further pipelined request is parsed.
     pub unsent_bytes: usize,
-    /// Open connections, those that stream among them. For a further one the longest idle one is closed; where none is
-    /// idle it waits in the kernel's queue.
+    /// Maximum number of open connections. For a further one the longest idle connection is closed; if none is idle, it
+    /// waits in the kernel's queue.
     pub connections: usize,
-    /// Time for a whole head, from its first byte; then 408.
+    /// Time for a whole head from its first byte, else 408.
     pub head: Duration,
     /// Time for a whole body.
     pub body: Duration,
     /// Time between two requests on a connection.
     pub idle: Duration,
-    /// Time in which a client must take [`Limits::write_bytes`] of its answer, or what is left of it. A byte now and
-    /// then would hold the chains of an old snapshot for hours.
+    /// Time in which a client must read [`Limits::write_bytes`] of its answer, or the rest of it. Otherwise a slow
+    /// client could hold an old snapshot for hours.
     pub write: Duration,
-    /// See [`Limits::write`].
+    /// Bytes that a client must read within [`Limits::write`].
     pub write_bytes: usize,
-    /// Time for one whole answer: the whole market, 400 MB, to a client that takes half a megabyte a second.
+    /// Time for a whole answer: the whole market, 400 MB, to a client that reads half a megabyte a second.
     pub answer: Duration,
     /// Time for a client to stop sending after the last answer on its connection.
     pub linger: Duration,
     /// Time for streams to finish after [`super::Server::stop`].
     pub drain: Duration,
-    /// How long no connection is accepted when the process has run out of descriptors.
+    /// Pause of accepting connections when the process has run out of descriptors.
     pub accept_pause: Duration,
-    /// Smallest body that is compressed for a client that takes gzip.
+    /// Minimum bytes of a body that is compressed for clients that accept gzip.
     pub gzip_bytes: usize,
-    /// Streams compressed at the same time (each holds about 300 KB); further ones go out as they are.
+    /// Maximum number of concurrent compressed streams (each holds about 300 KB); further ones are sent uncompressed.
     pub gzip_streams: usize,
-    /// True if clients of this machine get gzip, too, when they say that they take it: most clients say so, and a
-    /// loopback is faster than any compression.
+    /// True if clients on this machine that accept gzip get it, too. Most clients accept it, but the loopback is faster
+    /// than any compression.
     pub gzip_loopback: bool,
-    /// Bytes of answers that are kept to be sent again, or in parts.
+    /// Maximum bytes of the response cache.
     pub cache_bytes: usize,
 }
 
@@ -83,7 +82,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How often deadlines are looked at: a quarter of the shortest, between 5 ms and 1 s.
+    /// Interval at which deadlines are checked: a quarter of the shortest one, between 5 ms and 1 s.
     pub(super) fn sweep_interval(&self) -> Duration {
         let all = [self.head, self.body, self.idle, self.write, self.answer, self.linger, self.drain];
         let shortest = all.into_iter().min();

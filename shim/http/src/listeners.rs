@@ -1,9 +1,9 @@
-//! Sockets to listen on: exclusively ours, or a clear error.
+//! Sockets to listen on, exclusive to this program. Never: a connection.
 //!
-//! `SO_REUSEPORT` is never set: with it a second program can take the port, and each gets a part of the connections. On
-//! Unix `SO_REUSEADDR` is (it only lets a restarted server pass the old one's closing connections); on Windows it is
-//! not, for there it means the same as `SO_REUSEPORT`. A program of the same user that asks for it can take the port
-//! there all the same, so `SO_EXCLUSIVEADDRUSE` is set there, which forbids that.
+//! `SO_REUSEPORT` is never set: with it a second program could take the port, and each would get a part of the
+//! connections. On Unix `SO_REUSEADDR` is set, so that a restarted server need not wait for the closing connections of
+//! the old one. On Windows it would mean the same as `SO_REUSEPORT`; there `SO_EXCLUSIVEADDRUSE` is set instead, which
+//! also keeps other programs of the same user from taking the port.
 
 use mio::net::TcpListener;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
-/// Connections that the kernel holds until they are accepted.
+/// Maximum number of connections that the kernel queues until they are accepted.
 const BACKLOG: i32 = 1024;
 
 /// An address that cannot be listened on.
@@ -45,8 +45,8 @@ impl From<io::Error> for ListenError {
     }
 }
 
-/// Listens on every address. One that this machine does not have (`[::1]` without IPv6) is a warning while another can
-/// be had.
+/// Listens on every address. An address that this machine does not have (`[::1]` without IPv6) is logged as a warning
+/// if another one is left.
 pub(super) fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ListenError> {
     let mut listeners = Vec::new();
     let mut absent = None;
@@ -81,9 +81,9 @@ fn open(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(TcpListener::from_std(socket.into()))
 }
 
-/// No such address family, or no such address.
+/// True if the machine does not have the address or its family.
 fn is_absent(cause: &io::Error) -> bool {
-    /// `EAFNOSUPPORT` on Linux and macOS, `WSAEAFNOSUPPORT`.
+    /// `EAFNOSUPPORT` on Linux and on macOS, and `WSAEAFNOSUPPORT`.
     const NO_FAMILY: [i32; 3] = [97, 47, 10047];
     cause.kind() == ErrorKind::AddrNotAvailable || cause.raw_os_error().is_some_and(|code| NO_FAMILY.contains(&code))
 }

@@ -1,5 +1,5 @@
-//! Percent-decoding of targets. Strict for a path, whose bytes choose a resource; forgiving for a query, as browsers
-//! are.
+//! Percent-decoding of targets: strict for a path, whose bytes choose a resource; lenient for a query, like browsers.
+//! Never: a resource.
 
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub fn decode_strict(text: &str) -> Option<Cow<'_, str>> {
 #[must_use]
 pub fn decode_form(text: &str) -> Cow<'_, str> {
     if text.contains('+') {
-        // before the bytes are decoded, so that an encoded + stays one
+        // replaced before decoding, so that an encoded + stays
         Cow::Owned(percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned())
     } else {
         percent_decode_str(text).decode_utf8_lossy()

@@ -1,25 +1,25 @@
-//! One request head: bytes to method, target and headers, or to the fault that it is answered with.
+//! Parses the head of a request: method, target and headers, or the fault to answer. Never: an answer.
 //!
-//! Strict where leniency would let two parties read the same bytes differently: repeated `Content-Length`, any
-//! `Transfer-Encoding` and a second `Host` are refused.
+//! It refuses everything that a proxy could read differently: repeated `Content-Length`, any `Transfer-Encoding`, and a
+//! second `Host`.
 
 use super::limits::{HEADERS, Limits};
 use super::percent::decode_strict;
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
-/// What a request asks for.
+/// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The answer.
+    /// Requests the answer.
     Get,
-    /// The answer's head only; the server takes the body away.
+    /// Requests the head of the answer; the server omits the body.
     Head,
-    /// The body is to be kept under the path; only where the app takes it, and from this machine.
+    /// Stores the body under the path; accepted only from this machine, and only where the app takes it.
     Put,
 }
 
-/// One parsed request. Borrows the connection's buffer.
+/// A parsed request, borrowing from the buffer of the connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     method: Method,
@@ -31,13 +31,13 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// GET, HEAD or PUT. An answer to one of the first two need not look at it.
+    /// GET, HEAD or PUT. The app answers GET and HEAD alike.
     #[must_use]
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// The path as it was sent, from its first `/` to before the `?`.
+    /// The path as sent, from its first `/` to before the `?`.
     #[must_use]
     pub fn raw_path(&self) -> &'a str {
         self.path
@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
         decode_strict(self.path).unwrap_or(Cow::Borrowed(self.path))
     }
 
-    /// What stands after the `?`, as it was sent; empty if nothing does.
+    /// The query as sent, after the `?`; empty if there is none.
     #[must_use]
     pub fn query(&self) -> &'a str {
         self.query
@@ -62,13 +62,13 @@ impl<'a> Request<'a> {
         std::str::from_utf8(found.value).ok().map(str::trim)
     }
 
-    /// The host that the client believes to talk to, with its port: the target's if it is absolute, else `Host`.
+    /// The requested host with its port: that of an absolute target, else `Host`.
     #[must_use]
     pub fn host(&self) -> Option<&'a str> {
         self.authority.or_else(|| self.header("host")).filter(|host| !host.is_empty())
     }
 
-    /// Every host that the request names: the target's if it is absolute, and that of the header.
+    /// All hosts of the request: that of an absolute target, and `Host`.
     pub(super) fn hosts(&self) -> impl Iterator<Item = &'a [u8]> {
         let header = self.headers.iter().find(|h| h.name.eq_ignore_ascii_case("host"));
         self.authority.map(str::as_bytes).into_iter().chain(header.map(|h| h.value.trim_ascii()))
@@ -80,28 +80,28 @@ impl<'a> Request<'a> {
         self.peer
     }
 
-    /// True if `Accept-Encoding` lets the answer be gzip.
+    /// True if `Accept-Encoding` permits gzip.
     pub(super) fn takes_gzip(&self) -> bool {
         self.header("accept-encoding").is_some_and(admits_gzip)
     }
 }
 
-/// What the connection must know of a head besides the request itself.
+/// Facts of a head that concern the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeadFacts {
-    /// Bytes of the head.
+    /// Length of the head, bytes.
     pub(super) length: usize,
-    /// Bytes of the body behind it.
+    /// Length of the body, bytes.
     pub(super) body: u64,
-    /// The client waits for 100 before it sends the body.
+    /// True if the client waits for status 100 before it sends the body.
     pub(super) expects_continue: bool,
-    /// HTTP/1.0: no chunks, closed unless asked otherwise.
+    /// True for HTTP/1.0: no chunks, and closed unless requested otherwise.
     pub(super) http10: bool,
-    /// The connection stays open after the answer.
+    /// True if the connection stays open after the answer.
     pub(super) keep_alive: bool,
 }
 
-/// A request that the server itself refuses; the connection is closed after the answer.
+/// Why the server itself refuses a request; the connection is closed after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Malformed,
@@ -142,11 +142,10 @@ impl Fault {
     }
 }
 
-/// The headers of a head, to be lent to [`parse`].
+/// Space for headers, for [`parse`].
 pub(super) type HeaderSlots<'a> = [httparse::Header<'a>; HEADERS];
 
-/// How long the request head is that `bytes` begin with; `None` while it is incomplete. Or the status that it is
-/// refused with, for which hosts are not looked at.
+/// Length of the request head at the start of `bytes`; `None` while it is incomplete. Hosts are not checked.
 ///
 /// # Errors
 /// The status of a refusal.
@@ -157,7 +156,7 @@ pub fn length_of_head(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, u1
     Ok(parsed.map(|(_, facts)| facts.length))
 }
 
-/// Reads one head from the start of `bytes`; `None` while it is incomplete.
+/// Parses a head at the start of `bytes`; `None` while it is incomplete.
 pub(super) fn parse<'a>(
     bytes: &'a [u8],
     slots: &'a mut HeaderSlots<'a>,
@@ -167,7 +166,7 @@ pub(super) fn parse<'a>(
     let mut head = httparse::Request::new(slots);
     let length = match head.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length <= limits.head_bytes => length,
-        // a head that is too long is refused before it is complete: nobody can make the buffer grow
+        // a long head is refused before it is complete, so that the buffer cannot grow
         Ok(httparse::Status::Partial) if bytes.len() <= limits.head_bytes => return Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Err(Fault::HeadTooLarge),
         // TLS or another protocol at this port is malformed, HTTP/2 in plain text is an unsupported version
@@ -175,12 +174,12 @@ pub(super) fn parse<'a>(
         Err(_) => return Err(Fault::Malformed),
     };
     let headers: &'a [httparse::Header<'a>] = head.headers;
-    // framing comes before the method: a request whose length is ambiguous may not be skipped over
+    // framing is checked before the method: a request of ambiguous length must not be skipped
     let facts = read_facts(headers, length, head.version == Some(0))?;
     let method = match head.method {
         Some("GET") => Method::Get,
         Some("HEAD") => Method::Head,
-        // whoever may reach this machine may not change what is on it
+        // only clients on this machine may change its state
         Some("PUT") if limits.put_bytes > 0 && peer.ip().to_canonical().is_loopback() => Method::Put,
         _ => return Err(Fault::Method),
     };
@@ -198,7 +197,7 @@ fn names_http(bytes: &[u8]) -> bool {
     line.split(|&b| b == b' ').nth(2).is_some_and(|word| word.starts_with(b"HTTP/"))
 }
 
-/// The headers that concern the connection.
+/// Reads the headers that concern the connection.
 fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> Result<HeadFacts, Fault> {
     let mut facts = HeadFacts { length, body: 0, expects_continue: false, http10, keep_alive: !http10 };
     let (mut lengths, mut hosts) = (0, 0);
@@ -208,10 +207,10 @@ fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> 
             facts.keep_alive = keeps_alive(header.value, facts.keep_alive);
         } else if is("content-length") {
             lengths += 1;
-            // two lengths, even equal ones, are how requests are smuggled past a proxy (RFC 9112, 6.3)
+            // repeated lengths, even equal ones, serve to smuggle requests past a proxy (RFC 9112, 6.3)
             facts.body = parse_length(header.value).filter(|_| lengths == 1).ok_or(Fault::BadLength)?;
         } else if is("transfer-encoding") {
-            // a chunked request body would need a parser whose only use is to throw its output away
+            // a chunked body would need a parser only to drop its output
             return Err(Fault::TransferEncoding);
         } else if is("expect") {
             facts.expects_continue = !http10 && header.value.eq_ignore_ascii_case(b"100-continue");
@@ -219,14 +218,14 @@ fn read_facts(headers: &[httparse::Header<'_>], length: usize, http10: bool) -> 
             hosts += 1;
         }
     }
-    // RFC 9112, 3.2: a server must refuse it, and the check of hosts relies on there being one
+    // RFC 9112, 3.2: a server must refuse this, and the check of hosts relies on it
     if hosts > 1 || (hosts == 0 && !http10) {
         return Err(Fault::BadHost);
     }
     Ok(facts)
 }
 
-/// True if the connection stays open, after one `Connection` header. `close` wins over `keep-alive`.
+/// True if the connection stays open after one `Connection` header; `close` overrides `keep-alive`.
 fn keeps_alive(value: &[u8], before: bool) -> bool {
     let has = |word: &[u8]| value.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word));
     !has(b"close") && (before || has(b"keep-alive"))
@@ -234,12 +233,13 @@ fn keeps_alive(value: &[u8], before: bool) -> bool {
 
 fn parse_length(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?;
-    // `parse` alone would take a plus sign
+    // `parse` alone would accept a plus sign
     let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok())?
 }
 
-/// Authority, path and query of `/path?query` or `http://authority/path?query`; the path decodes.
+/// Splits `/path?query` or `http://authority/path?query` into authority, path and query; `None` if the path cannot be
+/// decoded.
 fn split_target(target: &str) -> Option<(Option<&str>, &str, &str)> {
     let (authority, origin) = match split_scheme(target) {
         Some(rest) => {
@@ -249,12 +249,12 @@ fn split_target(target: &str) -> Option<(Option<&str>, &str, &str)> {
         None => (None, target),
     };
     let (path, query) = origin.split_once('?').unwrap_or((origin, ""));
-    // http://host without a slash means the root
+    // http://host without a slash is the root
     let path = if path.is_empty() && authority.is_some() { "/" } else { path };
     (path.starts_with('/') && decode_strict(path).is_some()).then_some((authority, path, query))
 }
 
-/// What follows `http://` or `https://`.
+/// The text after `http://` or `https://`.
 fn split_scheme(target: &str) -> Option<&str> {
     ["http://", "https://"].into_iter().find_map(|scheme| {
         let start = target.get(..scheme.len())?;

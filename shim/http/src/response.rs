@@ -1,4 +1,4 @@
-//! Answers: what an app returns, and the head that is written before it.
+//! Answers of an app, and the heads that are written before them. Never: a socket.
 
 use super::framing::Framing;
 use super::request::Fault;
@@ -9,25 +9,25 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// What goes out for one request.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
     /// `Content-Type`.
     pub content_type: &'static str,
-    /// Further headers. Control characters in a value are left out, so that a value cannot begin a header of its own.
+    /// Further headers. Control characters are removed, so that a value cannot begin another header.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: Body,
-    /// Under which name the request is counted: one of those that [`super::Metrics`] was made with.
+    /// Route under which the request is counted: one of those of [`super::Metrics`].
     pub route: &'static str,
-    /// Answers to one target with the same edition ([`super::App::edition`]) are the same, byte for byte. `None`:
-    /// nobody knows.
+    /// Edition of the data ([`super::App::edition`]): answers to one target with the same edition are identical.
+    /// `None`: unknown.
     pub edition: Option<u64>,
 }
 
-/// What an answer says before its body.
+/// Status, type and headers of an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
@@ -38,17 +38,17 @@ pub(super) struct Head {
 
 /// The body of an answer.
 pub enum Body {
-    /// All of it, a few kilobytes.
+    /// The whole body, a few kilobytes.
     Full(Vec<u8>),
-    /// Written as the client takes it; sent with a length if it ends within the first piece.
+    /// A body that is written as the client reads it; sent with a length if it ends within the first piece.
     Stream(Box<dyn Stream>),
-    /// Nothing of the answer is known yet, not even its status: it is asked for until it is there.
+    /// An answer that is not there yet, not even its status: it is polled.
     Awaited(Box<dyn Awaited>),
 }
 
-/// An answer that is being made elsewhere, so that no thread that serves waits for it.
+/// An answer that another thread makes, so that no serving thread waits for it.
 pub trait Awaited: Send {
-    /// The answer, if it is there: one whose own body is no such again. Never waits.
+    /// The answer if it is there, without waiting; its body must not be [`Body::Awaited`].
     fn look(&mut self) -> Option<Answer>;
 }
 
@@ -63,46 +63,46 @@ impl fmt::Debug for Body {
 }
 
 impl Answer {
-    /// An answer with a body that is already there.
+    /// An answer with a complete body.
     #[must_use]
     pub fn full(route: &'static str, status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self { status, content_type, headers: Vec::new(), body: Body::Full(body.into()), route, edition: None }
     }
 
-    /// A 200 whose body is written piece by piece.
+    /// An answer with status 200 whose body is written piece by piece.
     #[must_use]
     pub fn stream(route: &'static str, content_type: &'static str, stream: impl Stream + 'static) -> Self {
         let body = Body::Stream(Box::new(stream));
         Self { status: 200, content_type, headers: Vec::new(), body, route, edition: None }
     }
 
-    /// An answer that is being made elsewhere. Status, type and headers are those of what comes.
+    /// An answer that another thread makes, with status, type and headers.
     #[must_use]
     pub fn awaited(route: &'static str, awaited: impl Awaited + 'static) -> Self {
         let body = Body::Awaited(Box::new(awaited));
         Self { status: 200, content_type: "", headers: Vec::new(), body, route, edition: None }
     }
 
-    /// The answer with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// The same, of an edition.
+    /// Sets the edition.
     #[must_use]
     pub fn of_edition(self, edition: Option<u64>) -> Self {
         Self { edition, ..self }
     }
 
-    /// Its head and its body.
+    /// Head and body of the answer.
     pub(super) fn into_parts(self) -> (Head, Body) {
         let Self { status, content_type, headers, body, route, .. } = self;
         (Head { status, content_type, headers, route }, body)
     }
 
-    /// What the server itself answers to a request that is none.
+    /// The server's own answer to a refused request.
     pub(super) fn of_fault(fault: Fault) -> Self {
         let (status, text) = fault.text();
         let answer = Self::full("refused", status, "application/json", format!("{{\"error\":\"{text}\"}}"));
@@ -114,7 +114,7 @@ impl Answer {
     }
 }
 
-/// The `Date` of answers, formatted once a second.
+/// Text of the header `Date`, formatted once a second.
 #[derive(Debug)]
 pub(super) struct DateText {
     clock: fn() -> Timestamp,
@@ -123,65 +123,63 @@ pub(super) struct DateText {
 }
 
 impl DateText {
-    /// Reads `clock`.
+    /// Begins with the time of `clock`.
     pub(super) fn new(clock: fn() -> Timestamp) -> Self {
         let mut date = Self { clock, second: i64::MIN, text: String::new() };
         date.refresh();
         date
     }
 
-    /// Reads the clock again. Called once per turn of a reactor, not per answer.
+    /// Reads the clock; called once per turn of a reactor.
     pub(super) fn refresh(&mut self) {
         let now = (self.clock)();
-        // formatted once a second and not once a response
+        // formatting for each answer would be slow
         if now.as_second() != self.second {
             self.second = now.as_second();
             self.text = DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default();
         }
     }
 
-    /// The text.
+    /// The text of the header.
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// What a head says besides the answer's own words.
+/// The headers of a head that depend on the delivery.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
-    /// How the body's end is found.
+    /// How the client finds the end of the body.
     pub(super) framing: Framing,
-    /// The body is gzip.
+    /// True if the body is compressed.
     pub(super) gzip: bool,
-    /// The body would be another one for a client with another `Accept-Encoding`.
+    /// True if the body depends on `Accept-Encoding`.
     pub(super) varies: bool,
-    /// The connection stays open.
+    /// True if the connection stays open.
     pub(super) keep_alive: bool,
-    /// An HTTP/1.0 client: the response must state that the connection stays open.
+    /// True for an HTTP/1.0 client, which must be sent `Connection: keep-alive`.
     pub(super) http10: bool,
-    /// The version of the body, as it is spelt.
+    /// Value of the header `ETag`.
     pub(super) etag: Option<String>,
-    /// Parts of the body can be had.
+    /// True if the client may request parts of the body.
     pub(super) has_parts: bool,
-    /// Which part this is: its first byte, the one behind its last, and the length of the whole; no part at all of a
-    /// body that has no such bytes.
+    /// The sent part and the length of the whole body; no range if the body has no such bytes.
     pub(super) part: Option<(Option<Range<usize>>, usize)>,
 }
 
 impl Delivery {
-    /// How bodies go out that are there whole.
+    /// The delivery of a complete body.
     pub(super) fn whole(length: usize, keep_alive: bool, http10: bool) -> Self {
         let framing = Framing::Length(length);
         Self { framing, gzip: false, varies: false, keep_alive, http10, etag: None, has_parts: false, part: None }
     }
 }
 
-/// What a browser must know of every answer: its type is the one that is said, and pages of other origins may not
-/// have it, not even as a picture or a script.
+/// Headers of every answer for browsers: they must not guess the type, and pages of other origins must not load it, not
+/// even as a picture or a script.
 const BROWSER_HEADERS: &str = "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n";
 const POLICY: &str = "Content-Security-Policy";
-/// What it must know of a page that says nothing of the kind itself: nothing in it runs, loads or is shown within
-/// another page.
+/// Policy of a page without its own: nothing in it runs or loads, and no other page may show it in a frame.
 const PAGE_HEADER: &str = "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; \
                            frame-ancestors 'none'\r\n";
 
@@ -197,16 +195,16 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
     put(date);
     put("\r\nContent-Type: ");
     put(answer.content_type);
-    // what has a version may be kept and asked for again; what has none may not
+    // a client may store an answer with a tag if it revalidates it, and must not store one without
     put(if delivery.etag.is_some() { "\r\nCache-Control: no-cache\r\n" } else { "\r\nCache-Control: no-store\r\n" });
     put(BROWSER_HEADERS);
-    // a page with its own policy must not have two: browsers apply both, and the stricter one wins
+    // with two policies browsers would apply the stricter one
     let has_policy = answer.headers.iter().any(|(name, _)| *name == POLICY);
     if answer.content_type.starts_with("text/html") && !has_policy {
         put(PAGE_HEADER);
     }
     if delivery.varies {
-        // a shared cache must not hand gzip to a client that cannot read it
+        // a shared cache must not send gzip to a client that cannot read it
         put("Vary: Accept-Encoding\r\n");
     }
     if delivery.gzip {
@@ -252,7 +250,7 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
 fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    // values may hold what a client sent: a line feed would begin a header of its own
+    // values may contain text of a client, and a line feed would begin another header
     out.extend(value.bytes().filter(|&b| b >= b' ' && b != 0x7f));
     out.extend_from_slice(b"\r\n");
 }

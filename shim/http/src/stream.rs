@@ -1,19 +1,19 @@
-//! A body that is written while it is sent: what the rows are for the server. Never: a row, a socket.
+//! The interface of bodies that are written while they are sent. Never: a row, a socket.
 
-/// About how many bytes one call of [`Stream::fill`] appends.
+/// Approximate bytes that one call of [`Stream::fill`] appends.
 pub const PIECE_BYTES: usize = 64 * 1024;
 
-/// True if what is written piece by piece goes on.
+/// State of a stream after a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Progress {
-    /// There is more to come.
+    /// More bytes follow.
     More,
-    /// There is more to come, and it is being made: ask again in a moment.
+    /// More bytes follow, and are still being made: call again in a moment.
     Later,
-    /// No more will come, and what there was is not whole.
+    /// The stream broke off, and the body is incomplete.
     Broken,
-    /// That was all.
+    /// The body is complete.
     Done,
 }
 
@@ -22,7 +22,7 @@ pub trait Stream: Send {
     /// Appends about [`PIECE_BYTES`] to `out`, which may already hold bytes.
     fn fill(&mut self, out: &mut Vec<u8>) -> Progress;
 
-    /// At most about this many bytes will be written in all; `None`: nobody knows, or too many to be kept.
+    /// Approximate maximum bytes of the body; `None`: unknown, or too large to cache.
     fn most_bytes(&self) -> Option<usize> {
         None
     }

@@ -1,4 +1,4 @@
-//! Bounds in sum: readers that take little, connections that are many, threads that hang.
+//! Global bounds: slow readers, many connections, hanging threads.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::support;

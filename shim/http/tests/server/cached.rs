@@ -1,4 +1,4 @@
-//! Answers that are rendered once: what is sent again, parts of one body, versions, bounds.
+//! Cached answers: repeated requests, parts of one body, versions, bounds.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::support;
@@ -29,7 +29,7 @@ fn head(fixture: &Fixture, target: &str) -> Response {
     Response { status, head, body: client.rest().into_bytes() }
 }
 
-/// Bytes of bodies that are kept, or that readers hold.
+/// Bytes of bodies that are cached or held by readers.
 fn kept(fixture: &Fixture) -> usize {
     let mut text = String::new();
     fixture.metrics.write_prometheus(&mut text);
@@ -37,7 +37,7 @@ fn kept(fixture: &Fixture) -> usize {
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-/// The number that all of a body repeats.
+/// The edition of a body, which all of it repeats.
 fn edition_of(body: &[u8]) -> u64 {
     let first: u64 = std::str::from_utf8(&body[..7]).unwrap().parse().unwrap();
     assert!(body == version(first, body.len()), "a body of two editions");
@@ -54,7 +54,7 @@ fn what_is_asked_for_again_is_rendered_once_for_each_edition() {
             let answer = ask(&fixture, TARGET, "");
             assert_eq!((answer.status, answer.body.len(), edition_of(&answer.body)), (200, SIZE, edition));
         }
-        // the first time nobody knows that it will be asked for again
+        // an answer is cached from the second request on
         assert_eq!(rendered(&fixture) - before, if edition == 1 { 2 } else { 1 });
     }
     assert_eq!(ask(&fixture, "/version?1000000&other", "").body.len(), SIZE);
@@ -103,7 +103,7 @@ fn parts_are_parts_of_one_body_while_newer_ones_are_published() {
         assert_eq!(part.header("etag"), Some(etag.as_str()));
         body.extend(part.body);
         publish(&fixture, 9 + first as u64);
-        // whoever asks for the whole has the newest, whatever another one reads in parts
+        // a request for the whole gets the newest body, even while another client reads parts of an older one
         assert_eq!(edition_of(&ask(&fixture, TARGET, "").body), 9 + first as u64);
     }
     assert!(body == version(7, SIZE));
@@ -116,7 +116,7 @@ fn parts_are_parts_of_one_body_while_newer_ones_are_published() {
     assert_eq!((other.status, other.body.len()), (200, SIZE));
     let several = ask(&fixture, TARGET, "Range: bytes=0-7,10-20\r\n");
     assert_eq!((several.status, several.body.len()), (200, SIZE));
-    // when nobody has read it for a while the next reader begins with what is new
+    // after a pause the next reader begins with a newer body
     std::thread::sleep(Duration::from_millis(700));
     publish(&fixture, 99);
     let fresh = ask(&fixture, TARGET, "Range: bytes=-800\r\n");

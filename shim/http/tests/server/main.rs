@@ -1,4 +1,4 @@
-//! The server over real sockets: what it refuses, keeps, bounds and gives back.
+//! The server over real sockets: refusals, cache, bounds and kept bodies.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and prints its figures")]
 
 mod bounds;

@@ -1,4 +1,4 @@
-//! What a client may do: keep a connection, pipeline, ask in every legal form, and stop reading.
+//! Legal clients: they keep a connection, pipeline, send every legal form of a request, and stop reading.
 
 use crate::support::{eventually, get, get_with, rows, serve, serve_with};
 use flate2::read::GzDecoder;

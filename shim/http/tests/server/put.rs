@@ -1,4 +1,4 @@
-//! Bodies that are kept: where the app takes them, from this machine, whole and bounded.
+//! Bodies of PUT: accepted where the app takes them, from this machine, whole and bounded.
 
 use crate::support::{Fixture, eventually, get, serve, serve_with, statuses};
 use http::Limits;

@@ -1,4 +1,4 @@
-//! What a client may not do, and that it is told so before the connection ends.
+//! Refused requests: the client gets a status before the connection is closed.
 
 use crate::support;
 use crate::support::{app, config, get, get_with, serve, serve_with, statuses};

@@ -12,20 +12,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What the app has done.
+/// Counts of the app, and its switches.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Requests that the app was asked about.
+    /// Number of requests.
     pub(crate) requests: AtomicUsize,
     /// Bytes that streams have produced.
     pub(crate) produced: AtomicUsize,
-    /// Streams that were begun.
+    /// Number of streams begun.
     pub(crate) streams: AtomicUsize,
-    /// Streams that exist.
+    /// Number of streams that exist.
     pub(crate) alive: AtomicUsize,
-    /// Answers to `/heavy` that were begun.
+    /// Number of answers to `/heavy` begun.
     pub(crate) waiting: AtomicUsize,
-    /// Answers to `/heavy` wait.
+    /// True while answers to `/heavy` wait.
     pub(crate) held_up: AtomicBool,
     /// The edition of `/version`.
     pub(crate) edition: AtomicU64,
@@ -59,7 +59,7 @@ impl App for TestApp {
                 let text = format!("{path}|{}|{host}|{:?}", request.query(), request.header("x-probe"));
                 Answer::full("echo", 200, "text/plain; charset=utf-8", text)
             }
-            // says where it was answered, when nobody holds it up any more
+            // names the thread that answers, once it need not wait any more
             "/heavy" => {
                 let seen = Arc::clone(&self.0);
                 return Answered::Heavy(Box::new(move || {
@@ -155,12 +155,12 @@ impl Stream for Version {
     }
 }
 
-/// What `/version?n` answers.
+/// The body of `/version?n`.
 pub(crate) fn version(edition: u64, n: usize) -> Vec<u8> {
     format!("{edition:07}\n").bytes().cycle().take(n).collect()
 }
 
-/// So many pieces that say on which thread they were written.
+/// A stream of pieces with the name of the thread that writes them.
 struct Where(usize);
 
 impl Stream for Where {
@@ -176,7 +176,7 @@ fn write_row(i: usize, out: &mut Vec<u8>) {
     let _ = writeln!(out, "{{\"row\":{i:012},\"square\":{:020},\"text\":\"abc\"}}", i * i);
 }
 
-/// What `/rows?wanted` answers.
+/// The body of `/rows?wanted`.
 pub(crate) fn rows(wanted: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for i in 0..wanted.div_ceil(64) {
