@@ -1,4 +1,4 @@
-//! The program from outside: which value wins, and what it says to a slip.
+//! The program from outside: precedence of values, and messages for mistakes.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn program(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Out
     command.args(arguments).envs(home).envs(variables.iter().copied()).current_dir(folder).output().unwrap()
 }
 
-/// What `--print-config` says, as (line without spaces around it, origin).
+/// Lines of `--print-config`: (line without spaces around it, origin).
 fn printed(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Vec<(String, String)> {
     let output = program(folder, &[arguments, &["--print-config"]].concat(), variables);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

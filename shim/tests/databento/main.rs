@@ -1,5 +1,5 @@
-//! Databento's live gateway, with the feature `databento-live`: a gateway of this test that speaks its protocol, ends
-//! sessions, refuses keys and says errors. What came is served throughout, and no key is anywhere.
+//! Databento's live gateway, with the feature `databento-live`: a gateway of this test speaks its protocol, ends
+//! sessions, rejects keys and sends errors. The last data are served throughout, and no key is shown anywhere.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -22,20 +22,20 @@ const OPEN: &str = "2026-11-20T15:42:30-05:00";
 /// 15:42:00 of that day in nanoseconds since 1970.
 const AT: u64 = 1_795_207_320_000_000_000;
 
-/// What a gateway does with a session.
+/// Behaviour of the gateway in a session.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Lets it in, sends these bytes behind the metadata, and waits for a word to end it.
+    /// Accepts the session, sends these bytes after the metadata, and waits for the signal to end it.
     Send(Vec<u8>),
-    /// The same, and ends it at once in good order.
+    /// Accepts the session, sends these bytes after the metadata, and ends it at once in good order.
     SendAndEnd(Vec<u8>),
-    /// Does not take the key.
+    /// Rejects the key.
     Refuse,
-    /// Says no word.
+    /// Closes the connection without a message.
     Close,
 }
 
-/// A gateway, what it was told, and a way to end the session that waits.
+/// A gateway, the lines that it received, and the signal to end a waiting session.
 struct Gateway {
     address: SocketAddr,
     acts: Arc<Mutex<Vec<Act>>>,
@@ -44,7 +44,7 @@ struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway that does one after the other, and the last again and again.
+    /// Starts a gateway with a behaviour for each session; the last one repeats.
     fn start(acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -122,7 +122,7 @@ fn header(length: usize, rtype: u8, id: u32, ts: u64) -> Vec<u8> {
     out
 }
 
-/// Which contract a number stands for.
+/// The record that maps a number to a contract.
 fn mapping(id: u32, symbol: &str) -> Vec<u8> {
     let mut out = header(176, 0x16, id, AT);
     for symbol in ["ACME.OPT", symbol] {

@@ -1,7 +1,6 @@
-//! What is tried with bytes of any kind: a body for each thing that reads what others wrote.
+//! Fuzz bodies: one for each parser of foreign bytes.
 //!
-//! A body fails by a panic. What it returns says what became of the input, coarsely: inputs of a new kind are worth
-//! mutating further.
+//! A body fails by a panic. It returns a coarse kind of the outcome: inputs with a new kind are mutated further.
 
 use crate::{market, past, stored};
 use api::cursor;
@@ -35,7 +34,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-/// What became of an input, coarsely.
+/// Coarse kind of the outcome of an input.
 pub(crate) type Kind = u64;
 
 /// A body and its name, which is that of its part of the corpus.
@@ -74,7 +73,7 @@ pub(crate) const BODIES: &[Body] = &[
     ("turns", stored::turns),
 ];
 
-/// So many, about: 0, 1, 2, up to 4, up to 8, …
+/// A coarse count: 0, 1, 2, up to 4, up to 8, …
 pub(crate) fn about(n: usize) -> Kind {
     u64::from(usize::BITS - n.leading_zeros())
 }

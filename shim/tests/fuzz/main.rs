@@ -1,8 +1,8 @@
-//! Bytes of any kind to everything that reads what others wrote: a saved corpus as ordinary tests, and mutations of it
-//! for as long as is asked (`just fuzz`).
+//! Fuzzing of every parser of foreign bytes: a saved corpus as ordinary tests, and mutations of it for a given time
+//! (`just fuzz`).
 //!
-//! Without the coverage of a fuzzer in the compiler: an input whose outcome is of a new kind joins the corpus of the
-//! run. What was found is saved beside the target folder's other files, and belongs in `corpus/` once it is mended.
+//! There is no coverage from the compiler: an input with a new kind of outcome joins the corpus of the run. Findings
+//! are saved in the target folder, and belong in `corpus/` once they are mended.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bodies;
@@ -143,7 +143,7 @@ struct Run {
     found: Vec<String>,
 }
 
-/// One body: what is mutated, and what has come of it.
+/// One body: its inputs, and the kinds of its outcomes.
 struct Trial {
     body: Body,
     inputs: Vec<Vec<u8>>,
@@ -180,12 +180,12 @@ impl Run {
 }
 
 impl Trial {
-    /// Tries some mutations; what they found.
+    /// Tries some mutations; returns their findings.
     fn some(&mut self, random: &mut Random) -> Vec<String> {
         (0..4).filter_map(|_| self.execute(mutated(&self.inputs, random))).collect()
     }
 
-    /// Tries an input; says what it found.
+    /// Tries an input; returns the finding.
     fn execute(&mut self, input: Vec<u8>) -> Option<String> {
         let (name, body) = self.body;
         let began = Instant::now();

@@ -1,5 +1,5 @@
-//! Bodies for files that the program itself has written, for what daemons and vendors answer to its commands, and for
-//! requests over a connection. The program makes most of their first inputs, as the formats change with it.
+//! Bodies for files that the program itself writes, for answers of daemons and vendors to its commands, and for
+//! requests over a connection. The program makes most of their first inputs, since the formats change with it.
 
 use crate::bodies::{Kind, about, mix};
 use crate::history_support::{Folder, csv, greeks, market, rows_of, time};
@@ -42,7 +42,7 @@ fn file(name: &str, data: &[u8]) -> PathBuf {
     path
 }
 
-/// What the program makes first for a body: whole, cut, and with a byte changed.
+/// First inputs of a body, made by the program: whole, truncated, and with a changed byte.
 pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
     let whole = match name {
         "saved" => {
@@ -60,7 +60,7 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
     vec![whole[..middle].to_vec(), changed, whole]
 }
 
-/// A saved market: what is read back has values of the form that is served.
+/// A saved market: restored chains have values of the served form.
 pub(crate) fn saved(mut data: &[u8]) -> Kind {
     let clock = ExpiryClock::At(market::NOW);
     match saved::read(MARKET, clock, |_| true, &mut data) {
@@ -135,7 +135,7 @@ pub(crate) fn manifests(data: &[u8]) -> Kind {
     mix([u64::from(found.is_some()), about(data.len())])
 }
 
-/// A file of keys: what is refused names no value of it.
+/// A file of keys: refusals contain no value of it.
 pub(crate) fn keys(data: &[u8]) -> Kind {
     let path = file("keys", data);
     let read = Keys::read(Some(&path), &|_| None);

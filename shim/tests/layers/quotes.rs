@@ -15,7 +15,7 @@ use shim::app::Service;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What was quoted of a row, made up so that no two are alike; some sides and sizes are missing.
+/// Quote of a row. All rows differ, and some sides and sizes are missing.
 #[derive(Clone, Copy, Debug)]
 struct Quote {
     bid: f64,

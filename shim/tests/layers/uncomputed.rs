@@ -76,7 +76,7 @@ fn tight(value: f64) -> (f64, f64) {
     ((value - 0.02).max(0.0), value + 0.02)
 }
 
-/// The daemon's own parts over a folder, without its threads: the loop turns when the test says so.
+/// The parts of a daemon on a folder, without its threads: the test calls the turns of the loop.
 struct Running {
     market_loop: MarketLoop,
     market: Arc<ArcSwap<Snapshot>>,

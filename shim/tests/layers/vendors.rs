@@ -53,14 +53,14 @@ const SAMPLES: &[(&str, &str, &str, &str, Shape)] = &[
 /// Layers that tests of their own walk: `native.rs`, `vendors_four.rs`.
 const ELSEWHERE: [&str; 5] = ["native", "alpaca", "intrinio", "marketdata", "polygon"];
 
-/// What a number of a layer is.
+/// Meaning of a number of a layer.
 #[derive(Clone, Copy)]
 enum Meaning {
-    /// A native field times this.
+    /// A native field times a factor.
     Own(&'static str, f64),
-    /// The same of the strike's call.
+    /// A native field of the strike's call.
     Call(&'static str),
-    /// The same of the strike's put.
+    /// A native field of the strike's put.
     Put(&'static str),
     /// The price of the underlying.
     Spot,
@@ -70,7 +70,7 @@ enum Meaning {
 
 use Meaning::{Call, Own, Put, Spot, Zero};
 
-/// What the numbers of a layer are, by name.
+/// Meanings of the numbers of a layer, by name.
 type Meanings = &'static [(&'static str, Meaning)];
 
 /// The numbers of the layers, in the units of the interface: layer, decimals, names.

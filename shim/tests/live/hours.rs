@@ -1,4 +1,4 @@
-//! The day of a feed of live quotes: what is listed, and as of when it is valued, by the times of quotes and of the
+//! A day of a feed of live quotes: listed contracts and the instant of their values, by the times of quotes and of the
 //! clock.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A source that delivers what it is given, and is so late.
+/// A source with given deliveries and a given delay.
 struct Given {
     next: Arc<Mutex<Option<Batch>>>,
     delay: Duration,

@@ -1,4 +1,4 @@
-//! `--overrides`: what a user knows better than the quotes, in a file that is read again where it changes.
+//! `--overrides`: a file of overrides of feeds and quotes, reloaded when it changes.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// The same chain as lines, with its spot, at a time.
+/// A chain as pushed lines, with its spot, at a time.
 fn lines(name: &str, spot: f64, time: &str) -> String {
     let mut out = String::new();
     for row in chain(spot).lines() {

@@ -1,4 +1,4 @@
-//! Where discount rates come from, and that every answer says the same of it.
+//! Sources of discount rates: every answer names the same one.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -60,7 +60,7 @@ fn index(of: Date, rate: f64) -> Vec<Quote> {
     quotes
 }
 
-/// The same as pushed lines.
+/// The European quotes as pushed lines.
 fn index_lines(of: Date, rate: f64, time: &str) -> String {
     let mut out = format!("{{\"symbol\":\"SPX\",\"price\":5000,\"time\":\"{time}\"}}\n");
     for Quote { expiry, strike, right, bid, ask } in index(of, rate) {
@@ -89,7 +89,7 @@ fn pushed_to(more: &[&str]) -> (Daemon, SocketAddr) {
     (Daemon::launch(command(&format!("tcp:{to}"), address, &options), address), to)
 }
 
-/// Waits until the daemon has values by rates of a source, and returns what it says of them.
+/// Waits until the daemon has values with rates of a source, and returns its `rates` of `/health`.
 fn rates_from(daemon: &mut Daemon, source: &str) -> Value {
     let health = daemon.wait(&format!("no {source} rates"), |health| {
         health["rates"]["source"] == source && health["pending"] == 0 && health["preliminary"] == 0
@@ -105,7 +105,7 @@ fn shown_rate(rates: &Value, days: f64) -> f64 {
     r0 + (r1 - r0) * (days - t0) / (t1 - t0)
 }
 
-/// That the rate of ACME is the one of the curve that `/health` shows, and that an explanation names the same source.
+/// Checks that the rate of ACME is that of the curve in `/health`, and that an explanation names the same source.
 fn check_acme(daemon: &mut Daemon, source: &str, as_of: Option<&str>) -> (f64, Value) {
     let rates = rates_from(daemon, source);
     assert_eq!(rates["as_of"].as_str(), as_of, "{rates}");

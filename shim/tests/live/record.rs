@@ -1,4 +1,4 @@
-//! `--record`: what comes in is kept, and is the same market when it is read as a feed.
+//! `--record`: a recording of incoming data gives the same market when it is read as a feed.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! What is served after a start before anything was computed: the market as it was, until each name has a new chain.
+//! Restarts: the saved market is served until each name has a new chain.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! What `prev_vol` shows and what is kept of a session, of a program that starts, runs into another session, stops, and
-//! starts again; and how it ends.
+//! `prev_vol`, and the saved volatilities of sessions, over starts, changes of session and stops; and how the program
+//! ends.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

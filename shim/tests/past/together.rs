@@ -1,5 +1,5 @@
-//! What a row shows belongs together (docs/model.md, "What a row shows belongs together"): its forward, rates and
-//! dividends tell one spot, and no American value is below what exercise pays at it.
+//! The numbers of a row are consistent (docs/model.md, "What a row shows belongs together"): forward, rates and
+//! dividends imply one spot, and no American value is below the exercise value at it.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,24 +15,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// An expiry's own borrow may be so far from that of the others, and a part of it, to be used: docs/model.md.
+/// Maximum distance of an expiry's own borrow from that of the others, absolute and relative: docs/model.md.
 const OWN_BORROW: (f64, f64) = (0.02, 0.25);
 
-/// What is known beside the rows.
+/// Facts of a market besides its rows.
 struct Market {
     calendar: Calendar,
     dividends: Vec<DividendRecord>,
-    /// Names whose options tell another spot than the published one.
+    /// Names whose options imply another spot than the published one.
     spot_off: BTreeSet<String>,
 }
 
-/// What the rows of a market were found to be.
+/// Counts of the checked rows of a market.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     rows: usize,
     american: usize,
     with_dividends: usize,
-    /// Rows that are not valued on `und_price`.
+    /// Number of rows that are not valued at `und_price`.
     aside: usize,
 }
 
@@ -71,14 +71,14 @@ impl<'a> Row<'a> {
         timed.filter(|&(t, _)| t > 0.0 && t <= self.t + 1e-9).collect()
     }
 
-    /// The spot that forward, rates and dividends tell: A + F·e^(−(r−b)T).
+    /// The spot that forward, rates and dividends imply: A + F·e^(−(r−b)T).
     fn spot(&self, dividends: &[(f64, f64)], b: f64) -> f64 {
         let carry = self.r - b;
         let escrow: f64 = dividends.iter().map(|(t, amount)| amount * (-carry * t).exp()).sum();
         escrow + self.fwd * (-carry * self.t).exp()
     }
 
-    /// What the six decimals of the row can hide of a spot.
+    /// Error of the implied spot due to the six decimals of the row.
     fn rounding(&self) -> f64 {
         1e-6 * (2.0 + 2.0 * self.und * self.t + self.r.abs() * self.und / 365.0)
     }
@@ -112,8 +112,8 @@ fn check(daemon: &Daemon, names: &[Symbol], market: &Market) -> Found {
     found
 }
 
-/// A row may be valued on another spot than the published one where all its name's options tell another, or where the
-/// published one would need a borrow rate far from that of the other expiries, which is the one that is shown.
+/// Checks a row that is valued at another spot than the published one: all options of its name imply another, or the
+/// published one would need a borrow rate far from that of the other expiries, which is shown.
 fn check_aside(row: &Row<'_>, dividends: &[(f64, f64)], market: &Market) {
     if market.spot_off.contains(row.text("underlying")) {
         return;

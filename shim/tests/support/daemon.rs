@@ -69,7 +69,7 @@ impl Daemon {
         daemon
     }
 
-    /// Waits until what the daemon says of itself is as wanted. Fails with what it printed where it has ended.
+    /// Waits until `/health` is as wanted; if the daemon has ended, fails with its output.
     pub(crate) fn wait(&mut self, otherwise: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -116,7 +116,7 @@ impl Daemon {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// Asks it to stop, and says how it ended and what it had printed.
+    /// Requests the stop; returns the exit code and the output.
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         let ended = self.child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! A small market written by hand: what an answer must show is known before anything is computed.
+//! A small market written by hand, so that the expected answers are known without a computation.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
@@ -113,7 +113,7 @@ fn fill_row(columns: &mut Columns, row: usize, strike: f64, right: Right, spot: 
         columns.get_mut(col)[row] = sign * (i as f64 + 1.0) * (strike / spot) / 7.0;
     }
     columns.get_mut(Col::Delta)[row] = if right == Right::Call { call_delta } else { call_delta - 1.0 };
-    // What is awkward to print: a value that rounds to zero, a tie, a missing bid, no prior session.
+    // awkward numbers: a value that rounds to zero, a tie, a missing bid, no previous session
     columns.get_mut(Col::Speed)[row] = -1e-9;
     columns.get_mut(Col::Gamma)[row] = 0.000_030_517_578_125;
     columns.get_mut(Col::Ultima)[row] = -123_456.75;
@@ -155,7 +155,7 @@ pub fn market() -> Snapshot {
     Snapshot::new(7, vec![spx, brk, acme], vec![symbol("LATE")])
 }
 
-/// The same while readers hold some bytes of old snapshots, of which they may hold others.
+/// The service while readers hold `held` bytes of old snapshots, of at most `most`.
 pub fn service_with_old(snapshot: Snapshot, held: u64, most: u64) -> Service {
     let status = status_at(Duration::from_secs(86_400));
     status.turned();

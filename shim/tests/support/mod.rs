@@ -1,4 +1,4 @@
-//! What the test programs share: a client that sees every byte, the program as its user runs it, a small market.
+//! Shared parts of the test programs: a client that sees every byte, the program as its user runs it, a small market.
 #![allow(dead_code, unused_imports, reason = "each test program uses a part")]
 
 #[path = "../../http/tests/server/support.rs"]

@@ -1,4 +1,4 @@
-//! `greeksd compare`: files of every layout, made of the made-up market, with and without a mistake that we know of.
+//! `greeksd compare`: files of every layout, made from the simulated market, with and without a known mistake.
 
 use super::{computed, contracts};
 use engine::explain::value_basis;

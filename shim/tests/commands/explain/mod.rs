@@ -1,4 +1,5 @@
-//! What is behind a number: an explanation is of what is served, its numbers give the values again, and it says why.
+//! Explanations: they are of the served chain, their inputs reproduce the values, and they name the reasons of missing
+//! ones.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and prints its figures")]
 
 mod compare;
@@ -29,7 +30,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock};
 
-/// The chains of some names of the made-up market, quotes shown, at full quality.
+/// The chains of some names of the simulated market, with quotes, at full quality.
 pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
     let names: Vec<Name> = well_known().into_iter().filter(|name| is_wanted(name)).collect();
     let sim = SimMarket::with_universe(1, NOW, &names);
@@ -78,7 +79,7 @@ fn lines_of_the_docs() -> String {
     block
 }
 
-/// What runs them: a document a line in, the worst miss and how many were compared out.
+/// Program around them: reads a document per line, and prints the greatest difference and the number of comparisons.
 const DRIVER: &str = r#"
 import json, sys
 worst, n, numbers = (0.0, "", ""), 0, 0
@@ -238,7 +239,7 @@ fn each_strike_has_a_vote_or_a_reason_and_the_votes_are_the_forward() {
     assert!(unused > 50, "{unused} strikes without a vote");
 }
 
-/// One name of the made-up market, its quotes changed.
+/// One name of the simulated market with changed quotes.
 fn changed(change: impl Fn(&mut Book)) -> Arc<Chain> {
     let names: Vec<_> = well_known().into_iter().filter(|name| name.symbol.as_str() == "KO").collect();
     let sim = SimMarket::with_universe(1, NOW, &names);

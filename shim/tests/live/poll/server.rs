@@ -1,4 +1,4 @@
-//! A server that answers as it is told, also wrongly, and remembers what it was asked.
+//! A server with scripted answers, also wrong ones, that records its requests.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,26 +6,26 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How a request is answered.
+/// Answer to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// By this status, these headers and this body.
+    /// This status, these headers and this body.
     Say(u16, String, String),
-    /// The connection is closed before a word.
+    /// The connection is closed without an answer.
     Refuse,
-    /// Nothing is said for a while.
+    /// There is no answer for a while.
     Hang,
-    /// A byte now and then.
+    /// The answer comes byte by byte, slowly.
     Drip,
     /// The body is shorter than its head says.
     Cut(String),
-    /// The same, and the connection stays open.
+    /// The body is shorter than its head says, and the connection stays open.
     HangAfter(String),
-    /// A body that is no text, with these headers.
+    /// A binary body, with these headers.
     Bytes(String, Vec<u8>),
 }
 
-/// A server that answers as it is told, and remembers what it was asked.
+/// A server with scripted answers that records its requests.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     script: Arc<Mutex<Script>>,
@@ -33,7 +33,7 @@ pub(crate) struct Server {
 
 #[derive(Default)]
 struct Script {
-    /// How the next requests are answered; then by `always`.
+    /// Answers to the next requests; then `always` answers.
     once: VecDeque<Act>,
     always: Option<Answering>,
     asked: Vec<(Instant, String, String)>,
@@ -91,13 +91,13 @@ fn serve(connection: &TcpStream, script: &Mutex<Script>) {
     }
 }
 
-/// Says nothing until the other side has left, or for two minutes.
+/// Sends nothing until the other side disconnects, or for two minutes.
 fn hang(mut to: &TcpStream) {
     let _ = to.set_read_timeout(Some(Duration::from_secs(120)));
     let _ = to.read(&mut [0]);
 }
 
-/// True if the connection goes on.
+/// Sends an answer; returns true if the connection stays open.
 fn perform(mut to: &TcpStream, act: &Act) -> bool {
     let head = |status: u16, headers: &str, length: usize| {
         format!("HTTP/1.1 {status} Said\r\nContent-Length: {length}\r\n{headers}\r\n")
