@@ -1,4 +1,4 @@
-//! From a request to its answer: path to layer or page, one snapshot per request. Never: a vendor's shape, a
+//! Answers requests: finds the layer or page of a path, and loads one snapshot per request. Never: a vendor's shape, a
 //! computation.
 
 use crate::alerts::log::AlertLog;
@@ -38,7 +38,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-/// The names of the routes that are no layer.
+/// Names of the routes that are no layers.
 const PAGES: [&str; 10] = [
     "front",
     "openapi",
@@ -60,22 +60,22 @@ pub struct Service {
     roots: Arc<RootTable>,
     calendar: Calendar,
     old_snapshot_bytes: u64,
-    asked: Arc<RequestedNames>,
+    requested: Arc<RequestedNames>,
     shows_quotes: bool,
-    /// The days before, where the feed has them.
+    /// Recorded days, if the feed has them.
     past: Option<Arc<PastMarket>>,
-    /// The description of the interface, when it was first asked for.
+    /// The body of `/openapi.json`, made at the first request.
     openapi: OnceLock<Vec<u8>>,
     explaining: Explaining,
     scenarios: ScenarioDesk,
     positions: Arc<PositionDesk>,
     streams: StreamDesk,
     alerts: Arc<AlertLog>,
-    /// Differs from run to run.
+    /// Random number of this run of the daemon.
     run: u64,
 }
 
-/// Under which names requests are counted; what [`Metrics::new`] wants.
+/// Names of all routes, by which [`Metrics::new`] counts requests.
 #[must_use]
 pub fn route_names() -> Vec<&'static str> {
     NAMES.into_iter().chain(PAGES).collect()
@@ -113,12 +113,12 @@ impl App for Service {
 }
 
 impl Service {
-    /// A service that reads the market from where the daemon publishes it.
+    /// A service that answers from the snapshots published in `market`.
     #[must_use]
     pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
         let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
         let positions = Arc::new(PositionDesk::new(Arc::clone(&roots), calendar.clone(), false, false));
-        let (asked, old_snapshot_bytes) = (Arc::default(), u64::MAX);
+        let (requested, old_snapshot_bytes) = (Arc::default(), u64::MAX);
         Self {
             market,
             status,
@@ -126,7 +126,7 @@ impl Service {
             roots,
             calendar,
             old_snapshot_bytes,
-            asked,
+            requested,
             shows_quotes: false,
             past: None,
             openapi: OnceLock::new(),
@@ -139,31 +139,31 @@ impl Service {
         }
     }
 
-    /// The same, but while readers hold more bytes of old snapshots than these no answer of several names is begun.
+    /// Refuses requests for several names while readers hold more than `most` bytes of old snapshots.
     #[must_use]
     pub fn with_old_snapshot_bytes(self, most: u64) -> Self {
         Self { old_snapshot_bytes: most, ..self }
     }
 
-    /// The same, but names that somebody asks for are noted there.
+    /// Adds the log of recently requested names.
     #[must_use]
-    pub fn noting(self, asked: Arc<RequestedNames>) -> Self {
-        Self { asked, ..self }
+    pub fn with_requested_names(self, requested: Arc<RequestedNames>) -> Self {
+        Self { requested, ..self }
     }
 
-    /// The same, of a market whose chains have the quotes of the feed, if that is so.
+    /// `shows_quotes`: the chains have the quotes of the feed, and layers show them.
     #[must_use]
     pub fn showing_quotes(self, shows_quotes: bool) -> Self {
         Self { shows_quotes, ..self }
     }
 
-    /// The same, with positions, and with the hits of alert rules.
+    /// Adds positions, and the hits of alert rules.
     #[must_use]
-    pub fn holding(self, positions: Arc<PositionDesk>, alerts: Arc<AlertLog>) -> Self {
+    pub fn with_positions(self, positions: Arc<PositionDesk>, alerts: Arc<AlertLog>) -> Self {
         Self { positions, alerts, ..self }
     }
 
-    /// A stream of events; `last` is the last one that the client has.
+    /// A stream of events; `last` is the id of the last event that the client has.
     #[must_use]
     pub fn stream(&self, query: &str, last: Option<&str>) -> Answer {
         let sources = EventSources {
@@ -176,7 +176,8 @@ impl Service {
         self.streams.answer(query, last, sources)
     }
 
-    /// The pages whose rows take too long for a thread that small requests wait for.
+    /// Answers scenarios, positions and streams on another thread: their rows take long, and small requests must not
+    /// wait for them.
     fn heavy_page(self: &Arc<Self>, request: &Request<'_>) -> Option<Answered> {
         let path = request.path();
         let path = path.strip_suffix('/').unwrap_or(&path);
@@ -192,7 +193,7 @@ impl Service {
         Some(Answered::Heavy(Box::new(move || service.page(&raw_path, &query))))
     }
 
-    /// What contracts and positions are worth in scenarios.
+    /// Values of contracts and positions in scenarios.
     fn scenario(&self, snapshot: Arc<Snapshot>, query: &str) -> Answer {
         let around = ScenarioSurroundings {
             book: self.positions.lines(),
@@ -205,10 +206,10 @@ impl Service {
         self.scenarios.answer(query, around)
     }
 
-    /// The same, answering about the days of an archive too. Say with [`Service::showing_quotes`] first whether quotes
-    /// are shown.
+    /// Adds the recorded days of an archive. Call [`Service::showing_quotes`] first, since past days show quotes
+    /// likewise.
     #[must_use]
-    pub fn remembering(self, archive: Arc<dyn Archive>) -> Self {
+    pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
         let past = PastMarket {
             archive,
             roots: Arc::clone(&self.roots),
@@ -221,13 +222,13 @@ impl Service {
         Self { past: Some(Arc::new(past)), ..self }
     }
 
-    /// The answer to a target's raw path and query, from a client that names no host.
+    /// The answer to a raw path and query, for a client that names no host.
     #[must_use]
     pub fn answer_to(&self, raw_path: &str, query: &str) -> Answer {
         self.answer_for(raw_path, query, None)
     }
 
-    /// The answer to a target's raw path and query.
+    /// The answer to a raw path and query.
     #[must_use]
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
         match parse(raw_path, query) {
@@ -236,7 +237,8 @@ impl Service {
         }
     }
 
-    /// The answer of a layer to a parsed request. Loads the snapshot once; the answer keeps the chains that it shows.
+    /// The answer of a layer to a parsed request. It loads the snapshot once, and the answer keeps the chains that it
+    /// shows.
     fn answer_parsed(&self, layer: &'static Layer, mut parsed: LayerRequest, host: Option<&str>) -> Answer {
         let snapshot = self.market.load_full();
         let note = || self.note(&snapshot);
@@ -260,14 +262,14 @@ impl Service {
                 return past::answer(past, request, clock);
             }
             (Some(PastQuestion { if_live: Some(refusal), .. }), None) => return layer.refused(&refusal, &clock),
-            // it asks for the present, or takes the present of a feed that has nothing else
+            // the request is for the present, or the feed has only the present
             (_, _) => {}
         }
-        parsed.names().for_each(|name| self.asked.note(self.roots.underlying_of(name)));
+        parsed.names().for_each(|name| self.requested.note(self.roots.underlying_of(name)));
         layer.answer(parsed, &context, clock)
     }
 
-    /// What an answer from this snapshot is made from.
+    /// The data that a layer answers from.
     fn context<'a>(
         &'a self,
         snapshot: &'a Snapshot,
@@ -302,7 +304,7 @@ impl Service {
         names
     }
 
-    /// What is no layer's.
+    /// The answer at a path that is no layer's.
     fn page(&self, raw_path: &str, query: &str) -> Answer {
         let snapshot = self.market.load_full();
         let Some(path) = decode_strict(raw_path) else { return unknown() };
@@ -335,13 +337,13 @@ impl Service {
         }
     }
 
-    /// The description of all of this. It does not change but for what `/health` has, so it is made once.
+    /// The body of `/openapi.json`, made once: only its example of `/health` could change.
     fn openapi(&self, snapshot: &Snapshot) -> Vec<u8> {
         let write = || openapi::document(&self.context(snapshot, None, &Vec::new), &self.status.health_json(snapshot));
         self.openapi.get_or_init(write).clone()
     }
 
-    /// Everything behind one contract.
+    /// The explanation of a contract.
     fn explain(&self, snapshot: &Snapshot, query: &str) -> Answer {
         let question = explaining::question_of(query);
         if let (Ok(ExplainQuestion { contract, form, past: Some(question) }), Some(past)) = (&question, &self.past) {
@@ -357,7 +359,7 @@ impl Service {
             return past::chain(past, names, question.clone(), explaining::ROUTE, Box::new(explain));
         }
         if let Ok(question) = &question {
-            self.asked.note(self.roots.underlying_of(question.contract.root));
+            self.requested.note(self.roots.underlying_of(question.contract.root));
         }
         let market = MarketPart {
             feed: self.status.feed.clone(),
@@ -368,7 +370,7 @@ impl Service {
         self.explaining.answer(snapshot, query, Surroundings { market, zone: Some(self.status.zone.clone()) })
     }
 
-    /// The snapshots of a name around a moment.
+    /// The snapshots of a name around an instant.
     fn snapshots(&self, query: &str) -> Answer {
         match (native_snapshots::parse(&Query::parse(query)), &self.past) {
             (Ok(question), Some(past)) => past::snapshots(past, &question),
@@ -385,7 +387,7 @@ impl Service {
         text
     }
 
-    /// Bytes that are alive, by what they are for.
+    /// Bytes of live objects, by purpose.
     fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 13] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
@@ -406,13 +408,13 @@ impl Service {
         ]
     }
 
-    /// What a page says about its snapshot.
+    /// Heading of pages: time of the snapshot, and whether the data are simulated.
     fn note(&self, snapshot: &Snapshot) -> Vec<String> {
         let source = if self.status.simulated { " · simulated data" } else { "" };
         vec![format!("{}{source}", self.status.time_line(snapshot))]
     }
 
-    /// What this is, with requests to click.
+    /// The page of examples.
     fn examples(&self, snapshot: &Snapshot) -> Vec<u8> {
         let state = ServiceState {
             feed: self.status.feed.clone(),

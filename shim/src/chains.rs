@@ -1,5 +1,4 @@
-//! Chains of single names from a feed, computed here and not by a daemon: what commands ask that look at a name. Never:
-//! what is done with them.
+//! Computes chains of single names from a feed, for commands that run without a daemon. Never: the use of a chain.
 
 use crate::config::SourceArgs;
 use crate::log::say;
@@ -17,27 +16,27 @@ use sources::Moment;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a feed may take to list a name.
+/// Time limit for a feed to list a name.
 const FEED_MOST: Duration = Duration::from_secs(60);
-/// The pause between two looks at a feed.
+/// Polling interval of the feed.
 const FEED_PAUSE: Duration = Duration::from_millis(50);
 
-/// An opened feed and what computes its names.
+/// An open feed, and the passes that compute its names.
 pub struct ChainSource {
     feed: Box<dyn Feed>,
     passes: Passes,
     clock: MarketClock,
     began: Instant,
     named: String,
-    /// Recorded days, which a thread reads.
+    /// Recorded days, read by a thread.
     recorded: Option<Arc<RecordedFolder>>,
 }
 
 impl ChainSource {
-    /// Opens feeds, and files beside them.
+    /// Opens feeds, and the file of overrides.
     ///
     /// # Errors
-    /// One of them cannot be opened: which, and why.
+    /// Which feed or file cannot be opened, and why.
     pub fn open(feeds: &[String], args: &SourceArgs, keys: &Keys) -> Result<Self, String> {
         let specs = feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
         let clock = args.now.map_or(MarketClock::Running, MarketClock::Fixed);
@@ -48,7 +47,7 @@ impl ChainSource {
             allow_remote: false,
             keys: keys.clone(),
             authorities: None,
-            asked: Arc::default(),
+            requested: Arc::default(),
             record: None,
             is_replay: false,
             recorded: recorded.clone(),
@@ -73,22 +72,22 @@ impl ChainSource {
         &self.feed.reference().calendar
     }
 
-    /// True if its quotes are simulated.
+    /// True if the quotes are simulated.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.feed.is_simulated()
     }
 
-    /// True if the market is open by its clock.
+    /// True if the market is open at the time of the clock.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.calendar().is_open(self.clock.now())
     }
 
-    /// Computes the first of some names that the feed lists: an underlying, else a root that is one of its own.
+    /// Computes the first of `names` that the feed lists: an underlying, else its root.
     ///
     /// # Errors
-    /// The feed lists none of them in a minute, or the computation fails.
+    /// The feed lists none of the names within a minute, or the computation fails.
     pub fn first_of(&mut self, names: &[Symbol]) -> Result<Arc<Chain>, String> {
         loop {
             let (clock, elapsed) = (self.clock, self.began.elapsed());
@@ -112,7 +111,7 @@ impl ChainSource {
     /// Computes a name.
     ///
     /// # Errors
-    /// As for [`ChainSource::first_of`].
+    /// The feed does not list the name within a minute, or the computation fails.
     pub fn chain(&mut self, name: Symbol) -> Result<Arc<Chain>, String> {
         self.first_of(&[name])
     }

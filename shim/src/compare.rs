@@ -1,7 +1,7 @@
-//! `greeksd compare`: our values against a vendor's own, and why they differ.
+//! `greeksd compare`: compares our values with a vendor's, and finds why they differ.
 //!
-//! The quotes of the vendor's file are computed as those of any recorded moment ([`history::recipe`]); the vendor's
-//! columns are then compared with the chains, and the engine finds the reason that explains the difference best
+//! The quotes of the vendor's file are computed like those of any recorded day ([`history::recipe`]). The engine
+//! compares the vendor's columns with the chains, and ranks the reasons that explain the differences
 //! ([`engine::compare`]). Never: a formula.
 
 mod compared;
@@ -33,10 +33,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Quotes of a name that are older than this against its newest belong to a snapshot before.
+/// Quotes of a name that are older than its newest one by more than this belong to an earlier snapshot.
 const ONE_SNAPSHOT: SignedDuration = SignedDuration::from_mins(30);
 /// Maximum number of refused rows that are reported; all are counted.
-const PLACES_TOLD: usize = 5;
+const PLACES_SHOWN: usize = 5;
 
 /// Runs the command.
 #[must_use]
@@ -53,7 +53,7 @@ pub fn run(args: &CompareArgs) -> ExitCode {
 /// The document that `--json` prints.
 ///
 /// # Errors
-/// The file cannot be used: why.
+/// Why the file cannot be used.
 pub fn report(args: &CompareArgs) -> Result<String, String> {
     compared(args).map(|report| report.json())
 }
@@ -75,9 +75,9 @@ fn compared(args: &CompareArgs) -> Result<Report, String> {
     let folder = folder_of(&args.input);
     let response = if folder.is_some() { None } else { Some(response_of(&args.input)?) };
     let file = read::read(args, response.as_deref())?;
-    file.places.iter().take(PLACES_TOLD).for_each(|place| say(&format!("refused: {place}")));
-    if file.refused > PLACES_TOLD as u64 {
-        say(&format!("refused: {} more rows", file.refused - PLACES_TOLD as u64));
+    file.places.iter().take(PLACES_SHOWN).for_each(|place| say(&format!("refused: {place}")));
+    if file.refused > PLACES_SHOWN as u64 {
+        say(&format!("refused: {} more rows", file.refused - PLACES_SHOWN as u64));
     }
     let inputs = Inputs { files: Vec::new(), folders: folder.into_iter().collect() };
     let known = ReferenceFiles::read(&args.known, &inputs)?;
@@ -97,13 +97,13 @@ fn with_rates(file: &VendorFile, reference: &ReferenceSet) -> ReferenceSet {
     reference.with_rates(rates)
 }
 
-/// The folder that a file stands in; `None`: the input is an address.
+/// The folder of the input file; `None`: the input is an address.
 fn folder_of(input: &str) -> Option<PathBuf> {
     let is_address = input.starts_with("http://") || input.starts_with("https://");
     (!is_address).then(|| Path::new(input).parent().unwrap_or(Path::new("")).to_path_buf())
 }
 
-/// The bytes that an address answers with.
+/// The response of an address.
 fn response_of(input: &str) -> Result<Vec<u8>, String> {
     let scheme = input.find("://").map_or(0, |at| at + 3);
     let path = input[scheme..].find('/').map_or(input.len(), |at| at + scheme);
@@ -117,7 +117,7 @@ fn response_of(input: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Every name of a file, computed and compared.
+/// Computes and compares every name of a file.
 fn names_of(file: &VendorFile, reference: &ReferenceSet) -> Result<Vec<Compared>, String> {
     let mut units: BTreeMap<Symbol, Vec<&VendorQuote>> = BTreeMap::new();
     for quote in &file.quotes {

@@ -1,7 +1,6 @@
-//! Standard error, or a file, without waiting: lines go through a bounded queue to a thread that writes them. Whoever
-//! logs neither waits for a reader that is slow nor fails with one that has left; what does not fit is dropped and
-//! counted.
-//! Never: what a line says.
+//! The log, on standard error or in a file. Lines go through a bounded queue to a writing thread, so that a thread that
+//! logs neither waits for a slow reader nor fails with a reader that has gone. Lines that do not fit into the queue are
+//! dropped and counted. Never: the contents of a line.
 
 use crate::config::Log;
 use host::printable::printable;
@@ -19,45 +18,46 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Lines that wait at most: a burst of refused rows, or a reader that looks away for a moment.
+/// Maximum number of queued lines: room for a burst of refused rows, or for a reader that pauses.
 const WAITING: usize = 1024;
-/// Bytes at which a file of lines is put aside and a new one begun.
+/// Size at which a log file is rotated, bytes.
 const FILE_BYTES: u64 = 10_000_000;
-/// How long the end of the program waits for its last lines.
+/// Maximum wait for the last lines at the end of the program.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Whose lines are never those of a request: their warnings and errors are logged, nothing below.
+/// Libraries of which only warnings and errors are logged: their other lines have the bytes of requests, with keys.
 const QUIET: [&str; 3] = ["ureq", "ureq_proto", "rustls"];
-/// What it says repeats a gateway word for word, and the end of a key; its source says the same in our words.
+/// Library whose lines are not logged: they contain texts of a gateway and the end of a key. The source of the feed
+/// logs its failures.
 const SILENT: &str = "databento";
 
-/// The one queue to standard error, and what became of its lines. A program has one standard error.
+/// The queue of the log. It is global because a program has one standard error.
 static QUEUE: OnceLock<Queue> = OnceLock::new();
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// What goes to the writing thread.
+/// Message to the writing thread.
 enum LogMessage {
     LogLine(Vec<u8>),
-    /// Everything before it is written: answer.
+    /// Request to confirm that all lines before it are written.
     Written(SyncSender<()>),
 }
 
-/// A way to the writing thread.
+/// Queue to the writing thread.
 #[derive(Clone)]
 struct Queue {
     to: SyncSender<LogMessage>,
     dropped: &'static AtomicU64,
 }
 
-/// Starts the log: a file, or standard error, since standard output is for answers.
+/// Starts the log, in a file or on standard error; standard output is for results.
 ///
 /// # Errors
-/// The file cannot be written: why, for the user.
+/// Why the file cannot be written, for the user.
 pub fn start(form: Log, level: LevelFilter, file: Option<&Path>) -> Result<(), String> {
     let lines =
         file.map(|path| LogFile::open(path, FILE_BYTES).map_err(|why| format!("log file {}: {why}", path.display())));
     let is_coloured = lines.is_none() && io::stderr().is_terminal();
-    // without a thread lines are written directly
+    // without a thread, lines are written directly
     let queue = match lines.transpose()? {
         Some(file) => Queue::to(file, WAITING, &DROPPED),
         None => Queue::to(io::stderr(), WAITING, &DROPPED),
@@ -65,13 +65,13 @@ pub fn start(form: Log, level: LevelFilter, file: Option<&Path>) -> Result<(), S
     if let Ok(queue) = queue {
         let _ = QUEUE.set(queue);
     }
-    // what lies under requests to vendors writes down every byte of them, keys too
+    // the libraries under requests to vendors log every byte of them, including keys
     let quiet = level.min(LevelFilter::WARN);
     let levels = Targets::new().with_default(level).with_target(SILENT, LevelFilter::OFF);
     let levels = QUIET.into_iter().fold(levels, |levels, of| levels.with_target(of, quiet));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| LogLine)
-        // its own complaints would go to standard error by `eprintln!`, which panics where that is closed
+        // internal errors are written by `eprintln!`, which panics if standard error is closed
         .log_internal_errors(false)
         .with_target(false)
         .with_ansi(is_coloured);
@@ -80,30 +80,30 @@ pub fn start(form: Log, level: LevelFilter, file: Option<&Path>) -> Result<(), S
         Log::Text => registry().with(lines.with_filter(levels)).try_init(),
         Log::Json => registry().with(lines.json().with_filter(levels)).try_init(),
     };
-    // the standard hook would wait for the reader
+    // the standard hook writes directly, and would wait for a slow reader
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     Ok(())
 }
 
-/// Says something that is no log line: a banner, last words. Control characters in it are left out.
+/// Writes text that is no log line, such as a banner. Control characters are left out.
 pub fn say(text: &str) {
     let _ = LogLine.write(format!("{}\n", printable(text)).as_bytes());
 }
 
-/// Waits, for a short time, until all lines so far are written.
+/// Waits a short time until all lines so far are written.
 pub fn finish() {
     if let Some(queue) = QUEUE.get() {
         queue.finish(LAST_LINES);
     }
 }
 
-/// Lines that nobody will read: the queue was full, or standard error refused them.
+/// Number of lost lines: the queue was full, or writing failed.
 #[must_use]
 pub fn lines_dropped() -> u64 {
     DROPPED.load(Ordering::Relaxed)
 }
 
-/// A file of lines. One that has grown is put aside as `FILE.old`, in place of the one that was put aside before.
+/// A log file. At its maximum size it is renamed to `FILE.old`, which replaces the previous one.
 struct LogFile {
     path: PathBuf,
     file: File,
@@ -112,7 +112,7 @@ struct LogFile {
 }
 
 impl LogFile {
-    /// Opens a file for more lines; its folder is made.
+    /// Opens a file to append to, and creates its folder.
     fn open(path: &Path, most: u64) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             private::create_folder(folder)?;
@@ -122,12 +122,13 @@ impl LogFile {
         Ok(Self { path: path.to_owned(), file, bytes, most })
     }
 
-    /// Begins a new file. Where that fails, as on Windows while another program holds the file, it goes on.
-    fn turn(&mut self) {
+    /// Rotates the file. If that fails, as on Windows while another program has the file open, it continues the old
+    /// one.
+    fn rotate(&mut self) {
         let mut old = self.path.clone().into_os_string();
         old.push(".old");
-        let turned = fs::rename(&self.path, old).and_then(|()| Self::open(&self.path, self.most));
-        match turned {
+        let rotated = fs::rename(&self.path, old).and_then(|()| Self::open(&self.path, self.most));
+        match rotated {
             Ok(new) => *self = new,
             Err(_) => self.bytes = 0,
         }
@@ -137,7 +138,7 @@ impl LogFile {
 impl Write for LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes >= self.most {
-            self.turn();
+            self.rotate();
         }
         let written = self.file.write(bytes)?;
         self.bytes = self.bytes.saturating_add(written as u64);
@@ -149,7 +150,7 @@ impl Write for LogFile {
     }
 }
 
-/// One line on its way.
+/// Writer of one line.
 struct LogLine;
 
 impl Write for LogLine {
@@ -169,7 +170,7 @@ impl Write for LogLine {
 }
 
 impl Queue {
-    /// A queue for `waiting` lines, and its thread.
+    /// A queue of at most `waiting` lines, and its thread.
     fn to(mut out: impl Write + Send + 'static, waiting: usize, dropped: &'static AtomicU64) -> io::Result<Self> {
         let (to, lines) = sync_channel(waiting);
         threads::spawn_lasting("log", move || write_all(&lines, &mut out, dropped))?;
@@ -182,18 +183,18 @@ impl Queue {
         }
     }
 
-    /// Waits until the lines so far are written, at most so long.
+    /// Waits until the lines so far are written, at most `patience`.
     fn finish(&self, patience: Duration) {
         let (done, written) = sync_channel(1);
         match self.to.try_send(LogMessage::Written(done)) {
             Ok(()) => _ = written.recv_timeout(patience),
-            // a queue that is full has no reader worth waiting for
+            // the reader of a full queue does not read
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
         }
     }
 }
 
-/// Writes until the last sender has gone. A line that cannot be written is dropped; the next one may find a reader.
+/// Writes lines until the last sender is dropped. A line that cannot be written is dropped; the next one may succeed.
 fn write_all(lines: &Receiver<LogMessage>, out: &mut impl Write, dropped: &AtomicU64) {
     for message in lines {
         match message {

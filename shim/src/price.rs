@@ -1,9 +1,9 @@
-//! `greeksd price`: rows with explicit parameters in, the same rows with every value out.
+//! `greeksd price`: prices rows with explicit parameters, and writes them with all values.
 //!
 //! The columns are those of the golden files: `id,style,right,s,k,t_years,r,b,sigma,divs` in any order, `id` and `divs`
-//! optional. With `price` in place of `sigma` the implied volatility comes first, as `iv`. A row that cannot be priced
-//! keeps its line and says why under `error`. Numbers are printed with as many digits as give the same double again.
-//! Never: a formula.
+//! optional. With `price` instead of `sigma`, the first value is the implied volatility `iv`. A row that cannot be
+//! priced keeps its line, with the reason under `error`. Numbers have the fewest digits that read back as the same
+//! double. Never: a formula.
 
 mod output;
 mod row;
@@ -23,35 +23,35 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Rows that are read, priced by all threads, and written, before the next are read.
+/// Number of rows that are read, priced by all threads and written before the next ones are read.
 const BATCH: usize = 1024;
 
-/// What a run did.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Rows read.
+    /// Number of rows.
     pub rows: usize,
-    /// Rows that could not be priced.
+    /// Number of rows that could not be priced.
     pub errors: usize,
 }
 
-/// What may be meant otherwise than it is written.
+/// Numbers of the input that are probably in another unit.
 #[derive(Debug, Default)]
 struct Doubts {
-    /// Rows with such a number.
+    /// Number of rows with such a number.
     rows: usize,
-    /// What is doubted in the first of them, with its number from 1.
+    /// The first such row, from 1, and the doubt.
     first: Option<(usize, String)>,
 }
 
-/// Why a run ended early.
+/// Error that ends a run.
 #[derive(Debug)]
 pub enum PriceError {
-    /// A file could not be read or written: what was tried, and why not.
+    /// A file could not be read or written: the attempt, and the cause.
     File(String, io::Error),
-    /// The output is the input.
+    /// The output file is the input file.
     SameFile(String),
-    /// The input is no CSV file with the columns that are needed.
+    /// The input is no CSV file with the needed columns.
     Format(String),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for PriceError {
 
 impl std::error::Error for PriceError {}
 
-/// Runs the command, reports on standard error.
+/// Runs the command; messages go to standard error.
 #[must_use]
 pub fn run(args: &PriceArgs) -> ExitCode {
     let mut doubts = Doubts::default();
@@ -101,11 +101,11 @@ fn price_files(args: &PriceArgs, doubts: &mut Doubts) -> Result<Summary, PriceEr
     match &args.output {
         Some(path) => {
             let output = OutputFile::create(path).map_err(|e| cannot("write", path, e))?;
-            let summary = price_noting(input, output.file(), scheme, doubts)?;
+            let summary = price_with_doubts(input, output.file(), scheme, doubts)?;
             output.finish().map_err(|e| cannot("write", path, e))?;
             Ok(summary)
         }
-        None => price_noting(input, io::stdout().lock(), scheme, doubts),
+        None => price_with_doubts(input, io::stdout().lock(), scheme, doubts),
     }
 }
 
@@ -113,16 +113,16 @@ fn cannot(what: &str, path: &Path, cause: io::Error) -> PriceError {
     PriceError::File(format!("cannot {what} {}", path.display()), cause)
 }
 
-/// Prices every row of `input` and writes it to `output`, in the order of the input.
+/// Prices every row of `input` and writes the rows to `output` in the same order.
 ///
 /// # Errors
-/// A file that fails, or an input without the columns that are needed. A row that fails is no error.
+/// Reading or writing fails, or the input lacks a needed column. A row that cannot be priced is no error.
 pub fn price(input: impl Read, output: impl Write, scheme: Quality) -> Result<Summary, PriceError> {
-    price_noting(input, output, scheme, &mut Doubts::default())
+    price_with_doubts(input, output, scheme, &mut Doubts::default())
 }
 
-/// The same, with what may be meant otherwise in the input.
-fn price_noting(
+/// Prices like [`price`], and collects doubtful numbers.
+fn price_with_doubts(
     input: impl Read,
     output: impl Write,
     scheme: Quality,
@@ -143,7 +143,7 @@ fn price_noting(
     let mut write = |bytes: &[u8]| output.write_all(bytes).map_err(|e| PriceError::File("cannot write".to_owned(), e));
     write(layout.header().as_bytes())?;
     let mut summary = Summary::default();
-    // only a terminal has a reader who waits
+    // progress is for people who wait at a terminal
     let say: fn(&str) = if io::stderr().is_terminal() { |line| eprintln!("{line}") } else { |_| () };
     let mut progress = ProgressLog::new("priced", "rows", None, say);
     let mut records = reader.byte_records();

@@ -1,47 +1,47 @@
-//! What a computation that takes long says of itself, every few seconds. Never: a computation.
+//! Reports the progress of a long computation every few seconds. Never: a computation.
 
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// Interval between two lines.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How far a computation is.
+/// Progress of a computation.
 pub(crate) struct ProgressLog {
     what: &'static str,
     unit: &'static str,
     total: Option<usize>,
-    /// Lines say how fast it goes, and how long it will take.
+    /// True if lines have the rate and the remaining time.
     has_pace: bool,
     say: fn(&str),
     began: Instant,
-    said: Instant,
+    reported: Instant,
     done: usize,
     contracts: u64,
 }
 
 impl ProgressLog {
-    /// Of `what`, in some unit, of which `total` are to be done if that is known; `say` takes the lines.
+    /// Begins the progress of `what`, counted in `unit`; `total`: number to do, if known; `say` takes the lines.
     pub(crate) fn new(what: &'static str, unit: &'static str, total: Option<usize>, say: fn(&str)) -> Self {
         let now = Instant::now();
-        Self { what, unit, total, has_pace: false, say, began: now, said: now, done: 0, contracts: 0 }
+        Self { what, unit, total, has_pace: false, say, began: now, reported: now, done: 0, contracts: 0 }
     }
 
-    /// The same, that says how fast it goes and how long it will take.
+    /// Adds the rate and the remaining time to the lines.
     pub(crate) fn with_pace(self) -> Self {
         Self { has_pace: true, ..self }
     }
 
-    /// Counts a batch, and reports the progress after a while without a report.
+    /// Counts a batch, and reports the progress if the last report is old.
     pub(crate) fn add(&mut self, done: usize, contracts: u64) {
         self.done += done;
         self.contracts += contracts;
-        if self.said.elapsed() > EVERY {
-            self.said = Instant::now();
+        if self.reported.elapsed() > EVERY {
+            self.reported = Instant::now();
             (self.say)(&self.line());
         }
     }
 
-    /// Reports the end, if a progress report preceded it.
+    /// Reports the end of a computation that took long.
     pub(crate) fn end(&self) {
         if self.began.elapsed() > EVERY {
             (self.say)(&format!("{}, done", self.line()));
@@ -60,7 +60,7 @@ impl ProgressLog {
         format!("{what}: {done}{of} {unit}{percent}{contracts}, {seconds:.1} s{pace}")
     }
 
-    /// How many contracts, or what else is counted, a second; and how long the rest takes if it goes on so.
+    /// Contracts or other units per second, and the remaining time at this rate.
     fn pace(&self, seconds: f64) -> String {
         let done = self.done as f64;
         let (n, unit) = if self.contracts > 0 { (self.contracts as f64, "contracts") } else { (done, self.unit) };
@@ -71,7 +71,7 @@ impl ProgressLog {
     }
 }
 
-/// About how long, for a reader who waits.
+/// A rounded duration.
 fn duration_text(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),

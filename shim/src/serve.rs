@@ -1,4 +1,4 @@
-//! `greeksd serve`: puts feed, passes and server together, waits for a signal, and stops in order.
+//! `greeksd serve`: connects feed, passes and server, waits for a signal, and stops them in order.
 
 use crate::alerts::deliver::AlertSender;
 use crate::alerts::log::AlertLog;
@@ -11,7 +11,7 @@ use crate::market::MarketLoop;
 use crate::market::feed::Feed;
 use crate::market::overrides::OverridesFile;
 use crate::market::recorder::Recorder;
-use crate::market::sessions::{Keeper, KeeperTerms, Sessions};
+use crate::market::sessions::{Sessions, StateWriter, StateWriterSettings};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
 use crate::past::cache::CachedArchive;
@@ -44,47 +44,46 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Threads that stream long answers.
+/// Number of threads that stream long answers.
 const BULK_THREADS: usize = 2;
-/// Most bytes of positions in a request: a hundred thousand lines.
+/// Maximum bytes of positions in a request: a hundred thousand lines.
 const PUT_BYTES: u64 = 8 << 20;
-/// With room for fewer connections the daemon does not start: a few idle clients would lock everybody out.
+/// Minimum number of connections for a start: with fewer, some idle clients would block all others.
 const CONNECTIONS_LEAST: usize = 16;
-/// How often a start that takes long says how far it is.
+/// Interval between progress lines of a slow start.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// How often the threads are looked after.
+/// Interval between checks of the threads.
 const WATCH: Duration = Duration::from_millis(500);
-/// How long the end of the program takes at most: answers that run and what is still to be saved share it. Ten seconds
-/// are what a container is given.
+/// Maximum duration of the stop, shared by running answers and saving. Containers are killed after ten seconds.
 pub const SAVING: Duration = Duration::from_secs(8);
-/// The exit code of a program that could not start.
+/// Exit code: the program could not start.
 const FAILED: u8 = 1;
-/// The exit code of a program that found a fault in itself (`EX_SOFTWARE`): whoever supervises it starts it again.
+/// Exit code: an internal error (`EX_SOFTWARE`); a supervisor restarts the program.
 const SOFTWARE_FAILED: u8 = 70;
 
-/// The exit code of a program that a second signal ended (128 and the number of SIGINT).
+/// Exit code: a second signal (128 plus the number of SIGINT).
 const INTERRUPTED: i32 = 130;
 
-/// Where a daemon is in its life, for whoever watches over it.
+/// Phase of a daemon, for its supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It listens.
+    /// The daemon listens.
     Opened,
-    /// It computes.
+    /// The daemon computes.
     Serving,
-    /// It keeps what is to be kept, and ends within [`SAVING`].
+    /// The daemon saves its state, and ends within [`SAVING`].
     Stopping,
 }
 
-/// What is told the phases; an error ends the daemon.
+/// Function that is called at the begin of each phase; an error ends the daemon.
 pub type Watch<'a> = dyn Fn(Phase) -> Result<(), String> + 'a;
 
 /// Why the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// A signal asked for it.
-    RequestedNames,
-    /// A thread has ended that must live as long as the program.
+    /// A signal requested the end.
+    Requested,
+    /// A thread has ended that must run until the end.
     Failed,
 }
 
@@ -93,19 +92,19 @@ enum End {
 pub fn run(config: &Config) -> ExitCode {
     let (stop, stopped) = channel();
     let watch = |phase| match phase {
-        // until then a signal ends the program at once
+        // before this phase a signal ends the program at once
         Phase::Opened => listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}")),
         Phase::Serving | Phase::Stopping => Ok(()),
     };
     ExitCode::from(run_until(config, &stopped, &watch))
 }
 
-/// Runs until something comes through `stopped`, and tells `watch` where it is, which may refuse to go on. Returns the
-/// exit code.
+/// Runs until a message arrives on `stopped`. `watch` is called at each phase, and its error ends the daemon. Returns
+/// the exit code.
 pub fn run_until(config: &Config, stopped: &Receiver<()>, watch: &Watch) -> u8 {
     let done = log::start(config.log, config.log_level, config.log_file.as_deref());
     let code = match done.and_then(|()| serve(config, stopped, watch)) {
-        Ok(End::RequestedNames) => 0,
+        Ok(End::Requested) => 0,
         Ok(End::Failed) => SOFTWARE_FAILED,
         Err(why) => {
             log::say(&format!("greeksd: {why}"));
@@ -127,7 +126,7 @@ fn serve(config: &Config, stopped: &Receiver<()>, watch: &Watch) -> Result<End, 
     let end = wait(stopped, || daemon.is_whole());
     let watched = watch(Phase::Stopping);
     match end {
-        End::RequestedNames => tracing::info!("stopping"),
+        End::Requested => tracing::info!("stopping"),
         End::Failed => {
             tracing::error!("an essential thread has ended: stopping, so that no stale values are served")
         }
@@ -136,16 +135,16 @@ fn serve(config: &Config, stopped: &Receiver<()>, watch: &Watch) -> Result<End, 
     watched.map(|()| end)
 }
 
-/// A daemon that listens, and computes nothing yet.
+/// A daemon that listens and does not compute yet.
 pub struct OpenedDaemon {
     feed: Box<dyn Feed>,
     passes: Passes,
     clock: MarketClock,
     overrides: Option<OverridesFile>,
-    asked: Arc<RequestedNames>,
+    requested: Arc<RequestedNames>,
     recorder: Option<Recorder>,
     folder: Option<Arc<StateFolder>>,
-    keeper: Option<Keeper>,
+    state_writer: Option<StateWriter>,
     saved: SavedMarket,
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
@@ -156,13 +155,13 @@ pub struct OpenedDaemon {
     server: Server,
 }
 
-/// A daemon that serves, until it is stopped.
+/// A daemon that serves until it is stopped.
 pub struct RunningDaemon {
     server: Server,
     market_thread: JoinHandle<()>,
     ending: Arc<AtomicBool>,
     market: Arc<ArcSwap<Snapshot>>,
-    keeper: Option<Keeper>,
+    state_writer: Option<StateWriter>,
     recorder: Option<Recorder>,
     alert_sender: AlertSender,
 }
@@ -175,7 +174,7 @@ impl OpenedDaemon {
     pub fn open(config: &Config) -> Result<Self, String> {
         let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
         let clock = clock_of(config);
-        let asked = Arc::<RequestedNames>::default();
+        let requested = Arc::<RequestedNames>::default();
         let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
         let positions_file = config.positions.as_deref().map(PositionsFile::open).transpose()?;
         let alert_log = Arc::<AlertLog>::default();
@@ -184,7 +183,7 @@ impl OpenedDaemon {
         let alerts = config.alerts.as_deref();
         let alerts = alerts.map(|path| AlertWatch::open(path, Arc::clone(&alert_log), alert_sender.clone()));
         let alerts = alerts.transpose()?;
-        // nothing is made before the files are there
+        // folders are created only after all given files have been found
         let record = config.record.as_deref();
         let recorder = record.map(|folder| {
             FeedSpec::check_recorded(&specs)?;
@@ -197,12 +196,12 @@ impl OpenedDaemon {
             allow_remote: config.allow_remote,
             keys: config.keys.clone(),
             authorities: config.feed_ca.clone(),
-            asked: Arc::clone(&asked),
+            requested: Arc::clone(&requested),
             record: recorder.as_ref().map(Recorder::tap),
             is_replay: config.clock.is_some(),
             recorded: FeedSpec::recorded(&specs, config.overrides.as_deref())?,
             rates: config.rates,
-            // what another clock shows may be tried out
+            // values under another clock may be an experiment: their curve is not saved
             last_rates: folder.as_ref().filter(|_| clock.is_real()).map(|folder| folder.path().to_owned()),
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
@@ -220,8 +219,9 @@ impl OpenedDaemon {
                 feed_name(config)
             );
         }
-        let keeper = folder.iter().filter(|_| !simulated).map(|folder| start_keeper(folder, &saved, clock)).next();
-        let keeper = keeper.transpose().map_err(|e| format!("no thread: {e}"))?;
+        let state_writer =
+            folder.iter().filter(|_| !simulated).map(|folder| start_state_writer(folder, &saved, clock)).next();
+        let state_writer = state_writer.transpose().map_err(|e| format!("no thread: {e}"))?;
 
         let known = feed.names().into_iter().chain(feed.expected().into_iter().flatten());
         let known: BTreeSet<Symbol> = known.collect();
@@ -238,12 +238,12 @@ impl OpenedDaemon {
         let mut service = Service::new(Arc::clone(&market), Arc::clone(&status), Arc::clone(&metrics))
             .with_old_snapshot_bytes(config.old_snapshot_bytes)
             .showing_quotes(config.show_quotes)
-            .noting(Arc::clone(&asked))
-            .holding(Arc::clone(&positions), alert_log);
+            .with_requested_names(Arc::clone(&requested))
+            .with_positions(Arc::clone(&positions), alert_log);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
             let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
-            service = service.remembering(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
+            service = service.with_archive(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
         let server = Server::start(server_config(config, metrics)?, service).map_err(|e| e.to_string())?;
         Ok(Self {
@@ -251,10 +251,10 @@ impl OpenedDaemon {
             passes,
             clock,
             overrides,
-            asked,
+            requested,
             recorder,
             folder,
-            keeper,
+            state_writer,
             saved,
             market,
             status,
@@ -266,7 +266,7 @@ impl OpenedDaemon {
         })
     }
 
-    /// Begins to compute; `announces`: says on standard error when everything is there.
+    /// Begins to compute; `announces`: writes a banner to standard error when the market is whole.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -276,10 +276,10 @@ impl OpenedDaemon {
             passes,
             clock,
             overrides,
-            asked,
+            requested,
             recorder,
             folder,
-            keeper,
+            state_writer,
             saved,
             market,
             status,
@@ -293,10 +293,13 @@ impl OpenedDaemon {
         let ending = Arc::new(AtomicBool::new(false));
         let restored = folder.as_ref().filter(|_| !simulated && clock.is_real());
         let restored = restored.map_or_else(Vec::new, |folder| restore(folder, &saved, feed.as_ref()));
-        let sessions = folder.map(|folder| Sessions::new(folder, keeper.as_ref()));
+        let sessions = folder.map(|folder| Sessions::new(folder, state_writer.as_ref()));
         let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
-        let market_loop =
-            market_loop.with_sessions(sessions).with_overrides(overrides).with_asked(asked).with_restored(restored);
+        let market_loop = market_loop
+            .with_sessions(sessions)
+            .with_overrides(overrides)
+            .with_requested_names(requested)
+            .with_restored(restored);
         let addresses = server.addresses().iter().map(|a| format!("http://{a}")).collect::<Vec<_>>().join(" and ");
         if !simulated {
             tracing::info!("{addresses}: waiting for the first quotes of {}", feed_name(config));
@@ -314,34 +317,34 @@ impl OpenedDaemon {
             positions.start(file, market, ending, passed).map_err(|e| format!("no thread: {e}"))?;
         }
         let market_thread = threads::spawn_once("market", run).map_err(|e| format!("no thread: {e}"))?;
-        Ok(RunningDaemon { server, market_thread, ending, market, keeper, recorder, alert_sender })
+        Ok(RunningDaemon { server, market_thread, ending, market, state_writer, recorder, alert_sender })
     }
 }
 
 impl RunningDaemon {
-    /// Where it listens.
+    /// Addresses that the daemon listens on.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         self.server.addresses()
     }
 
-    /// True if all its threads live that must.
+    /// True if all essential threads run.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.market_thread.is_finished() && self.server.is_whole()
     }
 
-    /// Keeps what is to be kept, and meanwhile lets running answers finish.
+    /// Saves the state, and meanwhile lets running answers finish.
     pub fn stop(self) {
         self.ending.store(true, Ordering::Release);
         self.alert_sender.stop();
-        // before answers are waited for: whoever asks to stop a second time does not wait
-        self.keeper.iter().for_each(|keeper| keeper.keep_last(&self.market.load()));
+        // saving begins before the wait for answers, which a second signal may cut short
+        self.state_writer.iter().for_each(|state_writer| state_writer.keep_last(&self.market.load()));
         self.recorder.iter().for_each(Recorder::end);
         let began = Instant::now();
         self.server.stop();
         let patience = SAVING.saturating_sub(began.elapsed());
-        self.keeper.into_iter().for_each(|keeper| keeper.finish(patience));
+        self.state_writer.into_iter().for_each(|state_writer| state_writer.finish(patience));
         let patience = SAVING.saturating_sub(began.elapsed());
         self.recorder.into_iter().for_each(|recorder| recorder.finish(patience));
     }
@@ -358,37 +361,37 @@ fn server_config(config: &Config, metrics: Arc<Metrics>) -> Result<http::ServerC
     })
 }
 
-/// Takes signals that ask for the end.
-struct Ending {
+/// Handler of signals that request the end.
+struct StopRequest {
     stop: Sender<()>,
-    is_asked: AtomicBool,
+    is_requested: AtomicBool,
 }
 
-impl Ending {
-    /// The first signal asks for the end, a second one is the end.
-    fn ask(&self) {
-        if self.is_asked.swap(true, Ordering::AcqRel) {
-            // whoever asks twice does not want to wait for streams
+impl StopRequest {
+    /// Takes a signal: the first stops gracefully, the second exits at once.
+    fn signal(&self) {
+        if self.is_requested.swap(true, Ordering::AcqRel) {
             std::process::exit(INTERRUPTED);
         }
         let _ = self.stop.send(());
     }
 }
 
-/// A daemon that was started in a terminal ends with it; another one reads the files of its user again at SIGHUP.
+/// Starts the thread of signals. At SIGHUP a daemon in a terminal ends; another one reads positions, overrides and
+/// alerts again.
 #[cfg(unix)]
 fn listen_for_signals(stop: Sender<()>) -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let is_in_terminal = std::io::stderr().is_terminal();
-    let ending = Ending { stop, is_asked: AtomicBool::new(false) };
+    let stop_request = StopRequest { stop, is_requested: AtomicBool::new(false) };
     threads::spawn_lasting("signals", move || {
         for signal in signals.forever() {
             if signal == SIGHUP && !is_in_terminal {
                 tracing::info!("SIGHUP: reading positions, overrides and alerts again");
                 watched_file::read_again();
             } else {
-                ending.ask();
+                stop_request.signal();
             }
         }
     })
@@ -398,12 +401,12 @@ fn listen_for_signals(stop: Sender<()>) -> std::io::Result<()> {
 #[cfg(windows)]
 fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
     let closed = Sender::clone(&stop);
-    let ending = Ending { stop, is_asked: AtomicBool::new(false) };
-    ctrlc::set_handler(move || ending.ask())?;
+    let stop_request = StopRequest { stop, is_requested: AtomicBool::new(false) };
+    ctrlc::set_handler(move || stop_request.signal())?;
     host::windows::before_console_closes(move || _ = closed.send(())).map_err(ctrlc::Error::System)
 }
 
-/// The clock of the market; one that is started runs from now on.
+/// The clock of the market; a started clock runs from now on.
 fn clock_of(config: &Config) -> MarketClock {
     match (config.now, config.clock) {
         (Some(now), _) => MarketClock::Fixed(now),
@@ -412,11 +415,11 @@ fn clock_of(config: &Config) -> MarketClock {
     }
 }
 
-/// The state folder, for this daemon alone. Where another one has the folder that nobody has named, this one keeps
+/// The state folder, for this daemon alone. If another daemon uses the platform's default folder, this one saves
 /// nothing.
 ///
 /// # Errors
-/// Another daemon has the folder that was named.
+/// Another daemon uses the folder that the user named.
 fn state_folder(config: &Config, specs: &[FeedSpec]) -> Result<Option<StateFolder>, String> {
     let Some(path) = &config.state_dir else { return Ok(None) };
     if matches!(specs, [FeedSpec::Sim(_)]) {
@@ -434,9 +437,13 @@ fn state_folder(config: &Config, specs: &[FeedSpec]) -> Result<Option<StateFolde
     }
 }
 
-/// Starts what keeps the volatilities of sessions.
-fn start_keeper(folder: &Arc<StateFolder>, market: &SavedMarket, clock: MarketClock) -> std::io::Result<Keeper> {
-    Keeper::start(KeeperTerms {
+/// Starts the thread that saves state.
+fn start_state_writer(
+    folder: &Arc<StateFolder>,
+    market: &SavedMarket,
+    clock: MarketClock,
+) -> std::io::Result<StateWriter> {
+    StateWriter::start(StateWriterSettings {
         folder: Arc::clone(folder),
         calendar: Calendar::embedded(),
         clock: Timestamp::now,
@@ -445,12 +452,12 @@ fn start_keeper(folder: &Arc<StateFolder>, market: &SavedMarket, clock: MarketCl
     })
 }
 
-/// The feeds, as their user named them.
+/// The feeds, as the user specified them.
 fn feed_name(config: &Config) -> String {
     config.feeds.join(", ")
 }
 
-/// The last values of the names that a feed can have, to serve until there are new ones.
+/// The saved chains of the names that a feed can have, to serve until they are recomputed.
 fn restore(folder: &StateFolder, market: &SavedMarket, feed: &dyn Feed) -> Vec<Chain> {
     let began = Instant::now();
     let chains = folder.saved_market(market, feed.expected().as_ref(), Timestamp::now());
@@ -461,7 +468,7 @@ fn restore(folder: &StateFolder, market: &SavedMarket, feed: &dyn Feed) -> Vec<C
     chains
 }
 
-/// The bounds of the server: those of its own, within those of the system.
+/// The bounds of the server, within the limit of open files.
 ///
 /// # Errors
 /// The system leaves room for too few connections.
@@ -483,19 +490,19 @@ fn limits(config: &Config) -> Result<Limits, String> {
     })
 }
 
-/// Waits for a signal, or until not all threads live any more.
+/// Waits for a signal, or until a thread has ended.
 fn wait(stopped: &Receiver<()>, all_live: impl Fn() -> bool) -> End {
     loop {
         match stopped.recv_timeout(WATCH) {
             Err(RecvTimeoutError::Timeout) if all_live() => {}
             Err(RecvTimeoutError::Timeout) => return End::Failed,
-            // a closed channel cannot happen while its sender lives, and would mean the same
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return End::RequestedNames,
+            // the channel cannot close while the handler of signals lives
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return End::Requested,
         }
     }
 }
 
-/// Turns until the program ends; a pass in progress is abandoned with it.
+/// Runs the market loop until the program ends; the end abandons a running pass.
 fn run_market(
     mut market_loop: MarketLoop,
     refresh: Duration,
@@ -520,7 +527,7 @@ fn run_market(
             said = Instant::now();
             let snapshot = market.load();
             let (done, to_come) = (snapshot.chains().len(), snapshot.pending().len());
-            // a feed that is pushed to may wait for hours
+            // a pushed feed may wait for hours without any name
             if done + to_come > 0 {
                 tracing::info!("first chains: {done} computed, {to_come} pending");
             }
@@ -547,7 +554,7 @@ fn new_status(config: &Config, simulated: bool, clock: MarketClock) -> Status {
     status
 }
 
-/// What somebody should know of a configuration who did not write it.
+/// Notes on the configuration: its file, remote access, and readable keys.
 fn notes(config: &Config) -> Vec<String> {
     let file = config.file_note.iter().map(|note| format!("config    {note}"));
     let remote = config.listen.iter().any(|address| !address.ip().is_loopback()).then(|| REMOTE.to_owned());
@@ -555,11 +562,11 @@ fn notes(config: &Config) -> Vec<String> {
     file.chain(remote).chain(keys).collect()
 }
 
-/// What `--allow-remote` means.
+/// Note on `--allow-remote`.
 const REMOTE: &str = "remote    every machine that can reach these addresses has access: no password, no encryption, no limit \
                       per client; put a proxy in front (docs/security.md)";
 
-/// What is printed once, when everything is there.
+/// Text that is printed once, when the market is whole.
 struct Banner {
     addresses: String,
     feed: String,
@@ -591,7 +598,7 @@ fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Passes take what the serving threads leave.
+/// Gives compute threads the lowest priority, so that they leave the processor to serving threads.
 fn low_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
@@ -615,7 +622,7 @@ mod tests {
         assert_eq!(wait(&stopped, || !thread.is_finished()), End::Failed);
         assert!(began.elapsed() < Duration::from_secs(20));
         stop.send(()).unwrap();
-        assert_eq!(wait(&stopped, || true), End::RequestedNames);
+        assert_eq!(wait(&stopped, || true), End::Requested);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A file that a user edits while the daemon runs: when it has changed, and stands still long enough to be read; its
-//! bytes. Never: what stands in it.
+//! A file that a user edits while the daemon runs: decides when it has changed and settled, and reads its bytes. Never:
+//! its contents.
 
 use feeds::dir::{FileStamp, SETTLED, read_raw};
 use kernel::error::{FeedError, said_by_system};
@@ -9,90 +9,90 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often it was asked for that every file is read again.
-static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Number of requests to read every file again.
+static RELOADS: AtomicU64 = AtomicU64::new(0);
 
-/// Has every watched file read again, changed or not.
+/// Makes every watched file be read again, changed or not.
 pub(crate) fn read_again() {
-    ASKED.fetch_add(1, Ordering::AcqRel);
+    RELOADS.fetch_add(1, Ordering::AcqRel);
 }
 
-/// Reads a file that a user has written. Pipes and devices are not opened.
+/// Reads a regular file; pipes and devices are not opened.
 ///
 /// # Errors
-/// It cannot be read, is no regular file, or is too large: why, for the user.
+/// Why the file cannot be read, is no regular file, or is too large, for the user.
 pub(crate) fn read(path: &Path, bytes: &Bound) -> Result<Vec<u8>, String> {
     let raw = read_raw(path, bytes).map_err(|error| error.to_string())?;
     raw.ok_or_else(|| FeedError::TooLarge { file: path.to_owned() }.to_string())
 }
 
-/// The file.
+/// A watched file, and its state when it was last read.
 #[derive(Debug)]
 pub(crate) struct WatchedFile {
     path: PathBuf,
-    /// As it was last read; `None`: it was not there.
+    /// State when it was last read; `None`: it did not exist.
     read: Option<FileStamp>,
-    /// It is not as it was read: how it is now, and since when.
-    moving: Option<(Option<FileStamp>, Duration)>,
-    /// Nothing was read yet, or it is to be read whether it has changed or not.
+    /// A change that has not settled: state of the file, and since when.
+    unsettled: Option<(Option<FileStamp>, Duration)>,
+    /// True if the file must be read even if it has not changed.
     is_new: bool,
-    /// The last time that it was asked for, of [`ASKED`].
-    asked: u64,
+    /// Value of [`RELOADS`] at the last check.
+    reloads: u64,
 }
 
 impl WatchedFile {
-    /// A file, which must be there; nothing is read yet. `what` names it in errors.
+    /// Opens a file, which must exist, without reading it; `what` names it in errors.
     ///
     /// # Errors
-    /// It is not there, or no file: why, for the user.
+    /// Why there is no such regular file, for the user.
     pub(crate) fn open(what: &str, path: &Path) -> Result<Self, String> {
         let wrong = |why: String| format!("{what} {}: {why}", path.display());
         let metadata = fs::metadata(path).map_err(|error| wrong(said_by_system(error.kind())))?;
         if !metadata.is_file() {
             return Err(wrong("not a regular file".to_owned()));
         }
-        let asked = ASKED.load(Ordering::Acquire);
-        Ok(Self { path: path.to_owned(), read: None, moving: None, is_new: true, asked })
+        let reloads = RELOADS.load(Ordering::Acquire);
+        Ok(Self { path: path.to_owned(), read: None, unsettled: None, is_new: true, reloads })
     }
 
-    /// Its path.
+    /// Path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns whether the file is there, if it has changed since it was read and stands still; it counts as read
-    /// then. `at` is the time since some fixed moment.
+    /// Returns whether the file exists, if it has changed since it was read and has settled; it then counts as read.
+    /// `at` is the time since a fixed moment.
     pub(crate) fn changed(&mut self, at: Duration) -> Option<bool> {
         let now = self.stamp();
-        let asked = ASKED.load(Ordering::Acquire);
-        self.is_new |= asked != self.asked;
-        self.asked = asked;
+        let reloads = RELOADS.load(Ordering::Acquire);
+        self.is_new |= reloads != self.reloads;
+        self.reloads = reloads;
         if now == self.read && !self.is_new {
-            self.moving = None;
+            self.unsettled = None;
             return None;
         }
-        let since = self.moving.filter(|(seen, _)| *seen == now).map_or(at, |(_, since)| since);
+        let since = self.unsettled.filter(|(seen, _)| *seen == now).map_or(at, |(_, since)| since);
         if !self.is_new && at.saturating_sub(since) < SETTLED {
-            self.moving = Some((now, since));
+            self.unsettled = Some((now, since));
             return None;
         }
-        (self.read, self.moving, self.is_new) = (now, None, false);
+        (self.read, self.unsettled, self.is_new) = (now, None, false);
         Some(now.is_some())
     }
 
-    /// True if the file changed while it was read: it is to be read again.
-    pub(crate) fn has_moved_on(&mut self, at: Duration) -> bool {
+    /// True if the file changed while it was read; it will be read again.
+    pub(crate) fn changed_while_read(&mut self, at: Duration) -> bool {
         let after = self.stamp();
-        let has_moved = after != self.read;
-        if has_moved {
-            (self.read, self.moving) = (None, Some((after, at)));
+        let has_changed = after != self.read;
+        if has_changed {
+            (self.read, self.unsettled) = (None, Some((after, at)));
         }
-        has_moved
+        has_changed
     }
 
-    /// When it should be looked at again, if that is soon.
+    /// Time within which to check again, if a change has not settled.
     pub(crate) fn look_within(&self) -> Option<Duration> {
-        self.moving.map(|_| SETTLED)
+        self.unsettled.map(|_| SETTLED)
     }
 
     fn stamp(&self) -> Option<FileStamp> {

@@ -1,13 +1,13 @@
-//! Answers that are sent more than once: rendered once, kept within a bound while they are current, or while somebody
-//! reads them in parts.
+//! Cache of answers that are sent several times: each is rendered once, and kept within a bound while it is current or
+//! read in parts.
 //!
-//! A body is rendered piece by piece by whichever of its readers needs the next piece first, so no reader waits for
-//! another and nothing is rendered that nobody takes. What is asked for once is not kept at all. A body that is read in
-//! parts ([`Conditions::is_ranged`]) stays the same for its readers although newer ones exist: their parts belong
-//! together. Whoever asks for the whole gets the newest one, whatever others read in parts.
+//! A body is rendered piece by piece by the reader that needs the next piece first, so that no reader waits for another
+//! and no unread piece is rendered. An answer that is requested once is not kept. A body that is read in parts
+//! ([`Conditions::is_ranged`]) stays the same for its readers although newer ones exist, since the parts must fit
+//! together. A request for the whole body gets the newest one.
 //!
-//! A body that is kept no longer lives on while a slow reader has it. Those bodies count, too: beyond twice the bound
-//! nothing new is kept, and every answer is a stream of its own.
+//! An evicted body lives on while a slow reader holds it, and still counts: beyond twice the bound nothing new is kept,
+//! and every answer is a stream of its own.
 
 use super::conditional::Conditions;
 use super::request::Request;
@@ -20,52 +20,51 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Most answers that are kept.
+/// Maximum number of kept answers.
 const ENTRIES: usize = 4096;
-/// A target that is asked for again within this time is worth keeping. The program that is served hears of each target
-/// that often, too.
+/// A target that is requested again within this time is kept, and its answer is used for at most this time. So the app
+/// receives a request for each target at least this often.
 const AGAIN: Duration = Duration::from_secs(10);
-/// Parts follow one another at least this fast; then the next reader begins with a newer body.
+/// Maximum time since the last read part within which a new reader shares the body.
 const QUIET: Duration = Duration::from_millis(500);
-/// How long parts of a body can be had after the last one was taken.
+/// Time for which a body is kept after its last part was read.
 const PINNED: Duration = Duration::from_secs(30);
-/// Bodies that are kept and bodies that readers hold take at most this many times the bound of the kept ones.
+/// Maximum bytes of kept and evicted bodies, as a multiple of the bound of kept ones.
 const ALIVE_MOST: usize = 2;
-/// Pieces that one call of the system takes.
+/// Maximum number of pieces in one system call.
 const PIECES_AT_ONCE: usize = 4;
-/// Most bytes that are rendered in one turn for a client that waits for the whole.
+/// Maximum bytes that are rendered in one turn for a client that waits for the whole body.
 const STEP_BYTES: usize = 8 * PIECE_BYTES;
 
-/// What a request asks for, host and query included: two requests of the same target, at the same edition, have the
-/// same body.
+/// Host, path and query of a request: two requests with the same target, at the same edition, have the same body.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Target(Box<str>);
 
 impl Target {
-    /// That of a request.
+    /// The target of a request.
     pub(super) fn of(request: &Request<'_>) -> Self {
         let host = request.host().unwrap_or_default();
         Self([host, "\n", request.raw_path(), "?", request.query()].concat().into())
     }
 }
 
-/// The answers that are kept.
+/// The cache.
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     kept: Mutex<CachedBodies>,
     most_bytes: usize,
-    /// Other processes spell other versions.
+    /// Hasher with a random key, so that tags differ between processes.
     hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
 struct CachedBodies {
-    /// Whole bodies and bodies that are read in parts, each under a key of its own.
+    /// Kept bodies; a target has one key for whole reads and one for reads in parts.
     entries: HashMap<u64, Entry>,
-    /// Bodies that are kept no longer and that a reader may still have.
-    gone: Vec<Weak<SharedBody>>,
-    /// When targets that are not kept were last asked for.
-    asked: HashMap<u64, Instant>,
+    /// Evicted bodies that a reader may still hold.
+    evicted: Vec<Weak<SharedBody>>,
+    /// Times of the last requests for targets that are not kept.
+    requested: HashMap<u64, Instant>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,34 +73,34 @@ struct Entry {
     edition: u64,
     body: Arc<SharedBody>,
     made: Instant,
-    /// When a part of it was last asked for, if one was.
+    /// Time of the last request for a part.
     ranged: Option<Instant>,
     used: Instant,
 }
 
 impl Entry {
-    /// True if a request may have this body: it is the newest one, or the one whose parts the reader has.
+    /// True if a request may get this body: it is current, or the reader has parts of it.
     fn serves(&self, conditions: &Conditions, edition: Option<u64>, now: Instant) -> bool {
         let is_read = |within: Duration| self.ranged.is_some_and(|at| now < at + within);
-        // a reader that begins again soon after another one shares its body, so that a burst of readers renders once;
-        // parts that are under way keep theirs for longer
+        // a reader that begins soon after another one shares its body, so that a burst of readers renders once; a
+        // reader that has parts keeps its body for longer
         let may_go_on = if conditions.opens { is_read(QUIET) && now < self.made + AGAIN } else { is_read(PINNED) };
         (conditions.is_ranged && may_go_on) || self.is_current(edition, now)
     }
 
     fn is_current(&self, edition: Option<u64>, now: Instant) -> bool {
-        // ages in an answer are as of when it was made: also a current one is rendered again after a while
+        // answers contain ages as of their rendering: even a current one is rendered again after a while
         Some(self.edition) == edition && now < self.made + AGAIN
     }
 }
 
 impl ResponseCache {
-    /// A cache of this many bytes.
+    /// A cache of at most `most_bytes`.
     pub(super) fn new(most_bytes: usize) -> Self {
         Self { kept: Mutex::default(), most_bytes, hasher: RandomState::new() }
     }
 
-    /// The body for a request, where it is kept.
+    /// The kept body for a request, if there is one.
     pub(super) fn find(
         &self,
         target: &Target,
@@ -118,7 +117,7 @@ impl ResponseCache {
             entry.ranged = if conditions.is_ranged { Some(now) } else { entry.ranged };
             return Some(Arc::clone(&entry.body));
         }
-        // the newest body is the same for those who read it whole and those who read it in parts
+        // reads of the whole and reads in parts share the current body
         let other = kept.entries.get(&self.key(target, !conditions.is_ranged));
         let other = other.filter(|entry| *target == entry.target && entry.is_current(edition, now))?;
         let ranged = conditions.is_ranged.then_some(now);
@@ -128,18 +127,24 @@ impl ResponseCache {
         Some(body)
     }
 
-    /// The tag of a body that is streamed and not kept.
+    /// The tag of a body.
     pub(super) fn etag(&self, target: &Target, edition: u64) -> ETag {
         ETag(self.hasher.hash_one((target, edition)))
     }
 
-    /// True if an answer to a target is worth keeping: parts of it are wanted, or it was asked for a moment ago.
-    pub(super) fn wants(&self, target: &Target, conditions: &Conditions, most_bytes: usize, now: Instant) -> bool {
+    /// True if the answer to a target should be kept: parts of it are requested, or it was requested recently.
+    pub(super) fn should_keep(
+        &self,
+        target: &Target,
+        conditions: &Conditions,
+        most_bytes: usize,
+        now: Instant,
+    ) -> bool {
         // one body must not empty the cache
         if most_bytes > self.most_bytes / 2 {
             return false;
         }
-        // readers that are slow hold what was kept: nothing is added to that until they are done
+        // slow readers hold evicted bodies: nothing new is kept until they are done
         if self.lock().alive() > self.most_bytes.saturating_mul(ALIVE_MOST) {
             return false;
         }
@@ -147,17 +152,17 @@ impl ResponseCache {
             return true;
         }
         let mut kept = self.lock();
-        if kept.asked.len() >= ENTRIES {
-            kept.asked.retain(|_, at| now < *at + AGAIN);
+        if kept.requested.len() >= ENTRIES {
+            kept.requested.retain(|_, at| now < *at + AGAIN);
         }
-        if kept.asked.len() >= ENTRIES {
-            // more distinct targets in ten seconds than entries: nothing of that is worth a memory that grows
-            kept.asked.clear();
+        if kept.requested.len() >= ENTRIES {
+            // too many distinct targets in ten seconds: the table must not grow
+            kept.requested.clear();
         }
-        kept.asked.insert(self.key(target, false), now).is_some_and(|at| now < at + AGAIN)
+        kept.requested.insert(self.key(target, false), now).is_some_and(|at| now < at + AGAIN)
     }
 
-    /// Keeps an answer's body.
+    /// Keeps the body of an answer.
     pub(super) fn keep(
         &self,
         target: &Target,
@@ -175,22 +180,22 @@ impl ResponseCache {
         let ranged = conditions.is_ranged.then_some(now);
         let entry = Entry { target: target.clone(), edition, body: Arc::clone(&body), made: now, ranged, used: now };
         kept.put(key, entry);
-        // after the new body is in: its own bytes count
-        kept.make_room(self.most_bytes, key, now);
+        // after the new body was added, so that its bytes count
+        kept.evict(self.most_bytes, key, now);
         body
     }
 
-    /// Lets go of what is neither current nor being read in parts. Returns the bytes of all bodies that are left, those
-    /// that only a reader has included.
+    /// Evicts bodies that are neither current nor read in parts. Returns the bytes of all bodies, including evicted
+    /// ones that readers hold.
     pub(super) fn sweep(&self, edition: Option<u64>, now: Instant) -> usize {
         let mut kept = self.lock();
-        let CachedBodies { entries, gone, .. } = &mut *kept;
+        let CachedBodies { entries, evicted, .. } = &mut *kept;
         entries.retain(|_, entry| {
             let is_read = entry.ranged.is_some_and(|at| now < at + PINNED);
             let stays = is_read || entry.is_current(edition, now);
             if !stays {
-                // a slow reader may hold the body; its bytes count until it is done
-                gone.push(Arc::downgrade(&entry.body));
+                // a slow reader may hold the body, and its bytes count until then
+                evicted.push(Arc::downgrade(&entry.body));
             }
             stays
         });
@@ -210,22 +215,22 @@ impl CachedBodies {
     fn put(&mut self, key: u64, entry: Entry) {
         // replaced, not yet freed
         if let Some(old) = self.entries.insert(key, entry) {
-            self.gone.push(Arc::downgrade(&old.body));
+            self.evicted.push(Arc::downgrade(&old.body));
         }
     }
 
-    /// Returns the bytes of every body that is kept or that a reader still has, each counted once.
+    /// Bytes of all bodies that are kept or held by readers, each counted once.
     fn alive(&mut self) -> usize {
-        self.gone.retain(|body| body.strong_count() > 0);
+        self.evicted.retain(|body| body.strong_count() > 0);
         let kept = self.entries.values().map(|entry| Arc::clone(&entry.body));
-        let bodies = kept.chain(self.gone.iter().filter_map(Weak::upgrade));
-        // a whole body and its parts are two entries of one memory
+        let bodies = kept.chain(self.evicted.iter().filter_map(Weak::upgrade));
+        // the two entries of a target may share one body
         let mut seen = HashSet::new();
         bodies.filter(|body| seen.insert(Arc::as_ptr(body))).map(|body| body.bytes()).sum()
     }
 
-    /// Drops what was not asked for longest until the rest is within the bound; `newest` stays.
-    fn make_room(&mut self, most_bytes: usize, newest: u64, now: Instant) {
+    /// Evicts the least recently used bodies until the rest is within the bound; `newest` stays.
+    fn evict(&mut self, most_bytes: usize, newest: u64, now: Instant) {
         let mut by_age: Vec<(Instant, u64, usize)> =
             self.entries.iter().map(|(&key, entry)| (entry.used, key, entry.body.bytes())).collect();
         let mut total: usize = by_age.iter().map(|&(.., bytes)| bytes).sum();
@@ -236,7 +241,7 @@ impl CachedBodies {
         for (used, key, bytes) in by_age {
             if key != newest && (total > most_bytes || self.entries.len() > ENTRIES) && used <= now {
                 if let Some(old) = self.entries.remove(&key) {
-                    self.gone.push(Arc::downgrade(&old.body));
+                    self.evicted.push(Arc::downgrade(&old.body));
                 }
                 total -= bytes;
             }
@@ -244,37 +249,37 @@ impl CachedBodies {
     }
 }
 
-/// Names one version of one body.
+/// Tag of a version of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ETag(u64);
 
 impl ETag {
-    /// As it stands in a head; a body that is compressed is another one.
+    /// Value of the header `ETag`; a compressed body has another tag.
     pub(super) fn text(self, gzip: bool) -> String {
         format!("\"{:016x}{}\"", self.0, if gzip { "-gzip" } else { "" })
     }
 }
 
-/// A body that several answers have.
+/// A body that several answers share.
 #[derive(Debug)]
 pub(super) struct SharedBody {
     /// Status, type and headers.
     pub(super) head: Head,
-    /// Its version.
+    /// Tag of the body.
     pub(super) etag: ETag,
-    /// Memory that it takes, or will take at most.
+    /// Bytes of the body; before it is complete, the maximum.
     bytes: AtomicUsize,
     inner: Mutex<Rendered>,
 }
 
-/// A body as far as it has been rendered.
+/// The rendered part of a body, and the stream of the rest.
 pub(super) struct Rendered {
     pieces: Vec<Arc<[u8]>>,
-    /// Where each piece ends in the body.
+    /// Offset of the end of each piece.
     ends: Vec<usize>,
-    /// What renders the rest.
+    /// Stream of the rest.
     rest: Option<Box<dyn Stream>>,
-    /// At most this many bytes will have been rendered.
+    /// Maximum bytes of the complete body.
     most: usize,
     is_broken: bool,
 }
@@ -286,7 +291,7 @@ impl std::fmt::Debug for Rendered {
 }
 
 impl Rendered {
-    /// A body that begins with `first`, and is rendered on by `rest` to at most this many bytes.
+    /// A body that begins with `first` and continues with `rest`, of at most `most` bytes.
     pub(super) fn new(first: &[u8], rest: Option<Box<dyn Stream>>, most: usize) -> Self {
         let mut rendered = Self { pieces: Vec::new(), ends: Vec::new(), rest, most, is_broken: false };
         rendered.push(first);
@@ -310,11 +315,11 @@ impl Rendered {
 
     /// Renders one more piece.
     fn more(&mut self, scratch: &mut Vec<u8>) -> Progress {
-        // taken out, so that one that panics is not asked again
+        // taken out, so that a stream that has panicked is not called again
         let Some(mut rest) = self.rest.take() else {
             return if self.is_broken { Progress::Broken } else { Progress::Done };
         };
-        // a panic of the stream leaves this set
+        // stays set if the stream panics
         self.is_broken = true;
         scratch.clear();
         let progress = rest.fill(scratch);
@@ -329,21 +334,21 @@ impl Rendered {
 
 impl SharedBody {
     fn new(head: Head, etag: ETag, rendered: Rendered) -> Self {
-        // room is taken for the most that it may become, before it is rendered
+        // the maximum is reserved before the body is rendered
         let bytes = if rendered.rest.is_some() { rendered.most } else { rendered.length() };
         Self { head, etag, bytes: AtomicUsize::new(bytes), inner: Mutex::new(rendered) }
     }
 
-    /// Its length, when all of it has been rendered.
+    /// Length of the body, once it is complete.
     pub(super) fn length(&self) -> Option<usize> {
         let inner = self.lock();
         inner.is_whole().then(|| inner.length())
     }
 
-    /// Renders for a while; [`Progress::Done`] when all has been.
+    /// Renders some pieces; [`Progress::Done`] once the body is complete.
     pub(super) fn render(&self, scratch: &mut Vec<u8>) -> Progress {
         let mut inner = self.lock();
-        // a turn of bounded length: other connections of the reactor go on in between
+        // bounded, so that other connections of the reactor get their turn
         let stop = inner.length() + STEP_BYTES;
         loop {
             let progress = self.advance(&mut inner, scratch);
@@ -370,7 +375,7 @@ impl SharedBody {
     }
 }
 
-/// Reads a shared body, or a part of it.
+/// Reader of a shared body, or of a part of it.
 #[derive(Debug)]
 pub(super) struct BodyReader {
     body: Arc<SharedBody>,
@@ -380,23 +385,23 @@ pub(super) struct BodyReader {
 }
 
 impl BodyReader {
-    /// These bytes of it.
+    /// A reader of these bytes.
     pub(super) fn part(body: Arc<SharedBody>, part: Range<usize>) -> Self {
         Self { body, at: part.start, end: part.end, scratch: Vec::new() }
     }
 }
 
 impl BodyReader {
-    /// Bytes that are the reader's own, beside itself.
+    /// Bytes of the reader's own buffer.
     pub(super) fn own_bytes(&self) -> usize {
         self.scratch.capacity()
     }
 
-    /// The next bytes of a body that is whole, where they stand; empty at the end.
+    /// The next pieces of a complete body, without copying; empty at the end.
     pub(super) fn next_pieces(&self) -> Vec<BodyPiece> {
         let inner = self.body.lock();
         let (mut pieces, mut at) = (Vec::with_capacity(PIECES_AT_ONCE), self.at);
-        // pieces are written from where they stand; no byte is copied for a reader
+        // the socket writes from the shared pieces
         let first = inner.ends.partition_point(|&end| end <= at);
         for (bytes, &end) in inner.pieces.iter().zip(&inner.ends).skip(first).take(PIECES_AT_ONCE) {
             let starts = end - bytes.len();
@@ -410,7 +415,7 @@ impl BodyReader {
         pieces
     }
 
-    /// Notes that the next bytes have been read elsewhere; whether more follow.
+    /// Skips bytes that were sent. Returns true if more follow.
     pub(super) fn skip(&mut self, n: usize) -> bool {
         self.at += n;
         self.at < self.end
@@ -449,7 +454,7 @@ impl Stream for BodyReader {
         let Some(bytes) = inner.pieces.get(piece).map(Arc::clone) else { return Progress::More };
         let starts = inner.ends[piece] - bytes.len();
         let length = inner.is_whole().then(|| inner.length());
-        // other readers go on while this one copies
+        // other readers continue while this one copies
         drop(inner);
         let from = self.at - starts;
         let until = (self.end - starts).min(bytes.len()).min(from + PIECE_BYTES);

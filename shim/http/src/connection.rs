@@ -1,16 +1,16 @@
 //! One connection: received bytes, bytes still to send, and the time limits of both.
 //!
-//! [`Connection::drive`] goes on until the socket would block, which is what an edge-triggered poll needs. While an
-//! answer waits to be sent nothing is read, so a client that does not take its answers cannot queue more of them.
+//! [`Connection::drive`] continues until the socket would block, as an edge-triggered poll requires. While an answer
+//! waits to be sent nothing is read, so that a client that does not read its answers cannot queue further ones.
 
 use super::app::App;
 use super::body::IncomingBody;
 use super::cache::BodyPiece;
-use super::exchange::{self, InFlight, NotYet, Remainder, Waiting};
+use super::context::ReactorContext;
+use super::exchange::{self, InFlight, NotYet, ReplyState, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Fault, parse};
-use super::turn::Turn;
 use crate::stream::Progress;
 use mio::net::TcpStream;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -18,20 +18,20 @@ use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Reads and answers of one connection before the others get their turn.
+/// Maximum number of reads and answers of a connection before the others get their turn.
 const STEPS_PER_TURN: usize = 32;
 
-/// How long a connection lingers while the server stops.
+/// Time for which a connection lingers while the server stops.
 const LINGER_STOPPING: Duration = Duration::from_millis(200);
 
-/// What the reactor does with a connection that has been driven.
+/// Next step of the reactor for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Wait until the socket is ready.
     Wait,
-    /// Drive it again when the others have had their turn.
+    /// Drive it again after the others.
     Again,
-    /// Drive it again in a moment: what it is to send is being made.
+    /// Drive it again in a moment: its answer is being made.
     Later,
     /// Hand it to a reactor of the other kind.
     Move,
@@ -39,25 +39,25 @@ pub(super) enum Verdict {
     Close,
 }
 
-/// What a connection waits for; each has a deadline of its own.
+/// What a connection waits for; each phase has its own deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// For the first byte of a request.
+    /// The first byte of a request.
     Idle,
-    /// For the rest of a head.
+    /// The rest of a head.
     Head,
-    /// For the rest of a body.
+    /// The rest of a body.
     Body,
-    /// For its answer, which is being made elsewhere.
+    /// The answer, which is being made elsewhere.
     Answer,
-    /// For the client to take its answer.
+    /// The client, which has not read the answer.
     Write,
-    /// For the client to close: a socket closed with unread input would reset, and might lose the last answer.
+    /// The close by the client: a socket closed with unread input is reset, and may lose the last answer.
     Linger,
 }
 
-/// The client is gone, or the stream that it was sent broke.
-struct Gone;
+/// The client has disconnected, or its stream broke.
+struct Disconnected;
 
 /// One connection.
 #[derive(Debug)]
@@ -65,32 +65,31 @@ pub(super) struct Connection {
     socket: TcpStream,
     peer: SocketAddr,
     inbox: Vec<u8>,
-    /// How much of `inbox` has been searched for the end of a head.
+    /// Bytes of `inbox` that were searched for the end of a head.
     searched: usize,
-    /// Parse at this length even without the end of a head, to notice early what is none.
+    /// Length of `inbox` at which it is parsed even without the end of a head, to refuse malformed input early.
     parse_at: usize,
-    /// The current request's body, as long as not all of it has come; `inbox` begins with its head.
+    /// The incomplete body of the current request; `inbox` begins with its head.
     body: Option<IncomingBody>,
     unsent: Vec<u8>,
     sent: usize,
     in_flight: Option<InFlight>,
     waiting: Option<Waiting>,
-    /// No further request is answered.
+    /// True if no further request is answered.
     last: bool,
-    /// The client sends no more.
+    /// True if the client sends no more.
     hung_up: bool,
     phase: Phase,
     deadline: Instant,
-    /// Bytes of the answer that were taken since the deadline was last moved.
+    /// Bytes of the answer that the client has read since the deadline was last moved.
     taken: usize,
     open: OpenConnection,
 }
 
 impl Connection {
-    /// A connection that has just been accepted.
+    /// A new connection.
     pub(super) fn new(socket: TcpStream, peer: SocketAddr, metrics: &Arc<Metrics>, limits: &Limits) -> Self {
-        // Without it an answer in two parts waits for the client's delayed acknowledgement. A socket that refuses is
-        // slow.
+        // without it an answer in two parts waits for the client's delayed acknowledgement; a failure only costs time
         let _ = socket.set_nodelay(true);
         Self {
             socket,
@@ -117,147 +116,146 @@ impl Connection {
         &mut self.socket
     }
 
-    /// Notes that the client sends no more: what is only being made for it is given up.
+    /// Notes that the client sends no more: an answer that is still being made is given up.
     pub(super) fn hang_up(&mut self) {
         self.hung_up = true;
     }
 
-    /// Until when it may be idle, if it is.
+    /// Deadline of an idle connection; `None`: it is not idle.
     pub(super) fn idle_until(&self) -> Option<Instant> {
         (self.phase == Phase::Idle && self.unsent.is_empty()).then_some(self.deadline)
     }
 
-    /// Does what can be done now, and notes what it holds then.
-    pub(super) fn drive<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
-        let verdict = self.advance(turn);
-        self.open.holds(self.bytes());
+    /// Does everything that is possible now, and reports the bytes that it holds.
+    pub(super) fn drive<A: App>(&mut self, context: &mut ReactorContext<A>) -> Verdict {
+        let verdict = self.advance(context);
+        self.open.set_bytes(self.bytes());
         verdict
     }
 
-    /// Bytes held, itself among them. A body that others share is not.
+    /// Bytes of memory, without shared bodies.
     fn bytes(&self) -> usize {
         let in_flight = self.in_flight.as_ref().map_or(0, InFlight::bytes);
         let body = self.body.as_ref().map_or(0, IncomingBody::bytes);
         size_of::<Self>() + body + self.inbox.capacity() + self.unsent.capacity() + in_flight
     }
 
-    fn advance<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
+    fn advance<A: App>(&mut self, context: &mut ReactorContext<A>) -> Verdict {
         for _ in 0..STEPS_PER_TURN {
-            match self.step(turn) {
+            match self.step(context) {
                 Ok(None) => {}
                 Ok(Some(verdict)) => return verdict,
-                Err(Gone) => return Verdict::Close,
+                Err(Disconnected) => return Verdict::Close,
             }
         }
         Verdict::Again
     }
 
-    /// Looks at the deadline.
-    pub(super) fn sweep<A: App>(&mut self, turn: &mut Turn<A>) -> Verdict {
-        let answer = turn.shared.limits.answer;
+    /// Checks the deadline.
+    pub(super) fn sweep<A: App>(&mut self, context: &mut ReactorContext<A>) -> Verdict {
+        let answer = context.shared.limits.answer;
         let started = self.in_flight.as_ref().filter(|body| !body.is_endless()).map(InFlight::started);
         let started = started.or(self.waiting.as_ref().map(Waiting::started));
-        let is_overdue = started.is_some_and(|started| turn.now >= started + answer);
-        // a client that takes a few bytes again and again moves its deadline: the answer as a whole has a limit too
-        if turn.now < self.deadline && !is_overdue {
+        let is_overdue = started.is_some_and(|started| context.now >= started + answer);
+        // a client that reads a few bytes at a time moves its deadline: the whole answer has a limit, too
+        if context.now < self.deadline && !is_overdue {
             return Verdict::Wait;
         }
-        // only a request that was begun is owed a status; an idle connection is closed without a word, as HTTP has it
+        // only a request that was begun gets a status; an idle connection is closed silently, as usual in HTTP
         if !matches!(self.phase, Phase::Head | Phase::Body) {
             return Verdict::Close;
         }
-        turn.out.clear();
-        self.refuse(Fault::Timeout, turn);
-        if self.send(turn).is_err() { Verdict::Close } else { self.drive(turn) }
+        context.out.clear();
+        self.refuse(Fault::Timeout, context);
+        if self.send(context).is_err() { Verdict::Close } else { self.drive(context) }
     }
 
-    /// One step; `None`: there may be another.
-    fn step<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
+    /// One step; `None`: another may follow.
+    fn step<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<Option<Verdict>, Disconnected> {
         // long answers are sent by the bulk reactors, so that small ones never queue behind them
-        if (self.in_flight.is_some() || self.waiting.is_some()) && !turn.bulk {
+        if (self.in_flight.is_some() || self.waiting.is_some()) && !context.bulk {
             return Ok(Some(Verdict::Move));
         }
-        if !self.flush(turn)? {
+        if !self.flush(context)? {
             return Ok(Some(Verdict::Wait));
         }
         if self.in_flight.is_some() {
-            return self.send_piece(turn).map(Some);
+            return self.send_piece(context).map(Some);
         }
         if let Some(waiting) = &mut self.waiting {
-            turn.out.clear();
-            let reply = match waiting.look(turn) {
+            context.out.clear();
+            let reply = match waiting.look(context) {
                 Ok(reply) => reply,
                 Err(NotYet::Again) => return Ok(Some(Verdict::Again)),
-                Err(NotYet::Later) if self.hung_up => return Err(Gone),
+                Err(NotYet::Later) if self.hung_up => return Err(Disconnected),
                 Err(NotYet::Later) => return Ok(Some(Verdict::Later)),
             };
-            self.begin(reply, turn);
-            self.settle(true, turn);
-            self.send(turn)?;
+            self.begin(reply, context);
+            self.settle(true, context);
+            self.send(context)?;
             return Ok(None);
         }
         if self.phase == Phase::Linger {
-            // the last answer is sent; unread input must be drained, or the close becomes a reset that may discard that
-            // answer
-            return self.drain(turn);
+            // the last answer is sent: with unread input the close would be a reset, which may discard that answer
+            return self.drain(context);
         }
         if self.last {
-            self.linger(turn);
+            self.linger(context);
             return Ok(None);
         }
-        if turn.stopping {
+        if context.stopping {
             return Ok(Some(Verdict::Close));
         }
-        // its long answer is done: the next request is small until it is parsed
-        if turn.bulk {
+        // the long answer is done: the next request counts as small until it is parsed
+        if context.bulk {
             return Ok(Some(Verdict::Move));
         }
-        if self.answer(turn)? {
+        if self.answer(context)? {
             return Ok(None);
         }
-        self.hear(turn)
+        self.receive(context)
     }
 
-    /// Reads once.
-    fn hear<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
-        let Some(n) = read_some(&mut self.socket, &mut turn.input)? else { return Ok(Some(Verdict::Wait)) };
-        let mut heard = &turn.input[..n];
+    /// Reads once from the socket.
+    fn receive<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<Option<Verdict>, Disconnected> {
+        let Some(n) = read_some(&mut self.socket, &mut context.input)? else { return Ok(Some(Verdict::Wait)) };
+        let mut received = &context.input[..n];
         if let Some(body) = &mut self.body {
-            let n = body.hear(heard);
-            heard = &heard[n..];
+            let n = body.receive(received);
+            received = &received[n..];
         }
-        self.inbox.extend_from_slice(heard);
+        self.inbox.extend_from_slice(received);
         Ok(None)
     }
 
-    /// Answers what is complete in `inbox`; whether anything happened.
-    fn answer<A: App>(&mut self, turn: &mut Turn<A>) -> Result<bool, Gone> {
-        turn.out.clear();
+    /// Answers the complete requests in `inbox`; returns true if there were any.
+    fn answer<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<bool, Disconnected> {
+        context.out.clear();
         // requests borrow from the buffer while `self` changes
         let inbox = std::mem::take(&mut self.inbox);
         let mut kept = 0..inbox.len();
         let mut answered = false;
-        while self.may_hold_head(&inbox[kept.clone()], turn.shared.limits.head_bytes) {
+        while self.may_hold_head(&inbox[kept.clone()], context.shared.limits.head_bytes) {
             let mut slots = [httparse::EMPTY_HEADER; HEADERS];
-            match parse(&inbox[kept.clone()], &mut slots, self.peer, &turn.shared.limits) {
+            match parse(&inbox[kept.clone()], &mut slots, self.peer, &context.shared.limits) {
                 Ok(None) => break,
                 Err(fault) => {
-                    self.refuse(fault, turn);
-                    // where a head is malformed nothing behind it can be trusted to be the next head
+                    self.refuse(fault, context);
+                    // after a malformed head the start of the next one is unknown
                     (kept, answered) = (0..0, true);
                 }
                 Ok(Some((request, facts))) => {
                     let behind = &inbox[kept.start + facts.length..kept.end];
                     let (body, taken) = match self.body.take() {
-                        // it was begun before, and is whole now
+                        // it was begun before, and is complete now
                         Some(body) => (body, 0),
-                        None => match exchange::admit(&request, &facts, turn) {
+                        None => match exchange::admit(&request, &facts, context) {
                             Ok(mut body) => {
-                                let taken = body.hear(behind);
+                                let taken = body.receive(behind);
                                 (body, taken)
                             }
                             Err(reply) => {
-                                self.begin(*reply, turn);
+                                self.begin(*reply, context);
                                 (kept, answered) = (0..0, true);
                                 break;
                             }
@@ -266,55 +264,54 @@ impl Connection {
                     if body.left() > 0 {
                         // a client that sends its body at once does not wait for permission
                         if facts.expects_continue && behind.is_empty() {
-                            turn.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                            context.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
                         }
-                        // the head is parsed again when the rest is here
+                        // the head is parsed again when the body is complete
                         kept.end = kept.start + facts.length;
                         self.body = Some(body);
                         break;
                     }
                     (self.searched, self.parse_at) = (0, 0);
-                    let reply = exchange::reply(&request, &facts, body, turn);
+                    let reply = exchange::reply(&request, &facts, body, context);
                     kept.start += facts.length + taken;
-                    self.begin(reply, turn);
+                    self.begin(reply, context);
                     answered = true;
                 }
             }
             let is_busy = self.in_flight.is_some() || self.waiting.is_some();
-            // pipelined requests wait: their answers must not pile up for a client that does not read
-            if self.last || is_busy || turn.out.len() > turn.shared.limits.unsent_bytes {
+            // further pipelined requests wait: answers must not pile up for a client that does not read
+            if self.last || is_busy || context.out.len() > context.shared.limits.unsent_bytes {
                 break;
             }
         }
         self.keep(inbox, kept);
-        self.settle(answered, turn);
-        if !turn.out.is_empty() {
-            self.send(turn)?;
+        self.settle(answered, context);
+        if !context.out.is_empty() {
+            self.send(context)?;
         }
         Ok(answered)
     }
 
-    /// Takes over what is left to do of an answer.
-    fn begin<A: App>(&mut self, reply: Remainder, turn: &Turn<A>) {
-        // a server that stops still completes a pending answer, and takes no request after it
-        self.last = !reply.keep_alive || (self.waiting.is_some() && turn.stopping);
+    /// Takes over an unfinished answer.
+    fn begin<A: App>(&mut self, reply: ReplyState, context: &ReactorContext<A>) {
+        // a stopping server completes a pending answer, but no further request
+        self.last = !reply.keep_alive || (self.waiting.is_some() && context.stopping);
         (self.in_flight, self.waiting) = (reply.in_flight, reply.waiting);
     }
 
-    /// True if a head may have become complete (or longer than `most`), so that slow clients are not parsed again for
-    /// every byte.
-    fn may_hold_head(&mut self, heard: &[u8], most: usize) -> bool {
-        if heard.is_empty() || self.body.as_ref().is_some_and(|body| body.left() > 0) {
+    /// True if a head may be complete, or longer than `most`: input of slow clients is not parsed again for every byte.
+    fn may_hold_head(&mut self, received: &[u8], most: usize) -> bool {
+        if received.is_empty() || self.body.as_ref().is_some_and(|body| body.left() > 0) {
             return false;
         }
         // the end of a head may be split between two reads: the last three bytes are searched again
-        let fresh = &heard[self.searched.saturating_sub(3).min(heard.len())..];
+        let fresh = &received[self.searched.saturating_sub(3).min(received.len())..];
         let ends = || fresh.windows(2).any(|w| w == b"\n\n") || fresh.windows(3).any(|w| w == b"\n\r\n");
-        let parse = heard.len() >= self.parse_at || self.body.is_some() || ends();
-        self.searched = heard.len();
+        let parse = received.len() >= self.parse_at || self.body.is_some() || ends();
+        self.searched = received.len();
         if parse {
-            // doubling bounds the bytes parsed in all to twice those received, however slowly they come
-            self.parse_at = (heard.len() * 2).min(heard.len().max(most) + 1);
+            // doubling bounds the parsed bytes to twice the received ones, however slowly they come
+            self.parse_at = (received.len() * 2).min(received.len().max(most) + 1);
         }
         parse
     }
@@ -328,168 +325,168 @@ impl Connection {
         self.inbox = inbox;
     }
 
-    /// Chooses what is waited for next; the clock of a phase starts when it is entered, or again after an answer.
-    fn settle<A: App>(&mut self, answered: bool, turn: &Turn<A>) {
+    /// Sets the next phase; its deadline starts when it is entered, or again after an answer.
+    fn settle<A: App>(&mut self, answered: bool, context: &ReactorContext<A>) {
         let (phase, limit) = match (&self.body, self.inbox.is_empty()) {
-            _ if self.waiting.is_some() => (Phase::Answer, turn.shared.limits.answer),
-            (Some(_), _) => (Phase::Body, turn.shared.limits.body),
-            (None, false) => (Phase::Head, turn.shared.limits.head),
-            (None, true) => (Phase::Idle, turn.shared.limits.idle),
+            _ if self.waiting.is_some() => (Phase::Answer, context.shared.limits.answer),
+            (Some(_), _) => (Phase::Body, context.shared.limits.body),
+            (None, false) => (Phase::Head, context.shared.limits.head),
+            (None, true) => (Phase::Idle, context.shared.limits.idle),
         };
-        // a deadline that moved with every byte would let a client hold a connection for ever
+        // if every byte moved the deadline, a client could hold a connection for ever
         if answered || phase != self.phase {
-            (self.phase, self.deadline) = (phase, turn.now + limit);
+            (self.phase, self.deadline) = (phase, context.now + limit);
         }
     }
 
-    fn refuse<A: App>(&mut self, fault: Fault, turn: &mut Turn<A>) {
+    fn refuse<A: App>(&mut self, fault: Fault, context: &mut ReactorContext<A>) {
         self.body = None;
-        let reply = exchange::refuse(fault, false, turn);
-        self.begin(reply, turn);
+        let reply = exchange::refuse(fault, false, context);
+        self.begin(reply, context);
     }
 
     /// Writes the next piece of the answer in flight.
-    fn send_piece<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Verdict, Gone> {
+    fn send_piece<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<Verdict, Disconnected> {
         let Some(in_flight) = &mut self.in_flight else { return Ok(Verdict::Again) };
         if let Some(reader) = in_flight.kept() {
             let pieces = reader.next_pieces();
             let n = write_pieces(&mut self.socket, &pieces)?;
             let more = reader.skip(n);
             in_flight.sent(n);
-            self.note_taken(n, turn);
+            self.note_taken(n, context);
             if !more {
-                self.finish(turn);
+                self.finish(context);
             }
-            // A short write means that the socket is full: an edge-triggered poll reports when it is not. That of
-            // Windows reports only to whoever was refused a write.
+            // a short write means that the socket is full, and an edge-triggered poll reports when it is not; on
+            // Windows it reports only after a refused write
             let is_blocked = if cfg!(unix) { n < pieces.iter().map(|piece| piece.len()).sum() } else { n == 0 };
             return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
         }
-        if turn.stopping && in_flight.is_endless() {
-            return Err(Gone);
+        if context.stopping && in_flight.is_endless() {
+            return Err(Disconnected);
         }
-        turn.out.clear();
-        let progress = in_flight.next(turn).ok_or(Gone)?;
-        self.send(turn)?;
+        context.out.clear();
+        let progress = in_flight.next(context).ok_or(Disconnected)?;
+        self.send(context)?;
         if progress == Progress::Done {
-            self.finish(turn);
+            self.finish(context);
         }
         if progress == Progress::Later && self.unsent.is_empty() {
-            // it is not the client that is slow
-            (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + turn.shared.limits.write, 0);
+            // the stream is slow, and not the client
+            (self.phase, self.deadline, self.taken) = (Phase::Write, context.now + context.shared.limits.write, 0);
         }
         Ok(match progress {
             _ if !self.unsent.is_empty() => Verdict::Wait,
-            Progress::Later if self.hung_up => return Err(Gone),
+            Progress::Later if self.hung_up => return Err(Disconnected),
             Progress::Later => Verdict::Later,
             _ => Verdict::Again,
         })
     }
 
-    /// The answer in flight has been written, to the socket or to what waits for it.
-    fn finish<A: App>(&mut self, turn: &Turn<A>) {
+    /// Ends the answer in flight, which has been written to the socket or to `unsent`.
+    fn finish<A: App>(&mut self, context: &ReactorContext<A>) {
         if let Some(finished) = self.in_flight.take() {
-            finished.count(turn);
+            finished.count(context);
         }
-        // a reader of a long answer may be the last one that a stop waits for
-        self.last |= turn.stopping;
+        // a stop may be waiting for this last long answer
+        self.last |= context.stopping;
         if self.unsent.is_empty() {
-            self.settle(true, turn);
+            self.settle(true, context);
         }
     }
 
-    /// Writes `turn.out`, keeps what the socket does not take.
-    fn send<A: App>(&mut self, turn: &mut Turn<A>) -> Result<(), Gone> {
-        let n = write_some(&mut self.socket, &turn.out)?;
-        // an answer that is written whole at once leaves no state behind: the usual case of small answers
-        if n < turn.out.len() || self.in_flight.is_some() {
-            self.unsent.extend_from_slice(&turn.out[n..]);
-            self.note_taken(n, turn);
+    /// Writes `context.out`, and keeps the bytes that the socket does not accept.
+    fn send<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<(), Disconnected> {
+        let n = write_some(&mut self.socket, &context.out)?;
+        // most small answers are written in one call, and leave no state
+        if n < context.out.len() || self.in_flight.is_some() {
+            self.unsent.extend_from_slice(&context.out[n..]);
+            self.note_taken(n, context);
         }
         Ok(())
     }
 
-    /// Moves the deadline when the client has taken enough since it was last moved.
-    fn note_taken<A: App>(&mut self, n: usize, turn: &Turn<A>) {
-        let limits = &turn.shared.limits;
+    /// Moves the deadline if the client has read enough since the last move.
+    fn note_taken<A: App>(&mut self, n: usize, context: &ReactorContext<A>) {
+        let limits = &context.shared.limits;
         self.taken += n;
-        // progress counts in portions, so that a byte a second does not keep a connection open
+        // progress counts in portions, so that a client cannot keep a connection open with a byte a second
         if self.phase != Phase::Write || self.taken >= limits.write_bytes {
-            (self.phase, self.deadline, self.taken) = (Phase::Write, turn.now + limits.write, 0);
+            (self.phase, self.deadline, self.taken) = (Phase::Write, context.now + limits.write, 0);
         }
     }
 
-    /// Sends what the socket did not take before; false while some of it is left.
-    fn flush<A: App>(&mut self, turn: &mut Turn<A>) -> Result<bool, Gone> {
+    /// Sends unsent bytes; returns false while some are left.
+    fn flush<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<bool, Disconnected> {
         if self.unsent.is_empty() {
             return Ok(true);
         }
         let n = write_some(&mut self.socket, &self.unsent[self.sent..])?;
         self.sent += n;
-        self.note_taken(n, turn);
+        self.note_taken(n, context);
         if self.sent < self.unsent.len() {
             return Ok(false);
         }
-        // the buffer may have been large: an idle connection keeps none
+        // the buffer may be large, and an idle connection must hold none
         (self.unsent, self.sent) = (Vec::new(), 0);
         Ok(true)
     }
 
-    /// Says that no more will come.
-    fn linger<A: App>(&mut self, turn: &Turn<A>) {
-        // A socket that cannot be shut down is gone, which the next read shows.
+    /// Shuts down the sending side, and waits for the client to close.
+    fn linger<A: App>(&mut self, context: &ReactorContext<A>) {
+        // if it fails, the connection is gone, which the next read shows
         let _ = self.socket.shutdown(Shutdown::Write);
-        let limit = if turn.stopping { LINGER_STOPPING } else { turn.shared.limits.linger };
-        (self.phase, self.deadline) = (Phase::Linger, turn.now + limit);
+        let limit = if context.stopping { LINGER_STOPPING } else { context.shared.limits.linger };
+        (self.phase, self.deadline) = (Phase::Linger, context.now + limit);
         self.inbox = Vec::new();
     }
 
-    /// Reads and drops what the client still sends, until it closes or the time is up.
-    fn drain<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Option<Verdict>, Gone> {
-        if turn.now >= self.deadline {
+    /// Reads and drops input until the client closes or the deadline passes.
+    fn drain<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<Option<Verdict>, Disconnected> {
+        if context.now >= self.deadline {
             return Ok(Some(Verdict::Close));
         }
-        Ok(read_some(&mut self.socket, &mut turn.input)?.is_none().then_some(Verdict::Wait))
+        Ok(read_some(&mut self.socket, &mut context.input)?.is_none().then_some(Verdict::Wait))
     }
 }
 
-/// Reads once; `None` if there is nothing yet.
-fn read_some(socket: &mut TcpStream, buffer: &mut [u8]) -> Result<Option<usize>, Gone> {
+/// Reads once; `None` if there is no input yet.
+fn read_some(socket: &mut TcpStream, buffer: &mut [u8]) -> Result<Option<usize>, Disconnected> {
     loop {
         match socket.read(buffer) {
-            Ok(0) => return Err(Gone),
+            Ok(0) => return Err(Disconnected),
             Ok(n) => return Ok(Some(n)),
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return Err(Gone),
+            Err(_) => return Err(Disconnected),
         }
     }
 }
 
-/// Writes pieces from where they stand, once; how much the socket took.
-fn write_pieces(socket: &mut TcpStream, pieces: &[BodyPiece]) -> Result<usize, Gone> {
+/// Writes pieces once, without copying; returns the number of accepted bytes.
+fn write_pieces(socket: &mut TcpStream, pieces: &[BodyPiece]) -> Result<usize, Disconnected> {
     let slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
     loop {
         match socket.write_vectored(&slices) {
-            Ok(0) => return Err(Gone),
+            Ok(0) => return Err(Disconnected),
             Ok(n) => return Ok(n),
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(0),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return Err(Gone),
+            Err(_) => return Err(Disconnected),
         }
     }
 }
 
-/// Writes until the socket takes no more; how much it took.
-fn write_some(socket: &mut TcpStream, bytes: &[u8]) -> Result<usize, Gone> {
+/// Writes until the socket accepts no more; returns the number of accepted bytes.
+fn write_some(socket: &mut TcpStream, bytes: &[u8]) -> Result<usize, Disconnected> {
     let mut sent = 0;
     while sent < bytes.len() {
         match socket.write(&bytes[sent..]) {
-            Ok(0) => return Err(Gone),
+            Ok(0) => return Err(Disconnected),
             Ok(n) => sent += n,
             Err(e) if e.kind() == ErrorKind::WouldBlock => break,
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(_) => return Err(Gone),
+            Err(_) => return Err(Disconnected),
         }
     }
     Ok(sent)

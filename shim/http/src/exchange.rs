@@ -1,41 +1,42 @@
-//! One request to one answer: asks the app, decides how the body travels, writes the head.
+//! Answers one request: calls the app, chooses the framing of the body, and writes the head.
 //!
-//! Everything that can still fail has happened when the head is written: the first piece of a streamed body is there
-//! before it. What does not fit into that piece travels chunk by chunk on a bulk reactor.
+//! The head is written after everything that can fail: the first piece of a streamed body is made before it. The rest
+//! is sent chunk by chunk by a bulk reactor. Never: a path.
 
 use super::app::{Answered, App, HeavyAnswer};
 use super::body::{IncomingBody, ReceivedBody};
 use super::cache::{BodyReader, ETag, Rendered, SharedBody, Target};
 use super::conditional::Conditions;
+use super::context::ReactorContext;
 use super::framing::{Compressor, Framing, Outgoing};
 use super::limits::{Limits, PIECE_BYTES};
 use super::request::{Fault, HeadFacts, Method, Request};
 use super::response::{Answer, Awaited, Body, Delivery, Head, write_head};
-use super::turn::Turn;
 use crate::stream::{Progress, Stream};
 use host::{faults, threads};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What panics of answers are counted as: they cost the answer and no thread.
+/// Name under which panics of answers are counted; they cost the answer, and no thread.
 const FAULTS: &str = "http";
-/// The type of a body that is events as they come: never compressed, without a limit of its time.
+/// Content type of server-sent events: never compressed, without a time limit.
 const EVENTS: &str = "text/event-stream";
-/// Longest body that the small reactor compresses itself (about 0.1 ms); a longer one goes to a bulk reactor.
+/// Maximum length of a body that the small reactor compresses itself (about 0.1 ms); a longer one goes to a bulk
+/// reactor.
 const GZIP_AT_ONCE: usize = 8 * 1024;
 
-/// What is left to do when the head has been written.
-pub(super) struct Remainder {
-    /// The body, if it does not stand behind the head already.
+/// State of a reply after its request was handled.
+pub(super) struct ReplyState {
+    /// The rest of the body, if it was not written with the head.
     pub(super) in_flight: Option<InFlight>,
-    /// The whole answer, if it is being made.
+    /// The answer, if it is still being made.
     pub(super) waiting: Option<Waiting>,
-    /// The connection stays open.
+    /// True if the connection stays open.
     pub(super) keep_alive: bool,
 }
 
-/// What of a request is needed to deliver its answer.
+/// The parts of a request that the delivery of its answer needs.
 #[derive(Clone, Debug)]
 struct ReplyTerms {
     target: Target,
@@ -64,24 +65,24 @@ impl ReplyTerms {
 
 /// A request whose answer is being made.
 pub(super) struct Waiting {
-    maker: Maker,
+    producer: Producer,
     terms: ReplyTerms,
 }
 
-/// Who makes it.
-enum Maker {
-    /// Others.
+/// Producer of a pending answer.
+enum Producer {
+    /// Another thread.
     Elsewhere(Box<dyn Awaited>),
     /// The app, on a bulk reactor.
     App(Option<HeavyAnswer>),
-    /// We do: its length must be known first.
+    /// The reactor renders the shared body, whose length must be known first.
     Here(Arc<SharedBody>),
 }
 
-/// Why there is no answer yet, and when to look again.
+/// There is no answer yet; when to look again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotYet {
-    /// When others have had their turn.
+    /// After the other connections.
     Again,
     /// In a moment.
     Later,
@@ -94,94 +95,96 @@ impl fmt::Debug for Waiting {
 }
 
 impl Waiting {
-    /// When the request came.
+    /// Time of the request.
     pub(super) fn started(&self) -> Instant {
         self.terms.started
     }
 
-    /// Looks for the answer: writes its head, and its body if that is short, to `turn.out`.
-    pub(super) fn look<A: App>(&mut self, turn: &mut Turn<A>) -> Result<Remainder, NotYet> {
-        // another connection may have had the same answer made while this one waited for its turn
-        if matches!(self.maker, Maker::App(_))
-            && let Some(kept) = find_kept(&self.terms, turn)
+    /// Checks for the answer, and writes its head, and its body if that is short, to `context.out`.
+    pub(super) fn look<A: App>(&mut self, context: &mut ReactorContext<A>) -> Result<ReplyState, NotYet> {
+        // another connection may have made the same answer while this one waited
+        if matches!(self.producer, Producer::App(_))
+            && let Some(kept) = find_cached(&self.terms, context)
         {
-            return Ok(deliver(kept, self.terms.clone(), turn));
+            return Ok(deliver(kept, self.terms.clone(), context));
         }
-        let (maker, piece) = (&mut self.maker, &mut turn.piece);
-        let looked = threads::guarded(FAULTS, || match maker {
-            Maker::Elsewhere(awaited) => {
+        let (producer, piece) = (&mut self.producer, &mut context.piece);
+        let looked = threads::guarded(FAULTS, || match producer {
+            Producer::Elsewhere(awaited) => {
                 awaited.look().map(|answer| open(Answered::Now(answer), piece)).ok_or(NotYet::Later)
             }
-            Maker::App(make) => Ok(make.take().map_or(Opened::Broken, |make| open(Answered::Now(make()), piece))),
-            Maker::Here(body) => match body.render(piece) {
-                Progress::Done => Ok(Opened::Shared(Arc::clone(body))),
+            Producer::App(make) => {
+                Ok(make.take().map_or(StartedAnswer::Broken, |make| open(Answered::Now(make()), piece)))
+            }
+            Producer::Here(body) => match body.render(piece) {
+                Progress::Done => Ok(StartedAnswer::Shared(Arc::clone(body))),
                 Progress::More => Err(NotYet::Again),
                 Progress::Later => Err(NotYet::Later),
-                Progress::Broken => Ok(Opened::Broken),
+                Progress::Broken => Ok(StartedAnswer::Broken),
             },
         });
         match looked {
-            Some(opened) => Ok(deliver(opened?, self.terms.clone(), turn)),
-            None => Ok(refuse(Fault::Panicked, self.terms.head_only, turn)),
+            Some(opened) => Ok(deliver(opened?, self.terms.clone(), context)),
+            None => Ok(refuse(Fault::Panicked, self.terms.head_only, context)),
         }
     }
 }
 
-/// A body that is being streamed, and what will be counted when it has been.
+/// A body that is being sent, and the facts to count at its end.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    body: Sending,
+    body: BodySource,
     route: &'static str,
     status: u16,
     bytes: usize,
     started: Instant,
-    /// It has no end of its own: events as they come.
+    /// True for server-sent events, which have no end of their own.
     is_endless: bool,
 }
 
-/// Where the bytes of a body come from.
+/// Source of the bytes of a body.
 #[derive(Debug)]
-enum Sending {
-    /// They are made, or framed, as they are sent.
+enum BodySource {
+    /// Bytes that are made or framed while they are sent.
     Made(Box<Outgoing>),
-    /// They are there, in memory that others send from, too.
+    /// Bytes of a complete shared body.
     Kept(BodyReader),
 }
 
 impl InFlight {
-    /// The body, if its bytes can be sent from where they stand.
+    /// The reader of a complete shared body, which is sent without copying.
     pub(super) fn kept(&mut self) -> Option<&mut BodyReader> {
         match &mut self.body {
-            Sending::Made(_) => None,
-            Sending::Kept(reader) => Some(reader),
+            BodySource::Made(_) => None,
+            BodySource::Kept(reader) => Some(reader),
         }
     }
 
-    /// Notes how many bytes of a kept body have been sent.
+    /// Counts sent bytes of a shared body.
     pub(super) fn sent(&mut self, bytes: usize) {
         self.bytes += bytes;
     }
 
-    /// Appends the next piece to `turn.out`; `None` if the stream broke off or panicked.
-    pub(super) fn next<A: App>(&mut self, turn: &mut Turn<A>) -> Option<Progress> {
-        let (out, piece) = (&mut turn.out, &mut turn.piece);
+    /// Appends the next piece to `context.out`; `None` if the stream broke off or panicked.
+    pub(super) fn next<A: App>(&mut self, context: &mut ReactorContext<A>) -> Option<Progress> {
+        let (out, piece) = (&mut context.out, &mut context.piece);
         let before = out.len();
         let progress = threads::guarded(FAULTS, || match &mut self.body {
-            Sending::Made(body) => {
+            BodySource::Made(body) => {
                 faults::here("http.stream");
                 body.next(out, piece)
             }
-            Sending::Kept(reader) => reader.fill(out),
+            BodySource::Kept(reader) => reader.fill(out),
         })?;
-        self.bytes += turn.out.len() - before;
+        self.bytes += context.out.len() - before;
         (progress != Progress::Broken).then_some(progress)
     }
 
-    /// Bytes held beside itself; a body that others send from is not among them.
+    /// Bytes of memory, without shared bodies.
     pub(super) fn bytes(&self) -> usize {
         match &self.body {
-            Sending::Made(body) => size_of::<Outgoing>() + body.bytes(),
-            Sending::Kept(reader) => reader.own_bytes(),
+            BodySource::Made(body) => size_of::<Outgoing>() + body.bytes(),
+            BodySource::Kept(reader) => reader.own_bytes(),
         }
     }
 
@@ -190,39 +193,38 @@ impl InFlight {
         self.is_endless
     }
 
-    /// When the answer was begun.
+    /// Time of the request.
     pub(super) fn started(&self) -> Instant {
         self.started
     }
 
-    /// Counts the whole answer.
-    pub(super) fn count<A: App>(&self, turn: &Turn<A>) {
-        count(turn, self.route, self.status, self.bytes, self.started);
+    /// Counts the answer in metrics.
+    pub(super) fn count<A: App>(&self, context: &ReactorContext<A>) {
+        count(context, self.route, self.status, self.bytes, self.started);
     }
 }
 
-/// An answer as far as it has been made: the first of two states on its way to the client, [`ReadyReply`] is the
-/// second.
-enum Opened {
-    /// Its body has been begun.
-    Begun(Begun),
-    /// Its body is one that several answers have.
+/// An answer before its delivery is decided; [`ReadyReply`] is the next state.
+enum StartedAnswer {
+    /// The first piece of the body is made.
+    Started(StartedBody),
+    /// The body is a shared one.
     Shared(Arc<SharedBody>),
-    /// It is still to be made.
-    Pending(Maker),
-    /// Its body broke off.
+    /// The answer is still to be made.
+    Pending(Producer),
+    /// The body broke off.
     Broken,
 }
 
-/// The first piece of a body, and what makes the rest.
-struct Begun {
+/// The first piece of a body, and the stream of the rest.
+struct StartedBody {
     head: Head,
     edition: Option<u64>,
     first: Vec<u8>,
     rest: Option<Box<dyn Stream>>,
 }
 
-/// An answer as it goes out: nothing about it is left to be decided.
+/// An answer that is ready to be sent.
 struct ReadyReply {
     head: Head,
     delivery: Delivery,
@@ -231,165 +233,170 @@ struct ReadyReply {
 
 /// The bytes behind a head.
 enum ReadyBody {
-    /// None.
+    /// No body.
     Empty,
-    /// All of them.
+    /// The whole body.
     Whole(Vec<u8>),
-    /// Some of a shared body that fit into one piece.
+    /// Bytes of a shared body that fit into one piece.
     Part(BodyReader),
-    /// Bytes that are sent piece by piece.
-    Stream(Sending),
+    /// A body that is sent piece by piece.
+    Stream(BodySource),
 }
 
-/// What the body of a request is to be, by its head alone: host, origin, path and room come before its first byte.
+/// Decides by the head of a request whether its body is kept or skipped. Host, origin, path and room are checked before
+/// the first byte.
 ///
 /// # Errors
-/// It is refused; the connection ends with that.
+/// The refusal of the request, which ends the connection.
 pub(super) fn admit<A: App>(
     request: &Request<'_>,
     facts: &HeadFacts,
-    turn: &mut Turn<A>,
-) -> Result<IncomingBody, Box<Remainder>> {
+    context: &mut ReactorContext<A>,
+) -> Result<IncomingBody, Box<ReplyState>> {
     if request.method() != Method::Put {
-        return Ok(IncomingBody::Dropped(facts.body));
+        return Ok(IncomingBody::Skipped(facts.body));
     }
-    if let Some(fault) = turn.shared.boundary.fault(request) {
-        return Err(Box::new(refuse(fault, false, turn)));
+    if let Some(fault) = context.shared.boundary.fault(request) {
+        return Err(Box::new(refuse(fault, false, context)));
     }
-    let shared = Arc::clone(&turn.shared);
+    let shared = Arc::clone(&context.shared);
     match threads::guarded(FAULTS, || shared.app.refuses(request)) {
-        None => return Err(Box::new(refuse(Fault::Panicked, false, turn))),
+        None => return Err(Box::new(refuse(Fault::Panicked, false, context))),
         Some(Some(answer)) => {
-            // the body that follows is no request
+            // the body that follows must not be parsed as a request
             let terms = ReplyTerms::of(request, &HeadFacts { keep_alive: false, ..*facts }, &shared.limits);
-            return Err(Box::new(deliver(open(Answered::Now(answer), &mut turn.piece), terms, turn)));
+            return Err(Box::new(deliver(open(Answered::Now(answer), &mut context.piece), terms, context)));
         }
         Some(None) => {}
     }
     let length = usize::try_from(facts.body).unwrap_or(usize::MAX);
     let body = ReceivedBody::begin(length, &shared.body_bytes, shared.limits.bodies_bytes);
-    body.map(IncomingBody::Kept).ok_or_else(|| Box::new(refuse(Fault::TooManyBodies, false, turn)))
+    body.map(IncomingBody::Kept).ok_or_else(|| Box::new(refuse(Fault::TooManyBodies, false, context)))
 }
 
-/// Answers a request, or begins to: what can go out at once is in `turn.out`.
+/// Answers a request, or begins to: the first bytes are in `context.out`.
 pub(super) fn reply<A: App>(
     request: &Request<'_>,
     facts: &HeadFacts,
     body: IncomingBody,
-    turn: &mut Turn<A>,
-) -> Remainder {
-    // hosts and origins come first: a page of another site learns nothing, not even from the cache
-    if let Some(fault) = turn.shared.boundary.fault(request) {
-        return refuse(fault, request.method() == Method::Head, turn);
+    context: &mut ReactorContext<A>,
+) -> ReplyState {
+    // host and origin are checked first: a page of another site must learn nothing, not even from the cache
+    if let Some(fault) = context.shared.boundary.fault(request) {
+        return refuse(fault, request.method() == Method::Head, context);
     }
-    let terms = ReplyTerms::of(request, facts, &turn.shared.limits);
+    let terms = ReplyTerms::of(request, facts, &context.shared.limits);
     // a cache hit does not parse the query
-    if matches!(body, IncomingBody::Dropped(_))
-        && let Some(opened) = find_kept(&terms, turn)
+    if matches!(body, IncomingBody::Skipped(_))
+        && let Some(opened) = find_cached(&terms, context)
     {
-        return deliver(opened, terms, turn);
+        return deliver(opened, terms, context);
     }
-    let (shared, piece) = (&turn.shared, &mut turn.piece);
+    let (shared, piece) = (&context.shared, &mut context.piece);
     let ask = || {
         faults::here("http.answer");
         match body {
-            IncomingBody::Dropped(_) => shared.app.answer(request),
+            IncomingBody::Skipped(_) => shared.app.answer(request),
             IncomingBody::Kept(body) => shared.app.take(request, body),
         }
     };
     match threads::guarded(FAULTS, || open(ask(), piece)) {
-        Some(opened) => deliver(opened, terms, turn),
-        None => refuse(Fault::Panicked, terms.head_only, turn),
+        Some(opened) => deliver(opened, terms, context),
+        None => refuse(Fault::Panicked, terms.head_only, context),
     }
 }
 
-/// Writes the server's own answer to what is no request, or one that it does not take.
-pub(super) fn refuse<A: App>(fault: Fault, head_only: bool, turn: &mut Turn<A>) -> Remainder {
+/// Writes the server's own answer to a malformed or refused request.
+pub(super) fn refuse<A: App>(fault: Fault, head_only: bool, context: &mut ReactorContext<A>) -> ReplyState {
     let (head, body) = Answer::of_fault(fault).into_parts();
     let text = if let Body::Full(text) = body { text } else { Vec::new() };
     let delivery = Delivery::whole(text.len(), false, false);
-    send(ReadyReply { head, delivery, body: ReadyBody::Whole(text) }, head_only, turn.now, turn)
+    send(ReadyReply { head, delivery, body: ReadyBody::Whole(text) }, head_only, context.now, context)
 }
 
-/// Returns the body that is kept for a request.
-fn find_kept<A: App>(terms: &ReplyTerms, turn: &Turn<A>) -> Option<Opened> {
-    let shared = &turn.shared;
-    let body = shared.cache.find(&terms.target, &terms.conditions, shared.app.edition(), turn.now)?;
-    shared.metrics.hit();
-    Some(Opened::Shared(body))
+/// The cached body for a request.
+fn find_cached<A: App>(terms: &ReplyTerms, context: &ReactorContext<A>) -> Option<StartedAnswer> {
+    let shared = &context.shared;
+    let body = shared.cache.find(&terms.target, &terms.conditions, shared.app.edition(), context.now)?;
+    shared.metrics.cache_hit();
+    Some(StartedAnswer::Shared(body))
 }
 
-/// Fills the first piece of an answer that is there.
-fn open(answered: Answered, piece: &mut Vec<u8>) -> Opened {
+/// Makes the first piece of an answer.
+fn open(answered: Answered, piece: &mut Vec<u8>) -> StartedAnswer {
     let answer = match answered {
         Answered::Now(answer) => answer,
-        Answered::Heavy(make) => return Opened::Pending(Maker::App(Some(make))),
+        Answered::Heavy(make) => return StartedAnswer::Pending(Producer::App(Some(make))),
     };
     let edition = answer.edition;
     let (head, body) = answer.into_parts();
     match body {
-        Body::Full(first) => Opened::Begun(Begun { head, edition, first, rest: None }),
+        Body::Full(first) => StartedAnswer::Started(StartedBody { head, edition, first, rest: None }),
         Body::Stream(mut stream) => {
             piece.clear();
-            // one that breaks off here says so again where it goes on
+            // a stream that breaks off here reports it again at the next call
             let rest = (stream.fill(piece) != Progress::Done).then_some(stream);
-            Opened::Begun(Begun { head, edition, first: std::mem::take(piece), rest })
+            StartedAnswer::Started(StartedBody { head, edition, first: std::mem::take(piece), rest })
         }
-        Body::Awaited(awaited) => Opened::Pending(Maker::Elsewhere(awaited)),
+        Body::Awaited(awaited) => StartedAnswer::Pending(Producer::Elsewhere(awaited)),
     }
 }
 
-/// Sends what has been made, or waits for what has not.
-fn deliver<A: App>(opened: Opened, terms: ReplyTerms, turn: &mut Turn<A>) -> Remainder {
+/// Sends an answer that is made, or waits for one that is not.
+fn deliver<A: App>(opened: StartedAnswer, terms: ReplyTerms, context: &mut ReactorContext<A>) -> ReplyState {
     let made = match opened {
-        Opened::Begun(begun) => match share(begun, &terms, turn) {
-            Ok(body) => of_shared(body, &terms, turn),
-            Err(begun) => Ok(of_begun(begun, &terms, turn)),
+        StartedAnswer::Started(begun) => match share(begun, &terms, context) {
+            Ok(body) => of_shared(body, &terms, context),
+            Err(begun) => Ok(of_begun(begun, &terms, context)),
         },
-        Opened::Shared(body) => of_shared(body, &terms, turn),
-        Opened::Pending(maker) => Err(maker),
-        Opened::Broken => return refuse(Fault::Panicked, terms.head_only, turn),
+        StartedAnswer::Shared(body) => of_shared(body, &terms, context),
+        StartedAnswer::Pending(producer) => Err(producer),
+        StartedAnswer::Broken => return refuse(Fault::Panicked, terms.head_only, context),
     };
     match made {
-        Ok(reply) => send(reply, terms.head_only, terms.started, turn),
-        Err(maker) => {
+        Ok(reply) => send(reply, terms.head_only, terms.started, context),
+        Err(producer) => {
             let keep_alive = terms.keep_alive;
-            Remainder { in_flight: None, waiting: Some(Waiting { maker, terms }), keep_alive }
+            ReplyState { in_flight: None, waiting: Some(Waiting { producer, terms }), keep_alive }
         }
     }
 }
 
-/// Keeps a body that is worth it; gives back one that is not.
-fn share<A: App>(begun: Begun, terms: &ReplyTerms, turn: &mut Turn<A>) -> Result<Arc<SharedBody>, Begun> {
-    let (cache, now) = (&turn.shared.cache, turn.now);
-    // an error is small and may be gone at the next request
+/// Puts a body into the cache if it should be kept; the error gives it back.
+fn share<A: App>(
+    begun: StartedBody,
+    terms: &ReplyTerms,
+    context: &mut ReactorContext<A>,
+) -> Result<Arc<SharedBody>, StartedBody> {
+    let (cache, now) = (&context.shared.cache, context.now);
+    // errors are small, and may be gone at the next request
     let Some(edition) = begun.edition.filter(|_| begun.head.status == 200) else { return Err(begun) };
     let most = begun.rest.as_ref().map_or(Some(begun.first.len()), |rest| rest.most_bytes());
-    let Some(most) = most.filter(|&most| cache.wants(&terms.target, &terms.conditions, most, now)) else {
+    let Some(most) = most.filter(|&most| cache.should_keep(&terms.target, &terms.conditions, most, now)) else {
         return Err(begun);
     };
-    let Begun { head, first, rest, .. } = begun;
+    let StartedBody { head, first, rest, .. } = begun;
     let rendered = Rendered::new(&first, rest, most);
     let body = cache.keep(&terms.target, &terms.conditions, head, edition, rendered, now);
-    turn.lend(first);
+    context.reclaim(first);
     Ok(body)
 }
 
-/// The reply with a body that nobody else will have.
-fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> ReadyReply {
-    let Begun { head, edition, mut first, rest } = begun;
-    let etag = edition.map(|edition| turn.shared.cache.etag(&terms.target, edition));
+/// The reply with a body of its own.
+fn of_begun<A: App>(begun: StartedBody, terms: &ReplyTerms, context: &ReactorContext<A>) -> ReadyReply {
+    let StartedBody { head, edition, mut first, rest } = begun;
+    let etag = edition.map(|edition| context.shared.cache.etag(&terms.target, edition));
     if let Some(etag) = etag.filter(|&etag| has(terms, etag)) {
         return not_modified(head, etag, terms);
     }
-    // caches in between must know that the body depends on Accept-Encoding even where this client got it plain
-    // an event must not wait within an encoder
+    // proxies must know that the body depends on Accept-Encoding, even if this client gets it uncompressed; events are
+    // excluded, since they must not wait in an encoder
     let varies = head.status == 200
         && !head.content_type.starts_with(EVENTS)
-        && (rest.is_some() || first.len() >= turn.shared.limits.gzip_bytes);
-    let mut gzip = take_gzip(varies, terms, turn);
+        && (rest.is_some() || first.len() >= context.shared.limits.gzip_bytes);
+    let mut gzip = take_gzip(varies, terms, context);
     let zipped = gzip.is_some();
-    // compressing takes time that other connections of the small reactor would wait for
+    // other connections of the small reactor would wait for a long compression
     let streamed = rest.is_some() || (zipped && first.len() > GZIP_AT_ONCE);
     if let Some(mut gzip) = gzip.take_if(|_| !streamed) {
         let mut packed = Vec::new();
@@ -406,25 +413,29 @@ fn of_begun<A: App>(begun: Begun, terms: &ReplyTerms, turn: &Turn<A>) -> ReadyRe
         ..Delivery::whole(first.len(), keep_alive, terms.http10)
     };
     let body = if streamed {
-        ReadyBody::Stream(Sending::Made(Box::new(Outgoing::new(first, rest, gzip, framing))))
+        ReadyBody::Stream(BodySource::Made(Box::new(Outgoing::new(first, rest, gzip, framing))))
     } else {
         ReadyBody::Whole(first)
     };
     ReadyReply { head, delivery, body }
 }
 
-/// The reply with a body that others may have, too, or with the part of it that is wanted.
+/// The reply with a shared body, or with the requested part of it.
 ///
 /// # Errors
-/// What makes the rest of the body, where its length must be known first.
-fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) -> Result<ReadyReply, Maker> {
+/// The producer of the rest of the body, if its length must be known first.
+fn of_shared<A: App>(
+    body: Arc<SharedBody>,
+    terms: &ReplyTerms,
+    context: &ReactorContext<A>,
+) -> Result<ReadyReply, Producer> {
     if has(terms, body.etag) {
         return Ok(not_modified(body.head.clone(), body.etag, terms));
     }
     let (length, wanted) = (body.length(), terms.conditions.part_of(&body.etag.text(false)));
-    // a length or a range can only be stated of a body that is rendered to its end
+    // the length and ranges are known only of a complete body
     if length.is_none() && (terms.head_only || wanted.is_some()) {
-        return Err(Maker::Here(body));
+        return Err(Producer::Here(body));
     }
     let part = wanted.zip(length).map(|(wanted, length)| (wanted.of(length), length));
     let (status, bytes) = match &part {
@@ -433,9 +444,9 @@ fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) 
         Some((None, _)) => (416, None),
     };
     let bytes = bytes.unwrap_or(0..0);
-    // ranges are of the plain body: a compressed part would not join the parts that a reader has
-    let varies = part.is_none() && !terms.head_only && bytes.len() >= turn.shared.limits.gzip_bytes;
-    let gzip = take_gzip(varies, terms, turn);
+    // ranges refer to the uncompressed body: a compressed part would not fit the reader's other parts
+    let varies = part.is_none() && !terms.head_only && bytes.len() >= context.shared.limits.gzip_bytes;
+    let gzip = take_gzip(varies, terms, context);
     let framing =
         if length.is_some() && gzip.is_none() { Framing::Length(bytes.len()) } else { Framing::endless(terms.http10) };
     let keep_alive = terms.keep_alive && framing != Framing::UntilClose;
@@ -451,12 +462,12 @@ fn of_shared<A: App>(body: Arc<SharedBody>, terms: &ReplyTerms, turn: &Turn<A>) 
     let (head, is_short) = (Head { status, ..body.head.clone() }, bytes.len() <= PIECE_BYTES);
     let reader = BodyReader::part(body, bytes);
     let body = match framing {
-        // what fits into one piece goes out with its head in one write
+        // a body of one piece is written together with its head
         Framing::Length(_) if is_short => ReadyBody::Part(reader),
-        Framing::Length(_) => ReadyBody::Stream(Sending::Kept(reader)),
+        Framing::Length(_) => ReadyBody::Stream(BodySource::Kept(reader)),
         _ => {
             let outgoing = Outgoing::new(Vec::new(), Some(Box::new(reader)), gzip, framing);
-            ReadyBody::Stream(Sending::Made(Box::new(outgoing)))
+            ReadyBody::Stream(BodySource::Made(Box::new(outgoing)))
         }
     };
     Ok(ReadyReply { head, delivery, body })
@@ -469,48 +480,48 @@ fn not_modified(head: Head, etag: ETag, terms: &ReplyTerms) -> ReadyReply {
     ReadyReply { head: Head { status: 304, ..head }, delivery, body: ReadyBody::Empty }
 }
 
-/// Writes the head of a reply, which nothing else does, and its body where that does not stream. Counts the answer; one
-/// that streams is counted when its body has been sent.
-fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, turn: &mut Turn<A>) -> Remainder {
+/// Writes the head of a reply, and its body unless that is streamed. Counts the answer; a streamed one is counted when
+/// its body has been sent.
+fn send<A: App>(reply: ReadyReply, head_only: bool, started: Instant, context: &mut ReactorContext<A>) -> ReplyState {
     let ReadyReply { head: Head { route, status, content_type, .. }, ref delivery, .. } = reply;
     let is_endless = content_type.starts_with(EVENTS);
-    let (before, keep_alive) = (turn.out.len(), delivery.keep_alive);
-    write_head(&mut turn.out, &reply.head, delivery, turn.date.as_str());
+    let (before, keep_alive) = (context.out.len(), delivery.keep_alive);
+    write_head(&mut context.out, &reply.head, delivery, context.date.as_str());
     let mut streamed = None;
     match reply.body {
-        // the head of a HEAD request is that of GET, with the same framing
+        // the head for HEAD equals that for GET, with the same framing
         ReadyBody::Stream(body) if !head_only => streamed = Some(body),
         ReadyBody::Empty | ReadyBody::Stream(_) => {}
         ReadyBody::Whole(text) => {
             if !head_only {
-                turn.out.extend_from_slice(&text);
+                context.out.extend_from_slice(&text);
             }
-            turn.lend(text);
+            context.reclaim(text);
         }
-        ReadyBody::Part(mut reader) => while !head_only && reader.fill(&mut turn.out) == Progress::More {},
+        ReadyBody::Part(mut reader) => while !head_only && reader.fill(&mut context.out) == Progress::More {},
     }
-    let bytes = turn.out.len() - before;
+    let bytes = context.out.len() - before;
     let in_flight = streamed.map(|body| InFlight { body, route, status, bytes, started, is_endless });
-    // an answer counts when its last byte is written, so that durations include slow readers
+    // counted when the last byte is written, so that durations include slow readers
     if in_flight.is_none() {
-        count(turn, route, status, bytes, started);
+        count(context, route, status, bytes, started);
     }
-    Remainder { in_flight, waiting: None, keep_alive }
+    ReplyState { in_flight, waiting: None, keep_alive }
 }
 
 /// True if the client has a version, compressed or not.
 fn has(terms: &ReplyTerms, etag: ETag) -> bool {
-    // few ask, and a text for each answer would be for them alone
+    // the texts of tags are made only for the few requests that name versions
     terms.conditions.names_versions()
         && (terms.conditions.has(&etag.text(false)) || terms.conditions.has(&etag.text(true)))
 }
 
-fn take_gzip<A: App>(varies: bool, terms: &ReplyTerms, turn: &Turn<A>) -> Option<Compressor> {
-    if varies && terms.takes_gzip { Compressor::take_place(&turn.shared.gzip_places) } else { None }
+fn take_gzip<A: App>(varies: bool, terms: &ReplyTerms, context: &ReactorContext<A>) -> Option<Compressor> {
+    if varies && terms.takes_gzip { Compressor::acquire(&context.shared.gzip_permits) } else { None }
 }
 
-fn count<A: App>(turn: &Turn<A>, route: &str, status: u16, bytes: usize, started: Instant) {
+fn count<A: App>(context: &ReactorContext<A>, route: &str, status: u16, bytes: usize, started: Instant) {
     let took = started.elapsed();
     tracing::debug!(target: "greeksd::http", route, status, bytes, micros = took.as_micros(), "answered");
-    turn.shared.metrics.answered(route, status, u64::try_from(bytes).unwrap_or(u64::MAX), took);
+    context.shared.metrics.answered(route, status, u64::try_from(bytes).unwrap_or(u64::MAX), took);
 }

@@ -1,4 +1,4 @@
-//! From a body to bytes on the wire: chunks around pieces, and gzip as a stage of its own between the two.
+//! Encodes a body for the wire: gzip, then chunks. Never: a head.
 
 use crate::stream::{Progress, Stream};
 use flate2::Compression;
@@ -8,10 +8,10 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How the client finds the body's end.
+/// How the client finds the end of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// There is none, and none is expected.
+    /// There is no body.
     None,
     /// By its length.
     Length(usize),
@@ -22,24 +22,24 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// That of a body whose length is not known.
+    /// The framing of a body of unknown length.
     pub(super) const fn endless(http10: bool) -> Self {
         if http10 { Self::UntilClose } else { Self::Chunked }
     }
 }
 
-/// Compression is for the slow link: the fastest level does.
+/// Level of compression: the fastest one, which suffices for slow links.
 const LEVEL: Compression = Compression::new(1);
 
-/// Stands for a chunk's size, 8 hex digits, which is known only when the chunk is written.
+/// Placeholder for the size of a chunk, 8 hex digits, which is known only when the chunk is complete.
 const CHUNK_GAP: &[u8; 10] = b"00000000\r\n";
 
-/// Memory of an encoder, about: its window, its hash chains and its code buffers.
+/// Approximate memory of an encoder, bytes: window, hash chains and code buffers.
 const ENCODER_BYTES: usize = 300 * 1024;
 
-/// A body on its way out.
+/// A body that is being sent.
 pub(super) struct Outgoing {
-    /// The piece that was written to find out whether the body fits into one.
+    /// The first piece, made before the head.
     first: Vec<u8>,
     rest: Option<Box<dyn Stream>>,
     gzip: Option<Compressor>,
@@ -53,7 +53,7 @@ impl fmt::Debug for Outgoing {
 }
 
 impl Outgoing {
-    /// A body that begins with `first` and goes on with `rest`.
+    /// A body that begins with `first` and continues with `rest`.
     pub(super) fn new(
         first: Vec<u8>,
         rest: Option<Box<dyn Stream>>,
@@ -63,16 +63,16 @@ impl Outgoing {
         Self { first, rest, gzip, chunked: framing == Framing::Chunked }
     }
 
-    /// Bytes held beside itself, about; what the stream reads counts where it is kept.
+    /// Approximate bytes of memory, without the data that the stream reads.
     pub(super) fn bytes(&self) -> usize {
         self.first.capacity() + self.gzip.as_ref().map_or(0, |_| ENCODER_BYTES)
     }
 
-    /// Appends the next piece to `out`, framed. `scratch` holds text to be compressed.
+    /// Appends the next piece to `out`, framed; `scratch` is for text to be compressed.
     pub(super) fn next(&mut self, out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Progress {
         let start = out.len();
         if self.chunked {
-            // room for the size in eight digits, filled in when the chunk's length is counted: no byte moves twice
+            // the size is filled in when the chunk is complete, so that no byte is moved
             out.extend_from_slice(CHUNK_GAP);
         }
         let progress = if let Some(gzip) = &mut self.gzip {
@@ -101,13 +101,13 @@ fn produce(first: &mut Vec<u8>, rest: &mut Option<Box<dyn Stream>>, out: &mut Ve
     rest.as_mut().map_or(Progress::Done, |stream| stream.fill(out))
 }
 
-/// Writes the size of the chunk whose gap begins at `start`; takes the gap back where nothing follows it, for an empty
-/// chunk would end the body.
+/// Writes the size of the chunk whose placeholder begins at `start`; removes the placeholder of an empty chunk, which
+/// would end the body.
 fn close_chunk(out: &mut Vec<u8>, start: usize) {
     let body = start + CHUNK_GAP.len();
     let size = out.len() - body;
     if size == 0 {
-        // a chunk of length zero is the end of the body
+        // a chunk of length 0 would end the body
         out.truncate(start);
         return;
     }
@@ -117,23 +117,23 @@ fn close_chunk(out: &mut Vec<u8>, start: usize) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// A gzip encoder; holds one of the server's places for them.
+/// A gzip encoder; holds one of the server's permits for encoders.
 pub(super) struct Compressor {
     encoder: GzEncoder<Vec<u8>>,
-    places: Arc<AtomicUsize>,
+    permits: Arc<AtomicUsize>,
 }
 
 impl Compressor {
-    /// An encoder, unless all places are taken.
-    pub(super) fn take_place(places: &Arc<AtomicUsize>) -> Option<Self> {
+    /// An encoder; `None` if all permits are taken.
+    pub(super) fn acquire(permits: &Arc<AtomicUsize>) -> Option<Self> {
         let take = |free: usize| free.checked_sub(1);
-        places.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-        Some(Self { encoder: GzEncoder::new(Vec::new(), LEVEL), places: Arc::clone(places) })
+        permits.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        Some(Self { encoder: GzEncoder::new(Vec::new(), LEVEL), permits: Arc::clone(permits) })
     }
 
-    /// Compresses `text`, appends what has come out to `out`.
+    /// Compresses `text`, and appends the output to `out`.
     pub(super) fn write(&mut self, text: &[u8], progress: Progress, out: &mut Vec<u8>) {
-        // Writing to a Vec does not fail.
+        // writing to memory does not fail
         let _ = self.encoder.write_all(text);
         if progress == Progress::Done {
             let _ = self.encoder.try_finish();
@@ -144,7 +144,7 @@ impl Compressor {
 
 impl Drop for Compressor {
     fn drop(&mut self) {
-        self.places.fetch_add(1, Ordering::Relaxed);
+        self.permits.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -180,13 +180,13 @@ mod tests {
 
     #[test]
     fn gzip_carries_the_same_text_and_gives_its_place_back() {
-        let places = Arc::new(AtomicUsize::new(1));
-        let compressor = Compressor::take_place(&places);
-        assert!(compressor.is_some() && Compressor::take_place(&places).is_none());
+        let permits = Arc::new(AtomicUsize::new(1));
+        let compressor = Compressor::acquire(&permits);
+        assert!(compressor.is_some() && Compressor::acquire(&permits).is_none());
         let out = sent("first,", vec!["second,", "", "third"], compressor, Framing::UntilClose);
         let mut text = String::new();
         flate2::read::GzDecoder::new(&out[..]).read_to_string(&mut text).unwrap();
         assert_eq!(text, "first,second,third");
-        assert!(Compressor::take_place(&places).is_some());
+        assert!(Compressor::acquire(&permits).is_some());
     }
 }

@@ -1,16 +1,16 @@
 //! An HTTP/1.1 server for one local program: GET and HEAD, small answers at once, long ones streamed.
 //!
-//! One *small* reactor thread accepts, parses and answers what fits into one buffer. A connection whose answer does not
-//! moves to one of the *bulk* reactors, which run at a lower priority, for as long as it streams, and comes back for
-//! its next request: so a small request never waits behind rows of somebody else (a thread that mostly sleeps is run as
-//! soon as it wakes). Each thread formats into one buffer of its own; what a slow client has not taken is the only
-//! memory that a connection holds.
+//! One *small* reactor thread accepts connections, parses requests and sends answers that fit into one buffer. A
+//! connection with a longer answer moves to one of the *bulk* reactors, which run at a lower priority, while it
+//! streams, and comes back for its next request. So a small request never waits for the rows of another client (a
+//! thread that mostly sleeps runs as soon as it wakes). Each thread has one output buffer; a connection holds only
+//! bytes that a slow client has not read.
 //!
-//! The server is generic over an [`App`]. Never here: a vendor, a Greek, a row.
+//! The server is generic over an [`App`]. Never: a vendor, a Greek, a row.
 //!
 //! # Rooms
 //!
-//! - `listeners`, `reactor`, `turn`, `connection`: sockets and the threads that serve them; `request`, `limits`,
+//! - `listeners`, `reactor`, `context`, `connection`: sockets and the threads that serve them; `request`, `limits`,
 //!   `framing`: heads, bounds, chunked bodies.
 //! - `boundary`: which hosts and pages are answered.
 //! - `body`: bodies of requests, counted before their first byte.
@@ -28,6 +28,7 @@ mod boundary;
 mod cache;
 mod conditional;
 mod connection;
+mod context;
 mod exchange;
 mod framing;
 pub mod limits;
@@ -39,7 +40,6 @@ mod request;
 mod response;
 mod server;
 pub mod stream;
-mod turn;
 
 pub use crate::stream::{Progress, Stream};
 pub use app::{Answered, App, HeavyAnswer};

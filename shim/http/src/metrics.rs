@@ -1,4 +1,4 @@
-//! What the server counts: requests, bytes and latency by route, open connections. Plain atomics, read at any time.
+//! Metrics of the server: requests, bytes and latency by route, and open connections, as plain atomics. Never: a lock.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const BUCKETS_US: [u64; 14] =
 /// Status classes, 1xx to 5xx.
 const CLASSES: usize = 5;
 
-/// Requests that the server itself refused.
+/// Route of requests that the server itself refuses.
 const REFUSED: &str = "refused";
 
 /// The counters of one server.
@@ -21,11 +21,11 @@ pub struct Metrics {
     routes: Vec<Route>,
     accepted: AtomicU64,
     open: AtomicU64,
-    /// Answers whose body was kept already.
+    /// Number of answers from the cache.
     cache_hits: AtomicU64,
-    /// Memory of the bodies that are kept.
+    /// Bytes of cached bodies, including evicted ones that readers hold.
     cache_bytes: AtomicU64,
-    /// Memory of received bytes and of bytes still to send, over all connections.
+    /// Bytes of memory of all connections.
     connection_bytes: AtomicU64,
 }
 
@@ -52,7 +52,7 @@ impl Route {
 }
 
 impl Metrics {
-    /// Counters for these routes; a request under another name counts as refused.
+    /// Counters for these routes; a request of another route counts as refused.
     #[must_use]
     pub fn new(routes: &[&'static str]) -> Self {
         let routes = routes.iter().copied().filter(|&name| name != REFUSED);
@@ -66,7 +66,7 @@ impl Metrics {
         }
     }
 
-    /// Connections that are open now.
+    /// Number of open connections.
     #[must_use]
     pub fn open_connections(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
@@ -78,20 +78,19 @@ impl Metrics {
         self.cache_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that open connections hold: received bytes, bytes still to send, encoders. Bodies that they
-    /// share are not among them.
+    /// Bytes that open connections hold: received bytes, bytes to send, encoders; without shared bodies.
     #[must_use]
     pub fn connection_bytes(&self) -> u64 {
         self.connection_bytes.load(Ordering::Relaxed)
     }
 
-    /// Requests answered since the start.
+    /// Number of requests answered since the start.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.routes.iter().flat_map(|route| &route.classes).map(|n| n.load(Ordering::Relaxed)).sum()
     }
 
-    /// Appends every counter in Prometheus text form.
+    /// Appends all counters in Prometheus text format.
     pub fn write_prometheus(&self, out: &mut String) {
         let value = |n: &AtomicU64| n.load(Ordering::Relaxed);
         header(out, "greeksd_http_connections_open", "gauge", "Open connections");
@@ -126,30 +125,30 @@ impl Metrics {
         }
     }
 
-    /// Counts a connection for as long as what is returned lives.
+    /// Counts a connection until the returned value is dropped.
     pub(super) fn opened(self: &Arc<Self>) -> OpenConnection {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
         OpenConnection { metrics: Arc::clone(self), bytes: 0 }
     }
 
-    /// Counts an answer whose body was kept.
-    pub(super) fn hit(&self) {
+    /// Counts an answer from the cache.
+    pub(super) fn cache_hit(&self) {
         self.cache_hits.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes how many bytes are kept.
-    pub(super) fn keeps(&self, bytes: usize) {
+    /// Sets the bytes of cached bodies.
+    pub(super) fn set_cache_bytes(&self, bytes: usize) {
         self.cache_bytes.store(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Counts one answer. `class` is the status by hundreds.
+    /// Counts an answer.
     pub(super) fn answered(&self, route: &str, status: u16, bytes: u64, took: Duration) {
         // a dozen routes: a scan is faster than a hash; an unknown one counts as refused
         let Some(route) = self.routes.iter().find(|r| r.name == route).or(self.routes.last()) else { return };
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let class = usize::from(status / 100).clamp(1, CLASSES) - 1;
-        // each response counts in one bucket; the sums that Prometheus wants are made when it asks
+        // each answer counts in one bucket; the cumulative counts of Prometheus are computed when they are read
         let bucket = BUCKETS_US.partition_point(|&bound| bound < micros);
         route.classes[class].fetch_add(1, Ordering::Relaxed);
         route.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -162,16 +161,16 @@ impl Metrics {
 #[derive(Debug)]
 pub(super) struct OpenConnection {
     metrics: Arc<Metrics>,
-    /// Its part of the bytes of all connections.
+    /// Bytes that the connection holds.
     bytes: u64,
 }
 
 impl OpenConnection {
-    /// Notes how many bytes the connection holds now.
-    pub(super) fn holds(&mut self, bytes: usize) {
+    /// Sets the bytes that the connection holds.
+    pub(super) fn set_bytes(&mut self, bytes: usize) {
         let now = u64::try_from(bytes).unwrap_or(u64::MAX);
         if now != self.bytes {
-            // the sum wraps in between and is right at the end: each adds what it takes away later
+            // the sum may wrap in between, and is right in the end: each connection later subtracts what it added
             self.metrics.connection_bytes.fetch_add(now.wrapping_sub(self.bytes), Ordering::Relaxed);
             self.bytes = now;
         }
@@ -180,7 +179,7 @@ impl OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.holds(0);
+        self.set_bytes(0);
         self.metrics.open.fetch_sub(1, Ordering::Relaxed);
     }
 }

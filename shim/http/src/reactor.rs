@@ -1,11 +1,11 @@
-//! One reactor thread: waits for sockets, drives their connections, looks at deadlines.
+//! A reactor thread: waits for sockets, drives their connections, and checks deadlines.
 //!
-//! Sockets with news come first, then one connection that has more to do, then the poll again: a stream never holds up
-//! what has just arrived for longer than one piece.
+//! A turn drives all sockets with events, then one connection that has more to do, and polls again. So a stream delays
+//! new input by at most one piece. Never: a request's meaning.
 
 use super::app::App;
 use super::connection::{Connection, Verdict};
-use super::turn::{Shared, Turn};
+use super::context::{ReactorContext, Shared};
 use host::faults;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -16,68 +16,68 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// The token of the waker; those of listeners lie right below it, those of connections count up from 0.
+/// Token of the waker; listeners have the tokens below it, connections count up from 0.
 pub(super) const WAKER: Token = Token(usize::MAX);
 
-/// Connections accepted before the others get their turn.
+/// Maximum number of connections accepted before others get their turn.
 const ACCEPTS_PER_TURN: usize = 64;
 
-/// Between two complaints about connections that cannot be accepted.
+/// Interval between two log lines about connections that cannot be accepted.
 const COMPLAINT_EVERY: Duration = Duration::from_mins(1);
 
-/// How often a reactor looks for what is being made elsewhere: beside a second, which that may take, nothing.
+/// Polling interval for answers that other threads make: negligible compared with the second that these may take.
 const LATER: Duration = Duration::from_millis(4);
 
-/// How often a reactor looks, while the server stops, whether the others have ended.
+/// Interval at which a reactor of a stopping server checks whether the others have ended.
 const STOPPING_PATIENCE: Duration = Duration::from_millis(10);
 
-/// The way to another reactor.
+/// Handle of another reactor.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
-    /// Its inbox.
+    /// Sender to its inbox.
     pub(super) connections: Sender<Connection>,
-    /// Makes it look there.
+    /// Wakes it up to read the inbox.
     pub(super) waker: Arc<Waker>,
-    /// Connections that it has, or that are on their way to it.
+    /// Number of its connections, including those in the inbox.
     load: Arc<AtomicUsize>,
 }
 
-/// A reactor's poll, and the way to it.
-pub(super) struct Post {
+/// Poll and inbox of a reactor before its thread starts.
+pub(super) struct ReactorPoll {
     poll: Poll,
-    arriving: Receiver<Connection>,
-    /// The way to it.
+    inbox: Receiver<Connection>,
+    /// Handle for the other reactors.
     pub(super) peer: Peer,
 }
 
-impl Post {
-    /// A poll, and a way to it.
+impl ReactorPoll {
+    /// A poll, its inbox and its handle.
     pub(super) fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let (connections, arriving) = channel();
-        Ok(Self { poll, arriving, peer: Peer { connections, waker, load: Arc::default() } })
+        let (connections, inbox) = channel();
+        Ok(Self { poll, inbox, peer: Peer { connections, waker, load: Arc::default() } })
     }
 }
 
-/// A thread's poll and what arrives at it.
+/// State of a reactor thread.
 pub(super) struct Reactor<A> {
     poll: Poll,
-    turn: Turn<A>,
-    arriving: Receiver<Connection>,
-    /// No other reactor is left that could send a connection.
+    context: ReactorContext<A>,
+    inbox: Receiver<Connection>,
+    /// True if no other reactor is left that could send a connection.
     alone: bool,
     peers: Vec<Peer>,
     load: Arc<AtomicUsize>,
     listeners: Vec<TcpListener>,
-    /// A listener has connections that were not accepted yet, from this moment on.
+    /// Time at which to accept connections, if some wait.
     accept_at: Option<Instant>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
     n_open: usize,
-    /// Slots whose connection has more to do.
+    /// Slots of connections with more to do.
     ready: VecDeque<usize>,
-    /// Slots whose connection waits for what is made elsewhere, and when they are driven again.
+    /// Slots of connections whose answers other threads make, and the time of the next check.
     parked: Vec<usize>,
     look_at: Instant,
     sweep_at: Instant,
@@ -88,21 +88,21 @@ pub(super) struct Reactor<A> {
 
 struct Slot {
     connection: Connection,
-    /// It stands in `ready`.
+    /// True if it is in `ready`.
     queued: bool,
-    /// It stands in `parked`.
+    /// True if it is in `parked`.
     parked: bool,
 }
 
 impl<A: App> Reactor<A> {
-    /// A small reactor, which accepts, if it is given listeners; else a bulk one.
+    /// The small reactor, if it gets listeners; else a bulk one.
     pub(super) fn new(
-        post: Post,
+        post: ReactorPoll,
         shared: Arc<Shared<A>>,
         peers: Vec<Peer>,
         listeners: Option<Vec<TcpListener>>,
     ) -> io::Result<Self> {
-        let Post { poll, arriving, peer } = post;
+        let ReactorPoll { poll, inbox, peer } = post;
         let bulk = listeners.is_none();
         let mut listeners = listeners.unwrap_or_default();
         for (i, listener) in listeners.iter_mut().enumerate() {
@@ -110,11 +110,11 @@ impl<A: App> Reactor<A> {
             poll.registry().register(listener, Token(WAKER.0 - 1 - i), Interest::READABLE)?;
         }
         let now = Instant::now();
-        let turn = Turn::new(shared, bulk);
+        let context = ReactorContext::new(shared, bulk);
         Ok(Self {
             poll,
-            turn,
-            arriving,
+            context,
+            inbox,
             alone: false,
             peers,
             load: peer.load,
@@ -141,33 +141,33 @@ impl<A: App> Reactor<A> {
                     tracing::error!(error = %e, "a reactor cannot wait for its sockets and stops");
                     return;
                 }
-                // an interrupted wait is an empty turn: a signal may ask for the stop
+                // an interrupted wait is an empty turn: a signal may request the stop
                 _ => self.turn(&events),
             }
         }
     }
 
-    /// One turn: what is new, then one connection that has more to do.
+    /// One turn: sockets with events, then one connection that has more to do.
     fn turn(&mut self, events: &Events) {
-        self.turn.now = Instant::now();
-        self.turn.date.refresh();
-        faults::here(if self.turn.bulk { "http-bulk" } else { "http-small" });
+        self.context.now = Instant::now();
+        self.context.date.refresh();
+        faults::here(if self.context.bulk { "http-bulk" } else { "http-small" });
         self.look_for_stop();
         for event in events {
             let Token(id) = event.token();
-            // an event may be of a connection that is closed by now: driving an empty slot does nothing
+            // the connection of an event may be closed already: driving an empty slot does nothing
             if id < self.slots.len() {
                 if let Some(slot) = self.slots[id].as_mut().filter(|_| event.is_read_closed()) {
                     slot.connection.hang_up();
                 }
                 self.drive(id);
             } else if event.token() != WAKER {
-                self.accept_at = Some(self.turn.now);
+                self.accept_at = Some(self.context.now);
             }
         }
         self.accept();
         self.receive();
-        // one a turn, so that a long answer gives way to events of others
+        // one per turn, so that a long answer gives way to events of others
         if let Some(id) = self.ready.pop_front() {
             if let Some(slot) = &mut self.slots[id] {
                 slot.queued = false;
@@ -175,18 +175,18 @@ impl<A: App> Reactor<A> {
             self.drive(id);
         }
         self.look_again();
-        if self.turn.now >= self.sweep_at {
+        if self.context.now >= self.sweep_at {
             self.sweep();
         }
     }
 
-    /// Drives the connections whose answers are made elsewhere.
+    /// Drives the connections whose answers other threads make.
     fn look_again(&mut self) {
-        if self.parked.is_empty() || self.turn.now < self.look_at {
+        if self.parked.is_empty() || self.context.now < self.look_at {
             return;
         }
         for id in std::mem::take(&mut self.parked) {
-            // a connection that has gone may have left its slot to another, which does not mind
+            // the slot may belong to another connection by now, for which this is harmless
             if let Some(slot) = &mut self.slots[id] {
                 slot.parked = false;
             }
@@ -194,40 +194,40 @@ impl<A: App> Reactor<A> {
         }
     }
 
-    /// How long the poll may wait.
+    /// Maximum wait of the poll.
     fn patience(&self) -> Duration {
         if !self.ready.is_empty() {
             return Duration::ZERO;
         }
-        let mut until_sweep = self.sweep_at.saturating_duration_since(self.turn.now);
-        if self.turn.stopping {
+        let mut until_sweep = self.sweep_at.saturating_duration_since(self.context.now);
+        if self.context.stopping {
             until_sweep = until_sweep.min(STOPPING_PATIENCE);
         }
         if !self.parked.is_empty() {
-            until_sweep = until_sweep.min(self.look_at.saturating_duration_since(self.turn.now));
+            until_sweep = until_sweep.min(self.look_at.saturating_duration_since(self.context.now));
         }
         match self.accept_at {
-            Some(at) => until_sweep.min(at.saturating_duration_since(self.turn.now)),
+            Some(at) => until_sweep.min(at.saturating_duration_since(self.context.now)),
             None => until_sweep,
         }
     }
 
     fn finished(&self) -> bool {
         let Some(until) = self.drain_until else { return false };
-        // small reactors end first; a bulk one may still be sent a connection until they are gone
-        let idle = self.n_open == 0 && (!self.turn.bulk || self.alone);
-        idle || self.turn.now >= until
+        // the small reactor ends first: until then it may send a connection to a bulk one
+        let idle = self.n_open == 0 && (!self.context.bulk || self.alone);
+        idle || self.context.now >= until
     }
 
-    /// Begins to drain when the server is being stopped: no listener, no idle connection.
+    /// Begins to drain if the server stops: closes listeners and idle connections.
     fn look_for_stop(&mut self) {
-        if self.turn.stopping || !self.turn.shared.stopping.load(Ordering::Acquire) {
+        if self.context.stopping || !self.context.shared.stopping.load(Ordering::Acquire) {
             return;
         }
-        self.turn.stopping = true;
-        self.drain_until = Some(self.turn.now + self.turn.shared.limits.drain);
+        self.context.stopping = true;
+        self.drain_until = Some(self.context.now + self.context.shared.limits.drain);
         for mut listener in self.listeners.drain(..) {
-            // Closed a moment later in any case.
+            // the listener is closed anyway
             let _ = self.poll.registry().deregister(&mut listener);
         }
         self.accept_at = None;
@@ -236,22 +236,23 @@ impl<A: App> Reactor<A> {
         }
     }
 
-    /// Accepts what waits at the listeners.
+    /// Accepts connections of all listeners.
     fn accept(&mut self) {
-        if self.accept_at.is_none_or(|at| at > self.turn.now) {
+        if self.accept_at.is_none_or(|at| at > self.context.now) {
             return;
         }
-        // each has a share of its own, so that a flood at one does not starve the others
+        // each listener has its own share, so that a flood at one does not starve the others
         self.accept_at = (0..self.listeners.len()).filter_map(|i| self.accept_from(i)).min();
     }
 
-    /// Accepts what waits at one listener; when to try again, where something may be left there. Where there is no
-    /// room, pauses: the listener would be ready again at once, for ever.
+    /// Accepts connections of a listener. Returns when to try again, if some may be left. Without room it pauses, since
+    /// the listener would be ready again at once, for ever.
     fn accept_from(&mut self, listener: usize) -> Option<Instant> {
-        let pause = Some(self.turn.now + self.turn.shared.limits.accept_pause);
+        let pause = Some(self.context.now + self.context.shared.limits.accept_pause);
         for _ in 0..ACCEPTS_PER_TURN {
-            // an idle client gives way to a new one; a busy one never does
-            let is_full = self.turn.shared.metrics.open_connections() >= self.turn.shared.limits.connections as u64;
+            // an idle connection gives way to a new one, a busy one does not
+            let is_full =
+                self.context.shared.metrics.open_connections() >= self.context.shared.limits.connections as u64;
             let idle = if is_full { self.longest_idle() } else { None };
             if is_full && idle.is_none() {
                 return pause;
@@ -259,23 +260,23 @@ impl<A: App> Reactor<A> {
             match self.listeners[listener].accept() {
                 Ok((socket, peer)) => {
                     drop(idle.and_then(|id| self.release(id)));
-                    let Shared { metrics, limits, .. } = &*self.turn.shared;
+                    let Shared { metrics, limits, .. } = &*self.context.shared;
                     let connection = Connection::new(socket, peer, metrics, limits);
                     self.load.fetch_add(1, Ordering::Relaxed);
                     self.adopt(connection);
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
-                // the client gave up before it was accepted
+                // the client disconnected before it was accepted
                 Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
                 Err(e) => {
                     self.complain(&e);
-                    // most probably the process has no descriptor left
+                    // probably the process has no descriptor left
                     drop(self.longest_idle().and_then(|id| self.release(id)));
                     return pause;
                 }
             }
         }
-        Some(self.turn.now)
+        Some(self.context.now)
     }
 
     /// The connection that has been idle for the longest time.
@@ -285,18 +286,18 @@ impl<A: App> Reactor<A> {
         idle.min().map(|(_, id)| id)
     }
 
-    /// Says that no connection can be accepted: at most once a minute.
+    /// Logs that no connection can be accepted, at most once a minute.
     fn complain(&mut self, cause: &io::Error) {
-        if self.complained.is_none_or(|at| at + COMPLAINT_EVERY <= self.turn.now) {
-            self.complained = Some(self.turn.now);
+        if self.complained.is_none_or(|at| at + COMPLAINT_EVERY <= self.context.now) {
+            self.complained = Some(self.context.now);
             tracing::warn!(error = %cause, "cannot accept a connection; closing idle ones and retrying");
         }
     }
 
-    /// Takes over the connections that other reactors sent.
+    /// Takes over connections from other reactors.
     fn receive(&mut self) {
         loop {
-            match self.arriving.try_recv() {
+            match self.inbox.try_recv() {
                 Ok(connection) => self.adopt(connection),
                 Err(TryRecvError::Empty) => return,
                 Err(TryRecvError::Disconnected) => {
@@ -308,12 +309,12 @@ impl<A: App> Reactor<A> {
     }
 
     fn adopt(&mut self, mut connection: Connection) {
-        // slots are used again, so that tokens stay small and the sweep short
+        // slots are reused, so that tokens stay small and the sweep short
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() - 1
         });
-        // both at once and edge-triggered: registration never changes while a connection lives
+        // registered for both, edge-triggered: the registration never changes while a connection lives
         let interest = Interest::READABLE | Interest::WRITABLE;
         if let Err(e) = self.poll.registry().register(connection.socket(), Token(id), interest) {
             tracing::warn!(error = %e, "cannot wait for a connection; it is dropped");
@@ -326,10 +327,10 @@ impl<A: App> Reactor<A> {
         self.drive(id);
     }
 
-    /// Lets a connection do what it can, and does what it then asks for.
+    /// Drives a connection, and follows its verdict.
     fn drive(&mut self, id: usize) {
         if let Some(slot) = &mut self.slots[id] {
-            let verdict = slot.connection.drive(&mut self.turn);
+            let verdict = slot.connection.drive(&mut self.context);
             self.follow(id, verdict);
         }
     }
@@ -346,9 +347,9 @@ impl<A: App> Reactor<A> {
             Verdict::Later => {
                 if let Some(slot) = self.slots[id].as_mut().filter(|slot| !slot.parked) {
                     slot.parked = true;
-                    // one look for all that wait: the first one sets the time
+                    // one check for all of them: the first one sets the time
                     if self.parked.is_empty() {
-                        self.look_at = self.turn.now + LATER;
+                        self.look_at = self.context.now + LATER;
                     }
                     self.parked.push(id);
                 }
@@ -367,32 +368,32 @@ impl<A: App> Reactor<A> {
         self.free.push(id);
         self.n_open -= 1;
         self.load.fetch_sub(1, Ordering::Relaxed);
-        // It goes to another poll or is closed; a failure shows there.
+        // it moves to another poll or is closed, where a failure shows
         let _ = self.poll.registry().deregister(slot.connection.socket());
         Some(slot.connection)
     }
 
-    /// Sends a connection to the reactor of the other kind that has the fewest.
+    /// Sends a connection to the reactor of the other kind with the fewest connections.
     fn hand_over(&mut self, connection: Connection) {
-        // no peer is left only when the server ends; dropping the connection closes it
+        // there is no peer only when the server ends; dropping the connection closes it
         let Some(peer) = self.peers.iter().min_by_key(|peer| peer.load.load(Ordering::Relaxed)) else { return };
         peer.load.fetch_add(1, Ordering::Relaxed);
-        // Both fail only when that reactor has ended, at the server's end: then the connection ends, too.
+        // both fail only if that reactor has ended, at the end of the server, and then the connection ends, too
         if peer.connections.send(connection).is_ok() {
             let _ = peer.waker.wake();
         }
     }
 
-    /// Looks at every deadline.
+    /// Checks all deadlines.
     fn sweep(&mut self) {
-        self.sweep_at = self.turn.now + self.turn.shared.sweep_interval;
-        if !self.turn.bulk {
-            let Shared { cache, app, metrics, .. } = &*self.turn.shared;
-            metrics.keeps(cache.sweep(app.edition(), self.turn.now));
+        self.sweep_at = self.context.now + self.context.shared.sweep_interval;
+        if !self.context.bulk {
+            let Shared { cache, app, metrics, .. } = &*self.context.shared;
+            metrics.set_cache_bytes(cache.sweep(app.edition(), self.context.now));
         }
         for id in 0..self.slots.len() {
             if let Some(slot) = &mut self.slots[id] {
-                let verdict = slot.connection.sweep(&mut self.turn);
+                let verdict = slot.connection.sweep(&mut self.context);
                 self.follow(id, verdict);
             }
         }

@@ -1,13 +1,13 @@
-//! The server as a whole: binds, starts its reactor threads, stops them.
+//! The server: binds addresses, starts reactor threads, and stops them. Never: a request.
 
 use super::app::App;
 use super::boundary::Boundary;
 use super::cache::ResponseCache;
+use super::context::Shared;
 use super::limits::Limits;
 use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
-use super::reactor::{Peer, Post, Reactor};
-use super::turn::Shared;
+use super::reactor::{Peer, Reactor, ReactorPoll};
 use host::threads;
 use jiff::Timestamp;
 use mio::Waker;
@@ -18,29 +18,30 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How much a bulk reactor yields to the small one, in steps of `nice`.
+/// Nice value of a bulk reactor, relative to the small one.
 #[cfg(target_os = "linux")]
 const BULK_NICE: i32 = 5;
 
-/// How much longer than streams may last the end of the server waits for its threads.
+/// Time beyond the drain of streams for which a stop waits for the threads.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often it looks whether they have ended.
+/// Interval at which a stop checks whether threads have ended.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// What a server is started with.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Where to listen. An address that the machine does not have is skipped with a warning if another is left.
+    /// Addresses to listen on. An address that the machine does not have is skipped with a warning if another one is
+    /// left.
     pub listen: Vec<SocketAddr>,
-    /// Names that it answers to, beside addresses in digits, `localhost` and `*.localhost`.
+    /// Accepted host names, besides IP addresses, `localhost` and `*.localhost`.
     pub allow_hosts: Vec<String>,
     /// Bounds on what clients may do.
     pub limits: Limits,
-    /// Threads that stream.
+    /// Number of bulk threads.
     pub bulk_threads: usize,
-    /// Where requests are counted.
+    /// Metrics of requests.
     pub metrics: Arc<Metrics>,
-    /// The time that `Date` says.
+    /// Clock of the header `Date`.
     pub clock: fn() -> Timestamp,
 }
 
@@ -49,7 +50,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     stop: Box<dyn Fn() + Send + Sync>,
     threads: Vec<JoinHandle<()>>,
-    /// How long its threads may take to end.
+    /// Time limit for the threads to end.
     patience: Duration,
 }
 
@@ -63,7 +64,7 @@ impl Server {
     /// Binds and starts to serve.
     ///
     /// # Errors
-    /// An address that cannot be known, or a thread or poll that the system does not give.
+    /// An address cannot be listened on, or the system has no thread or poll.
     pub fn start<A: App>(config: ServerConfig, app: A) -> Result<Self, ListenError> {
         let listeners = listen(&config.listen)?;
         let addresses = listeners.iter().map(mio::net::TcpListener::local_addr).collect::<io::Result<Vec<_>>>()?;
@@ -71,7 +72,7 @@ impl Server {
             app: Arc::new(app),
             boundary: Boundary::new(&config.allow_hosts),
             sweep_interval: config.limits.sweep_interval(),
-            gzip_places: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
+            gzip_permits: Arc::new(AtomicUsize::new(config.limits.gzip_streams)),
             body_bytes: Arc::default(),
             cache: ResponseCache::new(config.limits.cache_bytes),
             limits: config.limits,
@@ -79,8 +80,8 @@ impl Server {
             clock: config.clock,
             stopping: AtomicBool::new(false),
         });
-        let small = Post::new()?;
-        let bulk = (0..config.bulk_threads.max(1)).map(|_| Post::new()).collect::<io::Result<Vec<_>>>()?;
+        let small = ReactorPoll::new()?;
+        let bulk = (0..config.bulk_threads.max(1)).map(|_| ReactorPoll::new()).collect::<io::Result<Vec<_>>>()?;
         let small_peers = vec![small.peer.clone()];
         let bulk_peers: Vec<Peer> = bulk.iter().map(|post| post.peer.clone()).collect();
         let wakers: Vec<Arc<Waker>> =
@@ -89,7 +90,7 @@ impl Server {
         let stop = Box::new(move || {
             stopping.stopping.store(true, Ordering::Release);
             for waker in &wakers {
-                // A reactor that cannot be woken looks at the flag at its next sweep.
+                // a reactor that cannot be woken checks the flag at its next sweep
                 let _ = waker.wake();
             }
         });
@@ -108,21 +109,20 @@ impl Server {
         Ok(server)
     }
 
-    /// Where the server listens, in the order of [`ServerConfig::listen`].
+    /// Addresses that the server listens on, in the order of [`ServerConfig::listen`].
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// True if every thread of the server lives. One that has ended before the stop leaves listeners or streams that
-    /// nobody serves.
+    /// True if all threads of the server run. If one has ended before the stop, listeners or streams are not served.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Stops: accepts no more, closes idle connections, lets streams finish for as long as [`Limits::drain`]. A thread
-    /// that hangs is left behind.
+    /// Stops the server: accepts no more, closes idle connections, and lets streams finish within [`Limits::drain`]. A
+    /// thread that hangs is abandoned.
     pub fn stop(self) {
         drop(self);
     }
@@ -137,7 +137,7 @@ impl Drop for Server {
                 std::thread::sleep(LOOK);
             }
             if thread.is_finished() {
-                // a reactor that panicked has logged it already
+                // a panic of the reactor has been logged already
                 let _ = thread.join();
             } else {
                 tracing::warn!("a server thread does not stop; it is abandoned");
@@ -146,8 +146,8 @@ impl Drop for Server {
     }
 }
 
-/// Lets this thread's work wait for that of the small reactor. On Linux and Windows a priority belongs to a thread;
-/// elsewhere it would be the whole program's, so there the threads stay equal.
+/// Lowers the priority of this thread below that of the small reactor. On Linux and Windows a priority belongs to a
+/// thread; elsewhere it would be that of the whole program, so the threads stay equal.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(e) = rustix::process::setpriority_process(None, BULK_NICE) {

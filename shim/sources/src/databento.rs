@@ -1,7 +1,7 @@
-//! Databento's live gateway: a session of a dataset with the contracts of some roots, in a thread of its own. Whatever
-//! ends a session, an orderly end by the gateway too, is trouble: it is left alone for a while and opened again. The
-//! only file that names `databento` and its asynchronous runtime; it is there with the feature `databento-live`. Never:
-//! a record's layout.
+//! Databento's live gateway: a session with the contracts of some roots, on a thread of its own. Every end of a session
+//! counts as a failure, even an orderly one: after a pause the session is opened again. This is the only file that
+//! names `databento` and its asynchronous runtime; it is built with the feature `databento-live`. Never: a record's
+//! layout.
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::{Inbox, WAITING_MOST};
@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 
 /// The consolidated quotes of every US options exchange.
 const DATASET: &str = "OPRA.PILLAR";
-/// The schemas that may be asked for: each change of a best quote, or the last of each second.
+/// Schemas of quotes: the last best quote of each second, or each change of it.
 pub const SCHEMAS: [(&str, Schema); 2] = [("cbbo-1s", Schema::Cbbo1S), ("cmbp-1", Schema::Cmbp1)];
-/// How often what came is handed over.
+/// Interval at which received records are handed over.
 const HAND_OVER: Duration = Duration::from_millis(250);
-/// How long the thread sleeps at most before it looks whether the source is to end.
+/// Maximum sleep before the thread checks whether the source ends.
 const SLEEP_MOST: Duration = Duration::from_millis(500);
-/// Sessions are opened as gently as requests are made; a list of names that cannot be used is tried once a minute.
+/// Rate limits for opening sessions; a list of unusable names is tried once a minute.
 const TERMS: VendorTerms = VendorTerms {
     every: Duration::from_secs(60),
     every_closed: Duration::from_secs(60),
@@ -41,18 +41,18 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
-/// What a session is opened with.
+/// Settings of a session.
 #[derive(Clone, Debug)]
 pub struct SessionTerms {
-    /// The underlyings whose contracts are asked for.
+    /// Underlyings whose contracts are requested.
     pub names: Vec<Symbol>,
-    /// Which quotes.
+    /// Schema of quotes.
     pub schema: Schema,
-    /// In place of the vendor's own gateway: `HOST:PORT`.
+    /// `HOST:PORT` to connect to instead of the vendor's gateway.
     pub address: Option<String>,
-    /// The key, of which the gateway is sent a digest.
+    /// The key; the gateway is sent a digest of it.
     pub key: Secret,
-    /// The time of the market.
+    /// Clock of the market.
     pub clock: MarketClock,
 }
 
@@ -64,18 +64,18 @@ pub struct DatabentoSource {
     shared: Arc<SessionShared>,
 }
 
-/// What the thread shares with the market loop.
+/// State shared by the thread and the market loop.
 #[derive(Debug)]
 struct SessionShared {
     inbox: Inbox,
     plan: Mutex<Plan>,
     is_connected: AtomicBool,
     began: Instant,
-    /// What stands for all names in the plan.
+    /// The name in the plan, which stands for all names.
     session: Symbol,
 }
 
-/// Starts the thread of a source; `name` is the source as its user named it.
+/// Starts the thread of a source; `name` is the feed, as the user specified it.
 ///
 /// # Errors
 /// The system has no thread for it, or no name is given.
@@ -95,7 +95,7 @@ pub fn start(name: String, terms: SessionTerms) -> std::io::Result<DatabentoSour
     threads::spawn_lasting("databento", move || {
         while working.wait() {
             faults::here("databento");
-            // a fault of the library ends the session and nothing else
+            // a panic of the library ends only the session
             let ended = threads::guarded("databento", || runtime.block_on(working.session(&terms, &named)));
             working.is_connected.store(false, Ordering::Relaxed);
             working.done(&named, Outcome::Failed(ended.unwrap_or(Failure::Malformed).into()));
@@ -145,7 +145,7 @@ impl SessionShared {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a session may be opened; `false`: none shall.
+    /// Waits until a session may be opened; false if the source ends.
     fn wait(&self) -> bool {
         while !self.inbox.is_ending() {
             let next = self.plan().next(self.began.elapsed(), true, |_| None);
@@ -165,16 +165,21 @@ impl SessionShared {
         match (outcome, trouble) {
             (Outcome::Delivered, _) if state_changed => tracing::info!("{name}: delivers"),
             (Outcome::Failed(Failed { failure, .. }), None) if !self.inbox.is_ending() => {
-                tracing::warn!("{name}: {}: {}; the last data stay in use", failure.name(), failure.says());
+                tracing::warn!("{name}: {}: {}; the last data stay in use", failure.name(), failure.sentence());
             }
             (_, Some(why)) if state_changed && state != SourceState::Ok && !self.inbox.is_ending() => {
-                tracing::warn!("{name}: {}: {}: {}; the last data stay in use", state.name(), why.name(), why.says());
+                tracing::warn!(
+                    "{name}: {}: {}: {}; the last data stay in use",
+                    state.name(),
+                    why.name(),
+                    why.sentence()
+                );
             }
             _ => {}
         }
     }
 
-    /// A session from its beginning to its end; why it ended.
+    /// Runs a session; returns why it ended.
     async fn session(&self, terms: &SessionTerms, name: &str) -> Failure {
         match self.run(terms, name).await {
             Ok(failure) => failure,
@@ -202,7 +207,7 @@ impl SessionShared {
         while !self.inbox.is_ending() {
             let ended = match tokio::time::timeout(HAND_OVER, client.next_record()).await {
                 Err(_) => None,
-                // the gateway ends a session in good order too, and nothing more would ever come
+                // after an orderly end by the gateway no further record comes
                 Ok(Ok(None)) => Some(Failure::Cut),
                 Ok(Ok(Some(record))) => match record.get::<ErrorMsg>() {
                     Some(said) => said.code().ok().and_then(failure_of_code),
@@ -226,7 +231,7 @@ impl SessionShared {
     }
 }
 
-/// What an error of the library is. Its text is never shown: it may have been written elsewhere.
+/// The kind of an error of the library. Its text is never shown, since the server may have written it.
 fn failure_of(error: &Error) -> Failure {
     match error {
         Error::Auth(_) | Error::BadArgument { param_name: "key", .. } => Failure::Refused,
@@ -238,7 +243,7 @@ fn failure_of(error: &Error) -> Failure {
     }
 }
 
-/// What the gateway says in a session; `None`: it goes on.
+/// The kind of an error message of the gateway; `None`: the session goes on.
 fn failure_of_code(code: ErrorCode) -> Option<Failure> {
     match code {
         ErrorCode::AuthFailed | ErrorCode::ApiKeyDeactivated => Some(Failure::Refused),

@@ -1,4 +1,4 @@
-//! A folder of files as a source: what changed is read.
+//! A folder of files as a source: reads changed files. Never: a layout of a file.
 
 use super::facts::{SourceFacts, SourceState};
 use super::{Delivery, Moment, Outstanding, QuoteSource};
@@ -8,32 +8,32 @@ use kernel::error::FeedError;
 use std::path::Path;
 use std::time::Duration;
 
-/// Between two batches of a pass the folder is looked at so often at most: a look costs a system call a file.
+/// Minimum time between two polls of the folder within a pass: a poll takes a system call per file.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Interval of the log line that the folder itself cannot be read, while it stays so.
-const SAY_AGAIN: Duration = Duration::from_secs(60);
+/// Interval of the log line that the folder itself is unreadable.
+const LOG_AGAIN: Duration = Duration::from_secs(60);
 
 /// A market folder, or one chain file.
 pub struct DirectorySource {
     name: String,
     files: DirFeed,
-    /// When it was last looked at.
+    /// Time of the last poll.
     looked: Duration,
-    /// When something of it was last read.
+    /// Time at which a file was last read.
     read: Option<Duration>,
-    /// It was gone through once.
+    /// True once all files were read.
     is_listed: bool,
-    /// Time of the last log line that the folder cannot be read, and the reason; `None`: it can.
+    /// Time and reason of the last log line that the folder is unreadable; `None`: it is readable.
     unreadable: Option<(Duration, String)>,
 }
 
 impl DirectorySource {
-    /// Opens the folder or file; nothing is read yet. With `reference_only` a folder will do that has no chains but
-    /// dividends, rates or dates.
+    /// Opens a folder or file without reading it. `reference_only` accepts a folder without chains that has dividends,
+    /// rates or dates.
     ///
     /// # Errors
-    /// It is not there.
+    /// There is no such folder or file.
     pub fn open(path: &Path, reference_only: bool) -> Result<Self, FeedError> {
         let open = if reference_only { DirFeed::open_reference } else { DirFeed::open };
         let files = open(path, read_chains)?;
@@ -47,11 +47,12 @@ impl DirectorySource {
         })
     }
 
-    /// Logs that the folder cannot be read, unless that was logged just before.
+    /// Logs that the folder is unreadable, unless that was logged recently.
     fn complain(&mut self, error: &FeedError, moment: &Moment<'_>) {
         let why = error.to_string();
-        let is_said = |(at, said): &(Duration, String)| *said == why && moment.elapsed.saturating_sub(*at) < SAY_AGAIN;
-        if !self.unreadable.as_ref().is_some_and(is_said) {
+        let is_logged =
+            |(at, logged): &(Duration, String)| *logged == why && moment.elapsed.saturating_sub(*at) < LOG_AGAIN;
+        if !self.unreadable.as_ref().is_some_and(is_logged) {
             (moment.log)(&format!("{why}; the last version read stays in use"));
             self.unreadable = Some((moment.elapsed, why));
         }
@@ -83,7 +84,7 @@ impl QuoteSource for DirectorySource {
         false
     }
 
-    /// The first look reads every file, whatever is being written.
+    /// The first poll reads every file, even one that is being written.
     fn outstanding(&self) -> Outstanding {
         Outstanding { is_starting: !self.is_listed, ..Outstanding::default() }
     }

@@ -1,7 +1,6 @@
-//! Recorded days as a source: the end of the last one, or one replayed as the market's clock passes the times of its
-//! quotes.
+//! Recorded days as a source: the end of the last day, or a day replayed along the market's clock.
 //!
-//! A thread of its own reads; what it has read waits as the last state of each contract. Never: a layout of a file.
+//! A thread of its own reads the days; its rows wait as the last state of each contract. Never: a layout of a file.
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::{Inbox, WAITING_MOST};
@@ -19,42 +18,42 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often it is looked whether the clock has passed a quote.
+/// Interval at which a replay hands over quotes that the clock has passed.
 const TICK: Duration = Duration::from_millis(20);
-/// How often it is looked whether there is another last day, or there are other files of it.
+/// Interval of checks for a later day, or for changed files of the last day.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Rows of one day that a replay holds at most: about a gigabyte.
+/// Maximum number of rows of a day: about a gigabyte.
 const ROWS_MOST: usize = 10_000_000;
 
-/// What has recorded days.
+/// Access to recorded days.
 pub trait DayRows: Send + Sync {
-    /// The last day at or before another (of all, if none is given), with what stands for its files: `None` while that
-    /// is not known yet, or where there is none.
+    /// The last day, at or before `by` if it is given, with a fingerprint of its files; `None`: there is none, or it is
+    /// not known yet.
     fn last_day(&self, by: Option<Date>) -> Option<(Date, u64)>;
 
-    /// What stands for the files of a day; `None`: there are none.
+    /// A fingerprint of the files of a day; `None`: there are none.
     fn stamp(&self, day: Date) -> Option<u64>;
 
-    /// The rows of a day up to an instant, in any order; at most so many.
+    /// The rows of a day up to an instant, in any order, at most `most`.
     ///
     /// # Errors
-    /// The day cannot be used, or has more.
+    /// Why the day is unusable: among others, it has more rows.
     fn rows(&self, day: Date, until: Timestamp, most: usize) -> Result<Vec<HistoryRow>, String>;
 
-    /// What is known beside the quotes of all days.
+    /// Dividends, rates and dates of all days.
     fn reference(&self) -> Batch;
 
-    /// Files that cannot be used, or not whole.
+    /// Number of files that are unusable, as a whole or in part.
     fn files_unusable(&self) -> usize {
         0
     }
 }
 
-/// What of the days is shown.
+/// Rows that the source delivers.
 pub enum Shown {
-    /// The end of the last day at or before an instant; of the last of all, if none is given.
+    /// The last state of the last day, at or before an instant if one is given.
     LastBy(Option<Timestamp>),
-    /// The day of the clock, as it passes the times of the quotes.
+    /// The rows of the clock's day, as the clock passes their times.
     Replay,
 }
 
@@ -64,13 +63,13 @@ pub struct RecordedSource {
     inbox: Arc<Inbox>,
     is_replay: bool,
     has_read: Arc<AtomicBool>,
-    /// What was read first was handed out.
-    has_brought: bool,
+    /// True once the first rows were taken.
+    has_delivered: bool,
     files_unusable: Box<dyn Fn() -> usize + Send>,
 }
 
 impl RecordedSource {
-    /// Starts to read.
+    /// Starts the reading thread.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -95,14 +94,14 @@ impl RecordedSource {
             Shown::LastBy(by) => reader.show_last(by),
             Shown::Replay => reader.replay(clock),
         })?;
-        Ok(Self { name, inbox, is_replay, has_read, has_brought: false, files_unusable })
+        Ok(Self { name, inbox, is_replay, has_read, has_delivered: false, files_unusable })
     }
 }
 
 impl QuoteSource for RecordedSource {
     fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
-        // what is read after this look waits for the next one
-        self.has_brought |= self.has_read.load(Ordering::Acquire);
+        // checked before the inbox is emptied: rows that come in between are taken with the next poll
+        self.has_delivered |= self.has_read.load(Ordering::Acquire);
         self.inbox.take()
     }
 
@@ -111,8 +110,8 @@ impl QuoteSource for RecordedSource {
     }
 
     fn outstanding(&self) -> Outstanding {
-        // a replay has what the clock has passed, be that nothing
-        Outstanding { is_starting: !self.is_replay && !self.has_brought, ..Outstanding::default() }
+        // before the first quote of its day a replay has nothing to deliver
+        Outstanding { is_starting: !self.is_replay && !self.has_delivered, ..Outstanding::default() }
     }
 
     fn facts(&self) -> SourceFacts {
@@ -135,7 +134,7 @@ impl Drop for RecordedSource {
     }
 }
 
-/// What the thread has.
+/// State of the reading thread.
 struct Reader<D> {
     days: Arc<D>,
     inbox: Arc<Inbox>,
@@ -145,7 +144,7 @@ struct Reader<D> {
 }
 
 impl<D: DayRows> Reader<D> {
-    /// Shows the end of the last day, and of another one when there is one.
+    /// Delivers the last state of the last day, and again when there is a later day or its files change.
     fn show_last(&self, by: Option<Timestamp>) {
         let mut shown = None;
         let day_by = by.map(|by| self.calendar.eastern(by).date());
@@ -163,7 +162,7 @@ impl<D: DayRows> Reader<D> {
         }
     }
 
-    /// Shows the day of the clock as it passes.
+    /// Delivers the rows of the clock's day as the clock passes them.
     fn replay(&self, clock: MarketClock) {
         let (mut of, mut rows, mut next) = (None, Vec::new(), 0);
         while !self.inbox.is_ending() {
@@ -194,7 +193,7 @@ impl<D: DayRows> Reader<D> {
         })
     }
 
-    /// Hands over rows, and what is known beside them if it `is_new`.
+    /// Hands over rows; `is_new`: with the dividends, rates and dates of all days.
     fn put(&self, rows: &[HistoryRow], is_new: bool) {
         let spots = rows.iter().filter(|row| !row.spot.is_nan()).map(|row| {
             let HistoryRow { quote, spot } = row;

@@ -1,4 +1,4 @@
-//! Rules compared with each new snapshot, and what came of them before.
+//! Compares rules with each new snapshot, and keeps the state of each rule.
 
 use super::deliver::AlertSender;
 use super::log::{AlertHit, AlertLog};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Complaints about rules that are logged at most.
+/// Maximum number of complaints about rules that are logged.
 const PLACES_SHOWN: usize = 20;
 
 /// The file of rules, and the state of each rule.
@@ -21,7 +21,7 @@ const PLACES_SHOWN: usize = 20;
 pub struct AlertWatch {
     file: WatchedFile,
     rules: Vec<AlertRule>,
-    /// By the text of the rule, so that a file that is written again rings nothing twice.
+    /// State by the text of the rule: a rule that stays in a changed file keeps its state.
     states: HashMap<String, KnownState>,
     log: Arc<AlertLog>,
     sender: AlertSender,
@@ -32,11 +32,11 @@ pub struct AlertWatch {
 #[derive(Clone, Copy, Debug, Default)]
 struct KnownState {
     is_on: bool,
-    /// The last hit that was passed on, since the start.
-    rang: Option<Duration>,
-    /// It has come true while it was quiet.
-    is_held: bool,
-    /// What it compares is not there, and the log says so.
+    /// Time from the start to the last hit.
+    last_hit: Option<Duration>,
+    /// The condition became true during the quiet period.
+    is_delayed: bool,
+    /// Name, contract or positions of the rule are not there, which was logged.
     is_unserved: bool,
 }
 
@@ -44,7 +44,7 @@ impl AlertWatch {
     /// Opens a file of rules.
     ///
     /// # Errors
-    /// It cannot be read: why, for the user.
+    /// Why the file cannot be read, for the user.
     pub fn open(path: &Path, log: Arc<AlertLog>, sender: AlertSender) -> Result<Self, String> {
         let mut watch = Self {
             file: WatchedFile::open("alerts", path)?,
@@ -59,7 +59,7 @@ impl AlertWatch {
         Ok(watch)
     }
 
-    /// Reads the file where it has changed and stands still; one that cannot be read leaves the rules as they are.
+    /// Reads the file again once it has changed and settled; an unreadable file leaves the rules as they are.
     fn reload(&mut self) -> Result<(), String> {
         let Some(is_there) = self.file.changed(self.began.elapsed()) else { return Ok(()) };
         let path = self.file.path();
@@ -86,7 +86,7 @@ impl AlertWatch {
         for rule in &self.rules {
             let value = rule.value(snapshot, valued, &self.roots);
             let known = self.states.entry(rule.text.clone()).or_default();
-            // while names are computed for the first time, nobody knows what will be served
+            // until every name was computed once, a missing one may still come
             let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());
             if let Some(why) = why.as_ref().filter(|_| !known.is_unserved) {
                 tracing::warn!("alerts {}: line {}: {}: {why}", self.file.path().display(), rule.line, rule.text);
@@ -98,16 +98,16 @@ impl AlertWatch {
                 AlertState::Off => known.is_on = false,
                 AlertState::Same => {}
             }
-            let is_quiet = known.rang.is_some_and(|rang| now.saturating_sub(rang) < rule.quiet);
-            let comes = known.is_on && (!was_on || known.is_held);
-            known.is_held = comes && is_quiet;
+            let is_quiet = known.last_hit.is_some_and(|hit| now.saturating_sub(hit) < rule.quiet);
+            let comes = known.is_on && (!was_on || known.is_delayed);
+            known.is_delayed = comes && is_quiet;
             let goes = !known.is_on && was_on && !is_quiet;
             let rings = comes && !is_quiet;
             if !rings && !goes {
                 continue;
             }
             if comes {
-                known.rang = Some(now);
+                known.last_hit = Some(now);
             }
             let hit = AlertHit {
                 number: 0,

@@ -1,5 +1,4 @@
-//! Reference data of a job: the files of dividends, rates, dates and overrides that a job takes. Never: a
-//! quote.
+//! Reference data of a job: files of dividends, rates, dates and overrides. Never: a quote.
 
 use super::inputs::Inputs;
 use crate::config::ReferencePaths;
@@ -9,12 +8,12 @@ use kernel::error::Refused;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of refused rows that are reported; all are counted.
-const PLACES_TOLD: usize = 5;
+const PLACES_SHOWN: usize = 5;
 
-/// What `--rates` takes in place of a file, where every rate is to be zero.
+/// Value of `--rates` that sets every rate to zero.
 const ZERO_RATES: &str = "zero";
 
-/// The files of reference data that a job uses, given or found.
+/// Files of reference data that a job uses, given or found.
 pub(crate) struct NamedFiles {
     dividends: Vec<PathBuf>,
     rates: Vec<PathBuf>,
@@ -40,29 +39,29 @@ impl NamedFiles {
     }
 }
 
-/// What a job knows beside the quotes.
+/// Reference data of a job, and the files that they were read from.
 pub(crate) struct ReferenceFiles {
-    /// What was read.
+    /// The records of the files.
     pub(crate) records: ReferenceRecords,
-    /// What units are computed with.
+    /// The records, prepared for the computation.
     pub(crate) reference: ReferenceSet,
-    /// What a user should hear before it begins.
+    /// Notes for the user before the job begins.
     pub(crate) notes: Vec<String>,
-    /// The files that it was read from.
+    /// The files, in the order in which they were read.
     pub(crate) files: Vec<PathBuf>,
-    /// The same by what they are.
+    /// The files by kind.
     pub(crate) named: NamedFiles,
     /// Number of refused rows.
     pub(crate) refused: u64,
-    /// The first of them in each file.
+    /// The first refused rows of each file.
     pub(crate) places: Vec<Refused>,
 }
 
 impl ReferenceFiles {
-    /// Reads the files that are named, and where none is those in or beside the folders of quotes.
+    /// Reads the named files; for a kind without a named file, those in or beside the folders of quotes.
     ///
     /// # Errors
-    /// One of them cannot be used: numbers without it would be other numbers.
+    /// A file cannot be used: without it the numbers would differ.
     pub(crate) fn read(named: &ReferencePaths, inputs: &Inputs) -> Result<Self, String> {
         let found_beside = |name: &str| if named.reference_as_named { Vec::new() } else { beside(inputs, name) };
         let found = |given: &[PathBuf], name: &str| if given.is_empty() { found_beside(name) } else { given.to_vec() };
@@ -82,7 +81,8 @@ impl ReferenceFiles {
             overrides: files(named.overrides.as_slice()),
         };
         let DocumentRecords { records, paths, refused, places } = documents.read()?;
-        let mut notes: Vec<String> = places.iter().take(PLACES_TOLD).map(|place| format!("refused: {place}")).collect();
+        let mut notes: Vec<String> =
+            places.iter().take(PLACES_SHOWN).map(|place| format!("refused: {place}")).collect();
         let named = NamedFiles { dividends, rates, days: calendar, deliverables };
         if named.dividends.is_empty() {
             notes.push("no dividends: give dividends.csv or --dividends".to_owned());
@@ -92,14 +92,14 @@ impl ReferenceFiles {
     }
 }
 
-/// Files of a name in the folders of quotes, or where there is none in the folders that hold these.
+/// Files of a name in the folders of quotes, or else in the folders above these.
 fn beside(inputs: &Inputs, name: &str) -> Vec<PathBuf> {
     let of_folder = |folder: &PathBuf| {
         let outer = if folder.as_os_str().is_empty() { Path::new("..").to_path_buf() } else { folder.join("..") };
         [folder.join(name), outer.join(name)].into_iter().find(|path| path.is_file())
     };
     let mut found: Vec<PathBuf> = inputs.folders.iter().filter_map(of_folder).collect();
-    // one file by two ways is one file
+    // two paths may lead to one file
     found.sort_by_key(|path| path.canonicalize().ok());
     found.dedup_by_key(|path| path.canonicalize().ok());
     found

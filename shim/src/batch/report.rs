@@ -1,5 +1,5 @@
-//! What came of a job: a file for programs, a few lines for a reader. Never: a time of day, so that the same job leaves
-//! the same file.
+//! Reports the outcome of a job: a file for programs, a few lines for people. Never: a time of day, so that the same
+//! job writes the same file.
 
 use super::reference_files::ReferenceFiles;
 use engine::rates::source::RateOrigin;
@@ -18,18 +18,18 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Its name in the folder of outputs.
+/// Name of the report file in the folder of outputs.
 const REPORT: &str = "_report.json";
-/// Maximum number of units, and of files, in the text; the report file has all of them.
-const TOLD: usize = 20;
-/// Refused rows in the text.
-const PLACES_TOLD: usize = 3;
+/// Maximum number of units, and of files, in the text; the report file has all.
+const ITEMS_SHOWN: usize = 20;
+/// Maximum number of refused rows in the text.
+const PLACES_SHOWN: usize = 3;
 /// A snapshot of fewer contracts is no chain.
 const CHAIN_LEAST: u64 = 4;
-/// Refused rows of a file that keep their place in the report; all are counted.
+/// Maximum number of refused rows of a file that are reported with their places; all are counted.
 const PLACES: usize = 20;
 
-/// True if all that was asked for is done: every file was read, and something was in them.
+/// True if the job is complete: every file was read, and some rows were usable.
 pub(super) fn is_whole(outcome: &JobOutcome) -> bool {
     let is_read = |input: &InputFacts| input.damage().is_none() && !input.is_refused();
     outcome.failed.is_empty() && outcome.inputs.iter().all(is_read) && !is_nothing(outcome)
@@ -41,14 +41,14 @@ fn is_nothing(outcome: &JobOutcome) -> bool {
     outcome.rows == 0 || is_refused
 }
 
-/// The first refused rows, each with what helps, and the files of which no row could be used.
+/// Writes the first refused rows with their remedies, and the files without a usable row.
 fn write_refused(outcome: &JobOutcome, text: &mut String) {
     let mut helped = BTreeSet::new();
-    for place in outcome.inputs.iter().flat_map(|input| &input.read.report.places).take(PLACES_TOLD) {
+    for place in outcome.inputs.iter().flat_map(|input| &input.read.report.places).take(PLACES_SHOWN) {
         let cure = place.reason.cure().filter(|_| helped.insert(place.reason)).map(|cure| format!(" ({cure})"));
         let _ = writeln!(text, "refused: {place}{}", cure.unwrap_or_default());
     }
-    for input in outcome.inputs.iter().filter(|input| input.is_refused()).take(TOLD) {
+    for input in outcome.inputs.iter().filter(|input| input.is_refused()).take(ITEMS_SHOWN) {
         let _ = writeln!(text, "no usable row: {}", input.file.display());
     }
     if is_nothing(outcome) {
@@ -61,7 +61,7 @@ pub(super) fn write(out: &Path, outcome: &JobOutcome, known: &ReferenceFiles) ->
     write_whole(&out.join(REPORT), text(outcome, known).as_bytes())
 }
 
-/// The report.
+/// The report as JSON.
 pub(super) fn text(outcome: &JobOutcome, known: &ReferenceFiles) -> String {
     let counts = &outcome.counts;
     let failed: Vec<Value> = outcome
@@ -111,7 +111,7 @@ pub(super) fn text(outcome: &JobOutcome, known: &ReferenceFiles) -> String {
     format!("{report:#}\n")
 }
 
-/// What became of an input file; its refused rows only where there are some.
+/// The report of an input file; without refused rows it has no list of them.
 fn input(input: &InputFacts) -> Value {
     let report = &input.read.report;
     let mut facts = json!({
@@ -130,7 +130,7 @@ fn input(input: &InputFacts) -> Value {
     facts
 }
 
-/// Counts that are not zero, by name.
+/// Nonzero counts, by name.
 fn by_name<const N: usize>(names: [&str; N], counts: &[u64]) -> Value {
     let some = names.iter().zip(counts).filter(|(_, n)| **n > 0);
     Value::Object(some.map(|(name, n)| ((*name).to_owned(), (*n).into())).collect::<Map<_, _>>())
@@ -147,7 +147,7 @@ fn all_refused(outcome: &JobOutcome) -> [u64; Reason::ALL.len()] {
     all
 }
 
-/// The same for a reader.
+/// The report as text for people.
 pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Duration, threads: usize) -> String {
     let (counts, mut text) = (&outcome.counts, String::new());
     let mut refused = all_refused(outcome);
@@ -202,11 +202,11 @@ pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Durati
     for (why, n) in reasons {
         let _ = writeln!(text, "without Greeks: {n} snapshots of a name, {}", why.name());
     }
-    for unit in outcome.doubted.iter().take(TOLD) {
+    for unit in outcome.doubted.iter().take(ITEMS_SHOWN) {
         let _ = writeln!(text, "doubted: {} {}: {}", unit.underlying, unit.day, unit.text);
     }
-    if outcome.doubted.len() > TOLD {
-        let _ = writeln!(text, "and {} more doubted: {REPORT}", outcome.doubted.len() - TOLD);
+    if outcome.doubted.len() > ITEMS_SHOWN {
+        let _ = writeln!(text, "and {} more doubted: {REPORT}", outcome.doubted.len() - ITEMS_SHOWN);
     }
     write_refused(outcome, &mut text);
     if counts.snapshots > 1 && counts.contracts < CHAIN_LEAST * counts.snapshots {
@@ -216,14 +216,14 @@ pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Durati
             counts.snapshots, counts.contracts
         );
     }
-    for input in outcome.inputs.iter().filter(|input| input.damage().is_some()).take(TOLD) {
+    for input in outcome.inputs.iter().filter(|input| input.damage().is_some()).take(ITEMS_SHOWN) {
         let _ = writeln!(text, "damaged: {}", input.damage().unwrap_or_default());
     }
-    for unit in outcome.failed.iter().take(TOLD) {
+    for unit in outcome.failed.iter().take(ITEMS_SHOWN) {
         let _ = writeln!(text, "failed: {} {}: {}", unit.underlying, unit.day, unit.fault);
     }
-    if outcome.failed.len() > TOLD {
-        let _ = writeln!(text, "and {} more: {REPORT}", outcome.failed.len() - TOLD);
+    if outcome.failed.len() > ITEMS_SHOWN {
+        let _ = writeln!(text, "and {} more: {REPORT}", outcome.failed.len() - ITEMS_SHOWN);
     }
     text
 }

@@ -1,8 +1,7 @@
-//! The market loop: takes in what the feed has, computes what is due, publishes. One thread; the passes bring their
-//! own.
+//! The market loop: takes in new data of the feed, computes names that are due, and publishes snapshots. It is one
+//! thread; the passes have threads of their own.
 //!
-//! What a feed is stands in [`feed`], what is computed when in [`schedule`]. Never: a socket, a request, a kind of
-//! feed.
+//! [`feed`] defines feeds, [`schedule`] the order of computation. Never: a socket, a request, a kind of feed.
 
 pub mod databento_spec;
 pub mod feed;
@@ -51,7 +50,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tally::Tally;
 
-/// The market loop's own state.
+/// State of the market loop.
 pub struct MarketLoop {
     feed: Box<dyn Feed>,
     passes: Passes,
@@ -61,29 +60,29 @@ pub struct MarketLoop {
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
     chains: BTreeMap<Symbol, Arc<Chain>>,
-    /// Of these: as they were before a restart, and not computed since.
+    /// Names whose chains were saved before a restart and are not yet recomputed.
     restored: BTreeSet<Symbol>,
     number: u64,
     tally: Tally,
-    /// What was logged of rates and dividends.
+    /// Facts about rates and dividends that were logged.
     logged: LoggedFacts,
     retired: Retired,
     sessions: Option<Sessions>,
     /// Overrides of feeds and quotes.
     overrides: Option<OverridesFile>,
     /// Names of recent requests.
-    asked: Arc<RequestedNames>,
-    /// Some names changed in the last round after their turn.
+    requested: Arc<RequestedNames>,
+    /// True if some names changed in the last round after they were computed.
     has_changed: bool,
-    /// The feed was polled once, and its sources were gone through.
+    /// True once all sources of the feed have been read.
     is_complete: bool,
 }
 
-/// What a round is computed under.
+/// Accuracy, instant and end of a round.
 struct Conditions<'a> {
     quality: Quality,
     now: Timestamp,
-    /// Ends the round early.
+    /// True ends the round early.
     enough: &'a dyn Fn() -> bool,
 }
 
@@ -113,7 +112,7 @@ impl MarketLoop {
             retired: Retired::default(),
             sessions: None,
             overrides: None,
-            asked: Arc::default(),
+            requested: Arc::default(),
             has_changed: false,
             is_complete: false,
         }
@@ -133,17 +132,17 @@ impl MarketLoop {
 
     /// Computes recently requested names before the rest.
     #[must_use]
-    pub fn with_asked(self, asked: Arc<RequestedNames>) -> Self {
-        Self { asked, ..self }
+    pub fn with_requested_names(self, requested: Arc<RequestedNames>) -> Self {
+        Self { requested, ..self }
     }
 
-    /// The same, serving these chains from now on, each until it is computed.
+    /// Serves saved chains from now on, each until it is recomputed.
     #[must_use]
     pub fn with_restored(mut self, chains: Vec<Chain>) -> Self {
         self.restored = chains.iter().map(|chain| chain.underlying).collect();
         self.chains = chains.into_iter().map(|chain| (chain.underlying, Arc::new(chain))).collect();
         if !self.chains.is_empty() {
-            // whoever sees the chains sees that they are of before
+            // clients that see these chains must see that they are restored
             self.report(self.clock.now(), None);
             self.publish();
         }
@@ -155,8 +154,8 @@ impl MarketLoop {
         self.chains.contains_key(&name) && !self.restored.contains(&name)
     }
 
-    /// Drops what is not listed any more. What was restored waits to be listed, where the feed may still be on its way
-    /// to that: of live quotes until all its contracts have settled, of recorded ones until they were read once.
+    /// Drops names that are not listed any more. A restored chain waits for its listing: with live feeds until all its
+    /// contracts have settled, with recorded ones until all are read.
     fn retain(&mut self, listed: &BTreeSet<Symbol>, now: Timestamp) {
         let (is_live, is_complete) = (self.feed.lists_later(), self.is_complete);
         let has_unsettled = |chain: &Chain| chain.slices.iter().any(|slice| slice.settles_at > now);
@@ -168,8 +167,8 @@ impl MarketLoop {
         self.tally.retain(listed);
     }
 
-    /// One turn: polls the feed and computes what is due, then names that have only preliminary values. `enough` ends a
-    /// first computation early. Returns whether everything that the feed has is published.
+    /// One turn: polls the feed and computes names that are due, then names with preliminary values only. `enough` ends
+    /// the round early. Returns true if every listed name is published.
     pub fn turn(&mut self, enough: &dyn Fn() -> bool) -> bool {
         self.status.turned();
         let now = self.clock.now();
@@ -197,8 +196,8 @@ impl MarketLoop {
             }
             self.report(now, None);
         }
-        self.tell_reference();
-        self.publish_standing();
+        self.log_reference();
+        self.publish_pending();
         self.has_changed = round.has_changed();
         if let Some(sessions) = &mut self.sessions {
             let is_open = self.feed.reference().calendar.is_open(now);
@@ -208,7 +207,7 @@ impl MarketLoop {
         listed.iter().all(|&name| self.is_known(name))
     }
 
-    /// How long the loop may rest between two turns, at most `refresh`.
+    /// Pause until the next turn, at most `refresh`.
     #[must_use]
     pub fn rest(&self, refresh: Duration) -> Duration {
         if self.has_changed {
@@ -240,14 +239,14 @@ impl MarketLoop {
         soonest_first(names, |name| self.is_awaited(name), |name| self.feed.pays_dividends(name));
     }
 
-    /// True if a recent request asked for the name.
+    /// True if the name was requested recently.
     fn is_awaited(&self, name: Symbol) -> bool {
-        self.asked.since(name).is_some_and(|since| since < self.settings.asked_within)
+        self.requested.since(name).is_some_and(|since| since < self.settings.requested_within)
     }
 
-    /// The names that have only preliminary values; the feed hands them out again.
+    /// The names with preliminary values only; the feed returns their books again.
     fn preliminary_names(&mut self) -> Vec<Symbol> {
-        // a name that failed waits for another quote
+        // a name whose computation failed waits for another quote
         let wanted = |chain: &&Arc<Chain>| chain.preliminary && !self.tally.is_failing(chain.underlying);
         let mut names: Vec<Symbol> = self.chains.values().filter(wanted).map(|c| c.underlying).collect();
         if !names.is_empty() {
@@ -257,13 +256,13 @@ impl MarketLoop {
         names
     }
 
-    /// How far a round over some names goes.
+    /// Accuracy of a round over some names.
     fn quality_for(&self, names: &[Symbol], now: Timestamp) -> Quality {
         let cold = names.iter().filter(|&&name| !self.is_known(name));
         self.settings.quality(cold.map(|&name| self.feed.contracts(name, now)))
     }
 
-    /// Computes a round in batches, each published when it is done.
+    /// Computes a round in batches, and publishes each.
     fn compute(&mut self, round: &mut Round, conditions: &Conditions<'_>) -> PassFacts {
         let &Conditions { quality, now, enough } = conditions;
         let what = if quality == Quality::Preliminary { "preliminary pass" } else { "full pass" };
@@ -279,7 +278,7 @@ impl MarketLoop {
             failed.into_iter().for_each(|chain| self.take_failed(chain));
             let before = pass.contracts;
             for Computed { chain, report } in computed {
-                self.tell_change(&chain);
+                self.log_change(&chain);
                 if self.tally.count(chain.underlying, report, &mut pass) {
                     let (name, n) = (chain.underlying, report.dividends_refused);
                     tracing::warn!(
@@ -303,8 +302,8 @@ impl MarketLoop {
                 let has_grown = quality == Quality::Full && self.quality_for(&changed, now) == Quality::Preliminary;
                 round.note_changed(changed, |name| self.is_awaited(name));
                 if has_grown {
-                    // most of a market came after its first names: the next round begins with a preliminary pass over
-                    // all of it
+                    // the feed has listed most of a market since the round began: the next round begins with a
+                    // preliminary pass over all of it
                     break;
                 }
             }
@@ -325,9 +324,9 @@ impl MarketLoop {
         round.next_batch(most, |name| self.settings.cost(quality, known(name)))
     }
 
-    /// Takes in a computed chain.
+    /// Replaces the chain of a name by a computed one.
     fn replace(&mut self, chain: Arc<Chain>) {
-        // the passes keep the last chain of a name that lost its spot
+        // the passes still hold the last chain of a name that has lost its spot
         let is_kept = chain.uncomputed == Some(Uncomputed::NoSpot);
         let old = self.chains.insert(chain.underlying, Arc::clone(&chain));
         self.restored.remove(&chain.underlying);
@@ -337,8 +336,8 @@ impl MarketLoop {
         old.filter(|_| !is_kept).into_iter().for_each(|old| self.retired.add_chain(old));
     }
 
-    /// Says that a name cannot be computed, or can again: once, not at every pass.
-    fn tell_change(&self, chain: &Chain) {
+    /// Logs that a name cannot be computed, or can be again; once, not at every pass.
+    fn log_change(&self, chain: &Chain) {
         let (name, before) = (chain.underlying, self.chains.get(&chain.underlying).and_then(|old| old.uncomputed));
         match chain.uncomputed {
             now if now == before => {}
@@ -361,7 +360,7 @@ impl MarketLoop {
         }
     }
 
-    /// A name whose computation panicked keeps the chain that is published; `instead` stands where there is none.
+    /// Handles a name whose computation panicked: it keeps its published chain, or gets `instead` if it has none.
     fn take_failed(&mut self, instead: Arc<Chain>) {
         let name = instead.underlying;
         if self.tally.count_failure(name) {
@@ -370,19 +369,19 @@ impl MarketLoop {
         self.chains.entry(name).or_insert(instead);
     }
 
-    /// Computes some names: by a preliminary pass where `quality` asks for it and no full values exist, else fully.
-    /// What was computed, and what failed.
+    /// Computes some names: by a preliminary pass if `quality` is preliminary and no full values exist, else fully.
+    /// Returns computed and failed chains.
     fn run(&mut self, quality: Quality, names: &[Symbol], now: Timestamp) -> (Vec<Computed>, Vec<Arc<Chain>>) {
         let reference = self.feed.reference().clone();
         let mut books = self.feed.books(names, now, &self.passes);
-        // the longest first, so that threads end together
+        // the largest first, so that threads end together
         books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
         let (chains, restored) = (&self.chains, &self.restored);
         let is_preliminary = |name: Symbol| {
             quality == Quality::Preliminary
                 && chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name))
         };
-        // the same values whatever was looked at before, as history and batch have them
+        // a first computation starts from nothing, so that the values equal those of history and batch
         let is_first =
             |name: Symbol| chains.get(&name).is_none_or(|chain| chain.preliminary || restored.contains(&name));
         let (mut computed, mut failed) = (Vec::new(), Vec::new());
@@ -403,9 +402,9 @@ impl MarketLoop {
         (computed, failed)
     }
 
-    /// Publishes the same chains again where something else is missing than the published snapshot says: a vendor has
-    /// answered that it has nothing of a name, or the feed was gone through once.
-    fn publish_standing(&mut self) {
+    /// Publishes the same chains again if the published snapshot lists other pending names: a vendor has answered that
+    /// it has no quotes of a name, or all sources have been read.
+    fn publish_pending(&mut self) {
         let (quoted, unanswered) = self.missing();
         let has_all_quoted = self.is_complete && quoted.is_empty();
         let mut pending = [quoted, unanswered].concat();
@@ -421,8 +420,8 @@ impl MarketLoop {
         }
     }
 
-    /// The names without a chain: those that quotes are there for, and those that no vendor has answered for yet. What
-    /// is listed is requested from the feed again: it may have taken in names while others were computed.
+    /// The names without a chain: those with quotes, and those that vendors have not answered for. Asks the feed for
+    /// its list again, since it may have taken in names while others were computed.
     fn missing(&self) -> (Vec<Symbol>, Vec<Symbol>) {
         let listed = self.feed.names();
         let has_none = |name: &Symbol| !self.chains.contains_key(name);
@@ -443,14 +442,14 @@ impl MarketLoop {
         self.sweep();
     }
 
-    /// Gives the memory of chains that no response holds to the passes.
+    /// Hands chains that no response holds to the passes, which reuse their memory.
     fn sweep(&mut self) {
         let (unread, bytes) = self.retired.sweep();
         self.passes.reuse(unread);
         self.status.holds_old_snapshots(bytes);
     }
 
-    /// The curve that the newest values are computed with, if there are any.
+    /// The discount curve of the newest values; `None` before the first ones.
     fn rate_facts(&self, now: Timestamp) -> Option<RateFacts> {
         let at = self.chains.values().map(|chain| chain.valued_at).max()?.min(now);
         let ReferenceData { calendar, rates } = self.feed.reference();
@@ -458,7 +457,7 @@ impl MarketLoop {
     }
 
     /// Logs the source of the rates, and missing rates and dividends.
-    fn tell_reference(&mut self) {
+    fn log_reference(&mut self) {
         if self.feed.is_simulated() {
             return;
         }
@@ -475,7 +474,7 @@ impl MarketLoop {
     fn report(&self, now: Timestamp, pass: Option<PassFacts>) {
         let open = self.feed.reference().calendar.is_open(now);
         let before = self.status.facts();
-        // a look at every expiry of the market: once a pass, and not each turn
+        // a sum over every expiry of the market: once a pass, and not each turn
         let book_bytes = if pass.is_some() { self.feed.book_bytes() as u64 } else { before.book_bytes };
         let pass = pass.unwrap_or(before.pass);
         self.status.publish(MarketFacts {
@@ -491,7 +490,7 @@ impl MarketLoop {
     }
 }
 
-/// Books and their instants by session, in the order in which they were. Mostly there is one.
+/// Groups books with their instants by session, in the given order; mostly there is one session.
 fn by_session<'b>(
     books: Vec<(&'b Book, Timestamp)>,
     calendar: &Calendar,

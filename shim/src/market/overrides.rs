@@ -1,5 +1,5 @@
-//! The file of overrides, reloaded when it changes. A row that cannot be used costs itself,
-//! a file that cannot be used leaves what was last read of it. Never: what a row does.
+//! The file of overrides, reloaded when it changes. An unusable row is refused; with an unusable file the last
+//! overrides stay in force. Never: the effect of a row.
 
 use crate::watched_file::{self, WatchedFile};
 use engine::store::overrides::Overrides;
@@ -11,10 +11,10 @@ use sources::facts::OverrideFacts;
 use std::path::Path;
 use std::time::Duration;
 
-/// Rows and errors that are shown and logged at most; all are counted.
-const PLACES_TOLD: usize = 20;
+/// Maximum number of refused rows that are shown and logged; all are counted.
+const PLACES_SHOWN: usize = 20;
 
-/// A file that is watched.
+/// The watched file of overrides.
 #[derive(Debug)]
 pub struct OverridesFile {
     file: WatchedFile,
@@ -22,18 +22,18 @@ pub struct OverridesFile {
 }
 
 impl OverridesFile {
-    /// A file, which must be there; nothing is read yet.
+    /// Opens a file, which must exist, without reading it.
     ///
     /// # Errors
-    /// It is not there, or no file: why, for the user.
+    /// Why there is no such regular file, for the user.
     pub fn open(path: &Path) -> Result<Self, String> {
         let file = WatchedFile::open("overrides", path)?;
         let facts = OverrideFacts { file: path.display().to_string(), ..OverrideFacts::default() };
         Ok(Self { file, facts })
     }
 
-    /// Returns the overrides if the file has changed and can be read. A deleted file has none. `at` is the time since
-    /// some fixed moment; `log` takes complaints.
+    /// Returns the overrides if the file has changed and is readable; those of a deleted file are empty. `at` is the
+    /// time since a fixed moment, `log` takes complaints.
     pub fn poll(&mut self, at: Duration, log: &dyn Fn(&str)) -> Option<Overrides> {
         let is_there = self.file.changed(at)?;
         let facts = OverrideFacts { file: self.facts.file.clone(), ..OverrideFacts::default() };
@@ -58,13 +58,13 @@ impl OverridesFile {
         }
     }
 
-    /// When it should be looked at again, if that is soon.
+    /// Time within which to poll again, if a change is pending.
     #[must_use]
     pub fn poll_within(&self) -> Option<Duration> {
         self.file.look_within()
     }
 
-    /// Its status.
+    /// Status of the file.
     #[must_use]
     pub fn facts(&self) -> &OverrideFacts {
         &self.facts
@@ -78,7 +78,7 @@ fn read(path: &Path) -> Result<(Overrides, u64, Vec<String>), String> {
     match report.errors.first() {
         Some(error) => Err(error.to_string()),
         None => {
-            let places = report.places.iter().take(PLACES_TOLD).map(ToString::to_string).collect();
+            let places = report.places.iter().take(PLACES_SHOWN).map(ToString::to_string).collect();
             Ok((Overrides::new(&records, &RootTable::embedded()), report.refused_total(), places))
         }
     }

@@ -1,7 +1,7 @@
-//! Which of several sources counts: for each item the first one, in the order in which the user named them, that has
-//! it. Items are the quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates
-//! that override the calendar's. Of dividends and rates, those of users override those of vendors. A source that has
-//! an item keeps it, whatever becomes of its connection: values do not jump between vendors. Never: a store, a clock.
+//! Precedence among sources: for each item, the first source in the user's order that has it is used. Items are the
+//! quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that override the
+//! calendar's. Dividends and rates of users override those of vendors. A source keeps its items even if its connection
+//! fails, so that values do not jump between vendors. Never: a store, a clock.
 
 use engine::rates::source::RateSource;
 use jiff::civil::Date;
@@ -11,22 +11,22 @@ use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRec
 use sources::facts::Used;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which source has what.
+/// The items of each source, and the sources in use.
 #[derive(Debug)]
 pub(super) struct Precedence {
     roots: RootTable,
-    /// By underlying, the source whose quotes count.
+    /// The source whose quotes are used, by underlying.
     quotes: BTreeMap<Symbol, usize>,
     spots: BTreeMap<Symbol, usize>,
-    /// The last price of each name, for when the quotes of another source are forgotten and the price with them.
+    /// The last price of each name: a reset of its quotes, which another source may send, would remove it.
     prices: BTreeMap<Symbol, SpotRecord>,
     references: Vec<SourceReference>,
-    /// Order of precedence of dividends and rates: those of users, then those of vendors.
+    /// Order of precedence for dividends and rates: sources of users, then those of vendors.
     reference_order: Vec<usize>,
     is_vendors: Vec<bool>,
 }
 
-/// Every dividend, rate and date that a source has.
+/// All dividends, rates and dates of a source.
 #[derive(Clone, Debug, Default)]
 struct SourceReference {
     dividends: Vec<DividendRecord>,
@@ -36,7 +36,7 @@ struct SourceReference {
 }
 
 impl Precedence {
-    /// The order of some sources, each of them a vendor's or not.
+    /// State for some sources, given whether each is a vendor's.
     pub(super) fn new(is_vendors: &[bool], roots: RootTable) -> Self {
         let references = vec![SourceReference::default(); is_vendors.len()];
         let mut reference_order: Vec<usize> = (0..is_vendors.len()).collect();
@@ -46,7 +46,7 @@ impl Precedence {
         Self { roots, quotes, spots, prices, references, reference_order, is_vendors }
     }
 
-    /// True if there is only one source, which has everything.
+    /// True if there is only one source.
     pub(super) fn is_alone(&self) -> bool {
         self.references.len() == 1
     }
@@ -73,7 +73,7 @@ impl Precedence {
             let name = || roots.canonical(spot.underlying);
             priced.admits((spot.underlying, spot.underlying), name, &mut taken_over)
         });
-        // only the source of its quotes can reset a name
+        // only the source whose quotes are used can reset a name
         batch.reset.retain(|&name| self.quotes.get(&roots.canonical(name)).is_none_or(|&owner| owner == source));
         batch.reset.extend(taken_over);
         let is_others = |name: &Symbol| self.spots.get(name).is_some_and(|&owner| owner != source);
@@ -83,7 +83,7 @@ impl Precedence {
         self.prices.extend(batch.spots.iter().map(|&spot| (roots.canonical(spot.underlying), spot)));
     }
 
-    /// What of a source counts.
+    /// Numbers of the items of a source that are used.
     pub(super) fn used(&self, source: usize) -> Used {
         let owned = |owners: &BTreeMap<Symbol, usize>| owners.values().filter(|&&owner| owner == source).count();
         let first = |has: fn(&SourceReference) -> bool| self.references.iter().position(has) == Some(source);
@@ -117,18 +117,18 @@ impl Precedence {
         batch.days = has.2.then(|| first_of(&self.references, |r| &r.days));
     }
 
-    /// The source whose rates count.
+    /// The source whose rates are used.
     fn rates_source(&self) -> Option<usize> {
         self.reference_order.iter().copied().find(|&source| !self.references[source].rates.is_empty())
     }
 
-    /// Who gave the rates that count.
-    pub(super) fn rates_are(&self) -> RateSource {
+    /// Kind of the rates in use: a user's or a vendor's.
+    pub(super) fn used_rate_source(&self) -> RateSource {
         let is_vendors = |source: usize| self.is_vendors.get(source).copied().unwrap_or_default();
         if self.rates_source().is_some_and(is_vendors) { RateSource::Treasury } else { RateSource::User }
     }
 
-    /// Of each name the dividends of the first source that has any of it.
+    /// The dividends of each name, from the first source that has any.
     fn dividends(&self) -> Vec<DividendRecord> {
         let mut owners: BTreeMap<Symbol, usize> = BTreeMap::new();
         let mut all = Vec::new();
@@ -148,11 +148,11 @@ fn first_of<T: Clone>(references: &[SourceReference], of: fn(&SourceReference) -
     references.iter().map(of).find(|rows| !rows.is_empty()).cloned().unwrap_or_default()
 }
 
-/// Which records of a source count: those of names that no source before it has.
+/// Admits the records of a source: those of names that no source before it has.
 struct Admitted<'a> {
     source: usize,
     owners: &'a mut BTreeMap<Symbol, usize>,
-    /// The last name and its answer: most records are of the name of the record before.
+    /// The last name, and whether it was admitted: most records are of the name of the record before.
     last: Option<((Symbol, Symbol), bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Looks at the European chains of a store for the discount curve that they imply. Never: a curve's computation.
+//! Updates the discount curve implied by the European chains of a store. Never: the computation of a curve.
 
 use engine::rates::implied::NoImpliedCurve;
 use engine::rates::table::{RateLook, RateTable};
@@ -10,38 +10,39 @@ use sources::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Between two looks at quotes that keep changing: rates move by basis points a day, and a look takes some
+/// Interval between two updates while quotes change: rates move by basis points a day, and an update takes some
 /// milliseconds.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Schedule of the rates implied by European chains, and what was logged about them.
+/// Schedule of the implied rates, and the facts that were logged about them.
 #[derive(Debug, Default)]
 pub(super) struct RatesWatch {
-    /// The last look, on the clock that is never set.
+    /// Monotonic time of the last update.
     looked: Option<Duration>,
-    /// Chains have changed since then.
+    /// True if chains have changed since then.
     is_due: bool,
-    /// Why the chains of a date imply no curve, as it was last logged.
+    /// Why the chains of a date imply no curve, as last logged.
     refused: BTreeMap<Date, NoImpliedCurve>,
-    /// Dates whose given curve was found to contradict the chains.
+    /// Dates whose given curve contradicts the chains, which was logged.
     contradicted: BTreeMap<Date, ()>,
 }
 
 impl RatesWatch {
-    /// Notes that the given curves changed: they are compared with the chains again.
-    pub(super) fn is_given_another(&mut self) {
+    /// Forces an update, since the given curves have changed and must be compared with the chains again.
+    pub(super) fn given_curves_changed(&mut self) {
         (self.looked, self.is_due) = (None, true);
         self.contradicted.clear();
     }
 
-    /// Looks at European chains with new quotes. True if another curve is in force from now on.
+    /// Updates the implied curve from European chains with new quotes. Returns true if another curve is in force from
+    /// now on.
     pub(super) fn look(&mut self, store: &mut Store, rates: &mut RateTable, moment: &Moment<'_>) -> bool {
         let is_new = |book: &engine::store::book::Book| {
             book.slices.iter().any(|slice| slice.stale && slice.style == Style::European && !slice.adjusted)
         };
         self.is_due |= store.books().iter().any(is_new);
         let is_soon = self.looked.is_some_and(|looked| moment.elapsed < looked.saturating_add(LOOK_EVERY));
-        // before there is a curve every look may find the first one
+        // until there is a curve, there is no pause between two updates
         if !self.is_due || is_soon && rates.newest_implied().is_some() {
             return false;
         }

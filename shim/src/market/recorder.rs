@@ -1,11 +1,11 @@
-//! Keeps what came in: every quote, price, dividend and rate that the store took, as our own lines, a file for each
-//! day, so that a day can be read as a feed again. A thread of its own compresses and writes; the market loop hands
-//! over what it took and never waits: what does not fit into a bounded queue is dropped and counted.
+//! Records incoming data: every quote, price, dividend and rate that the store took, in the format of pushed lines, one
+//! file per day, so that a day can be read as a feed. A thread of its own compresses and writes. The market loop hands
+//! over its records and never waits: records that do not fit into a bounded queue are dropped and counted.
 //!
 //! A file is a series of gzip members, each written and synced as a whole every few seconds. A crash or a power cut
-//! loses the last of them; a member that was cut off is taken away when the file is next opened. The day of a file is
-//! the Eastern date of the newest quote so far, never later than the market's own: one quote with a wrong time moves
-//! nothing. Never: a book, a socket, a key.
+//! loses the last member; a truncated member is removed when the file is next opened. The day of a file is the Eastern
+//! date of the newest quote so far, but not later than that of the market clock, so that a quote with a wrong time does
+//! not begin a day. Never: a book, a socket, a key.
 
 use crate::config::RecordKeep;
 use feeds::line_writer::LineWriter;
@@ -30,31 +30,31 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Records that wait for the disk at most: the listed market and a quarter, some 160 MB.
+/// Maximum number of records that wait for the disk: the listed market and a quarter, about 160 MB.
 const WAITING_MOST: usize = 2_000_000;
-/// What came is on the disk after so long.
+/// Maximum time until a record is on the disk.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(3);
-/// A member is written before that when it has so many compressed bytes.
+/// Compressed size at which a member is written earlier, bytes.
 const MEMBER_MOST: usize = 4 << 20;
-/// Lines that are compressed at once, bytes.
+/// Lines that are compressed in one call, bytes.
 const PIECE: usize = 64 << 10;
-/// How much of the end of a file is looked at for a member that was cut off: more than the longest member.
+/// Bytes at the end of a file that are searched for a truncated member: more than the longest member.
 const TAIL: u64 = 16 << 20;
 /// Interval between log lines while writing fails.
-const SAY_AGAIN: Duration = Duration::from_secs(60);
-/// How often it is looked whether there is more than is kept.
+const LOG_AGAIN: Duration = Duration::from_secs(60);
+/// Interval between checks for days to remove.
 const PRUNED_EVERY: Duration = Duration::from_secs(60);
-/// What the name of a day's file has before and after the day.
+/// The name of a day's file before and after the date.
 const FILE_BEGIN: &str = "quotes-";
 const FILE_END: &str = ".ndjson.gz";
-/// Lock file of a folder that is recorded to.
+/// Lock file of a folder of recordings.
 const LOCK: &str = ".recording";
 
 /// Notice that is logged once when recording starts.
 const NOTICE: &str = "the vendor's licence applies to recordings: most vendors allow you to keep quotes for your own use \
     but not to redistribute them";
 
-/// What the writing thread shares.
+/// Counts shared with the writing thread.
 #[derive(Debug, Default)]
 struct WriterShared {
     folder: String,
@@ -65,15 +65,15 @@ struct WriterShared {
     failing: AtomicBool,
 }
 
-/// What the thread is sent.
+/// Message to the writing thread.
 enum Message {
-    /// What was taken in, and the time of the market.
+    /// Records that the store took, and the time of the market.
     Taken(Box<Batch>, Timestamp),
-    /// There is nothing more to come.
+    /// No further records will come.
     End,
 }
 
-/// A folder that is recorded to.
+/// A running recording.
 pub struct Recorder {
     to: Sender<Message>,
     ended: Receiver<()>,
@@ -81,20 +81,22 @@ pub struct Recorder {
     shared: Arc<WriterShared>,
 }
 
-/// The way of the market loop to a recorder.
+/// The market loop's end of a recorder.
 #[derive(Clone)]
 pub struct RecordTap {
     to: Sender<Message>,
     shared: Arc<WriterShared>,
-    /// What must not be lost of what did not fit: it goes with the next that does.
+    /// Resets, dividends and rates of batches that did not fit: they must not be lost, and go with the next batch that
+    /// fits.
     held: Batch,
 }
 
 impl Recorder {
-    /// Starts to record to a folder, which is made if it is not there, and keeps so much of it.
+    /// Starts to record to a folder, which is created if need be; `keep` limits its size.
     ///
     /// # Errors
-    /// It cannot be made or written to, or another process records to it: why, for the user.
+    /// Why the folder cannot be recorded to, for the user: it cannot be created or written to, or another process uses
+    /// it.
     pub fn start(folder: &Path, keep: Option<RecordKeep>) -> Result<Self, String> {
         let wrong = |error: io::Error| format!("record {}: {error}", folder.display());
         let lock = private::claim_folder(folder, LOCK).map_err(|error| match error.kind() {
@@ -115,18 +117,18 @@ impl Recorder {
         Ok(Self { to, ended, thread, shared })
     }
 
-    /// A way to it.
+    /// An end for the market loop.
     #[must_use]
     pub fn tap(&self) -> RecordTap {
         RecordTap { to: self.to.clone(), shared: Arc::clone(&self.shared), held: Batch::default() }
     }
 
-    /// Says that nothing more comes: what was handed over is written.
+    /// Ends the recording: the records so far are written.
     pub fn end(&self) {
         let _ = self.to.send(Message::End);
     }
 
-    /// Waits until everything that was handed over before [`Recorder::end`] is written, for so long at most.
+    /// Waits, at most `patience`, until all records before [`Recorder::end`] are written.
     pub fn finish(self, patience: Duration) {
         match self.ended.recv_timeout(patience) {
             Ok(()) => _ = self.thread.join(),
@@ -136,8 +138,7 @@ impl Recorder {
 }
 
 impl RecordTap {
-    /// Hands over what was taken in, or counts it as dropped where the disk is too slow. A batch of its own size fits
-    /// in any case, if nothing waits.
+    /// Hands a batch over, or counts it as dropped if too many records wait. If none waits, a batch of any size fits.
     pub fn put(&mut self, mut batch: Batch, now: Timestamp) {
         let records = batch.quotes.len() + batch.spots.len();
         let waiting = self.shared.waiting.load(Ordering::Acquire);
@@ -152,12 +153,12 @@ impl RecordTap {
         batch.rates = batch.rates.or(held.rates);
         if records > 0 || !batch.reset.is_empty() || batch.dividends.is_some() || batch.rates.is_some() {
             self.shared.waiting.fetch_add(records + 1, Ordering::AcqRel);
-            // a thread that has ended has logged the reason
+            // if the thread has ended, it has logged the reason
             let _ = self.to.send(Message::Taken(Box::new(batch), now));
         }
     }
 
-    /// Its status.
+    /// Status of the recorder.
     #[must_use]
     pub fn facts(&self) -> RecordFacts {
         let WriterShared { folder, written, dropped, bytes, failing, .. } = &*self.shared;
@@ -174,7 +175,7 @@ impl RecordTap {
     }
 }
 
-/// A batch that the writer has; it waits no longer when this is dropped, and is lost if that is by a panic.
+/// A batch that is being written. When it is dropped, its records count as written, or as dropped after a panic.
 struct Taken<'b>(&'b Batch, Arc<WriterShared>);
 
 impl Drop for Taken<'_> {
@@ -187,8 +188,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Writes until there is nothing more to come. After a panic it is called again with the same writer, which has what
-/// went before.
+/// Writes until the end of the recording. After a panic it is called again with the same writer, which keeps its state.
 fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
     writer.begin();
     loop {
@@ -213,12 +213,12 @@ fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
 /// A member that is being filled.
 struct Member {
     encoder: GzEncoder<Vec<u8>>,
-    /// Quotes and prices in it.
+    /// Number of quotes and prices in the member.
     records: u64,
     began: Instant,
 }
 
-/// Removes the oldest days of a folder beyond what is kept.
+/// Removes the oldest days of a folder beyond `keep`.
 fn prune(folder: &Path, keep: RecordKeep) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let day = |entry: fs::DirEntry| {
@@ -244,7 +244,7 @@ fn prune(folder: &Path, keep: RecordKeep) {
     }
 }
 
-/// Lines to compressed files.
+/// Writes records as lines into compressed files.
 struct Writer {
     folder: PathBuf,
     keep: Option<RecordKeep>,
@@ -255,21 +255,21 @@ struct Writer {
     day: Option<Date>,
     file: Option<File>,
     member: Option<Member>,
-    /// Lines on their way into the member, and the quotes and prices among them.
+    /// Lines that are not compressed yet, and the number of quotes and prices among them.
     piece: Vec<u8>,
     records: u64,
     reference: DayReference,
-    said: Option<Instant>,
+    logged_at: Option<Instant>,
     shared: Arc<WriterShared>,
 }
 
-/// Dividends and rates that the file of the day contains or will contain.
+/// Dividends and rates of the file of the day.
 #[derive(Default)]
 struct DayReference {
     dividends: BTreeMap<(Symbol, Date), DividendRecord>,
     /// By date and the bits of the tenor.
     rates: BTreeMap<(Date, u64), RateRecord>,
-    /// None of it is in the file yet.
+    /// True if none of them is in the file yet.
     is_unwritten: bool,
 }
 
@@ -288,19 +288,19 @@ impl Writer {
             piece: Vec::new(),
             records: 0,
             reference: DayReference::default(),
-            said: None,
+            logged_at: None,
             shared,
         }
     }
 
-    /// Drops incomplete lines and reopens the file, without its incomplete member. Dividends and rates
-    /// are written again.
+    /// Drops incomplete lines, and reopens the file without its incomplete member. Dividends and rates are written
+    /// again.
     fn begin(&mut self) {
         self.piece.clear();
         (self.records, self.file, self.reference.is_unwritten) = (0, None, true);
     }
 
-    /// Takes what came in at a time of the market.
+    /// Takes a batch of the market time `now`.
     fn take(&mut self, batch: &Batch, now: Timestamp) {
         let times = batch.quotes.iter().map(|quote| quote.ts).chain(batch.spots.iter().map(|spot| spot.ts));
         let day = times.max().map(|newest| self.calendar.eastern(newest.min(now)).date());
@@ -335,7 +335,7 @@ impl Writer {
         self.compress();
     }
 
-    /// Writes what is new of the dividends, and that what is there no more is 0.
+    /// Writes new and changed dividends, and those that are gone as 0.
     fn set_dividends(&mut self, dividends: &[DividendRecord]) {
         let mut now = BTreeMap::new();
         for dividend in dividends {
@@ -363,7 +363,7 @@ impl Writer {
         self.reference.dividends = now;
     }
 
-    /// The same of rates.
+    /// Writes new and changed rates, and those that are gone as missing.
     fn set_rates(&mut self, rates: &[RateRecord]) {
         let usable = rates.iter().filter(|point| point.rate.is_finite());
         let now: BTreeMap<_, _> = usable.map(|point| ((point.date, point.tenor_days.to_bits()), *point)).collect();
@@ -379,14 +379,14 @@ impl Writer {
         self.reference.rates = now;
     }
 
-    /// Puts the lines so far into the member. Before the first quote their day is unknown.
+    /// Compresses the lines so far into the member. Before the first quote the day is unknown, and the lines wait.
     fn compress(&mut self) {
         if self.piece.is_empty() || self.day.is_none() {
             return;
         }
         let member =
             self.member.get_or_insert_with(|| Member { encoder: begin_member(), records: 0, began: Instant::now() });
-        // memory takes everything
+        // writing to memory does not fail
         let _ = member.encoder.write_all(&self.piece);
         member.records += mem::take(&mut self.records);
         self.piece.clear();
@@ -395,13 +395,13 @@ impl Writer {
         }
     }
 
-    /// How long the member may still wait; long, where there is none.
+    /// Time until the member must be written; long if there is none.
     fn due_within(&self) -> Duration {
         let left = |member: &Member| WRITTEN_WITHIN.saturating_sub(member.began.elapsed());
-        self.member.as_ref().map_or(SAY_AGAIN, left)
+        self.member.as_ref().map_or(LOG_AGAIN, left)
     }
 
-    /// Writes the member. One that cannot be written is lost, and counted.
+    /// Writes the member. If that fails, its records are lost and counted.
     fn flush(&mut self) {
         let Some(Member { encoder, records, .. }) = self.member.take() else { return };
         let written = encoder.finish().and_then(|bytes| self.append(&bytes).map(|()| bytes.len()));
@@ -410,7 +410,7 @@ impl Writer {
             Ok(bytes) => {
                 self.shared.written.fetch_add(records, Ordering::Relaxed);
                 self.shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-                self.said = None;
+                self.logged_at = None;
                 if let Some(keep) = self.keep
                     && self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNED_EVERY)
                 {
@@ -422,9 +422,9 @@ impl Writer {
                 self.shared.dropped.fetch_add(records, Ordering::Relaxed);
                 // the file is reopened without its incomplete member
                 (self.file, self.reference.is_unwritten) = (None, true);
-                if self.said.is_none_or(|said| said.elapsed() >= SAY_AGAIN) {
+                if self.logged_at.is_none_or(|at| at.elapsed() >= LOG_AGAIN) {
                     tracing::error!("record {}: {error}; incoming data are not recorded", self.shared.folder);
-                    self.said = Some(Instant::now());
+                    self.logged_at = Some(Instant::now());
                 }
             }
         }
@@ -441,7 +441,7 @@ impl Writer {
     }
 }
 
-/// Opens the file of a day to append to, without the member at its end that was cut off.
+/// Opens the file of a day to append to, and removes a truncated member at its end.
 fn open(folder: &Path, day: Date) -> io::Result<File> {
     let path = folder.join(format!("{FILE_BEGIN}{day}{FILE_END}"));
     let mut file = private::options().create(true).read(true).append(true).open(&path)?;

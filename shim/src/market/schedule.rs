@@ -1,11 +1,11 @@
-//! What the market loop computes next: which names are due, in which order, how many at once. Nothing but numbers and
-//! names, so that it can be tested. Never: a clock, a book, a thread.
+//! Schedule of the market loop: which names are due, in which order, and how many form a batch. It knows numbers and
+//! names only, so that it can be tested. Never: a clock, a book, a thread.
 //!
-//! A round computes every name that was due when it began, in batches. What changes after its turn waits in a line of
-//! its own, and the two lines have batches by turns: so a tick is computed soon although a round is at work, and a
-//! round takes twice its batches at most, whatever changes meanwhile. Every name that waits has its turn within two
-//! rounds. A name that has changed and that was requested recently comes before both: where all names change all the
-//! time, each waits already.
+//! A round computes every name that was due when it began, in batches. A name that changes after it was computed waits
+//! in a second queue, and batches come from the two queues alternately. So a new quote is computed soon although a
+//! round is running, and a round takes at most twice its batches, whatever changes meanwhile. Every waiting name is
+//! computed within two rounds. A name that has changed and was requested recently comes first: where all names change
+//! all the time, each would wait.
 
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::Symbol;
@@ -13,36 +13,35 @@ use kernel::quality::Quality;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// The numbers that the market loop runs by.
+/// Settings of the market loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopSettings {
     /// Contracts in a batch, for each thread, 5,000 to 200,000. Between two batches finished chains are published and
-    /// the feed is looked at, so a batch is how long a finished chain waits; below some milliseconds the threads wait
-    /// for each other at its end. A contract that was computed before takes 1 to 1.5 µs, so these are some 13 ms. The
-    /// chains of a batch are there twice: 30,000 took 35 to 40 MB more on `sim:full`.
+    /// the feed is polled, so a batch bounds the wait of a finished chain; below some milliseconds the threads wait for
+    /// each other at its end. A contract that was computed before takes 1 to 1.5 µs, so 10,000 take about 13 ms. The
+    /// chains of a batch are in memory twice: 30,000 took 35 to 40 MB more on `sim:full`.
     pub batch_contracts: u32,
-    /// What a contract counts for that has only preliminary values, 1 to 50. It costs some fifty times as much
-    /// as one computed before; but threads wait for each other at the end of a batch, and shorter ones would cost more
-    /// than they gain while the market is cold: these batches take some three tenths of a second.
+    /// Cost of a contract with preliminary values only, in contracts computed before, 1 to 50. It takes about fifty
+    /// times as long; but threads wait for each other at the end of a batch, and shorter batches would cost more than
+    /// they gain while the market is cold: these take about three tenths of a second.
     pub first_full_factor: u32,
-    /// Contracts that a name without a chain counts for at [`Quality::Preliminary`]: its size is unknown before it is
-    /// read. A twentieth of a batch, so that every thread gets several names.
+    /// Cost of a name without a chain at [`Quality::Preliminary`], in contracts: its size is unknown before it is read.
+    /// It is a twentieth of a batch, so that every thread gets several names.
     pub cold_preliminary_contracts: u32,
-    /// The same at [`Quality::Full`], ten times as dear: half a batch.
+    /// Cost of a name without a chain at [`Quality::Full`], in contracts: ten times as much, half a batch.
     pub cold_full_contracts: u32,
-    /// Above this many contracts without a chain every name is first computed by a preliminary pass. At full accuracy
-    /// they take some ten seconds, ten times as long as preliminary ones; a smaller market is better at full accuracy
-    /// at once.
+    /// Number of contracts without a chain above which every name is first computed by a preliminary pass. At full
+    /// accuracy they take about ten seconds, ten times as long; a smaller market is computed at full accuracy at once.
     pub preliminary_above_contracts: usize,
-    /// While chains are computed for the first time, finished ones are published at least this often: each snapshot is
-    /// a table of the whole market.
+    /// Minimum time between two snapshots while chains are computed for the first time: each snapshot lists the whole
+    /// market.
     pub first_publish: Duration,
-    /// While a round runs, its counts are brought up to date at most this often: they are sums over all names.
+    /// Minimum time between two updates of the counts while a round runs: they are sums over all names.
     pub report_every: Duration,
-    /// Rounds whose duration the median is taken of.
+    /// Number of rounds in the median duration.
     pub rounds_kept: usize,
-    /// A name that was requested within this time is computed before others. Programs poll every few seconds.
-    pub asked_within: Duration,
+    /// Age of a request up to which its name is computed before others. Programs poll every few seconds.
+    pub requested_within: Duration,
 }
 
 impl Default for LoopSettings {
@@ -56,7 +55,7 @@ impl Default for LoopSettings {
             first_publish: Duration::from_millis(250),
             report_every: Duration::from_millis(250),
             rounds_kept: 101,
-            asked_within: Duration::from_secs(10),
+            requested_within: Duration::from_secs(10),
         }
     }
 }
@@ -84,7 +83,7 @@ impl LoopSettings {
         if exceeds { Quality::Preliminary } else { Quality::Full }
     }
 
-    /// What a name counts for in a batch, in contracts.
+    /// Cost of a name in a batch, in contracts.
     #[must_use]
     pub fn cost(&self, quality: Quality, known: NameSize) -> u32 {
         match (known, quality) {
@@ -96,12 +95,12 @@ impl LoopSettings {
     }
 }
 
-/// When values without a new quote are too old.
+/// Maximum age of values without a new quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decay {
-    /// After this long in any case. Theta of a minute is far below the spread of any contract that has days to go.
+    /// Absolute maximum. Theta of a minute is far below the spread of any contract with days to settlement.
     pub after: SignedDuration,
-    /// After this fraction of the time to the next settlement, one over: the last hours decay faster.
+    /// Reciprocal of the maximum as a fraction of the time to the next settlement: the last hours decay faster.
     pub fraction: i32,
 }
 
@@ -112,8 +111,8 @@ impl Default for Decay {
 }
 
 impl Decay {
-    /// True if values of the instant `valued` are too old at `at`; `settles` is the next settlement after `valued`. A
-    /// clock that was set back makes every value one of the future: those are due, too.
+    /// True if values of the instant `valued` are too old at `at`; `settles` is the next settlement after `valued`.
+    /// Values of the future, after a clock was set back, are due as well.
     #[must_use]
     pub fn is_due(&self, valued: Timestamp, at: Timestamp, settles: Option<Timestamp>) -> bool {
         let patience = settles.map_or(self.after, |settles| settles.duration_since(valued) / self.fraction);
@@ -121,8 +120,8 @@ impl Decay {
     }
 }
 
-/// Sorts names so that those come first that somebody waits for, then those without dividends: they are computed
-/// soonest. Others keep their order.
+/// Sorts names: first those with a waiting request, then those without dividends, which take the least time. Within a
+/// group the order stays.
 pub fn soonest_first(
     names: &mut [Symbol],
     is_awaited: impl Fn(Symbol) -> bool,
@@ -131,27 +130,27 @@ pub fn soonest_first(
     names.sort_by_cached_key(|&name| (!is_awaited(name), pays_dividends(name)));
 }
 
-/// Where a name waits for its turn in a round.
+/// Queue in which a name of a round waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TurnState {
-    /// It has not had its turn.
+    /// Names not computed yet in this round.
     Due,
-    /// It changed after its turn.
+    /// Names that changed after they were computed.
     Changed,
-    /// It changed, and a recent request asked for it.
+    /// Names that changed and were requested recently.
     Awaited,
 }
 
 /// One round over the names that were due when it began.
 #[derive(Debug, Default)]
 pub struct Round {
-    /// Names by line, in the order in which they came: a place counts while the name still waits in that line.
+    /// Names by queue, oldest first. An entry is void if `places` has the name in another queue.
     lines: [VecDeque<Symbol>; 3],
-    /// How many wait in each.
+    /// Number of names that wait in each queue.
     waiting: [usize; 3],
-    /// Where each waits.
+    /// Queue of each name.
     places: BTreeMap<Symbol, TurnState>,
-    /// The next batch is not one of names that are due.
+    /// True if the next batch is one of changed names.
     changed_next: bool,
 }
 
@@ -167,14 +166,14 @@ impl Round {
         round
     }
 
-    /// How many names have not had their turn.
+    /// Number of names not computed yet.
     #[must_use]
     pub fn due(&self) -> usize {
         self.waiting[TurnState::Due as usize]
     }
 
-    /// Takes note of names that have changed. One that waits is computed from what is newest anyway; others go behind
-    /// those that changed before them. Requested names come before both.
+    /// Queues names that have changed. A name that still waits keeps its place, since it is computed from its newest
+    /// quotes; others go to the end of the changed names. Recently requested names come first.
     pub fn note_changed(&mut self, names: impl IntoIterator<Item = Symbol>, is_awaited: impl Fn(Symbol) -> bool) {
         for name in names {
             match self.places.get(&name) {
@@ -192,7 +191,7 @@ impl Round {
         self.places.len() > self.due()
     }
 
-    /// The next names: as many as make a batch of `most` by their costs, and at least one while any is due.
+    /// The names of the next batch: up to a total cost of `most`, but at least one while any is due.
     pub fn next_batch(&mut self, most: u32, cost: impl Fn(Symbol) -> u32) -> Vec<Symbol> {
         let lines: &[TurnState] = if self.changed_next && self.has_changed() {
             &[TurnState::Awaited, TurnState::Changed]
@@ -209,7 +208,7 @@ impl Round {
         names
     }
 
-    /// Puts a name at the end of a line, and takes it out of the one that it waits in.
+    /// Puts a name at the end of a queue, and removes it from its former one.
     fn place(&mut self, name: Symbol, line: TurnState) {
         self.lines[line as usize].push_back(name);
         self.waiting[line as usize] += 1;
@@ -218,7 +217,7 @@ impl Round {
         }
     }
 
-    /// The first name that still waits in a line.
+    /// Takes the first name of a queue.
     fn next_of(&mut self, line: TurnState) -> Option<Symbol> {
         while let Some(name) = self.lines[line as usize].pop_front() {
             if self.places.get(&name) == Some(&line) {

@@ -1,9 +1,8 @@
-//! What outlives the program: what `prev_vol` remembers (what a chain's own session was preceded by, and when what a
-//! session ends with is kept), and when the market is saved that a restart begins with. Never: a file's name, a
-//! request.
+//! State that outlives the program: the closing volatilities of sessions, for `prev_vol`, and the market that a restart
+//! begins with. It decides when they are saved. Never: a file's name, a request.
 //!
-//! A chain's session is that of the instant at which it is valued. So a recorded folder belongs to the session of its
-//! quotes, whenever it is served, and its own volatilities are never those of the session before.
+//! The session of a chain is that of the instant at which it is valued. So a recorded folder belongs to the session of
+//! its quotes, whenever it is served, and its own volatilities are never those of the previous session.
 
 use super::state::{Permit, SavedMarket, StateFolder};
 use crate::newest::NewestJob;
@@ -19,67 +18,68 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A market is kept this often while it is open: as much may be lost to a power cut.
+/// Interval at which closing volatilities are saved during a session: a power cut loses this much at most.
 const KEPT_EVERY: Duration = Duration::from_mins(15);
 
-/// The market is saved this often for a restart, if something has changed.
+/// Minimum time between two saves of a changed market for a restart.
 const SAVED_EVERY: Duration = Duration::from_secs(10);
-/// Bytes a second that saving writes at most on average: a whole market of 380 MB is saved every six minutes, so that
-/// no disk is worn out.
+/// Maximum average rate of saving, bytes per second: a whole market of 380 MB is saved every six minutes, which spares
+/// the disk.
 const SAVED_BYTES: f64 = 1e6;
 
-/// Writing that takes longer counts as failing: the disk hangs.
+/// Duration above which writing counts as failing: the disk hangs.
 const SLOW: Duration = Duration::from_secs(10);
-/// Lists of chains to keep that wait at most while the disk hangs; the oldest goes.
+/// Maximum number of lists of chains that wait while the disk hangs; the oldest is dropped.
 const KEEPS_WAITING: usize = 4;
 
-/// Sessions whose predecessors are held: those that names without a chain may belong to. A whole market takes 40 MB.
+/// Number of sessions whose previous volatilities are in memory: those that names may belong to. A whole market takes
+/// 40 MB.
 const REMEMBERED: usize = 3;
 
-/// The session of an instant: the last one that has begun, before its open too.
+/// The session of an instant: that of its Eastern date, even before the open, else the last one before.
 #[must_use]
 pub fn session_of(calendar: &Calendar, at: Timestamp) -> Date {
     calendar.session_on_or_before(calendar.eastern(at).date())
 }
 
-/// True if a market is worth more than what was kept of its session: all of it that quotes are there for, at full
-/// accuracy. A name that a vendor has not answered for yet stays as it was saved.
+/// True if a market may replace the saved one: every quoted name has a chain at full accuracy. A name that a vendor has
+/// not answered for yet keeps its saved chain.
 fn is_whole(snapshot: &Snapshot) -> bool {
     !snapshot.chains().is_empty()
         && snapshot.has_all_quoted()
         && !snapshot.chains().iter().any(|chain| chain.preliminary)
 }
 
-/// State of the market loop about sessions.
+/// The sessions of the market loop, and what was saved of them.
 #[derive(Debug)]
 pub struct Sessions {
     folder: Arc<StateFolder>,
     before: BTreeMap<Date, Arc<SessionVols>>,
-    keeper: Option<Keeper>,
-    /// Chains that were the last ones of their session.
+    state_writer: Option<StateWriter>,
+    /// Last chains of a session that has ended.
     ended: Vec<Arc<Chain>>,
-    /// When the market was last kept.
+    /// Time of the last save of closing volatilities.
     kept_at: Duration,
-    /// Which snapshot that was.
+    /// Snapshot whose volatilities were saved last.
     kept: u64,
-    /// When the market was last saved for a restart: not yet. What a restart served may be old.
+    /// Time of the last save for a restart; `None`: not since the start, since restored chains may be old.
     saved_at: Option<Duration>,
-    /// Which snapshot the saved one is, or the one that was read back.
+    /// Snapshot that was saved or restored last.
     saved: u64,
     was_open: bool,
     is_due: bool,
 }
 
 impl Sessions {
-    /// Reads sessions from `folder`. `keeper` saves chains; without one nothing is saved.
+    /// Reads sessions from `folder`; without a `state_writer` nothing is saved.
     #[must_use]
-    pub fn new(folder: Arc<StateFolder>, keeper: Option<&Keeper>) -> Self {
-        let (before, ended, keeper) = (BTreeMap::new(), Vec::new(), keeper.cloned());
+    pub fn new(folder: Arc<StateFolder>, state_writer: Option<&StateWriter>) -> Self {
+        let (before, ended, state_writer) = (BTreeMap::new(), Vec::new(), state_writer.cloned());
         let kept_at = Duration::ZERO;
         Self {
             folder,
             before,
-            keeper,
+            state_writer,
             ended,
             kept_at,
             kept: 0,
@@ -90,7 +90,7 @@ impl Sessions {
         }
     }
 
-    /// Closing volatilities of the session before one, as saved at the first request for them.
+    /// Closing volatilities of the session before `session`, read once from the folder.
     pub(super) fn before(&mut self, session: Date) -> Arc<SessionVols> {
         let folder = &self.folder;
         let found = Arc::clone(self.before.entry(session).or_insert_with(|| Arc::new(folder.before(session))));
@@ -100,68 +100,67 @@ impl Sessions {
         found
     }
 
-    /// Takes note that a chain was replaced: where the new one is of a later session, the old one is what its session
-    /// ended with.
+    /// Notes that a chain was replaced: if the new one is of a later session, the old one is the last of its session.
     pub(super) fn replaced(&mut self, old: &Arc<Chain>, new: &Chain, calendar: &Calendar) {
         if !old.preliminary && session_of(calendar, old.valued_at) < session_of(calendar, new.valued_at) {
             self.ended.push(Arc::clone(old));
         }
     }
 
-    /// Takes note of what is published after a turn, `elapsed` since some fixed moment: keeps what has ended, and the
-    /// whole market where the session has closed or that was long ago.
+    /// Saves after a turn: the last chains of ended sessions, and the whole market if the session has closed or the
+    /// last save was long ago. `elapsed` is the time since a fixed moment.
     pub(super) fn turned(&mut self, snapshot: &Snapshot, is_open: bool, elapsed: Duration) {
         if !self.ended.is_empty() {
             let ended = std::mem::take(&mut self.ended);
-            self.ask(|due| due.keep(ended));
+            self.submit(|job| job.keep(ended));
         }
         self.is_due |= (self.was_open && !is_open) || elapsed.saturating_sub(self.kept_at) >= KEPT_EVERY;
         self.was_open = is_open;
         if self.is_due && snapshot.number != self.kept && is_whole(snapshot) {
             (self.is_due, self.kept_at, self.kept) = (false, elapsed, snapshot.number);
-            self.ask(|due| due.keep(snapshot.chains().to_vec()));
+            self.submit(|job| job.keep(snapshot.chains().to_vec()));
         }
         let may_save = self.saved_at.is_none_or(|at| elapsed.saturating_sub(at) >= SAVED_EVERY);
         if may_save && snapshot.number != self.saved && is_whole(snapshot) {
             (self.saved_at, self.saved) = (Some(elapsed), snapshot.number);
-            self.ask(|due| due.save = Some(snapshot.chains().to_vec()));
+            self.submit(|job| job.save = Some(snapshot.chains().to_vec()));
         }
     }
 
-    /// Takes note that a snapshot shows what was saved: it is not saved again.
+    /// Notes that a snapshot has only restored chains, so that it is not saved again.
     pub(super) fn restored(&mut self, number: u64) {
         self.saved = number;
     }
 
-    /// Returns the bytes of the data of previous sessions.
+    /// Bytes of the volatilities of previous sessions.
     pub(super) fn bytes(&self) -> usize {
         self.before.values().map(|vols| vols.bytes()).sum()
     }
 
-    /// Returns the status of the state-writer thread.
+    /// Status of the state-writer thread.
     pub(super) fn facts(&self) -> Option<StateFacts> {
-        self.keeper.as_ref().map(Keeper::facts)
+        self.state_writer.as_ref().map(StateWriter::facts)
     }
 
-    fn ask(&self, put: impl FnOnce(&mut Due)) {
-        if let Some(keeper) = &self.keeper {
-            keeper.ask(put);
+    fn submit(&self, put: impl FnOnce(&mut StateJob)) {
+        if let Some(state_writer) = &self.state_writer {
+            state_writer.submit(put);
         }
     }
 }
 
-/// A task of the state-writer thread.
+/// A job of the state-writer thread.
 #[derive(Debug, Default)]
-struct Due {
-    /// Chains to keep, each under its session; the oldest first.
+struct StateJob {
+    /// Chains whose volatilities are saved, each under its session; the oldest list first.
     keep: Vec<Vec<Arc<Chain>>>,
-    /// A market to save for a restart.
+    /// Market to save for a restart.
     save: Option<Vec<Arc<Chain>>>,
-    /// The market is saved in any case, not only where there is time.
+    /// True if the market is saved even if the last save was recent.
     is_last: bool,
 }
 
-impl Due {
+impl StateJob {
     fn keep(&mut self, chains: Vec<Arc<Chain>>) {
         self.keep.push(chains);
         let beyond = self.keep.len().saturating_sub(KEEPS_WAITING);
@@ -169,45 +168,46 @@ impl Due {
     }
 }
 
-/// A thread that writes what is kept, so that the market does not wait for a disk. Of the markets to save the newest
-/// waits.
+/// The thread that saves state, so that the market loop does not wait for a disk. Of the markets to save only the
+/// newest waits.
 #[derive(Clone, Debug)]
-pub struct Keeper {
-    jobs: NewestJob<Due>,
+pub struct StateWriter {
+    jobs: NewestJob<StateJob>,
     facts: Arc<Mutex<StateFacts>>,
 }
 
-/// What a keeper goes by.
+/// Settings of the thread that saves state.
 #[derive(Debug)]
-pub struct KeeperTerms {
-    /// Where it writes.
+pub struct StateWriterSettings {
+    /// Folder to write to.
     pub folder: Arc<StateFolder>,
-    /// Sessions.
+    /// Calendar of sessions.
     pub calendar: Calendar,
     /// The system's clock.
     pub clock: fn() -> Timestamp,
-    /// The clock of the market is the system's: what another one shows may be tried out.
+    /// True if the clock of the market is the system's. With another clock the market is not saved: it may be an
+    /// experiment.
     pub is_real: bool,
-    /// What the market is saved as.
+    /// File that the market is saved to.
     pub market: SavedMarket,
 }
 
-impl Keeper {
+impl StateWriter {
     /// Starts the thread.
     ///
     /// # Errors
-    /// The system gave none.
-    pub fn start(terms: KeeperTerms) -> io::Result<Self> {
+    /// The system has no thread for it.
+    pub fn start(terms: StateWriterSettings) -> io::Result<Self> {
         let folder = terms.folder.path().display().to_string();
         let failing = !terms.folder.is_claimed();
         let facts = Arc::new(Mutex::new(StateFacts { folder, failing, ..StateFacts::default() }));
         let known = Arc::clone(&facts);
-        // before this moment another market is not worth the time that it takes
+        // until this moment no further market is saved, which bounds the rate of writing
         let mut busy_until = Instant::now();
-        let work = move |due: Due| {
-            due.keep.iter().for_each(|chains| keep(chains, &terms));
+        let work = move |job: StateJob| {
+            job.keep.iter().for_each(|chains| keep(chains, &terms));
             let began = Instant::now();
-            let Some(chains) = due.save.filter(|_| terms.is_real && (due.is_last || began >= busy_until)) else {
+            let Some(chains) = job.save.filter(|_| terms.is_real && (job.is_last || began >= busy_until)) else {
                 return;
             };
             let now = (terms.clock)();
@@ -222,32 +222,32 @@ impl Keeper {
         Ok(Self { jobs: NewestJob::start("state", work)?, facts })
     }
 
-    fn ask(&self, put: impl FnOnce(&mut Due)) {
+    fn submit(&self, put: impl FnOnce(&mut StateJob)) {
         self.jobs.put(|waiting| {
-            let mut due = waiting.unwrap_or_default();
-            put(&mut due);
-            due
+            let mut job = waiting.unwrap_or_default();
+            put(&mut job);
+            job
         });
     }
 
-    /// Returns when it last saved, and whether it can.
+    /// Status of the thread.
     fn facts(&self) -> StateFacts {
         let facts = self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         StateFacts { failing: facts.failing || self.jobs.busy_for() > SLOW, ..facts }
     }
 
-    /// Starts to save the final market, if it is complete.
+    /// Submits the last market, if it is whole, and ends the thread.
     pub fn keep_last(&self, last: &Snapshot) {
         if is_whole(last) {
-            self.ask(|due| {
-                due.keep(last.chains().to_vec());
-                (due.save, due.is_last) = (Some(last.chains().to_vec()), true);
+            self.submit(|job| {
+                job.keep(last.chains().to_vec());
+                (job.save, job.is_last) = (Some(last.chains().to_vec()), true);
             });
         }
         self.jobs.end();
     }
 
-    /// Waits until everything is written, for so long at most.
+    /// Waits, at most `patience`, until everything is written.
     pub fn finish(self, patience: Duration) {
         if !self.jobs.has_ended_within(patience) {
             tracing::error!("{}: the market has not been saved: the disk does not respond", self.facts().folder);
@@ -255,8 +255,8 @@ impl Keeper {
     }
 }
 
-/// Keeps the volatilities of some chains, each under its session.
-fn keep(chains: &[Arc<Chain>], terms: &KeeperTerms) {
+/// Saves the volatilities of some chains, each under its session.
+fn keep(chains: &[Arc<Chain>], terms: &StateWriterSettings) {
     let mut sessions: BTreeMap<Date, SessionVols> = BTreeMap::new();
     for chain in chains {
         sessions.entry(session_of(&terms.calendar, chain.valued_at)).or_default().add(chain);
@@ -296,15 +296,15 @@ mod tests {
     }
 
     /// Sessions, and what they ask for.
-    fn sessions() -> (Sessions, NewestJob<Due>) {
+    fn sessions() -> (Sessions, NewestJob<StateJob>) {
         let waiting = NewestJob::without_thread();
         let folder = Arc::new(StateFolder::open(std::path::Path::new("/no/such/folder")));
-        let keeper = Keeper { jobs: waiting.clone(), facts: Arc::default() };
-        (Sessions::new(folder, Some(&keeper)), waiting)
+        let state_writer = StateWriter { jobs: waiting.clone(), facts: Arc::default() };
+        (Sessions::new(folder, Some(&state_writer)), waiting)
     }
 
-    fn sent(waiting: &NewestJob<Due>) -> usize {
-        waiting.take_waiting().map_or(0, |due| due.keep.len())
+    fn sent(waiting: &NewestJob<StateJob>) -> usize {
+        waiting.take_waiting().map_or(0, |job| job.keep.len())
     }
 
     const MINUTE: Duration = Duration::from_mins(1);
@@ -333,7 +333,7 @@ mod tests {
             move |number, seconds| {
                 let market = Snapshot::new(number, vec![chain("2024-11-20T15:42:00-05:00", false)], vec![]);
                 sessions.turned(&market, true, Duration::from_secs(seconds));
-                waiting.take_waiting().is_some_and(|due| due.save.is_some())
+                waiting.take_waiting().is_some_and(|job| job.save.is_some())
             }
         };
         let mut is_saved = begun(None);
@@ -383,7 +383,7 @@ mod tests {
             let market = Snapshot::new(number, vec![chain("2024-11-20T15:42:00-05:00", false)], vec![]);
             sessions.turned(&market, true, Duration::from_mins(20 * number));
         }
-        let due = waiting.take_waiting().unwrap();
-        assert_eq!((due.keep.len(), due.save.map(|chains| chains.len())), (KEEPS_WAITING, Some(1)));
+        let job = waiting.take_waiting().unwrap();
+        assert_eq!((job.keep.len(), job.save.map(|chains| chains.len())), (KEEPS_WAITING, Some(1)));
     }
 }

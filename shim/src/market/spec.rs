@@ -1,5 +1,5 @@
-//! The specification of a feed, and opening it: the only place that names the kinds of feeds. Polled vendors are rows
-//! of a [table](sources::poll::registry).
+//! Parses the specification of a feed and opens it: the only module that names the kinds of feeds. Polled vendors are
+//! rows of a [table](sources::poll::registry).
 
 use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
@@ -34,14 +34,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Hint with all kinds of feeds, for an unknown one.
+/// Hint for an unknown kind of feed.
 const WANT: &str = "expected sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
     cboe:, theta:, tradier:, massive:, alpaca:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
 
-/// A feed as the user names it.
+/// A feed, as the user specifies it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeedSpec {
-    /// The embedded market.
+    /// The simulated market.
     Sim(SimOptions),
     /// A market folder, or one chain file.
     Dir(PathBuf),
@@ -63,41 +63,41 @@ pub struct PollSpec {
     vendor: &'static PolledVendor,
     names: Vec<Symbol>,
     adjust: Adjust,
-    /// In place of the vendor's own address.
+    /// Address to query instead of the vendor's own.
     base: Option<ServerBase>,
 }
 
-/// What feeds are opened with.
+/// Settings that feeds are opened with.
 #[derive(Clone)]
 pub struct OpenTerms {
-    /// The time of the market.
+    /// Clock of the market.
     pub clock: MarketClock,
-    /// Feeds may listen where other machines can reach them.
+    /// True if feeds may listen on addresses that other machines can reach.
     pub allow_remote: bool,
-    /// The keys of vendors.
+    /// Keys of vendors.
     pub keys: Keys,
-    /// Certificates to trust vendors' servers by, in place of the system's.
+    /// CA certificates for vendors' servers, instead of those of the system.
     pub authorities: Option<PathBuf>,
     /// Names of recent requests.
-    pub asked: Arc<RequestedNames>,
-    /// Keeps what comes in.
+    pub requested: Arc<RequestedNames>,
+    /// Recorder of incoming data.
     pub record: Option<RecordTap>,
-    /// The clock was started at some instant: recorded days are replayed as it passes them.
+    /// True if the clock was started at an instant: recorded days are replayed along it.
     pub is_replay: bool,
-    /// The recorded days, if one of the feeds is a folder of them.
+    /// Recorded days, if one of the feeds is a folder of them.
     pub recorded: Option<Arc<RecordedFolder>>,
-    /// Which discount curves values are computed with.
+    /// Source of the discount curves.
     pub rates: RatesMode,
-    /// The folder that the last discount curve is kept in, if it is.
+    /// Folder of the last discount curve; `None`: it is not saved.
     pub last_rates: Option<PathBuf>,
 }
 
 impl FeedSpec {
-    /// Reads one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `history:DIR`, `tcp:PORT`, `tcp:ADDRESS:PORT`,
+    /// Parses one feed: `sim`, `sim:OPTIONS` (`sim:full`), `dir:PATH`, `history:DIR`, `tcp:PORT`, `tcp:ADDRESS:PORT`,
     /// `stdin:`, `VENDOR:NAMES[,OPTION=VALUE]…[@ADDRESS]`.
     ///
     /// # Errors
-    /// What is wrong, for the user.
+    /// Why the text is refused, for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: String| format!("feed {text}: {why}");
         let parsed = match text.split_once(':') {
@@ -121,10 +121,10 @@ impl FeedSpec {
         parsed.map_err(wrong)
     }
 
-    /// Says whether what comes of some feeds is recorded.
+    /// Checks that the data of some feeds can be recorded.
     ///
     /// # Errors
-    /// It is not: why, for the user.
+    /// Why they are not recorded, for the user.
     pub fn check_recorded(specs: &[Self]) -> Result<(), String> {
         if specs.iter().any(|spec| matches!(spec, Self::Sim(_))) {
             return Err("feed sim: the simulated market is not recorded, for its seed reproduces it; `greeksd generate DIR --every 1m` \
@@ -134,11 +134,10 @@ impl FeedSpec {
         Ok(())
     }
 
-    /// Opens feeds that go together, the ones before going before the ones after; nothing is read yet but what tells
-    /// that they are there.
+    /// Opens feeds in order of precedence. It checks that they exist, and reads no quotes yet.
     ///
     /// # Errors
-    /// A feed that does not go with others, or cannot be opened: why, for the user.
+    /// Why a feed cannot be opened, or not with the others, for the user.
     pub fn open(specs: &[Self], terms: &OpenTerms) -> Result<Box<dyn Feed>, String> {
         if let [Self::Sim(options)] = specs {
             return Ok(Box::new(SimFeed::open(*options, terms.clock.now(), terms.rates)));
@@ -160,7 +159,7 @@ impl FeedSpec {
     /// Opens the folder of recorded days among some feeds; `overrides` is the file of overrides.
     ///
     /// # Errors
-    /// There are several, or it cannot be opened: why, for the user.
+    /// Why there is more than one such folder, or it cannot be opened, for the user.
     pub fn recorded(specs: &[Self], overrides: Option<&Path>) -> Result<Option<Arc<RecordedFolder>>, String> {
         let mut folders =
             specs.iter().filter_map(|spec| if let Self::History(path) = spec { Some(path) } else { None });
@@ -172,7 +171,7 @@ impl FeedSpec {
         opened.map(Some).map_err(|why| format!("feed history:{}: {why}", path.display()))
     }
 
-    /// Returns which saved market some feeds go on with. Recorded folders count by where they really are.
+    /// The saved market that some feeds continue. Recorded folders are identified by their canonical paths.
     #[must_use]
     pub fn saved_market(specs: &[Self]) -> SavedMarket {
         let mut paths = Vec::new();
@@ -190,7 +189,7 @@ impl FeedSpec {
         SavedMarket::Recorded(paths.join(", "))
     }
 
-    /// True if none of the feeds has quotes: nothing is served until one that has is added.
+    /// True if none of the feeds has quotes, so that nothing can be served.
     #[must_use]
     pub fn lack_quotes(specs: &[Self]) -> bool {
         specs.iter().all(|spec| matches!(spec, Self::Poll(poll) if !poll.brings_chains()))
@@ -270,7 +269,7 @@ impl PollSpec {
         Ok(spec)
     }
 
-    /// Refuses to poll public websites above their rate limits. Other servers have no such limits.
+    /// Refuses to poll public websites above their rate limits; other servers have no such limits.
     fn check(&self) -> Result<(), String> {
         let (None, Some(limits)) = (&self.base, &self.vendor.public_limits) else { return Ok(()) };
         let most = self.adjust.most.unwrap_or(limits.names_most);
@@ -284,12 +283,12 @@ impl PollSpec {
         if is_gentle { Ok(()) } else { Err(format!("rate limit: at most {}", limits.text)) }
     }
 
-    /// True if it has quotes, not only rates or dividends.
+    /// True if the vendor has quotes, and not only rates or dividends.
     fn brings_chains(&self) -> bool {
         self.vendor.brings.contains(&Brings::Chains) && self.adjust.dividends != DividendsWanted::Only
     }
 
-    /// Rate limits of the vendor, unless options change them.
+    /// Rate limits of the vendor, before options change them.
     fn own_terms(&self) -> VendorTerms {
         if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms }
     }
@@ -314,7 +313,7 @@ impl PollSpec {
             terms: self.adjust.apply(self.own_terms()),
             asks_dividends: self.adjust.dividends == DividendsWanted::Beside,
             names: self.names.clone(),
-            asked: Arc::clone(&terms.asked),
+            requested: Arc::clone(&terms.requested),
             clock: terms.clock,
         };
         PollSource::start(Sweeps::new(name, vendor, client, second, terms.clock), poll).map_err(|e| e.to_string())
@@ -337,7 +336,7 @@ mod tests {
             allow_remote: false,
             keys: Keys::default(),
             authorities: None,
-            asked: Arc::default(),
+            requested: Arc::default(),
             record: None,
             is_replay: false,
             recorded: None,

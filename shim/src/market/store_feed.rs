@@ -1,8 +1,8 @@
-//! A feed of real quotes: what its sources deliver goes into one store, whose books the passes read.
+//! A feed of real quotes: its sources deliver into one store, whose books the passes read.
 //!
-//! Recorded chains are valued at their own quote times. Where any source is live, every name is valued at the time of
-//! the newest quote of the market: those without a new quote when their values have aged. Outside of sessions what the
-//! last one ended with is held (`hours`).
+//! Recorded chains are valued at their own quote times. If any source is live, every name is valued at the time of the
+//! newest quote of the market; a name without a new quote is valued again when its values have aged. Outside sessions
+//! the last values of the session are held (`hours`).
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
 use super::hours::Hours;
@@ -26,8 +26,8 @@ use sources::{Delivery, Moment, Outstanding, QuoteSource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Places of refused rows, and files that cannot be used, that one poll names in the log; the others are counted.
-const PLACES_TOLD: usize = 20;
+/// Maximum number of refused rows, and of unusable files, that are logged for one poll; the others are counted.
+const PLACES_SHOWN: usize = 20;
 
 /// Sources and the store that they fill.
 pub struct StoreFeed {
@@ -37,27 +37,27 @@ pub struct StoreFeed {
     store: Box<Store>,
     reference: ReferenceData,
     progress: FeedProgress,
-    /// Contracts are valued at this instant, whatever their own time.
+    /// Instant at which every contract is valued; `None`: at the time of quotes.
     fixed: Option<Timestamp>,
     live: Option<Live>,
-    /// Keeps what the store takes in.
+    /// Recorder of the records that the store takes.
     record: Option<RecordTap>,
     rates: RatesWatch,
-    /// Keeps the curve in force over a restart.
+    /// File that keeps the curve in force over a restart.
     last_curve: Option<LastCurve>,
 }
 
-/// State of a market that follows the clock.
+/// State of a live market.
 struct Live {
-    /// The newest quote.
+    /// Time of the newest quote.
     latest: Timestamp,
-    /// For what instant each name was last handed out.
+    /// Instant for which each name was last returned.
     valued: BTreeMap<Symbol, Timestamp>,
     decay: Decay,
 }
 
 impl Live {
-    /// True if values of a name have aged.
+    /// True if the values of a name have aged.
     fn has_aged(&self, book: &Book) -> bool {
         self.valued.get(&book.underlying).is_some_and(|&valued| {
             let live = book.slices.iter().map(|slice| slice.settles_at).filter(|&settles| settles > valued);
@@ -67,8 +67,7 @@ impl Live {
 }
 
 impl StoreFeed {
-    /// A feed of some sources, the ones before going before the ones after. `fixed` is the instant of a clock that
-    /// stands still.
+    /// A feed of some sources in order of precedence; `fixed` is the instant of a fixed clock.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn QuoteSource>>, fixed: Option<Timestamp>) -> Self {
         let reference = ReferenceData { calendar: Calendar::embedded(), rates: RateTable::default() };
@@ -91,14 +90,15 @@ impl StoreFeed {
         }
     }
 
-    /// The same, valued with the curves of a table where its sources give none.
+    /// Sets the curves for values where the sources have none.
     #[must_use]
     pub fn with_rates(mut self, rates: RateTable) -> Self {
         self.reference.rates = rates;
         self
     }
 
-    /// The same, valued with the last curve of a file where there is no better one, and keeping the next ones there.
+    /// Adds the file of the last curve: its curve is used where there is no better one, and later curves are saved to
+    /// it.
     #[must_use]
     pub fn with_last_curve(mut self, last: Option<LastCurve>) -> Self {
         if let Some((as_of, curve)) = last.as_ref().and_then(LastCurve::kept) {
@@ -108,13 +108,13 @@ impl StoreFeed {
         self
     }
 
-    /// The same, keeping what the store takes in.
+    /// Adds a recorder.
     #[must_use]
     pub fn recording_to(self, record: Option<RecordTap>) -> Self {
         Self { record, ..self }
     }
 
-    /// Takes in the batches of the sources, each polled by `ask`.
+    /// Takes in the batches of the sources, each polled by `ask`. Returns the names that are due.
     fn take_in(
         &mut self,
         moment: &Moment<'_>,
@@ -123,11 +123,11 @@ impl StoreFeed {
         let mut any = false;
         for (i, source) in self.sources.iter_mut().enumerate() {
             let Some(Delivery { batch, report }) = ask(source.as_mut(), moment) else { continue };
-            tell(&report, moment.log);
+            log_report(&report, moment.log);
             let batch = if source.is_live() { self.hours.admit(self.store.calendar(), batch) } else { batch };
             let batch = self.precedence.admit(i, batch);
             let ingested = ingest(&mut self.store, batch, moment, self.record.as_mut());
-            tell_refused(&ingested, moment.log);
+            log_refused(&ingested, moment.log);
             self.progress.records += report.records;
             for (i, n) in self.progress.refused.iter_mut().enumerate() {
                 *n += report.refused[i] + ingested.refused[i];
@@ -135,13 +135,13 @@ impl StoreFeed {
             any = true;
         }
         if any {
-            if self.reference.rates.give(self.precedence.rates_are(), self.store.curves()) {
-                self.rates.is_given_another();
+            if self.reference.rates.give(self.precedence.used_rate_source(), self.store.curves()) {
+                self.rates.given_curves_changed();
             }
             self.reference.calendar = self.store.calendar().clone();
         }
         if self.rates.look(&mut self.store, &mut self.reference.rates, moment) {
-            // the curve in force is another one: every value follows it
+            // every value depends on the curve
             self.store.books_mut().iter_mut().flat_map(|book| &mut book.slices).for_each(|slice| slice.stale = true);
         }
         self.progress.outside_session = self.hours.held_back();
@@ -152,7 +152,7 @@ impl StoreFeed {
         self.due()
     }
 
-    /// Drops contracts that have settled: by their own time in recorded chains, else by that of the market.
+    /// Drops contracts that have settled: in recorded chains by their own time, else by that of the market.
     fn expire(&mut self, now: Timestamp) {
         let Some(live) = &mut self.live else {
             self.store.expire(self.fixed);
@@ -160,8 +160,8 @@ impl StoreFeed {
         };
         let calendar = self.store.calendar();
         let newest = self.store.newest();
-        // live records are at most minutes ahead of the clock; a time that has not been yet is no reason to drop
-        // anything, and what is later than a close is held at that
+        // live records are at most minutes ahead of the clock: a future time must not settle anything, and a time after
+        // a close counts as the close
         let newest = newest.map_or(Timestamp::MIN, |newest| calendar.last_session_instant(newest.min(now)));
         live.latest = live.latest.max(newest);
         let late = self.sources.iter().map(|source| source.facts().delay).max().unwrap_or_default();
@@ -171,13 +171,13 @@ impl StoreFeed {
             self.store.books().iter().filter(has_settled).map(|book| book.underlying).collect();
         if !lost.is_empty() {
             self.store.expire(Some(at));
-            // what is left is to be shown without them
+            // the rest of the name is computed again without them
             let left = self.store.books_mut().iter_mut().filter(|book| lost.contains(&book.underlying));
             left.flat_map(|book| &mut book.slices).for_each(|slice| slice.stale = true);
         }
     }
 
-    /// Keeps the curve that live values are computed with.
+    /// Saves the curve of live values.
     fn keep_curve(&mut self) {
         let (Some(last), Some(live)) = (&mut self.last_curve, &self.live) else { return };
         if live.latest == Timestamp::MIN {
@@ -187,7 +187,7 @@ impl StoreFeed {
         last.keep(&self.reference.rates.on(live.latest, date));
     }
 
-    /// The names with quotes that were not handed out, and those whose values have aged.
+    /// The names with quotes that were not returned yet, and those whose values have aged.
     fn due(&self) -> Vec<Symbol> {
         let is_due = |book: &&Book| {
             let is_stale = book.slices.iter().any(|slice| slice.stale);
@@ -214,7 +214,7 @@ impl Feed for StoreFeed {
         self.live.is_some()
     }
 
-    /// The lists of the live sources: recorded chains are there at the first look.
+    /// All names of the live sources; those of recorded chains are listed from the start.
     fn expected(&self) -> Option<BTreeSet<Symbol>> {
         self.live.as_ref()?;
         let live = self.sources.iter().filter(|source| source.is_live());
@@ -293,9 +293,9 @@ impl StoreFeed {
     }
 }
 
-/// The instant up to which contracts count as settled, given the time of the newest quote, `latest`: while the clock is
-/// in the session of that quote, or after it and before the next one, the clock tells, less what quotes are late, for
-/// the last quotes come before the close. Quotes of another day than the clock's have their own time alone.
+/// The instant up to which contracts count as settled; `latest` is the time of the newest quote, `late` the delay of
+/// quotes. From the session of that quote until the next session begins, it is the clock minus the delay, since the
+/// last quotes come before the close. Quotes of another session have only their own time.
 fn settled_by(latest: Timestamp, now: Timestamp, late: Duration, calendar: &Calendar) -> Timestamp {
     let shown = now.checked_sub(SignedDuration::try_from(late).unwrap_or_default()).unwrap_or(now);
     let by_clock = calendar.last_session_instant(shown);
@@ -303,7 +303,7 @@ fn settled_by(latest: Timestamp, now: Timestamp, late: Duration, calendar: &Cale
     if is_same_session { latest.max(by_clock) } else { latest }
 }
 
-/// Takes a batch into the store, and hands what it took to the recorder, if there is one.
+/// Puts a batch into the store, and hands the records that the store took to the recorder.
 fn ingest(store: &mut Store, batch: Batch, moment: &Moment<'_>, record: Option<&mut RecordTap>) -> Ingested {
     let Some(record) = record else { return store.ingest(&batch, moment.latest) };
     let mut admitted = Admitted::default();
@@ -314,10 +314,10 @@ fn ingest(store: &mut Store, batch: Batch, moment: &Moment<'_>, record: Option<&
     ingested
 }
 
-/// What could not be used of a poll: the first places and files, and how many more there are and why.
-fn tell(report: &Report, log: &dyn Fn(&str)) {
+/// Logs the unusable parts of a poll: the first rows and files, then counts of the others by reason.
+fn log_report(report: &Report, log: &dyn Fn(&str)) {
     let mut rest = report.refused;
-    for place in report.places.iter().take(PLACES_TOLD) {
+    for place in report.places.iter().take(PLACES_SHOWN) {
         log(&format!("refused: {place}"));
         rest[place.reason as usize] = rest[place.reason as usize].saturating_sub(1);
     }
@@ -327,15 +327,15 @@ fn tell(report: &Report, log: &dyn Fn(&str)) {
         let more = if report.places.is_empty() { "" } else { "more " };
         log(&format!("refused: {} {more}rows: {}", rest.iter().sum::<u64>(), reasons.join(", ")));
     }
-    report.errors.iter().take(PLACES_TOLD).for_each(|error| log(&error.to_string()));
-    let files = report.errors.len().saturating_sub(PLACES_TOLD);
+    report.errors.iter().take(PLACES_SHOWN).for_each(|error| log(&error.to_string()));
+    let files = report.errors.len().saturating_sub(PLACES_SHOWN);
     if files > 0 {
         log(&format!("{files} more unusable files"));
     }
 }
 
-/// What the store refused of a poll: how many of each kind.
-fn tell_refused(ingested: &Ingested, log: &dyn Fn(&str)) {
+/// Logs the number of records that the store refused, by reason.
+fn log_refused(ingested: &Ingested, log: &dyn Fn(&str)) {
     let counts = Reason::ALL.iter().zip(ingested.refused).filter(|&(_, n)| n > 0);
     let counts: Vec<String> = counts.map(|(reason, n)| format!("{n} {}", reason.name())).collect();
     if !counts.is_empty() {

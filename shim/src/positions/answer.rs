@@ -1,7 +1,7 @@
-//! `GET /l1/positions`: rows of the latest values, and `PUT /l1/positions`: other positions. Never: a formula.
+//! `GET /l1/positions` returns rows of the latest values; `PUT /l1/positions` replaces the positions. Never: a formula.
 
-use super::desk::{AskedBytes, PositionDesk, PositionFacts};
-use super::rows::AskedRows;
+use super::desk::{PositionDesk, PositionFacts, RequestBytes};
+use super::rows::PickedRows;
 use super::valued::ValuedBook;
 use api::query::Query;
 use api::refusal::Refusal;
@@ -18,9 +18,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-/// Under which name requests are counted.
+/// Name of the route in metrics.
 pub const ROUTE: &str = "positions";
-/// The header that says of which snapshot values are.
+/// Response header with the number of the snapshot that positions are valued on.
 const SNAPSHOT: &str = "Snapshot-Number";
 const NO_POSITIONS: &str = "this daemon has no positions: start it with --positions FILE or --allow-positions";
 const NO_PUT: &str = "positions are not taken from requests: start the daemon with --allow-positions";
@@ -39,7 +39,7 @@ pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
         Err(refusal) => return native::refused(ROUTE, &refusal),
     };
     let book = desk.valued();
-    let (snapshot, asked) = (book.snapshot, AskedRows::of(&book, &request));
+    let (snapshot, asked) = (book.snapshot, PickedRows::of(&book, &request));
     let Some(held) = desk.admit(asked.bytes()) else { return native::refused(ROUTE, &Refusal::Crowded) };
     let table = request.table.map(|format| {
         let columns = COLUMNS.iter().map(|column| (column.name, column.is_number));
@@ -57,7 +57,7 @@ pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
     Answer::stream(ROUTE, content_type, rows).with_header(SNAPSHOT, snapshot.to_string())
 }
 
-/// Takes the body of a request as the positions; the answer comes when they are valued.
+/// Replaces the positions by the body of a request; the answer comes when they are valued.
 #[must_use]
 pub fn put(desk: &PositionDesk, body: ReceivedBody) -> Answer {
     if desk.takes_requests() {
@@ -92,23 +92,23 @@ fn failed(status: u16, why: &str) -> Answer {
     Answer::full(ROUTE, status, "application/json", format!("{{\"error\":{}}}", json_text(why)))
 }
 
-/// The rows of an answer, piece by piece.
+/// The rows of an answer, written piece by piece.
 struct PositionStream {
     book: Arc<ValuedBook>,
     request: PositionRequest,
-    asked: AskedRows,
-    _held: AskedBytes,
+    asked: PickedRows,
+    _held: RequestBytes,
     form: RowForm,
-    /// Next level of the request, and piece of it.
+    /// Next level of the request, and next piece of that level.
     level: usize,
     piece: usize,
 }
 
-/// What rows are written as.
+/// Format of the rows.
 enum RowForm {
-    /// Text: its heading, and what was begun with it.
+    /// Text: its heading, and its writer once it has begun.
     Text(Heading, Option<TableLines>),
-    /// A table of columns.
+    /// Table of columns.
     Table(Box<PlainWriter>),
 }
 

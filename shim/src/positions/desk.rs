@@ -1,5 +1,5 @@
-//! The positions that the daemon has, and their latest values: one place for the file, for requests that replace them,
-//! and for everybody who reads. One thread reads, replaces and values, so that each change is one step.
+//! The daemon's positions and their latest values. One thread reads the file, takes the bodies of requests and values
+//! the positions, so that readers see each change as one step. Never: a row.
 
 use super::file::{PositionsFile, ReadPositions, parse};
 use super::rows::event_of;
@@ -20,71 +20,71 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often file and market are looked at.
+/// Polling interval of file and market.
 const LOOK: Duration = Duration::from_millis(100);
-/// The name of positions that a request brought, in messages.
+/// Name of positions from a request, in messages.
 const REQUEST: &str = "PUT /l1/positions";
-/// While readers hold more bytes than these of books that were replaced, no further answer is begun.
+/// Bytes of replaced books held by readers, above which no further answer is begun.
 const OLD_BYTES: usize = 96 << 20;
-/// What requests that pick positions may have of their own; beyond it no further answer is begun.
-const ASKED_BYTES: usize = 64 << 20;
-/// What streams hold of events that were replaced, at most: the oldest are taken away.
+/// Maximum bytes of the lists and sums of requests that pick positions; above it no further answer is begun.
+const REQUEST_BYTES: usize = 64 << 20;
+/// Maximum bytes of events held by streams; above it the oldest are taken away.
 const EVENT_BYTES: usize = 32 << 20;
 
-/// Positions and their values.
+/// The positions of the daemon, and their values.
 #[derive(Debug)]
 pub struct PositionDesk {
-    /// Lines and values together: nobody sees those of one book beside those of another.
+    /// Lines and values together, so that no reader mixes two books.
     valued: ArcSwap<ValuedBook>,
     sessions: Mutex<SessionValues>,
     session_bytes: AtomicUsize,
-    /// Bytes that single requests have of their own: lists of the positions that they pick, and sums of those.
-    asked_bytes: Arc<AtomicUsize>,
-    /// Books that were replaced, as long as somebody reads them.
+    /// Bytes of the lists and sums of requests that pick positions.
+    request_bytes: Arc<AtomicUsize>,
+    /// Replaced books that readers still hold.
     old: Mutex<Vec<Arc<ValuedBook>>>,
-    /// Events that streams have, the oldest first.
+    /// Events that streams hold, the oldest first.
     events: Mutex<Vec<Arc<LevelEvent>>>,
     puts: Sender<PutJob>,
-    /// Taken by the thread.
+    /// Receiver of bodies, until the thread takes it.
     arriving: Mutex<Option<Receiver<PutJob>>>,
     roots: Arc<RootTable>,
     calendar: Calendar,
     takes_requests: bool,
-    /// There is a file, or requests are taken.
+    /// True if there is a file, or requests may replace the positions.
     is_used: bool,
 }
 
-/// A body to be taken, and where its outcome goes.
+/// A body with new positions, and the sender for its outcome.
 type PutJob = (ReceivedBody, SyncSender<Result<PositionFacts, String>>);
 
-/// What became of a body or of a file.
+/// Outcome of reading positions from a body or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionFacts {
-    /// The file, or the request.
+    /// Name of the file or of the request.
     pub source: String,
-    /// Its lines.
+    /// Number of lines.
     pub lines: usize,
-    /// Rows that were refused.
+    /// Number of refused rows.
     pub refused: u64,
     /// The first complaints, with place and reason.
     pub errors: Vec<String>,
 }
 
-/// Bytes that a request has of its own.
+/// Bytes reserved for the lists and sums of a request; returned when dropped.
 #[derive(Debug)]
-pub struct AskedBytes {
+pub struct RequestBytes {
     of_all: Arc<AtomicUsize>,
     bytes: usize,
 }
 
-impl Drop for AskedBytes {
+impl Drop for RequestBytes {
     fn drop(&mut self) {
         self.of_all.fetch_sub(self.bytes, Ordering::AcqRel);
     }
 }
 
 impl PositionDesk {
-    /// A desk without positions; `takes_requests`: they may be replaced by a request.
+    /// A desk without positions; `takes_requests`: a request may replace them.
     #[must_use]
     pub fn new(roots: Arc<RootTable>, calendar: Calendar, takes_requests: bool, has_file: bool) -> Self {
         let (puts, arriving) = channel();
@@ -92,7 +92,7 @@ impl PositionDesk {
             valued: ArcSwap::default(),
             sessions: Mutex::default(),
             session_bytes: AtomicUsize::new(0),
-            asked_bytes: Arc::default(),
+            request_bytes: Arc::default(),
             old: Mutex::default(),
             events: Mutex::default(),
             puts,
@@ -104,7 +104,7 @@ impl PositionDesk {
         }
     }
 
-    /// True if positions can be had here.
+    /// True if the daemon can have positions.
     #[must_use]
     pub fn is_used(&self) -> bool {
         self.is_used
@@ -122,27 +122,27 @@ impl PositionDesk {
         Arc::clone(&self.valued.load().lines)
     }
 
-    /// The positions as they were last valued.
+    /// The latest values of the positions.
     #[must_use]
     pub fn valued(&self) -> Arc<ValuedBook> {
         self.valued.load_full()
     }
 
-    /// True if slow readers hold so much that no further answer is begun.
+    /// True if slow readers hold so many bytes that no further answer is begun.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
         self.old_bytes() > OLD_BYTES
     }
 
-    /// Counts what a request has of its own for as long as what is returned lives; `None`: there is no room.
+    /// Reserves bytes for the lists and sums of a request; `None`: there is no room.
     #[must_use]
-    pub fn admit(&self, bytes: usize) -> Option<AskedBytes> {
-        let fits = |all: usize| all.checked_add(bytes).filter(|&all| bytes == 0 || all <= ASKED_BYTES);
-        self.asked_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).ok()?;
-        Some(AskedBytes { of_all: Arc::clone(&self.asked_bytes), bytes })
+    pub fn admit(&self, bytes: usize) -> Option<RequestBytes> {
+        let fits = |all: usize| all.checked_add(bytes).filter(|&all| bytes == 0 || all <= REQUEST_BYTES);
+        self.request_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).ok()?;
+        Some(RequestBytes { of_all: Arc::clone(&self.request_bytes), bytes })
     }
 
-    /// Bytes of books that were replaced and that readers hold.
+    /// Bytes of replaced books that readers hold.
     fn old_bytes(&self) -> usize {
         let now = self.lines();
         let lines = |book: &ValuedBook| if Arc::ptr_eq(&book.lines, &now) { 0 } else { book.lines.capacity() };
@@ -150,16 +150,16 @@ impl PositionDesk {
         lock(&self.old).iter().map(bytes).sum()
     }
 
-    /// Bytes of positions, of their values and of their text, old ones that somebody still reads among them.
+    /// Bytes of positions, values and texts, including replaced ones that readers hold.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let events: usize = lock(&self.events).iter().map(|event| event.bytes()).sum();
         let lines = self.lines().capacity() * size_of::<PositionLine>();
-        let own = self.session_bytes.load(Ordering::Relaxed) + self.asked_bytes.load(Ordering::Relaxed);
+        let own = self.session_bytes.load(Ordering::Relaxed) + self.request_bytes.load(Ordering::Relaxed);
         lines + self.valued.load().bytes() + self.old_bytes() + events + own
     }
 
-    /// What streams are sent of a level of a book.
+    /// The event with the first rows of a level of a book, for streams.
     #[must_use]
     pub fn event(&self, book: &ValuedBook, level: PositionRows) -> Arc<LevelEvent> {
         let event = event_of(book, level);
@@ -170,7 +170,7 @@ impl PositionDesk {
         Arc::clone(event)
     }
 
-    /// Hands a body to the thread that takes it; its outcome comes when it is valued.
+    /// Hands a body to the thread; its outcome comes when the positions are valued.
     #[must_use]
     pub fn put(&self, body: ReceivedBody) -> Receiver<Result<PositionFacts, String>> {
         let (done, outcome) = sync_channel(1);
@@ -179,7 +179,7 @@ impl PositionDesk {
         outcome
     }
 
-    /// Takes positions in the place of those that there are, and values them; the facts of these positions.
+    /// Replaces the positions, and values them.
     pub fn replace(&self, source: &str, read: ReadPositions, snapshot: &Snapshot) -> PositionFacts {
         let facts = PositionFacts {
             source: source.to_owned(),
@@ -203,11 +203,11 @@ impl PositionDesk {
         let old = self.valued.swap(Arc::new(valued));
         old.texts.retire();
         lock(&self.old).push(old);
-        self.let_go();
+        self.release();
     }
 
-    /// Lets go of what nobody reads any more, and takes events away from streams that are too slow.
-    fn let_go(&self) {
+    /// Frees books and events that no reader holds, and takes events away from streams that are too slow.
+    fn release(&self) {
         lock(&self.old).retain(|book| Arc::strong_count(book) > 1);
         let mut events = lock(&self.events);
         events.retain(|event| Arc::strong_count(event) > 1);
@@ -221,20 +221,20 @@ impl PositionDesk {
         }
     }
 
-    /// Takes a body.
+    /// Replaces the positions by those of a body, and sends the outcome.
     fn take(&self, job: PutJob, snapshot: &Snapshot) {
         faults::here("positions.put");
         let (body, done) = job;
         let read = parse(Path::new(REQUEST), &body).and_then(|read| {
-            // whoever wants none says so with a line of none
+            // to have no positions, a client sends a line with quantity 0
             if read.lines.is_empty() { Err(format!("{REQUEST}: no usable row")) } else { Ok(read) }
         });
         drop(body);
-        // the client may have gone
+        // the client may have disconnected
         let _ = done.send(read.map(|read| self.replace(REQUEST, read, snapshot)));
     }
 
-    /// Takes what a file has, where it has changed.
+    /// Replaces the positions by those of the file, if it has changed.
     fn look(&self, file: &mut PositionsFile, at: Duration, snapshot: &Snapshot) {
         let source = file.path().display().to_string();
         match file.poll(at) {
@@ -249,8 +249,8 @@ impl PositionDesk {
         }
     }
 
-    /// Starts the thread that takes the file and the bodies of requests, and values the positions at each pass, until
-    /// `ending`; `passed` is called after each with the snapshot.
+    /// Starts the thread. It reads the file and the bodies of requests, and values the positions on each snapshot until
+    /// `ending`; `passed` is called after each valuation.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -286,7 +286,7 @@ impl PositionDesk {
                     passed(&snapshot, &valued);
                     seen = Some(valued);
                 }
-                desk.let_go();
+                desk.release();
             }
         })
     }

@@ -1,5 +1,5 @@
-//! The file of positions, read again when it has changed and stands still. A row that cannot be used costs itself, a
-//! file that cannot be used leaves the positions that were last read. Never: a value.
+//! The file of positions, read again when it has changed and settled. An unusable row is refused; with an unusable file
+//! the last positions stay. Never: a value.
 
 use crate::watched_file::{self, WatchedFile};
 use feeds::positions::parse_positions;
@@ -8,43 +8,43 @@ use kernel::position::PositionLine;
 use std::path::Path;
 use std::time::Duration;
 
-/// Complaints that are shown and logged at most; all are counted.
+/// Maximum number of refused rows that are shown and logged; all are counted.
 const PLACES_SHOWN: usize = 20;
 
-/// A file that is watched.
+/// The watched file of positions.
 #[derive(Debug)]
 pub struct PositionsFile {
     file: WatchedFile,
 }
 
-/// What was read of a file, or of a request.
+/// Positions of a file or of a request.
 #[derive(Clone, Debug, Default)]
 pub struct ReadPositions {
     /// The positions.
     pub lines: Vec<PositionLine>,
-    /// Rows that were refused.
+    /// Number of refused rows.
     pub refused: u64,
-    /// The first ones, with place and reason.
+    /// The first refused rows, with place and reason.
     pub complaints: Vec<String>,
 }
 
 impl PositionsFile {
-    /// A file, which must be there; nothing is read yet.
+    /// Opens a file, which must exist, without reading it.
     ///
     /// # Errors
-    /// It is not there, or no file: why, for the user.
+    /// Why there is no such regular file, for the user.
     pub fn open(path: &Path) -> Result<Self, String> {
         WatchedFile::open("positions", path).map(|file| Self { file })
     }
 
-    /// Its path, for messages.
+    /// Path of the file, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Returns the positions if the file has changed and stands still; `at` is the time since some fixed moment. A
-    /// deleted file has none. An error says why a changed file cannot be used.
+    /// Returns the positions if the file has changed and settled; a deleted file has none. `at` is the time since a
+    /// fixed moment. The error is why a changed file is unusable.
     pub fn poll(&mut self, at: Duration) -> Option<Result<ReadPositions, String>> {
         if !self.file.changed(at)? {
             return Some(Ok(ReadPositions::default()));
@@ -53,18 +53,18 @@ impl PositionsFile {
             Ok(read) => (read.lines.len(), Ok(read)),
             Err(why) => (0, Err(why)),
         };
-        // a file that is being written may have been cut between two looks at its size: it is read again then
-        if lines > 0 && self.file.has_moved_on(at) {
+        // the file may have been truncated and written again while it was read
+        if lines > 0 && self.file.changed_while_read(at) {
             return None;
         }
         Some(read)
     }
 }
 
-/// Reads a file once: its positions, and complaints on rows.
+/// Reads a file once: its positions, and the first refused rows.
 ///
 /// # Errors
-/// It cannot be read, or has no usable header.
+/// The file cannot be read, has no usable header, or none of its rows is usable.
 pub fn read_positions(path: &Path) -> Result<(Vec<PositionLine>, Vec<String>), String> {
     read(path).map(|read| (read.lines, read.complaints))
 }
@@ -73,15 +73,15 @@ fn read(path: &Path) -> Result<ReadPositions, String> {
     parse(path, &watched_file::read(path, &limits::DOCUMENT_BYTES)?)
 }
 
-/// Reads positions from bytes; `path` is their name in messages.
+/// Parses positions; `path` is their name in messages.
 ///
 /// # Errors
-/// There is no usable header, or not one of its rows can be used.
+/// There is no usable header, or none of the rows is usable.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPositions, String> {
     let (lines, report) = parse_positions(path, bytes);
     match report.errors.first() {
         Some(error) => Err(error.to_string()),
-        // it would leave nothing of a book that is meant to go on
+        // no usable row must not empty the book
         None if lines.is_empty() && report.refused_total() > 0 => {
             let place = report.places.first().map_or_else(|| path.display().to_string(), ToString::to_string);
             Err(format!("{place}; no row can be used"))

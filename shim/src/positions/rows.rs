@@ -1,7 +1,8 @@
-//! Rows of a valued book: their cells, and their text in pieces that all readers share. Never: a request, a value.
+//! Rows of a valued book: their cells, and their text in pieces that readers share. Never: a computation of values.
 //!
-//! A piece is a fixed number of rows of one level, so that a reader needs no state but its number. The pieces of the
-//! newest book are kept, within a bound; those of an older one are written for each reader that still goes on with it.
+//! A piece is a fixed number of rows of one level, so that the state of a reader is the number of its next piece.
+//! Pieces of the newest book are cached, within a bound; pieces of an older book are written for each reader that still
+//! uses it.
 
 use super::texts::LevelEvent;
 use super::valued::{LevelSums, PositionTotal, ValuedBook, ValuedPosition};
@@ -15,25 +16,25 @@ use kernel::position::{Instrument, PositionLine};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Rows of a piece: about 64 KB.
+/// Number of rows in a piece: about 64 KB of text.
 pub const PIECE_ROWS: usize = 128;
-/// Most rows of positions that are sent at once.
+/// Maximum number of rows in an event.
 const EVENT_ROWS: usize = 5_000;
 
-/// Some of the positions of a book, with the sums of them.
+/// The positions of a book that a request picks, with their sums.
 #[derive(Debug)]
-pub struct AskedRows {
-    /// The places of the positions; `None`: all.
+pub struct PickedRows {
+    /// Indices of the positions; `None`: all.
     places: Option<Vec<u32>>,
     sums: LevelSums,
     index_spot: f64,
 }
 
-impl AskedRows {
-    /// Those that a request picks.
+impl PickedRows {
+    /// The positions that a request picks.
     #[must_use]
     pub fn of(book: &ValuedBook, request: &PositionRequest) -> Self {
-        // a head has room for thousands of names
+        // a request may name thousands of accounts and underlyings
         let accounts: HashSet<&str> = request.accounts.iter().map(String::as_str).collect();
         let underlyings: HashSet<Symbol> = request.underlyings.iter().copied().collect();
         let is_asked = |position: &ValuedPosition| {
@@ -44,13 +45,13 @@ impl AskedRows {
         let is_picky = !(accounts.is_empty() && underlyings.is_empty());
         let index_spot = request.index.and_then(|index| book.spots.get(&index)).copied().unwrap_or(f64::NAN);
         let asked = Self { places: is_picky.then(asked), index_spot, ..Self::all() };
-        // what is a request's own is made now, so that its bytes are known
+        // the sums are computed now, so that their bytes are known
         let own = request.levels.iter().filter(|&&level| is_picky && level != PositionRows::Contract);
         own.for_each(|&level| _ = asked.totals(book, level));
         asked
     }
 
-    /// Bytes that are its own.
+    /// Bytes of indices and sums.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.places.as_ref().map_or(0, |places| places.capacity() * size_of::<u32>()) + self.sums.bytes()
@@ -61,7 +62,7 @@ impl AskedRows {
         Self { places: None, sums: LevelSums::default(), index_spot: f64::NAN }
     }
 
-    /// How many rows a level has.
+    /// Number of rows of a level.
     fn count(&self, book: &ValuedBook, level: PositionRows) -> usize {
         match (level, &self.places) {
             (PositionRows::Contract, Some(places)) => places.len(),
@@ -79,7 +80,7 @@ impl AskedRows {
         self.places.is_none() && self.index_spot.is_nan()
     }
 
-    /// The cells of a piece of a level; none at its end.
+    /// The cells of a piece of a level; empty after the last piece.
     #[must_use]
     pub fn piece(&self, book: &ValuedBook, level: PositionRows, piece: usize) -> Vec<Vec<Fact>> {
         let rows = (piece * PIECE_ROWS..self.count(book, level)).take(PIECE_ROWS);
@@ -92,7 +93,7 @@ impl AskedRows {
         rows.map(position).map(|of| position_row(book.line(of), of, self.index_spot)).collect()
     }
 
-    /// The text of a piece, with what stands between its rows; `None` at the end of the level.
+    /// The text of a piece, with the separators between its rows; `None` after the last piece.
     #[must_use]
     pub fn text(&self, book: &ValuedBook, format: Format, level: PositionRows, piece: usize) -> Option<Arc<[u8]>> {
         let write = || {
@@ -104,15 +105,15 @@ impl AskedRows {
     }
 }
 
-/// What streams are sent of a level of a book: its first rows.
+/// The event with the first rows of a level of a book, for streams.
 pub fn event_of(book: &ValuedBook, level: PositionRows) -> &Arc<LevelEvent> {
     book.texts.event(level, || {
-        let (asked, mut rows) = (AskedRows::all(), Vec::new());
+        let (asked, mut rows) = (PickedRows::all(), Vec::new());
         for piece in 0..EVENT_ROWS.div_ceil(PIECE_ROWS) {
             let most = EVENT_ROWS - piece * PIECE_ROWS;
             let Some(text) = asked.text(book, Format::Json, level, piece) else { break };
             rows.extend_from_slice(if rows.is_empty() { b"" } else { b"," });
-            // a line feed would end the field
+            // a line feed would end the field of the event
             let lines = text.split(|&byte| byte == b'\n').take(most);
             lines.for_each(|line| rows.extend_from_slice(line));
         }

@@ -55,7 +55,7 @@ impl RecordedDays for Recorded {
 static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     let market = market::market();
     let archive = CachedArchive::start(Recorded(market.chains().to_vec()), 1 << 20, 2, || {}).unwrap();
-    market::service(market).remembering(Arc::new(archive))
+    market::service(market).with_archive(Arc::new(archive))
 });
 
 /// Path and query of a target, with recorded days: an answer of a known status; one that is whole and JSON is JSON.
@@ -73,7 +73,7 @@ pub(crate) fn past(data: &[u8]) -> Kind {
     mix([u64::from(status), about(body.len()), u64::from(is_whole), answer.content_type.len() as u64])
 }
 
-/// What is left of an answer, its body, and whether that is whole.
+/// Reads an answer: the rest of it, its body, and true if the body is whole.
 fn read(mut answer: Answer) -> (Answer, Vec<u8>, bool) {
     let mut body = Vec::new();
     match std::mem::replace(&mut answer.body, Body::Full(Vec::new())) {

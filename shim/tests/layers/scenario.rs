@@ -55,7 +55,7 @@ fn service_and_desk(
     let published = Arc::new(ArcSwap::from_pointee(snapshot));
     let metrics = Arc::new(Metrics::new(&route_names()));
     let service = Service::new(Arc::clone(&published), Arc::new(status), metrics);
-    (service.holding(Arc::clone(&desk), Arc::default()), published, desk)
+    (service.with_positions(Arc::clone(&desk), Arc::default()), published, desk)
 }
 
 /// A book of so many lines of one option, of two accounts.
@@ -350,7 +350,7 @@ fn a_client_that_comes_back_is_shown_what_it_missed() {
     assert_eq!(read(service.stream("underlying=KO&every=1ms", None)).status, 400);
 }
 
-/// What an answer streams.
+/// The stream of an answer.
 fn stream_of(answer: Answer) -> Box<dyn http::Stream> {
     let Body::Stream(stream) = answer.body else { panic!("no stream: {}", answer.status) };
     stream

@@ -35,7 +35,7 @@ const FRIDAY: Date = date(2026, 11, 20);
 /// Clocks went forward on the eighth.
 const BEFORE: Date = date(2026, 3, 6);
 const AFTER: Date = date(2026, 3, 9);
-/// What was recorded of it cannot be used.
+/// A day whose recording is unusable.
 const DAMAGED: Date = date(2026, 11, 17);
 pub(crate) const DAYS: [Date; 6] = [BEFORE, AFTER, DAMAGED, WEDNESDAY, THURSDAY, FRIDAY];
 pub(crate) const TIMES: [(i8, i8); 4] = [(9, 30), (10, 0), (10, 30), (16, 0)];
@@ -116,7 +116,7 @@ pub(crate) fn serve() -> Fixture {
     let archive = CachedArchive::start(SharedDays(Arc::clone(&days)), 1 << 20, 2, || {}).unwrap();
     let metrics = Arc::new(Metrics::new(&route_names()));
     let config = support::config(SocketAddr::from(([127, 0, 0, 1], 0)), Limits::default(), &metrics);
-    let service = service(market()).remembering(Arc::new(archive));
+    let service = service(market()).with_archive(Arc::new(archive));
     Fixture { server: Server::start(config, service).unwrap(), days }
 }
 
@@ -137,7 +137,7 @@ impl Fixture {
     }
 }
 
-/// What the same question is answered with where a snapshot is that of now.
+/// The answer to the same question if the snapshot is the present one.
 fn now(names: &[&str], day: Date, time: (i8, i8), target: &str) -> String {
     let chains = names.iter().map(|name| chain_at(name, day, time)).collect();
     get_from(&service(Snapshot::new(1, chains, vec![])), target).body

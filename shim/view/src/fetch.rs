@@ -1,5 +1,5 @@
-//! The thread that asks the daemon: once a second what it is doing, and what is on the screen where that has changed.
-//! The screen never waits for it. Never: what is shown.
+//! The thread that queries the daemon: once a second for its status, and for the data on the screen when there is a new
+//! snapshot. The screen never waits for it. Never: a widget.
 
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, WatchRow};
 use super::pages::TextPage;
@@ -10,54 +10,54 @@ use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the API says while a name is computed for the first time.
+/// Status while a name is computed for the first time.
 const PENDING: u16 = 502;
-/// What the API says to a group that it does not show.
+/// Status of a request for a group that is not served.
 const REFUSED: u16 = 400;
-/// What the API says where there is no snapshot of a moment.
+/// Status if there is no snapshot of a moment.
 const MISSING: u16 = 404;
-/// How long an answer of the present may take to begin, and one of the past, which is computed when it is asked for.
+/// Time limit for the begin of an answer: of the present, and of a past day, which is computed on request.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAST_PATIENCE: Duration = Duration::from_secs(120);
 
-/// What was brought.
+/// Fetched data.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// What the daemon says of itself.
+    /// Status of the daemon.
     Daemon(DaemonFacts),
-    /// It does not answer, and why.
-    Away(String),
-    /// The names of the market, to choose one.
+    /// Why the daemon does not answer.
+    Offline(String),
+    /// All names of the market, to choose one.
     AnyName(Vec<NameFacts>),
-    /// How it stands with a name; `None`: it is not served.
+    /// Status of a name; `None`: it is not served.
     Name(String, Option<NameFacts>),
     /// The snapshots of a name around a moment.
     Moments(String, Option<String>, Moments),
-    /// There is no snapshot of the moment, and why.
+    /// Why there is no snapshot of the moment.
     NoMoment(String),
     /// The expiries of a name.
     Expiries(String, Vec<ExpiryRow>),
     /// Rows of a slice.
     Chain(ChainRows),
-    /// Everything about contracts, by symbol.
+    /// All numbers of contracts, by symbol.
     Detail([String; 2], Vec<(String, [f64; super::column::N_COLUMNS])>),
-    /// Rows to copy, as the API writes them, with the number of the copy.
+    /// Number of a copy, and its rows as the API writes them.
     Copied(u64, String),
     /// The watch list.
     Watch(Vec<WatchRow>),
-    /// Names that begin so.
+    /// Names that begin with a text.
     Found(String, Vec<NameFacts>),
     /// A page of text.
     Text(TextPage, Vec<String>),
-    /// Not computed yet.
+    /// The data are not computed yet.
     Pending(About),
-    /// The daemon shows no quotes.
+    /// The daemon serves no quotes.
     NoQuotes,
-    /// An answer that cannot be used, and why.
+    /// Why an answer is unusable.
     Failed(String),
 }
 
-/// What is wanted now, shared with the thread.
+/// The wanted data, shared with the thread; true ends the thread.
 #[derive(Debug, Default)]
 struct SharedWants {
     wants: Mutex<(Wants, bool)>,
@@ -70,12 +70,12 @@ impl SharedWants {
     }
 }
 
-/// A way to say what is wanted. The thread ends with it.
+/// Handle of the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Fetcher(Arc<SharedWants>);
 
 impl Fetcher {
-    /// Starts to ask a daemon; `tell` is given what comes, and says whether anybody still listens.
+    /// Starts the thread; `tell` takes fetched data, and returns false once nobody receives them.
     ///
     /// # Errors
     /// There is no client or no thread.
@@ -94,7 +94,7 @@ impl Fetcher {
         Ok(Self(shared))
     }
 
-    /// What is wanted from now on.
+    /// Sets the wanted data.
     pub(crate) fn want(&self, wants: Wants) {
         let mut now = self.0.lock();
         if now.0 != wants {
@@ -111,7 +111,7 @@ impl Drop for Fetcher {
     }
 }
 
-/// A client of a daemon: near, so that answers are small fry, and uncompressed.
+/// A client of a daemon; answers are uncompressed, since the daemon is near.
 fn client(base: ServerBase, patience: Duration) -> Result<Client, String> {
     let seconds = Duration::from_secs;
     let bounds = AnswerBounds {
@@ -125,7 +125,7 @@ fn client(base: ServerBase, patience: Duration) -> Result<Client, String> {
 
 struct Asking {
     client: Client,
-    /// For answers of past moments.
+    /// Client for past moments, with a longer time limit.
     patient: Client,
     every: Duration,
     shared: Arc<SharedWants>,
@@ -133,7 +133,7 @@ struct Asking {
 }
 
 impl Asking {
-    /// Asks until nobody wants anything any more.
+    /// Queries the daemon until the end.
     fn work(mut self, tell: &impl Fn(News) -> bool) {
         let mut number = None;
         let mut looked: Option<Instant> = None;
@@ -145,7 +145,7 @@ impl Asking {
                 if number.is_none() {
                     self.known.forget();
                 }
-                if !tell(daemon.map_or_else(News::Away, News::Daemon)) {
+                if !tell(daemon.map_or_else(News::Offline, News::Daemon)) {
                     return;
                 }
             }
@@ -157,8 +157,8 @@ impl Asking {
             if let Some((ask, number)) = number.and_then(|number| Some((self.known.next(asks, number)?, number))) {
                 drop(shared);
                 let news = self.ask(ask.clone());
-                // a daemon that does not answer is looked at again before anything else
-                if matches!(news, News::Away(_)) {
+                // if the daemon does not answer, its status is queried again first
+                if matches!(news, News::Offline(_)) {
                     looked = None;
                     self.known.forget();
                     self.rest();
@@ -175,7 +175,7 @@ impl Asking {
         }
     }
 
-    /// Waits before a daemon is asked again that did not answer.
+    /// Waits before a daemon that did not answer is queried again.
     fn rest(&self) {
         let shared = self.shared.lock();
         drop(self.shared.changed.wait_timeout_while(shared, self.every, |(_, is_over)| !*is_over));
@@ -183,7 +183,7 @@ impl Asking {
 
     fn daemon(&self) -> Result<DaemonFacts, String> {
         match self.get("/health") {
-            // a daemon that is starting or late says so with a status of its own
+            // any status has a body: a starting or stale daemon has a status other than 200
             Ok((_, bytes)) => parse::daemon(&bytes),
             Err(why) => Err(why),
         }
@@ -194,19 +194,19 @@ impl Asking {
         match client.get(target, None) {
             Ok(Received::Body { status, bytes, .. }) => Ok((status, bytes)),
             Ok(Received::Unchanged) => Ok((304, Vec::new())),
-            Err(failed) => Err(failed.failure.says().to_owned()),
+            Err(failed) => Err(failed.failure.sentence().to_owned()),
         }
     }
 
     fn ask(&self, ask: Ask) -> News {
         match self.get(&ask.target) {
-            Err(why) => News::Away(why),
+            Err(why) => News::Offline(why),
             Ok((200, bytes)) => {
                 let about = ask.about;
                 news(about, &bytes).unwrap_or_else(News::Failed)
             }
             Ok((PENDING, _)) => News::Pending(ask.about),
-            // what the daemon says stands where the page would
+            // the error of the daemon is shown in place of the page
             Ok((_, bytes)) if matches!(ask.about, About::Text(_)) => {
                 let About::Text(page) = ask.about else { return News::Failed("no page".to_owned()) };
                 News::Text(page, vec![printable(&bytes)])
@@ -243,7 +243,7 @@ fn news(about: About, bytes: &[u8]) -> Result<News, String> {
     })
 }
 
-/// Text that can be printed on a terminal: whatever a server says, no sequence of control characters.
+/// The text of an answer, without control characters.
 fn printable(bytes: &[u8]) -> String {
     host::printable::printable(&String::from_utf8_lossy(bytes))
 }

@@ -1,4 +1,4 @@
-//! What keys do. One table says them all; the footer and the help show it.
+//! Handles keys. Footer and help show the table of all keys. Never: a terminal.
 
 use super::column::Column;
 use super::layout::Page;
@@ -8,7 +8,7 @@ use super::pages::TextPage;
 use super::state::{Cursor, Detail, NameStatus, Overlay, Search, State, TextView, WATCH_MOST};
 use kernel::columns::Group;
 
-/// A key that was pressed.
+/// A pressed key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A character.
@@ -47,7 +47,7 @@ pub(crate) enum Key {
     BackTab,
 }
 
-/// All keys, in groups: what is pressed, and what it does.
+/// All keys in groups: keys, and their effects.
 pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
     (
         "Move",
@@ -82,13 +82,13 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Letters of the longest symbol that is looked for.
+/// Maximum length of a symbol in a search.
 const SYMBOL_MOST: usize = 12;
-/// Rows of a page.
+/// Number of rows of a page key.
 const PAGE_ROWS: isize = 10;
 
 impl State {
-    /// Does what a key asks for.
+    /// Handles a key.
     pub(crate) fn on_key(&mut self, key: Key) -> Effect {
         match key {
             Key::Ctrl('c' | 'd') => return Effect::Quit,
@@ -174,11 +174,11 @@ impl State {
         }
     }
 
-    /// The snapshot before or after.
+    /// Goes to the previous or next snapshot; `none` is shown if there is none.
     fn step_moment(&mut self, to: fn(&Moments) -> Option<String>, none: &str) {
         match self.moments.as_ref().map(to) {
             Some(Some(moment)) => {
-                // the time that is shown until the answer is there
+                // shown until the answer comes
                 self.moments = Some(Moments { time: Some(moment.clone()), ..Moments::default() });
                 self.look_at(Some(moment));
             }
@@ -196,7 +196,7 @@ impl State {
         self.look_at(None);
     }
 
-    /// Another expiry. The row stays at the same strike, or at the money.
+    /// Moves to another expiry; the cursor stays at the same strike, or at the money.
     fn step_expiry(&mut self, step: isize) {
         let Some(place) = self.expiry_place() else { return };
         let place = place.saturating_add_signed(step).min(self.expiries.len() - 1);
@@ -237,7 +237,7 @@ impl State {
             self.watch_rows.retain(|row| row.symbol != name);
             self.watch_at = self.watch_at.min(self.watch.len().saturating_sub(1));
             self.say(format!("{name} is removed from the watch list"));
-        } else if self.standing == NameStatus::NotServed {
+        } else if self.name_status == NameStatus::NotServed {
             self.say(format!("{name} is not served"));
         } else if self.watch.len() < WATCH_MOST {
             self.say(format!("{name} is on the watch list"));
@@ -247,7 +247,7 @@ impl State {
         }
     }
 
-    /// Keys of the watch list; says whether it was one.
+    /// Handles a key of the watch list; returns false for other keys.
     fn on_watch_key(&mut self, key: Key) -> bool {
         let last = self.watch.len().saturating_sub(1);
         match key {
@@ -294,7 +294,7 @@ impl State {
         self.overlay = Some(Overlay::Search(search));
     }
 
-    /// All columns: those that are shown in their order, then the others.
+    /// All columns: first the shown ones in their order, then the others.
     pub(crate) fn column_list(&self) -> Vec<Column> {
         let others = Column::all().filter(|column| !self.own_columns.contains(column));
         self.own_columns.iter().copied().chain(others).collect()
@@ -340,7 +340,7 @@ impl State {
         }
     }
 
-    /// Moves a column that is shown among the others that are; says where it is then.
+    /// Moves a shown column among the shown ones; returns its new index.
     fn move_column(&mut self, at: usize, step: isize) -> usize {
         let to = at.saturating_add_signed(step);
         if at.max(to) >= self.own_columns.len() {
@@ -355,7 +355,7 @@ impl State {
         self.overlay = Some(Overlay::Text(TextView { page, lines: None, top: 0 }));
     }
 
-    /// Opens the explanation of the contract of the strike that is out of the money, or of the `other` one.
+    /// Opens the explanation of the out-of-the-money contract of the strike, or of the `other` one.
     fn explain(&mut self, other: bool) {
         let Some([call, put]) = self.pair() else { return };
         let is_below = self.row().map(|row| row.strike) < self.expiry().map(|expiry| expiry.fwd);
@@ -388,7 +388,7 @@ impl State {
         }
     }
 
-    /// Strikes and expiries can be gone through with everything about them open.
+    /// Handles a key while the details are open: other strikes and expiries can be chosen.
     fn on_detail_key(&mut self, detail: Box<Detail>, key: Key) -> Effect {
         match key {
             Key::Esc | Key::Char('q') => return Effect::None,
@@ -405,7 +405,8 @@ impl State {
     }
 }
 
-/// The name that is on; while the list is of another text, the first of it that begins with this one, else the text.
+/// The selected name; while the list is for another text, its first name that begins with this text, else the text
+/// itself.
 fn chosen(search: &Search) -> Option<String> {
     let is_of_text = search.found_for.as_ref() == Some(&search.text);
     let mut begins =

@@ -1,35 +1,35 @@
-//! What comes of what was fetched. Answers that nobody waits for any more change nothing.
+//! Applies fetched data to the state. Answers that are no longer wanted change nothing. Never: a request.
 
 use super::fetch::News;
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
 use super::pages::TextPage;
-use super::state::{Away, FLASH_MS, NameStatus, Overlay, State};
+use super::state::{FLASH_MS, NameStatus, Offline, Overlay, State};
 use super::wants::About;
 
-/// What is to be done outside after an event.
+/// Effect of an event outside the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Nothing.
+    /// No effect.
     None,
-    /// End.
+    /// Quit.
     Quit,
-    /// To the clipboard.
+    /// Copy a text to the clipboard.
     Copy(String),
-    /// Stop, until the shell says otherwise.
+    /// Suspend until the shell continues the program.
     Suspend,
-    /// Draw everything again.
+    /// Redraw the whole screen.
     Redraw,
 }
 
 impl State {
-    /// Takes in what was fetched.
+    /// Takes in fetched data.
     pub(crate) fn on_news(&mut self, news: News) -> Effect {
-        if !matches!(news, News::Away(_)) {
-            self.heard = self.now;
+        if !matches!(news, News::Offline(_)) {
+            self.last_answer = self.now;
         }
         match news {
             News::Daemon(facts) => self.on_daemon(facts),
-            News::Away(why) => self.on_away(why),
+            News::Offline(why) => self.on_offline(why),
             News::AnyName(names) => self.on_any_name(&names),
             News::Name(name, facts) if self.is_on(&name) => self.on_name(facts),
             News::Moments(name, as_of, moments) if self.is_on(&name) && self.as_of == as_of => {
@@ -65,22 +65,22 @@ impl State {
     }
 
     fn on_daemon(&mut self, facts: DaemonFacts) {
-        if self.away.take().is_some() {
-            // it may be another one
+        if self.offline.take().is_some() {
+            // it may be another daemon
             self.without_quotes = false;
         }
         self.daemon = Some(facts);
     }
 
-    fn on_away(&mut self, why: String) {
-        let since = self.away.as_ref().map_or(self.now, |away| away.since);
-        self.away = Some(Away { why, since });
+    fn on_offline(&mut self, why: String) {
+        let since = self.offline.as_ref().map_or(self.now, |away| away.since);
+        self.offline = Some(Offline { why, since });
         if self.copying.take().is_some() {
             self.say("not copied: no connection to the daemon");
         }
     }
 
-    /// Without a name the one with most contracts is shown.
+    /// Opens the name with the most contracts if there is no name yet.
     fn on_any_name(&mut self, names: &[NameFacts]) {
         let largest = names.iter().filter(|name| name.contracts > 0).max_by_key(|name| name.contracts);
         if let (None, Some(largest)) = (&self.name, largest) {
@@ -89,14 +89,14 @@ impl State {
     }
 
     fn on_name(&mut self, facts: Option<NameFacts>) {
-        self.standing = match facts {
+        self.name_status = match facts {
             None => NameStatus::NotServed,
             Some(facts) if facts.state == "pending" => NameStatus::Pending,
             Some(facts) => NameStatus::Served(facts),
         };
     }
 
-    /// Of a moment without a snapshot nothing is shown but the reason.
+    /// Shows only the reason if there is no snapshot of the moment.
     fn on_no_moment(&mut self, why: String) {
         self.copying = None;
         self.forget_chain();
@@ -172,7 +172,7 @@ impl State {
 
     fn on_pending(&mut self, about: &About) {
         match about {
-            About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.standing = NameStatus::Pending,
+            About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.name_status = NameStatus::Pending,
             About::Copy(..) => {
                 self.copying = None;
                 self.say("not copied: still being computed");
@@ -182,7 +182,7 @@ impl State {
     }
 }
 
-/// How a number moved; one that is missing has not.
+/// Direction of a number: -1, 0, 1; 0 if one of them is missing.
 fn direction(new: f64, old: f64) -> i8 {
     i8::from(new > old) - i8::from(new < old)
 }

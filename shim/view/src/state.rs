@@ -1,5 +1,5 @@
-//! What the viewer knows and shows: data, and what follows from it. Pure; time comes in as milliseconds. Never: a
-//! terminal, a request, a clock.
+//! State of the viewer: fetched data, choices of the user, and what follows from them. Time is passed in, in
+//! milliseconds. Never: a terminal, a request, a clock.
 
 use super::column::{Column, N_COLUMNS};
 use super::layout::{Areas, Page};
@@ -10,29 +10,29 @@ use super::wants::Wants;
 use kernel::columns::Group;
 use std::collections::BTreeSet;
 
-/// Names on the watch list at most.
+/// Maximum number of names on the watch list.
 pub const WATCH_MOST: usize = 20;
-/// How long what changed is marked, in milliseconds.
+/// Time for which changes are marked, milliseconds.
 pub(crate) const FLASH_MS: u64 = 900;
-/// How long a message stands, in milliseconds.
+/// Time for which a message is shown, milliseconds.
 pub(crate) const MESSAGE_MS: u64 = 5_000;
-/// After how long without an answer the screen says so, in milliseconds.
+/// Time without an answer after which the screen shows it, milliseconds.
 pub(crate) const SILENCE_MS: u64 = 3_000;
-/// The first expiry that is shown has at least so many days, if there is one.
+/// Minimum days of the first shown expiry, if there is such a one.
 const FIRST_DAYS: f64 = 7.0;
-/// Columns of somebody who has chosen none.
+/// Default columns.
 const FIRST_COLUMNS: [&str; 6] = ["svc_theo", "svc_vol", "delta", "gamma", "vega", "theta"];
 
-/// What lies over the screen.
+/// A box over the screen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Overlay {
     /// All keys.
     Help,
     /// The search box.
     Search(Search),
-    /// The choice of columns: the line that is on.
+    /// The choice of columns: the selected line.
     Columns(usize),
-    /// Everything about the contracts of a strike.
+    /// All numbers of the contracts of a strike.
     Detail(Box<Detail>),
     /// A page of text.
     Text(TextView),
@@ -41,43 +41,43 @@ pub(crate) enum Overlay {
 /// A page of text, scrolled.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextView {
-    /// What it is of.
+    /// Subject of the page.
     pub(crate) page: TextPage,
-    /// Its lines; `None`: they are on their way.
+    /// Lines of the page; `None`: not fetched yet.
     pub(crate) lines: Option<Vec<String>>,
-    /// The first line that is shown.
+    /// First visible line.
     pub(crate) top: usize,
 }
 
 /// The search box.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Search {
-    /// What was typed.
+    /// Typed text.
     pub(crate) text: String,
-    /// The names that were found last.
+    /// Names found last.
     pub(crate) found: Vec<NameFacts>,
-    /// The text that they were found for.
+    /// Text of that search.
     pub(crate) found_for: Option<String>,
-    /// The name that is on.
+    /// Index of the selected name.
     pub(crate) at: usize,
 }
 
-/// Everything about two contracts.
+/// All numbers of two contracts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Detail {
-    /// Call and put.
+    /// Symbols of call and put.
     pub(crate) pair: [String; 2],
-    /// Their numbers, as far as they are there.
+    /// Numbers of call and put; `None`: not fetched yet.
     pub(crate) values: [Option<[f64; N_COLUMNS]>; 2],
 }
 
-/// The row that is on.
+/// The selected row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Cursor {
-    /// The strike nearest to the forward, wherever that is.
+    /// The strike nearest to the forward, even if that moves.
     #[default]
     AtMoney,
-    /// The strike nearest to this.
+    /// The strike nearest to this one.
     Strike(f64),
 }
 
@@ -87,92 +87,92 @@ pub(crate) enum NameStatus {
     /// The daemon has not answered yet.
     #[default]
     Unknown,
-    /// It is computed for the first time.
+    /// The name is being computed for the first time.
     Pending,
-    /// The daemon does not serve it.
+    /// The daemon does not serve the name.
     NotServed,
-    /// The daemon serves it; these are its facts.
+    /// The daemon serves the name, with this status.
     Served(NameFacts),
 }
 
-/// Why the daemon cannot be reached.
+/// Failure to reach the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Away {
-    /// In words.
+pub(crate) struct Offline {
+    /// Reason, in words.
     pub(crate) why: String,
-    /// Since when, in milliseconds.
+    /// Time of the first failure, milliseconds.
     pub(crate) since: u64,
 }
 
-/// All of it.
+/// State of the viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
-    /// The time, in milliseconds since the start.
+    /// Time since the start, milliseconds.
     pub(crate) now: u64,
-    /// The size of the screen.
+    /// Size of the screen: columns and rows.
     pub(crate) size: (u16, u16),
-    /// Where the daemon is, in words.
+    /// Address of the daemon, in words.
     pub(crate) place: String,
-    /// The daemon is a part of this program.
+    /// True if the daemon runs within this process.
     pub(crate) is_own: bool,
-    /// The last message of the daemon.
+    /// Last status of the daemon.
     pub(crate) daemon: Option<DaemonFacts>,
-    /// It does not answer.
-    pub(crate) away: Option<Away>,
+    /// Failure to reach the daemon, if it does not answer.
+    pub(crate) offline: Option<Offline>,
     /// Time of the daemon's last answer.
-    pub(crate) heard: u64,
-    /// It shows no quotes.
+    pub(crate) last_answer: u64,
+    /// True if the daemon serves no quotes.
     pub(crate) without_quotes: bool,
-    /// The page.
+    /// The page of the main area.
     pub(crate) page: Page,
-    /// What lies over it.
+    /// The box over the screen.
     pub(crate) overlay: Option<Overlay>,
     /// The name on the screen.
     pub(crate) name: Option<String>,
-    /// The past moment that is looked at, as the API takes `as_of`; `None`: the present.
+    /// Shown past moment, spelled as `as_of` in the API; `None`: the present.
     pub(crate) as_of: Option<String>,
-    /// The snapshots around it.
+    /// Snapshots around the shown moment.
     pub(crate) moments: Option<Moments>,
-    /// Why there is no snapshot of it.
+    /// Why there is no snapshot of the moment.
     pub(crate) no_moment: Option<String>,
-    /// How it stands with it.
-    pub(crate) standing: NameStatus,
-    /// Its expiries.
+    /// Status of the name.
+    pub(crate) name_status: NameStatus,
+    /// Expiries of the name.
     pub(crate) expiries: Vec<ExpiryRow>,
-    /// How its price moved last.
+    /// Last direction of the price: -1, 0, 1.
     pub(crate) spot_moved: i8,
-    /// The slice that is on.
+    /// The selected slice.
     pub(crate) slice: Option<SliceKey>,
-    /// The rows that were fetched last; of another slice while those of this one are on their way.
+    /// Rows fetched last; of another slice until those of this one come.
     pub(crate) chain: ChainRows,
-    /// The row that is on.
+    /// The selected row.
     pub(crate) cursor: Cursor,
-    /// The first line of the chain on the screen.
+    /// First visible line of the chain.
     pub(crate) top: usize,
-    /// Columns that somebody chose, nearest to the strike first.
+    /// Columns chosen by the user, nearest to the strike first.
     pub(crate) own_columns: Vec<Column>,
-    /// The group that is shown in their place.
+    /// Group that is shown instead of the chosen columns.
     pub(crate) group: Option<Group>,
-    /// How many columns are left out next to the strike.
+    /// Number of hidden columns next to the strike.
     pub(crate) shift: usize,
     /// The watch list.
     pub(crate) watch: Vec<String>,
-    /// What was fetched of it last.
+    /// Rows of the watch list fetched last.
     pub(crate) watch_rows: Vec<WatchRow>,
-    /// The name of it that is on.
+    /// Index of the selected name of the watch list.
     pub(crate) watch_at: usize,
-    /// The contracts that are to be copied, with the number of the copy.
+    /// Contracts to copy, with the number of the copy.
     pub(crate) copying: Option<(u64, [String; 2])>,
-    /// Copies that were asked for.
+    /// Number of requested copies.
     pub(crate) copies: u64,
-    /// Until when what changed is marked.
+    /// Time until which changes are marked.
     pub(crate) flash_until: u64,
-    /// The message in the footer, and until when it is shown.
+    /// Message in the footer, and the time until which it is shown.
     pub(crate) message: Option<(String, u64)>,
 }
 
 impl State {
-    /// Before anything is known.
+    /// The state at the start.
     pub(crate) fn new(place: String, is_own: bool, name: Option<String>, watch: Vec<String>) -> Self {
         Self {
             now: 0,
@@ -180,8 +180,8 @@ impl State {
             place,
             is_own,
             daemon: None,
-            away: None,
-            heard: 0,
+            offline: None,
+            last_answer: 0,
             without_quotes: false,
             page: Page::Chain,
             overlay: None,
@@ -189,7 +189,7 @@ impl State {
             as_of: None,
             moments: None,
             no_moment: None,
-            standing: NameStatus::Unknown,
+            name_status: NameStatus::Unknown,
             expiries: Vec::new(),
             spot_moved: 0,
             slice: None,
@@ -209,17 +209,17 @@ impl State {
         }
     }
 
-    /// Where everything stands.
+    /// Areas of the screen.
     pub(crate) fn areas(&self) -> Areas {
         Areas::of(self.size.0, self.size.1)
     }
 
-    /// The columns, nearest to the strike first.
+    /// Shown columns, nearest to the strike first.
     pub(crate) fn columns(&self) -> Vec<Column> {
         self.group.map_or_else(|| self.own_columns.clone(), Column::of)
     }
 
-    /// What is to be fetched: what can be seen.
+    /// Data to fetch: the visible ones.
     pub(crate) fn wants(&self) -> Wants {
         let areas = self.areas();
         let sees = |page| areas.shows(page, self.page);
@@ -253,29 +253,29 @@ impl State {
         }
     }
 
-    /// The expiry that is on.
+    /// The selected expiry.
     pub(crate) fn expiry(&self) -> Option<&ExpiryRow> {
         self.expiries.get(self.expiry_place()?)
     }
 
-    /// Its place among the expiries.
+    /// Index of the selected expiry.
     pub(crate) fn expiry_place(&self) -> Option<usize> {
         let key = self.slice.as_ref()?;
         self.expiries.iter().position(|row| row.key == *key)
     }
 
-    /// The price of the name.
+    /// Price of the name.
     pub(crate) fn spot(&self) -> f64 {
         self.expiries.first().map_or(f64::NAN, |row| row.spot)
     }
 
-    /// The rows of the slice that is on, if they are there.
+    /// Rows of the selected slice, if they were fetched.
     pub(crate) fn rows(&self) -> Option<&ChainRows> {
         let is_it = |key: &SliceKey| self.chain.key == *key && self.name.as_deref() == Some(&self.chain.name);
         self.slice.as_ref().filter(|key| is_it(key)).map(|_| &self.chain)
     }
 
-    /// The lines of the chain, and which of them is on.
+    /// Lines of the chain, and the index of the selected one.
     pub(crate) fn lines(&self) -> (Vec<ChainLine>, Option<usize>) {
         let Some(chain) = self.rows() else { return (Vec::new(), None) };
         let fwd = self.expiry().map_or(f64::NAN, |row| row.fwd);
@@ -284,30 +284,30 @@ impl State {
         (lines, at)
     }
 
-    /// The place of the row that is on.
+    /// Index of the selected row.
     pub(crate) fn row_place(&self) -> Option<usize> {
         let price = match self.cursor {
             Cursor::Strike(strike) => strike,
             Cursor::AtMoney => self.expiry().map(|row| row.fwd).filter(|fwd| fwd.is_finite()).unwrap_or(self.spot()),
         };
         let chain = self.rows()?;
-        // a name without a price has a first row
+        // without a price the first row is selected
         if price.is_finite() { chain.nearest(price) } else { (!chain.rows.is_empty()).then_some(0) }
     }
 
-    /// The row that is on.
+    /// The selected row.
     pub(crate) fn row(&self) -> Option<&StrikeRow> {
         self.rows()?.rows.get(self.row_place()?)
     }
 
-    /// The contracts of the row that is on.
+    /// Symbols of call and put of the selected row; empty for a contract that is not listed.
     pub(crate) fn pair(&self) -> Option<[String; 2]> {
         let row = self.row()?;
         let osym = |side: &Option<super::model::Side>| side.as_ref().map_or_else(String::new, |side| side.osym.clone());
         Some([osym(&row.call), osym(&row.put)])
     }
 
-    /// Keeps the row that is on where it can be seen; `afresh`: in the middle.
+    /// Scrolls so that the selected row is visible; `afresh`: in the middle.
     pub(crate) fn scroll(&mut self, afresh: bool) {
         let (lines, at) = self.lines();
         let shown = self.areas().chain_lines();
@@ -317,20 +317,20 @@ impl State {
         }
     }
 
-    /// Goes to another name.
+    /// Opens another name.
     pub(crate) fn open(&mut self, name: String) {
         if self.name.as_deref() == Some(&name) {
             return;
         }
         self.name = Some(name);
-        self.standing = NameStatus::Unknown;
+        self.name_status = NameStatus::Unknown;
         self.moments = None;
         self.forget_chain();
         self.cursor = Cursor::AtMoney;
         self.top = 0;
     }
 
-    /// Forgets the numbers of the name.
+    /// Drops the data of the name.
     pub(crate) fn forget_chain(&mut self) {
         self.expiries.clear();
         self.chain = ChainRows::default();
@@ -343,23 +343,23 @@ impl State {
         self.daemon.as_ref().is_some_and(|daemon| daemon.feed.starts_with("history:"))
     }
 
-    /// The time of the snapshot on the screen, `2024-01-03 10:30:00`, where it is of the past.
+    /// Time of a past snapshot on the screen, `2024-01-03 10:30:00`; `None`: the present.
     pub(crate) fn past_time(&self) -> Option<String> {
         let as_of = self.as_of.as_ref()?;
         let time = self.moments.as_ref().and_then(|moments| moments.time.as_ref()).unwrap_or(as_of);
         Some(time.chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect())
     }
 
-    /// Looks at another moment; `None`: the present.
+    /// Shows another moment; `None`: the present.
     pub(crate) fn look_at(&mut self, as_of: Option<String>) {
         if self.as_of != as_of {
             self.as_of = as_of;
             self.no_moment = None;
-            self.standing = NameStatus::Unknown;
+            self.name_status = NameStatus::Unknown;
         }
     }
 
-    /// Selects an existing expiry: the same date, else one as many days away, else the first that is a week away.
+    /// Selects an existing expiry: the same date, else the nearest number of days, else the first at least a week away.
     pub(crate) fn choose_expiry(&mut self, days_before: Option<f64>) {
         if self.expiries.is_empty() || self.expiry_place().is_some() {
             return;
@@ -373,7 +373,7 @@ impl State {
         self.slice = same_day.or(near).or(later).or(self.expiries.last()).map(|row| row.key.clone());
     }
 
-    /// Keeps what is shown of a strike with the row that is on.
+    /// Makes open details follow the selected row.
     pub(crate) fn follow_detail(&mut self) {
         let pair = self.pair();
         let (Some(Overlay::Detail(detail)), Some(pair)) = (&mut self.overlay, pair) else { return };
@@ -382,7 +382,7 @@ impl State {
         }
     }
 
-    /// Says that there are no quotes, where columns are shown that need them.
+    /// Shows a message that there are no quotes, if shown columns need them.
     pub(crate) fn say_without_quotes(&mut self) {
         let needs = self.columns().iter().any(|column| column.facts().group == Group::Quote);
         if self.without_quotes && needs {
@@ -390,12 +390,12 @@ impl State {
         }
     }
 
-    /// Says something for a while.
+    /// Shows a message for some time.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.message = Some((text.into(), self.now + MESSAGE_MS));
     }
 
-    /// Time goes on.
+    /// Sets the time.
     pub(crate) fn advance(&mut self, now: u64) {
         self.now = now;
         if self.message.as_ref().is_some_and(|(_, until)| *until <= now) {
@@ -403,27 +403,27 @@ impl State {
         }
     }
 
-    /// The screen has another size.
+    /// Sets the size of the screen.
     pub(crate) fn resize(&mut self, size: (u16, u16)) {
         self.size = size;
         self.scroll(false);
     }
 
-    /// True if what changed is marked now.
+    /// True while changes are marked.
     pub(crate) fn flashes(&self) -> bool {
         self.now < self.flash_until
     }
 
-    /// Milliseconds since the last answer, where that is long.
+    /// Milliseconds since the last answer, if that is long ago.
     pub(crate) fn silence(&self) -> Option<u64> {
-        Some(self.now.saturating_sub(self.heard)).filter(|silence| *silence >= SILENCE_MS)
+        Some(self.now.saturating_sub(self.last_answer)).filter(|silence| *silence >= SILENCE_MS)
     }
 
-    /// When the screen changes by itself, in milliseconds from now.
+    /// Time until the screen changes by itself, milliseconds.
     pub(crate) fn next_wake(&self) -> Option<u64> {
         let ends = [Some(self.flash_until), self.message.as_ref().map(|(_, until)| *until)];
-        // a silence is counted in seconds
-        let silence = Some(if self.silence().is_some() { self.now + 1_000 } else { self.heard + SILENCE_MS });
+        // the screen counts a silence in seconds
+        let silence = Some(if self.silence().is_some() { self.now + 1_000 } else { self.last_answer + SILENCE_MS });
         let waits = ends.into_iter().chain([silence]).flatten().filter(|at| *at > self.now).map(|at| at - self.now);
         waits.min()
     }

@@ -1,4 +1,4 @@
-//! What keys and news do to the state, and what the screens look like: without a terminal, without a daemon.
+//! Effects of keys and news on the state, and the contents of screens, without a terminal and without a daemon.
 //!
 //! Screens stand in `golden/view`, as text. `UPDATE_GOLDEN=1 cargo test -p greeksd-view` writes them again; a changed
 //! screen is looked at.
@@ -259,7 +259,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     says(&state, &["rates simulated 2026-11-20"]);
     state.advance(10_500);
     says(&state, &["no answer for 10 s"]);
-    state.on_news(News::Away("cannot connect to the address".to_owned()));
+    state.on_news(News::Offline("cannot connect to the address".to_owned()));
     state.advance(14_600);
     // the numbers stay, with the time that they are of
     let values = ["offline for 4 s: cannot connect to the address; values of 2026-11-20 15:42:00", "Strike", "100.40"];
@@ -276,7 +276,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     state.on_news(News::Name("NOPE".to_owned(), Some(uncomputed)));
     says(&state, &["NO GREEKS: no spot", "NOPE has no Greeks: no spot"]);
     let mut nobody = State::new("http://127.0.0.1:2112".to_owned(), false, None, Vec::new());
-    nobody.on_news(News::Away("cannot connect to the address".to_owned()));
+    nobody.on_news(News::Offline("cannot connect to the address".to_owned()));
     says(&nobody, &["no daemon answers at http://127.0.0.1:2112", "greeksd serve ", "greeksd view --feed sim "]);
     golden("nobody_80x24", &nobody, NO_COLOUR);
 }
@@ -451,7 +451,7 @@ fn only_what_can_be_seen_is_asked_for() {
     assert!(!says(&state));
     press(&mut state, &[Key::Char('g'), Key::Char('g'), Key::Char('g'), Key::Char('g')]);
     assert!(says(&state));
-    state.on_news(News::Away(String::new()));
+    state.on_news(News::Offline(String::new()));
     state.on_news(News::Daemon(daemon()));
     assert!(!state.wants().without_quotes);
 }
@@ -467,7 +467,7 @@ fn a_name_is_searched_and_opened() {
     state.on_news(News::Found("SP".to_owned(), vec![facts("SPX", "ok"), facts("SPY", "ok")]));
     press(&mut state, &[Key::Down, Key::Down, Key::Enter]);
     assert_eq!((state.name.as_deref(), &state.overlay), (Some("SPY"), &None));
-    assert!(state.expiries.is_empty() && state.standing == NameStatus::Unknown);
+    assert!(state.expiries.is_empty() && state.name_status == NameStatus::Unknown);
     // the day that was on is on again where the other name has it
     let days = expiries().into_iter().skip(2).collect();
     state.on_news(News::Expiries("SPY".to_owned(), days));
@@ -559,7 +559,7 @@ fn a_strike_is_copied_once_and_failures_are_said() {
     assert_eq!(state.on_news(News::Copied(number + 1, "late".to_owned())), Effect::None);
     assert_eq!(state.on_news(News::Copied(number, "rows".to_owned())), Effect::Copy("rows".to_owned()));
     assert_eq!(state.wants().copy, None);
-    for news in [News::Away("gone".to_owned()), News::Failed("no".to_owned()), News::Pending(About::Copy(9, pair))] {
+    for news in [News::Offline("gone".to_owned()), News::Failed("no".to_owned()), News::Pending(About::Copy(9, pair))] {
         press(&mut state, &[Key::Char('y')]);
         state.message = None;
         state.on_news(news);
@@ -695,7 +695,7 @@ fn pages_of_text_are_asked_for_shown_and_scrolled() {
 #[test]
 fn styles_without_colour_have_none() {
     let mut state = shown((120, 40));
-    state.on_news(News::Away("gone".to_owned()));
+    state.on_news(News::Offline("gone".to_owned()));
     for cell in drawn(&state, NO_COLOUR).content() {
         assert_eq!((cell.fg, cell.bg), (ratatui::style::Color::Reset, ratatui::style::Color::Reset));
     }
@@ -771,7 +771,7 @@ fn a_service_within_the_process_is_looked_at_and_its_end_is_said() {
     assert!((0.4..0.6).contains(&delta(&state)), "{}", delta(&state));
     let Some(expiry) = state.expiry() else { panic!("no expiry") };
     assert!((expiry.atm_vol - 0.25).abs() < 0.01 && expiry.is_american && expiry.key.expiry == "2026-12-18");
-    until(&mut state, &fetcher, &comes, "standing", |state| matches!(state.standing, NameStatus::Served(_)));
+    until(&mut state, &fetcher, &comes, "standing", |state| matches!(state.name_status, NameStatus::Served(_)));
     // its quotes are shown: the group is there
     state.group = Some(Group::Quote);
     let bid = |state: &State| state.row().unwrap().call.as_ref().unwrap().get(Column::named("bid").unwrap());
@@ -795,11 +795,11 @@ fn a_service_within_the_process_is_looked_at_and_its_end_is_said() {
     assert_eq!((state.watch_rows[0].symbol.as_str(), state.watch_rows[0].spot), ("ACME", 100.0));
     press(&mut state, &[Key::Char('1')]);
     state.open("NOPE".to_owned());
-    until(&mut state, &fetcher, &comes, "a name that is not", |state| state.standing == NameStatus::NotServed);
+    until(&mut state, &fetcher, &comes, "a name that is not", |state| state.name_status == NameStatus::NotServed);
     state.open("ACME".to_owned());
     until(&mut state, &fetcher, &comes, "rows again", |state| state.rows().is_some());
     daemon.stop();
-    until(&mut state, &fetcher, &comes, "its end", |state| state.away.is_some());
+    until(&mut state, &fetcher, &comes, "its end", |state| state.offline.is_some());
     assert!(state.rows().is_some(), "what was known stays");
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -817,7 +817,7 @@ fn a_daemon_that_does_not_answer_holds_nobody_up() {
     }
     assert!(comes.try_recv().is_err());
     drop((silent, listener));
-    assert!(matches!(comes.recv_timeout(Duration::from_secs(60)), Ok(News::Away(_))));
+    assert!(matches!(comes.recv_timeout(Duration::from_secs(60)), Ok(News::Offline(_))));
     drop(fetcher);
     // the thread ends, and with it what it tells
     while comes.recv_timeout(Duration::from_secs(60)).is_ok() {}

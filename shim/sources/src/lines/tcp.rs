@@ -1,5 +1,6 @@
-//! Lines over connections that other programs open to here. Each has a thread; how many there may be is bounded, and a
-//! connection that says nothing keeps nobody out: the oldest without a line makes room, then the longest silent one.
+//! Lines over connections that other programs open. Each connection has a thread, and their number is bounded. A silent
+//! connection does not block others: the oldest one without a line is closed to make room, else the one that was silent
+//! longest.
 
 use super::{Ended, LineSource, LinesShared, read_lines};
 use host::clock::MarketClock;
@@ -11,22 +12,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections at once.
+/// Maximum number of connections.
 const CONNECTIONS_MOST: usize = 64;
-/// How often a quiet connection looks whether the source is to end.
+/// Interval at which a silent connection checks whether the source ends.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long accepting rests after a failure, which is most often that too many files are open.
+/// Pause after a failure to accept a connection, mostly because too many files are open.
 const REST: Duration = Duration::from_millis(250);
-/// How long a connection may take to its first whole line.
+/// Time limit for the first whole line of a connection.
 const FIRST_LINE: Duration = Duration::from_secs(10);
-/// A connection that has sent a byte within this time is not closed to make room for another one.
+/// A connection that has sent a byte within this time is not closed to make room.
 const IDLE_LEAST: Duration = Duration::from_secs(1);
-/// The system asks a silent peer this often whether it is still there.
+/// Interval of TCP keepalive probes.
 const KEEPALIVE: Duration = Duration::from_secs(60);
-/// Log lines about connections in a minute; more are counted.
+/// Maximum number of log lines about connections per minute; further ones are counted.
 const LINES_A_MINUTE: u32 = 20;
 
-/// Starts to listen; lines are held against a clock.
+/// Starts to listen; lines later than the clock are refused.
 ///
 /// # Errors
 /// The address cannot be listened on, or the system has no thread for it.
@@ -34,65 +35,66 @@ pub fn start(address: SocketAddr, clock: MarketClock) -> io::Result<LineSource> 
     let listener = TcpListener::bind(address)?;
     let name = format!("tcp:{}", listener.local_addr()?);
     let shared = LinesShared::new(clock);
-    let door = Arc::new(Door { shared: Arc::clone(&shared), open: Mutex::default(), log: Mutex::default() });
-    threads::spawn_lasting("lines", move || accept(&listener, &door))?;
+    let table =
+        Arc::new(ConnectionTable { shared: Arc::clone(&shared), open: Mutex::default(), log: Mutex::default() });
+    threads::spawn_lasting("lines", move || accept(&listener, &table))?;
     Ok(LineSource::new(name, shared))
 }
 
 /// The open connections, and their log lines.
-struct Door {
+struct ConnectionTable {
     shared: Arc<LinesShared>,
-    open: Mutex<Vec<Arc<Open>>>,
+    open: Mutex<Vec<Arc<OpenConnection>>>,
     log: Mutex<RateLimitedLog>,
 }
 
-/// A connection.
-struct Open {
+/// An open connection.
+struct OpenConnection {
     socket: TcpStream,
     from: SocketAddr,
-    /// When a byte last came; at first when it was opened.
+    /// Time of the last byte, at first that of the connection.
     last_byte: Mutex<Instant>,
-    /// A whole line has come.
+    /// True once a whole line has come.
     has_line: AtomicBool,
 }
 
-impl Open {
+impl OpenConnection {
     fn silent_for(&self) -> Duration {
         self.last_byte.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 }
 
-/// The place of a connection, given up when this is dropped, be that by a panic.
-struct Place {
-    door: Arc<Door>,
-    open: Arc<Open>,
+/// The entry of a connection, removed when dropped, even by a panic.
+struct ConnectionEntry {
+    table: Arc<ConnectionTable>,
+    open: Arc<OpenConnection>,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionEntry {
     fn drop(&mut self) {
-        self.door.leave(&self.open);
+        self.table.remove(&self.open);
     }
 }
 
-impl Door {
-    /// Lets a connection in. Where there are as many as may be, one is closed for it: the oldest without a line,
-    /// however young it is, so that whoever only opens connections locks nobody out; else the one that was silent
-    /// longest. `None` where all have sent a line, and a byte lately.
-    fn enter(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> Option<Place> {
+impl ConnectionTable {
+    /// Admits a connection. At the maximum another one is closed for it: the oldest without a line, however young, so
+    /// that a client that only opens connections cannot block others; else the one that was silent longest. `None`: all
+    /// have sent a line, and a byte recently.
+    fn admit(self: &Arc<Self>, socket: TcpStream, from: SocketAddr) -> Option<ConnectionEntry> {
         let (last_byte, has_line) = (Mutex::new(Instant::now()), AtomicBool::new(false));
-        let open = Arc::new(Open { socket, from, last_byte, has_line });
+        let open = Arc::new(OpenConnection { socket, from, last_byte, has_line });
         let mut all = self.all();
         if all.len() >= CONNECTIONS_MOST {
-            // in the order in which they came
+            // the list is in the order of arrival
             let without = all.iter().find(|open| !open.has_line.load(Ordering::Relaxed)).map(Arc::clone);
             let silent = || all.iter().max_by_key(|open| open.silent_for()).map(Arc::clone);
             let silent = without.or_else(|| silent().filter(|open| open.silent_for() >= IDLE_LEAST))?;
             let longest = silent.silent_for();
             all.retain(|other| !Arc::ptr_eq(other, &silent));
-            // its thread finds that it has ended
+            // its thread reads the end
             let _ = silent.socket.shutdown(Shutdown::Both);
             self.shared.turned_away.fetch_add(1, Ordering::Relaxed);
-            self.say(&format!(
+            self.log(&format!(
                 "{} closed: idle for {} s, and another client needs the connection",
                 silent.from,
                 longest.as_secs()
@@ -101,73 +103,73 @@ impl Door {
         all.push(Arc::clone(&open));
         self.shared.connections.store(all.len(), Ordering::Relaxed);
         drop(all);
-        Some(Place { door: Arc::clone(self), open })
+        Some(ConnectionEntry { table: Arc::clone(self), open })
     }
 
-    fn leave(&self, open: &Arc<Open>) {
+    fn remove(&self, open: &Arc<OpenConnection>) {
         let mut all = self.all();
         all.retain(|other| !Arc::ptr_eq(other, open));
         self.shared.connections.store(all.len(), Ordering::Relaxed);
     }
 
-    fn turn_away(&self, from: SocketAddr, why: &str) {
+    fn reject(&self, from: SocketAddr, why: &str) {
         self.shared.turned_away.fetch_add(1, Ordering::Relaxed);
-        self.say(&format!("{from} rejected: {why}"));
+        self.log(&format!("{from} rejected: {why}"));
     }
 
-    fn say(&self, what: &str) {
+    fn log(&self, what: &str) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.say(Instant::now(), what, &|line| tracing::info!("tcp: {line}"));
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<Open>>> {
-        // a list is whole at any moment
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<OpenConnection>>> {
+        // a panic cannot leave the list half changed
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn accept(listener: &TcpListener, door: &Arc<Door>) {
-    while !door.shared.inbox.is_ending() {
+fn accept(listener: &TcpListener, table: &Arc<ConnectionTable>) {
+    while !table.shared.inbox.is_ending() {
         let Ok((connection, from)) = listener.accept() else {
             std::thread::sleep(REST);
             continue;
         };
-        // a system that has no such thing closes it later
+        // without keepalive a dead connection is closed later
         let _ = SockRef::from(&connection).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE));
         faults::here("lines");
-        let Some(place) = door.enter(connection, from) else {
-            door.turn_away(from, "too many connections");
+        let Some(entry) = table.admit(connection, from) else {
+            table.reject(from, "too many connections");
             continue;
         };
-        if let Err(error) = threads::spawn_once("line", move || read(&place)) {
-            door.turn_away(from, &error.to_string());
+        if let Err(error) = threads::spawn_once("line", move || read(&entry)) {
+            table.reject(from, &error.to_string());
         }
     }
 }
 
-fn read(place: &Place) {
-    let Place { door, open } = place;
+fn read(entry: &ConnectionEntry) {
+    let ConnectionEntry { table, open } = entry;
     let from = open.from;
-    door.say(&format!("{from} connected"));
+    table.log(&format!("{from} connected"));
     let mut reader = TimedReader { open, began: Instant::now(), is_late: false };
     let ended = match open.socket.set_read_timeout(Some(LOOK_EVERY)) {
-        Ok(()) => read_lines(&mut reader, &format!("tcp:{from}"), "line", &door.shared),
+        Ok(()) => read_lines(&mut reader, &format!("tcp:{from}"), "line", &table.shared),
         Err(error) => Ended::Broken(error.kind()),
     };
     match ended {
-        _ if reader.is_late => door.turn_away(from, "no complete line within ten seconds"),
-        Ended::Done => door.say(&format!("{from} closed the connection")),
-        Ended::NotLines => door.turn_away(from, "the first line is not a JSON object"),
+        _ if reader.is_late => table.reject(from, "no complete line within ten seconds"),
+        Ended::Done => table.log(&format!("{from} closed the connection")),
+        Ended::NotLines => table.reject(from, "the first line is not a JSON object"),
         Ended::Broken(kind) => {
-            door.shared.broken.fetch_add(1, Ordering::Relaxed);
-            door.say(&format!("{from} disconnected: {kind}"));
+            table.shared.broken.fetch_add(1, Ordering::Relaxed);
+            table.log(&format!("{from} disconnected: {kind}"));
         }
     }
 }
 
-/// Reads a connection, notes the time of the last byte, and ends if the first line is late.
+/// Reads from a connection, notes the time of the last byte, and ends if the first line is late.
 struct TimedReader<'o> {
-    open: &'o Open,
+    open: &'o OpenConnection,
     began: Instant,
     is_late: bool,
 }
@@ -179,7 +181,7 @@ impl Read for TimedReader<'_> {
             return Ok(0);
         }
         let read = match (&self.open.socket).read(to) {
-            // closed from here, to make room
+            // closed by this program, to make room
             Err(error) if error.kind() == ErrorKind::NotConnected => return Ok(0),
             read => read?,
         };
@@ -193,10 +195,10 @@ impl Read for TimedReader<'_> {
     }
 }
 
-/// A log of what clients can make happen often: so many lines a minute, and then how many were left out.
+/// Log of events that clients can cause often: a limited number of lines per minute, and the number of suppressed ones.
 #[derive(Debug, Default)]
 struct RateLimitedLog {
-    /// Start of this minute, and the log lines in it.
+    /// Start of the current minute, and the number of log lines in it.
     minute: Option<(Instant, u32)>,
     left_out: u64,
 }
@@ -227,8 +229,12 @@ mod tests {
     use std::cell::RefCell;
     use std::io::Write;
 
-    fn door() -> Arc<Door> {
-        Arc::new(Door { shared: LinesShared::new(MarketClock::Running), open: Mutex::default(), log: Mutex::default() })
+    fn table() -> Arc<ConnectionTable> {
+        Arc::new(ConnectionTable {
+            shared: LinesShared::new(MarketClock::Running),
+            open: Mutex::default(),
+            log: Mutex::default(),
+        })
     }
 
     /// Both ends of a connection.
@@ -240,44 +246,44 @@ mod tests {
 
     #[test]
     fn the_longest_silent_connection_makes_room() {
-        let (door, listener) = (door(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let (table, listener) = (table(), TcpListener::bind("127.0.0.1:0").unwrap());
         let mut kept = Vec::new();
         for _ in 0..CONNECTIONS_MOST {
             let (client, server, from) = pair(&listener);
-            kept.push((client, door.enter(server, from).unwrap()));
+            kept.push((client, table.admit(server, from).unwrap()));
         }
-        let has_line = |place: &Place| place.open.has_line.store(true, Ordering::Relaxed);
-        kept.iter().enumerate().filter(|(i, _)| *i != 9).for_each(|(_, (_, place))| has_line(place));
+        let has_line = |entry: &ConnectionEntry| entry.open.has_line.store(true, Ordering::Relaxed);
+        kept.iter().enumerate().filter(|(i, _)| *i != 9).for_each(|(_, (_, entry))| has_line(entry));
         let (_client, server, from) = pair(&listener);
-        let young = door.enter(server, from).unwrap();
+        let young = table.admit(server, from).unwrap();
         has_line(&young);
         assert_eq!(kept[9].0.read(&mut [0; 8]).unwrap(), 0, "it had no line, and made room at any age");
         let (_, server, from) = pair(&listener);
-        assert!(door.enter(server, from).is_none(), "all have lines and were heard a moment ago");
+        assert!(table.admit(server, from).is_none(), "all have lines and were heard a moment ago");
         let long_ago = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
         *kept[7].1.open.last_byte.lock().unwrap() = long_ago;
         let (_client, server, from) = pair(&listener);
-        let new = door.enter(server, from).unwrap();
-        assert_eq!(door.shared.connections.load(Ordering::Relaxed), CONNECTIONS_MOST);
+        let new = table.admit(server, from).unwrap();
+        assert_eq!(table.shared.connections.load(Ordering::Relaxed), CONNECTIONS_MOST);
         assert_eq!(kept[7].0.read(&mut [0; 8]).unwrap(), 0, "it was closed");
         drop(kept);
-        assert_eq!(door.shared.connections.load(Ordering::Relaxed), 2);
+        assert_eq!(table.shared.connections.load(Ordering::Relaxed), 2);
         drop((new, young));
-        assert_eq!(door.shared.connections.load(Ordering::Relaxed), 0);
+        assert_eq!(table.shared.connections.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_first_line_that_does_not_come_ends_the_connection() {
-        let (door, listener) = (door(), TcpListener::bind("127.0.0.1:0").unwrap());
+        let (table, listener) = (table(), TcpListener::bind("127.0.0.1:0").unwrap());
         let (mut client, server, from) = pair(&listener);
-        let place = door.enter(server, from).unwrap();
+        let entry = table.admit(server, from).unwrap();
         let long_ago = Instant::now().checked_sub(FIRST_LINE * 2).unwrap();
-        let mut reader = TimedReader { open: &place.open, began: long_ago, is_late: false };
+        let mut reader = TimedReader { open: &entry.open, began: long_ago, is_late: false };
         client.write_all(b"{").unwrap();
         assert_eq!((reader.read(&mut [0; 8]).unwrap(), reader.is_late), (0, true));
-        let mut reader = TimedReader { open: &place.open, began: Instant::now(), is_late: false };
+        let mut reader = TimedReader { open: &entry.open, began: Instant::now(), is_late: false };
         client.write_all(b"}\n").unwrap();
-        while !place.open.has_line.load(Ordering::Relaxed) {
+        while !entry.open.has_line.load(Ordering::Relaxed) {
             assert!(reader.read(&mut [0; 8]).unwrap() > 0);
         }
         reader.began = long_ago;

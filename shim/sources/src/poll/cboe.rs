@@ -1,5 +1,5 @@
-//! Cboe's delayed quotes: one document for a name, with every root and the price of the underlying. Unofficial, fifteen
-//! minutes late, for personal use: it is asked gently, and says so.
+//! Cboe's delayed quotes: one document for a name, with every root and the price of the underlying. Unofficial, delayed
+//! by fifteen minutes, and for personal use: it is polled at a low rate, and the log shows a notice.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
@@ -22,7 +22,7 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::from_secs(900),
 };
 
-/// Its row of the table of vendors.
+/// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "cboe",
     base: "https://cdn.cboe.com",
@@ -46,46 +46,46 @@ pub static ROW: PolledVendor = PolledVendor {
 #[derive(Debug)]
 pub struct Cboe {
     roots: RootTable,
-    /// Names whose other spelling turned out to be the right one: an index without `_`, or another name with it.
-    otherwise: Mutex<BTreeSet<Symbol>>,
+    /// Names that the vendor spells differently than expected: an index without `_`, or another name with it.
+    other_spellings: Mutex<BTreeSet<Symbol>>,
 }
 
 impl Cboe {
     /// The vendor.
     #[must_use]
     pub fn new(roots: RootTable) -> Self {
-        Self { roots, otherwise: Mutex::default() }
+        Self { roots, other_spellings: Mutex::default() }
     }
 
     fn request(&self, name: Symbol, what: Asks) -> Question {
-        let is_otherwise = what == Asks::ChainOtherwise;
-        let mark = if self.roots.is_index(name) == is_otherwise { "" } else { "_" };
+        let is_other_spelling = what == Asks::ChainOtherSpelling;
+        let mark = if self.roots.is_index(name) == is_other_spelling { "" } else { "_" };
         Question::new(what, format!("/api/global/delayed_quotes/options/{mark}{name}.json"))
     }
 
-    fn names_otherwise(&self) -> std::sync::MutexGuard<'_, BTreeSet<Symbol>> {
-        self.otherwise.lock().unwrap_or_else(PoisonError::into_inner)
+    fn other_spellings(&self) -> std::sync::MutexGuard<'_, BTreeSet<Symbol>> {
+        self.other_spellings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Vendor for Cboe {
     fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
-        let is_otherwise = self.names_otherwise().contains(&name);
-        vec![self.request(name, if is_otherwise { Asks::ChainOtherwise } else { Asks::Chain })]
+        let is_other_spelling = self.other_spellings().contains(&name);
+        vec![self.request(name, if is_other_spelling { Asks::ChainOtherSpelling } else { Asks::Chain })]
     }
 
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {
         sweep.grade = Grade::Delayed;
         sweep.add(parse_cboe(data.source, data.bytes, data.name, data.calendar))?;
-        if data.request.what == Asks::ChainOtherwise {
-            self.names_otherwise().insert(data.name);
+        if data.request.what == Asks::ChainOtherSpelling {
+            self.other_spellings().insert(data.name);
         }
         Ok(())
     }
 
-    /// The wrong spelling is answered by 403 or 404.
+    /// The vendor answers the wrong spelling with 403 or 404.
     fn instead(&self, name: Symbol, request: &Question, failure: Failure) -> Option<Question> {
         let may_be_misspelt = matches!(failure, Failure::NotFound | Failure::Refused) && request.what == Asks::Chain;
-        may_be_misspelt.then(|| self.request(name, Asks::ChainOtherwise))
+        may_be_misspelt.then(|| self.request(name, Asks::ChainOtherSpelling))
     }
 }

@@ -1,47 +1,47 @@
-//! Why a request brought nothing, and whom that concerns. Never: a text of a server, a request.
+//! Kinds of failed requests, and whether they concern the vendor or one name. Never: a text of a server, a request.
 
 use kernel::error::{FeedError, Instead};
 use std::time::Duration;
 
-/// Why a request brought nothing that can be used.
+/// Why a request brought no usable data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Failure {
-    /// Nobody answers at the address, or it is not known.
+    /// No server at the address, or an unknown host.
     Connect,
-    /// The answer did not come in time, or not all of it.
+    /// The response did not come in time.
     Timeout,
-    /// The server's certificate is not one to trust, or no common encryption.
+    /// The certificate is not trusted, or there is no common encryption.
     Tls,
-    /// The answer broke off.
+    /// The response broke off.
     Cut,
-    /// The key is not taken, or does not allow this: 401, 403.
+    /// The vendor rejects the key, or it does not permit the request: 401, 403.
     Refused,
     /// Too many requests: 429.
     Limited,
-    /// The server has trouble: 5xx.
+    /// Server error: 5xx.
     Server,
-    /// It is not there: 404.
+    /// Not found: 404.
     NotFound,
-    /// Another status that is no answer.
+    /// Another status without data.
     Status,
-    /// A redirect to elsewhere, or too many.
+    /// A redirect to another server, or too many.
     Redirect,
-    /// More bytes or records than are read.
+    /// More bytes or records than the limits.
     TooLarge,
-    /// Not what the vendor says that it sends.
+    /// Not in the vendor's format.
     Malformed,
-    /// About another name.
+    /// Data of another name.
     WrongName,
-    /// Without any contract.
+    /// No contracts.
     Empty,
-    /// Contracts without quotes, as in plans that have none.
+    /// Contracts without quotes, as in plans without them.
     NoQuotes,
-    /// Far fewer contracts than before, or calls or puts alone.
+    /// Far fewer contracts than before, or calls or puts only.
     Partial,
-    /// Older than what is known already.
+    /// Older than the last data.
     Older,
-    /// Made later than now.
+    /// Time in the future.
     Ahead,
 }
 
@@ -68,7 +68,7 @@ impl Failure {
         Self::Ahead,
     ];
 
-    /// Its name in `/health`.
+    /// Name in `/health`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,9 +93,9 @@ impl Failure {
         }
     }
 
-    /// The same in a sentence, for the log.
+    /// Description for the log.
     #[must_use]
-    pub const fn says(self) -> &'static str {
+    pub const fn sentence(self) -> &'static str {
         match self {
             Self::Connect => "cannot connect to the address",
             Self::Timeout => "no response in time",
@@ -118,7 +118,7 @@ impl Failure {
         }
     }
 
-    /// True if it concerns every request to the vendor, and not the name alone.
+    /// True if the failure concerns every request to the vendor, and not only the name.
     #[must_use]
     pub const fn is_of_vendor(self) -> bool {
         matches!(
@@ -127,13 +127,13 @@ impl Failure {
         )
     }
 
-    /// True if it says that the vendor has no data of a name, so that asking again soon brings nothing either.
+    /// True if the vendor has no data of the name, so that a request soon after brings none either.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Refused | Self::NotFound | Self::WrongName | Self::Empty | Self::NoQuotes)
     }
 
-    /// What a status means to most vendors; `None`: the answer is data.
+    /// The failure of a status, for most vendors; `None`: the response has data.
     #[must_use]
     pub const fn of_status(status: u16) -> Option<Self> {
         match status {
@@ -148,7 +148,7 @@ impl Failure {
         }
     }
 
-    /// What a reader found in place of data.
+    /// The failure of an error of a reader.
     #[must_use]
     pub const fn of_error(error: &FeedError) -> Self {
         match error {
@@ -158,7 +158,7 @@ impl Failure {
         }
     }
 
-    /// The same in a closed form.
+    /// The failure of a document without data.
     #[must_use]
     pub const fn instead(what: Instead) -> Self {
         match what {
@@ -175,12 +175,12 @@ impl Failure {
     }
 }
 
-/// A failure, and how long the server asked to be left alone.
+/// A failure, and the pause that the server requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Why.
+    /// Kind of the failure.
     pub failure: Failure,
-    /// `Retry-After`.
+    /// Pause of the header `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
@@ -203,7 +203,7 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Failure::ALL.len());
-        let mut sentences: Vec<&str> = Failure::ALL.iter().map(|failure| failure.says()).collect();
+        let mut sentences: Vec<&str> = Failure::ALL.iter().map(|failure| failure.sentence()).collect();
         sentences.sort_unstable();
         sentences.dedup();
         assert_eq!(sentences.len(), Failure::ALL.len());

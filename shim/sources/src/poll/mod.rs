@@ -1,7 +1,7 @@
-//! Vendors that are asked over HTTP: a watch list of names, swept again and again within the vendor's limits. [`plan`]
-//! says what is asked next and when, a [`vendor`]'s file which requests a name takes and how answers are read,
-//! [`client`] gets them, [`sweep`] makes a whole of them; here are the threads that do it. Whatever a vendor answers,
-//! the last chain of a name that was whole stays.
+//! Vendors polled over HTTP: sweeps of a watch list of names, within the rate limits of the vendor. [`plan`] decides
+//! which name is next and when; the file of a [`vendor`] has the requests of a name and reads the responses; [`client`]
+//! sends requests; [`sweep`] assembles a chain from the responses. This module has the threads. Whatever a vendor
+//! answers, the last whole chain of a name stays in use.
 
 pub mod alpaca;
 pub mod cboe;
@@ -39,48 +39,48 @@ use std::time::{Duration, Instant};
 use sweep::{Permits, SweepResult, Sweeps};
 use vendor::Brings;
 
-/// How long a thread sleeps at most before it looks whether the source is to end.
+/// Maximum sleep before a thread checks whether the source ends.
 const SLEEP_MOST: Duration = Duration::from_millis(500);
-/// By how much quotes are late of which the vendor says that they are.
+/// Delay of quotes that the vendor marks as delayed.
 const DELAYED: Duration = Duration::from_secs(900);
 
-/// What a vendor is polled with.
+/// Settings of a polled vendor.
 pub struct PollTerms {
-    /// How often it may be asked.
+    /// Rate limits of the vendor.
     pub terms: VendorTerms,
     /// The watch list.
     pub names: Vec<Symbol>,
-    /// Names that somebody asked for.
-    pub asked: Arc<RequestedNames>,
-    /// The time of the market.
+    /// Recently requested names.
+    pub requested: Arc<RequestedNames>,
+    /// Clock of the market.
     pub clock: MarketClock,
-    /// Dividends are asked for beside chains, where the vendor has both.
+    /// True if dividends are requested besides chains, where the vendor has both.
     pub asks_dividends: bool,
 }
 
-/// A vendor that is asked over HTTP.
+/// A vendor polled over HTTP.
 pub struct PollSource {
     shared: Arc<PollShared>,
-    /// What had not been brought before what was last taken.
+    /// Data that were not delivered before the last take.
     outstanding: Outstanding,
 }
 
-/// What the asking threads share with the market loop.
+/// State shared by the polling threads and the market loop.
 struct PollShared {
     sweeps: Sweeps,
     delay: Duration,
     every: Duration,
     plan: Mutex<Plan>,
-    /// When dividends are asked for beside chains, where they are.
+    /// Schedule of requests for dividends besides chains; `None`: there are none.
     daily: Option<Mutex<OnceADay>>,
-    /// Something has ended: whoever waits looks again.
+    /// Signals the end of a sweep or of the source to waiting threads.
     changed: Condvar,
     inbox: Inbox,
-    asked: Arc<RequestedNames>,
+    requested: Arc<RequestedNames>,
     clock: MarketClock,
     calendar: Calendar,
     began: Instant,
-    /// The vendor marks quotes as late.
+    /// True if the vendor marks quotes as delayed.
     says_delayed: AtomicBool,
 }
 
@@ -91,13 +91,13 @@ impl fmt::Debug for PollSource {
 }
 
 impl PollSource {
-    /// Starts to ask a vendor.
+    /// Starts the polling threads.
     ///
     /// # Errors
     /// The system has no thread for it.
     pub fn start(sweeps: Sweeps, terms: PollTerms) -> std::io::Result<Self> {
-        let PollTerms { terms, names, asked, clock, asks_dividends } = terms;
-        // no two daemons start at one nanosecond
+        let PollTerms { terms, names, requested, clock, asks_dividends } = terms;
+        // the seed differs between daemons: none start in the same nanosecond
         let seed = u64::try_from(clock.latest().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1)
             ^ u64::from(std::process::id());
         let shared = Arc::new(PollShared {
@@ -108,7 +108,7 @@ impl PollSource {
             daily: asks_dividends.then(Mutex::default),
             changed: Condvar::new(),
             inbox: Inbox::new(WAITING_MOST, clock),
-            asked,
+            requested,
             clock,
             calendar: Calendar::embedded(),
             began: Instant::now(),
@@ -126,7 +126,8 @@ impl PollSource {
 impl QuoteSource for PollSource {
     fn take(&mut self, _: &Moment<'_>) -> Option<Delivery> {
         if self.outstanding != Outstanding::default() {
-            // before the inbox is emptied: what the plan counts as delivered is in it, or was
+            // read before the inbox is emptied: data that the plan counts as delivered are then in the inbox, or were
+            // taken before
             self.outstanding = self.shared.outstanding();
         }
         self.shared.inbox.take()
@@ -144,7 +145,7 @@ impl QuoteSource for PollSource {
         true
     }
 
-    /// Rates and dividends do not go with the clock.
+    /// Rates and dividends do not follow the clock.
     fn is_live(&self) -> bool {
         self.shared.sweeps.vendor().brings() == Brings::Chains
     }
@@ -177,17 +178,17 @@ impl Drop for PollSource {
 }
 
 impl PollShared {
-    /// Asks until the source is to end.
+    /// Sweeps names until the source ends.
     fn work(&self) {
         while !self.inbox.is_ending() {
             faults::here("poll");
             let is_open = self.is_open();
             let mut plan = self.plan();
-            match plan.next(self.began.elapsed(), is_open, |name| self.asked.since(name)) {
+            match plan.next(self.began.elapsed(), is_open, |name| self.requested.since(name)) {
                 Next::Wait(until) => self.sleep(plan, until),
                 Next::Ask(name) => {
                     drop(plan);
-                    // a fault over one answer is a fault of that answer
+                    // a panic over a response counts as a malformed response
                     let outcome = threads::guarded("poll", || self.take_in(name));
                     let outcome = outcome.unwrap_or_else(|| Outcome::Failed(Failure::Malformed.into()));
                     self.done(name, outcome);
@@ -199,7 +200,7 @@ impl PollShared {
         }
     }
 
-    /// True if quotes change that the vendor shows now.
+    /// True if the quotes that the vendor shows now change, given its delay.
     fn is_open(&self) -> bool {
         let now = self.clock.now();
         let shown = now.checked_sub(jiff::SignedDuration::try_from(self.delay).unwrap_or_default()).unwrap_or(now);
@@ -220,11 +221,15 @@ impl PollShared {
         let source = self.sweeps.name();
         match (outcome, state_changed) {
             (Outcome::Failed(Failed { failure, .. }), _) if !failure.is_of_vendor() => {
-                tracing::warn!("{source}: {name}: {}: {}; the last data stay in use", failure.name(), failure.says());
+                tracing::warn!(
+                    "{source}: {name}: {}: {}; the last data stay in use",
+                    failure.name(),
+                    failure.sentence()
+                );
             }
             (_, true) if state == SourceState::Ok => tracing::info!("{source}: delivers"),
             (_, true) => {
-                let (why, says) = trouble.map_or(("", ""), |failure| (failure.name(), failure.says()));
+                let (why, says) = trouble.map_or(("", ""), |failure| (failure.name(), failure.sentence()));
                 let keys = self.sweeps.vendor().keys();
                 let keys = if state == SourceState::Refused && !keys.is_empty() {
                     format!(" (see {})", keys.join(", "))
@@ -237,7 +242,7 @@ impl PollShared {
         }
     }
 
-    /// A sweep of a name, into the inbox.
+    /// Sweeps a name, and puts the result into the inbox.
     fn take_in(&self, name: Symbol) -> Outcome {
         faults::here("poll.answer");
         match self.sweeps.sweep(name, self) {
@@ -252,7 +257,7 @@ impl PollShared {
         }
     }
 
-    /// The dividends of a name whose chain has come, once a day. What becomes of them is nothing to its chain.
+    /// Requests the dividends of a name whose chain has come, once a day. A failure does not concern its chain.
     fn take_in_dividends(&self, name: Symbol) {
         let Some(daily) = &self.daily else { return };
         let daily = || daily.lock().unwrap_or_else(PoisonError::into_inner);
@@ -270,7 +275,7 @@ impl PollShared {
         }
     }
 
-    /// What has not been brought yet of chains.
+    /// Chains not delivered yet.
     fn outstanding(&self) -> Outstanding {
         if self.sweeps.vendor().brings() != Brings::Chains {
             return Outstanding::default();

@@ -1,8 +1,8 @@
-//! Which name is asked for next and when, and what an outcome means for that: rate, priorities, back-off, and one
-//! request at a time where a vendor has trouble. Numbers and names only. Never: a socket, a clock, a vendor.
+//! Schedule of the sweeps of a vendor: which name is next and when, with rate limits, priorities and back-off, and one
+//! request at a time while the vendor fails. It knows numbers and names only. Never: a socket, a clock, a vendor.
 //!
-//! Names that are due go in the order in which somebody asked for them lately, the others behind them; every fourth
-//! turn belongs to the one that has waited longest, so that nobody's questions starve a name that nobody asks for.
+//! Of the names that are due, recently requested ones come first, the latest request first. Every fourth turn belongs
+//! to the name that has waited longest, so that requests do not starve other names.
 
 use super::failure::{Failed, Failure};
 use crate::facts::SourceState;
@@ -10,77 +10,77 @@ use kernel::contract::Symbol;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// By what a vendor wants to be asked.
+/// Rate limits of a vendor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VendorTerms {
-    /// Between two sweeps of a name.
+    /// Polling interval of a name.
     pub every: Duration,
-    /// The same while the market is closed.
+    /// Polling interval of a name while the market is closed.
     pub every_closed: Duration,
-    /// Requests a minute.
+    /// Maximum number of requests per minute.
     pub per_minute: f64,
-    /// Requests at once after a pause, at least 1.
+    /// Maximum number of requests at once after a pause, at least 1.
     pub burst: f64,
-    /// Sweeps side by side.
+    /// Maximum number of concurrent sweeps.
     pub at_once: usize,
-    /// By how much quotes are late, as the vendor says.
+    /// Delay of the vendor's quotes.
     pub delay: Duration,
 }
 
-/// What to do next.
+/// Next step of the polling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Begin a sweep of this name with one request.
+    /// Begin a sweep of this name with its first request.
     Ask(Symbol),
-    /// Nothing before this time, unless a sweep ends.
+    /// Wait until this time, or until a sweep ends.
     Wait(Duration),
 }
 
-/// What became of a sweep.
+/// Outcome of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It brought something, or the vendor says that nothing has changed.
+    /// The sweep brought data, or the data have not changed.
     Delivered,
-    /// It brought nothing that can be used.
+    /// The sweep brought no usable data.
     Failed(Failed),
 }
 
-/// A name asked for within this time goes first.
-const LATELY: Duration = Duration::from_secs(600);
-/// Every such turn belongs to the name that has waited longest.
+/// Age of a request up to which its name comes first.
+const RECENT: Duration = Duration::from_secs(600);
+/// Number of turns of which one belongs to the name that has waited longest.
 const FAIR_TURN: u64 = 4;
-/// The first pause after a failure of the vendor; each further one doubles it.
+/// Pause after a failure of the vendor; each further failure doubles it.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The longest.
+/// Maximum pause after failures.
 const PAUSE_MOST: Duration = Duration::from_secs(300);
-/// The same where a key is not taken: asking again with a wrong one gets accounts locked.
+/// First and maximum pause after a rejected key: repeated requests with a wrong key get accounts locked.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
 const REFUSED_PAUSE_MOST: Duration = Duration::from_secs(3600);
-/// The least pause after too many requests, where the vendor does not say how long.
+/// Pause after too many requests, where the vendor does not name one.
 const LIMITED_PAUSE: Duration = Duration::from_secs(5);
-/// A server that asks for more than this is tried again all the same.
+/// Maximum pause that a server can request.
 const RETRY_AFTER_MOST: Duration = Duration::from_secs(3600);
-/// Failures in a row from which on the circuit counts as open.
+/// Number of failures in a row from which the circuit counts as open.
 const OPEN_AFTER: u32 = 5;
-/// A name whose answers cannot be used is asked for at most so many times more seldom.
+/// Maximum factor of the polling interval of a name whose responses are unusable.
 const SELDOM_MOST: u32 = 16;
-/// After so many answers in a row that cannot be used nobody waits for the first chain of a name any longer. One or two
-/// may be an accident of the vendor, and are asked again within three sweeps.
+/// Number of unusable responses in a row after which the market no longer waits for the first chain of a name. One or
+/// two may be an accident of the vendor.
 const GIVEN_UP_AFTER: u32 = 3;
-/// While a vendor has trouble and a request is under way.
+/// Wait while a request to a failing vendor is running.
 const LOOK: Duration = Duration::from_secs(1);
-/// A pause is longer or shorter by up to this share of it, so that daemons do not ask in step.
+/// Relative random change of a pause, so that daemons do not poll in step.
 const JITTER: f64 = 0.1;
 
-/// The state of the requests to a vendor.
+/// State of the polling of a vendor.
 #[derive(Debug)]
 pub struct Plan {
     terms: VendorTerms,
     names: BTreeMap<Symbol, NameState>,
-    /// Requests that may go at once.
+    /// Number of requests that may be sent at once (token bucket).
     tokens: f64,
     refilled: Duration,
-    /// Failures of the vendor in a row, and the last of them.
+    /// Number of failures of the vendor in a row, and the last of them.
     in_row: u32,
     last_failure: Option<Failure>,
     quiet_until: Duration,
@@ -94,19 +94,20 @@ pub struct Plan {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct NameState {
-    /// When it is due.
+    /// Time at which the name is due.
     due: Duration,
-    /// Failures of its own in a row.
+    /// Number of failures of the name in a row.
     in_row: u32,
-    is_asked: bool,
-    /// A sweep of it has ended, whatever it brought.
-    was_asked: bool,
-    /// It was delivered once, or has failed for good.
+    /// True while a sweep is running.
+    is_running: bool,
+    /// True once a sweep has ended.
+    has_ended: bool,
+    /// True once the name was delivered, or has finally failed.
     is_answered: bool,
 }
 
 impl Plan {
-    /// A plan for some names, all of them due; `seed` makes its pauses differ from those of other programs.
+    /// A plan for some names, all due; `seed` randomizes its pauses.
     #[must_use]
     pub fn new(terms: VendorTerms, names: impl IntoIterator<Item = Symbol>, seed: u64) -> Self {
         Self {
@@ -126,49 +127,50 @@ impl Plan {
         }
     }
 
-    /// What to do at `now`; how long ago each name was `asked` for. With [`Next::Ask`] the first request is counted.
+    /// Next step at `now`; `asked` returns the age of the last request for a name. [`Next::Ask`] counts the first
+    /// request.
     pub fn next(&mut self, now: Duration, is_open: bool, asked: impl Fn(Symbol) -> Option<Duration>) -> Next {
         if is_open && !self.was_open {
             let soon = now.saturating_add(self.terms.every);
             self.names.values_mut().for_each(|state| state.due = state.due.min(soon));
         }
         self.was_open = is_open;
-        if self.in_row > 0 && self.names.values().any(|state| state.is_asked) {
-            // one request tells whether the vendor is well again
+        if self.in_row > 0 && self.names.values().any(|state| state.is_running) {
+            // one request shows whether the vendor works again
             return Next::Wait(now.saturating_add(LOOK));
         }
         if let Err(until) = self.gate(now) {
             return Next::Wait(until);
         }
-        let free = || self.names.iter().filter(|(_, state)| !state.is_asked);
+        let free = || self.names.iter().filter(|(_, state)| !state.is_running);
         let is_fair = (self.turns + 1).is_multiple_of(FAIR_TURN);
-        let lately = |name: Symbol| asked(name).filter(|&age| !is_fair && age < LATELY).unwrap_or(Duration::MAX);
+        let lately = |name: Symbol| asked(name).filter(|&age| !is_fair && age < RECENT).unwrap_or(Duration::MAX);
         let due = free().filter(|(_, state)| state.due <= now);
         let Some(name) = due.min_by_key(|&(&name, state)| (lately(name), state.due)).map(|(&name, _)| name) else {
             return Next::Wait(free().map(|(_, state)| state.due).min().unwrap_or(now.saturating_add(LOOK)));
         };
         self.turns += 1;
         self.spend();
-        self.names.entry(name).and_modify(|state| state.is_asked = true);
+        self.names.entry(name).and_modify(|state| state.is_running = true);
         Next::Ask(name)
     }
 
-    /// True if a further request of a sweep may go at `now`; it is counted.
+    /// Permits a further request of a sweep at `now`, and counts it.
     ///
     /// # Errors
-    /// When to ask again.
+    /// Time at which to try again.
     pub fn permit(&mut self, now: Duration) -> Result<(), Duration> {
         self.gate(now)?;
         self.spend();
         Ok(())
     }
 
-    /// Takes note of a failure that a sweep goes on without.
+    /// Counts a failure despite which a sweep continues.
     pub fn note(&mut self, failure: Failure) {
         self.failures[failure as usize] += 1;
     }
 
-    /// A sweep has ended. Whether the state of the vendor is another than before.
+    /// Ends a sweep. Returns true if the state of the vendor has changed.
     pub fn done(&mut self, name: Symbol, now: Duration, outcome: Outcome) -> bool {
         let before = self.state();
         let mut wait = if self.was_open { self.terms.every } else { self.terms.every_closed };
@@ -184,10 +186,10 @@ impl Plan {
                 is_answered = last.is_answered || failure.is_final();
                 if failure.is_of_vendor() {
                     self.fail(now, failure, retry_after);
-                    // the name is as due as it was
+                    // the name stays due
                     wait = Duration::ZERO;
                 } else {
-                    // the vendor does answer
+                    // the vendor itself works
                     (self.in_row, self.last_failure) = (0, None);
                     in_row = last.in_row + 1;
                     is_answered |= in_row >= GIVEN_UP_AFTER;
@@ -196,27 +198,27 @@ impl Plan {
             }
         }
         let due = now.saturating_add(self.jittered(wait));
-        self.names.insert(name, NameState { due, in_row, is_asked: false, was_asked: true, is_answered });
+        self.names.insert(name, NameState { due, in_row, is_running: false, has_ended: true, is_answered });
         before != self.state()
     }
 
-    /// The names that were neither delivered once nor have failed for good.
+    /// The names that were not delivered yet and have not finally failed.
     pub fn unanswered(&self) -> impl Iterator<Item = Symbol> {
         self.names.iter().filter(|(_, state)| !state.is_answered).map(|(&name, _)| name)
     }
 
-    /// True if some name was not asked for yet, and the vendor is well.
+    /// True if some name was not swept yet, and the vendor works.
     #[must_use]
     pub fn is_starting(&self) -> bool {
-        self.last_failure.is_none() && self.names.values().any(|state| !state.was_asked)
+        self.last_failure.is_none() && self.names.values().any(|state| !state.has_ended)
     }
 
-    /// Every name, in order.
+    /// All names, ascending.
     pub fn names(&self) -> impl Iterator<Item = Symbol> {
         self.names.keys().copied()
     }
 
-    /// How the vendor is.
+    /// State of the vendor.
     #[must_use]
     pub fn state(&self) -> SourceState {
         match (self.in_row, self.last_failure) {
@@ -228,32 +230,32 @@ impl Plan {
         }
     }
 
-    /// Why the vendor is not well.
+    /// Last failure of the vendor; `None`: it works.
     #[must_use]
     pub fn trouble(&self) -> Option<Failure> {
         self.last_failure
     }
 
-    /// Requests so far.
+    /// Number of requests so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// Failures so far, those that occurred, by kind.
+    /// Number of failures so far by kind, without zeros.
     #[must_use]
     pub fn failures(&self) -> Vec<(&'static str, u64)> {
         let counted = Failure::ALL.iter().zip(self.failures).map(|(failure, n)| (failure.name(), n));
         counted.filter(|&(_, n)| n > 0).collect()
     }
 
-    /// When a sweep last brought something.
+    /// Time of the last successful sweep.
     #[must_use]
     pub fn last_success(&self) -> Option<Duration> {
         self.last_success
     }
 
-    /// True if a request may go, else when.
+    /// Checks the rate limit; the error is the time of the next permit.
     fn gate(&mut self, now: Duration) -> Result<(), Duration> {
         if now < self.quiet_until {
             return Err(self.quiet_until);
@@ -262,12 +264,12 @@ impl Plan {
         let since = now.saturating_sub(self.refilled).as_secs_f64();
         self.tokens = (self.tokens + since * per_second).min(self.terms.burst);
         self.refilled = now;
-        // a token that is short of one by rounding is one: the wait for the rest of it would be none, again and again
+        // rounding may leave a token just below 1: the wait for the rest would be zero, again and again
         let missing = 1.0 - self.tokens;
         if missing <= 1e-6 {
             return Ok(());
         }
-        // a rate so low that the wait is no duration waits for ever
+        // the wait of a very low rate may exceed any duration
         let wait = Duration::try_from_secs_f64(missing / per_second).unwrap_or(Duration::MAX);
         Err(now.saturating_add(wait))
     }
@@ -277,7 +279,7 @@ impl Plan {
         self.requests += 1;
     }
 
-    /// The vendor has failed: it is left alone for a while.
+    /// Begins a pause after a failure of the vendor.
     fn fail(&mut self, now: Duration, failure: Failure, retry_after: Option<Duration>) {
         let (first, most) = match failure {
             Failure::Refused => (REFUSED_PAUSE, REFUSED_PAUSE_MOST),
@@ -371,7 +373,10 @@ mod tests {
         let loud = (0..300).filter(|&i| asked(name(i)).is_some()).count();
         let went = run(&mut plan, Duration::ZERO, Duration::from_secs(3600), asked, |_| Outcome::Delivered);
         let first: Vec<bool> = went.iter().take(40).map(|(_, n)| asked(*n).is_some()).collect();
-        assert!(first.iter().filter(|&&is_asked| is_asked).count() >= loud.min(40) * 3 / 5, "{loud}: {first:?}");
+        assert!(
+            first.iter().filter(|&&is_requested| is_requested).count() >= loud.min(40) * 3 / 5,
+            "{loud}: {first:?}"
+        );
         assert!((0..300).all(|i| went.iter().any(|(_, n)| *n == name(i))), "a name was never asked for");
     }
 

@@ -1,5 +1,5 @@
-//! What one look at a name brings: every request that it takes, one after the other, and whether what came is whole and
-//! about that name. What is known of answers before is kept here. Never: when to ask, a thread, what is served.
+//! Sweeps of names: sends all requests of a name one after the other, and checks that the responses make a whole chain
+//! of that name. It keeps the facts of earlier responses that this takes. Never: a schedule, a thread.
 
 use super::client::{Client, Received, Validators};
 use super::dividends::likely;
@@ -18,16 +18,16 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Requests that a name takes at most: a million contracts in the smallest pages.
+/// Maximum number of requests of a sweep: a million contracts in the smallest pages.
 const REQUESTS_MOST: usize = 4_000;
-/// The same of its dividends: a few years of them are one page.
+/// Maximum number of requests for dividends of a name: a few years are one page.
 const DIVIDEND_REQUESTS_MOST: usize = 20;
-/// How long all requests of a name may take: a large index in pages of 250 at five requests a minute takes 16 minutes.
+/// Time limit of a sweep: a large index in pages of 250 at five requests a minute takes 16 minutes.
 const SWEEP_TIME: Duration = Duration::from_secs(3600);
 
-/// Asks a vendor for names, as somebody else says when.
+/// Sweeps names of a vendor.
 pub struct Sweeps {
-    /// The source as its user named it.
+    /// The feed, as the user specified it.
     name: String,
     vendor: Box<dyn Vendor>,
     client: Client,
@@ -38,23 +38,23 @@ pub struct Sweeps {
     memory: Mutex<Memory>,
 }
 
-/// What is known of answers before.
+/// Facts of earlier responses.
 #[derive(Debug, Default)]
 struct Memory {
     wholeness: Wholeness,
     validators: BTreeMap<String, Validators>,
-    /// The last price of each name: a sweep may come without one.
+    /// The last price of each name, for sweeps without one.
     spots: BTreeMap<Symbol, SpotRecord>,
-    /// Paths that sweeps went on without, and why.
+    /// Paths without whose data sweeps continued, and the failures, which were logged.
     missed: BTreeSet<(String, &'static str)>,
     /// The last dividends of each name.
     dividends: BTreeMap<Symbol, Vec<DividendRecord>>,
 }
 
 impl Memory {
-    /// Dividends come name by name and are kept until they are taken away: of those that the last sweep had of a name,
-    /// the ones that this one has not are no more.
-    fn take_away_others(&mut self, name: Symbol, dividends: &mut Vec<DividendRecord>) {
+    /// Adds a dividend of 0 for each ex-date of the last sweep of a name that this one lacks: the store keeps a
+    /// dividend until it is replaced.
+    fn cancel_missing(&mut self, name: Symbol, dividends: &mut Vec<DividendRecord>) {
         let before = self.dividends.insert(name, dividends.clone()).unwrap_or_default();
         let stay: BTreeSet<Date> = dividends.iter().map(|dividend| dividend.ex_date).collect();
         let gone = before.into_iter().filter(|dividend| !stay.contains(&dividend.ex_date));
@@ -62,29 +62,29 @@ impl Memory {
     }
 }
 
-/// What a sweep brought.
+/// Result of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepResult {
-    /// The records: the whole chain of the name, or what a vendor without names has.
+    /// The whole chain of the name, or the rates of a vendor without names.
     pub batch: Batch,
-    /// What became of the answers.
+    /// Counts and refused rows of reading the responses.
     pub report: Report,
-    /// How its quotes stand to the market.
+    /// Whether the quotes are live or delayed.
     pub grade: Grade,
 }
 
-/// Who says whether requests may go, and hears of failures that a sweep goes on without.
+/// Permits of requests, and the count of failures despite which a sweep continues.
 pub trait Permits {
-    /// Waits until a further request may go; `false`: none shall.
+    /// Waits until a further request may be sent; false if the source ends.
     fn wait(&self) -> bool;
 
-    /// A sweep goes on without an answer.
+    /// Counts a failure despite which the sweep continues.
     fn note(&self, failure: Failure);
 }
 
 impl Sweeps {
-    /// Asks a vendor by a client; `second` is the client of its other server, for what that has. `name` is the source
-    /// as its user named it.
+    /// `client` sends requests to the vendor, `second` those for its other server; `name` is the feed, as the user
+    /// specified it.
     #[must_use]
     pub fn new(
         name: String,
@@ -97,7 +97,7 @@ impl Sweeps {
         Self { name, vendor, client, second, clock, calendar, roots, memory: Mutex::default() }
     }
 
-    /// The source as its user named it.
+    /// The feed, as the user specified it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -109,22 +109,21 @@ impl Sweeps {
         &*self.vendor
     }
 
-    /// All requests that a name takes. The first may go at once. `None`: nothing has changed, or no further request
-    /// shall go.
+    /// Sends all requests of a name, the first one at once. `None`: nothing has changed, or the source ends.
     ///
     /// # Errors
-    /// Nothing that can be used came: what was known stays.
+    /// No usable data came; the last data stay in use.
     pub fn sweep(&self, name: Symbol, permits: &impl Permits) -> Result<Option<SweepResult>, Failed> {
         let mut sweep = Sweep::new(self.vendor.begin(name, self.today()));
         let most = if self.vendor.brings() == Brings::Dividends { DIVIDEND_REQUESTS_MOST } else { REQUESTS_MOST };
         if self.ask_all(name, &mut sweep, permits, most)? { Ok(Some(self.whole(name, sweep)?)) } else { Ok(None) }
     }
 
-    /// The dividends of a name, of a vendor that has them beside its chains. Every request waits until it may go.
-    /// `None`: the vendor has none, nothing has changed, or no further request shall go.
+    /// Requests the dividends of a name from a vendor that has them besides its chains; every request waits for a
+    /// permit. `None`: the vendor has none, nothing has changed, or the source ends.
     ///
     /// # Errors
-    /// Nothing that can be used came: what was known stays.
+    /// No usable data came; the last data stay in use.
     pub fn dividends(&self, name: Symbol, permits: &impl Permits) -> Result<Option<SweepResult>, Failed> {
         let Some(first) = self.vendor.dividends(name, self.today()) else { return Ok(None) };
         if !permits.wait() {
@@ -138,7 +137,7 @@ impl Sweeps {
         };
         result.map(Some).inspect_err(|failed| {
             permits.note(failed.failure);
-            self.say_missed(&path, failed.failure);
+            self.log_missed(&path, failed.failure);
         })
     }
 
@@ -146,7 +145,7 @@ impl Sweeps {
         self.calendar.eastern(self.clock.now()).date()
     }
 
-    /// Asks until nothing more is wanted; whether there is something new, and all of it.
+    /// Sends requests until none is left. Returns true if all responses came and are new.
     fn ask_all(&self, name: Symbol, sweep: &mut Sweep, permits: &impl Permits, most: usize) -> Result<bool, Failed> {
         let (mut asked, mut unchanged, began) = (BTreeSet::new(), false, Instant::now());
         while let Some(request) = sweep.wanted.pop_front() {
@@ -157,7 +156,7 @@ impl Sweeps {
                 return Err(Failure::Timeout.into());
             }
             if asked.len() == most || !asked.insert(request.target.clone()) {
-                // pages that lead back to one that was there would have no end
+                // pages that lead back to an earlier one would have no end
                 return Err(Failure::Malformed.into());
             }
             match self.ask(name, &request, sweep) {
@@ -167,7 +166,7 @@ impl Sweeps {
                         sweep.wanted.push_front(instead);
                     } else if self.vendor.may_miss(&request, failed.failure) {
                         permits.note(failed.failure);
-                        self.say_missed(request.path(), failed.failure);
+                        self.log_missed(request.path(), failed.failure);
                     } else {
                         tracing::debug!("{}: {}: {}", self.name, request.path(), failed.failure.name());
                         return Err(failed);
@@ -178,18 +177,18 @@ impl Sweeps {
         Ok(!unchanged)
     }
 
-    /// Says once what sweeps go on without: without a price of its own a name may have no Greeks, and nobody would know
-    /// why.
-    fn say_missed(&self, path: &str, failure: Failure) {
+    /// Logs once that sweeps continue without some data: a name without a price may have no Greeks, and the log must
+    /// show why.
+    fn log_missed(&self, path: &str, failure: Failure) {
         if self.memory().missed.insert((path.to_owned(), failure.name())) {
-            let (name, kind, says) = (&self.name, failure.name(), failure.says());
+            let (name, kind, says) = (&self.name, failure.name(), failure.sentence());
             tracing::warn!("{name}: {path}: {kind}: {says}; continuing without it");
         }
     }
 
-    /// One request; whether its answer is a new one.
+    /// Sends a request. Returns true if the response is new.
     fn ask(&self, name: Symbol, request: &Question, sweep: &mut Sweep) -> Result<bool, Failed> {
-        // an answer of several parts is whole only where each of them is sent
+        // with several requests every response is needed, even an unchanged one
         let is_alone = sweep.wanted.is_empty() && sweep.batch.quotes.is_empty();
         let known = self.memory().validators.get(&request.target).filter(|_| is_alone).cloned();
         let asked_at = self.clock.now();
@@ -214,7 +213,7 @@ impl Sweeps {
         self.second.as_ref().filter(|_| request.what == Asks::Overnight).unwrap_or(&self.client)
     }
 
-    /// What a sweep brought, if that is whole.
+    /// The result of a sweep, if it is whole.
     fn whole(&self, name: Symbol, sweep: Sweep) -> Result<SweepResult, Failed> {
         if self.vendor.brings() == Brings::Dividends {
             return self.whole_dividends(name, sweep);
@@ -228,7 +227,7 @@ impl Sweeps {
         }
         let judged = self.about(name, &mut batch, &mut report);
         if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, self.clock.now())) {
-            // the same answer again would have to be judged again
+            // the same response must be judged again, and not count as unchanged
             memory.validators.clear();
             return Err(failure.into());
         }
@@ -240,22 +239,21 @@ impl Sweeps {
         Ok(SweepResult { batch, report, grade })
     }
 
-    /// What is declared of a name and what is likely to follow. Of a page about another name nothing counts.
+    /// Declared and projected dividends of a name. A page about another name is refused as a whole.
     fn whole_dividends(&self, name: Symbol, sweep: Sweep) -> Result<SweepResult, Failed> {
         let Sweep { declared, mut batch, report, grade, .. } = sweep;
         if declared.iter().any(|dividend| self.roots.canonical(dividend.underlying) != name) {
             return Err(Failure::WrongName.into());
         }
         let mut dividends = likely(&declared, &self.calendar, self.today());
-        self.memory().take_away_others(name, &mut dividends);
+        self.memory().cancel_missing(name, &mut dividends);
         batch.dividends = Some(dividends);
         batch.dividend_cover.names.insert(name);
         Ok(SweepResult { batch, report, grade })
     }
 
-    /// True if records are of the name that was asked for, and of a time that has been. Not every answer says whose it
-    /// is, but contracts do: some of a chain are of the name's own roots. Not all need be, where a name was another
-    /// before.
+    /// Checks that records are of the requested name and not of the future. Some contracts of a chain must have a root
+    /// of the name; not all, since a name may have changed.
     fn about(&self, name: Symbol, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
         let own = name.bare();
         let is_own = |root: Symbol| root == own || self.roots.underlying_of(root).bare() == own;

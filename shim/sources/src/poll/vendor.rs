@@ -1,5 +1,5 @@
-//! What a vendor is to the polling of it: which requests a name takes, how answers are read, how often it may be asked.
-//! Each vendor is one small file beside this. Never: a socket, a clock.
+//! The interface of polled vendors: the requests of a name, the reading of responses, and rate limits. Each vendor is
+//! one small file beside this one. Never: a socket, a clock.
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
@@ -17,22 +17,22 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-/// One request.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Path and query, as they go on the wire; never a key.
+    /// Path and query, as sent; never a key.
     pub target: String,
-    /// What it asks for.
+    /// Requested data.
     pub what: Asks,
 }
 
-/// What a request asks for.
+/// Data that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
-    /// A chain or a part of one.
+    /// A chain, or a part of one.
     Chain,
-    /// The same in the vendor's other spelling of the name.
-    ChainOtherwise,
+    /// A chain, with the vendor's other spelling of the name.
+    ChainOtherSpelling,
     /// The price of the underlying.
     Spot,
     /// The expirations of the name.
@@ -47,62 +47,62 @@ pub enum Asks {
     DividendsOfFund,
 }
 
-/// What a vendor has.
+/// Kind of data that a vendor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brings {
     /// Chains of names.
     Chains,
     /// Dividends of names.
     Dividends,
-    /// Rates, of no name: it is asked for them as if they were one.
+    /// Rates, which are polled like a name.
     Rates,
 }
 
 impl Question {
-    /// A request for something.
+    /// A request for some data.
     #[must_use]
     pub fn new(what: Asks, target: impl Into<String>) -> Self {
         Self { target: target.into(), what }
     }
 
-    /// Its path, for a log: what follows the `?` may be long, and of others' making.
+    /// The path, for the log: the query may be long, and its text may come from the vendor.
     #[must_use]
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
 }
 
-/// An answer that is data, and what it answers.
+/// A response with data, and its request.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
-    /// The name that was asked for.
+    /// Requested name.
     pub name: Symbol,
-    /// With what.
+    /// The request.
     pub request: &'a Question,
-    /// For the reports of readers.
+    /// Path of the document in reports of readers.
     pub source: &'a Path,
     /// The body.
     pub bytes: &'a [u8],
-    /// When it was asked for.
+    /// Time of the request.
     pub asked_at: Timestamp,
     /// Sessions and Eastern time.
     pub calendar: &'a Calendar,
 }
 
-/// What a name has brought so far, and what is still to be asked.
+/// A running sweep of a name: the data so far, and the requests to come.
 #[derive(Debug)]
 pub struct Sweep {
     /// Requests to come.
     pub wanted: VecDeque<Question>,
-    /// What came.
+    /// Records so far.
     pub batch: Batch,
-    /// What became of it.
+    /// Counts and refused rows so far.
     pub report: Report,
-    /// How its quotes stand to the market.
+    /// Whether the quotes are live or delayed.
     pub grade: Grade,
-    /// Dividends as declared: projected dividends follow from all of them.
+    /// Declared dividends so far; projections follow from all of them.
     pub declared: Vec<DeclaredDividend>,
-    /// The contracts that came.
+    /// Contracts so far.
     contracts: HashSet<(Symbol, ContractKey)>,
 }
 
@@ -115,11 +115,11 @@ impl Sweep {
         Self { wanted, batch, report, grade: Grade::Live, declared, contracts: HashSet::new() }
     }
 
-    /// Adds what a reader made of an answer.
+    /// Adds the records of a response.
     ///
     /// # Errors
-    /// The answer is not the data that was asked for, has quotes and no contract that was not there yet (pages of that
-    /// kind would have no end), or there is more than [`limits::SWEEP_RECORDS`] in all.
+    /// The response is not the requested data, has quotes but no new contract (such pages would have no end), or the
+    /// sweep exceeds [`limits::SWEEP_RECORDS`].
     pub fn add(&mut self, read: (Batch, Report)) -> Result<(), Failure> {
         let (batch, report) = read;
         if let Some(error) = report.errors.first() {
@@ -140,10 +140,10 @@ impl Sweep {
         Ok(())
     }
 
-    /// Adds the dividends that a reader found in an answer.
+    /// Adds the declared dividends of a response.
     ///
     /// # Errors
-    /// The answer is not the data that was asked for.
+    /// The response is not the requested data.
     pub fn declare(&mut self, read: (Vec<DeclaredDividend>, Report)) -> Result<(), Failure> {
         let (declared, report) = read;
         self.declared.extend(declared);
@@ -153,7 +153,7 @@ impl Sweep {
 
 /// A vendor.
 pub trait Vendor: Send + Sync {
-    /// What it has.
+    /// Kind of data.
     fn brings(&self) -> Brings {
         Brings::Chains
     }
@@ -161,16 +161,16 @@ pub trait Vendor: Send + Sync {
     /// The requests that a sweep of a name begins with on an Eastern date.
     fn begin(&self, name: Symbol, today: Date) -> Vec<Question>;
 
-    /// The first request for the dividends of a name, of a vendor that has them beside its chains.
+    /// The first request for the dividends of a name, if the vendor has them besides its chains.
     fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
         let _ = (name, today);
         None
     }
 
-    /// Reads an answer into the sweep, and adds the requests that follow from it.
+    /// Reads a response into the sweep, and adds the requests that follow from it.
     ///
     /// # Errors
-    /// It is not the data that was asked for.
+    /// The response is not the requested data.
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure>;
 
     /// Headers of every request.
@@ -178,67 +178,67 @@ pub trait Vendor: Send + Sync {
         Vec::new()
     }
 
-    /// The variables of its keys.
+    /// Environment variables of the keys.
     fn keys(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What a status means; `None`: the answer is data.
+    /// The failure of a status; `None`: the response has data.
     fn failure_of(&self, status: u16) -> Option<Failure> {
         Failure::of_status(status)
     }
 
-    /// Another request in place of one that has failed.
+    /// The request to send instead of one that has failed.
     fn instead(&self, name: Symbol, request: &Question, failure: Failure) -> Option<Question> {
         let _ = (name, request, failure);
         None
     }
 
-    /// True if a sweep is worth something without the answer to a request.
+    /// True if a sweep is usable without the response to a request.
     fn may_miss(&self, request: &Question, failure: Failure) -> bool {
         let _ = (request, failure);
         false
     }
 }
 
-/// A vendor that was opened, or why not, as a sentence for the user.
+/// An opened vendor, or why it cannot be opened, for the user.
 pub type OpenedVendor = Result<Box<dyn Vendor>, String>;
 
-/// A polled vendor as the command line names it: one row of the [table of vendors](super::registry).
+/// A polled vendor: one row of the [table of vendors](super::registry).
 pub struct PolledVendor {
     /// The word before the colon of `--feed`.
     pub word: &'static str,
-    /// The address of its server.
+    /// Address of the server.
     pub base: &'static str,
-    /// The address of a second server, which some of its requests go to.
+    /// Address of a second server, for some requests.
     pub second_base: Option<&'static str>,
     /// Rate limits and intervals of the polling, unless options change them.
     pub terms: VendorTerms,
-    /// Limits that options cannot exceed, of a public website.
+    /// Limits of a public website, which options cannot exceed.
     pub public_limits: Option<PublicLimits>,
-    /// A warning that the log shows once, when the feed is opened.
+    /// Warning that is logged when the feed is opened.
     pub notice: Option<&'static str>,
-    /// Kinds of data that it has.
+    /// Kinds of data.
     pub brings: &'static [Brings],
-    /// The name that stands for everything, of a vendor that takes no symbols.
+    /// The name in the plan of a vendor that takes no symbols.
     pub whole: Option<&'static str>,
-    /// Opens it with the user's keys and options.
+    /// Opens the vendor with the user's keys and options.
     pub open: fn(&Keys, &Adjust) -> OpenedVendor,
 }
 
 /// Limits of polling a public website.
 #[derive(Clone, Copy, Debug)]
 pub struct PublicLimits {
-    /// The shortest interval between two sweeps of a name.
+    /// Minimum interval between two sweeps of a name.
     pub every_least: Duration,
-    /// Names at most, unless the user raises it.
+    /// Maximum number of names, unless the user raises it.
     pub names_most: usize,
     /// The limits in words.
     pub text: &'static str,
 }
 
 impl PolledVendor {
-    /// True if it has chains, and dividends that can be requested without them.
+    /// True if the vendor has chains, and dividends that can be requested without them.
     #[must_use]
     pub fn has_both(&self) -> bool {
         self.brings.contains(&Brings::Chains) && self.brings.contains(&Brings::Dividends)
@@ -262,35 +262,35 @@ impl fmt::Debug for PolledVendor {
 pub struct Adjust {
     /// Seconds between two sweeps of a name.
     pub every_s: Option<f64>,
-    /// Requests a minute.
+    /// Maximum number of requests per minute.
     pub per_minute: Option<f64>,
-    /// Sweeps side by side.
+    /// Maximum number of concurrent sweeps.
     pub at_once: Option<usize>,
-    /// Names at most.
+    /// Maximum number of names.
     pub most: Option<usize>,
-    /// Alpaca: the indicative quotes of the free plan.
+    /// Alpaca: use the indicative quotes of the free plan.
     pub indicative: bool,
-    /// Massive, Tradier: whether dividends are asked for.
+    /// Massive, Tradier: requests for dividends.
     pub dividends: DividendsWanted,
 }
 
-/// True if a vendor that has chains and dividends is asked for both.
+/// Which data to request from a vendor with chains and dividends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DividendsWanted {
-    /// Once a day, beside the chains.
+    /// Chains, and dividends once a day.
     #[default]
     Beside,
-    /// Nothing else is asked for.
+    /// Dividends only.
     Only,
-    /// Chains alone are asked for.
+    /// Chains only.
     No,
 }
 
 impl Adjust {
-    /// Takes in an option as its user wrote it.
+    /// Sets an option, as the user wrote it.
     ///
     /// # Errors
-    /// It is unknown, or its value is none: why, for the user.
+    /// Why the option or its value is refused, for the user.
     pub fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
         let number = |least: f64, most: f64| {
             let number = value.parse().ok().filter(|number| (least..=most).contains(number));
@@ -320,7 +320,7 @@ impl Adjust {
         Ok(())
     }
 
-    /// A vendor's terms with these changes.
+    /// The rate limits of a vendor with these changes.
     #[must_use]
     pub fn apply(&self, terms: VendorTerms) -> VendorTerms {
         let every = self.every_s.map(std::time::Duration::from_secs_f64);

@@ -3,7 +3,7 @@
 //! needs no waiting.
 
 use super::server::{Act, Server, say, status};
-use super::vendors::{KEY, RequestedNames, Told};
+use super::vendors::{KEY, TestedVendor, VendorState};
 use super::{OPEN, failures, start, wait_for_spot};
 use crate::support::daemon::{Daemon, free_address};
 use flate2::Compression;
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 const PAGE: &str =
     "<!DOCTYPE html>\n<html><head><title>Sign in, please</title></head><body><form></form></body></html>\n";
-/// Answers of the tests are small, and one that is late is late soon.
+/// Bounds of the tests: answers are small, and time limits short.
 const BYTES_MOST: u64 = 1 << 20;
 const PATIENT: AnswerBounds = AnswerBounds {
     connect: Duration::from_secs(60),
@@ -35,23 +35,23 @@ const IMPATIENT: AnswerBounds =
 
 /// A request while something is wrong.
 struct Wrong<'a> {
-    asked: RequestedNames,
+    vendor: TestedVendor,
     target: &'a str,
-    /// What would be right.
-    told: Told,
+    /// State of the market in a right answer.
+    market: VendorState,
     /// Another server.
     elsewhere: SocketAddr,
 }
 
 impl Wrong<'_> {
     fn right(&self) -> String {
-        self.asked.answer(self.target, self.told)
+        self.vendor.answer(self.target, self.market)
     }
 
-    fn with(&self, change: impl Fn(&mut Told)) -> Act {
-        let mut told = self.told;
-        change(&mut told);
-        say(self.asked.answer(self.target, told))
+    fn with(&self, change: impl Fn(&mut VendorState)) -> Act {
+        let mut market = self.market;
+        change(&mut market);
+        say(self.vendor.answer(self.target, market))
     }
 }
 
@@ -60,11 +60,11 @@ struct Fault {
     name: &'static str,
     act: fn(&Wrong<'_>) -> Act,
     failure: Failure,
-    /// Vendors to which it is something else.
-    but: &'static [(RequestedNames, Failure)],
-    /// Vendors that cannot have it.
-    not: &'static [RequestedNames],
-    /// What an answer that never ends is asked for with.
+    /// Vendors for which the failure is another one.
+    but: &'static [(TestedVendor, Failure)],
+    /// Vendors that cannot have the fault.
+    not: &'static [TestedVendor],
+    /// Bounds of the client.
     bounds: AnswerBounds,
     /// `Retry-After`, seconds.
     retry_after: Option<u64>,
@@ -78,15 +78,11 @@ const fn slow(name: &'static str, act: fn(&Wrong<'_>) -> Act) -> Fault {
     Fault { bounds: IMPATIENT, ..fault(name, Failure::Timeout, act) }
 }
 
-/// Vendors of which no chains are asked.
-const NO_CHAINS: &[RequestedNames] = &[
-    RequestedNames::Treasury,
-    RequestedNames::Nasdaq,
-    RequestedNames::MassiveDividends,
-    RequestedNames::TradierDividends,
-];
+/// Vendors that are not polled for chains.
+const NO_CHAINS: &[TestedVendor] =
+    &[TestedVendor::Treasury, TestedVendor::Nasdaq, TestedVendor::MassiveDividends, TestedVendor::TradierDividends];
 
-/// Of chains alone.
+/// A fault of chains only.
 const fn chain(name: &'static str, failure: Failure, act: fn(&Wrong<'_>) -> Act) -> Fault {
     Fault { not: NO_CHAINS, ..fault(name, failure, act) }
 }
@@ -107,7 +103,7 @@ const SCRIPT: &[Fault] = &[
     },
     fault("401", Failure::Refused, |_| status(401)),
     fault("403", Failure::Refused, |_| status(403)),
-    Fault { but: &[(RequestedNames::Treasury, Failure::Empty)], ..fault("404", Failure::NotFound, |_| status(404)) },
+    Fault { but: &[(TestedVendor::Treasury, Failure::Empty)], ..fault("404", Failure::NotFound, |_| status(404)) },
     fault("418", Failure::Status, |_| status(418)),
     fault("redirect elsewhere", Failure::Redirect, |wrong| {
         Act::Say(302, format!("Location: http://{}{}\r\n", wrong.elsewhere, wrong.target), String::new())
@@ -125,45 +121,47 @@ const SCRIPT: &[Fault] = &[
     fault("too large", Failure::TooLarge, |_| say(" ".repeat(2 * BYTES_MOST as usize))),
     fault("a gzip bomb", Failure::TooLarge, |_| Act::Bytes("Content-Encoding: gzip\r\n".to_owned(), bomb())),
     Fault {
-        but: &[(RequestedNames::TradierDividends, Failure::Malformed)],
-        ..fault("empty", Failure::Empty, |wrong| match wrong.asked {
-            RequestedNames::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
-            RequestedNames::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
-            _ => wrong.with(|told| told.keep = |_, _| false),
+        but: &[(TestedVendor::TradierDividends, Failure::Malformed)],
+        ..fault("empty", Failure::Empty, |wrong| match wrong.vendor {
+            TestedVendor::Treasury if wrong.target.contains("/sofr/") => say("{\"refRates\":[]}"),
+            TestedVendor::Treasury => say("Date,\"1 Mo\",\"3 Mo\"\n"),
+            _ => wrong.with(|market| market.keep = |_, _| false),
         })
     },
     Fault {
-        not: &[RequestedNames::Treasury, RequestedNames::Nasdaq],
-        ..fault("another name's", Failure::WrongName, |wrong| wrong.with(|told| told.name = "OTHER"))
+        not: &[TestedVendor::Treasury, TestedVendor::Nasdaq],
+        ..fault("another name's", Failure::WrongName, |wrong| wrong.with(|market| market.name = "OTHER"))
     },
     Fault {
         not: &[
-            RequestedNames::Cboe,
-            RequestedNames::Massive,
-            RequestedNames::Treasury,
-            RequestedNames::Nasdaq,
-            RequestedNames::MassiveDividends,
-            RequestedNames::TradierDividends,
+            TestedVendor::Cboe,
+            TestedVendor::Massive,
+            TestedVendor::Treasury,
+            TestedVendor::Nasdaq,
+            TestedVendor::MassiveDividends,
+            TestedVendor::TradierDividends,
         ],
         ..fault("another name's price", Failure::WrongName, |wrong| {
             let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/"].iter().any(|path| wrong.target.contains(path));
-            wrong.with(|told| told.name = if is_price { "OTHER" } else { told.name })
+            wrong.with(|market| market.name = if is_price { "OTHER" } else { market.name })
         })
     },
-    chain("a third of a chain", Failure::Partial, |wrong| wrong.with(|told| told.keep = |i, _| i < 7)),
-    chain("calls alone", Failure::Partial, |wrong| wrong.with(|told| told.keep = |_, right| right == Right::Call)),
-    chain("older than the last", Failure::Older, |wrong| wrong.with(|told| told.ts -= SignedDuration::from_mins(10))),
+    chain("a third of a chain", Failure::Partial, |wrong| wrong.with(|market| market.keep = |i, _| i < 7)),
+    chain("calls alone", Failure::Partial, |wrong| wrong.with(|market| market.keep = |_, right| right == Right::Call)),
+    chain("older than the last", Failure::Older, |wrong| {
+        wrong.with(|market| market.ts -= SignedDuration::from_mins(10))
+    }),
     chain("from the future", Failure::Ahead, |wrong| {
-        wrong.with(|told| told.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
+        wrong.with(|market| market.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
     }),
     Fault {
         not: &[
-            RequestedNames::Cboe,
-            RequestedNames::Theta,
-            RequestedNames::Tradier,
-            RequestedNames::Treasury,
-            RequestedNames::Nasdaq,
-            RequestedNames::TradierDividends,
+            TestedVendor::Cboe,
+            TestedVendor::Theta,
+            TestedVendor::Tradier,
+            TestedVendor::Treasury,
+            TestedVendor::Nasdaq,
+            TestedVendor::TradierDividends,
         ],
         ..fault("a page that leads back to itself", Failure::Malformed, |wrong| {
             let next = "\"status\":\"OK\",\"next_url\":\"https://x/?cursor=same\"}";
@@ -173,12 +171,12 @@ const SCRIPT: &[Fault] = &[
     },
     Fault {
         not: &[
-            RequestedNames::Cboe,
-            RequestedNames::Theta,
-            RequestedNames::Tradier,
-            RequestedNames::Treasury,
-            RequestedNames::Nasdaq,
-            RequestedNames::TradierDividends,
+            TestedVendor::Cboe,
+            TestedVendor::Theta,
+            TestedVendor::Tradier,
+            TestedVendor::Treasury,
+            TestedVendor::Nasdaq,
+            TestedVendor::TradierDividends,
         ],
         ..fault("pages without end that say the same", Failure::Malformed, |wrong| {
             // each has an address of its own
@@ -190,7 +188,7 @@ const SCRIPT: &[Fault] = &[
     },
 ];
 
-/// Sixty-four times as much as may be, in a few kilobytes.
+/// A few kilobytes that decompress to sixty-four times the bound.
 fn bomb() -> Vec<u8> {
     let mut out = GzEncoder::new(Vec::new(), Compression::best());
     (0..64).for_each(|_| out.write_all(&vec![b' '; BYTES_MOST as usize]).unwrap());
@@ -206,7 +204,7 @@ fn at(second: usize) -> Timestamp {
     first + SignedDuration::from_secs(second as i64)
 }
 
-/// Lets everything go at once.
+/// Permits every request at once.
 struct Always;
 
 impl Permits for Always {
@@ -217,36 +215,39 @@ impl Permits for Always {
     fn note(&self, _: Failure) {}
 }
 
-fn sweeps(asked: RequestedNames, address: SocketAddr, bounds: AnswerBounds) -> Sweeps {
-    let (vendor, base) = (asked.vendor(), ServerBase::parse(&format!("http://{address}")).unwrap());
-    let client = Client::new(base, vendor.headers(), None, bounds).unwrap();
-    Sweeps::new(asked.word().to_owned(), vendor, client, None, clock())
+fn sweeps(vendor: TestedVendor, address: SocketAddr, bounds: AnswerBounds) -> Sweeps {
+    let (polled, base) = (vendor.vendor(), ServerBase::parse(&format!("http://{address}")).unwrap());
+    let client = Client::new(base, polled.headers(), None, bounds).unwrap();
+    Sweeps::new(vendor.word().to_owned(), polled, client, None, clock())
 }
 
 fn acme() -> Symbol {
     Symbol::parse("ACME").unwrap()
 }
 
-/// A sweep that brings everything.
-fn check_whole(asked: RequestedNames, result: Result<Option<SweepResult>, Failed>, told: Told, after: &str) {
-    let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{asked:?} after {after}: {result:?}") };
-    assert_eq!(report.refused_total(), 0, "{asked:?} after {after}: {:?}", report.places);
-    if asked.has_chains() {
-        assert_eq!((batch.quotes.len(), batch.reset), (40, vec![acme()]), "{asked:?} after {after}");
+/// Checks that a sweep brought all data.
+fn check_whole(vendor: TestedVendor, result: Result<Option<SweepResult>, Failed>, market: VendorState, after: &str) {
+    let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{vendor:?} after {after}: {result:?}") };
+    assert_eq!(report.refused_total(), 0, "{vendor:?} after {after}: {:?}", report.places);
+    if vendor.has_chains() {
+        assert_eq!((batch.quotes.len(), batch.reset), (40, vec![acme()]), "{vendor:?} after {after}");
         let spots: Vec<f64> = batch.spots.iter().map(|spot| spot.price).collect();
-        assert!(matches!(spots[..], [spot] if (spot - told.spot).abs() < 1e-9), "{asked:?} after {after}: {spots:?}");
-    } else if asked.has_dividends_only() {
+        assert!(
+            matches!(spots[..], [spot] if (spot - market.spot).abs() < 1e-9),
+            "{vendor:?} after {after}: {spots:?}"
+        );
+    } else if vendor.has_dividends_only() {
         let next = batch.dividends.and_then(|dividends| dividends.first().copied()).unwrap();
         assert_eq!((next.underlying, next.projected), (acme(), false));
-        assert!((next.amount - told.spot / 100.0).abs() < 1e-4, "{asked:?} after {after}: {next:?}");
+        assert!((next.amount - market.spot / 100.0).abs() < 1e-4, "{vendor:?} after {after}: {next:?}");
     } else {
-        assert!(batch.rates.is_some_and(|rates| rates.len() == 3), "{asked:?} after {after}");
+        assert!(batch.rates.is_some_and(|rates| rates.len() == 3), "{vendor:?} after {after}");
     }
 }
 
-/// How a vendor is after a failure that came after a success, and how long it is left alone then.
-fn plan_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) {
-    let mut plan = Plan::new(asked.terms(), [acme()], 7);
+/// State of the plan and wait after a success and then a failure.
+fn plan_after(vendor: TestedVendor, failed: Failed) -> (SourceState, Duration) {
+    let mut plan = Plan::new(vendor.terms(), [acme()], 7);
     let mut now = Duration::ZERO;
     let mut until_asked = |plan: &mut Plan| {
         loop {
@@ -264,56 +265,56 @@ fn plan_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) 
     (state, until_asked(&mut plan) - second)
 }
 
-/// What docs/feeds/polled.md says of both.
-fn wanted_after(asked: RequestedNames, failed: Failed) -> (SourceState, Duration) {
+/// State and wait of docs/feeds/polled.md.
+fn wanted_after(vendor: TestedVendor, failed: Failed) -> (SourceState, Duration) {
     let seconds = Duration::from_secs;
     match failed.failure {
         Failure::Refused => (SourceState::Refused, seconds(30)),
         Failure::Limited => (SourceState::BackingOff, failed.retry_after.unwrap_or(seconds(5))),
         failure if failure.is_of_vendor() => (SourceState::BackingOff, seconds(1)),
-        _ => (SourceState::Ok, asked.terms().every),
+        _ => (SourceState::Ok, vendor.terms().every),
     }
 }
 
-fn check_fault(asked: RequestedNames, fault: &Fault, sweep: Result<Option<SweepResult>, Failed>) {
-    let place = format!("{asked:?}, {}", fault.name);
+fn check_fault(vendor: TestedVendor, fault: &Fault, sweep: Result<Option<SweepResult>, Failed>) {
+    let place = format!("{vendor:?}, {}", fault.name);
     let failed = sweep.expect_err(&place);
-    let wanted = fault.but.iter().find(|(vendor, _)| *vendor == asked).map_or(fault.failure, |&(_, failure)| failure);
+    let wanted = fault.but.iter().find(|(other, _)| *other == vendor).map_or(fault.failure, |&(_, failure)| failure);
     assert_eq!(failed, Failed { failure: wanted, retry_after: fault.retry_after.map(Duration::from_secs) }, "{place}");
-    let ((state, wait), (wanted_state, wanted_wait)) = (plan_after(asked, failed), wanted_after(asked, failed));
+    let ((state, wait), (wanted_state, wanted_wait)) = (plan_after(vendor, failed), wanted_after(vendor, failed));
     assert_eq!(state, wanted_state, "{place}");
     // the rate may make it a request longer
-    let most = wanted_wait.mul_f64(1.1) + Duration::from_secs_f64(60.0 / asked.terms().per_minute);
+    let most = wanted_wait.mul_f64(1.1) + Duration::from_secs_f64(60.0 / vendor.terms().per_minute);
     assert!(wanted_wait.mul_f64(0.9) <= wait && wait <= most, "{place}: {wait:?} for {wanted_wait:?}");
 }
 
-fn run_script(asked: RequestedNames) {
+fn run_script(vendor: TestedVendor) {
     let elsewhere = Server::start(|_| say("the key went here"));
     let other = elsewhere.address;
-    let right = move |told: Told| move |target: &str| say(asked.answer(target, told));
-    let server = Server::start(right(Told::whole(100.0, at(0))));
-    let patient = sweeps(asked, server.address, PATIENT);
-    check_whole(asked, patient.sweep(acme(), &Always), Told::whole(100.0, at(0)), "nothing");
-    for (i, fault) in SCRIPT.iter().enumerate().filter(|(_, fault)| !fault.not.contains(&asked)) {
-        let told = Told::whole(101.0 + 0.25 * i as f64, at(10 + i));
+    let right = move |market: VendorState| move |target: &str| say(vendor.answer(target, market));
+    let server = Server::start(right(VendorState::whole(100.0, at(0))));
+    let patient = sweeps(vendor, server.address, PATIENT);
+    check_whole(vendor, patient.sweep(acme(), &Always), VendorState::whole(100.0, at(0)), "nothing");
+    for (i, fault) in SCRIPT.iter().enumerate().filter(|(_, fault)| !fault.not.contains(&vendor)) {
+        let market = VendorState::whole(101.0 + 0.25 * i as f64, at(10 + i));
         let act = fault.act;
-        server.always(move |target| act(&Wrong { asked, target, told, elsewhere: other }));
-        let hasty = (fault.bounds != PATIENT).then(|| sweeps(asked, server.address, fault.bounds));
-        check_fault(asked, fault, hasty.as_ref().unwrap_or(&patient).sweep(acme(), &Always));
-        server.always(right(told));
-        check_whole(asked, patient.sweep(acme(), &Always), told, fault.name);
+        server.always(move |target| act(&Wrong { vendor, target, market, elsewhere: other }));
+        let hasty = (fault.bounds != PATIENT).then(|| sweeps(vendor, server.address, fault.bounds));
+        check_fault(vendor, fault, hasty.as_ref().unwrap_or(&patient).sweep(acme(), &Always));
+        server.always(right(market));
+        check_whole(vendor, patient.sweep(acme(), &Always), market, fault.name);
     }
     // nobody at the address
-    let alone = sweeps(asked, free_address(), PATIENT);
-    check_fault(asked, &fault("nobody", Failure::Connect, |_| Act::Refuse), alone.sweep(acme(), &Always));
-    assert!(elsewhere.asked().is_empty(), "{asked:?}: nobody else is asked, with the key or without");
-    assert!(server.asked().iter().all(|(_, target, _)| !target.contains(KEY)), "{asked:?}: the key is in no address");
+    let alone = sweeps(vendor, free_address(), PATIENT);
+    check_fault(vendor, &fault("nobody", Failure::Connect, |_| Act::Refuse), alone.sweep(acme(), &Always));
+    assert!(elsewhere.asked().is_empty(), "{vendor:?}: nobody else is asked, with the key or without");
+    assert!(server.asked().iter().all(|(_, target, _)| !target.contains(KEY)), "{vendor:?}: the key is in no address");
 }
 
 #[test]
 fn every_vendor_lives_through_every_fault() {
     std::thread::scope(|scope| {
-        let all = RequestedNames::ALL.map(|asked| scope.spawn(move || run_script(asked)));
+        let all = TestedVendor::ALL.map(|vendor| scope.spawn(move || run_script(vendor)));
         all.into_iter().for_each(|one| one.join().unwrap());
     });
 }
@@ -321,25 +322,26 @@ fn every_vendor_lives_through_every_fault() {
 #[test]
 fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
     // Cboe's have the time of their file
-    for asked in [RequestedNames::Theta, RequestedNames::Tradier, RequestedNames::Massive, RequestedNames::Alpaca] {
+    for vendor in [TestedVendor::Theta, TestedVendor::Tradier, TestedVendor::Massive, TestedVendor::Alpaca] {
         let stray = Some(clock().latest() + SignedDuration::from_hours(24 * 300));
-        let server =
-            Server::start(move |target| say(asked.answer(target, Told { stray, ..Told::whole(100.0, at(0)) })));
-        let result = sweeps(asked, server.address, PATIENT).sweep(acme(), &Always);
-        let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{asked:?}: {result:?}") };
-        assert_eq!((batch.quotes.len(), report.refused_total()), (39, 1), "{asked:?}");
+        let server = Server::start(move |target| {
+            say(vendor.answer(target, VendorState { stray, ..VendorState::whole(100.0, at(0)) }))
+        });
+        let result = sweeps(vendor, server.address, PATIENT).sweep(acme(), &Always);
+        let Ok(Some(SweepResult { batch, report, .. })) = result else { panic!("{vendor:?}: {result:?}") };
+        assert_eq!((batch.quotes.len(), report.refused_total()), (39, 1), "{vendor:?}");
     }
 }
 
 /// A minute of a daemon with one vendor, everything going wrong one after the other.
-fn run_daemon(asked: RequestedNames) {
-    let right = move |told: Told| move |target: &str| say(asked.answer(target, told));
-    let server = Server::start(right(Told::whole(100.0, at(0))));
-    let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", asked.word(), server.address);
+fn run_daemon(vendor: TestedVendor) {
+    let right = move |market: VendorState| move |target: &str| say(vendor.answer(target, market));
+    let server = Server::start(right(VendorState::whole(100.0, at(0))));
+    let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", vendor.word(), server.address);
     let keys = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
     let mut daemon = start(&feed, &[], &keys.map(|name| (name, KEY)));
     wait_for_spot(&daemon, 100.0);
-    if matches!(asked, RequestedNames::Tradier | RequestedNames::Massive) {
+    if matches!(vendor, TestedVendor::Tradier | TestedVendor::Massive) {
         // so that every fault is one of its chains
         daemon.wait("dividends", |health| health["feeds"][0]["used"]["dividends"] == 1);
     }
@@ -351,32 +353,32 @@ fn run_daemon(asked: RequestedNames) {
     for (i, name) in wrong.into_iter().enumerate() {
         let fault = SCRIPT.iter().find(|fault| fault.name == name).unwrap();
         let (before, act, kind) = (rows(&mut daemon), fault.act, fault.failure.name());
-        let told = Told::whole(101.0 + i as f64, at(10 + i));
-        server.always(move |target| act(&Wrong { asked, target, told, elsewhere: free_address() }));
+        let market = VendorState::whole(101.0 + i as f64, at(10 + i));
+        server.always(move |target| act(&Wrong { vendor, target, market, elsewhere: free_address() }));
         let health = daemon.wait(kind, |health| failures(health, kind) > 0);
         let state = &health["feeds"][0]["state"];
-        assert!(if kind == "server" { state == "backing_off" } else { state == "ok" }, "{asked:?}, {name}: {health}");
-        assert_eq!(rows(&mut daemon), before, "{asked:?}, {name}: what was known is served");
-        server.always(right(told));
-        wait_for_spot(&daemon, told.spot);
+        assert!(if kind == "server" { state == "backing_off" } else { state == "ok" }, "{vendor:?}, {name}: {health}");
+        assert_eq!(rows(&mut daemon), before, "{vendor:?}, {name}: what was known is served");
+        server.always(right(market));
+        wait_for_spot(&daemon, market.spot);
     }
     server.always(|_| status(403));
     daemon.wait("refused", |health| health["feeds"][0]["state"] == "refused");
     let asked_then = server.asked().len();
     std::thread::sleep(Duration::from_millis(500));
-    assert_eq!(server.asked().len(), asked_then, "{asked:?}: a key that is not taken is not tried again at once");
+    assert_eq!(server.asked().len(), asked_then, "{vendor:?}: a key that is not taken is not tried again at once");
     let said = daemon.stop().1;
     let refusals: Vec<&str> = said.lines().filter(|line| line.contains("refused")).collect();
-    assert!(matches!(refusals[..], [one] if one.contains("rejects the key")), "{asked:?}: {refusals:?}");
-    let variable = keys.iter().find(|key| key.to_lowercase().contains(asked.word()));
-    assert!(variable.is_none_or(|variable| refusals[0].contains(variable)), "{asked:?}: {refusals:?}");
+    assert!(matches!(refusals[..], [one] if one.contains("rejects the key")), "{vendor:?}: {refusals:?}");
+    let variable = keys.iter().find(|key| key.to_lowercase().contains(vendor.word()));
+    assert!(variable.is_none_or(|variable| refusals[0].contains(variable)), "{vendor:?}: {refusals:?}");
 }
 
 #[test]
 fn every_vendor_is_served_through_a_bad_minute() {
     std::thread::scope(|scope| {
-        let named = RequestedNames::ALL.into_iter().filter(|asked| asked.has_chains());
-        let all: Vec<_> = named.map(|asked| scope.spawn(move || run_daemon(asked))).collect();
+        let named = TestedVendor::ALL.into_iter().filter(|vendor| vendor.has_chains());
+        let all: Vec<_> = named.map(|vendor| scope.spawn(move || run_daemon(vendor))).collect();
         all.into_iter().for_each(|one| one.join().unwrap());
     });
 }

@@ -2,7 +2,7 @@
 //! on its pages, nor in anything that it writes, whatever a server makes of it.
 
 use super::server::{Act, Server, say};
-use super::vendors::{KEY, RequestedNames, Told};
+use super::vendors::{KEY, TestedVendor, VendorState};
 use super::{failures, wait_for_spot};
 use crate::support::daemon::{Daemon, command, free_address};
 use jiff::{SignedDuration, Timestamp};
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Everything under a folder, by path.
+/// All files under a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.flatten().map(|entry| entry.path());
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// The bytes of a file; of a compressed one what was compressed, too.
+/// The bytes of a file, and the decompressed bytes of a compressed one.
 fn text_of(path: &Path) -> Vec<u8> {
     use std::io::Read;
     let mut bytes = std::fs::read(path).unwrap();
@@ -32,17 +32,17 @@ fn text_of(path: &Path) -> Vec<u8> {
 }
 
 fn has_key(bytes: &[u8]) -> bool {
-    // what a header makes of it as well
+    // also in the lower case of a header
     let spelt = [KEY.to_owned(), KEY.to_lowercase()];
     spelt.iter().any(|key| bytes.windows(key.len()).any(|part| part == key.as_bytes()))
 }
 
-/// Servers that give the key away in everything that they say, between answers that are right.
-fn talkative(asked: RequestedNames, told: Told) -> Server {
+/// A server that repeats the key in all of its errors, between right answers.
+fn talkative(vendor: TestedVendor, market: VendorState) -> Server {
     let turn = AtomicUsize::new(0);
     Server::start(move |target| {
         let tell = |headers: &str| format!("{headers}X-Key: {KEY}\r\nSet-Cookie: key={KEY}\r\nETag: \"{KEY}\"\r\n");
-        let right = asked.answer(target, told);
+        let right = vendor.answer(target, market);
         match turn.fetch_add(1, Ordering::Relaxed) {
             8 => Act::Say(500, tell(""), format!("no room for {KEY}")),
             9 => Act::Say(200, tell(""), format!("{{\"message\":\"no such thing as {KEY}\",\"status\":\"{KEY}\"}}")),
@@ -60,17 +60,17 @@ fn talkative(asked: RequestedNames, told: Told) -> Server {
     })
 }
 
-/// A daemon that goes through all of it; what it showed, printed and wrote.
-fn run(asked: RequestedNames, form: &str, by_file: bool) {
-    let name = format!("greeksd-key-{}-{}", asked.word(), std::process::id());
+/// Runs a daemon against that server, and checks its pages, its output and its files.
+fn run(vendor: TestedVendor, form: &str, by_file: bool) {
+    let name = format!("greeksd-key-{}-{}", vendor.word(), std::process::id());
     let folder = std::env::temp_dir().join(name);
     let path = |name: &str| folder.join(name).display().to_string();
     std::fs::create_dir_all(folder.join("record")).unwrap();
     let names = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
     let expiry = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().plus_days(40);
-    let told = Told { expiry, ..Told::whole(100.0, Timestamp::now() - SignedDuration::from_mins(30)) };
-    let (server, address) = (talkative(asked, told), free_address());
-    let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", asked.word(), server.address);
+    let market = VendorState { expiry, ..VendorState::whole(100.0, Timestamp::now() - SignedDuration::from_mins(30)) };
+    let (server, address) = (talkative(vendor, market), free_address());
+    let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", vendor.word(), server.address);
     let (state, record, keys) = (path("state"), path("record"), path("keys"));
     let mut options =
         vec!["--refresh", "0.1", "--threads", "1", "--log-level", "trace", "--log", form, "--show-quotes"];
@@ -93,18 +93,18 @@ fn run(asked: RequestedNames, form: &str, by_file: bool) {
     let pages =
         ["/", "/health", "/metrics", "/l1/symbols", "/l1/greeks?underlying=ACME&greeks=all", "/nothing", "/v1/x"];
     for page in pages {
-        assert!(!has_key(daemon.get(page).1.as_bytes()), "{asked:?}: {page}");
+        assert!(!has_key(daemon.get(page).1.as_bytes()), "{vendor:?}: {page}");
     }
     let sent = server.asked();
-    assert!(sent.iter().all(|(_, _, head)| head.contains(KEY)), "{asked:?}: it does go to the vendor");
+    assert!(sent.iter().all(|(_, _, head)| head.contains(KEY)), "{vendor:?}: it does go to the vendor");
     Command::new("kill").args(["-TERM", &daemon.child.id().to_string()]).status().unwrap();
     assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
     let said = std::fs::read_to_string(&said).unwrap();
     assert!(said.contains("TRACE") && said.contains("rejects the key"), "there is something to look through: {said}");
     let written: Vec<PathBuf> = files(&folder).into_iter().filter(|file| !file.ends_with("keys")).collect();
-    assert!(written.iter().any(|file| file.starts_with(&record)), "{asked:?}: something was recorded: {written:?}");
+    assert!(written.iter().any(|file| file.starts_with(&record)), "{vendor:?}: something was recorded: {written:?}");
     for file in &written {
-        assert!(!has_key(&text_of(file)) && !has_key(file.as_os_str().as_encoded_bytes()), "{asked:?}: {file:?}");
+        assert!(!has_key(&text_of(file)) && !has_key(file.as_os_str().as_encoded_bytes()), "{vendor:?}: {file:?}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -112,12 +112,12 @@ fn run(asked: RequestedNames, form: &str, by_file: bool) {
 #[test]
 fn a_key_is_in_requests_and_nowhere_else() {
     let all = [
-        (RequestedNames::Tradier, "text", false),
-        (RequestedNames::Massive, "json", true),
-        (RequestedNames::Alpaca, "text", true),
+        (TestedVendor::Tradier, "text", false),
+        (TestedVendor::Massive, "json", true),
+        (TestedVendor::Alpaca, "text", true),
     ];
     std::thread::scope(|scope| {
-        let all = all.map(|(asked, form, by_file)| scope.spawn(move || run(asked, form, by_file)));
+        let all = all.map(|(vendor, form, by_file)| scope.spawn(move || run(vendor, form, by_file)));
         all.into_iter().for_each(|one| one.join().unwrap());
     });
 }

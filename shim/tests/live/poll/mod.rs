@@ -111,8 +111,8 @@ fn after_every_fault_the_last_chain_is_served_and_the_feed_recovers() {
     let asked = server.asked();
     let close = asked.windows(2).filter(|two| two[1].0 - two[0].0 < Duration::from_millis(35)).count();
     assert!(close <= asked.len() / 10, "{close} of {}", asked.len());
-    let told = health["feeds"][0]["requests"].as_u64().unwrap();
-    assert!(told.abs_diff(asked.len() as u64) <= 5, "{health}");
+    let counted = health["feeds"][0]["requests"].as_u64().unwrap();
+    assert!(counted.abs_diff(asked.len() as u64) <= 5, "{health}");
     let said = daemon.stop().1;
     assert!(said.contains("15 minutes late") && said.contains("personal use"), "{said}");
     assert!(!said.contains("hunter2"), "what a server says is not logged: {said}");
@@ -367,11 +367,11 @@ fn dividends_alone_of_a_vendor_go_beside_the_quotes_of_another_feed_page_by_page
 
 #[test]
 fn dividends_of_a_vendor_come_with_its_chains_and_hold_up_none_of_them() {
-    let told = |spot: f64| vendors::Told::whole(spot, OPEN.parse().unwrap());
+    let market = |spot: f64| vendors::VendorState::whole(spot, OPEN.parse().unwrap());
     let is_dividends = |target: &str| target.starts_with("/beta/markets/fundamentals/dividends?symbols=ACME");
     let chains = move |spot: f64, dividends: fn(String) -> Act| {
         move |target: &str| {
-            let right = vendors::RequestedNames::Tradier.answer(target, told(spot));
+            let right = vendors::TestedVendor::Tradier.answer(target, market(spot));
             if is_dividends(target) { dividends(right) } else { say(right) }
         }
     };

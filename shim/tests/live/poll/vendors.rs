@@ -1,4 +1,4 @@
-//! What each vendor answers for a name, in its own format, and how it is asked.
+//! Answers of each vendor for a name in its own format, and the options to poll it.
 
 use host::secret::Keys;
 use jiff::civil::{Date, date};
@@ -14,12 +14,12 @@ use testkit::documents::Quoted;
 /// Half of a spread.
 const WIDE: f64 = 0.2;
 
-/// What stands where a key would.
+/// A key of the tests.
 pub(crate) const KEY: &str = "Kq7vT2m9xW4z";
 
-/// A vendor.
+/// A vendor under test, with the kind of data that it is polled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RequestedNames {
+pub(crate) enum TestedVendor {
     Cboe,
     Theta,
     Tradier,
@@ -31,21 +31,21 @@ pub(crate) enum RequestedNames {
     TradierDividends,
 }
 
-/// A state of the market that a vendor tells.
+/// State of the market in the answers of a vendor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct VendorState {
     pub(crate) name: &'static str,
     pub(crate) spot: f64,
     pub(crate) ts: Timestamp,
     pub(crate) expiry: Date,
-    /// The first contract is of this time.
+    /// Time of the first contract, if it differs from the others.
     pub(crate) stray: Option<Timestamp>,
-    /// Which of the contracts there are: their number from the lowest strike on, and the right.
+    /// True for contracts that are listed: number of the strike from the lowest, and right.
     pub(crate) keep: fn(usize, Right) -> bool,
 }
 
-impl Told {
-    /// Everything of ACME.
+impl VendorState {
+    /// All contracts of ACME.
     pub(crate) fn whole(spot: f64, ts: Timestamp) -> Self {
         Self { name: "ACME", spot, ts, expiry: date(2026, 12, 18), stray: None, keep: |_, _| true }
     }
@@ -56,7 +56,7 @@ impl Told {
         let contracts = (0..20u32).flat_map(|i| [(i, Right::Call), (i, Right::Put)]);
         let quotes = contracts.filter(|&(i, right)| (self.keep)(i as usize, right)).map(|(i, right)| {
             let strike = 76.0 + 2.5 * f64::from(i);
-            // about what 30 % are worth: what is in the money, and a hump over it
+            // about the value at 30 %: intrinsic value plus a hump at the money
             let away = (strike / self.spot).ln() / 0.08;
             let value = (right.phi() * (self.spot - strike)).max(0.0) + 0.032 * self.spot * (-0.7 * away * away).exp();
             let cents = |price: f64| (price * 100.0).round() / 100.0;
@@ -81,7 +81,7 @@ impl Told {
     }
 }
 
-impl RequestedNames {
+impl TestedVendor {
     pub(crate) const ALL: [Self; 9] = [
         Self::Cboe,
         Self::Theta,
@@ -99,12 +99,12 @@ impl RequestedNames {
         words[self as usize]
     }
 
-    /// True if it has chains of names.
+    /// True if the vendor is polled for chains.
     pub(crate) fn has_chains(self) -> bool {
         self != Self::Treasury && !self.has_dividends_only()
     }
 
-    /// True if it is asked for dividends and nothing else.
+    /// True if the vendor is polled for dividends only.
     pub(crate) fn has_dividends_only(self) -> bool {
         matches!(self, Self::Nasdaq | Self::MassiveDividends | Self::TradierDividends)
     }
@@ -138,8 +138,8 @@ impl RequestedNames {
     }
 
     /// The answer to a request.
-    pub(crate) fn answer(self, target: &str, told: Told) -> String {
-        let Told { name, spot, ts, .. } = told;
+    pub(crate) fn answer(self, target: &str, market: VendorState) -> String {
+        let VendorState { name, spot, ts, .. } = market;
         let (bid, ask, millis) = (spot - 0.01, spot + 0.01, ts.as_millisecond());
         let path = target.split('?').next().unwrap_or_default();
         match self {
@@ -156,7 +156,7 @@ impl RequestedNames {
                 };
                 let rows = ["2026-12-01", "2026-08-31", "2026-06-01"].map(row).join(",");
                 let results = format!("\"results\":[{rows}],");
-                let is_none = told.quoted().quotes.is_empty();
+                let is_none = market.quoted().quotes.is_empty();
                 format!("{{\"request_id\":1,{}\"status\":\"OK\"}}", if is_none { "" } else { &results })
             }
             _ if path == "/beta/markets/fundamentals/dividends" => {
@@ -174,11 +174,11 @@ impl RequestedNames {
                      \"tables\":{{\"cash_dividends\":null}}}},{{\"type\":\"Stock\",\
                      \"tables\":{{\"cash_dividends\":[{rows}]}}}}]}}"
                 );
-                format!("[{}]", if told.quoted().quotes.is_empty() { "" } else { &entry })
+                format!("[{}]", if market.quoted().quotes.is_empty() { "" } else { &entry })
             }
             Self::MassiveDividends | Self::TradierDividends => panic!("{target}: dividends alone are asked for"),
-            Self::Cboe => told.quoted().cboe(),
-            Self::Theta if path == "/v3/option/snapshot/quote" => told.quoted().thetadata_csv(),
+            Self::Cboe => market.quoted().cboe(),
+            Self::Theta if path == "/v3/option/snapshot/quote" => market.quoted().thetadata_csv(),
             Self::Theta => {
                 let header =
                     "timestamp,symbol,bid_size,bid_exchange,bid,bid_condition,ask_size,ask_exchange,ask,ask_condition";
@@ -186,21 +186,21 @@ impl RequestedNames {
                 format!("{header}\n{at},{name},1,1,{bid:.2},0,1,1,{ask:.2},0\n")
             }
             Self::Tradier if path.ends_with("/expirations") => {
-                let none = told.quoted().quotes.is_empty();
-                let dates = format!("{{\"date\":[\"{}\"]}}", told.expiry);
+                let none = market.quoted().quotes.is_empty();
+                let dates = format!("{{\"date\":[\"{}\"]}}", market.expiry);
                 format!("{{\"expirations\":{}}}", if none { "null" } else { &dates })
             }
             Self::Tradier if path.ends_with("/quotes") => format!(
                 "{{\"quotes\":{{\"quote\":{{\"symbol\":\"{name}\",\"last\":{spot},\"bid\":{bid:.2},\"ask\":{ask:.2},\
                  \"bid_date\":{millis},\"ask_date\":{millis},\"trade_date\":{millis}}}}}}}"
             ),
-            Self::Tradier => told.quoted().tradier(),
-            Self::Massive => told.quoted().massive(),
+            Self::Tradier => market.quoted().tradier(),
+            Self::Massive => market.quoted().massive(),
             Self::Alpaca if path.starts_with("/v2/stocks") => format!(
                 "{{\"{name}\":{{\"latestTrade\":{{\"t\":\"{ts}\",\"p\":{spot}}},\"latestQuote\":{{\"t\":\"{ts}\",\
                  \"ap\":{ask:.2},\"bp\":{bid:.2},\"as\":1,\"bs\":2}}}}}}"
             ),
-            Self::Alpaca => told.quoted().alpaca(),
+            Self::Alpaca => market.quoted().alpaca(),
             Self::Treasury if target.contains("/sofr/") => {
                 format!(
                     "{{\"refRates\":[{{\"effectiveDate\":\"2026-11-18\",\"type\":\"SOFR\",\"percentRate\":{}}}]}}",
@@ -212,7 +212,7 @@ impl RequestedNames {
                     format!("{{\"exOrEffDate\":\"{day}\",\"type\":\"CASH\",\"amount\":\"${:.4}\"}}", spot / 100.0)
                 };
                 let rows = ["12/01/2026", "08/31/2026", "06/01/2026"].map(row).join(",");
-                let is_none = told.quoted().quotes.is_empty();
+                let is_none = market.quoted().quotes.is_empty();
                 let data = format!("{{\"dividends\":{{\"rows\":[{rows}]}}}}");
                 format!("{{\"data\":{}}}", if is_none { "null" } else { &data })
             }

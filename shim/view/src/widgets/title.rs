@@ -1,4 +1,4 @@
-//! The two lines on top: the name and its price, how it stands with it, the market's time; the pages, or what is wrong.
+//! Draws the two lines on top: name, price, status and market time; then the pages, or a problem.
 
 use super::pen::Pen;
 use crate::layout::Page;
@@ -9,10 +9,10 @@ use crate::state::{NameStatus, State};
 use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
-/// Characters of a line of a reason.
+/// Width of a line of a reason.
 const REASON_WIDTH: usize = 56;
 
-/// Draws them.
+/// Draws the two lines.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     let badges = badges(state);
     let name = state.name.as_deref().unwrap_or("greeksd");
@@ -46,7 +46,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
 }
 
 impl State {
-    /// How the price looks: marked while its change is new.
+    /// Style of the price: marked while its change is new.
     fn palette_of_spot(&self) -> Look {
         match self.spot_moved.signum() {
             1 if self.flashes() => Look::Up,
@@ -84,7 +84,7 @@ fn pages(pen: &mut Pen<'_>, y: u16, area: Rect, state: &State) {
     }
 }
 
-/// The market's time, and whether it is open: at length, and shorter.
+/// Market time, and whether the market is open: texts from the longest to the shortest.
 fn market_lines(state: &State) -> Vec<String> {
     let Some(daemon) = &state.daemon else { return Vec::new() };
     if state.as_of.is_some() {
@@ -103,7 +103,7 @@ fn market_lines(state: &State) -> Vec<String> {
     }
 }
 
-/// `2026-11-20 15:42:00` of `2026-11-20T15:42:00.000-05:00`.
+/// Shortens `2026-11-20T15:42:00.000-05:00` to `2026-11-20 15:42:00`.
 pub(crate) fn clock_of(time: &str) -> String {
     match (time.get(..10), time.get(11..19)) {
         (Some(day), Some(clock)) => format!("{day} {clock}"),
@@ -111,7 +111,7 @@ pub(crate) fn clock_of(time: &str) -> String {
     }
 }
 
-/// What is to be known of the values.
+/// Badges of the status of the values.
 fn badges(state: &State) -> Vec<(String, Look)> {
     let mut badges = Vec::new();
     if let Some(time) = state.past_time() {
@@ -120,7 +120,7 @@ fn badges(state: &State) -> Vec<(String, Look)> {
     if state.daemon.as_ref().is_some_and(|daemon| daemon.simulated) {
         badges.push(("SIMULATED".to_owned(), Look::Notice));
     }
-    match &state.standing {
+    match &state.name_status {
         NameStatus::Served(facts) => badges.extend(badges_of(facts)),
         NameStatus::Pending => badges.push(("PENDING".to_owned(), Look::Notice)),
         NameStatus::NotServed => badges.push(("UNKNOWN".to_owned(), Look::Alarm)),
@@ -153,20 +153,20 @@ fn badges_of(facts: &NameFacts) -> Vec<(String, Look)> {
     state.into_iter().chain(facts.is_preliminary.then(|| ("PRELIM".to_owned(), Look::Notice))).collect()
 }
 
-/// What is wrong with the way to the daemon, or with itself.
+/// A problem of the connection or of the daemon.
 fn trouble(state: &State) -> Option<(String, Look)> {
     let since = |from: u64| state.now.saturating_sub(from) / 1_000;
-    if let Some(away) = &state.away {
+    if let Some(away) = &state.offline {
         let shown = state.daemon.as_ref().map(|daemon| clock_of(&daemon.time)).filter(|time| !time.is_empty());
         let shown = shown.map_or_else(String::new, |time| format!("; values of {time}"));
         let text = format!("offline for {} s: {}{shown}; {}", since(away.since), away.why, state.place);
         return Some((text, Look::Alarm));
     }
     if state.silence().is_some() && state.as_of.is_some() {
-        return Some((format!("this moment is being computed, for {} s", since(state.heard)), Look::Notice));
+        return Some((format!("this moment is being computed, for {} s", since(state.last_answer)), Look::Notice));
     }
     if state.silence().is_some() {
-        return Some((format!("no answer for {} s; {}", since(state.heard), state.place), Look::Alarm));
+        return Some((format!("no answer for {} s; {}", since(state.last_answer), state.place), Look::Alarm));
     }
     let daemon = state.daemon.as_ref()?;
     match daemon.status.as_str() {
@@ -183,7 +183,7 @@ fn trouble(state: &State) -> Option<(String, Look)> {
     }
 }
 
-/// Words in lines of at most [`REASON_WIDTH`] characters.
+/// Wraps text into lines of at most [`REASON_WIDTH`] characters.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -199,7 +199,7 @@ fn wrapped(text: &str) -> Vec<String> {
     lines
 }
 
-/// Why there is nothing to show, in lines.
+/// Text to show instead of a chain, in lines.
 pub(crate) fn nothing(state: &State) -> Vec<String> {
     let name = state.name.as_deref().unwrap_or(MISSING);
     if state.daemon.is_none() && state.is_own {
@@ -218,7 +218,7 @@ pub(crate) fn nothing(state: &State) -> Vec<String> {
     if let Some(why) = &state.no_moment {
         return wrapped(why);
     }
-    match &state.standing {
+    match &state.name_status {
         _ if state.name.is_none() => vec!["loading names".to_owned()],
         NameStatus::NotServed => vec![format!("{name} is not served"), String::new(), "/ searches".to_owned()],
         NameStatus::Pending => vec![format!("{name} is being computed for the first time")],
