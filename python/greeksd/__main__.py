@@ -9,8 +9,8 @@ from ._native import native
 
 
 def main() -> int:
-    """Runs ``greeksd`` with the arguments of this process; its exit code."""
-    # the program hears signals itself, and where it does not they end it
+    """Runs ``greeksd`` with the arguments of this process; returns its exit code."""
+    # the program handles signals itself; signals that it does not handle must end it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = native.main(["greeksd", *sys.argv[1:]])
     return code

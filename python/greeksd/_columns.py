@@ -1,4 +1,4 @@
-"""Whatever a caller has as a table to the native frame. Libraries are looked at only where the caller has loaded them."""
+"""Converts tables of a caller to the native frame. Only libraries that the caller has loaded are used."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .errors import InputError
 TableLike = Any
 
 
-#: The names of columns that are looked at, of those that a table has.
+#: Function from the names of a table's columns to those that are used.
 Used = Callable[[list[str]], Collection[str]]
 
 
 def frame(name: str, data: TableLike, used: Used | None = None) -> Any:
-    """The native frame of a table; ``name`` is what errors call it. Columns that are not used are not converted."""
+    """The native frame of a table; ``name`` is its name in errors. Unused columns are not converted."""
     if isinstance(data, native.Frame):
         return data
     inner = getattr(data, "_frame", None)
@@ -71,13 +71,13 @@ def _of_pandas(name: str, data: Any, used: Used | None) -> Any:
 
 
 def index_names(data: Any) -> list[str]:
-    """Names of what stands in the index of a data frame of pandas, and not among its columns."""
+    """Names in the index of a data frame of pandas that are not among its columns."""
     names = list(data.index.names) if _is_pandas(data) else []
     return [str(name) for name in names if name is not None and name not in data.columns]
 
 
 def _broadcast(columns: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The columns of a mapping, where a single value stands for a column of it."""
+    """The columns of a mapping; a single value becomes a column of that value."""
     lengths = [len(values) for values in columns.values() if hasattr(values, "__len__") and not _is_single(values)]
     rows = lengths[0] if lengths else 1
     return [(name, [values] * rows if _is_single(values) else values) for name, values in columns.items()]
@@ -98,7 +98,7 @@ def _of_columns(name: str, columns: Iterable[tuple[str, Any]], used: Used | None
 
 
 def _unused(column: str, values: Any) -> dict[str, Any]:
-    """A column whose values nobody looks at."""
+    """A column whose values are not used."""
     return _given(column, "none", rows=len(values) if hasattr(values, "__len__") else 0)
 
 

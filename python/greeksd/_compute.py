@@ -25,7 +25,7 @@ _REFUSED = ("source", "row", "field", "reason", "count", "value")
 #: A snapshot of fewer contracts is no chain.
 _CHAIN_LEAST = 4
 _FAILED = ("day", "underlying", "why", "text")
-#: The header of a table that says: none.
+#: The header of an empty table of dividends.
 _NONE = {
     "dividends": ("underlying", "ex_date", "amount"),
     "rates": ("date", "tenor_days", "rate"),
@@ -65,7 +65,7 @@ class Prices(Table):
 
 
 class BatchReport:
-    """What came of `batch`."""
+    """Result of `batch`."""
 
     #: The folder of the files of Greeks.
     out: pathlib.Path
@@ -75,7 +75,7 @@ class BatchReport:
     refused: Table
     #: Names and days that could not be computed: ``day``, ``underlying``, ``why``, ``text``.
     failed: Table
-    #: What a user should hear of the reference data.
+    #: Notes on the reference data for the user.
     notes: list[str]
 
     @property
@@ -223,14 +223,14 @@ def greeks(
 
 
 def _with_index(error: InputError, quotes: TableLike) -> InputError:
-    """The error, and that names stand in the index where they do."""
+    """The error, with a note if the names are in the index of the data frame."""
     names = ", ".join(f"`{name}`" for name in index_names(quotes))
     are = "is" if names.count("`") == 2 else "are"
     return InputError(f"{error}; {names} {are} in the index: call reset_index()") if names else error
 
 
 def _warn(result: Greeks) -> None:
-    """Says what a caller would not see: names that are not there, rows of which nothing came, values without a base."""
+    """Warns of missing names, rows without a result, and values of poor quality."""
     counts = result.counts
     texts = []
     if len(result.failed):

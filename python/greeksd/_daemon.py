@@ -24,13 +24,13 @@ from ._table import Table
 from .errors import DaemonError, GreeksWarning, InputError
 
 _URL = "http://127.0.0.1:2112"
-#: The variable that a daemon has its name from, which `/health` shows.
+#: Environment variable with the name of a daemon, which `/health` shows.
 _TOKEN = "GREEKSD_INSTANCE"
-#: Statuses that say: not yet.
+#: Statuses of a request that is to be repeated.
 _NOT_YET = (502, 503)
-#: Seconds between two looks at a daemon that starts.
+#: Polling interval of a daemon that starts, seconds.
 _LOOK = 0.05
-#: Seconds that a daemon has to end in; it saves its state within eight.
+#: Time limit for a daemon to end, seconds; it saves its state within eight.
 _END = 12.0
 
 
@@ -122,7 +122,7 @@ class Daemon:
         return _parsed(self._asked(path, parameters), 200)
 
     def _asked(self, path: str, parameters: dict[str, Any]) -> bytes:
-        """The body of an answer; what is not computed yet is asked for again."""
+        """The body of an answer; a name that is not computed yet is requested again."""
         until = time.monotonic() + self.wait
         while True:
             status, body, retry_after = self._get(path, parameters)
@@ -171,7 +171,7 @@ def _parsed(body: bytes, status: int) -> Any:
 
 
 def _said(body: bytes) -> str:
-    """The sentence of a refusal."""
+    """The text of a refusal."""
     try:
         return str(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError):
@@ -252,7 +252,7 @@ def serve(
     True
     """
     address = listen or f"127.0.0.1:{_free_port()}"
-    # what is imported is what this process imports, and nothing that lies in the current folder
+    # the child imports the package of this process, and nothing from the current folder
     main = "import sys; sys.path = [path for path in sys.path if path]; from greeksd._child import child; child()"
     command = [sys.executable, "-c", main, "serve", "--listen", address]
     command += [argument for feed in feeds or ("sim",) for argument in ("--feed", feed)]
@@ -262,7 +262,7 @@ def serve(
             if item is not None and item is not False:
                 command += [option] if item is True else [option, str(item)]
     command += [os.fspath(option) for option in options]
-    # what it says before it serves is the reason where it does not
+    # its last lines before it serves are the reason if it does not
     errors = subprocess.PIPE if log is None else log
     token = secrets.token_hex(16)
     process = subprocess.Popen(
@@ -284,7 +284,7 @@ def serve(
 
 
 def _answered(server: Server, address: str, token: str, last_lines: _LastLines | None, seconds: float) -> None:
-    """Waits until a daemon answers; whoever else has its address is not it."""
+    """Waits until the daemon itself answers, and not another program at its address."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -302,7 +302,7 @@ def _answered(server: Server, address: str, token: str, last_lines: _LastLines |
 
 
 class _LastLines:
-    """The last lines of a log that nobody else reads: a full pipe would hold the daemon up."""
+    """The last lines of a log. It must be read, since a full pipe would block the daemon."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._lines: collections.deque[str] = collections.deque(maxlen=20)

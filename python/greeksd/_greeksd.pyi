@@ -1,4 +1,4 @@
-"""The native module. What a user calls is in the modules beside it."""
+"""The native module; the public functions are in the modules beside it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,8 +1,8 @@
 """Imports the build of the native module that this processor can run.
 
-An installed package has one build a level (``_builds/greeksd-x86-64-v3.so``) and ``level``, a library of a few functions
-that every processor can run and that asks it. ``GREEKSD_LEVEL=x86-64-v2`` names a level, for tests and support. Where
-there is one build only (aarch64, a build from source), it is ``_greeksd`` beside this file.
+An installed package has one build a level (``_builds/greeksd-x86-64-v3.so``) and ``level``, a library
+that every processor can run and that detects the level. ``GREEKSD_LEVEL=x86-64-v2`` names a level, for tests and
+support. Where there is one build only (aarch64, a build from source), it is ``_greeksd`` beside this file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _builds(folder: pathlib.Path) -> dict[str, pathlib.Path]:
 
 
 def _level(library: pathlib.Path, wanted: str) -> str:
-    """The highest level of this processor, or the one that is wanted.
+    """The highest level of this processor, or the requested one.
 
     Raises ``ImportError`` where the processor lacks it, or is older than all levels.
     """

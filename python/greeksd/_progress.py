@@ -1,4 +1,4 @@
-"""What long work says of itself: a bar of tqdm where it is installed, else a line now and then."""
+"""Progress of long work: a bar of tqdm where it is installed, else a line at intervals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 Progress = bool | Callable[[str, int, int], object]
 
-#: Seconds between two lines.
+#: Interval between two lines, seconds.
 _EVERY = 5.0
 
 
 @contextlib.contextmanager
 def shown(progress: Progress) -> Iterator[Callable[[str, int, int], object] | None]:
-    """What the native module calls with phase, done and total: nothing, the caller's own function, or a display."""
+    """The callback of the native module for phase, done and total: None, the caller's function, or a display."""
     if not progress:
         yield None
     elif callable(progress):
@@ -48,7 +48,7 @@ class _Bar:
         if phase != self._phase or self._bar is None:
             self.close()
             self._phase, self._bar = phase, self._tqdm(total=total, desc=f"greeksd: {phase}", unit_scale=True)
-        # draws at most ten times a second
+        # at most ten times a second
         self._bar.update(done - self._bar.n)
 
     def close(self) -> None:

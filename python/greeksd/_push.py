@@ -18,11 +18,11 @@ from .errors import DaemonError, InputError
 
 Instant = datetime.datetime | str | int | float | None
 
-#: Bytes that are sent at once.
+#: Bytes per send.
 _AT_ONCE = 1 << 16
-#: Seconds between two attempts to connect again.
+#: Interval between two attempts to reconnect, seconds.
 _PAUSE = 0.2
-#: Fields of a line that are left out where they are missing; bid and ask say so instead.
+#: Fields of a line that are left out if missing; bid and ask are null instead.
 _PRICES = ("bid", "ask")
 
 
@@ -45,7 +45,7 @@ class Pusher:
         self._timeout, self._retry = timeout, retry
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
-        #: Lines that were sent.
+        #: Number of lines sent.
         self.sent = 0
         with self._lock:
             self._socket = self._connected()

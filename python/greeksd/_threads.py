@@ -1,4 +1,4 @@
-"""On how many threads work is done where nobody says it."""
+"""The default number of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder for a computation. It goes when the computation ends, and at the next one where its process has ended first."""
+"""A temporary folder of a computation, removed when it ends, or by the next computation if the process was killed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows removes no file that is open: that is lock enough
+except ImportError:  # Windows does not remove an open file, which is lock enough
     fcntl = None  # type: ignore[assignment]
 
 _PREFIX = "greeksd-work-"
 _LOCK = "lock"
-#: Seconds after which a folder without a lock is nobody's.
+#: Age after which a folder without a lock counts as abandoned, seconds.
 _ABANDONED = 3600.0
 
 
@@ -49,7 +49,7 @@ def _locks(file: IO[bytes]) -> bool:
 
 @functools.cache
 def _remove_left(temporary: str) -> None:
-    """Removes what ended processes have left, once in the life of this one."""
+    """Removes folders of ended processes, once in the life of this one."""
     for folder in pathlib.Path(temporary).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             about = folder.lstat()

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions whose text names place and reason."""
+"""Exceptions, whose texts name place and reason."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
-//! Options of `greeksd batch` as Python gives them: one table of names, checks and messages for the command and the
-//! module. Never: an option.
+//! Options of `greeksd batch` from Python: command and module share their names, checks and messages. Never: an option.
 
 use crate::errors::InputError;
 use pyo3::PyErr;
 use shim::config::{self, BatchArgs, ConfigError, Invocation};
 use std::ffi::OsString;
 
-/// Reads the arguments of `greeksd batch`, without the program's name and the command's.
+/// Parses the arguments of `greeksd batch`, without the names of program and command.
 ///
 /// # Errors
-/// What is wrong with one, in words.
+/// Why an argument is refused, in words.
 pub(crate) fn batch(arguments: Vec<OsString>) -> Result<Box<BatchArgs>, PyErr> {
     let command = ["greeksd", "batch"].map(OsString::from);
     match config::read(command.into_iter().chain(arguments), &|_| None) {
@@ -24,7 +23,7 @@ pub(crate) fn batch(arguments: Vec<OsString>) -> Result<Box<BatchArgs>, PyErr> {
     }
 }
 
-/// A message about an option as one about the keyword of that name.
+/// Turns a message about an option into one about the keyword of that name.
 pub(crate) fn as_keyword(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, part) in text.split("--").enumerate() {

@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use shim::batch::{BatchError, execute};
 use std::ffi::OsString;
 
-/// What came of a job.
+/// Result of a job.
 #[derive(IntoPyObject)]
 pub(crate) struct BatchResult {
-    /// The report, JSON.
+    /// The report as JSON.
     report: String,
     refused: Vec<RefusedRow>,
     notes: Vec<String>,

@@ -1,4 +1,4 @@
-//! Streams of Arrow across Python, by its capsules: the only file with pointers of others. Never: a value.
+//! Streams of Arrow to and from Python, by PyCapsules: the only file with foreign pointers. Never: a value.
 #![allow(unsafe_code, reason = "the interface of Arrow for C is made of pointers")]
 
 use crate::errors::InputError;
@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// Reads all of an object that has `__arrow_c_stream__`.
+/// Reads the whole stream of an object that has `__arrow_c_stream__`.
 pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let refused = |why: String| InputError::new_err(format!("{name}: {why}"));
     let object = source.call_method0("__arrow_c_stream__")?;
@@ -25,24 +25,25 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
     let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     let reader = reader.map_err(|error| refused(error.to_string()))?;
     let read = move || {
+    let read = move || {
         let schema = reader.schema();
         let batches = reader.map(|batch| {
             let batch = batch?;
-            // others may have read it from a file without a look at its offsets: nothing of it is read before this
+            // the data may come from a file with unchecked offsets, so they are validated before anything is read
             batch.columns().iter().try_for_each(|column| column.to_data().validate_full())?;
             Ok(batch)
         });
         batches.collect::<Result<Vec<_>, ArrowError>>().map(|batches| (schema, batches))
     };
-    // what gives the batches may be Python itself, and takes the lock where it is; the library takes columns of
-    // another length than their batch for a mistake of this program
+    // the stream may be Python code, which takes the interpreter's lock itself; the library panics where a column is
+    // not as long as its batch
     let read = source.py().detach(|| catch_unwind(AssertUnwindSafe(read)));
     let read =
         read.map_err(|_| refused("columns of unequal length, or arrays that do not fit their schema".to_owned()))?;
     read.map_err(|error| refused(error.to_string()))
 }
 
-/// A stream of some batches, as others take it.
+/// A capsule with a stream of batches.
 pub(crate) fn stream<'py>(
     py: Python<'py>,
     schema: SchemaRef,
@@ -52,7 +53,7 @@ pub(crate) fn stream<'py>(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
 }
 
-/// A schema, as others take it.
+/// A capsule with a schema.
 pub(crate) fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| InputError::new_err(error.to_string()))?;
     PyCapsule::new_with_value(py, schema, SCHEMA)

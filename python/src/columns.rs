@@ -1,4 +1,5 @@
-//! A table out of columns that Python holds: numbers and instants as bytes, words as texts. Never: a type of a library.
+//! Makes a table from columns that Python holds: numbers and instants as bytes, words as texts. Never: a type of a
+//! library.
 
 use crate::errors::InputError;
 use crate::frame::Frame;
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What NumPy keeps for an instant that there is none of.
+/// NumPy's missing instant (`NaT`).
 const NOT_A_TIME: i64 = i64::MIN;
 
 /// A column that Python holds.
@@ -19,22 +20,22 @@ const NOT_A_TIME: i64 = i64::MIN;
 #[pyo3(from_item_all)]
 pub(crate) struct GivenColumn {
     name: String,
-    /// `f8`, `i8`, `day` (days since 1970), `s`, `ms`, `us`, `ns`, `text`, or `none` where values are not looked at.
+    /// `f8`, `i8`, `day` (days since 1970), `s`, `ms`, `us`, `ns`, `text`, or `none` if the values are not used.
     kind: String,
-    /// Values of 8 bytes in the machine's order.
+    /// Values of 8 bytes in native byte order.
     data: Option<Vec<u8>>,
     texts: Option<Vec<Option<String>>>,
-    /// A byte for each value of `i8`, 1 where there is none.
+    /// A byte for each value of `i8`: 1 if the value is missing.
     missing: Option<Vec<u8>>,
-    /// Instants: they are of UTC, and not of no zone.
+    /// True if instants are in UTC; false if they have no zone.
     is_utc: bool,
-    /// How many values, of `none`.
+    /// Number of values of a column of kind `none`.
     rows: usize,
     /// `unit` and `meaning`, if they are known.
     facts: HashMap<String, String>,
 }
 
-/// Makes a table of columns; `name` is what errors call it.
+/// Makes a table of columns; `name` is its name in errors.
 #[pyfunction]
 pub(crate) fn frame_of_columns(name: &str, columns: Vec<GivenColumn>) -> PyResult<Frame> {
     let refused = |why: String| InputError::new_err(format!("{name}: {why}"));

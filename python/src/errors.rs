@@ -1,4 +1,4 @@
-//! The exceptions of the package, which are Python. Never: a text.
+//! The exceptions of the package, which are defined in Python. Never: a text.
 
 pyo3::import_exception!(greeksd.errors, InputError);
 pyo3::import_exception!(greeksd.errors, JobError);

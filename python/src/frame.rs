@@ -1,4 +1,4 @@
-//! A table in memory, as Python holds it: what it is made of, and its columns one by one. Never: a computation.
+//! A table in memory for Python: its construction, and access to its columns. Never: a computation.
 
 use crate::capsule;
 use crate::errors::InputError;
@@ -19,33 +19,33 @@ use std::collections::HashMap;
 use std::io::Cursor;
 use std::sync::Arc;
 
-/// A table of Arrow.
+/// An Arrow table.
 #[pyclass(frozen, module = "greeksd")]
 pub(crate) struct Frame {
     pub(crate) schema: SchemaRef,
     pub(crate) batches: Vec<RecordBatch>,
 }
 
-/// A column for whoever builds arrays of it.
+/// A column, from which Python builds an array.
 #[derive(IntoPyObject)]
 struct FrameColumn<'py> {
     /// `f8`, `i4`, `i8`, `us` (microseconds in UTC), `day`, `word` or `text`.
     kind: &'static str,
-    /// Values one after the other in the machine's order; of words their places, -1 where one is missing.
+    /// Values in native byte order; for words their indices, -1 if missing.
     data: Option<Bound<'py, PyByteArray>>,
-    /// A byte for each value: 1 where it is missing; none where none is.
+    /// A byte for each value: 1 if it is missing; `None` if no value is missing.
     missing: Option<Bound<'py, PyByteArray>>,
     /// The words of a column of words, or the texts of a column of text.
     texts: Option<Vec<Option<String>>>,
 }
 
-/// Reads an object that has `__arrow_c_stream__`; `name` is what errors call it.
+/// Reads an object that has `__arrow_c_stream__`; `name` is its name in errors.
 #[pyfunction]
 pub(crate) fn frame_of_stream(name: &str, source: &Bound<'_, PyAny>) -> PyResult<Frame> {
     capsule::read(name, source).map(|(schema, batches)| Frame { schema, batches })
 }
 
-/// Reads an IPC stream of Arrow.
+/// Reads an Arrow IPC stream.
 #[pyfunction]
 pub(crate) fn frame_of_ipc(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Frame> {
     let read = py.detach(|| {
@@ -58,7 +58,7 @@ pub(crate) fn frame_of_ipc(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Frame> {
 
 #[pymethods]
 impl Frame {
-    /// The stream of Arrow's PyCapsule interface; a schema that is asked for is not heeded.
+    /// The stream of Arrow's PyCapsule interface; a requested schema is ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -69,12 +69,12 @@ impl Frame {
         capsule::stream(py, self.schema.clone(), self.batches.clone())
     }
 
-    /// The schema of that interface.
+    /// The schema of Arrow's PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsule::schema(py, &self.schema)
     }
 
-    /// How many rows.
+    /// Number of rows.
     fn __len__(&self) -> usize {
         self.rows()
     }
@@ -91,12 +91,12 @@ impl Frame {
         Ok(fields)
     }
 
-    /// What the table says of itself.
+    /// Metadata of the table.
     fn metadata(&self) -> HashMap<String, String> {
         self.schema.metadata().clone()
     }
 
-    /// Some rows of it, one after the other.
+    /// Consecutive rows of the table.
     fn rows_of(&self, first: usize, count: usize) -> Self {
         let mut skipped = 0;
         let part = |batch: &RecordBatch| {
@@ -108,7 +108,7 @@ impl Frame {
         Self { schema: self.schema.clone(), batches: self.batches.iter().map(part).collect() }
     }
 
-    /// Some columns of it, in the order of the names.
+    /// Some columns of the table, in the order of the names.
     fn columns_of(&self, names: Vec<String>) -> PyResult<Self> {
         let place = |name: &String| self.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.clone()));
         let places = names.iter().map(place).collect::<PyResult<Vec<usize>>>()?;
@@ -118,7 +118,7 @@ impl Frame {
         Ok(Self { schema, batches: batches.map_err(failed)? })
     }
 
-    /// The IPC stream of Arrow.
+    /// The table as an Arrow IPC stream.
     fn ipc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let written = py.detach(|| {
             let mut writer = StreamWriter::try_new(Vec::new(), &self.schema)?;
@@ -207,7 +207,7 @@ fn of_each(arrays: &[&ArrayRef], append: impl Fn(&ArrayRef, &mut Vec<u8>)) -> Ve
     out
 }
 
-/// Words of several arrays under one dictionary, and the place of each row's word.
+/// The words of several arrays in one dictionary, and the index of each row's word.
 fn words(arrays: &[&ArrayRef]) -> (Vec<i32>, Vec<Option<String>>) {
     let (mut places, mut words, mut place_by_word) = (Vec::new(), Vec::new(), HashMap::new());
     for array in arrays {

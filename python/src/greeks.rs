@@ -1,4 +1,5 @@
-//! A table of quotes to a table of Greeks: a job of `history` whose input and output are in memory. Never: a formula.
+//! Computes a table of quotes to a table of Greeks: a job of `history` with input and output in memory. Never: a
+//! formula.
 
 use crate::arguments::{self, as_keyword};
 use crate::errors::{InputError, JobError};
@@ -26,7 +27,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What errors and refused rows call the table of quotes; no symbol is spelt so.
+/// Name of the table of quotes in errors and refused rows; no symbol has these characters.
 const QUOTES: &str = "<quotes>";
 
 /// A table or a file of reference data.
@@ -36,10 +37,10 @@ enum GivenReference<'py> {
     File(PathBuf),
 }
 
-/// What quotes are like that are handed to a job: what a caller hears of where values are poor.
+/// Counts of quotes of poor quality, for warnings to the caller.
 #[derive(Default)]
 struct Quoted {
-    /// Of each expiry at each time, by strike, which of call and put have two sides.
+    /// For each expiry at each time, by strike: true for call and put if quoted on both sides.
     expiries: HashMap<(Timestamp, Symbol, Date), HashMap<u32, [bool; 2]>>,
     crossed: u64,
     one_sided: u64,
@@ -56,14 +57,14 @@ impl Quoted {
         strikes.entry(contract.strike_milli).or_default()[contract.right as usize] |= has_bid && has_ask && !is_crossed;
     }
 
-    /// Expiries without a strike whose call and put both have two sides.
+    /// Number of expiries without a strike whose call and put are both quoted on both sides.
     fn without_pair(&self) -> u64 {
         let has_pair = |strikes: &HashMap<u32, [bool; 2]>| strikes.values().any(|sides| sides == &[true, true]);
         self.expiries.values().filter(|strikes| !has_pair(strikes)).count() as u64
     }
 }
 
-/// What `greeks` takes beside the quotes.
+/// Arguments of `greeks` besides the quotes.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct GreeksArguments<'py> {
@@ -73,15 +74,15 @@ pub(crate) struct GreeksArguments<'py> {
     calendar: Vec<GivenReference<'py>>,
     deliverables: Vec<GivenReference<'py>>,
     overrides: Vec<GivenReference<'py>>,
-    /// RFC 3339, or Eastern where it has no offset.
+    /// Time of the quotes: RFC 3339, or Eastern time without an offset.
     at: Option<String>,
-    /// Of `greeksd batch`.
+    /// Options of `greeksd batch`.
     options: Vec<OsString>,
-    /// A folder for what does not fit in memory.
+    /// Folder for data that do not fit into memory.
     work: PathBuf,
 }
 
-/// What came of it.
+/// Result of `greeks`.
 #[derive(IntoPyObject)]
 pub(crate) struct GreeksDone {
     frame: Frame,
@@ -153,7 +154,7 @@ pub(crate) fn greeks(
     let outcome = watched(py, &watch, progress.as_ref(), || history::job::run(&job))?;
     let outcome = outcome.map_err(|error| JobError::new_err(error.to_string()))?;
     if let Some(text) = stopped_by.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        // the time of all quotes has a keyword of its own
+        // in Python the option `--time` is the keyword `at`
         return Err(InputError::new_err(as_keyword(&text.replace("--time", "--at"))));
     }
     let (schema, batches) = py.detach(|| form.into_batches()).map_err(|error| JobError::new_err(error.to_string()))?;
@@ -164,8 +165,8 @@ pub(crate) fn greeks(
     Ok(done(Frame { schema, batches }, refused, &outcome, &quoted))
 }
 
-/// The names of columns that are read, of those that a table has, with the options of `greeksd batch`; `at`: the time
-/// of the quotes is given.
+/// The names of the columns that are read, among `names`, with the options of `greeksd batch`; `has_time`: the time of
+/// the quotes is given.
 #[pyfunction]
 pub(crate) fn quote_columns(names: Vec<String>, options: Vec<OsString>, has_time: bool) -> PyResult<Vec<String>> {
     let args = arguments::batch(options)?;

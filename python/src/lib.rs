@@ -1,6 +1,6 @@
-//! The native part of the Python package `greeksd`: tables in, tables of Greeks out, and the whole program. What a user
-//! calls, with its defaults and documents, is Python (`python/greeksd`); here stand the computations, which give the
-//! interpreter's lock back. Never: a formula, a layout of quotes, a thread or a pool before somebody asks for work.
+//! The native part of the Python package `greeksd`: computations from tables to tables of Greeks, and the whole
+//! program. The public functions with their defaults and documentation are Python (`python/greeksd`); computations
+//! release the interpreter's lock. Never: a formula, a layout of quotes, a thread or a pool before there is work.
 //!
 //! # Rooms
 //!
@@ -31,11 +31,11 @@ use shim::{cpu, program};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the program with these arguments, its name first; its exit code.
+/// Runs the program with these arguments, of which the first is its name; returns the exit code.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| if cpu::can_run() { program::run(arguments) } else { ExitCode::FAILURE });
-    // the standard library shows the number to the system only
+    // the standard library has no access to the number of an exit code
     (0..=u8::MAX).find(|&n| ExitCode::from(n) == code).unwrap_or(1)
 }
 

@@ -1,4 +1,4 @@
-//! A table of contracts with explicit parameters to the same table with every value. Never: a formula.
+//! Prices a table of contracts with explicit parameters to a table with all values. Never: a formula.
 
 use crate::errors::InputError;
 use crate::frame::Frame;
@@ -17,27 +17,27 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What errors call the table.
+/// Name of the table in errors.
 const CONTRACTS: &str = "<contracts>";
-/// Rows that a thread takes at once.
+/// Number of rows that a thread takes at once.
 const AT_ONCE: usize = 256;
 const SHARE: &str = "currency per share";
 
 type RowOutcome = Result<ExplicitValues, String>;
 
-/// A row, from 0, and what may be meant otherwise in it.
+/// Doubtful numbers by row, from 0: probably in another unit.
 type Doubts = BTreeMap<u64, String>;
 
-/// What came of it.
+/// Result of `price`.
 #[derive(IntoPyObject)]
 pub(crate) struct PriceDone {
     frame: Frame,
     refused: Vec<RefusedRow>,
-    /// What may be meant otherwise than it is written, by row.
+    /// Doubtful numbers by row.
     doubts: Doubts,
 }
 
-/// The names of columns that are read, of those that a table has.
+/// The names of the columns that are read, among `names`.
 #[pyfunction]
 pub(crate) fn contract_columns(names: Vec<String>) -> Vec<String> {
     let place = |name: &str| names.iter().position(|own| own.trim().eq_ignore_ascii_case(name));
@@ -86,7 +86,7 @@ pub(crate) fn price(
     Ok(PriceDone { frame, refused, doubts: doubts.into_inner().unwrap_or_else(PoisonError::into_inner) })
 }
 
-/// The columns of the result: those that describe the contract as they were given, the values with their units.
+/// Columns of the result: the given parameters, and the values with their units.
 fn schema(columns: &ParameterColumns, given: &Schema) -> Schema {
     let input = |&(name, at): &(&'static str, usize)| {
         Field::new(name, given.field(at).data_type().clone(), true).with_metadata(facts(input_unit(name), ""))
@@ -119,7 +119,7 @@ fn facts(unit: &str, meaning: &str) -> HashMap<String, String> {
     facts.map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
 }
 
-/// Prices the rows of a batch on so many threads.
+/// Prices the rows of a batch on `threads` threads.
 fn outcomes(
     columns: &ParameterColumns,
     batch: &RecordBatch,

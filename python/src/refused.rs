@@ -1,26 +1,26 @@
-//! Rows that were refused, as Python gets them. Never: a reason.
+//! Refused rows for Python. Never: a reason.
 
 use kernel::error::{Reason, Refused};
 use pyo3::prelude::*;
 
-/// A refused row, or several that were refused for one reason.
+/// A refused row, or several rows refused for one reason.
 #[derive(Clone, Debug, IntoPyObject)]
 pub(crate) struct RefusedRow {
-    /// The table, or the file.
+    /// Table or file.
     source: String,
-    /// The row from 0 in a table, the line from 1 in a file; `None`: unknown.
+    /// Row from 0 in a table, line from 1 in a file; `None`: unknown.
     row: Option<u64>,
-    /// The column; `None`: the row as a whole.
+    /// Column; `None`: the whole row.
     field: Option<String>,
     reason: String,
-    /// How many.
+    /// Number of rows.
     count: u64,
-    /// What stands there; `None`: nothing, or it is not known.
+    /// Text of the cell; `None`: empty or unknown.
     value: Option<String>,
 }
 
 impl RefusedRow {
-    /// A row of a table in memory, and what is wrong with it as a whole.
+    /// A row of a table in memory, refused as a whole.
     pub(crate) fn of_table(source: &str, row: u64, reason: &str) -> Self {
         Self {
             source: source.to_owned(),
@@ -32,7 +32,7 @@ impl RefusedRow {
         }
     }
 
-    /// The same with the column that is at fault; rows of a table count from 0.
+    /// A row of a table in memory, from 0, refused because of a cell.
     pub(crate) fn of_cell(row: u64, refused: &Refused) -> Self {
         Self { row: Some(row), ..Self::of_document(refused) }
     }
@@ -49,7 +49,7 @@ impl RefusedRow {
         }
     }
 
-    /// Rows that were counted only.
+    /// Rows of which only the numbers by reason are known.
     pub(crate) fn counted(source: &str, counts: &[u64; Reason::ALL.len()]) -> Vec<Self> {
         let some = Reason::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
         let row = |(reason, &count): (&Reason, &u64)| Self {

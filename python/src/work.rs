@@ -1,5 +1,5 @@
-//! Work that takes long: on threads of its own, without the interpreter's lock, while the caller's thread says how far
-//! it is and hears signals. Never: what is computed.
+//! Long computations: they run on threads of their own without the interpreter's lock, while the caller's thread
+//! reports progress and handles signals. Never: a computation.
 
 use crate::errors::JobError;
 use history::watch::{JobPhase, JobWatch};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Between two looks at signals and progress.
+/// Interval between checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
-/// What phases are called.
+/// Names of the phases.
 const PHASES: [&str; 3] = ["read", "sorted", "computed"];
 
-/// How far a work is, and whether it is to end.
+/// Progress of a computation, and the request to stop it.
 #[derive(Debug, Default)]
 pub(crate) struct WorkWatch {
     phase: AtomicUsize,
@@ -23,7 +23,7 @@ pub(crate) struct WorkWatch {
 }
 
 impl WorkWatch {
-    /// Asks the work to end.
+    /// Requests the computation to stop.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
     }
@@ -50,7 +50,7 @@ impl JobWatch for WorkWatch {
     }
 }
 
-/// Whether a work has ended.
+/// The end of a computation.
 #[derive(Default)]
 struct End {
     is_over: Mutex<bool>,
@@ -63,14 +63,14 @@ impl End {
         self.changed.notify_all();
     }
 
-    /// Waits a while; whether it has ended.
+    /// Waits for a short time; returns true if the computation has ended.
     fn wait(&self) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         *self.changed.wait_timeout_while(is_over, LOOK, |is_over| !*is_over).unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// Sets the end when it is dropped, after a panic too.
+/// Sets the end when dropped, even after a panic.
 struct SetAtEnd<'a>(&'a End);
 
 impl Drop for SetAtEnd<'_> {
@@ -79,10 +79,10 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Does a work. `progress` is called with what is done, how much of it, and of how much, now and then.
+/// Runs a computation. `progress` is called at intervals with the phase, the number done and the total.
 ///
 /// # Errors
-/// A signal's exception, or the callback's: the work has ended by then. A panic.
+/// The exception of a signal or of the callback, after the computation has ended; or a panic.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     watch: &WorkWatch,

@@ -1,4 +1,4 @@
-//! A library of one function for the Python package, which loads it before any other: which build of the module this
+//! A library of one function, which the Python package loads first: it chooses the build of the module that this
 //! processor can run. It is built for every processor of its architecture. Never: a symbol of Python, a computation.
 #![allow(unsafe_code, reason = "a function with a name for C, and the text that it is given")]
 
@@ -6,8 +6,8 @@ use launcher::choice;
 use launcher::level::Processor;
 use std::ffi::{CStr, CString, OsStr, c_char};
 
-/// The level to run: the one that is wanted (empty: the processor's), or why none, in words. The text is never freed:
-/// a process asks once.
+/// Returns the level to run: the wanted one, or that of the processor if `wanted` is empty; else the reason for none.
+/// The text is never freed, since a process asks once.
 ///
 /// # Safety
 ///
