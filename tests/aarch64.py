@@ -4,8 +4,8 @@
     python3 tests/aarch64.py --test kernel golden   what is given goes to `cargo test`
     python3 tests/aarch64.py -- --test-threads=1    what follows `--`, to the tests
 
-They are built as the packages of aarch64 are (packaging/build.py: static, zig as linker), so that what builds those
-builds these. Needs the emulator besides, Debian's qemu-user; on a processor of ARM it is not used.
+They are built like the packages of aarch64 (packaging/build.py: static, zig as linker). Needs Debian's qemu-user,
+unless the processor is an ARM.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A daemon of a test's own: on the loopback, on a free port, ended by its own process id. Python's library alone."""
+"""A daemon for one test: on the loopback, on a free port, ended by its process id. Uses Python's library alone."""
 
 import http.client
 import json
@@ -14,7 +14,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "target" / "release" / ("greeksd.exe" if os.name == "nt" else "greeksd")
 
-# what asks a daemon to end: on Windows Ctrl-Break, which reaches a group of processes
+# the signal to end a daemon: on Windows Ctrl-Break, which reaches a group of processes
 END = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM)
 OWN_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
@@ -23,11 +23,11 @@ STOP_SECONDS = 30
 
 
 class NotServing(SystemExit):
-    """A daemon that ended, or did not come up: why, for whoever runs the test."""
+    """The daemon ended or did not start; the text is the reason, for the user who runs the test."""
 
 
 def free_port():
-    """A port that nobody listens on, below those that the system hands to clients."""
+    """A free port below the ephemeral ones."""
     while True:
         port = random.randint(10_000, 30_000)
         with socket.socket() as probe:
@@ -39,28 +39,30 @@ def free_port():
 
 
 def serves(health):
-    """Whether `/health` says that rows are answered."""
+    """True if the daemon serves rows, by its `/health`."""
     return health["status"] != "starting"
 
 
 def knows_all(health):
-    """Whether every name has a chain at full accuracy."""
+    """True if every name has a chain at full accuracy."""
     return serves(health) and health["pending"] == 0 and health["preliminary"] == 0
 
 
 def runner(program):
-    """What runs a program of another system: wine, where a program of Windows is tried elsewhere."""
+    """The command prefix for a program of another system: wine for one of Windows."""
     return ["wine"] if pathlib.Path(program).suffix == ".exe" and os.name != "nt" else []
 
 
 class Daemon:
     """`greeksd serve` with these arguments; it may be stopped and started again on its port.
 
-    `until` says by `/health` when it has started, within so many `seconds`. What it says goes to `log`, a file of its own
-    unless one is given; `environment` is added to what it inherits. It has a folder of its own to run in, and for its state where no argument names one.
+    `until` is a condition on the document of `/health` for a complete start, within `seconds`. Its log goes to `log`,
+    by default a temporary file; `environment` is added to the inherited variables. It runs in a temporary folder, which
+    also keeps its state unless an argument names another.
     """
 
-    def __init__(self, program, *arguments, port=None, until=serves, seconds=START_SECONDS, log=None, environment=None, stdin=subprocess.DEVNULL):
+    def __init__(self, program, *arguments, port=None, until=serves, seconds=START_SECONDS, log=None, environment=None,
+                 stdin=subprocess.DEVNULL):
         self.port = port or free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self.folder = tempfile.TemporaryDirectory(prefix="greeksd-test-")
@@ -81,18 +83,18 @@ class Daemon:
         self.folder.cleanup()
 
     def launch(self):
-        """Starts the process and waits for nothing; the daemon itself."""
+        """Starts the process without waiting; returns the daemon."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GREEKSD_")}
         # wine's own complaints are not the daemon's
         kept |= {"WINEDEBUG": "-all"} if self.command[0] == "wine" else {}
         self.process = subprocess.Popen(
-            self.command, cwd=self.folder.name, env=kept | self.environment, stdin=self.stdin, stdout=self.log, stderr=self.log,
-            creationflags=OWN_GROUP,
+            self.command, cwd=self.folder.name, env=kept | self.environment, stdin=self.stdin, stdout=self.log,
+            stderr=self.log, creationflags=OWN_GROUP,
         )
         return self
 
     def start(self):
-        """Starts it and waits until it has started."""
+        """Starts the process, and waits until `until` holds."""
         self.launch()
         try:
             self.wait(self.until, self.seconds)
@@ -101,7 +103,7 @@ class Daemon:
             raise
 
     def wait(self, until, seconds=START_SECONDS):
-        """Waits until `/health` says so; what it said then."""
+        """Waits until the document of `/health` meets a condition; returns the document."""
         began = time.monotonic()
         while True:
             try:
@@ -117,7 +119,7 @@ class Daemon:
             time.sleep(0.05)
 
     def stop(self, seconds=STOP_SECONDS):
-        """Ends it in order, or without grace where that takes longer; the exit code."""
+        """Stops the daemon, and kills it after `seconds`; returns the exit code."""
         if self.process is None:
             return None
         if self.process.poll() is None:
@@ -130,7 +132,7 @@ class Daemon:
         return code
 
     def kill(self):
-        """Ends it without grace, if it runs."""
+        """Kills the daemon if it runs."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -140,14 +142,14 @@ class Daemon:
         self.process.send_signal(which)
 
     def said(self):
-        """The end of what it has logged."""
+        """The end of the log."""
         if not self.log.seekable() or not self.log.readable():
             return ""
         self.log.seek(0)
         return self.log.read()[-2000:]
 
     def ask(self, target, timeout=60):
-        """Status and body of an answer; fails where the body is not whole. By no proxy."""
+        """Status and body of an answer, without a proxy; fails if the body is incomplete."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request("GET", target)
@@ -157,7 +159,7 @@ class Daemon:
             connection.close()
 
     def get(self, target):
-        """The body of an answer, as text; fails where it is a refusal."""
+        """The body of an answer, as text; fails for a refusal."""
         status, body = self.ask(target)
         if status >= 400:
             raise RuntimeError(f"{target}: {status}: {body[:300]!r}")
@@ -176,7 +178,7 @@ class Daemon:
         raise RuntimeError(f"no metric {name}")
 
     def memory_mb(self):
-        """Resident memory; None where the system does not tell."""
+        """Resident memory, MB; None where the system does not report it."""
         try:
             lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
             return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))

@@ -1,4 +1,4 @@
-"""A Python environment of a test's own, below `target`."""
+"""A virtual environment for one test, below `target`."""
 import argparse, os, pathlib, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -6,7 +6,7 @@ INSIDE = "GREEKSD_INSIDE"
 
 
 def enter(name, requirements):
-    """Goes on in the environment `target/NAME`, which has what a file of requirements names; makes it where there is none."""
+    """Restarts the script in the virtual environment `target/NAME`, with the packages of a file of requirements."""
     if os.environ.get(INSIDE) == name:
         return
     home = ROOT / "target" / name
@@ -19,7 +19,7 @@ def enter(name, requirements):
 
 
 def made_up_market(greeksd, out, *arguments):
-    """Writes days of the made-up market by `greeksd generate`; the folder of their quotes."""
+    """Writes days of the simulated market with `greeksd generate`; returns the folder of their quotes."""
     subprocess.run([greeksd, "generate", out, "--quiet", *map(str, arguments)], check=True, cwd=ROOT)
     return pathlib.Path(out) / "quotes"
 

@@ -12,7 +12,7 @@ SHARES = 100
 
 
 class Strike(NamedTuple):
-    """What a vendor shows of the call and the put of a strike; dates as text, prices in dollars a share."""
+    """Call and put of a strike as a vendor shows them; dates as text, prices in dollars a share."""
 
     expiry: str
     days: int

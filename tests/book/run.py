@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what the documents show: every request and every command of README.md and docs, against a daemon of its own.
+"""Runs the examples of the documents: every request and every command of README.md and docs, against a daemon of its own.
 
 usage: run.py [--greeksd PATH]
 
@@ -44,7 +44,7 @@ def main():
                     continue
                 if language == "sh":
                     ran += sum(place.run(where, line) for line in joined(lines))
-                # what clients of vendors are told is run by tests/clients
+                # tests/clients runs the documents for clients of vendors
                 elif language.split()[0] not in ["python", "js"]:
                     ran += sum(place.ask(where, url) for url in re.findall(re.escape(ADDRESS) + r"/[^\s\"'`)]+", "\n".join(lines)))
         assert ran > 20, f"only {ran} lines were found"

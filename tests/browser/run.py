@@ -15,7 +15,7 @@ import environment
 from daemon import PROGRAM, ROOT, Daemon
 
 AXE = ROOT / "target" / "browser-node"
-SAYS_WITHIN = 60  # seconds; what a page comes to show is waited for, and never timed
+SAYS_WITHIN = 60  # seconds; checks wait for a page, and time nothing
 WIDE, PHONE = (1440, 900), (390, 844)
 SERIOUS = {"serious", "critical"}
 
@@ -55,7 +55,7 @@ def main():
 
 
 class Place:
-    """What a check is given: the program, a market that moves, one that stands still, and browsers."""
+    """The surroundings of a check: the program, a moving market, a fixed one, and browsers."""
 
     def __init__(self, program, chromium, driver, moving, still):
         self.program, self.chromium, self.driver, self.moving, self.still = program, chromium, driver, moving, still
@@ -65,7 +65,7 @@ class Place:
 
 
 class Page:
-    """A browser of its own at the viewer; what it asked and said is looked at when it is closed."""
+    """A new browser at the viewer. Closing it checks its requests and its log."""
 
     def __init__(self, chromium, driver, base, hash="", size=WIDE, scheme="light", path="/", before="", media=(), expects=()):
         from selenium import webdriver
@@ -154,7 +154,7 @@ class Page:
             ActionChains(self.web).send_keys(key).perform()
 
     def until(self, what, holds):
-        """Waits until it holds, and hands back what it gave."""
+        """Waits until a condition holds, and returns its value."""
         began, value = time.monotonic(), None
         while time.monotonic() - began < SAYS_WITHIN:
             value = holds()
@@ -179,7 +179,7 @@ class Page:
 
 
 def addresses(log):
-    """The addresses that a browser's sockets connected or sent to, by its own log."""
+    """The addresses that a browser's sockets connected or sent to, from its network log."""
     text = log.read_text(errors="replace")
     kinds = json.loads(re.search(r'"logEventTypes":(\{[^}]*\})', text)[1])
     events = []
@@ -561,7 +561,7 @@ def foreign_text(place):
             assert "Trusted" in str(error), error
         else:
             raise AssertionError("text became markup")
-        # what the browser refused is in its log
+        # refusals of the browser are in its log
         page.expects = [*page.expects, "Trusted"]
 
 

@@ -11,7 +11,7 @@ FIELDS = (*native.CORE, "svc_vol")
 
 
 def number(text):
-    """Every value is text; a dash stands for a missing one."""
+    """The number in a text; None for a dash, the client's missing value."""
     native.require(isinstance(text, str), f"{text!r} is not text")
     return None if text == "-" else float(text)
 

@@ -50,7 +50,7 @@ def one_table(body, layer):
 
 
 def same_sorted(rows, column, name, scale):
-    """The same numbers, whatever the order: to the printed decimals (four in every html), and missing ones apart."""
+    """Compares numbers in any order to the four printed decimals, and counts missing ones separately."""
     numbers = sorted(value for value in pandas.to_numeric(column, errors="coerce") if pandas.notna(value))
     factor = scale.factors.get(name, 1.0)
     expected = sorted(row[name] * factor for row in rows if row[name] is not None)

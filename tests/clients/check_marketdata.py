@@ -66,7 +66,7 @@ def same_chain(client, symbol, rows, seconds):
 
 
 def same_forms(client, symbol, rows):
-    """What the client asks the daemon to do with the answer: fewer columns, words for names, a csv file."""
+    """Options of the client for the form of an answer: fewer columns, readable names, a csv file."""
     whole = {"expiration": "all", "output_format": OutputFormat.JSON}
     few = good(client.options.chain(symbol, columns=["optionSymbol", "delta"], **whole))
     native.require_equal(list(few), ["optionSymbol", "delta"], "columns asked for")

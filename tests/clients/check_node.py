@@ -28,7 +28,7 @@ def require_node():
 
 
 def contracts_of(base, script, symbols):
-    """What the client shows, by symbol."""
+    """The contracts of the client, by symbol."""
     command = ["node", "--require", "./guard.cjs", f"{script}.mjs", base, *symbols]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
     native.require(done.returncode == 0, " ".join(done.stderr.split())[:400])

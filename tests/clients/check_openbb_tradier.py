@@ -18,7 +18,7 @@ NAMES = {"svc_vol": "orats_final_iv", "bid_vol": "bid_iv", "ask_vol": "ask_iv"}
 
 
 def pass_on(base):
-    """Sends what the client asks its vendor to the daemon, past the proxy: it takes no note of `no_proxy`."""
+    """Redirects the client's requests to the daemon, past the proxy, since the client ignores `no_proxy`."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY"):
         os.environ.pop(name, None)
     ask = helpers.amake_request

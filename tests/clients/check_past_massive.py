@@ -1,4 +1,4 @@
-"""massive: Greeks of past days by its own pages. The client has no method of its own for them yet."""
+"""massive: Greeks of past days, page by page. The client has no method for them yet."""
 
 import native
 import past

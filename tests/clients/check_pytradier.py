@@ -1,4 +1,4 @@
-"""pytradier: as tradier-python, another package with types of its own."""
+"""pytradier: like tradier-python, in another package with other types."""
 
 import native
 import tradier_chain

@@ -1,4 +1,4 @@
-"""thetadata 0.9.11: the lists that its users ask for first, by its own functions, of recorded days."""
+"""thetadata 0.9.11: the client's lists of expirations, strikes and dates, on recorded days."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""What the readers of the columnar layer share: its orders, its names, and a record as a contract."""
+"""Shared by the readers of the columnar layer: its orders, its names, and a record as a contract."""
 
 import datetime
 
@@ -22,12 +22,12 @@ def path(order):
 
 
 def columns(order):
-    """The columns of an order, in theirs."""
+    """The columns of an order, in its sequence."""
     return [*FIRST, *ORDERS[order], *(ALONE if order == "all" else ()), *LAST]
 
 
 def fields(order):
-    """The native names of what an order shows."""
+    """The native names of the fields of an order."""
     native_name = {vendor: ours for ours, vendor in NAMES.items()}
     return tuple(native_name.get(name, name) for name in ORDERS[order]) + ("svc_vol", "und_price")
 
@@ -39,7 +39,7 @@ def seen(record, order):
 
 
 def same(daemon, symbol, rows, records, order):
-    """Same chain, and the times of the quotes and of the one snapshot, in Eastern wall time."""
+    """Requires an equal chain, and the times of the quotes and of the single snapshot, in Eastern wall time."""
     native.same_chain(rows, [seen(record, order) for record in records], fields(order), native.COLUMNAR)
     _, published = daemon.snapshot()
     for name, expected in {"timestamp": daemon.quote_times(symbol), "underlying_timestamp": {published}}.items():

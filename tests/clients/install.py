@@ -56,6 +56,6 @@ def install_node():
 
 
 def last_line(text):
-    """The last line that says something."""
+    """The last line that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "no output"

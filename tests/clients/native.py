@@ -1,4 +1,4 @@
-"""What the native interface says, and how a client's view of it is compared.
+"""The native answers, and the comparison of a client's view with them.
 
 A check asks `/l1/greeks` once per symbol, asks its client for the same chain, turns what the client shows into `Seen`
 values under native names, and hands both to `same_chain`. Vendor units are undone here, in `Scale`, and nowhere else.
@@ -34,12 +34,12 @@ class Skip(Exception):
 
 
 class Different(AssertionError):
-    """The client shows something else than the native interface."""
+    """The client's values differ from those of the native interface."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How a layer prints numbers: decimals, factor over the native unit by field, and what stands for a missing one."""
+    """How a layer prints numbers: decimals, factor over the native unit by field, and the missing value."""
 
     decimals: int
     factors: dict = field(default_factory=dict)
@@ -62,7 +62,7 @@ COLUMNAR = Scale(4, factors={"vega": 100.0, "rho": 100.0, "epsilon": 100.0, "vet
 
 @dataclass(frozen=True)
 class Seen:
-    """One contract as a client shows it: who it is, and its numbers under native names."""
+    """One contract as a client shows it: its identity, and its numbers under native names."""
 
     expiry: str
     strike: float
@@ -92,7 +92,7 @@ def seen_by_osi(symbol, values):
 
 
 def is_adjusted(row):
-    """Whether a native row belongs to an adjusted root, which has an identity and no numbers."""
+    """True if a native row belongs to an adjusted root, which has an identity and no numbers."""
     return row["root"][-1].isdigit()
 
 
@@ -109,7 +109,7 @@ def expiries(rows):
 
 @dataclass
 class Native:
-    """What a daemon that runs says natively, at its address."""
+    """The native answers of a running daemon."""
 
     base: str
     symbols: list
@@ -131,7 +131,7 @@ class Native:
         return rows
 
     def quotes(self, symbol):
-        """The same with what was quoted; skips the check where the daemon shows no quotes."""
+        """Every row of an underlying with its quotes; skips the check if the daemon shows no quotes."""
         try:
             return self.json("/l1/greeks", underlying=symbol, greeks="all,quote")
         except urllib.error.HTTPError as refused:
@@ -139,7 +139,7 @@ class Native:
             raise Skip("needs a daemon that shows quotes (--show-quotes)") from refused
 
     def quote_times(self, symbol):
-        """What layers show as the times of an underlying's quotes: the snapshot's where the daemon shows no quotes."""
+        """Quote times of an underlying in the layers: that of the snapshot if the daemon shows no quotes."""
         try:
             return {datetime.datetime.fromisoformat(row["quote_time"]) for row in self.quotes(symbol)}
         except Skip:
@@ -180,7 +180,7 @@ def require_integers(record, names):
 
 
 def same_contracts(rows, seen):
-    """The same contracts on both sides: how many, which expirations, strikes, rights, and the symbols where shown."""
+    """Requires equal contracts on both sides: number, expirations, strikes, rights, and symbols where shown."""
     require_equal(len(seen), len(rows), "number of contracts")
     _require_same({s.expiry for s in seen}, {r["expiry"] for r in rows}, "expirations")
     _require_same({float(s.strike) for s in seen}, {float(r["strike"]) for r in rows}, "strikes")
@@ -214,7 +214,7 @@ def _pairs(rows, seen):
 
 
 def same_numbers(rows, seen, fields, scale):
-    """Each of the fields equals the native one in the layer's unit, to half a unit of the last printed decimal."""
+    """Requires each field to equal the native one in the layer's unit, to half a unit of the last decimal."""
     wrong = []
     for row, contract in _pairs(rows, seen):
         for name in fields:
@@ -235,13 +235,13 @@ def _complaint(native, found, name, scale):
 
 
 def same_chain(rows, seen, fields, scale):
-    """Same contracts, same numbers."""
+    """Requires equal contracts and numbers."""
     same_contracts(rows, seen)
     same_numbers(rows, seen, fields, scale)
 
 
 def _steadily(check, daemon):
-    """Runs a check; again where it failed while the daemon published another snapshot under it."""
+    """Runs a check, and repeats it if it failed while the daemon published another snapshot."""
     for _ in range(3):
         before = daemon.snapshot()
         try:

@@ -1,4 +1,4 @@
-"""What the native interface says of the past, for the checks of history calls."""
+"""Native answers about the past, for the checks of history calls."""
 
 import native
 from recorded import DAYS, NAMES

@@ -1,4 +1,4 @@
-"""What the two packages of one vendor (`massive`, `polygon`) share: the same client under two names."""
+"""Shared by the two packages of one vendor (`massive`, `polygon`), the same client under two names."""
 
 import native
 

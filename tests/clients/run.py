@@ -34,7 +34,7 @@ SKIPPED = 77
 
 @dataclass(frozen=True)
 class Check:
-    """A client: what it is called, the program that uses it, the requirement file of its environment, its script, and
+    """A client: its name, the program that uses it, the requirement file of its environment, its script, and
     whether it needs a daemon that shows quotes, or one of recorded days."""
 
     name: str
@@ -85,7 +85,7 @@ NOT_POSSIBLE = {
 
 
 def environment(home):
-    """A small environment, the same everywhere: proxies that lead nowhere except for loopback, nobody's settings."""
+    """A small, reproducible environment: proxies that reach only loopback, no user settings."""
     nowhere = f"http://127.0.0.1:{guard.NOWHERE}"
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LANG") if name in os.environ}
     proxies = {name: nowhere for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
@@ -94,7 +94,7 @@ def environment(home):
 
 
 def run_check(check, base, symbols):
-    """Runs one check. Gives `ok`, `FAILED` or `SKIPPED`, why, and all that it printed."""
+    """Runs one check; returns `ok`, `FAILED` or `SKIPPED`, the reason, and its output."""
     try:
         python = python_of(check.requirements)
         if check.script:
@@ -137,7 +137,7 @@ def run_all(checks, base, symbols, verbose):
 
 
 def run_own(checks, options):
-    """Runs every check against a daemon of this run's own; those that need quotes against one that shows them."""
+    """Runs every check against a new daemon; checks that need quotes, against one that shows them."""
     counts = {}
     program = options.daemon.resolve()
     if not program.exists():

@@ -1,4 +1,4 @@
-"""What the checks of the chains layer share: a contract as its vendor describes it, and comparisons by expiration."""
+"""Shared by the checks of the chains layer: a contract as its vendor describes it, and comparisons by expiration."""
 
 import datetime
 

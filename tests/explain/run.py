@@ -3,7 +3,7 @@
 
 usage: run.py [--greeksd PATH] [--contracts N]
 
-The daemon serves the made-up market, its clock standing still. QuantLib's finite differences with escrowed dividends
+The daemon serves the simulated market at a fixed clock. QuantLib's finite differences with escrowed dividends
 (FdBlackScholesVanillaEngine) know days only; so time is stretched to DAYS days, and rates and volatility shrink with it:
 a value depends on r·t, b·t and sigma²·t alone. Makes a Python environment of its own in target/explain-venv. Exit code 1 where
 a value, delta or gamma is further off than the tolerances below.

@@ -1,4 +1,4 @@
-"""Feeds for daemons that are given faults: two names, whose price says when it was made.
+"""Feeds for daemons with injected faults: two names, whose price encodes the time of its making.
 
 Prices are 100 dollars and a dollar more for each day and a sixth since the market's clock was started, so that what is
 served tells how old it is. The clock starts at eleven on a Friday, Eastern, whatever the time of day is.
@@ -148,7 +148,7 @@ class Booked(Pushed):
 
 
 class Piped:
-    """The same on standard input, where a reader's pieces end in the middle of a line."""
+    """Pushes both names on standard input, where a reader's pieces end in the middle of a line."""
 
     def __init__(self, _):
         self.reader, self.writer = os.pipe()
@@ -179,7 +179,7 @@ class Piped:
 
 
 class Asked:
-    """A server that answers as Tradier's does."""
+    """A server with Tradier's answers."""
 
     def __init__(self, _):
         feed = self
@@ -248,7 +248,7 @@ class Recorded:
         beside.rename(self.folder / f"quotes-{day}.ndjson.gz")
 
     def add_day(self, back):
-        """A file of a day before; the day."""
+        """Adds the file of an earlier day; returns the day."""
         moment = BEGINS - datetime.timedelta(days=back)
         self.write(moment.date(), "".join(lines(name, moment, 0) for name in NAMES))
         return str(moment.date())

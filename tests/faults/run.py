@@ -35,11 +35,11 @@ SOFTWARE_FAILED = 70
 
 
 class Silent(Exception):
-    """What is wrong with how a fault went."""
+    """Why the outcome of a fault is wrong."""
 
 
 class Run:
-    """A daemon with its feed, and the panic that it is given."""
+    """A daemon with its feed and an injected panic."""
 
     def __init__(self, fault, binary, folder):
         self.fault, self.folder, self.order = fault, folder, folder / "order"
@@ -83,7 +83,7 @@ class Run:
             return False
 
     def served(self):
-        """When the older of the names was made that are served; before everything where one is missing."""
+        """Time of the older served name, seconds; -1e9 if a name is missing."""
         rows = [self.rows(name) for name in feeds.NAMES]
         if not all(len(of_name) == len(feeds.ROWS) for of_name in rows):
             self.names_lost = max(self.names_lost, sum(len(of_name) != len(feeds.ROWS) for of_name in rows))
@@ -91,7 +91,7 @@ class Run:
         return min(feeds.age_of(of_name[0]["und_price"]) for of_name in rows)
 
     def is_fresh(self):
-        """Whether both names are served as they were made after the panic."""
+        """True if both served names were made after the panic."""
         return self.served() > self.at
 
     def status(self, target):
@@ -104,7 +104,7 @@ class Run:
         return self.daemon.process.poll()
 
     def look(self):
-        """What `/health` says; None where nobody answers."""
+        """The body of `/health`; None if there is no answer."""
         try:
             health = self.daemon.health(timeout=5)
         except (OSError, http.client.HTTPException, ValueError):
@@ -120,7 +120,7 @@ class Run:
         return health
 
     def go(self):
-        """Lets the panic happen and waits until all is well; the row of the table, and what is wrong."""
+        """Triggers the panic and waits for the recovery; returns the row of the table, and the faults."""
         fault, wrong = self.fault, []
         if not fault.is_early:
             self.give_order()
@@ -186,7 +186,7 @@ class Fault:
 
 
 def connect(run):
-    """Opens a connection for quotes; how it ended."""
+    """Opens a connection for quotes; returns how it ended."""
     try:
         with socket.create_connection(("127.0.0.1", run.feed.port), timeout=3) as to:
             to.settimeout(3)
@@ -209,7 +209,7 @@ def lost_of_pushers(run):
 
 
 def lost_of_record(run):
-    """What the recording lacks of the prices that were pushed."""
+    """The pushed prices that the recording lacks."""
     run.feed.end()
     run.daemon.process.terminate()
     run.daemon.process.wait(30)

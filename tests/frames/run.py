@@ -65,7 +65,7 @@ def columns(frame, *names):
 
 
 def trouble(frame, rows):
-    """What is wrong with a frame, if something is."""
+    """The first fault of a frame; None if it has none."""
     roots, expiries, settlements, days = columns(frame, "root", "expiry", "settle", "days")
     if len(days) != rows:
         return f"{len(days)} rows, not {rows}"

@@ -1,4 +1,4 @@
-"""What `greeksd batch --quotes` wrote, as option universe files of LEAN (QuantConnect): a file for each root and day.
+"""Converts files of `greeksd batch --quotes` to LEAN's (QuantConnect) option universe files, one per root and day.
 
     python tests/lean/recipe.py OUT DATA
 
@@ -23,7 +23,7 @@ def folder_of(root, is_index):
 
 
 def number(value, decimals=7):
-    """A number as LEAN's decimals: plain digits; nothing where there is none."""
+    """A number as LEAN's decimals: plain digits; empty for a missing one."""
     if pd.isna(value):
         return ""
     text = f"{value:.{decimals}f}"

@@ -24,7 +24,7 @@ PLACES = ("/usr/lib/", "/System/Library/Frameworks/")
 
 
 class Wrong(Exception):
-    """What is not as macOS needs it."""
+    """Why macOS cannot run the program."""
 
 
 def need(holds, what):
@@ -33,7 +33,7 @@ def need(holds, what):
 
 
 def judged(data):
-    """What a program is, in a line."""
+    """Description of a program, in a line."""
     magic, cpu, _, kind, count, _, flags, _ = struct.unpack_from("<8I", data)
     need(magic == MAGIC and cpu in PROCESSORS, "not a 64-bit program of macOS")
     need(kind == EXECUTABLE and flags & TWO_LEVELS and flags & POSITION_INDEPENDENT, f"kind {kind}, flags {flags:#x}")

@@ -1,4 +1,4 @@
-"""What `greeksd batch --quotes` wrote, as a catalog of NautilusTrader: contracts, their quotes, and their Greeks.
+"""Converts files of `greeksd batch --quotes` to a catalog of NautilusTrader: contracts, their quotes, and their Greeks.
 
     python tests/nautilus/recipe.py OUT CATALOG
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every notebook of docs/notebooks from its first cell to its last, on a made-up market.
+"""Runs every notebook of docs/notebooks from its first cell to its last, on the simulated market.
 
 usage: run.py [--greeksd PATH] [--out DIR]
 

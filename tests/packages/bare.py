@@ -58,7 +58,7 @@ def main():
 
 
 class Failed(Exception):
-    """What a package, or a command that it needs, did not do."""
+    """Failure of a package, or of a command that it needs."""
 
 
 def archive(package, root):
@@ -89,7 +89,7 @@ def deb(package, root):
     within = ["chroot", root]
     run(within, "dpkg", *([] if is_native(package) else ["--force-architecture"]), "-i", "/tmp/greeksd.deb")
     (root / "tmp" / "greeksd.deb").unlink()
-    # what the unit starts, but for the user and the folder that systemd makes
+    # the command of the unit, without the user and the folder of systemd
     (root / "var/lib/greeksd").mkdir(mode=0o700)
     serve = ["--config", "/etc/greeksd/greeksd.toml", "--state-dir", "/var/lib/greeksd"]
     report(package, f"Debian ({SUITE}, minbase), dpkg, {how}", started, [*emulated, "/usr/bin/greeksd"], serve)

@@ -65,7 +65,7 @@ def main():
 
 
 def report(who, right, what):
-    """Prints what was found; 1 if it is wrong."""
+    """Prints the result; returns 1 if it is wrong."""
     print(f"{who}: {'' if right else 'WRONG: '}{what}")
     return 0 if right else 1
 
@@ -75,13 +75,13 @@ def run(command, ok=True, level=None):
     if level:
         environment["GREEKSD_LEVEL"] = level
     done = subprocess.run(list(map(str, command)), check=ok, capture_output=True, text=True, env=environment)
-    # what it does not emulate
+    # levels that it does not emulate
     errors = [line for line in done.stderr.splitlines() if not line.startswith(f"{EMULATOR}: warning:")]
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "\n".join(errors))
 
 
 def values(command):
-    """What a program prints for the rows of each class."""
+    """The values that a program prints for the rows of each class."""
     return {name: run([*command, "price", ROOT / "golden" / f"{name}.csv"]).stdout for name in CLASSES}
 
 

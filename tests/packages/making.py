@@ -1,4 +1,4 @@
-"""What packaging/make.py does with kinds that are made and kinds that fail; stand-ins of them, so nothing is built.
+"""packaging/make.py with stand-ins of kinds of packages, which succeed or fail; nothing is built.
 
     python3 tests/packages/making.py
 """
@@ -45,7 +45,7 @@ class Making(unittest.TestCase):
         setattr(module, name, value)
 
     def made(self, kinds):
-        """Exit code or message, and what is printed."""
+        """Exit code or message, and the output."""
         self.replaced(make, "KINDS", tuple(kinds))
         self.replaced(make.importlib, "import_module", kinds.get)
         self.replaced(sys, "argv", ["make.py", "--dist", str(self.dist)])

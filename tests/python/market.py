@@ -1,4 +1,4 @@
-"""What the tests share: a made-up market, the program, tables compared bit by bit."""
+"""Shared by the tests: a simulated market, the program, tables compared bit by bit."""
 import os, pathlib, subprocess, sys
 
 import pandas as pd
@@ -23,13 +23,13 @@ def chain(name="KO"):
 
 
 def program(*arguments, **options):
-    """The program from its own file; its standard output."""
+    """Runs the program; returns its standard output."""
     done = subprocess.run([PROGRAM, *map(str, arguments)], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options)
     return done.stdout
 
 
 def batch_of(folder, *arguments):
-    """What `greeksd batch` makes of the market, as a table."""
+    """The output of `greeksd batch` for the market, as a table."""
     program("batch", MARKET / "quotes", "-o", folder, *arguments)
     return pa.concat_tables([pq.read_table(path, partitioning=None) for path in sorted(folder.rglob("*.parquet"))])
 
@@ -62,5 +62,5 @@ def bits(table):
 
 
 def run(code, *arguments, **options):
-    """Runs Python code in a process of its own."""
+    """Runs Python code in a new process."""
     return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, **options)

@@ -223,7 +223,7 @@ class Pushing(unittest.TestCase):
             first.close()
             with socket.create_server(("127.0.0.1", port)) as second:
                 received = b""
-                # what the kernel took before it knew is lost
+                # lines that the kernel accepted before it knew of the end are lost
                 for price in range(61, 70):
                     out.price("KO", price, time=1795207321)
                     time.sleep(0.02)

@@ -83,7 +83,7 @@ class Page(unittest.TestCase):
             trades = self.run_block(1, home)["result"]
         self.assertEqual(len(trades), 3)
         self.assertTrue(trades["total"].is_finite().all())
-        # what was sold at the bid and bought at the ask an hour of the same day later is a loss of the spread at most
+        # sold at the bid and bought at the ask an hour later on the same day: at most the spread is lost
         self.assertLess(trades["total"].abs().max(), 200.0)
 
     def test_a_daemon(self):

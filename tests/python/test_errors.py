@@ -1,4 +1,4 @@
-"""What is wrong is said with its place and reason, and costs nothing else."""
+"""Errors name place and reason, and affect nothing else."""
 import ctypes, datetime, os, pathlib, signal, struct, subprocess, sys, tempfile, unittest, warnings
 
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Frames as libraries and vendors hand them out, and what a user does with a result."""
+"""Frames in the shapes of libraries and vendors, and a user's operations on a result."""
 import concurrent.futures, copy, datetime, io, multiprocessing, pickle, tempfile, unittest, warnings
 
 import duckdb

@@ -1,4 +1,4 @@
-"""The build that is imported is the one that the processor can run."""
+"""The imported build is the best one for the processor."""
 import os, pathlib, shutil, tempfile, unittest, unittest.mock
 
 import greeksd

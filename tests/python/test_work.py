@@ -136,7 +136,7 @@ print(at_import, tasks())
         self.assertEqual(got, [want] * 4)
 
     def test_one_inside_a_worker(self):
-        # stand-ins of what the three libraries say of a task
+        # stand-ins of the task contexts of the three libraries
         code = """
 import sys, types
 from greeksd._threads import threads

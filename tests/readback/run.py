@@ -3,11 +3,11 @@
 
 usage: run.py [--greeksd PATH] [--quotes PATH...] [--options TEXT] [--spark]
 
-Each reader must have every row of every file, every number to the last bit, a null where the file has one and nowhere else,
-and the type of each column that it has for such things. Field units and the facts of the file must be there, and the numbers
-must be those that `--format csv` writes. Without --quotes a made-up market is written first: days with one snapshot and a day
-with several. --spark needs Java 17 and a download of 400 MB, and says so where there is none. Makes a Python environment of
-its own in target/readback-venv.
+Each reader must have every row of every file, every number to the last bit, a null exactly where the file has one, and
+its own type for each column. Field units and the facts of the file must be there, and the numbers must equal those of
+`--format csv`. Without --quotes a simulated market is written first: days with one snapshot and a day with several.
+--spark needs Java 17 and a download of 400 MB; without them it is left out with a message. Makes the Python environment
+target/readback-venv.
 """
 import argparse, importlib.util, pathlib, shutil, subprocess, sys, tempfile
 
@@ -22,7 +22,7 @@ KINDS = {
     "quote_time": "time", "quote_date": "date", "expiry": "date", "strike_milli": "int", "osym": "text",
     **dict.fromkeys(WORDS, "word"),
 }
-# what each reader calls a kind of column; a reader without a type of its own for words has text
+# types of each reader for the kinds of columns; a reader without a type for words has text
 TYPES = {
     "pyarrow": {"time": "timestamp[us, tz=UTC]", "date": "date32[day]", "int": "int32", "text": "string", "number": "double",
                 "word": "dictionary<values=string, indices=int32, ordered=0>"},
@@ -41,12 +41,12 @@ UNITS = {
     "svc_vol": "per square root of a year, decimal", "disc_rate": "per year, decimal", "days": "calendar days",
 }
 FACTS = ["accuracy", "greeks", "known", "missing", "order", "recipe", "recipe_version", "version"]
-# half of the last of six decimals, and what doubles lose of the largest number
+# half of the last of six decimals, plus the rounding error of the largest number
 ROUNDED = 5.0001e-7
 
 
 class Trial:
-    """Everything that is tried, and what was not as it should be."""
+    """The trial, and its failures."""
 
     def __init__(self):
         self.failures = []
@@ -62,7 +62,7 @@ def kind(name):
 
 
 def plain(table):
-    """A table with words as text, in the order of its keys: what is compared."""
+    """A table for comparison: words as text, in the order of its keys."""
     import pyarrow as pa
 
     columns, names = [], []
@@ -92,13 +92,13 @@ def compare(trial, name, got, want, types):
 
 
 def by_pyarrow(trial, files):
-    """The tables of all files, against which the others are held; what the schema says."""
+    """The reference tables of all files, read by pyarrow; checks the schema."""
     import pyarrow as pa, pyarrow.parquet as pq, pyarrow.compute as pc
 
     # not by the folder's name: a reader that is given a path takes `day` from it
     tables = [pq.ParquetFile(file).read() for file in files]
     schema = tables[0].schema
-    # what was known of the names of a file, and the discount curve of its day, are a file's own
+    # facts of the names of a file, and the discount curve of its day, differ between files
     of_a_file = (b"greeksd.known", b"greeksd.rates")
     facts = lambda table: {key: fact for key, fact in table.schema.metadata.items() if key not in of_a_file}
     fields = lambda table: table.schema.with_metadata(None)
@@ -188,7 +188,7 @@ def by_spark(trial, files, folder, want):
 
 
 def by_csv(trial, folder, want):
-    """The same job as text: its numbers have six decimals, and nothing else may differ."""
+    """The job as text: its numbers have six decimals, and nothing else may differ."""
     import numpy, pyarrow as pa, pyarrow.csv as csv, pyarrow.compute as pc
 
     numbers = {name: pa.float64() for name in want.column_names if kind(name) == "number"}

@@ -4,10 +4,10 @@ grace in the middle.
 
 usage: run.py [--greeksd PATH] [--quotes DIR] [--keep DIR] [--only ENGINE]
 
-Without --quotes a made-up market is written first. What comes out must be what one process writes, byte for byte; half a
-chain must be an error and cost nothing else. Exit status 1 where something is not so. Makes a Python environment of its own
-in target/scale-venv. Spark is left out, with a word, where there is no Java or no pyspark. Nothing leaves the machine; Ray's nodes find each other by the machine's own address, not by loopback,
-which is why this is no part of CI.
+Without --quotes a simulated market is written first. The files must equal those of one process byte for byte, and a
+chain that breaks off must be an error of its day alone; exit status 1 otherwise. Makes the Python environment
+target/scale-venv. Spark is left out, with a message, without Java or pyspark. Nothing leaves the machine. Ray's nodes find
+each other by the machine's address, not by loopback, so this is no part of CI.
 """
 import argparse, hashlib, importlib.util, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
@@ -22,7 +22,7 @@ def digests(folder):
 
 
 def tasks_of(out):
-    """Where the engines note what is done, beside the outputs."""
+    """The folder in which the engines mark finished tasks, beside the outputs."""
     return out.with_name(out.name + ".job") / "_tasks"
 
 
@@ -56,7 +56,7 @@ def command_of(pid):
 
 
 class Trial:
-    """Everything that is tried, and what was not as it should be."""
+    """The trial, and its failures."""
 
     def __init__(self, greeksd, quotes, work):
         self.greeksd, self.quotes, self.work = greeksd, quotes, work

@@ -38,7 +38,7 @@ def daemon(binary, scratch):
 
 
 def prepare(soak, file):
-    """What the actors need."""
+    """Prepares the data of the actors."""
     soak.names, soak.file = ["SPY", "QQQ"], file
     soak.osyms = [row["osym"].replace(" ", "") for name in ("SPY", "KO", "AAPL") for row in soak.daemon.json(f"/l1/greeks?underlying={name}")]
     soak.documents_mb, soak.took, soak.base_mb = BOOK_MB, [], soak.daemon.memory_mb()
@@ -137,7 +137,7 @@ def scenarios_read_slowly(soak, chance):
 
 
 def scenarios_answered(soak, _):
-    """Whoever is refused is answered soon: places come back."""
+    """Refused requests succeed soon after, since permits are returned."""
     until = time.monotonic() + 120
     while (status := soak.daemon.ask("/l1/scenario?underlying=KO&center=atm&spot=-5,5", timeout=120)[0]) == 503:
         assert time.monotonic() < until, "refused for two minutes"

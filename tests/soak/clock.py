@@ -17,21 +17,21 @@ class SteppedClock:
 
     @staticmethod
     def is_there():
-        """Whether this machine has what it takes."""
+        """True if libfaketime is installed."""
         return bool(glob.glob(LIBRARY))
 
     def now(self):
-        """What it shows while nobody sets it."""
+        """The clock's time without a step."""
         return datetime.datetime.fromtimestamp(time.time() + self.offset, datetime.timezone.utc)
 
     def step(self, seconds):
-        """Sets the clock to so many seconds from where it would be; seen within a second."""
+        """Steps the clock by some seconds; the process sees it within a second."""
         aside = self.file.with_suffix(".new")
         aside.write_text(f"{self.offset + seconds:+.3f}\n")
         aside.rename(self.file)
 
     def environment(self):
-        """What the process must be started with."""
+        """The environment variables of the process."""
         # waits are by the monotonic clock, which nobody can set
         return {
             "LD_PRELOAD": glob.glob(LIBRARY)[0],

@@ -53,7 +53,7 @@ class Writer(threading.Thread):
 
 
 def faults_of(state, before):
-    """What is wrong with the files that are left, and the names of the complete ones."""
+    """The faults of the remaining files, and the names of the complete ones."""
     faults, complete = [], set()
     for path in sorted(state.iterdir()):
         if path.name.endswith(".bad"):

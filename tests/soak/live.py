@@ -109,13 +109,13 @@ class Program(Pusher):
 
 
 def push(soak, text):
-    """By a connection of its own, whatever other connections the port has."""
+    """Pushes a text over a new connection."""
     with socket.create_connection(("127.0.0.1", soak.pusher.port), timeout=10) as to:
         to.sendall(text.encode())
 
 
 def fresh_price(soak, chance):
-    """A price that is pushed is soon served by a plain GET, whoever reads the same target in parts."""
+    """A pushed price is soon served by a plain GET, also while other clients read the target in parts."""
     price = round(chance.uniform(90, 110), 2)
     push(soak, soak.pusher.lines(FRESH, price))
     began = time.monotonic()

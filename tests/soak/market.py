@@ -32,7 +32,7 @@ def rows(name, spot, day=datetime.date(2026, 11, 20), expiry=datetime.date(2026,
 
 
 def write_whole(path, text):
-    """As a careful program does: beside, then renamed."""
+    """Writes a file beside, then renames it."""
     beside = path.with_name("." + path.name + ".tmp")
     beside.write_bytes(text if isinstance(text, bytes) else text.encode())
     os.replace(beside, path)
@@ -63,7 +63,7 @@ class Folder:
         write_whole(self.file(name), HEADER + "".join(rows(name, self.spot)))
 
     def spoil(self, name, chance: random.Random):
-        """One wrong way; says which."""
+        """Spoils a file in a random way; returns the way."""
         ways = [self.half, self.remove, self.garbage, self.cut_gzip, self.future, self.stray, self.empty, self.in_place]
         way = chance.choice(ways)
         way(name, chance)
@@ -99,7 +99,7 @@ class Folder:
         self.file(name).write_text("")
 
     def in_place(self, name, chance):
-        """In two halves, with a moment in between."""
+        """Writes the file in place, in two halves with a pause."""
         self.spot = 95 + chance.randrange(40) / 4
         text = HEADER + "".join(rows(name, self.spot))
         with open(self.file(name), "w") as file:

@@ -32,7 +32,7 @@ def name_of(i):
 
 
 class Pusher(threading.Thread):
-    """Pushes while there is somebody to push to."""
+    """Pushes while a daemon listens."""
 
     def __init__(self, port, names, now):
         super().__init__(daemon=True)

@@ -43,7 +43,7 @@ DOCUMENT_MB = 60
 
 
 class Tally:
-    """What was done and what failed, from any thread."""
+    """Counts of actions and failures, from any thread."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -90,7 +90,7 @@ class Soak:
         return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
     def is_refused(self, sock):
-        """Whether an answer begins as that of a daemon of whose old snapshots slow readers hold too much."""
+        """True if the answer is the 503 of a daemon whose slow readers hold too many old snapshots."""
         refused = sock.recv(12).endswith(b" 503")
         if refused:
             self.tally.count(f"{self.name}:   refused with 503")
@@ -230,7 +230,7 @@ def stopped_and_continued(soak, chance):
 
 
 def clock_set(soak, chance):
-    """Forth or back and again to the right time: it goes on serving, and what it computes then is of the time it is."""
+    """Steps the clock and back: the daemon serves throughout, and computes for the right time afterwards."""
     by = chance.choice([-3600, -600, -30, 30, 600, 3600])
     try:
         soak.clock.step(by)
@@ -243,7 +243,7 @@ def clock_set(soak, chance):
 
 
 def values_follow_the_clock(soak):
-    """At the end, when the clock is right again, so are values: none stays of an hour to come."""
+    """Once the clock is right again, the last snapshot is recent, and none is of the future."""
     began, late = time.monotonic(), None
     while time.monotonic() - began < 120:
         late = soak.daemon.health()["snapshot_age_s"]
@@ -269,7 +269,7 @@ CLIENTS = [
 
 
 def ledger_mb(soak):
-    """What the daemon says that its memory is for, MB."""
+    """The daemon's memory by purpose, MB."""
     start, ledger = "greeksd_memory_bytes{of=\"", {}
     for line in soak.daemon.get("/metrics").splitlines():
         if line.startswith(start):
@@ -306,7 +306,7 @@ def median(values):
 
 
 def ends_well(soak, series, descriptors, tally):
-    """After the clients have gone: nothing of them is left, every name is there."""
+    """After all clients disconnect, none of their state is left, and every name is served."""
     began = time.monotonic()
     while (open_now := soak.daemon.metric("greeksd_http_connections_open")) > 1 and time.monotonic() - began < 90:
         time.sleep(0.5)

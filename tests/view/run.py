@@ -26,11 +26,11 @@ PAGES = {"1": "Strike", "2": "Smile", "3": "Term structure", "4": "Watch"}
 
 
 class Failed(Exception):
-    """What was expected and did not come, with the screen."""
+    """An expected text did not appear; shows the screen."""
 
 
 class Window:
-    """A shell in a tmux server of our own."""
+    """A shell in a separate tmux server."""
 
     def __init__(self, server: str, name: str, size: tuple[int, int], folder: Path):
         self.server, self.name, self.folder = server, name, folder
@@ -67,7 +67,7 @@ class Window:
             time.sleep(0.1)
 
     def terminal(self) -> str:
-        """What a program could leave behind: modes of the line, the other screen, a hidden cursor."""
+        """Terminal state that a program could leave behind: line modes, the alternate screen, a hidden cursor."""
         self.marks += 1
         kept = self.folder / f"{self.name}.{self.marks}"
         self.type(f"stty -a > {kept}; echo mark-''{self.marks}-made\n")
@@ -96,7 +96,7 @@ def numbers_are_there(screen: str):
 
 
 def look_around(window: Window, daemon: Daemon, program: Path, keep):
-    """Everything but ways to end."""
+    """Walks through all pages and keys, except ways to end."""
     window.view(program, "spy", "--url", daemon.base, "--color", "never", "--watch", "QQQ")
     keep("chain", window.expect("SPY", "SIMULATED", "spot", "forward", "Calls", "Puts", "Expiry"))
     numbers_are_there(window.screen())
@@ -158,7 +158,7 @@ def past_days(window: Window, program: Path, folder: Path):
 
 
 def copies(window: Window, daemon: Daemon, program: Path):
-    """To the terminal's clipboard, and printed at the end."""
+    """Copies to the terminal's clipboard; prints the copy at the end."""
     window.keys("a", "y")
     window.expect("copied as CSV")
     clipboard = window.tmux("show-buffer")
@@ -173,7 +173,7 @@ def copies(window: Window, daemon: Daemon, program: Path):
 
 
 def resizes(window: Window, daemon: Daemon, program: Path, size: tuple[int, int]):
-    """Small, and back, while it runs."""
+    """Shrinks the running terminal, and restores its size."""
     window.view(program, "SPX", "--url", daemon.base)
     window.expect("SPX", "Calls", "spot")
     for width, height, word in [(60, 16, "Calls"), (40, 10, "needs 60 x 16"), (*size, "Calls")]:
@@ -194,7 +194,7 @@ def goes_and_comes_back(window: Window, daemon: Daemon):
 
 
 def ends(window: Window, url: str, program: Path, before: str):
-    """By every way, each time with the terminal as it was, and what stood on it."""
+    """Ends the viewer in every way; the terminal and its text are restored each time."""
     for name, end, code in [
         ("q", lambda: window.keys("q"), 0),
         ("Ctrl-C", lambda: window.keys("C-c"), 0),
@@ -212,7 +212,7 @@ def ends(window: Window, url: str, program: Path, before: str):
 
 
 def panics(window: Window, test: str | None, before: str):
-    """A panic of the thread that draws: said, on a terminal that is as it was."""
+    """A panic of the drawing thread is reported on a restored terminal."""
     if test is None:
         print("without --test-program: panics were not looked at")
         return

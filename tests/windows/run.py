@@ -45,11 +45,11 @@ SEQUENCES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07]*\x07|.)")
 
 
 class Failed(Exception):
-    """What was expected and did not come."""
+    """An expected result did not come."""
 
 
 class Skipped(Exception):
-    """What is not there for a trial."""
+    """A trial's requirement is missing."""
 
 
 def expect(holds, what):
@@ -58,7 +58,7 @@ def expect(holds, what):
 
 
 def until(found, what, patience=PATIENCE):
-    """Asks again and again; what was found, when something was."""
+    """Polls until there is a result; returns it."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         try:
@@ -79,7 +79,7 @@ class Place:
         self.program = (self.picked() if self.launcher else program).resolve()
 
     def picked(self):
-        """The build that the launcher picks: what is tried of an archive, beside the launcher itself."""
+        """The build that the launcher picks. Trials of an archive run it and the launcher."""
         command = [*runner(self.launcher), str(self.launcher.resolve()), "--version", "--verbose"]
         said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout
         level = re.search(r"^processor level: (\S+)", said, re.MULTILINE)
@@ -161,7 +161,7 @@ def numbers(place):
 
 
 def keep_alive(place):
-    """Many answers on one connection, small and large ones, each its own."""
+    """Many answers on one connection, small and large ones, in the order of the requests."""
     with Daemon(place.program, *SIM) as daemon:
         connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
         sizes, first = [], {}
@@ -224,7 +224,7 @@ def port_of_one(place):
 
 
 def folder_feed(place):
-    """A recorded folder: read, read again when a file changes, and what is spoiled is told."""
+    """A recorded folder is read, read again when a file changes, and a spoiled file is reported."""
     folder = market.Folder(place.new("market"), steady=3, spoiled=1)
     with Daemon(place.program, "--feed", f"dir:{folder.path}", "--refresh", "0.2", until=knows_all) as daemon:
         rows = daemon.get("/l1/greeks?underlying=*&format=csv").splitlines()
@@ -241,7 +241,7 @@ def folder_feed(place):
 
 
 def state(place):
-    """What was served is served again after an orderly end, and after one without grace."""
+    """The market is served again after a stop and after a kill."""
     folder = market.Folder(place.new("kept-market"), steady=3, spoiled=0)
     kept = place.folder / "kept"
     ends = []
@@ -276,7 +276,7 @@ def log_file(place):
 
 
 def service(place):
-    """Made, started, asked, stopped and removed by the service manager."""
+    """The service manager installs, starts, queries, stops and removes the service."""
     name, port = f"greeksd-trial-{os.getpid()}", free_port()
     log, kept = place.folder / "service.log", place.folder / "service-state"
     folder = market.Folder(place.new("service-market"), steady=2, spoiled=0)
@@ -309,7 +309,7 @@ def service(place):
 
 
 def launcher(place):
-    """What is started by the launcher: its streams, exit codes and console are the build's, and they end together."""
+    """The launcher passes streams, exit codes and console to the build, and both end together."""
     if not place.launcher:
         raise Skipped("a build alone; give an unpacked archive")
     build, place.program = place.program, place.launcher.resolve()
