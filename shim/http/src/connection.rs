@@ -39,7 +39,7 @@ pub(super) enum Verdict {
     Close,
 }
 
-/// What a connection waits for; each phase has its own deadline.
+/// Event that a connection waits for; each phase has its own deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The first byte of a request.

@@ -68,7 +68,7 @@ struct WriterShared {
 /// Message to the writing thread.
 enum Message {
     /// Records that the store took, and the time of the market.
-    Taken(Box<Batch>, Timestamp),
+    Records(Box<Batch>, Timestamp),
     /// No further records will come.
     End,
 }
@@ -154,7 +154,7 @@ impl RecordTap {
         if records > 0 || !batch.reset.is_empty() || batch.dividends.is_some() || batch.rates.is_some() {
             self.shared.waiting.fetch_add(records + 1, Ordering::AcqRel);
             // if the thread has ended, it has logged the reason
-            let _ = self.to.send(Message::Taken(Box::new(batch), now));
+            let _ = self.to.send(Message::Records(Box::new(batch), now));
         }
     }
 
@@ -176,9 +176,9 @@ impl RecordTap {
 }
 
 /// A batch that is being written. When it is dropped, its records count as written, or as dropped after a panic.
-struct Taken<'b>(&'b Batch, Arc<WriterShared>);
+struct BatchInWriting<'b>(&'b Batch, Arc<WriterShared>);
 
-impl Drop for Taken<'_> {
+impl Drop for BatchInWriting<'_> {
     fn drop(&mut self) {
         let records = self.0.quotes.len() + self.0.spots.len();
         self.1.waiting.fetch_sub(records + 1, Ordering::AcqRel);
@@ -193,8 +193,8 @@ fn write_all(waiting: &Receiver<Message>, writer: &mut Writer) {
     writer.begin();
     loop {
         match waiting.recv_timeout(writer.due_within()) {
-            Ok(Message::Taken(batch, now)) => {
-                let _taken = Taken(&batch, Arc::clone(&writer.shared));
+            Ok(Message::Records(batch, now)) => {
+                let _counted = BatchInWriting(&batch, Arc::clone(&writer.shared));
                 faults::here("record");
                 writer.take(&batch, now);
             }

@@ -24,7 +24,7 @@ use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
 use sources::poll::registry::vendor_of;
 use sources::poll::sweep::Sweeps;
-use sources::poll::vendor::{Adjust, Brings, DividendsWanted, PolledVendor, Vendor};
+use sources::poll::vendor::{Adjust, DataKind, DividendsWanted, PolledVendor, Vendor};
 use sources::poll::{PollSource, PollTerms};
 use sources::recorded::{RecordedSource, Shown};
 use sources::requested::RequestedNames;
@@ -182,7 +182,7 @@ impl FeedSpec {
                     paths.push(real.display().to_string());
                 }
                 Self::Tcp(_) | Self::Stdin | Self::Databento(_) => return SavedMarket::Live,
-                Self::Poll(poll) if poll.brings_chains() => return SavedMarket::Live,
+                Self::Poll(poll) if poll.has_chains() => return SavedMarket::Live,
                 Self::Sim(_) | Self::Poll(_) => {}
             }
         }
@@ -192,7 +192,7 @@ impl FeedSpec {
     /// True if none of the feeds has quotes, so that nothing can be served.
     #[must_use]
     pub fn lack_quotes(specs: &[Self]) -> bool {
-        specs.iter().all(|spec| matches!(spec, Self::Poll(poll) if !poll.brings_chains()))
+        specs.iter().all(|spec| matches!(spec, Self::Poll(poll) if !poll.has_chains()))
     }
 
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
@@ -284,8 +284,8 @@ impl PollSpec {
     }
 
     /// True if the vendor has quotes, and not only rates or dividends.
-    fn brings_chains(&self) -> bool {
-        self.vendor.brings.contains(&Brings::Chains) && self.adjust.dividends != DividendsWanted::Only
+    fn has_chains(&self) -> bool {
+        self.vendor.data_kinds.contains(&DataKind::Chains) && self.adjust.dividends != DividendsWanted::Only
     }
 
     /// Rate limits of the vendor, before options change them.

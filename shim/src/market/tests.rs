@@ -94,14 +94,14 @@ fn what_readers_hold_of_old_snapshots_is_told_and_freed_by_the_loop() {
     assert_eq!(market.status.old_snapshot_bytes(), 0);
 }
 
-/// Some names of the embedded market, all of which have changed whenever it is looked at.
-struct Restless {
+/// Some names of the embedded market; all of them change between two looks.
+struct ChangingFeed {
     feed: SimFeed,
     names: Vec<Symbol>,
     batches: Arc<Mutex<Vec<Vec<Symbol>>>>,
 }
 
-impl Feed for Restless {
+impl Feed for ChangingFeed {
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         self.feed.poll(moment);
         self.names.clone()
@@ -150,7 +150,7 @@ fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
     let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
     assert!(names.len() >= 6, "{names:?}");
     let batches = Arc::<Mutex<Vec<Vec<Symbol>>>>::default();
-    let feed = Box::new(Restless { feed, names: names.clone(), batches: Arc::clone(&batches) });
+    let feed = Box::new(ChangingFeed { feed, names: names.clone(), batches: Arc::clone(&batches) });
     let mut market = market_loop_over(feed);
     assert!(market.turn(&|| false), "every name is published");
     let batches = batches.lock().unwrap().clone();
@@ -161,10 +161,10 @@ fn a_turn_ends_and_publishes_every_name_although_the_feed_never_stands_still() {
     assert_eq!(market.rest(Duration::from_secs(60)), Duration::ZERO, "there is more to do");
 }
 
-/// A market of which two names are there at first, and the rest when they have been handed out.
-struct Growing(Restless);
+/// A market with two names at first, and all of them once these two were taken.
+struct GrowingFeed(ChangingFeed);
 
-impl Feed for Growing {
+impl Feed for GrowingFeed {
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         let all = self.0.poll(moment);
         if self.0.batches.lock().unwrap().is_empty() { all[..2].to_vec() } else { all }
@@ -208,7 +208,7 @@ fn a_market_that_comes_after_its_first_name_is_first_computed_by_a_preliminary_p
     let at: Timestamp = "2026-11-20T15:42:00-05:00".parse().unwrap();
     let feed = SimFeed::open(SimOptions::default(), at, RatesMode::Auto);
     let names: Vec<Symbol> = feed.names().into_iter().filter(|&name| feed.contracts(name, at) < 1500).take(8).collect();
-    let feed = Growing(Restless { feed, names: names.clone(), batches: Arc::default() });
+    let feed = GrowingFeed(ChangingFeed { feed, names: names.clone(), batches: Arc::default() });
     let mut market = market_loop_over(Box::new(feed));
     // a round over the first names ends as soon as the others are there
     let conditions = Conditions { quality: Quality::Full, now: at, enough: &|| false };

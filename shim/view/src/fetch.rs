@@ -4,7 +4,7 @@
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, WatchRow};
 use super::pages::TextPage;
 use super::parse;
-use super::wants::{About, Ask, FetchedAnswers, Wants};
+use super::wants::{FetchedAnswers, Request, Subject, Wants};
 use host::secret::Secret;
 use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,7 +50,7 @@ pub(crate) enum News {
     /// A page of text.
     Text(TextPage, Vec<String>),
     /// The data are not computed yet.
-    Pending(About),
+    Pending(Subject),
     /// The daemon serves no quotes.
     NoQuotes,
     /// Why an answer is unusable.
@@ -86,10 +86,11 @@ impl Fetcher {
     ) -> Result<Self, String> {
         let shared = Arc::<SharedWants>::default();
         let (patient, client) = (client(base.clone(), PAST_PATIENCE)?, client(base, PATIENCE)?);
-        let asking = Asking { client, patient, every, shared: Arc::clone(&shared), known: FetchedAnswers::default() };
+        let fetching =
+            FetchLoop { client, patient, every, shared: Arc::clone(&shared), known: FetchedAnswers::default() };
         std::thread::Builder::new()
             .name("view-fetch".to_owned())
-            .spawn(move || asking.work(&tell))
+            .spawn(move || fetching.work(&tell))
             .map_err(|error| format!("no thread: {error}"))?;
         Ok(Self(shared))
     }
@@ -123,7 +124,7 @@ fn client(base: ServerBase, patience: Duration) -> Result<Client, String> {
     Client::new(base, vec![("accept-encoding", Secret::plain("identity"))], None, bounds)
 }
 
-struct Asking {
+struct FetchLoop {
     client: Client,
     /// Client for past moments, with a longer time limit.
     patient: Client,
@@ -132,7 +133,7 @@ struct Asking {
     known: FetchedAnswers,
 }
 
-impl Asking {
+impl FetchLoop {
     /// Queries the daemon until the end.
     fn work(mut self, tell: &impl Fn(News) -> bool) {
         let mut number = None;
@@ -153,17 +154,19 @@ impl Asking {
             if shared.1 {
                 return;
             }
-            let asks = shared.0.asks();
-            if let Some((ask, number)) = number.and_then(|number| Some((self.known.next(asks, number)?, number))) {
+            let requests = shared.0.requests();
+            if let Some((request, number)) =
+                number.and_then(|number| Some((self.known.next(requests, number)?, number)))
+            {
                 drop(shared);
-                let news = self.ask(ask.clone());
+                let news = self.request(request.clone());
                 // if the daemon does not answer, its status is queried again first
                 if matches!(news, News::Offline(_)) {
                     looked = None;
                     self.known.forget();
                     self.rest();
                 } else {
-                    self.known.note(ask, number);
+                    self.known.note(request, number);
                 }
                 if !tell(news) {
                     return;
@@ -198,45 +201,45 @@ impl Asking {
         }
     }
 
-    fn ask(&self, ask: Ask) -> News {
-        match self.get(&ask.target) {
+    fn request(&self, request: Request) -> News {
+        match self.get(&request.target) {
             Err(why) => News::Offline(why),
             Ok((200, bytes)) => {
-                let about = ask.about;
-                news(about, &bytes).unwrap_or_else(News::Failed)
+                let subject = request.subject;
+                news(subject, &bytes).unwrap_or_else(News::Failed)
             }
-            Ok((PENDING, _)) => News::Pending(ask.about),
+            Ok((PENDING, _)) => News::Pending(request.subject),
             // the error of the daemon is shown in place of the page
-            Ok((_, bytes)) if matches!(ask.about, About::Text(_)) => {
-                let About::Text(page) = ask.about else { return News::Failed("no page".to_owned()) };
+            Ok((_, bytes)) if matches!(request.subject, Subject::Text(_)) => {
+                let Subject::Text(page) = request.subject else { return News::Failed("no page".to_owned()) };
                 News::Text(page, vec![printable(&bytes)])
             }
-            Ok((REFUSED, _)) if ask.target.contains("quote") => News::NoQuotes,
-            Ok((REFUSED | MISSING, bytes)) if ask.target.contains("as_of=") => {
+            Ok((REFUSED, _)) if request.target.contains("quote") => News::NoQuotes,
+            Ok((REFUSED | MISSING, bytes)) if request.target.contains("as_of=") => {
                 let why = parse::reason(&bytes).unwrap_or_else(|| "no such moment".to_owned());
-                let is_chain = matches!(ask.about, About::Expiries(_) | About::Chain(..));
+                let is_chain = matches!(request.subject, Subject::Expiries(_) | Subject::Chain(..));
                 if is_chain { News::NoMoment(why) } else { News::Failed(why) }
             }
-            Ok((status, _)) => News::Failed(format!("status {status} for {}", ask.target)),
+            Ok((status, _)) => News::Failed(format!("status {status} for {}", request.target)),
         }
     }
 }
 
-fn news(about: About, bytes: &[u8]) -> Result<News, String> {
-    Ok(match about {
-        About::AnyName => News::AnyName(parse::names(bytes)?),
-        About::Name(name) => {
+fn news(subject: Subject, bytes: &[u8]) -> Result<News, String> {
+    Ok(match subject {
+        Subject::AnyName => News::AnyName(parse::names(bytes)?),
+        Subject::Name(name) => {
             let found = parse::names(bytes)?.into_iter().find(|found| found.symbol == name);
             News::Name(name, found)
         }
-        About::Moments(name, as_of) => News::Moments(name, as_of, parse::moments(bytes)?),
-        About::Expiries(name) => News::Expiries(name, parse::expiries(bytes)?),
-        About::Chain(name, key) => News::Chain(parse::chain(bytes, &name, &key)?),
-        About::Detail(pair) => News::Detail(pair, parse::values(bytes)?),
-        About::Copy(number, _) => News::Copied(number, printable(bytes)),
-        About::Watch(names) => News::Watch(parse::watch(bytes, &names)?),
-        About::Found(prefix) => News::Found(prefix, parse::names(bytes)?),
-        About::Text(page) => {
+        Subject::Moments(name, as_of) => News::Moments(name, as_of, parse::moments(bytes)?),
+        Subject::Expiries(name) => News::Expiries(name, parse::expiries(bytes)?),
+        Subject::Chain(name, key) => News::Chain(parse::chain(bytes, &name, &key)?),
+        Subject::Detail(pair) => News::Detail(pair, parse::values(bytes)?),
+        Subject::Copy(number, _) => News::Copied(number, printable(bytes)),
+        Subject::Watch(names) => News::Watch(parse::watch(bytes, &names)?),
+        Subject::Found(prefix) => News::Found(prefix, parse::names(bytes)?),
+        Subject::Text(page) => {
             let lines = page.lines(bytes)?;
             News::Text(page, lines)
         }

@@ -4,7 +4,7 @@ use super::fetch::News;
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
 use super::pages::TextPage;
 use super::state::{FLASH_MS, NameStatus, Offline, Overlay, State};
-use super::wants::About;
+use super::wants::Subject;
 
 /// Effect of an event outside the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,10 +170,12 @@ impl State {
         }
     }
 
-    fn on_pending(&mut self, about: &About) {
-        match about {
-            About::Expiries(name) | About::Chain(name, _) if self.is_on(name) => self.name_status = NameStatus::Pending,
-            About::Copy(..) => {
+    fn on_pending(&mut self, subject: &Subject) {
+        match subject {
+            Subject::Expiries(name) | Subject::Chain(name, _) if self.is_on(name) => {
+                self.name_status = NameStatus::Pending;
+            }
+            Subject::Copy(..) => {
                 self.copying = None;
                 self.say("not copied: still being computed");
             }

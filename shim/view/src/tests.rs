@@ -13,7 +13,7 @@ use super::number;
 use super::palette::{ColourDepth, Look, Palette};
 use super::parse;
 use super::state::{Cursor, NameStatus, Overlay, State, WATCH_MOST};
-use super::wants::About;
+use super::wants::Subject;
 use super::widgets;
 use kernel::columns::Group;
 use ratatui::Terminal;
@@ -270,7 +270,7 @@ fn what_is_wrong_is_said_on_the_screen() {
     says(&state, &["loading NOPE"]);
     state.on_news(News::Name("NOPE".to_owned(), None));
     says(&state, &["UNKNOWN", "NOPE is not served"]);
-    state.on_news(News::Pending(About::Expiries("NOPE".to_owned())));
+    state.on_news(News::Pending(Subject::Expiries("NOPE".to_owned())));
     says(&state, &["PENDING", "computed for the first time"]);
     let uncomputed = NameFacts { reason: "no_spot".to_owned(), ..facts("NOPE", "uncomputed") };
     state.on_news(News::Name("NOPE".to_owned(), Some(uncomputed)));
@@ -420,7 +420,7 @@ fn late_answers_about_something_else_change_nothing() {
     state.on_news(News::Found("A".to_owned(), vec![facts("A", "ok")]));
     state.on_news(News::Detail(Default::default(), Vec::new()));
     assert_eq!(state.on_news(News::Copied(1, "x".to_owned())), Effect::None);
-    state.on_news(News::Pending(About::Expiries("OTHER".to_owned())));
+    state.on_news(News::Pending(Subject::Expiries("OTHER".to_owned())));
     assert!(format!("{state:?}") == before, "something has changed");
 }
 
@@ -559,7 +559,8 @@ fn a_strike_is_copied_once_and_failures_are_said() {
     assert_eq!(state.on_news(News::Copied(number + 1, "late".to_owned())), Effect::None);
     assert_eq!(state.on_news(News::Copied(number, "rows".to_owned())), Effect::Copy("rows".to_owned()));
     assert_eq!(state.wants().copy, None);
-    for news in [News::Offline("gone".to_owned()), News::Failed("no".to_owned()), News::Pending(About::Copy(9, pair))] {
+    for news in [News::Offline("gone".to_owned()), News::Failed("no".to_owned()), News::Pending(Subject::Copy(9, pair))]
+    {
         press(&mut state, &[Key::Char('y')]);
         state.message = None;
         state.on_news(news);
@@ -634,19 +635,19 @@ fn past_snapshots_are_stepped_through_and_marked() {
     let mut state = shown((120, 40));
     press(&mut state, &[Key::Char('[')]);
     assert!(state.as_of.is_none() && text(&state).contains("no past days"), "a feed of the present");
-    assert!(!state.wants().moments && state.wants().asks().iter().all(|ask| !ask.target.contains("as_of")));
+    assert!(!state.wants().moments && state.wants().requests().iter().all(|request| !request.target.contains("as_of")));
 
     recorded(&mut state, "2026-11-20T15:42:00-05:00");
     assert!(state.wants().moments && !text(&state).contains("PAST"));
     press(&mut state, &[Key::Char('[')]);
     assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:41:00-05:00"));
     assert!(text(&state).contains("PAST 2026-11-20 15:41:00"), "{}", text(&state));
-    let asked = state.wants().asks();
+    let asked = state.wants().requests();
     assert!(
-        asked.len() >= 3 && asked.iter().all(|ask| ask.target.contains("as_of=2026%2D11%2D20T15%3A41")),
+        asked.len() >= 3 && asked.iter().all(|request| request.target.contains("as_of=2026%2D11%2D20T15%3A41")),
         "{asked:?}"
     );
-    assert!(!asked.iter().any(|ask| matches!(ask.about, About::Name(_))), "that is of the present");
+    assert!(!asked.iter().any(|request| matches!(request.subject, Subject::Name(_))), "that is of the present");
 
     // what was asked about another moment changes nothing
     let late = Moments { next: Some("2030-01-01T10:00:00-05:00".to_owned()), ..Moments::default() };
@@ -658,7 +659,11 @@ fn past_snapshots_are_stepped_through_and_marked() {
     assert!(state.overlay.is_none() && text(&state).contains("of the present"));
     press(&mut state, &[Key::Char('e')]);
     assert!(
-        state.wants().asks().iter().any(|ask| ask.target.starts_with("/l1/explain?") && ask.target.contains("&as_of="))
+        state
+            .wants()
+            .requests()
+            .iter()
+            .any(|request| request.target.starts_with("/l1/explain?") && request.target.contains("&as_of="))
     );
     press(&mut state, &[Key::Esc, Key::Char(']')]);
     assert_eq!(state.as_of.as_deref(), Some("2026-11-20T15:43:00-05:00"));

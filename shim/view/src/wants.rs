@@ -39,7 +39,7 @@ pub(crate) struct Wants {
 
 /// Subject of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum About {
+pub(crate) enum Subject {
     /// All names of the market, to choose one.
     AnyName,
     /// Status of a name.
@@ -64,9 +64,9 @@ pub(crate) enum About {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     /// Subject of the request.
-    pub(crate) about: About,
+    pub(crate) subject: Subject,
     /// Path and query.
     pub(crate) target: String,
 }
@@ -78,38 +78,41 @@ impl Wants {
     }
 
     /// The requests, the most urgent first.
-    pub(crate) fn asks(&self) -> Vec<Ask> {
-        let mut asks = Vec::new();
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        let mut requests = Vec::new();
         let moment = self.as_of.as_ref().map_or_else(String::new, |as_of| format!("&as_of={}", escaped(as_of)));
-        let mut add = |about, target: String| asks.push(Ask { about, target });
+        let mut add = |subject, target: String| requests.push(Request { subject, target });
         if let Some(prefix) = &self.search {
             let prefix_given = if prefix.is_empty() { String::new() } else { format!("symbol={}&", escaped(prefix)) };
-            add(About::Found(prefix.clone()), format!("/l1/symbols?{prefix_given}limit={FOUND_MOST}&format=csv"));
+            add(Subject::Found(prefix.clone()), format!("/l1/symbols?{prefix_given}limit={FOUND_MOST}&format=csv"));
         }
-        let detail = self.detail.iter().map(|pair| (pair, About::Detail(pair.clone())));
-        let copy = self.copy.iter().map(|(number, pair)| (pair, About::Copy(*number, pair.clone())));
-        for (pair, about) in detail.chain(copy) {
+        let detail = self.detail.iter().map(|pair| (pair, Subject::Detail(pair.clone())));
+        let copy = self.copy.iter().map(|(number, pair)| (pair, Subject::Copy(*number, pair.clone())));
+        for (pair, subject) in detail.chain(copy) {
             let both: Vec<String> = pair.iter().filter(|osym| !osym.is_empty()).map(|osym| escaped(osym)).collect();
-            add(about, format!("/l1/greeks?osym={}&greeks={}{moment}&format=csv", both.join(","), self.every_group()));
+            add(
+                subject,
+                format!("/l1/greeks?osym={}&greeks={}{moment}&format=csv", both.join(","), self.every_group()),
+            );
         }
         if let Some(page) = &self.text {
-            add(About::Text(page.clone()), page.target(escaped) + &moment);
+            add(Subject::Text(page.clone()), page.target(escaped) + &moment);
         }
         if self.any_name {
-            add(About::AnyName, "/l1/symbols?format=csv".to_owned());
+            add(Subject::AnyName, "/l1/symbols?format=csv".to_owned());
         }
         if let Some(name) = &self.name {
             let is = escaped(name);
             if self.moments {
-                let about = About::Moments(name.clone(), self.as_of.clone());
-                add(about, format!("/l1/snapshots?underlying={is}{moment}"));
+                let subject = Subject::Moments(name.clone(), self.as_of.clone());
+                add(subject, format!("/l1/snapshots?underlying={is}{moment}"));
             }
             // the status of a name exists only for the present
             if !self.is_past() {
-                add(About::Name(name.clone()), format!("/l1/symbols?symbol={is}&limit=1&format=csv"));
+                add(Subject::Name(name.clone()), format!("/l1/symbols?symbol={is}&limit=1&format=csv"));
             }
             add(
-                About::Expiries(name.clone()),
+                Subject::Expiries(name.clone()),
                 format!("/l1/greeks?underlying={is}&center=atf&right=call&greeks=core,extra,chain{moment}&format=csv"),
             );
             if let Some((key, groups)) = &self.slice {
@@ -118,7 +121,7 @@ impl Wants {
                 let groups = if groups.is_empty() { "core".to_owned() } else { groups.join(",") };
                 let (root, expiry) = (escaped(&key.root), escaped(&key.expiry));
                 add(
-                    About::Chain(name.clone(), key.clone()),
+                    Subject::Chain(name.clone(), key.clone()),
                     format!("/l1/greeks?underlying={is}&root={root}&exp={expiry}&greeks={groups}{moment}&format=csv"),
                 );
             }
@@ -126,14 +129,14 @@ impl Wants {
         if !self.watch.is_empty() {
             let names: Vec<String> = self.watch.iter().map(|name| escaped(name)).collect();
             add(
-                About::Watch(self.watch.clone()),
+                Subject::Watch(self.watch.clone()),
                 format!(
                     "/l1/greeks?underlying={}&center=atf&right=call&max_days={WATCH_DAYS_MOST}&greeks=core,extra,chain{moment}&format=csv",
                     names.join(",")
                 ),
             );
         }
-        asks
+        requests
     }
 
     fn every_group(&self) -> &'static str {
@@ -148,18 +151,18 @@ fn escaped(text: &str) -> String {
 
 /// Requests that were answered, with the number of the snapshot at that time.
 #[derive(Debug, Default)]
-pub(crate) struct FetchedAnswers(HashMap<Ask, u64>);
+pub(crate) struct FetchedAnswers(HashMap<Request, u64>);
 
 impl FetchedAnswers {
     /// The first request that was not answered at this snapshot. Drops requests that are no longer wanted.
-    pub(crate) fn next(&mut self, asks: Vec<Ask>, number: u64) -> Option<Ask> {
-        self.0.retain(|known, _| asks.contains(known));
-        asks.into_iter().find(|ask| self.0.get(ask) != Some(&number))
+    pub(crate) fn next(&mut self, requests: Vec<Request>, number: u64) -> Option<Request> {
+        self.0.retain(|known, _| requests.contains(known));
+        requests.into_iter().find(|request| self.0.get(request) != Some(&number))
     }
 
     /// Notes that a request was answered at this snapshot.
-    pub(crate) fn note(&mut self, ask: Ask, number: u64) {
-        self.0.insert(ask, number);
+    pub(crate) fn note(&mut self, request: Request, number: u64) {
+        self.0.insert(request, number);
     }
 
     /// Drops all answers, since another daemon may answer next.
@@ -179,7 +182,7 @@ mod tests {
     }
 
     fn targets(wants: &Wants) -> Vec<String> {
-        wants.asks().into_iter().map(|ask| ask.target).collect()
+        wants.requests().into_iter().map(|request| request.target).collect()
     }
 
     #[test]
@@ -204,15 +207,15 @@ mod tests {
     fn nothing_is_asked_twice_of_one_snapshot() {
         let mut known = FetchedAnswers::default();
         let mut asked = Vec::new();
-        while let Some(ask) = known.next(wants().asks(), 5) {
-            asked.push(ask.about.clone());
-            known.note(ask, 5);
+        while let Some(request) = known.next(wants().requests(), 5) {
+            asked.push(request.subject.clone());
+            known.note(request, 5);
         }
         assert_eq!(asked.len(), 3);
-        assert!(known.next(wants().asks(), 6).is_some(), "another snapshot");
+        assert!(known.next(wants().requests(), 6).is_some(), "another snapshot");
         // what was left and wanted again is asked again
-        assert_eq!(known.next(Wants::default().asks(), 5), None);
-        assert!(known.next(wants().asks(), 5).is_some());
+        assert_eq!(known.next(Wants::default().requests(), 5), None);
+        assert!(known.next(wants().requests(), 5).is_some());
         assert_eq!(known.0.len(), 0);
     }
 
@@ -223,9 +226,9 @@ mod tests {
         let mut known = FetchedAnswers::default();
         for wants in [wants(Some(pair()), None), wants(Some(pair()), Some((1, pair()))), wants(None, Some((2, pair())))]
         {
-            let ask = known.next(wants.asks(), 5).unwrap();
-            known.note(ask, 5);
-            assert_eq!(known.next(wants.asks(), 5), None);
+            let request = known.next(wants.requests(), 5).unwrap();
+            known.note(request, 5);
+            assert_eq!(known.next(wants.requests(), 5), None);
         }
     }
 }

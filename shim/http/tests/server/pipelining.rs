@@ -99,7 +99,7 @@ fn a_body_is_dropped_and_never_read_as_a_request() {
     client.send(get_with("/small", &length) + &smuggled + &get("/echo?after"));
     assert_eq!(client.response().status, 200);
     assert_eq!(client.response().text(), "/echo|after|localhost:2112|None");
-    // The same in parts, and 1 MB of it.
+    // the same body in parts, 1 MB of it
     client.send(get_with("/small", &length));
     for part in smuggled.as_bytes().chunks(7) {
         std::thread::sleep(Duration::from_millis(2));

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor};
 use feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots, parse_alpaca_stocks};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -29,7 +29,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
-    brings: &[Brings::Chains],
+    data_kinds: &[DataKind::Chains],
     whole: None,
     open: |keys, adjust| Ok(Box::new(Alpaca::new(keys, adjust.indicative)?)),
 };

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
 use feeds::Grade;
 use feeds::cboe::parse_cboe;
 use jiff::civil::Date;
@@ -37,7 +37,7 @@ pub static ROW: PolledVendor = PolledVendor {
         "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
     may block programs and forbids redistribution",
     ),
-    brings: &[Brings::Chains],
+    data_kinds: &[DataKind::Chains],
     whole: None,
     open: |_, _| Ok(Box::new(Cboe::new(RootTable::embedded()))),
 };

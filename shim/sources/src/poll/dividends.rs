@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Brings, Document, Question, Sweep, Vendor};
+use super::vendor::{DataKind, Document, Question, Sweep, Vendor};
 use feeds::DeclaredDividend;
 use feeds::declared::with_projected;
 use host::secret::Secret;
@@ -76,8 +76,8 @@ impl OnceADay {
 pub struct DividendsOnly(pub Box<dyn Vendor>);
 
 impl Vendor for DividendsOnly {
-    fn brings(&self) -> Brings {
-        Brings::Dividends
+    fn data_kind(&self) -> DataKind {
+        DataKind::Dividends
     }
 
     fn begin(&self, name: Symbol, today: Date) -> Vec<Question> {

@@ -4,7 +4,7 @@
 use super::dividends::HISTORY_YEARS;
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor};
 use feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -32,7 +32,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
-    brings: &[Brings::Chains, Brings::Dividends],
+    data_kinds: &[DataKind::Chains, DataKind::Dividends],
     whole: None,
     open: |keys, _| Ok(Box::new(Massive::new(RootTable::embedded(), keys)?)),
 };

@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use sweep::{Permits, SweepResult, Sweeps};
-use vendor::Brings;
+use vendor::DataKind;
 
 /// Maximum sleep before a thread checks whether the source ends.
 const SLEEP_MOST: Duration = Duration::from_millis(500);
@@ -147,7 +147,7 @@ impl QuoteSource for PollSource {
 
     /// Rates and dividends do not follow the clock.
     fn is_live(&self) -> bool {
-        self.shared.sweeps.vendor().brings() == Brings::Chains
+        self.shared.sweeps.vendor().data_kind() == DataKind::Chains
     }
 
     fn facts(&self) -> SourceFacts {
@@ -277,7 +277,7 @@ impl PollShared {
 
     /// Chains not delivered yet.
     fn outstanding(&self) -> Outstanding {
-        if self.sweeps.vendor().brings() != Brings::Chains {
+        if self.sweeps.vendor().data_kind() != DataKind::Chains {
             return Outstanding::default();
         }
         let plan = self.plan();

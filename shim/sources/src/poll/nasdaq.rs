@@ -4,7 +4,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
 use feeds::nasdaq::parse_nasdaq_dividends;
 use host::secret::Secret;
 use jiff::civil::Date;
@@ -38,7 +38,7 @@ pub static ROW: PolledVendor = PolledVendor {
         "dividends of Nasdaq's website: not an official product, for personal use only; Nasdaq may block \
     programs",
     ),
-    brings: &[Brings::Dividends],
+    data_kinds: &[DataKind::Dividends],
     whole: None,
     open: |_, _| Ok(Box::new(Nasdaq::default())),
 };
@@ -62,8 +62,8 @@ fn request(name: Symbol, what: Asks) -> Question {
 }
 
 impl Vendor for Nasdaq {
-    fn brings(&self) -> Brings {
-        Brings::Dividends
+    fn data_kind(&self) -> DataKind {
+        DataKind::Dividends
     }
 
     fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {

@@ -4,7 +4,7 @@
 use super::client::{Client, Received, Validators};
 use super::dividends::likely;
 use super::failure::{Failed, Failure};
-use super::vendor::{Asks, Brings, Document, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, Question, Sweep, Vendor};
 use super::wholeness::Wholeness;
 use feeds::Grade;
 use host::clock::MarketClock;
@@ -115,7 +115,7 @@ impl Sweeps {
     /// No usable data came; the last data stay in use.
     pub fn sweep(&self, name: Symbol, permits: &impl Permits) -> Result<Option<SweepResult>, Failed> {
         let mut sweep = Sweep::new(self.vendor.begin(name, self.today()));
-        let most = if self.vendor.brings() == Brings::Dividends { DIVIDEND_REQUESTS_MOST } else { REQUESTS_MOST };
+        let most = if self.vendor.data_kind() == DataKind::Dividends { DIVIDEND_REQUESTS_MOST } else { REQUESTS_MOST };
         if self.ask_all(name, &mut sweep, permits, most)? { Ok(Some(self.whole(name, sweep)?)) } else { Ok(None) }
     }
 
@@ -215,15 +215,15 @@ impl Sweeps {
 
     /// The result of a sweep, if it is whole.
     fn whole(&self, name: Symbol, sweep: Sweep) -> Result<SweepResult, Failed> {
-        if self.vendor.brings() == Brings::Dividends {
+        if self.vendor.data_kind() == DataKind::Dividends {
             return self.whole_dividends(name, sweep);
         }
         let Sweep { mut batch, mut report, grade, .. } = sweep;
         let mut memory = self.memory();
-        match self.vendor.brings() {
-            Brings::Chains | Brings::Dividends => {}
-            Brings::Rates if batch.rates.as_ref().is_none_or(Vec::is_empty) => return Err(Failure::Empty.into()),
-            Brings::Rates => return Ok(SweepResult { batch, report, grade }),
+        match self.vendor.data_kind() {
+            DataKind::Chains | DataKind::Dividends => {}
+            DataKind::Rates if batch.rates.as_ref().is_none_or(Vec::is_empty) => return Err(Failure::Empty.into()),
+            DataKind::Rates => return Ok(SweepResult { batch, report, grade }),
         }
         let judged = self.about(name, &mut batch, &mut report);
         if let Err(failure) = judged.and_then(|()| memory.wholeness.judge(name, &batch, self.clock.now())) {

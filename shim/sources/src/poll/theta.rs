@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor, roots_of};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor, roots_of};
 use feeds::thetadata::{instead_of_status, parse_thetadata_indices, parse_thetadata_options, parse_thetadata_stocks};
 use jiff::civil::Date;
 use kernel::contract::{RootTable, Symbol};
@@ -27,7 +27,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
-    brings: &[Brings::Chains],
+    data_kinds: &[DataKind::Chains],
     whole: None,
     open: |_, _| Ok(Box::new(Theta::new(RootTable::embedded()))),
 };

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor};
 use feeds::tradier::{parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -30,7 +30,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
-    brings: &[Brings::Chains, Brings::Dividends],
+    data_kinds: &[DataKind::Chains, DataKind::Dividends],
     whole: None,
     open: |keys, _| Ok(Box::new(Tradier::new(RootTable::embedded(), keys)?)),
 };

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, Brings, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, PublicLimits, Question, Sweep, Vendor};
 use feeds::rates::{parse_sofr, parse_treasury};
 use jiff::civil::Date;
 use kernel::calendar::shift::ShiftDate;
@@ -35,7 +35,7 @@ pub static ROW: PolledVendor = PolledVendor {
         text: "one request per hour",
     }),
     notice: None,
-    brings: &[Brings::Rates],
+    data_kinds: &[DataKind::Rates],
     whole: Some(NAME),
     open: |_, _| Ok(Box::new(Treasury)),
 };
@@ -48,8 +48,8 @@ const KEPT_DAYS: i32 = 30;
 pub struct Treasury;
 
 impl Vendor for Treasury {
-    fn brings(&self) -> Brings {
-        Brings::Rates
+    fn data_kind(&self) -> DataKind {
+        DataKind::Rates
     }
 
     /// The yields of the year, and of the previous one if it has some of the last days; SOFR of the same days.

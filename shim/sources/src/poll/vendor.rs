@@ -49,7 +49,7 @@ pub enum Asks {
 
 /// Kind of data that a vendor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Brings {
+pub enum DataKind {
     /// Chains of names.
     Chains,
     /// Dividends of names.
@@ -153,9 +153,9 @@ impl Sweep {
 
 /// A vendor.
 pub trait Vendor: Send + Sync {
-    /// Kind of data.
-    fn brings(&self) -> Brings {
-        Brings::Chains
+    /// The kind of data that the vendor delivers.
+    fn data_kind(&self) -> DataKind {
+        DataKind::Chains
     }
 
     /// The requests that a sweep of a name begins with on an Eastern date.
@@ -219,7 +219,7 @@ pub struct PolledVendor {
     /// Warning that is logged when the feed is opened.
     pub notice: Option<&'static str>,
     /// Kinds of data.
-    pub brings: &'static [Brings],
+    pub data_kinds: &'static [DataKind],
     /// The name in the plan of a vendor that takes no symbols.
     pub whole: Option<&'static str>,
     /// Opens the vendor with the user's keys and options.
@@ -241,7 +241,7 @@ impl PolledVendor {
     /// True if the vendor has chains, and dividends that can be requested without them.
     #[must_use]
     pub fn has_both(&self) -> bool {
-        self.brings.contains(&Brings::Chains) && self.brings.contains(&Brings::Dividends)
+        self.data_kinds.contains(&DataKind::Chains) && self.data_kinds.contains(&DataKind::Dividends)
     }
 }
 

@@ -207,7 +207,7 @@ fn a_fault_costs_its_batch_and_is_counted() {
     let first = Batch { dividends: Some(dividends), ..of(vec![quote(1, 1.0, 0)]) };
     let put = |batch: Batch| {
         shared.waiting.fetch_add(batch.quotes.len() + 1, Ordering::AcqRel);
-        to.send(Message::Taken(Box::new(batch), at(0))).unwrap();
+        to.send(Message::Records(Box::new(batch), at(0))).unwrap();
     };
     recorder.take(&first, at(0));
     put(of(vec![quote(2, 1.0, 0), quote(3, 1.0, 0)]));
@@ -271,7 +271,7 @@ fn what_cannot_be_written_or_does_not_fit_is_counted_and_nobody_waits() {
     assert_eq!((tap.facts().dropped, waiting.try_iter().count()), (5, 1));
     tap.shared.waiting.store(0, Ordering::Relaxed);
     tap.put(of(vec![quote(3, 1.0, 0)]), at(0));
-    let Ok(Message::Taken(batch, _)) = waiting.try_recv() else { panic!("nothing came") };
+    let Ok(Message::Records(batch, _)) = waiting.try_recv() else { panic!("nothing came") };
     assert_eq!((batch.reset.len(), batch.rates.is_some()), (1, true), "what must not be lost goes with the next");
     fs::remove_dir_all(&folder).unwrap();
 }

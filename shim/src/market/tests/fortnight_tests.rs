@@ -72,7 +72,7 @@ fn settles(expiry: Date, settle: Settle) -> Timestamp {
 }
 
 /// A few names of the embedded market, and the dividends that it has of them.
-struct Few {
+struct SmallFeed {
     feed: SimFeed,
     dividends: Arc<Mutex<Dividends>>,
     /// For when each name was handed out last.
@@ -83,7 +83,7 @@ fn is_chosen(name: &Symbol) -> bool {
     NAMES.contains(&name.as_str())
 }
 
-impl Feed for Few {
+impl Feed for SmallFeed {
     fn poll(&mut self, moment: &Moment<'_>) -> Vec<Symbol> {
         self.feed.poll(moment).into_iter().filter(is_chosen).collect()
     }
@@ -158,7 +158,7 @@ impl Run {
 
     fn begin(at: Timestamp) -> Self {
         let dividends = Arc::<Mutex<BTreeMap<_, _>>>::default();
-        let feed = Few {
+        let feed = SmallFeed {
             feed: SimFeed::open(SimOptions::default(), at, RatesMode::Auto),
             dividends: Arc::clone(&dividends),
             handed: BTreeMap::new(),
