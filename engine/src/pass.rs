@@ -180,6 +180,8 @@ impl Passes {
     }
 
     /// Takes each book through passes of these qualities, one after the other: no book waits for others between two.
+    ///
+    /// # Domain   any books, each once; at least one quality
     fn run_through(
         &mut self,
         qualities: &[Quality],

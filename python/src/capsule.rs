@@ -25,7 +25,6 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
     let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     let reader = reader.map_err(|error| refused(error.to_string()))?;
     let read = move || {
-    let read = move || {
         let schema = reader.schema();
         let batches = reader.map(|batch| {
             let batch = batch?;

@@ -201,7 +201,7 @@ pub struct DividendPart {
     pub ex_date: String,
     /// Years to the ex-date.
     pub t_years: f64,
-    /// Amount per share.
+    /// The amount per share that counts.
     pub amount: f64,
     /// The amount that its source gives, where quotes contradict it.
     #[serde(default)]
