@@ -60,6 +60,12 @@ impl SliceState {
         *self = Self { ladder, ..Self::default() };
     }
 
+    /// Forgets the carry of the last pass and what was searched at it. Tables stay: they hold at any carry nearby.
+    pub fn settle(&mut self) {
+        self.quoted_borrow = None;
+        self.searched.clear();
+    }
+
     /// Brings the ladder up to date with a listing.
     pub(super) fn list(&mut self, input: &SliceInput) {
         // a new listing moves rows: what is kept by row would belong to other contracts

@@ -46,6 +46,10 @@ pub struct ChainState {
     left: Option<(Date, SessionVols)>,
     /// Volatilities at the end of the session before.
     prior: Arc<SessionVols>,
+    /// Time of the newest quote, and the bits of the spot, of the book that was computed last; `None`: none was.
+    quoted: Option<(Timestamp, u64)>,
+    /// The carry does not depend on the books before this one.
+    is_settled: bool,
 }
 
 /// The state of one (root, expiry).
@@ -99,7 +103,7 @@ struct SliceFacts {
 impl ChainState {
     /// Keeps only the volatilities of the previous session.
     pub(super) fn new(prior: Arc<SessionVols>) -> Self {
-        Self { slices: Vec::new(), session: None, left: None, prior }
+        Self { slices: Vec::new(), session: None, left: None, prior, quoted: None, is_settled: true }
     }
 
     /// When a new session has begun, what the last one ended with becomes the prior one.
@@ -119,9 +123,23 @@ impl ChainState {
 
     /// Keeps nothing but volatilities of a name that has left, for the day on which it is back.
     pub(super) fn leave(&mut self) {
-        self.slices = Vec::new();
+        (self.slices, self.quoted, self.is_settled) = (Vec::new(), None, true);
         if let Some((session, chain)) = self.session.take() {
             self.left = Some((session, SessionVols::of(&chain)));
+        }
+    }
+
+    /// Forgets the carry of the books before where the quotes of `book` have come to rest: a name is computed again
+    /// without new quotes when its values have aged.
+    fn settle(&mut self, book: &Book) {
+        let newest = book.slices.iter().flat_map(|slice| &slice.ts).max();
+        let quoted = newest.map(|newest| (*newest, book.spot.to_bits()));
+        let before = core::mem::replace(&mut self.quoted, quoted);
+        if before.is_some() && before != quoted {
+            self.is_settled = false;
+        } else if !self.is_settled {
+            self.slices.iter_mut().for_each(|kept| kept.state.settle());
+            self.is_settled = true;
         }
     }
 
@@ -155,6 +173,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
+    state.settle(book);
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
     let n = prepare(task, facts);
     let facts = &facts[..n];

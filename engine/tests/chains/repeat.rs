@@ -123,3 +123,36 @@ fn an_earlier_market_and_a_preliminary_pass_leave_nothing_behind() {
     let warm = made.pass(&mut warm, &books, Quality::Full);
     hold("warm against cold", &cold, &warm, WARM);
 }
+
+/// Distances of forwards, bp, that half of all expiries, nine in ten and 99 of a hundred do not exceed.
+fn forwards_apart(a: &[Computed], b: &[Computed]) -> [f64; 3] {
+    let mut all = Vec::new();
+    for (a, b) in a.iter().zip(b) {
+        let both = a.chain.slices.iter().zip(&b.chain.slices).filter(|(x, _)| x.days > DAYS_LEAST);
+        all.extend(both.map(|(x, y)| 1e4 * (x.fwd_price / y.fwd_price - 1.0).abs()).filter(|d| d.is_finite()));
+    }
+    [0.5, 0.9, 0.99].map(|p| quantile(&mut all, p))
+}
+
+#[test]
+fn quotes_at_rest_have_the_forwards_of_a_first_look() {
+    let made = Made::new();
+    let market = MarketData { calendar: &made.calendar, rates: &made.curves };
+    let began = made.at - SignedDuration::from_mins(3);
+    let (mut books, mut warm) = (made.books(began), Passes::new(2, |_| ()).unwrap());
+    let mut moved = Vec::new();
+    for step in 0..=18 {
+        let at = began + SignedDuration::from_secs(10 * step);
+        books.iter_mut().for_each(|book| _ = made.sim.update(book, at));
+        let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
+        moved = if step == 0 { warm.run_first(market, &work) } else { warm.run(market, &work) };
+    }
+    let work: Vec<_> = books.iter().map(|book| (book, made.at)).collect();
+    let first = Passes::new(2, |_| ()).unwrap().run_first(market, &work);
+    let still = warm.run(market, &work);
+    let (before, after) = (forwards_apart(&moved, &first), forwards_apart(&still, &first));
+    println!("forwards, bp from those of a first look: moved {before:.2?}, still {after:.2?}");
+    // most of it is what a first look itself leaves open
+    assert!(after[0] < 0.3 && after[1] < 2.0 && after[2] < 8.0, "{before:?} {after:?}");
+    assert!(before[1] > 2.0 * after[1], "the market has moved: {before:?} {after:?}");
+}
