@@ -22,7 +22,7 @@ use crate::store::evidence::{
 use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{Curve, DefaultSmoother, SurfaceInput};
-use jiff::{Timestamp, civil::Date};
+use jiff::{SignedDuration, Timestamp, civil::Date};
 use kernel::calendar::{days_between, years_between};
 use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
 use kernel::dividends::Dividend;
@@ -36,6 +36,9 @@ use std::sync::Arc;
 /// longer.
 const ALONE: usize = 3000;
 
+/// Quotes without a later one for so long are at rest. A live name is computed again a minute after its last quote.
+const AT_REST: SignedDuration = SignedDuration::from_secs(30);
+
 /// State of a chain between passes.
 #[derive(Debug)]
 pub struct ChainState {
@@ -46,8 +49,9 @@ pub struct ChainState {
     left: Option<(Date, SessionVols)>,
     /// Volatilities at the end of the session before.
     prior: Arc<SessionVols>,
-    /// Time of the newest quote, and the bits of the spot, of the book that was computed last; `None`: none was.
-    quoted: Option<(Timestamp, u64)>,
+    /// Time of the newest quote, and the bits of the spot, of the book that was computed last, and when these were
+    /// seen first; `None`: none was.
+    quoted: Option<(Timestamp, u64, Timestamp)>,
     /// The carry does not depend on the books before this one.
     is_settled: bool,
 }
@@ -129,17 +133,22 @@ impl ChainState {
         }
     }
 
-    /// Forgets the carry of the books before where the quotes of `book` have come to rest: a name is computed again
-    /// without new quotes when its values have aged.
-    fn settle(&mut self, book: &Book) {
-        let newest = book.slices.iter().flat_map(|slice| &slice.ts).max();
-        let quoted = newest.map(|newest| (*newest, book.spot.to_bits()));
-        let before = core::mem::replace(&mut self.quoted, quoted);
-        if before.is_some() && before != quoted {
-            self.is_settled = false;
-        } else if !self.is_settled {
-            self.slices.iter_mut().for_each(|kept| kept.state.settle());
-            self.is_settled = true;
+    /// Forgets the carry of the books before where the quotes of `book` have been at rest until `at`: a name is
+    /// computed again without new quotes when its values have aged.
+    fn settle(&mut self, book: &Book, at: Timestamp) {
+        let Some(&newest) = book.slices.iter().flat_map(|slice| &slice.ts).max() else { return };
+        let spot = book.spot.to_bits();
+        match self.quoted {
+            Some((before, of, since)) if (before, of) == (newest, spot) => {
+                if !self.is_settled && at.duration_since(since) >= AT_REST {
+                    self.slices.iter_mut().for_each(|kept| kept.state.settle());
+                    self.is_settled = true;
+                }
+            }
+            before => {
+                self.is_settled = before.is_none();
+                self.quoted = Some((newest, spot, at));
+            }
         }
     }
 
@@ -173,7 +182,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let Task { market, book, at, .. } = *task;
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
-    state.settle(book);
+    state.settle(book, at);
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
     let n = prepare(task, facts);
     let facts = &facts[..n];

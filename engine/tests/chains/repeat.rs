@@ -147,7 +147,8 @@ fn quotes_at_rest_have_the_forwards_of_a_first_look() {
         let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
         moved = if step == 0 { warm.run_first(market, &work) } else { warm.run(market, &work) };
     }
-    let work: Vec<_> = books.iter().map(|book| (book, made.at)).collect();
+    let later = made.at + SignedDuration::from_mins(1);
+    let work: Vec<_> = books.iter().map(|book| (book, later)).collect();
     let first = Passes::new(2, |_| ()).unwrap().run_first(market, &work);
     let still = warm.run(market, &work);
     let (before, after) = (forwards_apart(&moved, &first), forwards_apart(&still, &first));

@@ -82,8 +82,8 @@ impl Legs {
     /// Finds what a request is about.
     ///
     /// # Errors
-    /// Nothing is computed yet, something is not served and must be, a moment lies in the past, or there are more values
-    /// than are answered.
+    /// Nothing is computed yet, something is not served and must be, a moment lies in the past, or there are more
+    /// values than are answered.
     pub fn of(
         request: &ScenarioRequest,
         snapshot: &Snapshot,
