@@ -134,7 +134,7 @@ impl StateFolder {
         before.into_iter().find_map(|(date, _)| self.read(date)).unwrap_or_default()
     }
 
-    /// Adds volatilities to those of a session, and removes the oldest sessions beyond [`KEPT`].
+    /// Adds volatilities to those of a session, and removes the oldest sessions beyond `KEPT`.
     pub fn keep(&self, session: Date, vols: SessionVols, permit: Permit) {
         let hides = |(date, _): &(Date, PathBuf)| *date >= session;
         let is_free = session <= permit.today && (permit.is_real || !self.sessions().iter().any(hides));

@@ -75,7 +75,7 @@ pub struct RateFacts {
     pub as_of: Option<String>,
     /// Days from the date of the curve to the newest values.
     pub age_days: Option<i64>,
-    /// Pairs of tenor (days) and rate (continuously compounded) at [`SHOWN_DAYS`].
+    /// Pairs of tenor (days) and rate (continuously compounded) at `SHOWN_DAYS`.
     pub nodes: Vec<(f64, f64)>,
     /// Warning about the curve, with a remedy.
     pub warning: Option<String>,
