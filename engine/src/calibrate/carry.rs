@@ -575,7 +575,7 @@ fn first_delta(measured: &[Measured]) -> f64 {
     weighted_median(&mut deltas).filter(|delta| delta.abs() > CARRY.delta_noises * CARRY.spot_noise).unwrap_or(0.0)
 }
 
-/// The median of what the expiries' own borrow is; 0: none is heard.
+/// Weighted median of the borrow rates that expiries imply by themselves; 0: no expiry has one.
 fn median_borrow(measured: &[Measured]) -> f64 {
     let heard = measured.iter().filter(|m| m.w > 0.0);
     let mut own: Vec<(f64, f64)> = heard.map(|m| (m.z / m.t, m.t / (m.t + CARRY.delta_years_apart))).collect();

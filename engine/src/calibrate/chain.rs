@@ -18,10 +18,9 @@ use super::spot::Reference;
 use crate::store::chain::Uncomputed;
 use crate::store::doubted::Doubt;
 use kernel::contract::{ForwardBasis, Style};
-use kernel::dividends::Dividend;
 use kernel::quality::Quality;
 
-/// What the slices of a name imply together.
+/// Result of a calibration that all slices of a name share.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     /// The spot.
@@ -38,10 +37,10 @@ impl Calibration {
         self.instead.as_ref().map(|instead| instead.doubt).or(self.is_far.then_some(Doubt::Spot))
     }
 
-    /// The part of a dividend that counts, by its place among all to come.
+    /// Counted part of a dividend, by its place among all to come.
     #[must_use]
     pub fn paid(&self, dividend: usize) -> f64 {
-        self.instead.as_ref().and_then(|instead| instead.paid.get(dividend)).copied().unwrap_or(1.0)
+        self.instead.as_ref().map_or(1.0, |instead| instead.part(dividend))
     }
 }
 
@@ -98,7 +97,7 @@ impl ChainCalibration {
         }
     }
 
-    /// The same where a spot is published. What most pairs of an expiry contradict of what is assumed is left out.
+    /// Calibrates a name with a published spot. An assumption that most pairs of an expiry contradict is replaced.
     ///
     /// # Cost     that of the steps, and a few ns a strike, where nothing is doubted
     fn run_published(
@@ -113,10 +112,9 @@ impl ChainCalibration {
         let before = slices.iter().find_map(|slice| slice.state.doubted);
         let mut first = match before {
             Some(_) => {
-                let (about, mut trial) = (first_look(inputs), trial(slices.len()));
-                let prior = core::mem::replace(&mut self.prior, vec![f64::NAN; slices.len()]);
-                self.run_assumed(None, published, &about, &mut trial, how)?;
-                self.prior = prior;
+                let about = first_look(inputs);
+                let (looked, trial) = self.look(None, published, &about, how);
+                looked?;
                 Verdict::of(&about, &trial)
             }
             None => Verdict::default(),
@@ -130,8 +128,10 @@ impl ChainCalibration {
             spot = Some(self.run_assumed(None, published, inputs, slices, how)?);
             first = Verdict::of(inputs, slices);
         }
-        if first.is_contradicted {
-            instead = self.instead(&first, published, inputs, how);
+        // alternatives that were no better are worth another look when more pairs contradict than did then
+        let in_vain = slices.iter().map(|slice| slice.state.in_vain).max().unwrap_or(0);
+        if first.is_contradicted && first.against > in_vain {
+            instead = self.instead(&first, before, published, inputs, how);
         }
         let spot = match spot {
             Some(spot) if instead.is_none() => spot,
@@ -147,43 +147,64 @@ impl ChainCalibration {
             }
         };
         let doubt = instead.as_ref().map(|instead| instead.doubt);
-        slices.iter_mut().for_each(|slice| slice.state.doubted = doubt);
+        let in_vain = if first.is_contradicted && doubt.is_none() { first.against.max(in_vain) } else { 0 };
+        slices.iter_mut().for_each(|slice| (slice.state.doubted, slice.state.in_vain) = (doubt, in_vain));
         let is_far = spot.off && (spot.s / published).ln().abs() > DOUBT.spot_far;
         Ok(Calibration { spot, instead, is_far })
     }
 
-    /// What is to be taken in place of an assumption that `first` says is contradicted; `None`: nothing is better.
+    /// The best alternative to the assumptions that `first` says are contradicted; `None`: none is better. What was
+    /// doubted `before` stays doubted while that is better.
     ///
-    /// # Cost     a first look at the name for each of up to five
+    /// # Cost     a first look at the name for each of up to five, some ms
     fn instead(
         &mut self,
         first: &Verdict,
+        before: Option<Doubt>,
         published: f64,
         inputs: &[SliceInput<'_>],
         how: &impl SideBySide,
     ) -> Option<Instead> {
         let about = first_look(inputs);
-        let prior = core::mem::replace(&mut self.prior, vec![f64::NAN; inputs.len()]);
+        if let Some(instead) = before.filter(|&doubt| doubt != Doubt::Dividends).map(Instead::of) {
+            let (looked, trial) = self.look(Some(&instead), published, &about, how);
+            if looked.is_ok() && Verdict::of(&about, &trial).is_better_than(first) {
+                return Some(instead);
+            }
+        }
         let mut best: Option<(f64, Instead)> = None;
         let most = inputs.iter().map(|input| input.divs.len()).max().unwrap_or(0);
         let mut open = vec![Instead::of(Doubt::Borrow), Instead::of(Doubt::Spot)];
         // without any dividend the forwards tell what is paid
         let mut unpaid = (most > 0).then(|| Instead::paying(vec![0.0; most]));
         while let Some(instead) = unpaid.clone().or_else(|| open.pop()) {
-            let mut trial = trial(inputs.len());
-            let done = self.run_assumed(Some(&instead), published, &about, &mut trial, how);
+            let (looked, trial) = self.look(Some(&instead), published, &about, how);
             if unpaid.take().is_some() {
                 open.extend(paid_parts(inputs, &trial));
             }
-            let Ok(spot) = done else { continue };
+            let Ok(spot) = looked else { continue };
             let verdict = Verdict::of(&about, &trial);
             let loss = verdict.loss(unusual(&instead, published, spot.s, inputs, &trial));
             if verdict.is_better_than(first) && best.as_ref().is_none_or(|(least, _)| loss < *least) {
                 best = Some((loss, instead));
             }
         }
-        self.prior = prior;
         best.map(|(_, instead)| instead)
+    }
+
+    /// A first look at a name, by slices that remember nothing.
+    fn look(
+        &mut self,
+        instead: Option<&Instead>,
+        published: f64,
+        about: &[SliceInput<'_>],
+        how: &impl SideBySide,
+    ) -> (Result<ImpliedSpot, Uncomputed>, Vec<SliceWork>) {
+        let mut trial: Vec<SliceWork> = about.iter().map(|_| SliceWork::default()).collect();
+        let prior = core::mem::replace(&mut self.prior, vec![f64::NAN; about.len()]);
+        let looked = self.run_assumed(instead, published, about, &mut trial, how);
+        self.prior = prior;
+        (looked, trial)
     }
 
     /// The steps with one assumption left out; `None`: with all of them.
@@ -198,10 +219,7 @@ impl ChainCalibration {
         slices: &mut [SliceWork],
         how: &impl SideBySide,
     ) -> Result<ImpliedSpot, Uncomputed> {
-        let divs: Vec<Vec<Dividend>> = match instead {
-            Some(instead) if !instead.paid.is_empty() => inputs.iter().map(|of| instead.dividends(of)).collect(),
-            _ => Vec::new(),
-        };
+        let divs = instead.map_or_else(Vec::new, |instead| instead.dividends(inputs));
         let paying: Vec<SliceInput<'_>> =
             inputs.iter().zip(&divs).map(|(of, divs)| SliceInput { divs, ..*of }).collect();
         let inputs = if divs.is_empty() { inputs } else { &paying };
@@ -313,8 +331,8 @@ impl ChainCalibration {
 
     /// The spot that the options are quoted against, about.
     fn reference_spot(&mut self, published: f64, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
-        let is_heard = |input: &SliceInput<'_>| input.basis == ForwardBasis::Spot && input.shares.is_none();
-        let all = inputs.iter().zip(slices).filter(|(input, _)| is_heard(input));
+        let contributes = |input: &SliceInput<'_>| input.basis == ForwardBasis::Spot && input.shares.is_none();
+        let all = inputs.iter().zip(slices).filter(|(input, _)| contributes(input));
         self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.draft.pairs[..])))
     }
 
@@ -361,11 +379,6 @@ impl ChainCalibration {
 /// The inputs of a first look.
 fn first_look<'a>(inputs: &[SliceInput<'a>]) -> Vec<SliceInput<'a>> {
     inputs.iter().map(|input| SliceInput { quality: input.quality.min(Quality::Preliminary), ..*input }).collect()
-}
-
-/// Slices that remember nothing.
-fn trial(slices: usize) -> Vec<SliceWork> {
-    (0..slices).map(|_| SliceWork::default()).collect()
 }
 
 impl SliceWork {

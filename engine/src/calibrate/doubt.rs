@@ -1,4 +1,4 @@
-//! What many quotes of a name contradict: whether calls and puts fit what is assumed, and what else there is to assume.
+//! Assumptions of a name that many of its quotes contradict, and the alternatives to them.
 //!
 //! Call and put of one strike share one volatility. Where those of most strikes of an expiry do not, its forward is
 //! wrong, or the spot that exercise pays at: something that was assumed, and not so many quotes. The published spot,
@@ -7,6 +7,7 @@
 //! nobody pays for before borrow far below zero.
 //! Never: a calibration.
 
+use super::carry::weighted_median;
 use super::forward::Parity;
 use super::input::SliceInput;
 use super::settings::{CARRY, CLEANING, DOUBT};
@@ -16,12 +17,12 @@ use crate::store::dropped::Drop;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, escrowed};
 
-/// What is taken in place of an assumption.
+/// The alternative to an assumption.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Instead {
     pub(super) doubt: Doubt,
-    /// Part of each dividend that counts, ascending in time; empty: all count as given.
-    pub(super) paid: Vec<f64>,
+    /// Counted part of each dividend, ascending in time; empty: all count as given.
+    paid: Vec<f64>,
 }
 
 impl Instead {
@@ -33,37 +34,47 @@ impl Instead {
         Self { doubt: Doubt::Dividends, paid }
     }
 
-    /// The dividends of a slice that count.
-    pub(super) fn dividends(&self, input: &SliceInput<'_>) -> Vec<Dividend> {
-        let part = |i: usize| self.paid.get(i).copied().unwrap_or(1.0);
-        let counted = input.divs.iter().enumerate().map(|(i, d)| Dividend { amount: d.amount * part(i), ..*d });
-        counted.filter(|d| d.amount > 0.0).collect()
+    /// Counted part of a dividend, by its place among all to come.
+    pub(super) fn part(&self, dividend: usize) -> f64 {
+        self.paid.get(dividend).copied().unwrap_or(1.0)
+    }
+
+    /// Counted dividends of each slice; empty: those given.
+    pub(super) fn dividends(&self, inputs: &[SliceInput<'_>]) -> Vec<Vec<Dividend>> {
+        if self.paid.is_empty() {
+            return Vec::new();
+        }
+        let of = |input: &SliceInput<'_>| {
+            let counted =
+                input.divs.iter().enumerate().map(|(i, d)| Dividend { amount: d.amount * self.part(i), ..*d });
+            counted.filter(|d| d.amount > 0.0).collect()
+        };
+        inputs.iter().map(of).collect()
     }
 }
 
-/// How the pairs of a name stand to what is assumed.
+/// Pairs of a name, by whether they agree with an assumption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// Pairs of call and put, both firm.
     pub(super) pairs: u32,
-    /// Of these: they contradict it.
+    /// Pairs that contradict the assumption.
     pub(super) against: u32,
-    /// And these say nothing.
+    /// Pairs that agree with any assumption.
     open: u32,
-    /// An expiry contradicts it.
+    /// Some expiry contradicts the assumption.
     pub(super) is_contradicted: bool,
 }
 
 impl Verdict {
-    /// That of a calibrated name. Expiries that a user has overridden, adjusted roots and forwards of no spot say
-    /// nothing.
+    /// The verdict of a calibrated name. Overridden expiries, adjusted roots and forwards without a spot do not count.
     ///
     /// # Cost     a few ns a strike
     pub(super) fn of(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Self {
         let mut all = Self::default();
-        let is_heard =
+        let contributes =
             |input: &SliceInput| input.basis == ForwardBasis::Spot && input.shares.is_none() && !input.forced.is_any();
-        for (input, slice) in inputs.iter().zip(slices).filter(|(input, _)| is_heard(input)) {
+        for (input, slice) in inputs.iter().zip(slices).filter(|(input, _)| contributes(input)) {
             let (pairs, open, against) = pairs(input, slice);
             all.pairs += pairs;
             all.against += against;
@@ -74,12 +85,12 @@ impl Verdict {
         all
     }
 
-    /// True if this is what fewer pairs contradict than the one assumed at first.
+    /// True if clearly fewer pairs contradict this alternative than contradict the `first` assumption.
     pub(super) fn is_better_than(&self, first: &Self) -> bool {
         f64::from(self.against) <= DOUBT.better * f64::from(first.against)
     }
 
-    /// What is lost by it: pairs first, in steps of what is alike; then what is unusual.
+    /// Loss of an alternative: the number of contradicting pairs in steps of `DOUBT.alike`, then how `unusual` it is.
     pub(super) fn loss(&self, unusual: f64) -> f64 {
         let step = (DOUBT.alike * f64::from(self.pairs)).max(1.0);
         // what makes quotes say nothing is not better for it
@@ -88,7 +99,7 @@ impl Verdict {
     }
 }
 
-/// Pairs of an expiry; of these, those that say nothing, and those that contradict its carry.
+/// Numbers of pairs of an expiry: all, those that agree with any carry, those that contradict its carry.
 fn pairs(input: &SliceInput<'_>, slice: &SliceWork) -> (u32, u32, u32) {
     let (ladder, out) = (&slice.state.ladder, &slice.draft.out);
     let is_firm = |&row: &usize| {
@@ -141,7 +152,7 @@ fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option
     is_exercised.then_some([0.0, f64::INFINITY])
 }
 
-/// How unusual what is taken instead is.
+/// How unusual an alternative is: 0 is usual.
 pub(super) fn unusual(
     instead: &Instead,
     published: f64,
@@ -155,7 +166,7 @@ pub(super) fn unusual(
         Doubt::Borrow => {
             let own = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
             let b = own.map(|(_, slice)| slice.draft.out.borr).filter(|b| b.is_finite());
-            let most = b.fold(0.0, |most: f64, b| if b.abs() > most.abs() { b } else { most });
+            let most = b.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
             doubts(most, if most < 0.0 { DOUBT.borrow_below } else { DOUBT.borrow })
         }
         Doubt::Dividends => {
@@ -165,8 +176,8 @@ pub(super) fn unusual(
     }
 }
 
-/// What quotes may pay for of the dividends given: another part of one of them, or the same of all. `slices` are
-/// calibrated without any dividend.
+/// Alternatives to the dividends given: another part of one of them, or the same part of all. `slices` are calibrated
+/// without any dividend.
 ///
 /// # Domain   a published spot; without a forward beyond an ex-date nothing is known
 /// # Source   S − F·e^(−rt) is what dividends before t are worth while borrow is small
@@ -178,15 +189,15 @@ pub(super) fn paid_parts(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Vec
         inputs.iter().zip(slices).filter_map(|(input, slice)| PaidSoFar::of(input, slice)).collect();
     let mut found = Vec::new();
     // of all the same part
-    let mut parts = seen.iter().filter(|seen| seen.given > 0.0).map(|seen| (seen.paid / seen.given, seen.weight));
-    let of_all = median(&mut parts.by_ref().collect::<Vec<_>>());
+    let parts = seen.iter().filter(|seen| seen.given > 0.0).map(|seen| (seen.paid / seen.given, seen.weight));
+    let of_all = weighted_median(&mut parts.collect::<Vec<_>>());
     // or another part of one, the one that leaves the least unexplained
     let of_one = (0..given.len())
         .filter_map(|i| {
             let worth = |seen: &PaidSoFar| given[i].amount * (-seen.r * given[i].t).exp();
             let after = seen.iter().filter(|seen| given[i].t <= seen.t);
             let part = |seen: &PaidSoFar| 1.0 + (seen.paid - seen.given) / worth(seen);
-            let part = median(&mut after.map(|seen| (part(seen), seen.weight)).collect::<Vec<_>>())?;
+            let part = weighted_median(&mut after.map(|seen| (part(seen), seen.weight)).collect::<Vec<_>>())?;
             let part = part_of(part, given[i].amount, s)?;
             let left = |seen: &PaidSoFar| {
                 let more = if given[i].t <= seen.t { (part - 1.0) * worth(seen) } else { 0.0 };
@@ -213,13 +224,13 @@ fn part_of(part: f64, amount: f64, s: f64) -> Option<f64> {
     }
 }
 
-/// What an expiry's forward says of the dividends before it.
+/// Dividends until an expiry: as given, and as its forward implies.
 struct PaidSoFar {
     t: f64,
     r: f64,
-    /// What the dividends given are worth now.
+    /// Present value of the dividends given.
     given: f64,
-    /// What the forward leaves for dividends.
+    /// Present value of the dividends that the forward implies.
     paid: f64,
     weight: f64,
 }
@@ -227,11 +238,11 @@ struct PaidSoFar {
 impl PaidSoFar {
     fn of(input: &SliceInput<'_>, slice: &SliceWork) -> Option<Self> {
         let Parity { fwd, error, .. } = slice.draft.parity;
-        let is_heard = input.basis == ForwardBasis::Spot && input.shares.is_none() && fwd > 0.0 && input.s > 0.0;
+        let contributes = input.basis == ForwardBasis::Spot && input.shares.is_none() && fwd > 0.0 && input.s > 0.0;
         let (t, r) = (input.t, input.r);
         let borrow = CARRY.level * t * input.s;
         let noise = CARRY.spot_noise * input.s;
-        is_heard.then(|| Self {
+        contributes.then(|| Self {
             t,
             r,
             given: escrowed(input.divs, r, 0.0, t),
@@ -239,9 +250,4 @@ impl PaidSoFar {
             weight: 1.0 / (error * error + borrow * borrow + noise * noise),
         })
     }
-}
-
-/// The weighted median of (value, weight).
-fn median(of: &mut [(f64, f64)]) -> Option<f64> {
-    super::carry::weighted_median(of)
 }

@@ -205,15 +205,15 @@ settings! {
     DOUBT: DoubtSettings {
         /// An expiry contradicts what is assumed where at least so many of its pairs do,
         pairs_least: u32 = 2, "pairs", Judgement("one pair is an error of its own; of five strikes two or three say something of the forward");
-        /// and this part of those that say anything.
+        /// and this part of the pairs that do not agree with any carry.
         majority: f64 = 0.5, "of the pairs", Judgement("what most of them say");
-        /// A pair says nothing where its quote in the money leaves its volatility open by this factor either way.
+        /// A pair agrees with any carry where its quote in the money leaves the volatility open by this factor.
         open: f64 = 2.0, "1", Judgement("as good as exercised, or as wide as its time value");
         /// A first look finds no volatility of some quotes whose bid is this near above what exercise pays.
         unseen: f64 = 2.0, "spreads", Judgement("further above, it finds those that there are");
         /// Volatilities nearer than this are alike.
         vols_alike: f64 = 2e-3, "of the volatility", Judgement("what a lattice is good for");
-        /// One that says nothing counts so much against an assumption when others are tried.
+        /// A pair that agrees with any carry counts so much against an alternative.
         open_counts: f64 = 0.25, "of a pair", Judgement("a few must not decide, and many must not hide what they would say");
         /// Another assumption is better where no more than this part of the contradictions is left,
         better: f64 = 0.6, "of the pairs", Judgement("a few pairs that change sides are noise");
@@ -229,7 +229,7 @@ settings! {
         spot_far: f64 = 0.01, "of the spot", Judgement("late quotes are nearer");
         /// A dividend that is not paid as given is worth so many doubts.
         dividend: f64 = 2.0, "1", Judgement("as a borrow of 25 % or a spot that is half a percent off");
-        /// What quotes pay for of a dividend is none or all of it where it is that but for this.
+        /// A part of a dividend counts as none or all of it where the difference is below this.
         dividend_near: f64 = 2e-3, "of the spot", Judgement("borrow of a few percent looks like that much");
         /// The most that quotes pay for of a given dividend.
         dividend_most: f64 = 10.0, "of the dividend", Judgement("a decimal point; beyond, it is not that dividend");

@@ -37,8 +37,10 @@ pub struct SliceState {
     pub(super) quoted_borrow: Option<f64>,
     /// The last refined forward less the one that early exercise was not taken out of, currency per share.
     pub(super) shift: f64,
-    /// What quotes of the name contradicted in the last pass.
+    /// Assumption that quotes of the name contradicted in the last pass.
     pub(super) doubted: Option<Doubt>,
+    /// Pairs of the name that contradicted an assumption when no alternative was better; 0: none did.
+    pub(super) in_vain: u32,
     /// Volatilities that the last pass had to search for, or to remember.
     pub(super) searched: Vec<RememberedVol>,
 }
@@ -64,6 +66,7 @@ impl SliceState {
     pub fn settle(&mut self) {
         self.quoted_borrow = None;
         self.searched.clear();
+        (self.doubted, self.in_vain) = (None, 0);
     }
 
     /// Brings the ladder up to date with a listing.
@@ -117,7 +120,7 @@ impl SliceScratch {
         if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
     }
 
-    /// The dividends that count, of those given.
+    /// Counted dividends.
     pub fn dividends(&self) -> &[Dividend] {
         &self.terms.divs
     }

@@ -21,7 +21,7 @@ pub fn doubts_of(chain: &Chain) -> Option<String> {
         ),
         Some(Doubt::Borrow) => {
             let rates = chain.slices.iter().map(|slice| slice.borr_rate).filter(|b| b.is_finite());
-            let most = rates.fold(0.0, |most: f64, b| if b.abs() > most.abs() { b } else { most });
+            let most = rates.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
             write!(
                 line,
                 "calls and puts contradict a usual borrow rate: values use up to {:.0} % a year, which they imply",

@@ -32,13 +32,15 @@ impl Doubt {
 pub struct FirmQuotes {
     /// Bid and ask that belong together.
     pub firm: u32,
-    /// Of these: the value is below the bid or above the ask.
+    /// Firm quotes whose value is below the bid or above the ask.
     pub outside: u32,
 }
 
 impl FirmQuotes {
     /// Fewer firm quotes than this say nothing of a name.
     const LEAST: u32 = 4;
+    /// Confidence is whole while this part of the firm quotes holds its value.
+    const HOLD: f64 = 0.75;
 
     /// True if half of the firm quotes or more do not hold their value, as all calls or all puts.
     #[must_use]
@@ -53,7 +55,7 @@ impl FirmQuotes {
             return 1.0;
         }
         let inside = 1.0 - f64::from(self.outside) / f64::from(self.firm);
-        (inside / 0.75).min(1.0).powi(2)
+        (inside / Self::HOLD).min(1.0).powi(2)
     }
 }
 
