@@ -309,7 +309,7 @@ impl fmt::Display for FeedError {
 
 impl std::error::Error for FeedError {}
 
-/// What the system says of a file or folder, in words.
+/// Words for a failure of the system to open a file or folder.
 #[must_use]
 pub fn said_by_system(kind: io::ErrorKind) -> String {
     match kind {

@@ -70,7 +70,7 @@ fn unsigned(text: &str) -> (&str, &str) {
     (sign, bare(rest))
 }
 
-/// What stands before and behind the decimal mark of a number.
+/// A number as text, split at its decimal mark.
 struct Written<'a> {
     /// Digits, and marks between thousands.
     whole: &'a str,

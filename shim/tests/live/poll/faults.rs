@@ -33,6 +33,16 @@ const PATIENT: AnswerBounds = AnswerBounds {
 const IMPATIENT: AnswerBounds =
     AnswerBounds { first: Duration::from_millis(300), whole: Duration::from_millis(600), ..PATIENT };
 
+/// Vendors whose answers have no further pages.
+const WITHOUT_PAGES: &[TestedVendor] = &[
+    TestedVendor::Cboe,
+    TestedVendor::Theta,
+    TestedVendor::Tradier,
+    TestedVendor::Treasury,
+    TestedVendor::Nasdaq,
+    TestedVendor::TradierDividends,
+];
+
 /// A request while something is wrong.
 struct Wrong<'a> {
     vendor: TestedVendor,
@@ -155,14 +165,7 @@ const SCRIPT: &[Fault] = &[
         wrong.with(|market| market.ts = clock().latest() + SignedDuration::from_hours(24 * 300))
     }),
     Fault {
-        not: &[
-            TestedVendor::Cboe,
-            TestedVendor::Theta,
-            TestedVendor::Tradier,
-            TestedVendor::Treasury,
-            TestedVendor::Nasdaq,
-            TestedVendor::TradierDividends,
-        ],
+        not: WITHOUT_PAGES,
         ..fault("a page that leads back to itself", Failure::Malformed, |wrong| {
             let next = "\"status\":\"OK\",\"next_url\":\"https://x/?cursor=same\"}";
             let page = wrong.right().replace("\"status\":\"OK\"}", next);
@@ -170,14 +173,7 @@ const SCRIPT: &[Fault] = &[
         })
     },
     Fault {
-        not: &[
-            TestedVendor::Cboe,
-            TestedVendor::Theta,
-            TestedVendor::Tradier,
-            TestedVendor::Treasury,
-            TestedVendor::Nasdaq,
-            TestedVendor::TradierDividends,
-        ],
+        not: WITHOUT_PAGES,
         ..fault("pages without end that say the same", Failure::Malformed, |wrong| {
             // each has an address of its own
             let cursor = "x".repeat(wrong.target.len() % 100 + 1);

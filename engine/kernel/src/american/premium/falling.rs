@@ -58,7 +58,7 @@ impl Falling {
         let highest = end.min(limits[points.len() - 1]).max(limits[0] - climb);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
         let mut falling = match near {
-            // the excess over the shape makes up for the error of these levels
+            // levels of rates nearby are inexact here; the excess over the shape, which is solved, corrects them
             Some(Nearby::Rates(near)) => *near,
             Some(Nearby::Strike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k),
             None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k),

@@ -167,7 +167,7 @@ impl<T: Lanes> TimeBetween<T> {
         self.escrow * exp(left * (b - r))
     }
 
-    /// Moments of exercise in the last `life` years, seen from the begin of these.
+    /// Moments of exercise in the last `life` years before the end, as seen `life` years before it.
     pub(super) fn moments<'a>(&self, nodes: &'a [GridNode], life: T) -> impl Iterator<Item = Moment<T>> + use<'a, T> {
         let (rates, escrow) = (self.rates, self.escrow(life));
         nodes.iter().map(move |node| Moment::new(rates, life * node.wait, life * node.weight, escrow))

@@ -41,7 +41,7 @@ pub(super) struct Solution {
 struct Bends {
     /// Boundaries and exercise points of all these dates.
     places: Vec<f64>,
-    /// The exercise point of a call at the earliest of these dates; at expiry the European strike.
+    /// ln X of a call's exercise point at the earliest date solved so far; before any, of the European strike.
     kink: f64,
 }
 
