@@ -2,8 +2,9 @@
 
 use crate::errors::InputError;
 use pyo3::PyErr;
-use shim::config::{self, BatchArgs, ConfigError, Invocation};
+use shim::config::{self, ConfigError, Invocation};
 use std::ffi::OsString;
+use tools::arguments::BatchArgs;
 
 /// Parses the arguments of `greeksd batch`, without the names of program and command.
 ///

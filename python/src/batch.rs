@@ -5,8 +5,8 @@ use crate::errors::{InputError, JobError};
 use crate::refused::RefusedRow;
 use crate::work::{WorkWatch, watched};
 use pyo3::prelude::*;
-use shim::batch::{BatchError, execute};
 use std::ffi::OsString;
+use tools::batch::{BatchError, execute};
 
 /// Result of a job.
 #[derive(IntoPyObject)]

@@ -21,11 +21,11 @@ use kernel::contract::Symbol;
 use kernel::records::QuoteRecord;
 use kernel::report::Report;
 use pyo3::prelude::*;
-use shim::batch::{read_options, recipe, threads};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use tools::batch::{read_options, recipe, threads};
 
 /// Name of the table of quotes in errors and refused rows; no symbol has these characters.
 const QUOTES: &str = "<quotes>";

@@ -26,8 +26,9 @@ mod price;
 mod refused;
 mod work;
 
+use host::cpu;
 use pyo3::prelude::*;
-use shim::{cpu, program};
+use shim::program;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

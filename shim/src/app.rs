@@ -1,21 +1,13 @@
 //! Answers requests: finds the layer or page of a path, and loads one snapshot per request. Never: a vendor's shape, a
 //! computation.
 
-use crate::alerts::log::AlertLog;
-use crate::explain::answer::{self as explaining, Explaining};
-use crate::explain::document::{MarketPart, Surroundings};
 use crate::front::{self, ServiceState, viewer};
 use crate::past::archive::Archive;
 use crate::past::{
     self,
     market::{PastMarket, PastRequest},
 };
-use crate::positions::answer as positions;
-use crate::positions::desk::PositionDesk;
-use crate::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
 use crate::status::{Status, ledger};
-use crate::stream::desk::{self as streams, StreamDesk};
-use crate::stream::events::EventSources;
 use api::edition;
 use api::openapi;
 use api::past::{PastQuestion, SHOWS_THE_PRESENT};
@@ -27,6 +19,12 @@ use api::vendors::native_explain::ExplainQuestion;
 use api::vendors::native_snapshots;
 use api::vendors::routes::{NAMES, layer_at};
 use arc_swap::ArcSwap;
+use desk::alerts::log::AlertLog;
+use desk::positions::answer as positions;
+use desk::positions::desk::PositionDesk;
+use desk::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
+use desk::stream::desk::{self as streams, StreamDesk};
+use desk::stream::events::EventSources;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use http::percent::decode_strict;
@@ -37,6 +35,8 @@ use sources::requested::RequestedNames;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+use tools::explain::answer::{self as explaining, Explaining};
+use tools::explain::document::{MarketPart, Surroundings};
 
 /// Names of the routes that are no layers.
 const PAGES: [&str; 10] = [

@@ -1,25 +1,51 @@
 //! Computes chains of single names from a feed, for commands that run without a daemon. Never: the use of a chain.
 
-use crate::config::SourceArgs;
-use crate::log::say;
+use crate::config::{ExplainArgs, ScenarioArgs, SourceArgs};
 use crate::market::feed::Feed;
 use crate::market::overrides::OverridesFile;
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::past::folder::RecordedFolder;
+use desk::scenario::{self, FeedChains};
 use engine::pass::Passes;
 use engine::store::chain::Chain;
 use host::clock::MarketClock;
+use host::log::say;
 use host::secret::Keys;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use sources::Moment;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tools::explain::{self, ComputedName, ExplainedFrom};
 
 /// Time limit for a feed to list a name.
 const FEED_MOST: Duration = Duration::from_secs(60);
 /// Polling interval of the feed.
 const FEED_PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs `greeksd explain`; the keys of vendors are for its feeds.
+#[must_use]
+pub fn explain(args: &ExplainArgs, keys: &Keys) -> ExitCode {
+    let compute = |names: &[Symbol]| {
+        let mut source = ChainSource::open(&args.feed, &args.source, keys)?;
+        let chain = source.first_of(names)?;
+        let (is_simulated, is_open) = (source.is_simulated(), source.is_open());
+        Ok(ComputedName { chain, is_simulated, is_open, zone: source.calendar().zone().clone() })
+    };
+    let from = match args.feed.is_empty() {
+        true => ExplainedFrom::Daemon { url: &args.url, as_of: args.as_of.as_deref() },
+        false => ExplainedFrom::Feeds(&args.feed, compute),
+    };
+    explain::run(&args.osym, args.json, from)
+}
+
+/// Runs `greeksd scenario`; the keys of vendors are for its feeds.
+#[must_use]
+pub fn scenario(args: &ScenarioArgs, keys: &Keys) -> ExitCode {
+    let open = || ChainSource::open(&args.feed, &args.source, keys);
+    scenario::run(&args.query, args.positions.as_deref(), open)
+}
 
 /// An open feed, and the passes that compute its names.
 pub struct ChainSource {
@@ -66,21 +92,13 @@ impl ChainSource {
         Ok(Self { feed, passes, clock, began: Instant::now(), named: feeds.join(", "), recorded })
     }
 
-    /// The calendar of the feed.
-    #[must_use]
-    pub fn calendar(&self) -> &Calendar {
-        &self.feed.reference().calendar
-    }
-
     /// True if the quotes are simulated.
-    #[must_use]
-    pub fn is_simulated(&self) -> bool {
+    fn is_simulated(&self) -> bool {
         self.feed.is_simulated()
     }
 
     /// True if the market is open at the time of the clock.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         self.calendar().is_open(self.clock.now())
     }
 
@@ -88,7 +106,7 @@ impl ChainSource {
     ///
     /// # Errors
     /// The feed lists none of the names within a minute, or the computation fails.
-    pub fn first_of(&mut self, names: &[Symbol]) -> Result<Arc<Chain>, String> {
+    fn first_of(&mut self, names: &[Symbol]) -> Result<Arc<Chain>, String> {
         loop {
             let (clock, elapsed) = (self.clock, self.began.elapsed());
             let moment = Moment { now: clock.now(), latest: clock.latest(), elapsed, log: &say };
@@ -108,19 +126,21 @@ impl ChainSource {
         }
     }
 
-    /// Computes a name.
-    ///
-    /// # Errors
-    /// The feed does not list the name within a minute, or the computation fails.
-    pub fn chain(&mut self, name: Symbol) -> Result<Arc<Chain>, String> {
-        self.first_of(&[name])
-    }
-
     fn compute(&mut self, name: Symbol, moment: &Moment<'_>) -> Result<Arc<Chain>, String> {
         let reference = self.feed.reference().clone();
         self.feed.requeue(&[name]);
         let books = self.feed.books(&[name], moment.now, &self.passes);
         let last = self.passes.run_first(reference.market(), &books).pop();
         last.map(|computed| computed.chain).ok_or_else(|| format!("{name}: not computed because of an internal error"))
+    }
+}
+
+impl FeedChains for ChainSource {
+    fn calendar(&self) -> &Calendar {
+        &self.feed.reference().calendar
+    }
+
+    fn chain(&mut self, name: Symbol) -> Result<Arc<Chain>, String> {
+        self.first_of(&[name])
     }
 }

@@ -1,6 +1,7 @@
 //! The `greeksd` program.
 
-use shim::{cpu, program};
+use host::cpu;
+use shim::program;
 use std::process::ExitCode;
 
 /// The allocator of musl has one lock for all threads: eight threads wait a sixth of their time for it.

@@ -4,9 +4,10 @@
 use crate::config::{self, ConfigError, Invocation};
 #[cfg(feature = "view")]
 use crate::view;
-use crate::{batch, compare, explain, generate, price, ready, scenario, serve};
+use crate::{chains, serve};
 use std::ffi::OsString;
 use std::process::ExitCode;
+use tools::{batch, compare, generate, price, ready};
 
 /// Runs the command of the arguments, of which the first is the program's name.
 #[must_use]
@@ -28,9 +29,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(feature = "view")]
         Ok(Invocation::View(plan)) => view::run(&plan, &|name| std::env::var(name).ok()),
         Ok(Invocation::Compare(args)) => compare::run(&args),
-        Ok(Invocation::Explain(args, keys)) => explain::run(&args, &keys),
+        Ok(Invocation::Explain(args, keys)) => chains::explain(&args, &keys),
         Ok(Invocation::Ready(args)) => ready::run(&args),
-        Ok(Invocation::Scenario(args, keys)) => scenario::run(&args, &keys),
+        Ok(Invocation::Scenario(args, keys)) => chains::scenario(&args, &keys),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),
         Err(error @ ConfigError::Value(_)) => {

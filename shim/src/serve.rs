@@ -1,41 +1,36 @@
 //! `greeksd serve`: connects feed, passes and server, waits for a signal, and stops them in order.
 
-use crate::alerts::deliver::AlertSender;
-use crate::alerts::log::AlertLog;
-use crate::alerts::watch::AlertWatch;
 use crate::app::{Service, route_names};
 use crate::config::Config;
-use crate::descriptors;
-use crate::log;
 use crate::market::MarketLoop;
 use crate::market::feed::Feed;
 use crate::market::overrides::OverridesFile;
-use crate::market::recorder::Recorder;
 use crate::market::sessions::{Sessions, StateWriter, StateWriterSettings};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::market::state::{SavedMarket, StateFolder};
 use crate::past::cache::CachedArchive;
 use crate::past::folder::ComputedDays;
-use crate::positions::desk::PositionDesk;
-use crate::positions::file::PositionsFile;
-use crate::positions::valued::ValuedBook;
 use crate::status::Status;
-#[cfg(unix)]
-use crate::watched_file;
 use arc_swap::ArcSwap;
+use desk::alerts::deliver::AlertSender;
+use desk::alerts::log::AlertLog;
+use desk::alerts::watch::AlertWatch;
+use desk::positions::desk::PositionDesk;
+use desk::positions::file::PositionsFile;
+use desk::positions::valued::ValuedBook;
+use desk::watched_file;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use host::clock::MarketClock;
-use host::{faults, threads};
+use host::{descriptors, faults, log, signals, threads};
 use http::{self, Limits, Metrics, Server};
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
+use sources::recorder::Recorder;
 use sources::requested::RequestedNames;
 use std::collections::BTreeSet;
-#[cfg(unix)]
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,9 +55,6 @@ pub const SAVING: Duration = Duration::from_secs(8);
 const FAILED: u8 = 1;
 /// Exit code: an internal error (`EX_SOFTWARE`); a supervisor restarts the program.
 const SOFTWARE_FAILED: u8 = 70;
-
-/// Exit code: a second signal (128 plus the number of SIGINT).
-const INTERRUPTED: i32 = 130;
 
 /// Phase of a daemon, for its supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +85,18 @@ pub fn run(config: &Config) -> ExitCode {
     let (stop, stopped) = channel();
     let watch = |phase| match phase {
         // before this phase a signal ends the program at once
-        Phase::Opened => listen_for_signals(Sender::clone(&stop)).map_err(|e| format!("cannot wait for signals: {e}")),
+        Phase::Opened => {
+            signals::listen(Sender::clone(&stop), read_again).map_err(|e| format!("cannot wait for signals: {e}"))
+        }
         Phase::Serving | Phase::Stopping => Ok(()),
     };
     ExitCode::from(run_until(config, &stopped, &watch))
+}
+
+/// Has every file that a user edits read again.
+fn read_again() {
+    tracing::info!("SIGHUP: reading positions, overrides and alerts again");
+    watched_file::read_again();
 }
 
 /// Runs until a message arrives on `stopped`. `watch` is called at each phase, and its error ends the daemon. Returns
@@ -206,7 +206,8 @@ impl OpenedDaemon {
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();
-        let mut passes = Passes::new(config.threads, |_| low_priority()).map_err(|e| format!("no threads: {e}"))?;
+        let mut passes =
+            Passes::new(config.threads, |_| threads::yield_to_others()).map_err(|e| format!("no threads: {e}"))?;
         passes.time_stages(host::clock::nanoseconds);
         if config.show_quotes {
             feed.keep_sizes();
@@ -242,7 +243,8 @@ impl OpenedDaemon {
             .with_positions(Arc::clone(&positions), alert_log);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
-            let archive = CachedArchive::start(computing, config.history_bytes, config.threads, low_priority);
+            let archive =
+                CachedArchive::start(computing, config.history_bytes, config.threads, threads::yield_to_others);
             service = service.with_archive(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
         let server = Server::start(server_config(config, metrics)?, service).map_err(|e| e.to_string())?;
@@ -359,51 +361,6 @@ fn server_config(config: &Config, metrics: Arc<Metrics>) -> Result<http::ServerC
         metrics,
         clock: Timestamp::now,
     })
-}
-
-/// Handler of signals that request the end.
-struct StopRequest {
-    stop: Sender<()>,
-    is_requested: AtomicBool,
-}
-
-impl StopRequest {
-    /// Takes a signal: the first stops gracefully, the second exits at once.
-    fn signal(&self) {
-        if self.is_requested.swap(true, Ordering::AcqRel) {
-            std::process::exit(INTERRUPTED);
-        }
-        let _ = self.stop.send(());
-    }
-}
-
-/// Starts the thread of signals. At SIGHUP a daemon in a terminal ends; another one reads positions, overrides and
-/// alerts again.
-#[cfg(unix)]
-fn listen_for_signals(stop: Sender<()>) -> std::io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-    let is_in_terminal = std::io::stderr().is_terminal();
-    let stop_request = StopRequest { stop, is_requested: AtomicBool::new(false) };
-    threads::spawn_lasting("signals", move || {
-        for signal in signals.forever() {
-            if signal == SIGHUP && !is_in_terminal {
-                tracing::info!("SIGHUP: reading positions, overrides and alerts again");
-                watched_file::read_again();
-            } else {
-                stop_request.signal();
-            }
-        }
-    })
-    .map(drop)
-}
-
-#[cfg(windows)]
-fn listen_for_signals(stop: Sender<()>) -> Result<(), ctrlc::Error> {
-    let closed = Sender::clone(&stop);
-    let stop_request = StopRequest { stop, is_requested: AtomicBool::new(false) };
-    ctrlc::set_handler(move || stop_request.signal())?;
-    host::windows::before_console_closes(move || _ = closed.send(())).map_err(ctrlc::Error::System)
 }
 
 /// The clock of the market; a started clock runs from now on.
@@ -596,18 +553,6 @@ impl Banner {
 /// `1 name`, `2 names`.
 fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Gives compute threads the lowest priority, so that they leave the processor to serving threads.
-fn low_priority() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!("priority: {error}");
-    }
-    #[cfg(windows)]
-    if let Err(error) = host::windows::yield_to_others(host::windows::Yielding::Most) {
-        tracing::debug!("priority: {error}");
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! work of a daemon.
 
 use crate::config::Config;
-use crate::log;
 use crate::serve::{self, Phase, SAVING};
+use host::log;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::OnceLock;

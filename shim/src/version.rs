@@ -1,6 +1,6 @@
 //! The version of the program, and facts of its build for support. Never: the version of another program.
 
-use crate::cpu;
+use host::cpu;
 
 /// The version.
 #[must_use]

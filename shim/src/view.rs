@@ -2,8 +2,8 @@
 //! Never: a screen.
 
 use crate::config::{Config, ViewArgs, ViewColor, ViewPlan};
-use crate::log;
 use crate::serve::{OpenedDaemon, RunningDaemon};
+use host::log;
 use kernel::contract::Symbol;
 use sources::poll::client::ServerBase;
 use std::io::{self, IsTerminal, Write};

@@ -14,6 +14,18 @@ const REST: Duration = Duration::from_secs(1);
 /// Number of panics so far, by thread.
 static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 
+/// Gives this thread the lowest priority, so that it leaves the processor to others.
+pub fn yield_to_others() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::debug!("priority: {error}");
+    }
+    #[cfg(windows)]
+    if let Err(error) = crate::windows::yield_to_others(crate::windows::Yielding::Most) {
+        tracing::debug!("priority: {error}");
+    }
+}
+
 /// Starts a thread that runs until `run` returns. After a panic `run` is called again a second later, so its state must
 /// stay usable.
 ///

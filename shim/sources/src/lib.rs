@@ -8,6 +8,9 @@
 //!   requests (`client.rs`, the only file that names `ureq`), the answers about a name together (`sweep.rs`), dividends
 //!   beside chains and those that are likely to follow (`dividends.rs`).
 //! - `databento`: a live session, behind the feature `databento-live`; the only file with an asynchronous runtime.
+//!   `databento_spec`, `feed_names`: its specification, and names as users write them.
+//! - `precedence`: which source counts where several have an item; `hours`: which quotes are of a session; `recorder`:
+//!   incoming data as files.
 //! - `inbox`: records that wait for the market loop; `facts`: what a source reports of itself; `requested`: recently
 //!   requested names.
 
@@ -17,12 +20,17 @@
 
 #[cfg(feature = "databento-live")]
 pub mod databento;
+pub mod databento_spec;
 pub mod dir;
 pub mod facts;
+pub mod feed_names;
+pub mod hours;
 pub mod inbox;
 pub mod lines;
 pub mod poll;
+pub mod precedence;
 pub mod recorded;
+pub mod recorder;
 pub mod requested;
 
 use facts::SourceFacts;

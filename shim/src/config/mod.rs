@@ -14,11 +14,8 @@ mod resolved;
 mod value;
 
 use crate::version;
-pub use cli::{
-    BatchAccuracy, BatchArgs, BatchFormat, BatchLayout, CompareArgs, ExplainArgs, GenerateArgs, PriceArgs, ReadyArgs,
-    ReferencePaths, ScenarioArgs, SourceArgs, ViewArgs, ViewColor,
-};
 use cli::{Cli, Command, ServeArgs};
+pub use cli::{ExplainArgs, ScenarioArgs, SourceArgs, ViewArgs, ViewColor};
 pub use error::ConfigError;
 use file::File;
 use host::secret::Keys;
@@ -27,7 +24,8 @@ pub use origin::Origin;
 pub use resolved::Config;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
-pub use value::{Log, Milliseconds, RatesMode, RecordKeep};
+use tools::arguments::{BatchArgs, CompareArgs, GenerateArgs, PriceArgs, ReadyArgs};
+pub use value::{Milliseconds, RatesMode};
 
 /// Variable with a name for the daemon, by which the program that starts it can recognize it.
 const INSTANCE: &str = "GREEKSD_INSTANCE";

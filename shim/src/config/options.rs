@@ -5,9 +5,9 @@
 use super::origin::Origin;
 use super::resolved::Config;
 use super::value::{self, FEEDS_APART, MB, Shown};
-use crate::alerts::deliver::Webhook;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use desk::alerts::deliver::Webhook;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

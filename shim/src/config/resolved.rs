@@ -1,9 +1,11 @@
 //! The configuration of `greeksd serve`, and its defaults. Never: the origin of a value.
 
-use super::value::{Log, RatesMode, RecordKeep};
-use crate::alerts::deliver::AlertTargets;
+use super::value::RatesMode;
+use desk::alerts::deliver::AlertTargets;
+use host::log::Log;
 use host::secret::Keys;
 use jiff::Timestamp;
+use sources::recorder::RecordKeep;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;

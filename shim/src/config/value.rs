@@ -2,13 +2,13 @@
 
 use api::past::moment::AsOf;
 use host::clock::SPEED;
+use host::log::Log;
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
-use kernel::calendar::Calendar;
-use kernel::limits;
+use sources::recorder::RecordKeep;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+pub(super) use tools::values::{instant, start, threads};
 use tracing::level_filters::LevelFilter;
 
 /// Minimum time between two snapshots, seconds. A snapshot may be at most 5 s old; no reader keeps up with more than
@@ -23,10 +23,6 @@ const LEVELS: [LevelFilter; 6] = [
     LevelFilter::DEBUG,
     LevelFilter::TRACE,
 ];
-/// Maximum number of threads: a greater one is a typing error.
-const THREADS_MAX: usize = 1024;
-/// Maximum number of trading days: twenty years.
-const TRADING_DAYS_MAX: usize = 5040;
 
 /// Limits of memory bounds, MB: a small market takes a few, the whole one 400.
 const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
@@ -34,15 +30,6 @@ const MEGABYTES: std::ops::RangeInclusive<usize> = 16..=1_000_000;
 const CACHE_MEGABYTES: std::ops::RangeInclusive<usize> = 0..=100_000;
 /// Bytes of a megabyte.
 pub(super) const MB: u64 = 1_000_000;
-/// Format of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Log {
-    /// Text for people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
 /// Source of the discount curves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RatesMode {
@@ -51,15 +38,6 @@ pub enum RatesMode {
     Auto,
     /// Every rate is zero.
     Zero,
-}
-
-/// Amount of recordings to keep; the newest day is always kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordKeep {
-    /// Number of days with a file.
-    Days(usize),
-    /// Number of bytes.
-    Bytes(u64),
 }
 
 /// Separator of several feeds in one text.
@@ -175,27 +153,6 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
     api::query::parse_flag(text).ok_or_else(|| "expected true or false".to_owned())
 }
 
-pub(super) fn instant(text: &str) -> Result<Timestamp, String> {
-    let hint = || "expected RFC 3339 with an offset, such as 2026-11-20T15:42:00-05:00".to_owned();
-    text.parse().ok().filter(is_of_a_market).ok_or_else(hint)
-}
-
-/// True if the year of an instant is one that records may have.
-fn is_of_a_market(at: &Timestamp) -> bool {
-    limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year()))
-}
-
-/// Parses an instant with an offset, or a date and clock time in Eastern time.
-pub(super) fn start(text: &str) -> Result<Timestamp, String> {
-    let eastern = |at: DateTime| Calendar::embedded().instant(at);
-    // a date alone would be midnight, which is never meant
-    let has_clock_time = text.contains([':']);
-    let instant = text.parse().or_else(|_| text.parse().map(eastern)).ok().filter(|_| has_clock_time);
-    instant.filter(is_of_a_market).ok_or_else(|| {
-        "expected an Eastern date and time, such as 2026-11-20T09:25, or RFC 3339 with an offset".to_owned()
-    })
-}
-
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     let hint = || format!("expected a number above {} and up to {}", SPEED.start(), SPEED.end());
     text.parse().ok().filter(|speed| SPEED.contains(speed) && speed > SPEED.start()).ok_or_else(hint)
@@ -219,31 +176,10 @@ pub(super) fn view_refresh(text: &str) -> Result<Milliseconds, String> {
     Ok(Milliseconds((seconds * 1000.0).round() as u64))
 }
 
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    let hint = || format!("expected a number of threads from 1 to {THREADS_MAX}");
-    text.parse().ok().filter(|n| (1..=THREADS_MAX).contains(n)).ok_or_else(hint)
-}
-
 /// Checks a past moment, spelled as in requests.
 pub(super) fn past_moment(text: &str) -> Result<String, String> {
     let hint = || "expected a date or a time such as 2024-01-03T10:30".to_owned();
     AsOf::parse(text).map(|_| text.to_owned()).ok_or_else(hint)
-}
-
-pub(super) fn trading_days(text: &str) -> Result<usize, String> {
-    let hint = || format!("expected a number of days from 1 to {TRADING_DAYS_MAX}");
-    text.parse().ok().filter(|n| (1..=TRADING_DAYS_MAX).contains(n)).ok_or_else(hint)
-}
-
-/// Parses a date of a year that records may have.
-pub(super) fn day(text: &str) -> Result<Date, String> {
-    let is_of_a_market = |date: &Date| limits::YEAR.holds(f64::from(date.year()));
-    text.parse().ok().filter(is_of_a_market).ok_or_else(|| "expected a date such as 2025-01-02".to_owned())
-}
-
-pub(super) fn divisor(text: &str) -> Result<f64, String> {
-    let hint = || "expected a number above 0, such as 1000".to_owned();
-    text.parse().ok().filter(|n: &f64| *n > 0.0 && n.is_finite()).ok_or_else(hint)
 }
 
 pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
@@ -313,18 +249,4 @@ pub(super) fn config_file(home: &dyn Fn(&str) -> Option<OsString>) -> Option<Pat
 fn under(home: &dyn Fn(&str) -> Option<OsString>, variable: &str, path: &str) -> Option<PathBuf> {
     let folder = home(variable).map(PathBuf::from).filter(|folder| folder.is_absolute())?;
     Some(folder.join(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_is_of_a_year_that_records_may_be_of() {
-        assert!(instant("2026-11-20T15:42:00-05:00").is_ok() && start("2026-11-20T09:25").is_ok());
-        for far in ["9999-12-30T23:59:59Z", "-009999-01-02T00:00:00Z", "1989-12-31T12:00:00Z", "2100-01-01T12:00:00Z"] {
-            assert!(instant(far).is_err(), "{far}");
-            assert!(start(far.trim_end_matches('Z')).is_err(), "{far}");
-        }
-    }
 }

@@ -4,11 +4,11 @@
 //! The file has the columns of `rates.csv` and one date. A thread of its own writes it under another name and renames
 //! it, so that the market loop does not wait for a disk. An unusable file is moved aside.
 
-use crate::newest::NewestJob;
 use engine::rates::curve::{DiscountCurve, DiscountCurves};
 use engine::rates::source::RateSource;
 use engine::rates::table::DatedCurve;
 use feeds::reference::parse_rates;
+use host::newest::NewestJob;
 use host::private::{self, DAMAGED_OR_FOREIGN};
 use jiff::civil::Date;
 use std::fmt::Write as _;

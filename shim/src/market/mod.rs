@@ -3,16 +3,11 @@
 //!
 //! [`feed`] defines feeds, [`schedule`] the order of computation. Never: a socket, a request, a kind of feed.
 
-pub mod databento_spec;
 pub mod feed;
-mod feed_names;
-mod hours;
 pub mod last_curve;
 mod notices;
 pub mod overrides;
-mod precedence;
 mod rates_watch;
-pub mod recorder;
 mod retired;
 pub mod schedule;
 pub mod sessions;
@@ -22,7 +17,6 @@ pub mod state;
 pub mod store_feed;
 mod tally;
 
-use crate::progress::ProgressLog;
 use crate::status::{MarketFacts, PassFacts, RateFacts, Status};
 use arc_swap::ArcSwap;
 use engine::explain::doubts_of;
@@ -32,6 +26,7 @@ use engine::store::book::Book;
 use engine::store::chain::{Chain, Uncomputed};
 use feed::{Feed, ReferenceData};
 use host::clock::MarketClock;
+use host::progress::ProgressLog;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;

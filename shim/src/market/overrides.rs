@@ -1,7 +1,7 @@
 //! The file of overrides, reloaded when it changes. An unusable row is refused; with an unusable file the last
 //! overrides stay in force. Never: the effect of a row.
 
-use crate::watched_file::{self, WatchedFile};
+use desk::watched_file::{self, WatchedFile};
 use engine::store::overrides::Overrides;
 use feeds::overrides::parse_overrides;
 use kernel::contract::RootTable;

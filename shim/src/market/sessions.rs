@@ -5,10 +5,10 @@
 //! its quotes, whenever it is served, and its own volatilities are never those of the previous session.
 
 use super::state::{Permit, SavedMarket, StateFolder};
-use crate::newest::NewestJob;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
+use host::newest::NewestJob;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;

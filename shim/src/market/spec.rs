@@ -1,11 +1,8 @@
 //! Parses the specification of a feed and opens it: the only module that names the kinds of feeds. Polled vendors are
 //! rows of a [table](sources::poll::registry).
 
-use super::databento_spec::DatabentoSpec;
 use super::feed::Feed;
-use super::feed_names::add_name;
 use super::last_curve::LastCurve;
-use super::recorder::RecordTap;
 use super::sim::SimFeed;
 use super::state::SavedMarket;
 use super::store_feed::StoreFeed;
@@ -17,7 +14,9 @@ use host::secret::Keys;
 use kernel::contract::Symbol;
 use sim::SimOptions;
 use sources::QuoteSource;
+use sources::databento_spec::DatabentoSpec;
 use sources::dir::DirectorySource;
+use sources::feed_names::add_name;
 use sources::lines::{stdin, tcp};
 use sources::poll::client::{AnswerBounds, Client, ServerBase};
 use sources::poll::dividends::{self, DividendsOnly};
@@ -27,6 +26,7 @@ use sources::poll::sweep::Sweeps;
 use sources::poll::vendor::{Adjust, DataKind, DividendsWanted, PolledVendor, Vendor};
 use sources::poll::{PollSource, PollTerms};
 use sources::recorded::{RecordedSource, Shown};
+use sources::recorder::RecordTap;
 use sources::requested::RequestedNames;
 use std::fmt;
 use std::io::ErrorKind;

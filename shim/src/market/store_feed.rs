@@ -5,13 +5,11 @@
 //! the last values of the session are held (`hours`).
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
-use super::hours::Hours;
 use super::last_curve::LastCurve;
-use super::precedence::Precedence;
 use super::rates_watch::RatesWatch;
-use super::recorder::RecordTap;
 use super::schedule::Decay;
 use engine::pass::Passes;
+use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
 use engine::store::book::Book;
 use engine::store::ingest::{Admitted, Ingested, Store};
@@ -22,6 +20,9 @@ use kernel::error::Reason;
 use kernel::records::Batch;
 use kernel::report::Report;
 use sources::facts::{RecordFacts, SourceFacts, Used};
+use sources::hours::Hours;
+use sources::precedence::Precedence;
+use sources::recorder::RecordTap;
 use sources::{Delivery, Moment, Outstanding, QuoteSource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -135,7 +136,9 @@ impl StoreFeed {
             any = true;
         }
         if any {
-            if self.reference.rates.give(self.precedence.used_rate_source(), self.store.curves()) {
+            let is_vendors = self.precedence.has_vendors_rates();
+            let given_by = if is_vendors { RateSource::Treasury } else { RateSource::User };
+            if self.reference.rates.give(given_by, self.store.curves()) {
                 self.rates.given_curves_changed();
             }
             self.reference.calendar = self.store.calendar().clone();

@@ -7,9 +7,6 @@
 use super::archive::DayChains;
 use super::cache::RecordedDays;
 use super::index::DayIndex;
-use crate::batch::inputs::Inputs;
-use crate::batch::reference_files::ReferenceFiles;
-use crate::config::ReferencePaths;
 use api::listing::{GatheredContracts, Listing, StrikePool};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::implied_rates::{imply_day, is_european};
@@ -35,6 +32,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
+use tools::arguments::ReferencePaths;
+use tools::batch::inputs::Inputs;
+use tools::batch::reference_files::ReferenceFiles;
 
 /// Interval between scans for new and changed files.
 const LOOK_EVERY: Duration = Duration::from_secs(5);

@@ -2,11 +2,10 @@
 
 use super::facts::MarketFacts;
 use super::reading::{Reading, SnapshotCounts};
-use crate::log;
 use engine::early::Left;
 use engine::pass::Stage;
 use engine::store::chain::Uncomputed;
-use host::threads;
+use host::{log, threads};
 use kernel::american::Counts;
 use sources::facts::{SourceFacts, SourceState};
 use std::fmt::Write;

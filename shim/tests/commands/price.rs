@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use kernel::quality::Quality;
-use shim::price::{Summary, price};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use tools::price::{Summary, price};
 
 const VALUES: [&str; 22] = [
     "price",

@@ -16,7 +16,6 @@ use http::{Limits, Metrics, Server, ServerConfig};
 use jiff::{SignedDuration, Timestamp};
 use kernel::quality::Quality;
 use shim::app::route_names;
-use shim::compare;
 use shim::config::{Invocation, read as read_words};
 use shim::market::feed::Feed;
 use shim::market::store_feed::StoreFeed;
@@ -30,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
+use tools::compare;
 
 /// The name that saved markets are tried under.
 const MARKET: &str = "fuzz";

@@ -4,6 +4,9 @@
 use crate::support::market;
 use crate::support::market::{Got, get_from, read, symbol};
 use arc_swap::ArcSwap;
+use desk::positions::desk::PositionDesk;
+use desk::positions::file::parse;
+use desk::scenario::FeedChains;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use host::secret::Keys;
@@ -14,8 +17,6 @@ use serde_json::Value;
 use shim::app::{Service, route_names};
 use shim::chains::ChainSource;
 use shim::config::{RatesMode, SourceArgs};
-use shim::positions::desk::PositionDesk;
-use shim::positions::file::parse;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -21,14 +21,14 @@ use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Right, Style};
 use kernel::quality::Quality;
 use serde_json::Value;
-use shim::explain::document::{ExplainDocument, Surroundings};
-use shim::explain::text::text;
 use sim::SimMarket;
 use sim::symbols::{Name, well_known};
 use sim::tier::Tier;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock};
+use tools::explain::document::{ExplainDocument, Surroundings};
+use tools::explain::text::text;
 
 /// The chains of some names of the simulated market, with quotes, at full quality.
 pub(crate) fn computed(is_wanted: impl Fn(&Name) -> bool) -> Vec<Arc<Chain>> {
@@ -349,10 +349,10 @@ fn a_chain_that_was_not_computed_here_has_what_it_says_itself() {
 mod command {
     use crate::support::daemon::{Daemon, chain, folder, remove};
     use serde_json::Value;
-    use shim::explain::document::ExplainDocument;
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::process::{Command, Output};
+    use tools::explain::document::ExplainDocument;
 
     fn explained(arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_greeksd"));

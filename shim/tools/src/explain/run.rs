@@ -1,0 +1,117 @@
+//! `greeksd explain`: queries a daemon, or computes the name from a feed. Never: the contents of an explanation.
+
+use super::document::{ExplainDocument, MarketPart, Surroundings};
+use super::text::text;
+use api::cursor::percent_encode;
+use api::openapi::EXPLAIN;
+use engine::explain::explain;
+use engine::store::chain::Chain;
+use host::log::say;
+use host::printable::printable;
+use jiff::tz::TimeZone;
+use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, RootTable, Symbol};
+use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// A name that was computed from a feed.
+pub struct ComputedName {
+    /// The chain.
+    pub chain: Arc<Chain>,
+    /// True if the quotes are simulated.
+    pub is_simulated: bool,
+    /// True if the market is open at the time of the clock.
+    pub is_open: bool,
+    /// Time zone of the calendar.
+    pub zone: TimeZone,
+}
+
+/// Where an explanation comes from. `C` computes the first of some names that the feed lists.
+pub enum ExplainedFrom<'a, C> {
+    /// A running daemon.
+    Daemon {
+        /// Its URL.
+        url: &'a str,
+        /// The past moment to explain.
+        as_of: Option<&'a str>,
+    },
+    /// Feeds, by their specifications.
+    Feeds(&'a [String], C),
+}
+
+/// Runs the command for the OSI symbol of a contract; `as_json`: with all digits instead of text.
+#[must_use]
+pub fn run<C>(osym: &str, as_json: bool, from: ExplainedFrom<'_, C>) -> ExitCode
+where
+    C: FnOnce(&[Symbol]) -> Result<ComputedName, String>,
+{
+    let written = document(osym, from).and_then(|document| {
+        let out =
+            if as_json { [document.json(), b"\n".to_vec()].concat() } else { printable(&text(&document)).into_bytes() };
+        std::io::stdout().write_all(&out).map_err(|error| format!("cannot write: {error}"))
+    });
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            say(&format!("greeksd explain: {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn document<C>(osym: &str, from: ExplainedFrom<'_, C>) -> Result<ExplainDocument, String>
+where
+    C: FnOnce(&[Symbol]) -> Result<ComputedName, String>,
+{
+    let contract = ContractKey::parse_osi(osym)
+        .ok_or_else(|| format!("{osym}: not the OSI symbol of a contract, such as AAPL270115C00200000"))?;
+    match from {
+        ExplainedFrom::Daemon { url, as_of } => ask(url, &contract, as_of),
+        ExplainedFrom::Feeds(feeds, compute) => {
+            let name = RootTable::embedded().underlying_of(contract.root);
+            explained(feeds, &contract, compute(&[name, contract.root])?)
+        }
+    }
+}
+
+/// Queries a daemon.
+fn ask(url: &str, contract: &ContractKey, as_of: Option<&str>) -> Result<ExplainDocument, String> {
+    let base = ServerBase::parse(url)?;
+    let client = Client::new(base, Vec::new(), None, AnswerBounds::default())?;
+    let mut osi = [0; OSI_LEN];
+    let n = contract.write_compact(&mut osi);
+    let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
+    let moment = as_of.map_or_else(String::new, |as_of| format!("&as_of={}", percent_encode(as_of)));
+    let received = client.get(&format!("{EXPLAIN}?osym={symbol}{moment}"), None);
+    match received.map_err(|failed| {
+        format!(
+            "{url}: {}: is a daemon running there? (`greeksd serve` starts one, --feed does without)",
+            failed.failure.name()
+        )
+    })? {
+        Received::Body { status: 200, bytes, .. } => {
+            serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}"))
+        }
+        Received::Body { status: 404 | 400, .. } if as_of.is_some() => Err(format!(
+            "{url}: no snapshot at this time lists {symbol} there, or the daemon has no past (--feed history:DIR)"
+        )),
+        Received::Body { status: 404, .. } => Err(format!("{url}: no contract {symbol} is listed there")),
+        Received::Body { status: 502, .. } => Err(format!("{url}: {symbol} is not computed yet; try again")),
+        Received::Body { status, .. } => Err(format!("{url}: status {status}")),
+        Received::Unchanged => Err(format!("{url}: no response")),
+    }
+}
+
+/// The explanation from the chain of a feed.
+fn explained(feeds: &[String], contract: &ContractKey, name: ComputedName) -> Result<ExplainDocument, String> {
+    let ComputedName { chain, is_simulated, is_open, zone } = name;
+    let found = explain(&chain, contract).ok_or_else(|| {
+        let (name, feeds) = (chain.underlying, feeds.join(" --feed "));
+        format!("the feed does not list that contract; `greeksd view {name} --feed {feeds}` shows the listed ones")
+    })?;
+    let market =
+        MarketPart { feed: feeds.join(", "), simulated: is_simulated, market_open: is_open, ..MarketPart::default() };
+    Ok(ExplainDocument::of(&chain, &found, &Surroundings { market, zone: Some(zone) }))
+}
