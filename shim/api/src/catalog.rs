@@ -1,5 +1,5 @@
-//! Lists of what there is, roots, expirations, strikes, days or contracts, without a quote or a Greek. Never: a
-//! vendor's shape, where recorded days are kept.
+//! Lists of available roots, expirations, strikes, days or contracts, without a quote or a Greek. Never: a vendor's
+//! shape, the place of recorded days.
 
 use crate::listing::{ListedSlice, Listing};
 use crate::query::{Bounds, Rights};
@@ -14,7 +14,7 @@ use kernel::contract::{Right, RootTable, Symbol};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is listed.
+/// Kind of the entries of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CatalogKind {
     /// Roots.
@@ -25,35 +25,35 @@ pub enum CatalogKind {
     Expirations,
     /// Strikes, by name.
     Strikes,
-    /// Days of which there is something.
+    /// Days with data.
     Days,
     /// Contracts.
     Contracts,
 }
 
-/// Which of them.
+/// Filter of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogQuestion {
-    /// What is listed.
+    /// Kind of the entries.
     pub kind: CatalogKind,
-    /// Of these underlyings (with all their roots) or roots; of all where none is given.
+    /// Underlyings (with all their roots) or roots; empty: all.
     pub names: Vec<Symbol>,
-    /// Of this day; of any where none is given.
+    /// Day; `None`: any.
     pub day: Option<Date>,
-    /// With this date of expiry.
+    /// Date of expiry; `None`: any.
     pub expiry: Option<Date>,
-    /// With a date of expiry from the first of these to the second.
+    /// First and last date of expiry; `None`: no bound.
     pub expiries: (Option<Date>, Option<Date>),
-    /// With such strikes.
+    /// Bounds of the strike.
     pub strike: Bounds,
     /// Calls, puts or both.
     pub rights: Rights,
-    /// With so many calendar days to expiry at most.
+    /// Maximum number of calendar days to expiry.
     pub most_days: Option<i64>,
 }
 
 impl CatalogQuestion {
-    /// Everything of a kind.
+    /// A filter that admits every entry of a kind.
     #[must_use]
     pub fn all(kind: CatalogKind) -> Self {
         let (strike, rights) = (Bounds::default(), Rights::Both);
@@ -62,16 +62,16 @@ impl CatalogQuestion {
     }
 }
 
-/// One thing that is listed: what it has of these. They ascend by name, date, strike and right.
+/// An entry of a list; it has the values that its kind needs. Entries ascend by name, date, strike and right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CatalogEntry {
-    /// The name as it was asked for; the root, where none was.
+    /// The name as requested; the root if the request has no name.
     pub name: Option<Symbol>,
-    /// The date of expiry, or the day, or the first of several.
+    /// The date of expiry, the day, or the first day of an underlying.
     pub date: Option<Date>,
-    /// The last day.
+    /// The last day of an underlying.
     pub last: Option<Date>,
-    /// In thousandths of a dollar.
+    /// Strike, thousandths of a dollar.
     pub strike_milli: Option<u32>,
     /// Call or put.
     pub right: Option<Right>,
@@ -80,21 +80,21 @@ pub struct CatalogEntry {
 /// A list as a layer answers it.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    /// What is listed.
+    /// Filter of the entries.
     pub question: CatalogQuestion,
-    /// In which form.
+    /// Output format.
     pub format: Format,
-    /// What JSON looks like.
+    /// Shape of the list in JSON.
     pub json: CatalogJson,
-    /// What is shown of each entry.
+    /// Columns of the list.
     pub columns: &'static [CatalogColumn],
     /// Further headers.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The refusal that stands for none; `None`: an empty list does.
+    /// Refusal instead of an empty list; `None`: the list is sent empty.
     pub when_empty: Option<Refusal>,
 }
 
-/// What a list looks like in JSON.
+/// Shape of a list in JSON.
 #[derive(Clone, Copy, Debug)]
 pub enum CatalogJson {
     /// `{"symbol":[…],"strike":[…]}`.
@@ -112,12 +112,12 @@ pub struct CatalogColumn {
     pub name: &'static str,
     /// True if it shows numbers.
     pub is_number: bool,
-    /// What it shows.
+    /// Value of the column for an entry.
     pub find: fn(&CatalogEntry) -> Fact,
 }
 
 impl Catalog {
-    /// The body of the answer.
+    /// Returns the body of the response.
     #[must_use]
     pub fn body(&self, entries: &BTreeSet<CatalogEntry>) -> Vec<u8> {
         let columns = self.columns.iter().map(|&CatalogColumn { name, is_number, .. }| ColumnHead { name, is_number });
@@ -142,7 +142,7 @@ impl Catalog {
     }
 }
 
-/// What the market has now, on a day.
+/// Lists the contracts of a snapshot that are listed on a day.
 #[must_use]
 pub fn of_snapshot(
     question: &CatalogQuestion,
@@ -161,7 +161,7 @@ pub fn of_snapshot(
     found.into_entries()
 }
 
-/// What was found so far.
+/// A search for the entries of a list, underlying by underlying.
 #[derive(Debug)]
 pub struct CatalogSearch<'a> {
     question: &'a CatalogQuestion,
@@ -172,19 +172,19 @@ pub struct CatalogSearch<'a> {
 }
 
 impl<'a> CatalogSearch<'a> {
-    /// A search that has found nothing yet.
+    /// Begins a search.
     #[must_use]
     pub fn new(question: &'a CatalogQuestion, roots: &'a RootTable) -> Self {
         Self { question, roots, entries: BTreeSet::new(), spans: BTreeMap::new() }
     }
 
-    /// How many entries were found.
+    /// Returns the number of entries found.
     #[must_use]
     pub fn count(&self) -> usize {
         self.entries.len() + self.spans.len()
     }
 
-    /// Everything that was found.
+    /// Returns the entries found.
     #[must_use]
     pub fn into_entries(mut self) -> BTreeSet<CatalogEntry> {
         let of = |(name, (first, last))| CatalogEntry {
@@ -197,7 +197,7 @@ impl<'a> CatalogSearch<'a> {
         self.entries
     }
 
-    /// Looks through what an underlying had on a day.
+    /// Adds the contracts that an underlying had on a day.
     pub fn add(&mut self, underlying: Symbol, day: Date, listing: &Listing) {
         if self.question.kind == CatalogKind::Underlyings {
             let (first, last) = self.spans.entry(underlying).or_insert((day, day));
@@ -217,7 +217,7 @@ impl<'a> CatalogSearch<'a> {
         }
     }
 
-    /// Under which of the names that were asked for a root is listed: those of its underlying and its own.
+    /// Returns the requested names under which a root is listed: its underlying and its own.
     fn named(&self, underlying: Symbol, root: Symbol) -> impl Iterator<Item = Symbol> {
         let asked = &self.question.names;
         let is_it = move |name: &Symbol| *name == root || self.roots.canonical(*name) == *name && *name == underlying;

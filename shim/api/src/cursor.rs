@@ -1,5 +1,5 @@
-//! Where the next page begins, as text that a client hands back. Nothing is kept between two pages: a token is the last
-//! contract of a page, a cursor that contract together with the parameters of the first request.
+//! Tokens and cursors of pages: text that a client sends to get the next page. The daemon keeps nothing between two
+//! pages: a token is the last contract of a page, a cursor is that contract with the parameters of the first request.
 //!
 //! Never: an order of rows (that is [`crate::selection::order`]'s), a vendor's address.
 
@@ -13,7 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Reads tokens, in the standard alphabet and without padding; bits that no byte has must be zero.
 const READER: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, NO_PAD);
-/// What stands for itself in an address.
+/// Characters that an address holds unescaped.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parameter of a cursor that names the last contract.
@@ -27,22 +27,22 @@ pub fn compact(key: &ContractKey) -> String {
     String::from_utf8_lossy(&text[..n]).into_owned()
 }
 
-/// The token behind a contract.
+/// The token of a page that ends with a contract.
 #[must_use]
 pub fn token(last: &ContractKey) -> String {
     PADDED.encode(compact(last))
 }
 
-/// The contract that a token stands behind.
+/// The last contract of the page before, from its token.
 ///
 /// # Errors
-/// [`Refusal::Invalid`] for what is no token.
+/// [`Refusal::Invalid`] if the text is no token.
 pub fn parse_token(parameter: &str, text: &str) -> Result<ContractKey, Refusal> {
     let key = decode(text).and_then(|symbol| ContractKey::parse_osi(&symbol));
     key.ok_or_else(|| Refusal::invalid(parameter, text, "a page token"))
 }
 
-/// What a query says of `parameters`, as a query text, sorted by name.
+/// Those `parameters` that a query has, as a query text sorted by name.
 #[must_use]
 pub fn filters<'a>(query: &Query<'_>, parameters: impl IntoIterator<Item = &'a str>) -> String {
     let pair = |name: &str| Some(format!("{name}={}", percent_encode(query.first(name)?)));
@@ -51,16 +51,16 @@ pub fn filters<'a>(query: &Query<'_>, parameters: impl IntoIterator<Item = &'a s
     pairs.join("&")
 }
 
-/// The cursor behind a contract, of a request with these [`filters`].
+/// The cursor of a page that ends with a contract, for a request with these [`filters`].
 #[must_use]
 pub fn cursor(filters: &str, last: &ContractKey) -> String {
     URL.encode(format!("{LAST}={}&as=&{filters}", percent_encode(&format!("O:{}", compact(last)))))
 }
 
-/// The query text of a cursor and the contract that it stands behind.
+/// The query text of a cursor, and the last contract of the page before.
 ///
 /// # Errors
-/// [`Refusal::Invalid`] for what is no cursor.
+/// [`Refusal::Invalid`] if the text is no cursor.
 pub fn parse_cursor(parameter: &str, text: &str) -> Result<(String, ContractKey), Refusal> {
     let parsed = decode(text).and_then(|query| {
         let last = ContractKey::parse_osi(Query::parse(&query).first(LAST)?)?;
@@ -69,7 +69,7 @@ pub fn parse_cursor(parameter: &str, text: &str) -> Result<(String, ContractKey)
     parsed.ok_or_else(|| Refusal::invalid(parameter, text, "a cursor"))
 }
 
-/// Everything but letters, digits, `-`, `.`, `_` and `~` as `%XX`.
+/// Escapes everything but letters, digits, `-`, `.`, `_` and `~` as `%XX`.
 #[must_use]
 pub fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, UNRESERVED).to_string()

@@ -11,14 +11,14 @@ const HOUR_BITS: u32 = 20;
 /// Marks editions that are given once.
 const SINGLE: u64 = 1 << 63;
 
-/// That of answers which are made of a published snapshot and of the date.
+/// The edition of answers that depend on a published snapshot and the date alone.
 #[must_use]
 pub fn of_snapshot(number: u64, now: Timestamp) -> u64 {
     let hour = now.as_second().div_euclid(HOUR_S).unsigned_abs();
     (number << HOUR_BITS | hour & ((1 << HOUR_BITS) - 1)) & !SINGLE
 }
 
-/// One that no other answer has: whoever reads it in parts reads parts of one body.
+/// A new edition, for an answer that no other answer equals: ranges of it are ranges of one body.
 #[must_use]
 pub fn single() -> u64 {
     static GIVEN: AtomicU64 = AtomicU64::new(0);

@@ -4,16 +4,16 @@
 //!
 //! # Rooms
 //!
-//! - `past`: which past moments a request asks for, which snapshots of a day these are, and days that count from the
-//!   date of the answer (`day.rs`). Never: where they are kept, a vendor.
+//! - `past`: the past moments of a request, the snapshots of a day that answer it, and days counted from the date of
+//!   the answer (`day.rs`). Never: the storage of snapshots, a vendor.
 //! - `catalog`, `listing`: lists of roots, expirations, strikes, days, contracts, from the contracts of a name on a
 //!   day. Never: a quote, a vendor's shape.
 //! - `limits`: the bounds of one request (those of connections are in the crate `http`).
 //! - `picked`: the rows that a selection leaves. Never: bytes.
-//! - `edition`: which answers are the same, byte for byte. Never: a body.
+//! - `edition`: marks of answers that are equal, byte for byte. Never: a body.
 //! - `query`, `refusal`, `cursor`: a query, and the generic parser that reads it through a table of parameters
-//!   (`query/parameter.rs`: name, kind of value, help); why a request cannot be answered; where the next page begins.
-//!   Never: a parameter's name, a vendor's shape.
+//!   (`query/parameter.rs`: name, kind of value, help); refusals; cursors of pages. Never: a parameter's name, a
+//!   vendor's shape.
 //! - `rows`: tables of fields (`field.rs`), frames of formats, exact numbers, rows with open slots (`template.rs`), the
 //!   body made of them (`stream.rs`); short tables of other facts (`table.rs`). Never: a vendor.
 //! - `selection`: a selection to row ranges; further filters of vendors; orders and pages; data of each underlying

@@ -1,13 +1,14 @@
 //! The bounds of one question to the market, in one place; those of connections are in [`http::limits`].
 
-/// Most numbers in a list (`delta=.3,.5`, `strike=100,105`, `dte=7,30`). Each is looked for in every expiration of a
-/// chain, and a head of 32 KB holds 16,000 of them.
+/// Maximum numbers in a list (`delta=.3,.5`, `strike=100,105`, `dte=7,30`). Each costs a search in every expiration of
+/// a chain, and a request head of 32 KB has room for 16,000.
 pub const NUMBERS: usize = 64;
 
-/// Bytes of an answer about many past moments that is written column by column, which has to be put together first.
+/// Maximum bytes of an answer about many past moments that goes column by column: such an answer is built whole in
+/// memory.
 pub const COLUMNS_BYTES: usize = 64 << 20;
 
-/// Bytes of all answers of that kind that are put together or sent at one time: four of the largest.
+/// Maximum bytes of all answers that are built whole in memory at one time: four of the largest.
 pub const ALL_COLUMNS_BYTES: usize = 4 * COLUMNS_BYTES;
 
 /// Names (underlyings, roots and contracts together) that the small reactor looks up itself: a few microseconds each

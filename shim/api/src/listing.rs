@@ -1,5 +1,5 @@
-//! Which contracts a name had on a day, by root and expiry. Strikes change seldom from one day to the next, so that
-//! days whose strikes are the same share one list of them. Never: a quote.
+//! Contracts of a name on a day, by root and expiry. Strikes seldom change from one day to the next, so days with equal
+//! strikes share one list. Never: a quote.
 
 use engine::store::chain::Chain;
 use jiff::civil::Date;
@@ -25,19 +25,19 @@ pub struct ListedSlice {
     pub strikes: Arc<[ListedStrike]>,
 }
 
-/// A strike, and which of its contracts there are.
+/// A strike and its listed rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedStrike {
-    /// In thousandths of a dollar.
+    /// Strike, thousandths of a dollar.
     pub milli: u32,
-    /// There is a call.
+    /// True if the call is listed.
     pub call: bool,
-    /// There is a put.
+    /// True if the put is listed.
     pub put: bool,
 }
 
 impl ListedStrike {
-    /// True if there is a contract of this right.
+    /// True if the contract of this right is listed.
     #[must_use]
     pub fn has(self, right: Right) -> bool {
         match right {
@@ -47,12 +47,12 @@ impl ListedStrike {
     }
 }
 
-/// Contracts that are being put together to a listing.
+/// Collects contracts for a listing.
 #[derive(Clone, Debug, Default)]
 pub struct GatheredContracts(BTreeMap<(Symbol, Date), BTreeMap<u32, (bool, bool)>>);
 
 impl GatheredContracts {
-    /// Takes in a contract.
+    /// Adds a contract.
     pub fn add(&mut self, contract: &ContractKey) {
         let contract = contract.served();
         let strikes = self.0.entry((contract.root, contract.expiry)).or_default();
@@ -61,7 +61,7 @@ impl GatheredContracts {
         *put |= contract.right == Right::Put;
     }
 
-    /// The listing of what was taken in, sharing its strikes with others of the pool.
+    /// Returns the listing of the added contracts; it shares lists of strikes with other listings of the pool.
     #[must_use]
     pub fn into_listing(self, pool: &mut StrikePool) -> Listing {
         let slices = self.0.into_iter().map(|((root, expiry), strikes)| {
@@ -86,7 +86,7 @@ impl StrikePool {
         strikes
     }
 
-    /// Lets go of what no listing has any more.
+    /// Frees lists that no listing uses.
     pub fn sweep(&mut self) {
         self.0.retain(|strikes| Arc::strong_count(strikes) > 1);
     }

@@ -1,8 +1,7 @@
 //! `GET /openapi.json`: every endpoint with its parameters and the fields of its answers, in OpenAPI 3.1.
 //!
-//! Nothing here is a second list. Parameters are those of the layer's table, and fields are those of its other table
-//! (`answers.rs`, `schema.rs`); only the words of paths are written down here (`words.rs`). Never: an endpoint's name,
-//! a parser.
+//! No list is repeated here: parameters come from the layer's table, fields from its other table (`answers.rs`,
+//! `schema.rs`). Only the words of paths are written here (`words.rs`). Never: an endpoint's name, a parser.
 
 mod answers;
 mod schema;
@@ -27,7 +26,7 @@ pub const SCENARIO: &str = "/l1/scenario";
 pub const STREAM: &str = "/l1/stream";
 /// The path of positions.
 pub const POSITIONS: &str = "/l1/positions";
-/// What a pattern's last word has that stands for any number of segments: there is no endpoint behind it.
+/// End of a pattern that matches any number of segments; such a pattern is no endpoint of the document.
 const REST: &str = "*}";
 
 /// The document, for a daemon that answers in this context. `health` is the body of `/health` as it is now.
@@ -181,7 +180,7 @@ fn snapshots() -> Value {
             "parameters": parameters, "responses": responses })
 }
 
-/// The pages that are no layer's: path, summary, content.
+/// The pages outside of the layers: path, summary, content.
 fn pages(health: &Value) -> [(&'static str, &'static str, Value); 3] {
     let text = json!({ "schema": { "type": "string" } });
     [
@@ -207,7 +206,7 @@ fn tags() -> Vec<Value> {
     layers.chain([json!({ "name": "service", "description": "The daemon itself" })]).collect()
 }
 
-/// The answers that are alike everywhere, by status.
+/// Refusals common to all endpoints: status and description.
 const REFUSALS: [(&str, &str); 9] = [
     (
         "400",
@@ -228,7 +227,7 @@ fn components() -> Map<String, Value> {
     REFUSALS.iter().map(|&(status, text)| (format!("Refused{status}"), answer(text))).collect()
 }
 
-/// What an endpoint takes and answers; none of one that only says that it answers nothing.
+/// The operation of an endpoint: parameters and responses; `None`: the endpoint refuses every example of its tables.
 fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
     let content = answers::content(layer, context)?;
     let mut responses: Map<String, Value> = REFUSALS
@@ -272,7 +271,7 @@ fn summary(layer: &Layer) -> &'static str {
     }
 }
 
-/// A name of an operation that programs can be made with.
+/// Identifier of an operation, for code generators.
 fn identifier(path: &str) -> String {
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("_")

@@ -1,5 +1,5 @@
-//! Which past moments a request asks for, and which of the snapshots that there are answer it. Never: where they are
-//! kept, a parameter's name, a clock.
+//! The past moments of a request, and the snapshots that answer it. Never: the storage of snapshots, a parameter's
+//! name, a clock.
 
 pub mod day;
 pub mod moment;
@@ -13,66 +13,66 @@ use kernel::contract::Symbol;
 use moment::{AsOf, instant_of};
 use span::PastSpan;
 
-/// What a request asks of the past, and how it is refused where there is nothing to be had.
+/// Past moments of a request, and the refusals if there is no data for them.
 #[derive(Clone, Debug)]
 pub struct PastQuestion {
-    /// Which moments.
+    /// The moments.
     pub moments: PastMoments,
-    /// The refusal of a feed that shows the present only; `None`: it answers with the present.
+    /// Refusal if the feed has the present only; `None`: the answer shows the present.
     pub if_live: Option<Refusal>,
-    /// The refusal where there is no snapshot of those moments.
+    /// Refusal if there is no snapshot of these moments.
     pub if_none: fn(&Lacking) -> Refusal,
 }
 
-/// Which moments.
+/// One past moment, or many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PastMoments {
-    /// One: the rows are those of one snapshot.
+    /// One moment: the rows of one snapshot.
     One(AsOf),
-    /// Many: the rows of one snapshot after the other, in time order.
+    /// Many moments: the rows of one snapshot after the other, in time order.
     Many(PastSpan),
 }
 
-/// Why there is no snapshot of a moment, and what there is near it.
+/// A moment without a snapshot, and the data nearest to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lacking {
-    /// The names that were asked for.
+    /// The requested names.
     pub names: Vec<Symbol>,
-    /// The day that was asked for; `None`: any of several.
+    /// The requested day; `None`: one of several.
     pub day: Option<Date>,
-    /// The last snapshot before, or the close of the last day before that has any.
+    /// The last snapshot before the moment, or the close of the last day with data before it.
     pub before: Option<Nearby>,
-    /// The first one after, likewise.
+    /// The first snapshot after the moment, or the close of the first day with data after it.
     pub after: Option<Nearby>,
-    /// The first and the last day that there are.
+    /// The first and the last day with data.
     pub span: Option<(Date, Date)>,
     /// The zone of the market.
     pub zone: TimeZone,
 }
 
-/// A time of which there is something.
+/// A time with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearby {
     /// A day.
     Day(Date),
-    /// A snapshot of the day that was asked for.
+    /// A snapshot of the requested day.
     Time(Timestamp),
 }
 
-/// What a feed of the present says to somebody who asks for another time.
+/// Refusal of a request for a past moment by a feed that has the present only.
 pub const SHOWS_THE_PRESENT: Refusal = Refusal::SwitchedOff {
     reason: "this feed has no past data; for past days, start the daemon with --feed history:DIR",
 };
 
 impl Lacking {
-    /// The refusal that says so.
+    /// The refusal of the request.
     #[must_use]
     pub fn refusal(&self) -> Refusal {
         let instant = |near: Option<Nearby>| near.map(|near| near.instant(&self.zone));
         Refusal::NoSuchTime { text: self.text(), before: instant(self.before), after: instant(self.after) }
     }
 
-    /// What to say: the names, the day, and what there is near it.
+    /// Text of the refusal: the names, the day, and the nearest times with data.
     #[must_use]
     pub fn text(&self) -> String {
         let names: Vec<&str> = self.names.iter().map(Symbol::as_str).collect();
@@ -96,7 +96,7 @@ impl Nearby {
         }
     }
 
-    /// It as an instant: a day at 16:00 of the zone.
+    /// The instant; of a day, 16:00 in the zone.
     #[must_use]
     pub fn instant(self, zone: &TimeZone) -> Timestamp {
         match self {

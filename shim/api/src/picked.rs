@@ -1,4 +1,4 @@
-//! What a selection leaves: rows of chains, and the expirations among them. Never: what was asked, bytes.
+//! Rows that pass a selection, and their expirations. Never: a request, bytes.
 
 use engine::store::chain::{Chain, Slice};
 use jiff::civil::Date;
@@ -15,7 +15,7 @@ pub struct Picked {
 }
 
 impl Picked {
-    /// How many rows.
+    /// Number of rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.rows.iter().map(ExactSizeIterator::len).sum()
@@ -40,7 +40,7 @@ pub struct Expiration {
     pub strikes_milli: Vec<u32>,
 }
 
-/// Rows as ranges; what follows the row before joins its range.
+/// Rows as ranges; consecutive rows join one range.
 #[must_use]
 pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
     let mut ranges = Ranges::default();
@@ -48,7 +48,7 @@ pub fn ranges_of(rows: impl IntoIterator<Item = u32>) -> Vec<Range<u32>> {
     ranges.into_vec()
 }
 
-/// Ranges in ascending order; what touches becomes one.
+/// Ranges in ascending order; adjacent ranges are joined.
 #[derive(Debug, Default)]
 pub struct Ranges(Vec<Range<u32>>);
 

@@ -1,8 +1,8 @@
 //! The parameters of a query string, and the generic parser that reads them through a layer's table ([`parameter`]).
 //!
 //! One set of rules for every layer: `%XX` and `+` are decoded, white space around a value is dropped, an empty value
-//! means that the parameter is absent, and of a repeated parameter the first value counts. What cannot be read is a
-//! [`Refusal`] with parameter and value. Never: a parameter's name (a layer has those).
+//! means that the parameter is absent, and of a repeated parameter the first value counts. A value that cannot be read
+//! is a [`Refusal`] with parameter and value. Never: a parameter's name (a layer has those).
 
 mod bounds;
 pub mod parameter;
@@ -23,7 +23,7 @@ pub struct Query<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// The words of the path, by the names that the layer gives them.
     segments: Vec<(&'static str, String)>,
-    /// The names that may be read, where a test finds those that a table lacks.
+    /// Names that an endpoint may read, set by tests to find names that a table lacks.
     #[cfg(test)]
     listed: Rc<std::cell::RefCell<Option<Vec<&'static str>>>>,
     /// One bit for each of the first 64 pairs: set when an endpoint reads its name. Clones share it.
@@ -31,7 +31,7 @@ pub struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Reads what stands after the `?`. Never fails: what cannot be decoded stays as it is.
+    /// Reads the text after the `?`. Never fails: text that cannot be decoded stays as it is.
     #[must_use]
     pub fn parse(raw: &'a str) -> Self {
         let pair = |piece: &'a str| {
@@ -41,7 +41,7 @@ impl<'a> Query<'a> {
         Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), ..Self::default() }
     }
 
-    /// The same parameters beside the words of the path.
+    /// Adds the words of the path.
     #[must_use]
     pub fn with_segments(mut self, segments: Vec<(&'static str, String)>) -> Self {
         self.segments = segments;
@@ -54,7 +54,7 @@ impl<'a> Query<'a> {
         self.segments.iter().find(|(n, _)| *n == name).map_or("", |(_, word)| word.trim())
     }
 
-    /// The same parameters with lower-case names, for a layer whose names are case-insensitive.
+    /// Turns the names to lower case, for a layer whose names are case-insensitive.
     #[must_use]
     pub fn with_lowercase_names(mut self) -> Self {
         for (name, _) in &mut self.pairs {
@@ -82,7 +82,7 @@ impl<'a> Query<'a> {
         place < 64 && self.read.get() & (1 << place) != 0
     }
 
-    /// Lets a test fail where another name is read than these.
+    /// Panics in tests if an endpoint reads a name that is not in the list.
     #[cfg(test)]
     fn expect(&self, names: Vec<&'static str>) {
         self.listed.replace(Some(names));

@@ -1,4 +1,4 @@
-//! Why a request cannot be answered: a closed list, status and text beside each other. Never: a vendor's shape (a layer
+//! Refusals: all reasons why a request cannot be answered, each with status and text. Never: a vendor's shape (a layer
 //! puts the text into its own error body).
 
 use http::Answer;
@@ -23,7 +23,7 @@ pub enum Refusal {
         parameter: String,
         /// The value in the request.
         value: String,
-        /// What would be accepted: `a number`, `one of call, put`.
+        /// Description of a valid value: `a number`, `one of call, put`.
         wants: Cow<'static, str>,
     },
     /// A parameter that the endpoint does not know.
@@ -36,72 +36,72 @@ pub enum Refusal {
         /// The name in the request.
         parameter: String,
     },
-    /// The same parameter with two different values, of which only one would count.
+    /// A parameter with two different values, of which only one would count.
     Repeated {
         /// The name in the request.
         parameter: String,
     },
     /// Parameters that exclude each other.
     Conflict {
-        /// Which, and why.
+        /// The parameters and why they exclude each other.
         reason: &'static str,
     },
     /// A request that needs an option of the daemon which is not set.
     SwitchedOff {
-        /// What, and how it is switched on.
+        /// The feature and the option that switches it on.
         reason: &'static str,
     },
     /// No such path, or a path segment with no meaning there.
     UnknownPath,
-    /// The one contract or thing asked for does not exist.
+    /// The requested contract or thing does not exist.
     NotListed {
-        /// The layer's words for it.
+        /// Text of the layer.
         reason: &'static str,
     },
     /// Names or contracts that are not served, where the request wants all or nothing.
     NotServed {
-        /// Which.
+        /// The names or contracts.
         text: String,
     },
     /// Nothing matches, in a layer that has no empty form.
     NoRows,
-    /// There is no snapshot of the past moment that was asked for.
+    /// There is no snapshot of the requested past moment.
     NoSuchTime {
-        /// What there is near it.
+        /// The nearest times with data.
         text: String,
-        /// The last time before it of which there is something.
+        /// The last time with data before the moment.
         before: Option<Timestamp>,
-        /// The first one after it.
+        /// The first time with data after the moment.
         after: Option<Timestamp>,
     },
-    /// The same, in a layer that answers it with 200 and no rows.
+    /// There is no snapshot of the requested past moment, in a layer that then sends 200 without rows.
     EmptyTime {
-        /// The layer's words for it.
+        /// Text of the layer.
         text: String,
     },
-    /// The same, in a layer whose readers know a status of their own for it.
+    /// There is no snapshot of the requested past moment, in a layer with its own status for that.
     NoTicks {
-        /// The layer's words for it.
+        /// Text of the layer.
         text: String,
     },
-    /// What was recorded of a day cannot be used.
+    /// The recorded files of a day cannot be used.
     Damaged {
         /// Where and why.
         text: String,
     },
-    /// More of the past is asked for at once than can wait; worth asking again.
+    /// Too many requests for past moments wait; a retry may succeed.
     Busy,
     /// A request that the interface knows and declines.
     Unsupported {
-        /// What would have to be asked instead.
+        /// The request to send instead.
         reason: &'static str,
     },
-    /// There is no snapshot yet for what was asked; worth asking again soon.
+    /// There is no snapshot yet of the requested names; a retry may succeed soon.
     NoSnapshot {
-        /// What has to come first: `the first values of SPY`.
+        /// The data that the daemon waits for: `the first values of SPY`.
         waiting_for: String,
     },
-    /// Slow readers hold so much of old snapshots that no further answer of several names is begun; worth asking again.
+    /// Slow readers hold so many bytes of old snapshots that no answer of several names is begun; a retry may succeed.
     Crowded,
 }
 
@@ -139,7 +139,7 @@ impl Refusal {
         Self::Repeated { parameter: cut(name) }
     }
 
-    /// The answer with the time after which it is worth asking again, where there is one.
+    /// Adds the time after which a retry may succeed, if there is one.
     #[must_use]
     pub fn with_retry_after(&self, answer: Answer) -> Answer {
         match self {

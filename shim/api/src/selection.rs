@@ -1,10 +1,9 @@
-//! What a request asks for, to rows: names, bounds and a centre become ranges of row ids, chain by chain, in native
-//! order.
+//! From a selection to rows: names, bounds and a centre become ranges of row ids, chain by chain, in native order.
 //!
 //! A slice's strikes ascend, so bounds of names, dates and strikes cut a range out of it without looking at rows; only
 //! right, delta and centre look at rows. Order of work: names, expirations, days, strikes; then the centre, chosen
 //! among what is left of each (root, expiry); then right and delta. A missing number passes no filter on it: contracts
-//! without Greeks (adjusted roots) are listed until somebody filters by days, delta or centre. Never: bytes, a
+//! without Greeks (adjusted roots) are part of the answer unless it filters by days, delta or centre. Never: bytes, a
 //! parameter's name.
 
 pub mod filters;
@@ -27,12 +26,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a request asks for. Everything that is given must hold.
+/// Contracts that a request selects: those that meet every given condition.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// One name: an underlying, else a root. The way of the vendor layers.
+    /// One name, as vendor layers take it: an underlying, else a root.
     pub name: Option<Symbol>,
-    /// Every underlying, in the order of the snapshot. Further names choose among them.
+    /// True: every underlying, in the order of the snapshot. Further names select among them.
     pub everything: bool,
     /// Underlyings, in the order of the answer; empty: any.
     pub underlyings: Vec<Symbol>,
@@ -66,22 +65,22 @@ pub struct Selection {
     pub rights: Rights,
     /// Only strikes around an anchor.
     pub center: Option<Center>,
-    /// How many strikes around it; at least one.
+    /// Number of strikes around the anchor; at least one.
     pub strike_count: usize,
-    /// Only this many strikes below and above the one whose call has a delta nearest to one half, and that one.
+    /// Only the strike whose call has the delta nearest to one half, and this many strikes on each side.
     pub strike_range: Option<usize>,
-    /// Leave out roots with an adjusted deliverable.
+    /// True: without roots that have an adjusted deliverable.
     pub standard_only: bool,
 }
 
 impl Selection {
-    /// Everything of an underlying, or of a root.
+    /// Selects everything of an underlying, or of a root.
     #[must_use]
     pub fn named(name: Symbol) -> Self {
         Self { name: Some(name), ..Self::default() }
     }
 
-    /// True if it looks at rows one by one.
+    /// True if conditions are checked row by row.
     #[must_use]
     pub fn looks_at_rows(&self) -> bool {
         let any = Bounds::default();
@@ -92,14 +91,14 @@ impl Selection {
             || self.strike_range.is_some()
     }
 
-    /// The same, but no contract fits.
+    /// Turns the selection into one that selects nothing.
     #[must_use]
     pub fn for_nothing(self) -> Self {
         Self { expiries: Some(Vec::new()), ..self }
     }
 }
 
-/// What the strikes of an expiry are measured against.
+/// Anchor around which strikes of an expiry are selected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Center {
     /// The underlying's price.
@@ -112,10 +111,10 @@ pub enum Center {
     PutDelta(f64),
 }
 
-/// The rows that are asked for. Unknown names have none.
+/// Returns the selected rows. Unknown names have none.
 ///
 /// # Errors
-/// [`Refusal::NoSnapshot`] if nothing that is named has been computed yet and something of it soon will be.
+/// [`Refusal::NoSnapshot`] if no requested name is computed yet and one soon will be.
 pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>, Refusal> {
     let resolved = selection.name.map(|name| resolve(snapshot, selection, name));
     let selection = resolved.as_ref().unwrap_or(selection);
@@ -132,7 +131,7 @@ pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>,
     Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
 }
 
-/// The refusal of `names` whose first values are still to come.
+/// The refusal of a request for `names` that are not computed yet.
 #[must_use]
 pub fn not_yet(snapshot: &Snapshot, names: &str) -> Refusal {
     let waiting_for = match snapshot.number {
@@ -142,7 +141,7 @@ pub fn not_yet(snapshot: &Snapshot, names: &str) -> Refusal {
     Refusal::NoSnapshot { waiting_for }
 }
 
-/// True if finding the rows would hold up others: many names, or a chain with many rows all of which are looked at.
+/// True if the selection takes long: many names, or a chain with many rows that are checked one by one.
 #[must_use]
 pub fn is_heavy(snapshot: &Snapshot, selection: &Selection, looks_at_rows: bool) -> bool {
     let Selection { name, everything, underlyings, roots, contracts, .. } = selection;
@@ -158,7 +157,7 @@ pub fn is_heavy(snapshot: &Snapshot, selection: &Selection, looks_at_rows: bool)
     of_names.chain(of_roots).any(|chain| chain.rows() > ROWS_AT_ONCE)
 }
 
-/// The same question with its name understood: an underlying's, also one that is still being computed, else a root's.
+/// Resolves the name of a selection: an underlying, pending ones included, else a root.
 fn resolve(snapshot: &Snapshot, selection: &Selection, name: Symbol) -> Selection {
     let mut selection = selection.clone();
     if snapshot.is_pending(name) || chain_of(snapshot, name).is_some() {
@@ -166,13 +165,13 @@ fn resolve(snapshot: &Snapshot, selection: &Selection, name: Symbol) -> Selectio
     } else if selection.roots.is_empty() || selection.roots.contains(&name.bare()) {
         selection.roots = vec![name.bare()];
     } else {
-        // A root that is asked for by name has no other roots.
+        // the root of this name is not among the requested roots
         selection = selection.for_nothing();
     }
     selection
 }
 
-/// The chains that can hold what is named, each once, in the order of the answer.
+/// Chains that may have the named contracts, each once, in the order of the answer.
 fn named_chains<'s>(snapshot: &'s Snapshot, selection: &Selection) -> Vec<&'s Arc<Chain>> {
     let mut seen = HashSet::new();
     let mut chains = Vec::new();
@@ -199,7 +198,7 @@ fn chain_of(snapshot: &Snapshot, name: Symbol) -> Option<&Arc<Chain>> {
     snapshot.chain(name).or_else(|| snapshot.chains_of_root(name).find(spelt_as_root))
 }
 
-/// True if something that is named will be computed soon. Before the first pass that may be anything.
+/// True if a requested name will be computed soon. Before the first pass, any name may.
 fn is_pending(snapshot: &Snapshot, selection: &Selection) -> bool {
     if snapshot.number == 0 {
         return true;
@@ -219,13 +218,13 @@ fn is_pending(snapshot: &Snapshot, selection: &Selection) -> bool {
     selection.roots.iter().copied().any(is_of_pending) || selection.contracts.iter().any(|key| is_of_pending(key.root))
 }
 
-/// A root without the letter of a weekly or PM series, or the digit of an adjusted one, that it may end in.
+/// A root without its last character, if that marks a weekly or PM series or an adjusted root.
 fn without_series(root: Symbol) -> Option<Symbol> {
     let stem = root.as_str().strip_suffix(|last: char| matches!(last, 'W' | 'P' | '1'..='9'))?;
     Symbol::parse(stem)
 }
 
-/// The names asked for, sorted for look-up.
+/// Requested names, sorted for look-up.
 struct Names {
     roots: Vec<Symbol>,
     contracts: Vec<ContractKey>,
@@ -260,7 +259,7 @@ impl Names {
         self.expiries.as_ref().is_none_or(|dates| dates.binary_search(&expiry).is_ok())
     }
 
-    /// The contracts asked for of one (root, expiry), by strike, call before put.
+    /// Requested contracts of one (root, expiry), by strike, call before put.
     fn contracts_of(&self, slice: &Slice) -> &[ContractKey] {
         let of = |key: &ContractKey| (key.root, key.expiry);
         let start = self.contracts.partition_point(|key| of(key) < (slice.root, slice.expiry));
@@ -269,7 +268,7 @@ impl Names {
     }
 }
 
-/// The rows of one chain that are asked for.
+/// Selected rows of one chain.
 fn pick_rows(chain: &Chain, selection: &Selection, names: &Names) -> Vec<Range<u32>> {
     let mut rows = Ranges::default();
     for slice in &chain.slices {
@@ -296,7 +295,7 @@ fn admit_slice(slice: &Slice, selection: &Selection, names: &Names) -> bool {
         && !(selection.standard_only && slice.adjusted)
 }
 
-/// True if an expiry lies between two dates; a pair of equal ones names an expiry, as it is served or as it is listed.
+/// True if an expiry lies between two dates; two equal dates name one expiry, by its served or its listed date.
 #[must_use]
 pub fn is_within(expiry: Date, first: Option<Date>, last: Option<Date>) -> bool {
     let first = if first == last { first.map(canonical_expiry) } else { first };
@@ -336,7 +335,7 @@ fn pick_slice(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], selection
     }
 }
 
-/// The rows of a slice whose strikes are within bounds: strikes ascend.
+/// Rows of a slice whose strikes are within bounds; strikes ascend.
 fn within_strikes(chain: &Chain, slice: &Slice, selection: &Selection) -> Range<u32> {
     let bounds = &selection.strike;
     let strikes = &chain.strike_milli[slice.rows.start as usize..slice.rows.end as usize];
@@ -380,8 +379,8 @@ fn lower_bound(chain: &Chain, within: &Range<u32>, key: (u32, Right)) -> u32 {
     low
 }
 
-/// The candidate rows of the `count` strikes nearest to the centre, ascending. Of two strikes equally near, the lower
-/// is nearer. A strike without a number to measure (no priced call, no forward) is not near at all.
+/// Candidate rows of the `count` strikes nearest to the centre, ascending. Of two equally near strikes, the lower
+/// counts as nearer. A strike without the number to compare (no priced call, no forward) is left out.
 fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Center, count: usize) -> Vec<Range<u32>> {
     let anchor = match center {
         Center::AtMoney => slice.und_price,
@@ -407,8 +406,8 @@ fn nearest(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], center: Cent
     strikes.into_iter().map(|(_, strike)| strike).collect()
 }
 
-/// The `count` strikes of a range nearest to an anchor, ascending: outwards from where the anchor lies, the lower first
-/// of two that are equally near.
+/// The `count` strikes of a range nearest to an anchor, ascending; of two equally near strikes, the lower counts as
+/// nearer.
 fn around(chain: &Chain, within: &Range<u32>, anchor: f64, count: usize) -> Vec<Range<u32>> {
     if !anchor.is_finite() {
         return Vec::new();
@@ -433,8 +432,8 @@ fn around(chain: &Chain, within: &Range<u32>, anchor: f64, count: usize) -> Vec<
     by_strike(chain, std::slice::from_ref(&near)).collect()
 }
 
-/// The strike whose call has a delta nearest to one half and `side` strikes on each side of it, as one range; nothing
-/// where no call has a delta.
+/// The strike whose call has a delta nearest to one half and `side` strikes on each side of it, as one range; empty if
+/// no call has a delta.
 fn around_half(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], side: usize) -> Vec<Range<u32>> {
     let strikes: Vec<Range<u32>> = by_strike(chain, candidates).collect();
     let Some(middle) = nearest(chain, slice, candidates, Center::CallDelta(0.5), 1).into_iter().next() else {
@@ -444,7 +443,7 @@ fn around_half(chain: &Chain, slice: &Slice, candidates: &[Range<u32>], side: us
     strikes[at.saturating_sub(side)..strikes.len().min(at.saturating_add(side).saturating_add(1))].to_vec()
 }
 
-/// Delta of the call of the strike of these rows, whether or not the call itself is among them; NaN without one.
+/// Delta of the call at the strike of these rows, which need not contain the call; NaN: none.
 fn call_delta(chain: &Chain, slice: &Slice, rows: &Range<u32>) -> f64 {
     let strike_milli = chain.strike_milli[rows.start as usize];
     // the call stands before the put

@@ -21,9 +21,9 @@ pub struct ExpirySummary {
     pub und_price: f64,
     /// Discount rate, continuously compounded, per year.
     pub disc_rate: f64,
-    /// Borrow rate, the same.
+    /// Borrow rate, continuously compounded, per year.
     pub borr_rate: f64,
-    /// What discount rate, borrow and dividends leave of the growth of the forward, per year: ln(S/F)/t + r.
+    /// Yield that borrow and dividends amount to, per year: ln(S/F)/t + r.
     pub yield_rate: f64,
     /// Cash dividends to expiry, currency per share.
     pub divs: f64,
@@ -49,7 +49,7 @@ impl ExpirySummary {
         Some(Self { expiry, days, und_price, disc_rate, borr_rate, yield_rate, divs, calls })
     }
 
-    /// The volatility at a call delta from 0 to 1, between those of the strikes; beyond the last ones theirs.
+    /// The volatility at a call delta from 0 to 1, interpolated between strikes; beyond the last strike, that strike's.
     #[must_use]
     pub fn vol_at(&self, call_delta: f64) -> f64 {
         between(&self.calls, call_delta, |call| call[0], |call| call[1])
@@ -67,7 +67,8 @@ impl ExpirySummary {
 pub struct TermStructure(Vec<ExpirySummary>);
 
 impl TermStructure {
-    /// That of a chain. Where two roots settle on one date, the one of the close stands for it.
+    /// The term structure of a chain. Of two roots that settle on one date, only the one that settles at the close
+    /// counts.
     #[must_use]
     pub fn of(chain: &Chain) -> Self {
         let mut all: Vec<(Settle, ExpirySummary)> = Vec::new();
@@ -88,8 +89,8 @@ impl TermStructure {
         &self.0
     }
 
-    /// The volatility at a call delta and so many calendar days: total variances between two expiries by days, beyond
-    /// the last ones their volatility. NaN without an expiry.
+    /// The volatility at a call delta and a number of calendar days. Total variance is interpolated between expiries;
+    /// beyond the last expiry its volatility holds. NaN: no expiry.
     #[must_use]
     pub fn vol_at(&self, days: f64, call_delta: f64) -> f64 {
         let variance =
@@ -98,22 +99,21 @@ impl TermStructure {
         (variance / within).sqrt()
     }
 
-    /// The volatility from one number of days to a later one that both volatilities imply; 0 where the variance falls.
+    /// The forward volatility between two numbers of days; 0 if total variance falls.
     #[must_use]
     pub fn forward_vol(&self, from: f64, to: f64) -> f64 {
         let variance = |days: f64| self.vol_at(days, 0.5).powi(2) * days;
         ((variance(to) - variance(from)) / (to - from)).max(0.0).sqrt()
     }
 
-    /// A number of the expiries at so many calendar days, between two of them by days. NaN without an expiry.
+    /// A number of the expiries, interpolated at a number of calendar days. NaN: no expiry.
     #[must_use]
     pub fn at(&self, days: f64, number: impl Fn(&ExpirySummary) -> f64) -> f64 {
         between(&self.0, days, |expiry| expiry.days, number)
     }
 }
 
-/// The value at `x` on the straight lines between points that ascend by `key`; beyond the ends that of the end. NaN of
-/// no point.
+/// Linear interpolation at `x` between points that ascend by `key`; constant beyond the ends. NaN: no point.
 fn between<T>(points: &[T], x: f64, key: impl Fn(&T) -> f64, value: impl Fn(&T) -> f64) -> f64 {
     let at = points.partition_point(|point| key(point) < x);
     match (at.checked_sub(1).and_then(|below| points.get(below)), points.get(at)) {

@@ -1,5 +1,5 @@
-//! What the answers of an endpoint look like: one for the examples of its table, and one for each word, flag and word
-//! of the path that its tables allow in their place, put together. Never: a parameter that is not in the table.
+//! Schemas of the answers of an endpoint: the answer to the examples of its table, joined with the answer to each other
+//! word, flag and path word that the tables allow. Never: a parameter that is not in the table.
 
 use super::schema::{either_content, of_catalog, of_listing, of_rows, of_symbols, of_text};
 use super::words::{samples_of_segment, segments};
@@ -60,7 +60,7 @@ impl Allowed {
     }
 }
 
-/// The content of an endpoint's answers by type; none of one that only says that it answers nothing.
+/// The content of an endpoint's answers by type; `None`: the endpoint refuses every example of its tables.
 pub(super) fn content(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
     let base = Allowed::examples(layer);
     let mut all = vec![base.clone()];
@@ -83,7 +83,7 @@ pub(super) fn content(layer: &Layer, context: &RequestContext<'_>) -> Option<Val
     all.iter().filter_map(|request| answer(layer, context, request).ok()).reduce(either_content)
 }
 
-/// The values that a form names.
+/// The words that a parameter may have.
 fn values(form: ParameterForm) -> Vec<&'static str> {
     match form {
         ParameterForm::Word(words) | ParameterForm::Words(words) => words,

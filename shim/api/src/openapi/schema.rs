@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Stands for the rows where the text around them is read.
+/// Placeholder of the rows in the text around them.
 const MARK: &str = "<rows>";
 
 /// The content of an answer of rows, by type.
@@ -62,7 +62,7 @@ pub(super) fn of_symbols(list: &SymbolList, clock: &Clock) -> Value {
     by_type(&json!({ "type": "array", "items": object(members.collect()) }))
 }
 
-/// The content of a list of what there is, by type: what an entry of today would look like.
+/// The content of a catalog, by type: the schema of an entry of today.
 pub(super) fn of_catalog(catalog: Catalog, clock: &Clock) -> Value {
     let entry = CatalogEntry {
         last: Some(clock.today()),
@@ -86,7 +86,7 @@ fn of_fact(fact: &Fact) -> Value {
     }
 }
 
-/// The content of a list of expirations: what one of today would look like.
+/// The content of a list of expirations: the schema of an expiration of today.
 pub(super) fn of_listing(list: &List, clock: &Clock) -> Value {
     let one = [Expiration { date: clock.today(), strikes_milli: vec![100_500] }];
     let around = (list.around)(clock);
@@ -94,7 +94,7 @@ pub(super) fn of_listing(list: &List, clock: &Clock) -> Value {
     of_text(&String::from_utf8_lossy(&text))
 }
 
-/// The content of an answer like this one.
+/// The content of a JSON answer with the schema of this text.
 pub(super) fn of_text(text: &str) -> Value {
     json!({ "application/json": { "schema": like(&serde_json::from_str(text).unwrap_or(Value::Null)) } })
 }
@@ -111,7 +111,7 @@ fn by_type(schema: &Value) -> Value {
     Value::Object(content)
 }
 
-/// What stands around the rows, and the rows.
+/// The schema of a JSON answer: the text around the rows, and the rows.
 fn around_rows(layout: &AnswerLayout) -> Value {
     let is_keyed = matches!(layout.fields.first().map(|field| field.cell), Some(Cell::RowKey(_)));
     let is_within_object = is_keyed || layout.walk == Walk::Columns;
@@ -125,7 +125,7 @@ fn around_rows(layout: &AnswerLayout) -> Value {
     with_rows(&serde_json::from_str(&text).unwrap_or(Value::Null), &rows, layout.walk)
 }
 
-/// The schema of what stands around the rows, with theirs in place of the mark.
+/// The schema of the text around the rows, with the schema of the rows in place of [`MARK`].
 fn with_rows(around: &Value, rows: &Value, walk: Walk) -> Value {
     match around {
         Value::String(mark) if mark == MARK => rows.clone(),
@@ -149,7 +149,7 @@ fn with_rows(around: &Value, rows: &Value, walk: Walk) -> Value {
     }
 }
 
-/// A schema that a value like this one has; where it is null now, anything.
+/// The schema of a value; null may be anything.
 fn like(value: &Value) -> Value {
     match value {
         Value::Null => json!({}),
@@ -168,7 +168,7 @@ fn like(value: &Value) -> Value {
     }
 }
 
-/// The same, where any word or number may be missing at another time, and lists may hold anything.
+/// The schema of a value of which any word or number may be missing at another time, and lists may hold anything.
 pub(super) fn loose(value: &Value) -> Value {
     match value {
         Value::Object(of) => {
@@ -216,7 +216,7 @@ fn array(members: Vec<Member<'_>>) -> Value {
     json!({ "type": "array", "items": items, "minItems": n, "maxItems": n, "description": order })
 }
 
-/// The types that a schema allows; of a constant that of its value.
+/// The types that a schema allows; for a constant, the type of its value.
 fn kinds(schema: &Value) -> Vec<&str> {
     match (&schema["type"], &schema["const"]) {
         (Value::String(one), _) => vec![one],
@@ -237,7 +237,7 @@ fn columns(fields: &[Field]) -> Value {
     object(columns.collect())
 }
 
-/// An object or array of a row that is not at its end yet; the row itself has no field.
+/// An open object or array of a row; the row itself has no field.
 #[derive(Default)]
 struct SchemaLevel<'a> {
     outer: Option<(&'a Field, Nest)>,
@@ -333,7 +333,7 @@ fn number(print: Print, missing: Missing) -> Value {
     }
 }
 
-/// What a number means, and in which unit it is there.
+/// Meaning and unit of a number.
 fn meaning(cell: Cell) -> Option<String> {
     let Cell::Number { source, factor, .. } = cell else { return None };
     Some(match source {
@@ -343,7 +343,7 @@ fn meaning(cell: Cell) -> Option<String> {
     })
 }
 
-/// The unit of a column after its factor. The factors are those that [`Unit::factor_to`] has.
+/// The unit of a column after multiplication by a factor of [`Unit::factor_to`].
 fn unit(stored: Unit, factor: f64) -> &'static str {
     let all = [Unit::PerPercent, Unit::PerOne, Unit::PerDay, Unit::PerYear];
     let shown = all.into_iter().find(|unit| stored.factor_to(*unit).is_some_and(|f| f.to_bits() == factor.to_bits()));
@@ -380,7 +380,7 @@ fn or_null(mut schema: Value) -> Value {
     schema
 }
 
-/// What both schemas allow together: members that only one has are optional.
+/// The union of two schemas: members that only one has are optional.
 fn either(a: Value, b: Value) -> Value {
     if a == b {
         return a;
@@ -432,7 +432,7 @@ fn either(a: Value, b: Value) -> Value {
     }
 }
 
-/// The same for contents by type.
+/// The union of two contents by type.
 pub(super) fn either_content(a: Value, b: Value) -> Value {
     let (Value::Object(mut both), Value::Object(other)) = (a, b) else { return Value::Null };
     for (kind, content) in other {

@@ -1,5 +1,5 @@
-//! What stands in the document for a reader: what it is about, and the words of paths with examples. Never: a parameter
-//! of a query; those are in the layers' tables.
+//! Prose of the document: the description of the API, and the words of paths with examples. Never: a parameter of a
+//! query; those are in the layers' tables.
 
 /// Description of the API.
 pub(super) const ABOUT: &str = "All layers read one engine, so a contract has identical Greeks everywhere. Native units: \
@@ -7,7 +7,7 @@ pub(super) const ABOUT: &str = "All layers read one engine, so a contract has id
     from one snapshot. No API key is needed; vendors' keys are accepted and ignored, in headers and parameters. Vendors' \
     layers ignore unknown parameters; the native API refuses them.";
 
-/// Words of paths: name, what it is, and examples; several are all that there are.
+/// Words of paths: name, description and examples; several examples are all possible words.
 const SEGMENTS: &[(&str, &str, &[&str])] = &[
     ("symbol", "Symbol of the underlying", &["SPY"]),
     ("underlying", "Symbol of the underlying", &["SPY"]),
@@ -45,12 +45,12 @@ pub(super) fn segments(path: &'static str) -> impl Iterator<Item = &'static str>
     path.split('/').filter_map(|piece| piece.strip_prefix('{')?.strip_suffix('}'))
 }
 
-/// What a word of a path is.
+/// Description of a word of a path.
 pub(super) fn of_segment(name: &str) -> &'static str {
     SEGMENTS.iter().find(|(known, ..)| *known == name).map_or("", |&(_, words, _)| words)
 }
 
-/// Examples of a word of a path; several are all that there are.
+/// Examples of a word of a path; several are all possible words.
 pub(super) fn samples_of_segment(name: &str) -> &'static [&'static str] {
     SEGMENTS.iter().find(|(known, ..)| *known == name).map_or(&["SPY"], |&(_, _, samples)| samples)
 }

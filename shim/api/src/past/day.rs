@@ -46,14 +46,14 @@ pub struct RequestDays {
     pub first_expiration: Option<NamedDay>,
     /// The last expiration that is shown.
     pub last_expiration: Option<NamedDay>,
-    /// The past days that are asked for.
+    /// The requested past days.
     pub past: Option<PastDays>,
 }
 
 /// Past days as a request names them.
 #[derive(Clone, Debug)]
 pub struct PastDays {
-    /// Which days.
+    /// The days.
     pub which: PastDaysAsked,
     /// The refusal of a day that is not past.
     pub not_past: Refusal,
@@ -64,12 +64,12 @@ pub struct PastDays {
 pub enum PastDaysAsked {
     /// The close of one day.
     One(NamedDay),
-    /// The close of each day from the first one, or from the first that there is, to before the second one.
+    /// The close of each day from the first, or from the first day with data, up to but not including the second.
     Between(Option<NamedDay>, Option<NamedDay>),
 }
 
 impl RequestDays {
-    /// Sets the expirations of a selection that is looked up on `today`.
+    /// Sets the expirations of a selection for an answer given on `today`.
     pub fn choose_expiries(&self, selection: &mut Selection, today: Date, zone: &TimeZone) {
         let date = |day: Option<NamedDay>| day.map(|day| day.date(today, zone));
         selection.expiries = date(self.expiration).map(|date| vec![date]);
@@ -77,10 +77,10 @@ impl RequestDays {
         selection.expiry_max = date(self.last_expiration);
     }
 
-    /// Returns what is asked of the past on `today`, if something is.
+    /// Returns the past moments requested on `today`, if any.
     ///
     /// # Errors
-    /// The request's refusal of a day that is to come.
+    /// The request's refusal of a future day.
     pub fn question(&self, today: Date, zone: &TimeZone) -> Result<Option<PastQuestion>, Refusal> {
         self.past.as_ref().map(|past| past.question(today, zone)).transpose()
     }

@@ -9,16 +9,16 @@ use jiff::{SignedDuration, Timestamp};
 const LOCAL_FIRST: DateTime = date(-9999, 1, 3).at(0, 0, 0, 0);
 const LOCAL_LAST: DateTime = date(9999, 12, 29).at(0, 0, 0, 0);
 
-/// A past moment: the last snapshot of a day at or before it is meant, never one of the day before.
+/// A past moment. It selects the last snapshot of its day at or before it, never one of the day before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsOf {
-    /// The last snapshot that there is.
+    /// The last snapshot of all.
     Latest,
-    /// The last one of a day, Eastern.
+    /// The last snapshot of a day, Eastern time.
     Day(Date),
-    /// The last one at or before an instant, of its day.
+    /// The last snapshot at or before an instant, on the instant's day.
     Instant(Timestamp),
-    /// The same, at a local time of the market.
+    /// The last snapshot at or before a local time of the market, on its day.
     Local(DateTime),
 }
 
@@ -46,7 +46,7 @@ impl AsOf {
         (LOCAL_FIRST..=LOCAL_LAST).contains(&local).then_some(Self::Local(local))
     }
 
-    /// Returns the instant that is asked for, where a time is.
+    /// Returns the requested instant; `None`: the moment has no time of day.
     #[must_use]
     pub fn instant(self, zone: &TimeZone) -> Option<Timestamp> {
         match self {
@@ -56,7 +56,7 @@ impl AsOf {
         }
     }
 
-    /// Its day, unless it is the last that there is.
+    /// The day of the moment; `None` for [`AsOf::Latest`].
     #[must_use]
     pub fn day(self, zone: &TimeZone) -> Option<Date> {
         match self {
@@ -67,7 +67,7 @@ impl AsOf {
         }
     }
 
-    /// The last instant that it admits.
+    /// The last instant at which a snapshot may answer.
     #[must_use]
     pub fn until(self, zone: &TimeZone) -> Timestamp {
         match self {

@@ -1,4 +1,4 @@
-//! Many moments: from when to when, how many of each day, and which snapshots of a day these are.
+//! Many moments: first and last moment, interval, and the snapshots of a day that they select.
 
 use super::moment::{AsOf, end_of, instant_of};
 use jiff::civil::{Date, Time};
@@ -8,34 +8,34 @@ use jiff::{SignedDuration, Timestamp};
 /// Many moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PastSpan {
-    /// The first moment; [`AsOf::Latest`]: the first that there is.
+    /// The first moment; [`AsOf::Latest`]: the first with data.
     pub start: AsOf,
-    /// The last moment; [`AsOf::Latest`]: the last that there is.
+    /// The last moment; [`AsOf::Latest`]: the last with data.
     pub end: AsOf,
-    /// Of each day only from this time on.
+    /// First time of each day.
     pub opens: Time,
-    /// Of each day only up to this time, itself included.
+    /// Last time of each day, inclusive.
     pub closes: Time,
-    /// How many of a day.
+    /// Snapshots of each day.
     pub every: Pace,
 }
 
-/// How many snapshots of a day.
+/// Snapshots of a day that are part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Each one that there is.
+    /// Every snapshot.
     Snapshot,
-    /// At times that are `step` apart, counted from a time of the day, the last one at or before each. One that is the
-    /// last at several of these times comes once, at the first of them.
+    /// The last snapshot at or before each of several times that are `step` apart, counted from a time of the day. A
+    /// snapshot that is the last one at several of these times comes once, at the first of them.
     Step {
         /// The time of day that steps are counted from; `None`: that of the first moment.
         from: Option<Time>,
-        /// What lies between two.
+        /// Interval between two times.
         step: SignedDuration,
     },
-    /// The last one at or before a time of the day.
+    /// The last snapshot at or before a time of the day.
     At(Time),
-    /// The last one of the day.
+    /// The last snapshot of the day.
     Day,
 }
 
@@ -49,21 +49,20 @@ pub struct Pick {
 }
 
 impl PastSpan {
-    /// Everything from one moment to another.
+    /// Every snapshot from one moment to another.
     #[must_use]
     pub fn between(start: AsOf, end: AsOf) -> Self {
         Self { start, end, opens: Time::MIN, closes: Time::MAX, every: Pace::Snapshot }
     }
 
-    /// True if something of a day may be asked for.
+    /// True if a snapshot of a day may be part of the answer.
     #[must_use]
     pub fn has(&self, day: Date, zone: &TimeZone) -> bool {
         let is_after = self.start.day(zone).is_none_or(|first| first <= day);
         is_after && self.end.day(zone).is_none_or(|last| day <= last)
     }
 
-    /// The snapshots of a day that are asked for, in time order. `times` are those that there are, ascending, of that
-    /// day.
+    /// The requested snapshots of a day, in time order. `times` are the times of the day's snapshots, ascending.
     #[must_use]
     pub fn picks(&self, day: Date, times: &[Timestamp], zone: &TimeZone) -> Vec<Pick> {
         let first = self.start.instant(zone);

@@ -1,4 +1,4 @@
-//! What a request wants of a contract's right, and between which bounds a number must be. Never: a parameter's name.
+//! Filters of rights and of numbers. Never: a parameter's name.
 
 use kernel::contract::Right;
 
@@ -15,12 +15,12 @@ pub enum Rights {
 }
 
 impl Rights {
-    /// Spelt out: `call`, `put`, `both`.
+    /// Words of the rights: `call`, `put`, `both`.
     pub const WORDS: &'static [(&'static str, Self)] =
         &[("call", Self::Call), ("put", Self::Put), ("both", Self::Both)];
-    /// One letter: `C`, `P`.
+    /// Letters of the rights: `C`, `P`.
     pub const LETTERS: &'static [(&'static str, Self)] = &[("C", Self::Call), ("P", Self::Put)];
-    /// Words and letters.
+    /// Words and letters of the rights.
     pub const ANY: &'static [(&'static str, Self)] =
         &[("call", Self::Call), ("put", Self::Put), ("both", Self::Both), ("c", Self::Call), ("p", Self::Put)];
 
@@ -45,31 +45,31 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// True if a number is within. A missing one is within none that are given.
+    /// True if a number is within the bounds. A missing number (NaN) is within no bound.
     #[must_use]
     pub fn admit(&self, x: f64) -> bool {
         self.least.is_none_or(|least| x >= least) && self.most.is_none_or(|most| x <= most)
     }
 
-    /// Exactly this number.
+    /// Bounds that admit one number.
     #[must_use]
     pub fn exactly(x: f64) -> Self {
         Self { least: Some(x), most: Some(x) }
     }
 
-    /// At least this number, or only more.
+    /// Bounds that admit numbers above this one, and it too if `including`.
     #[must_use]
     pub fn above(x: f64, including: bool) -> Self {
         Self { least: Some(if including { x } else { x.next_up() }), most: None }
     }
 
-    /// At most this number, or only less.
+    /// Bounds that admit numbers below this one, and it too if `including`.
     #[must_use]
     pub fn below(x: f64, including: bool) -> Self {
         Self { least: None, most: Some(if including { x } else { x.next_down() }) }
     }
 
-    /// Within both.
+    /// Bounds that admit what both admit.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let tighter = |a: Option<f64>, b: Option<f64>, choose: fn(f64, f64) -> f64| match (a, b) {

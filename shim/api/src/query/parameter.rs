@@ -1,5 +1,5 @@
-//! Parameters as tables: a name, the kind of its values, and what it is for. The one generic parser, [`Query::get`],
-//! reads a value of any kind; documents are written from the same table. Never: a parameter's name.
+//! Parameters as tables: name, kind of value and help. The one generic parser, [`Query::get`], reads a value of any
+//! kind; documents are written from the same table. Never: a parameter's name.
 
 use super::{Bounds, Query, items, parse_date, parse_flag, parse_number, parse_range, parse_word, wanted_integer};
 use crate::refusal::Refusal;
@@ -14,13 +14,13 @@ pub type Parameters = &'static [&'static dyn Parameter];
 pub trait Parameter: fmt::Debug + Sync {
     /// The name, as requests spell it.
     fn name(&self) -> &'static str;
-    /// What it is for.
+    /// Help text.
     fn help(&self) -> &'static str;
-    /// What its values look like.
+    /// Form of the values.
     fn form(&self) -> ParameterForm;
-    /// True if nothing is answered without it.
+    /// True if requests without the parameter are refused.
     fn is_required(&self) -> bool;
-    /// A value of it that is accepted; empty: none is shown.
+    /// A valid value; empty: documents show none.
     fn example(&self) -> &'static str;
 }
 
@@ -41,13 +41,13 @@ impl<K: Copy> Param<K> {
         Self { name, kind, help, example: "", is_required: false }
     }
 
-    /// The parameter as one without which nothing is answered. `example` is a value that is accepted.
+    /// Makes the parameter required. `example` is a valid value.
     #[must_use]
     pub const fn required(self, example: &'static str) -> Self {
         Self { is_required: true, example, ..self }
     }
 
-    /// The parameter with a value that is accepted, where one of several must be given.
+    /// Adds a valid value, for a parameter of which one of several must be given.
     #[must_use]
     pub const fn such_as(self, example: &'static str) -> Self {
         Self { example, ..self }
@@ -88,22 +88,22 @@ impl<K: Kind> Parameter for Param<K> {
     }
 }
 
-/// How the text of a value is read.
+/// A kind of value, and the parser of its text.
 pub trait Kind: Copy + Sync {
-    /// What is read.
+    /// Type of a parsed value.
     type Value<'q>;
 
     /// Reads the text of a parameter's first value that is not empty. `None`: the value counts as absent.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] for what is no such value.
+    /// [`Refusal::Invalid`] if the text is no value of this kind.
     fn read<'q>(&self, name: &str, text: &'q str) -> Result<Option<Self::Value<'q>>, Refusal>;
 
-    /// What the values look like in documents.
+    /// Form of the values in documents.
     fn form(&self) -> ParameterForm;
 }
 
-/// What the values of a parameter look like.
+/// Form of the values of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterForm {
     /// Any text.
@@ -196,7 +196,7 @@ pub struct WordList<T: 'static>(pub &'static [(&'static str, T)]);
 pub struct ReadAs<T: 'static> {
     /// The function; `None` for what it cannot read.
     pub read: fn(&str) -> Option<T>,
-    /// What would be accepted, for the refusal: `a symbol`.
+    /// Description of a valid value, for the refusal: `a symbol`.
     pub wants: &'static str,
 }
 
@@ -447,8 +447,8 @@ impl<T> Kind for ReadEach<T> {
 }
 
 impl Query<'_> {
-    /// Refuses a name that is not in a table of parameters. Names that have been read are in it, so that only the
-    /// others are looked for.
+    /// Refuses a name that is not in a table of parameters. Names that were read are in the table, so only the others
+    /// are checked.
     ///
     /// # Errors
     /// [`Refusal::UnknownParameter`] with the first such name.
@@ -458,7 +458,7 @@ impl Query<'_> {
         unread.find(|name| !is_known(name)).map_or(Ok(()), |name| Err(Refusal::unknown_parameter(name)))
     }
 
-    /// Lets a test fail where a parameter is read that is not in the table.
+    /// Panics in tests if an endpoint reads a parameter that is not in the table.
     #[cfg(test)]
     pub(crate) fn expect_only(&self, table: Parameters) {
         self.expect(table.iter().map(|known| known.name()).collect());

@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 
-/// About how many bytes of numbers make a batch: few enough for one buffer of a thread, enough for a reader.
+/// Approximate bytes of numbers in a batch: few enough for a thread's buffer, enough for a reader.
 const BATCH_BYTES: usize = 1 << 20;
-/// What a cell takes, words and symbols in the middle.
+/// Average bytes of a cell, words and symbols included.
 const CELL_BYTES: usize = 9;
-/// More than a schema and the end take.
+/// Upper bound on the bytes of schema and end together.
 const SCHEMA_BYTES: usize = 64 * 1024;
 
 /// The `Content-Type` of a table.
@@ -27,18 +27,18 @@ pub const fn content_type(format: TableFormat) -> &'static str {
     }
 }
 
-/// One answer in the making.
+/// An answer that is being written as a table.
 pub struct TableStream {
-    /// `None`: it cannot be written at all.
+    /// `None`: the table cannot be written.
     writer: Option<TableWriter>,
-    /// Given back, each when its last row is written.
+    /// Remaining rows; each entry is dropped after its last row.
     picked: Vec<Option<Picked>>,
     rows_at_once: usize,
     most_bytes: usize,
     at: TablePosition,
 }
 
-/// The chain, the range in it and the row to write next.
+/// Position of the next row: chain, range, row.
 #[derive(Clone, Copy, Default)]
 struct TablePosition {
     chain: usize,
@@ -66,7 +66,7 @@ impl TableStream {
         }
     }
 
-    /// The rows of the next batch, of one chain or of several; none at the end.
+    /// The rows of the next batch, from one or more chains; empty at the end.
     fn next_batch(&mut self) -> Vec<(usize, Vec<Range<u32>>)> {
         let (mut batch, mut room) = (Vec::new(), self.rows_at_once);
         while let (Some(Some(Picked { rows, .. })), 1..) = (self.picked.get(self.at.chain), room) {
@@ -120,7 +120,7 @@ impl TableParts {
     /// A table of these fields, whose rows have these symbols.
     ///
     /// # Errors
-    /// It cannot be written at all.
+    /// The table cannot be written.
     pub fn new(format: TableFormat, fields: &[Field], groups: &str, symbols: &TableSymbols) -> io::Result<Self> {
         let columns: Vec<FileColumn> = fields.iter().filter_map(|field| served_column(field.name)).collect();
         let row_bytes = columns.len() * CELL_BYTES;
@@ -145,14 +145,14 @@ impl TableParts {
         }
     }
 
-    /// At most about this many bytes come of some rows.
+    /// Approximate upper bound on the bytes of some rows.
     #[must_use]
     pub fn most_bytes(&self, picked: &[Picked]) -> usize {
         2 * picked.iter().map(Picked::count).sum::<usize>() * self.row_bytes + SCHEMA_BYTES
     }
 }
 
-/// What the schema says of the discount curves of some chains: `greeksd.rates`, source and date of each that occurs.
+/// Metadata of the schema about discount curves: `greeksd.rates` with source and date of each curve of these chains.
 fn about_rates(chains: &[&Chain]) -> Vec<(String, String)> {
     let of = |chain: &&Chain| Some(chain.evidence.as_ref()?.rates?.to_string());
     let all: BTreeSet<String> = chains.iter().filter_map(of).collect();

@@ -1,5 +1,5 @@
-//! The times that an answer shows, in each spelling that a layer knows. All of them are of the snapshot or of the
-//! contract; only the current date comes from the clock of the request. Never: a clock of its own.
+//! Times in an answer, in the spellings of all layers. They are times of the snapshot or of the contract; only the
+//! current date comes from the clock of the request. Never: a clock of its own.
 
 use super::identity::push_date;
 use engine::store::chain::Slice;
@@ -13,26 +13,26 @@ use std::fmt;
 pub struct Clock {
     snapshot: Zoned,
     today: Date,
-    /// The past moment that was asked for, if one was.
+    /// The requested past moment, if any.
     asked: Option<Zoned>,
 }
 
-/// Which time a column shows.
+/// Kind of the time that a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// When the snapshot was computed.
+    /// Time of the snapshot's computation.
     Snapshot,
-    /// When the contract was quoted; the snapshot's time where quotes are not shown.
+    /// Time of the contract's quote; the snapshot's time where quotes are not shown.
     Quote,
-    /// The past moment that was asked for; when the snapshot was computed where none was.
+    /// The requested past moment; the snapshot's time in answers about the present.
     Asked,
-    /// The settlement of the contract: 09:30 Eastern for AM, the close for PM.
+    /// Settlement of the contract: 09:30 Eastern for AM, the close for PM.
     Settlement,
     /// 16:00 Eastern on the date of expiry, for readers that know one hour only.
     ExpiryFour,
 }
 
-/// How a time is spelt.
+/// Spelling of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// Seconds since 1970, an integer.
@@ -66,13 +66,13 @@ pub enum Stamp {
 }
 
 impl Stamp {
-    /// True if it is spelt as a number.
+    /// True if the spelling is a number.
     #[must_use]
     pub const fn is_number(self) -> bool {
         matches!(self, Self::Seconds | Self::Millis | Self::Nanos | Self::MillisOfDay | Self::Date8 | Self::Spreadsheet)
     }
 
-    /// Spells a time.
+    /// Returns a time in this spelling.
     #[must_use]
     pub fn text(self, at: &Zoned) -> String {
         let mut text = String::new();
@@ -81,7 +81,7 @@ impl Stamp {
         text
     }
 
-    /// Appends a time, spelt.
+    /// Appends a time in this spelling.
     fn write(self, at: &Zoned, out: &mut impl fmt::Write) -> fmt::Result {
         let utc = || at.timestamp().to_zoned(TimeZone::UTC);
         match self {
@@ -103,11 +103,11 @@ impl Stamp {
     }
 }
 
-/// The most bytes that a time takes, however it is spelt.
+/// Maximum bytes of a time in any spelling.
 pub const STAMP_MAX: usize = 40;
 
-/// Writes an instant, spelt in a zone, at `buf[at..]` and gives the end of the text. At least [`STAMP_MAX`] bytes must
-/// be there.
+/// Writes an instant in the spelling and zone at `buf[at..]` and returns the end of the text. The buffer needs room for
+/// [`STAMP_MAX`] bytes.
 #[must_use]
 pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, stamp: Stamp) -> usize {
     let mut room = ByteWriter { buf, at };
@@ -116,7 +116,7 @@ pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, 
     room.at
 }
 
-/// Bytes to be written from a place on.
+/// Writes text into a byte buffer from a position on.
 struct ByteWriter<'a> {
     buf: &'a mut [u8],
     at: usize,
@@ -144,14 +144,14 @@ impl Clock {
         Self { snapshot: snapshot.to_zoned(zone.clone()), today: now.to_zoned(zone.clone()).date(), asked: None }
     }
 
-    /// The same, of an answer to a question for a past moment, if it is one.
+    /// Adds the requested past moment, if any.
     #[must_use]
     pub fn answering(self, asked: Option<Timestamp>) -> Self {
         let asked = asked.map(|at| at.to_zoned(self.zone().clone()));
         Self { asked, ..self }
     }
 
-    /// True if a past moment was asked for.
+    /// True if a past moment is requested.
     #[must_use]
     pub fn is_of_the_past(&self) -> bool {
         self.asked.is_some()
@@ -163,19 +163,19 @@ impl Clock {
         self.today
     }
 
-    /// When the snapshot was computed, spelt.
+    /// Time of the snapshot's computation, as text.
     #[must_use]
     pub fn snapshot(&self, stamp: Stamp) -> String {
         stamp.text(&self.snapshot)
     }
 
-    /// The past moment that was asked for, spelt; without one, when the snapshot was computed.
+    /// The requested past moment as text; the snapshot's time if there is none.
     #[must_use]
     pub fn asked(&self, stamp: Stamp) -> String {
         stamp.text(self.asked.as_ref().unwrap_or(&self.snapshot))
     }
 
-    /// An instant, spelt.
+    /// An instant as text.
     #[must_use]
     pub fn spell(&self, at: Timestamp, stamp: Stamp) -> String {
         stamp.text(&at.to_zoned(self.snapshot.time_zone().clone()))
@@ -193,7 +193,7 @@ impl Clock {
         days_between(self.today, date)
     }
 
-    /// A time of a slice, spelt.
+    /// A time of a slice as text.
     #[must_use]
     pub fn text(&self, when: When, stamp: Stamp, slice: &Slice) -> String {
         let zone = self.snapshot.time_zone();
@@ -205,7 +205,7 @@ impl Clock {
         }
     }
 
-    /// A full hour Eastern of a date, spelt.
+    /// A full hour of a date, Eastern time, as text.
     #[must_use]
     pub fn at_hour(&self, date: Date, hour: i8, stamp: Stamp) -> String {
         let zone = self.snapshot.time_zone().clone();

@@ -1,22 +1,22 @@
-//! Numbers of a contract that no column holds: what its columns, its strike and the underlying's price say together.
-//! Each formula stands here once, so that a layer's table can name it. Never: a unit factor, a rounding.
+//! Numbers of a contract that no column holds, derived from columns, strike and underlying price. Each formula is here
+//! once, so that a layer's table can name it. Never: a unit factor, a rounding.
 
 use kernel::contract::Right;
 
 /// A number made of a contract's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derived {
-    /// What exercise now would bring, per share; never negative.
+    /// Payoff of exercise now, per share; never negative.
     Intrinsic,
-    /// The model value above that; never negative.
+    /// Model value less the intrinsic value; never negative.
     Extrinsic,
     /// The price of the underlying at which the holder loses nothing at expiry: strike plus or minus the model value.
     BreakEven,
-    /// How far the underlying is from there.
+    /// Distance of the underlying price from the break-even price.
     ToBreakEven,
 }
 
-/// What they are made of.
+/// Inputs of a derived number.
 #[derive(Clone, Copy, Debug)]
 pub struct DerivedInputs {
     /// Strike, currency per share.
@@ -30,13 +30,13 @@ pub struct DerivedInputs {
 }
 
 impl Derived {
-    /// True if a contract without Greeks has no such number.
+    /// True if the number needs Greeks.
     #[must_use]
     pub fn needs_greeks(self) -> bool {
         self != Self::Intrinsic
     }
 
-    /// The number; NaN if anything that it needs is missing.
+    /// Computes the number; NaN if an input is missing.
     #[must_use]
     pub fn of(self, inputs: &DerivedInputs) -> f64 {
         let DerivedInputs { strike, right, theo, und_price } = *inputs;
@@ -51,7 +51,7 @@ impl Derived {
     }
 }
 
-/// True if exercise now would bring more than nothing; not without a price of the underlying.
+/// True if exercise now has a positive payoff; false without an underlying price.
 #[must_use]
 pub fn is_in_the_money(strike: f64, right: Right, und_price: f64) -> bool {
     right.phi() * (und_price - strike) > 0.0

@@ -1,5 +1,5 @@
-//! One column of an answer: its name, where its value comes from, the unit wanted, how it is printed, what stands in
-//! its place when it is missing. A layer is a constant table of these.
+//! One column of an answer: name, source of its value, unit, format, and substitute for a missing value. A layer is a
+//! constant table of these.
 //!
 //! A table names units and never factors: [`num`] asks the source for the unit it has and takes the factor between the
 //! two, and a pair without one does not compile. Objects and arrays inside a row are written as [`open`] … [`close`];
@@ -18,26 +18,26 @@ use std::borrow::Cow;
 pub struct Field {
     /// Its name: JSON key, CSV and HTML header.
     pub name: &'static str,
-    /// The native group that it belongs to; `None`: in every answer.
+    /// The native group of the column; `None`: it is part of every answer.
     pub group: Option<Group>,
-    /// What it shows.
+    /// Content of the column.
     pub cell: Cell,
 }
 
-/// What a column shows.
+/// Content of a column.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell {
     /// A word, quoted in JSON.
     Text(Text),
     /// A number: the source's value times the factor to the unit wanted.
     Number {
-        /// Where the value comes from.
+        /// Source of the value.
         source: Source,
-        /// From the unit that the source has to the one that the layer shows.
+        /// Factor from the source's unit to the layer's unit.
         factor: f64,
-        /// How many decimals.
+        /// Number of decimals.
         print: Print,
-        /// What stands there without a value.
+        /// Substitute for a missing value.
         missing: Missing,
     },
     /// A number of the contract's quote.
@@ -46,16 +46,16 @@ pub enum Cell {
     Strike,
     /// A strike with decimals of the layer's own; `table` in CSV and HTML.
     StrikeAs {
-        /// In JSON and NDJSON.
+        /// Format in JSON and NDJSON.
         json: Print,
-        /// In CSV and HTML.
+        /// Format in CSV and HTML.
         table: Print,
     },
     /// A strike in thousandths, an integer.
     StrikeMilli,
-    /// The same in every row, as it stands: `0`, `null`, `false`.
+    /// The same text in every row, without quotes: `0`, `null`, `false`.
     Verbatim(&'static str),
-    /// `true` or `false`: whether exercise now would bring something.
+    /// `true` if exercise now has a positive payoff, else `false`.
     InTheMoney,
     /// A time, quoted in JSON unless its spelling is a number.
     Time(When, Stamp),
@@ -69,25 +69,25 @@ pub enum Cell {
     Close,
 }
 
-/// A number of a quote, and what stands there without one.
+/// A number of a quote, and its substitutes.
 #[derive(Clone, Copy, Debug)]
 pub struct QuoteCell {
-    /// Of which contract, in rows by strike; `None`: of that of [`Source::Own`].
+    /// Right of the contract, in rows by strike; `None`: the contract of [`Source::Own`].
     pub side: Option<Right>,
-    /// Which number.
+    /// The number.
     pub number: QuoteNumber,
-    /// How many decimals.
+    /// Number of decimals.
     pub print: Print,
-    /// What stands there for a contract without it.
+    /// Substitute for a contract without the number.
     pub missing: Missing,
-    /// What stands there in every row where quotes are not shown.
+    /// Substitute in every row where quotes are not shown.
     pub hidden: Hidden,
 }
 
-/// What stands in the place of market data where quotes are not shown.
+/// Substitute for market data where quotes are not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hidden {
-    /// The same text in every format, as it stands; `null` is nothing in CSV and HTML.
+    /// The same text in every format, without quotes; `null` is empty in CSV and HTML.
     Verbatim(&'static str),
     /// Zero, printed as the column's numbers are.
     Zero,
@@ -96,28 +96,28 @@ pub enum Hidden {
 /// An object or array inside a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Nest {
-    /// Its members have names.
+    /// True if members have names: an object, not an array.
     pub keyed: bool,
-    /// What stands there for a contract without Greeks.
+    /// Substitute for a contract without Greeks.
     pub unpriced: Unpriced,
     /// True if formats without nesting put its name and a dot before its members' names.
     pub named: bool,
 }
 
-/// What stands in the place of an object for a contract without Greeks.
+/// Substitute for an object of a contract without Greeks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpriced {
-    /// The object, its members missing.
+    /// The object with missing members.
     Whole,
     /// `null`.
     Null,
     /// `{}`.
     Empty,
-    /// Nothing, not even its key.
+    /// Nothing: the key is left out, too.
     Omit,
 }
 
-/// Words of a contract. Pairs are the words for the two cases, in the order of the engine's enum.
+/// Words of a contract. A pair has the words for the two variants of the engine's enum, in its order.
 #[derive(Clone, Copy, Debug)]
 pub enum Text {
     /// The underlying's symbol.
@@ -142,7 +142,7 @@ pub enum Text {
     Groups,
     /// The current date in Eastern time, `YYYY-MM-DD`.
     Today,
-    /// The same in every row.
+    /// The same word in every row.
     Fixed(&'static str),
     /// `AAPL Dec 18 2026 $150.00 Call`: root, expiry, strike, and the words for call and put.
     Description([&'static str; 2]),
@@ -150,7 +150,7 @@ pub enum Text {
     UnderlyingOrIndex(&'static str),
 }
 
-/// What stands in the place of a missing number.
+/// Substitute for a missing number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// `null` in JSON, nothing in CSV and HTML.
@@ -159,12 +159,12 @@ pub enum Missing {
     Zero,
     /// A dash.
     Dash,
-    /// Nothing, not even its key, in JSON; `null` elsewhere. Never the first member of its object.
+    /// Nothing in JSON: the key is left out, too; `null` in other formats. Never for the first member of an object.
     Omit,
 }
 
 impl Field {
-    /// The same field as a member of a native group.
+    /// Puts the field into a native group.
     #[must_use]
     pub const fn within(self, group: Group) -> Self {
         Self { group: Some(group), ..self }
@@ -236,7 +236,7 @@ pub const fn zero(name: &'static str) -> Field {
     Field { name, group: None, cell: Cell::Verbatim("0") }
 }
 
-/// The same in every row, as it stands.
+/// A column with the same text in every row, without quotes.
 #[must_use]
 pub const fn verbatim(name: &'static str, text: &'static str) -> Field {
     Field { name, group: None, cell: Cell::Verbatim(text) }
@@ -284,7 +284,7 @@ pub const fn days_to_expiry(name: &'static str) -> Field {
     Field { name, group: None, cell: Cell::DaysToExpiry }
 }
 
-/// A column of `true` and `false`: whether exercise now would bring something.
+/// A column of `true` if exercise now has a positive payoff, else `false`.
 #[must_use]
 pub const fn in_the_money(name: &'static str) -> Field {
     Field { name, group: None, cell: Cell::InTheMoney }
@@ -320,8 +320,7 @@ pub const fn close() -> Field {
     Field { name: "", group: None, cell: Cell::Close }
 }
 
-/// What a number stored in `from` is multiplied with to be in `to`. A table with units that do not measure the same
-/// does not compile.
+/// Factor from unit `from` to unit `to`. A table with units of different quantities does not compile.
 const fn factor(from: Unit, to: Unit) -> f64 {
     match from.factor_to(to) {
         Some(factor) => factor,

@@ -1,4 +1,4 @@
-//! What stands around cells and rows: JSON, NDJSON, CSV and HTML as data. Never: a column, a vendor.
+//! Text around cells and rows in JSON, NDJSON, CSV and HTML, as data. Never: a column, a vendor.
 
 use super::heading::{ColumnHead, Heading};
 use super::number::Print;
@@ -12,10 +12,10 @@ pub enum Format {
     Json,
     /// A header row, then rows.
     Csv,
-    /// The same with a decimal point in every number that is no count: readers that take a column for integers because
-    /// its first values are whole cannot read the rest.
+    /// CSV with a decimal point in every number that is no count, for readers that infer integers from the first values
+    /// of a column and fail on the others.
     PointCsv,
-    /// One object a line.
+    /// NDJSON: one object per line.
     Ndjson,
     /// One page with one table.
     Html,
@@ -29,7 +29,7 @@ impl Format {
     pub const NATIVE_WORDS: &'static [(&'static str, Self)] =
         &[("json", Self::Json), ("csv", Self::PointCsv), ("ndjson", Self::Ndjson), ("html", Self::Html)];
 
-    /// What stands around its cells.
+    /// The frame of the format.
     #[must_use]
     pub const fn frame(self) -> &'static Frame {
         match self {
@@ -42,48 +42,48 @@ impl Format {
     }
 }
 
-/// What stands around cells and rows in one format.
+/// Text around cells and rows in one format.
 #[derive(Debug)]
 pub struct Frame {
     /// The `Content-Type`.
     pub content_type: &'static str,
-    /// Writes what comes before the first row.
+    /// Writes the text before the first row.
     pub head: fn(&mut Vec<u8>, &Heading, &[ColumnHead<'_>]),
     /// True if the layer's own text stands around the rows, instead of `[` and `]`.
     pub wrapped: bool,
     /// True if objects nest in a row.
     pub nested: bool,
-    /// True if a reader sees a table: strikes have the decimals of tables there.
+    /// True if people see a table: strikes then have the decimals of tables.
     pub tabular: bool,
-    /// After the last row.
+    /// Text after the last row.
     pub foot: &'static str,
-    /// Before a row.
+    /// Text before a row.
     pub row_open: &'static str,
-    /// Between two rows.
+    /// Text between two rows.
     pub row_between: &'static str,
-    /// After a row.
+    /// Text after a row.
     pub row_close: &'static str,
     /// True if each cell repeats the column's name as a key.
     pub keys: bool,
-    /// Before a cell of words.
+    /// Text before a cell of words.
     pub text_open: &'static str,
-    /// Before a cell of numbers.
+    /// Text before a cell of numbers.
     pub number_open: &'static str,
-    /// Between two cells.
+    /// Text between two cells.
     pub cell_between: &'static str,
-    /// After a cell.
+    /// Text after a cell.
     pub cell_close: &'static str,
-    /// Around words, and around numbers that a layer prints as words.
+    /// Quote around words, and around numbers that a layer prints as words.
     pub quote: &'static str,
-    /// Appends words so that they mean themselves.
+    /// Appends words with escapes.
     pub escape: fn(&mut Vec<u8>, &str),
-    /// A value that is not there.
+    /// Text of a missing value.
     pub null: &'static str,
-    /// How numbers are printed here, whatever the column says.
+    /// Number format of this frame, which overrides the column's; `None`: the column's.
     pub print: Option<Print>,
 }
 
-/// Objects, in what the layer puts around them.
+/// JSON: objects, in the text that the layer puts around them.
 pub static JSON: Frame = Frame {
     content_type: "application/json",
     head: |_, _, _| {},
@@ -105,10 +105,10 @@ pub static JSON: Frame = Frame {
     print: None,
 };
 
-/// Bare arrays of values, in what the layer puts around them.
+/// JSON: bare arrays of values, in the text that the layer puts around them.
 pub static ARRAYS: Frame = Frame { row_open: "[", row_close: "]", keys: false, ..JSON };
 
-/// One object a line.
+/// One object per line.
 pub static NDJSON: Frame = Frame {
     content_type: "application/x-ndjson; charset=utf-8",
     wrapped: false,
@@ -118,10 +118,10 @@ pub static NDJSON: Frame = Frame {
     ..JSON
 };
 
-/// Bare values of one column, for JSON that is written column by column.
+/// JSON: bare values of one column, for answers that go column by column.
 pub static VALUES: Frame = Frame { wrapped: false, keys: false, row_open: "", row_between: ",", row_close: "", ..JSON };
 
-/// RFC 4180: a header row always, CRLF after every line, quotes only where they are needed.
+/// CSV (RFC 4180): always a header row, CRLF after every line, quotes only where needed.
 pub static CSV: Frame = Frame {
     content_type: "text/csv; charset=utf-8",
     head: push_csv_header,
@@ -143,10 +143,10 @@ pub static CSV: Frame = Frame {
     print: None,
 };
 
-/// The same with a decimal point in every number that is no count.
+/// CSV with a decimal point in every number that is no count.
 pub static POINT_CSV: Frame = Frame { print: Some(Print::Point(6)), ..CSV };
 
-/// One complete page with one plain table, which spreadsheets take too.
+/// HTML: one complete page with one plain table, which spreadsheets import, too.
 pub static HTML: Frame = Frame {
     content_type: "text/html; charset=utf-8",
     head: page::push_head,

@@ -1,5 +1,5 @@
-//! Rows of several snapshots that end with a list, put together: those that differ in their list alone are one row with
-//! all the lists. Never: what a row means.
+//! Groups rows of several snapshots: rows that end with a list and are equal otherwise become one row with all the
+//! lists. Never: the meaning of a row.
 
 use super::layout::AnswerLayout;
 use super::stream::RowStream;
@@ -7,13 +7,13 @@ use crate::picked::Picked;
 use http::stream::{Progress, Stream};
 use std::collections::HashMap;
 
-/// Where the lists of a row begin, and where the row ends: lists hold numbers alone.
+/// Begin of the lists of a row; the row ends with them, as lists hold only numbers.
 const LISTS: &[u8] = b":[[";
 const END: &[u8] = b"]]}";
-/// Bytes of a piece of the answer, about.
+/// Approximate bytes of a piece of the answer.
 const PIECE: usize = 1 << 16;
 
-/// The rows so far, in the order of their first ones.
+/// The grouped rows so far, in order of first occurrence.
 #[derive(Debug, Default)]
 pub struct GroupedRows {
     rows: Vec<GroupedRow>,
@@ -23,7 +23,7 @@ pub struct GroupedRows {
 
 #[derive(Debug)]
 struct GroupedRow {
-    /// Up to its lists.
+    /// Text of the row before its lists.
     head: Vec<u8>,
     lists: Vec<u8>,
 }
@@ -59,7 +59,7 @@ impl GroupedRows {
         }
     }
 
-    /// Bytes that are held, about.
+    /// Approximate bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes

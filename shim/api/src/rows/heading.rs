@@ -1,18 +1,18 @@
-//! What stands above the rows where a format has a place for it. Never: a row.
+//! Heading above the rows, in formats that have one. Never: a row.
 
-/// What an answer says about itself where the format has a place for it.
+/// Heading of an answer, shown in formats that have one.
 #[derive(Clone, Debug, Default)]
 pub struct Heading {
-    /// What was asked for.
+    /// Title: the request in words.
     pub title: String,
-    /// The facts below it.
+    /// Lines below the title.
     pub lines: Vec<String>,
 }
 
 /// The head of one column.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnHead<'a> {
-    /// Its name, objects around it included.
+    /// Name of the column, with the names of objects around it.
     pub name: &'a str,
     /// True if every row shows a number there.
     pub is_number: bool,

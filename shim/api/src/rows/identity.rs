@@ -1,4 +1,4 @@
-//! What names a contract, as text: dates and OSI symbols. Never: a price.
+//! Names of contracts as text: dates and OSI symbols. Never: a price.
 
 use engine::store::chain::Chain;
 use jiff::civil::Date;

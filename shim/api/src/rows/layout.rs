@@ -1,4 +1,4 @@
-//! What an answer shows and in which form: columns, frame, the text around them, how rows are walked. Never: a row.
+//! Content and form of an answer: columns, frame, text around them, direction of the rows. Never: a row.
 
 use super::clock::Clock;
 use super::field::{Field, flat_names};
@@ -8,41 +8,41 @@ use kernel::contract::RootTable;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What an answer shows, and in which form.
+/// Content and form of an answer.
 #[derive(Clone, Debug)]
 pub struct AnswerLayout {
     /// Its columns.
     pub fields: Vec<Field>,
-    /// What stands around cells and rows.
+    /// Text around cells and rows.
     pub frame: &'static Frame,
-    /// The field groups that it holds, for the columns that say so.
+    /// Field groups of the answer, for columns that list them.
     pub groups: String,
-    /// What it says about itself, where the format has a place for it.
+    /// Heading, in formats that have one.
     pub heading: Heading,
     /// True if a table begins with the names of its columns.
     pub header: bool,
-    /// What stands around all rows in JSON.
+    /// Text around all rows in JSON.
     pub around: Around,
-    /// In which direction JSON is written.
+    /// Direction in which JSON is written.
     pub walk: Walk,
-    /// What one row is.
+    /// Meaning of one row.
     pub per: Per,
-    /// Its times.
+    /// Times of the answer.
     pub clock: Clock,
-    /// What is an index.
+    /// Table of index roots.
     pub roots: Arc<RootTable>,
 }
 
-/// What stands around all rows in JSON.
+/// Text around all rows in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Around {
-    /// Before the first row.
+    /// Text before the first row.
     pub open: Cow<'static, str>,
-    /// After the last row.
+    /// Text after the last row.
     pub close: Cow<'static, str>,
 }
 
-/// In which direction JSON is written. The other formats are always written row by row.
+/// Direction in which JSON is written. Other formats always go row by row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Walk {
     /// Row by row.
@@ -52,12 +52,12 @@ pub enum Walk {
     Arrays,
     /// Column by column: `"name":[…],"name":[…]`.
     Columns,
-    /// Row by row, each an object that ends with a list; rows of several snapshots that differ in this list alone are
-    /// one, with all their lists.
+    /// Row by row, each an object that ends with a list; rows of several snapshots that are equal but for the list are
+    /// one row with all lists.
     Grouped,
 }
 
-/// What one row is.
+/// Meaning of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Per {
     /// A contract.
@@ -71,7 +71,7 @@ impl Around {
     /// An array and nothing else.
     pub const ARRAY: Self = Self::constant("[", "]");
 
-    /// The same text in every answer.
+    /// A constant text around all rows.
     #[must_use]
     pub const fn constant(open: &'static str, close: &'static str) -> Self {
         Self { open: Cow::Borrowed(open), close: Cow::Borrowed(close) }
@@ -95,7 +95,7 @@ impl AnswerLayout {
         }
     }
 
-    /// Appends what comes before the first row.
+    /// Appends the text before the first row.
     pub fn push_head(&self, out: &mut Vec<u8>, names: &[Cow<'static, str>]) {
         if self.frame.wrapped {
             out.extend_from_slice(self.around.open.as_bytes());
@@ -110,7 +110,7 @@ impl AnswerLayout {
         }
     }
 
-    /// A whole answer that is written column by column, of the text of each column, in pieces.
+    /// Puts the text of each column together to a whole answer, in pieces.
     #[must_use]
     pub fn around_columns(&self, columns: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let mut pieces = vec![self.around.open.as_bytes().to_vec()];
@@ -127,7 +127,7 @@ impl AnswerLayout {
         pieces
     }
 
-    /// Appends what comes after the last row.
+    /// Appends the text after the last row.
     pub fn push_foot(&self, out: &mut Vec<u8>) {
         if self.frame.wrapped {
             out.extend_from_slice(self.around.close.as_bytes());

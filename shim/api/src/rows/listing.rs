@@ -9,7 +9,7 @@ use crate::picked::Expiration;
 /// A piece of the text of one expiration.
 #[derive(Clone, Copy, Debug)]
 pub enum ListingPiece {
-    /// As it stands.
+    /// Constant text.
     Text(&'static str),
     /// `2026-12-18`, without quotes.
     Date,
@@ -22,7 +22,7 @@ pub enum ListingPiece {
 /// A date as JSON.
 pub const QUOTED_DATE: &[ListingPiece] = &[ListingPiece::Text("\""), ListingPiece::Date, ListingPiece::Text("\"")];
 
-/// `open`, the expirations with commas between them, `close`.
+/// Writes `open`, the expirations with commas between them, and `close`.
 #[must_use]
 pub fn write(open: &str, expirations: &[Expiration], item: &[ListingPiece], close: &str, clock: &Clock) -> Vec<u8> {
     let mut out = open.as_bytes().to_vec();

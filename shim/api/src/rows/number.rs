@@ -1,24 +1,23 @@
 //! Numbers to decimal text: correctly rounded, trailing zeros trimmed to a least count, never an exponent, never `-0`.
 //!
 //! A number is scaled to an integer, its digits are made eight at a time with multiplications, and sign, digits and
-//! point are put together in one 16-byte word, so that a number costs one store. The scaled product can be wrong about
-//! one thing only: a product that rounds to a half exactly. There the error of the multiplication decides, and if that
-//! is zero, the even neighbour wins. The text is thus the correctly rounded decimal of the exact binary value, which is
-//! what `format!("{:.6}")` prints.
+//! point are put together in one 16-byte word, so that a number costs one store. The scaled product can mislead only if
+//! it rounds to exactly one half. Then the error of the multiplication decides, and if that is zero, the even neighbour
+//! wins. So the text is the correctly rounded decimal of the exact binary value, as `format!("{:.6}")` prints it.
 //!
-//! Of [`BLOCK`] numbers at once everything up to the digits is made side by side ([`TextBlock`]), in plain loops over
-//! arrays that the compiler turns into vector instructions where there are any. The steps are those of one number, and
-//! so is the text. Never: an allocation, a bound on what may be printed.
+//! For [`BLOCK`] numbers at once, the steps up to the digits run side by side ([`TextBlock`]), in plain loops over
+//! arrays that the compiler vectorises. Each number has the same steps and the same text as alone. Never: an
+//! allocation, a bound on what may be printed.
 
 use std::io::Write;
 
-/// The most bytes that one number writes: the widest finite `f64` with its sign, point and eight decimals.
+/// Maximum bytes of one number: the widest finite `f64` with sign, point and eight decimals.
 pub const NUMBER_MAX: usize = 320;
 
 /// Numbers of less than this magnitude take the fast path: their integer part has at most eight digits.
 const FAST_MAX: f64 = 1e8;
 
-/// How many decimals a column shows.
+/// Decimals that a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Print {
     /// Up to this many, in shortest form: `0.25`, `100`.
@@ -62,8 +61,8 @@ pub fn text(x: f64, print: Print) -> String {
 /// The text `00000000` as a little-endian word.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Writes `x` with at least `LEAST` and at most `MOST` (up to 6) decimals at `buf[at..]` and gives the end of the text.
-/// Bytes after the end, up to [`NUMBER_MAX`], may be overwritten. `x` must be finite.
+/// Writes `x` with at least `LEAST` and at most `MOST` (up to 6) decimals at `buf[at..]` and returns the end of the
+/// text. Bytes after the end, up to [`NUMBER_MAX`], may be overwritten. `x` must be finite.
 #[inline(always)]
 #[must_use]
 pub fn put<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, x: f64) -> usize {
@@ -81,20 +80,20 @@ pub fn push_as(to: &mut Vec<u8>, x: f64, print: Print) {
     to.extend_from_slice(&buf[..end]);
 }
 
-/// How many numbers are made side by side.
+/// Number of texts that are made side by side.
 pub const BLOCK: usize = 8;
 
 /// The texts of [`BLOCK`] numbers.
 #[derive(Clone, Debug, Default)]
 pub struct TextBlock {
-    /// Each is in the lower bytes, first character lowest.
+    /// Text of each number in the lower bytes, first character lowest.
     words: [u128; BLOCK],
-    /// Bytes of each; 0: it was not made, and is one for [`put_as`], or missing.
+    /// Bytes of each text; 0: not made, because the number is missing or [`put_as`] has to write it.
     len: [u8; BLOCK],
 }
 
 impl TextBlock {
-    /// Makes the texts of these numbers with the decimals that a column shows; what [`put_as`] writes.
+    /// Makes the texts of these numbers with the decimals that a column shows, equal to those of [`put_as`].
     pub fn fill(&mut self, print: Print, x: &[f64; BLOCK]) {
         match print {
             Print::UpTo(6) => self.make::<6, 0>(x),
@@ -108,8 +107,8 @@ impl TextBlock {
         }
     }
 
-    /// Writes the text of number `k` at `buf[at..]` and gives its end; `None`: it was not made. Bytes after the end, up
-    /// to 16 from `at`, may be overwritten.
+    /// Writes the text of number `k` at `buf[at..]` and returns its end; `None`: it was not made. Bytes after the end,
+    /// up to 16 from `at`, may be overwritten.
     #[inline(always)]
     #[must_use]
     pub fn put(&self, k: usize, buf: &mut [u8], at: usize) -> Option<usize> {
@@ -182,7 +181,8 @@ fn scaled<const MOST: usize>(x: f64) -> u64 {
     rounded as u64
 }
 
-/// `product` ends in one half. Which side the exact product is on, the error of the multiplication says.
+/// Rounds a `product` that ends in exactly one half: the error of the multiplication gives the side of the exact
+/// product.
 #[cold]
 #[inline(never)]
 fn break_tie(magnitude: f64, scale: f64, product: f64) -> f64 {
@@ -208,7 +208,7 @@ fn put_scaled<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, 
     at + len
 }
 
-/// Sign, digits before the point, point and decimals as one word, first character lowest, and how many they are.
+/// Sign, digits before the point, point and decimals as one word, first character lowest, and their number.
 #[inline(always)]
 fn compose<const MOST: usize, const LEAST: usize>(negative: bool, whole: u64, fraction: u64) -> (u128, usize) {
     // The last digit before the point is always shown.

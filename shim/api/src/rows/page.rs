@@ -23,10 +23,10 @@ td.w{white-space:pre}
 tbody tr:hover{background:var(--hover)}
 ";
 
-/// After the last row.
+/// Text after the last row.
 pub const FOOT: &str = "</tbody></table>\n</body></html>\n";
 
-/// Everything before the first row: page head, heading, header row.
+/// Appends everything before the first row: page head, heading, header row.
 pub fn push_head(out: &mut Vec<u8>, heading: &Heading, columns: &[ColumnHead<'_>]) {
     push_top(out, heading);
     out.extend_from_slice(b"<table>\n<thead><tr>");
@@ -39,7 +39,7 @@ pub fn push_head(out: &mut Vec<u8>, heading: &Heading, columns: &[ColumnHead<'_>
     out.extend_from_slice(b"</tr></thead>\n<tbody>\n");
 }
 
-/// The page's head and its heading.
+/// Appends the page's head and its heading.
 pub fn push_top(out: &mut Vec<u8>, heading: &Heading) {
     out.extend_from_slice(b"<!doctype html>\n<html lang=en><head><meta charset=utf-8>");
     out.extend_from_slice(b"<meta name=viewport content=\"width=device-width\"><title>");
@@ -57,7 +57,7 @@ pub fn push_top(out: &mut Vec<u8>, heading: &Heading) {
     out.extend_from_slice(b"</header>\n");
 }
 
-/// Appends text so that it means itself between tags and in quoted attributes.
+/// Appends text with escapes, for use between tags and in quoted attributes.
 pub fn escape(out: &mut Vec<u8>, text: &str) {
     for byte in text.bytes() {
         match byte {

@@ -1,18 +1,18 @@
-//! Where the number of a column comes from, and in which unit it is there. Never: how it is printed.
+//! Source of a column's number, and its unit there. Never: its format.
 
 use super::derived::Derived;
 use engine::store::chain::Slice;
 use engine::store::columns::{Col, Unit};
 use kernel::contract::Right;
 
-/// Where a number comes from.
+/// Source of a number.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// A column of the contract; in rows by strike the call's, or the put's where no call is listed.
     Own(Col),
     /// A column of the contract of this right, in rows by strike.
     Side(Right, Col),
-    /// What columns say together, of the same contract as [`Source::Own`].
+    /// A number derived from columns of the same contract as [`Source::Own`].
     Derived(Derived),
     /// Always zero, printed as the column's numbers are.
     Zero,
@@ -49,7 +49,7 @@ pub const fn put(col: Col) -> Source {
     Source::Side(Right::Put, col)
 }
 
-/// What columns of the contract say together.
+/// A number derived from columns of the contract.
 #[must_use]
 pub const fn derived(derived: Derived) -> Source {
     Source::Derived(derived)

@@ -1,8 +1,8 @@
 //! Selected rows to bytes, a piece at a time: the cursor of one answer.
 //!
-//! It holds the chains that it reads, so an answer is of one snapshot however slowly it is taken, and writes behind
-//! what is already in the buffer, so no answer is ever built whole. Nothing is allocated per row. JSON that goes column
-//! by column is the same loop, once for each column. Never: a filter, a socket.
+//! It holds the chains that it reads, so an answer is of one snapshot however slow the client is. It writes into the
+//! buffer piece by piece, so no answer is built whole. Nothing is allocated per row. JSON column by column uses the
+//! same loop, once per column. Never: a filter, a socket.
 
 use super::frame::VALUES;
 use super::layout::{AnswerLayout, Walk};
@@ -15,25 +15,25 @@ use http::stream::{PIECE_BYTES, Progress, Stream};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a cell has in the middle, its key left out, and something more: digits, marks of the format.
+/// Average bytes of a cell without its key, rounded up: digits, marks of the format.
 const CELL_BYTES: usize = 16;
-/// More than stands around all rows.
+/// Upper bound on the bytes around all rows.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// One answer in the making.
+/// An answer that is being written.
 pub struct RowStream {
     layout: AnswerLayout,
     /// The name of each field.
     names: Vec<Cow<'static, str>>,
-    /// Given back, each when its last row is written.
+    /// Remaining rows; each entry is dropped after its last row.
     picked: Vec<Option<Picked>>,
     template: Option<Template>,
     stage: Stage,
-    /// The column at hand, where columns are walked.
+    /// Current column, if the answer goes column by column.
     column: usize,
-    /// The chain, the range in it and the row in that to write next.
+    /// Position of the next row: chain, range, row.
     at: RowPosition,
-    /// The slice that the template is bound to: (chain, slice).
+    /// Slice that the template is bound to: (chain, slice).
     bound: Option<(usize, usize)>,
     is_first: bool,
 }
@@ -42,7 +42,7 @@ pub struct RowStream {
 enum Stage {
     Head,
     Body,
-    /// Rows and nothing else: others are written around them.
+    /// Rows only: the caller writes the text around them.
     Bare,
     Done,
 }
@@ -87,8 +87,8 @@ impl RowStream {
         Self { layout, names, picked, template: None, stage, column: 0, at, bound: None, is_first: true }
     }
 
-    /// These rows and nothing else, as a part of an answer: with what stands between two rows before the first of them,
-    /// unless it `is_first` of all.
+    /// These rows as a part of an answer, without the text around all rows. The separator stands before the first of
+    /// them, unless it `is_first` of all.
     #[must_use]
     pub fn part(layout: AnswerLayout, picked: Vec<Picked>, is_first: bool) -> Self {
         let layout = AnswerLayout { walk: Walk::Rows, ..layout };
@@ -143,7 +143,7 @@ impl RowStream {
         Progress::Done
     }
 
-    /// Writes rows of the chain at hand until it ends or `stop` is reached; the end of the text.
+    /// Writes rows of the current chain until it ends or `stop` is reached; returns the end of the text.
     fn fill_chain(&mut self, out: &mut Vec<u8>, mut end: usize, stop: usize) -> usize {
         let columns = self.walks_columns().then_some(self.column..self.column + 1);
         let is_last_walk = columns.is_none() || self.column + 1 == self.names.len();
@@ -212,7 +212,7 @@ impl RowStream {
     }
 }
 
-/// What a row is compiled from: all columns, or one of them as bare values.
+/// Plan of a row: all columns, or one of them as bare values.
 fn plan<'a>(layout: &'a AnswerLayout, names: &'a [Cow<'static, str>], column: Option<Range<usize>>) -> RowPlan<'a> {
     match column {
         None => RowPlan { fields: &layout.fields, names, layout, frame: layout.frame },
@@ -220,7 +220,7 @@ fn plan<'a>(layout: &'a AnswerLayout, names: &'a [Cow<'static, str>], column: Op
     }
 }
 
-/// The slice that holds a row, looked for from `hint` on where rows ascend.
+/// Index of the slice that holds a row; the search starts at `hint`, as rows mostly ascend.
 fn slice_of(slices: &[Slice], hint: usize, row: u32) -> usize {
     let hint = if slices.get(hint).is_some_and(|slice| slice.rows.start <= row) { hint } else { 0 };
     let ahead = slices[hint..].iter().position(|slice| row < slice.rows.end);

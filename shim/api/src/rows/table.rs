@@ -1,5 +1,5 @@
-//! A short table of facts that are no contracts', whole, in every format. Rows of contracts are never written here:
-//! those go through [`super::template`]. Never: what the facts are.
+//! A short table of facts in every format, written whole. Rows of contracts go through [`super::template`] instead.
+//! Never: the meaning of a fact.
 
 use super::frame::Format;
 use super::heading::{ColumnHead, Heading};
@@ -8,13 +8,13 @@ use super::number::{self, Print};
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
-    /// Nothing is known: `null` in JSON, nothing in CSV and HTML.
+    /// No value: `null` in JSON, empty in CSV and HTML.
     Missing,
     /// A word, quoted in JSON.
     Word(String),
     /// Several words: an array in JSON, with spaces between them elsewhere.
     Words(Vec<String>),
-    /// How many.
+    /// A count.
     Count(u64),
     /// A price in thousandths of a dollar, always with a decimal point; four decimals in tables.
     Milli(u32),
@@ -24,7 +24,7 @@ pub enum Fact {
     Number(f64),
 }
 
-/// Rows in a format: JSON is an array of flat objects. Each row has a cell for each of the columns.
+/// Writes rows in a format: JSON is an array of flat objects. Each row has a cell per column.
 #[must_use]
 pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -34,7 +34,7 @@ pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows
     out
 }
 
-/// The same, row by row.
+/// Writes a table row by row.
 #[derive(Clone, Debug)]
 pub struct TableLines {
     format: Format,
@@ -53,13 +53,13 @@ impl TableLines {
         Self::within(format)
     }
 
-    /// Rows alone, without what stands around all of them.
+    /// Writes rows alone, without the text around all rows.
     #[must_use]
     pub const fn within(format: Format) -> Self {
         Self { format, is_first: true }
     }
 
-    /// Appends a row, which has a cell for each of the columns.
+    /// Appends a row with a cell per column.
     pub fn push(&mut self, columns: &[ColumnHead<'_>], row: &[Fact], out: &mut Vec<u8>) {
         self.open_row(out);
         self.push_cells(columns, row, true, out);
@@ -79,7 +79,7 @@ impl TableLines {
         self.push_rows(self.format.frame().row_open.as_bytes(), out);
     }
 
-    /// Appends cells; `is_first`: they are the first ones of their row.
+    /// Appends cells; `is_first`: they begin their row.
     pub fn push_cells(&self, columns: &[ColumnHead<'_>], cells: &[Fact], is_first: bool, out: &mut Vec<u8>) {
         for (j, (column, fact)) in columns.iter().zip(cells).enumerate() {
             push_cell(out, self.format, column, fact, is_first && j == 0);
@@ -101,7 +101,7 @@ impl TableLines {
     }
 }
 
-/// The rows in JSON, column by column: `{"a":[…],"b":[…]}`.
+/// Writes rows in JSON, column by column: `{"a":[…],"b":[…]}`.
 #[must_use]
 pub fn write_columns(columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> Vec<u8> {
     let mut out = vec![b'{'];
@@ -115,7 +115,7 @@ pub fn write_columns(columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> Vec<u8> 
     out
 }
 
-/// The rows in JSON as arrays, `[[…],[…]]`; the bare values, `[…]`, where each has one.
+/// Writes rows in JSON as arrays, `[[…],[…]]`; as bare values, `[…]`, if each row has one cell.
 #[must_use]
 pub fn write_arrays(rows: &[Vec<Fact>]) -> Vec<u8> {
     let mut out = Vec::new();

@@ -1,11 +1,10 @@
-//! A row with open slots: what is constant over one (root, expiry) as text, and between it the cells that differ by
+//! A row with open slots: the text that is constant over one (root, expiry), and between it the cells that differ by
 //! row.
 //!
-//! Compiled once per answer from the layer's table and the format's frame ([`builder`]), and bound to one slice after
-//! another: only the text that is of the slice (names, expiry, the head of the OSI symbol, forward and rates) is
-//! written again then. Everything constant melts into the text between two cells, so a row costs one copy and one
-//! number per cell that really differs; and where rows follow each other, the numbers of [`BLOCK`] rows are made side
-//! by side. Never: a format's or a vendor's name.
+//! It is compiled once per answer from the layer's table and the format's frame ([`builder`]), and bound to one slice
+//! after another. Binding rewrites only the text of the slice: names, expiry, the head of the OSI symbol, forward,
+//! rates. A row then costs one copy of text and one number per cell that differs by row; the numbers of [`BLOCK`]
+//! consecutive rows are made side by side. Never: a format's or a vendor's name.
 
 pub mod builder;
 mod slice_text;
@@ -32,25 +31,25 @@ const SHORT: usize = 16;
 pub struct Template {
     frame: &'static Frame,
     shows_quotes: bool,
-    /// What is the same in every row of the answer; behind it, from `n_fixed` on, what is of the slice at hand.
+    /// Text that is the same in every row of the answer, then, from `n_fixed` on, the text of the current slice.
     text: Vec<u8>,
     n_fixed: usize,
     slots: Vec<Slot>,
-    /// What the text before some slots is put together from for each slice.
+    /// Pieces of the texts before slots that differ by slice.
     pieces: Vec<Piece>,
     of_slice: Vec<SliceSlot>,
-    /// The most bytes that one row writes; without what is of a slice.
+    /// Maximum bytes of one row, without the text of a slice.
     row_max: usize,
     fixed_max: usize,
-    /// The zone of times that differ by row.
+    /// Zone of times that differ by row.
     zone: TimeZone,
-    /// Of the slice at hand.
+    /// Underlying price of the current slice.
     und_price: f64,
-    /// Of the rows of the block at hand, for each slot.
+    /// Numbers of the current block of rows, by slot.
     numbers: Vec<TextBlock>,
 }
 
-/// A slot whose text before it differs by slice, and the pieces of that.
+/// A slot whose preceding text differs by slice, and the pieces of that text.
 #[derive(Clone, Debug)]
 struct SliceSlot {
     slot: usize,
@@ -64,7 +63,7 @@ struct Slot {
     value: SlotValue,
 }
 
-/// A piece of the template's text; its first bytes stand here, so that a short one needs no second look-up.
+/// A piece of the template's text; its first bytes are copied here, so that a short one needs no second look-up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Copied {
     head: [u8; SHORT],
@@ -83,7 +82,7 @@ impl Copied {
     }
 }
 
-/// What a slot shows.
+/// Content of a slot.
 #[derive(Clone, Copy, Debug)]
 enum SlotValue {
     Number {
@@ -92,7 +91,7 @@ enum SlotValue {
         print: Print,
         missing: Copied,
     },
-    /// A number that is not simply a column of the row's own contract.
+    /// A number other than a column of the row's own contract.
     Other {
         source: NumberSource,
         factor: f64,
@@ -109,29 +108,29 @@ enum SlotValue {
     QuoteTime(Stamp),
     /// Letter and digits of an OSI symbol.
     OsiTail,
-    /// Where the number is missing, this text stands in place of everything up to the slot `then`.
+    /// If the number is missing, the text `instead` replaces everything up to the slot `then`.
     Unless {
         col: Col,
         instead: Copied,
         then: usize,
     },
-    /// Nothing: the end of the row, or of what can be left out.
+    /// No cell: the end of the row, or of a part that may be left out.
     Nothing,
 }
 
-/// Where a number of another kind comes from.
+/// Source of a number other than a column of the row's own contract.
 #[derive(Clone, Copy, Debug)]
 enum NumberSource {
     Side(Right, Col),
     Derived(Derived),
-    /// Of the quote; in rows by strike of the contract of this right.
+    /// A number of the quote; in rows by strike, of the contract of this right.
     Quote(Option<Right>, QuoteNumber),
 }
 
-/// The rows that one row of an answer shows: the contract, and the two of its strike in rows by strike.
+/// Chain rows behind one row of an answer: the contract, and in rows by strike the call and the put.
 #[derive(Clone, Copy, Debug)]
 pub struct RowRef {
-    /// The row of identity and of the columns of the contract.
+    /// Row of the contract, for its identity and columns.
     pub own: usize,
     /// The call's row, if it is listed.
     pub call: Option<usize>,
@@ -139,7 +138,7 @@ pub struct RowRef {
     pub put: Option<usize>,
 }
 
-/// The columns of one chain, looked up once, and its identity rows.
+/// Columns and identity of one chain, looked up once.
 pub struct Cells<'a> {
     columns: [&'a [f64]; Col::ALL.len()],
     strike_milli: &'a [u32],
@@ -153,7 +152,7 @@ impl RowRef {
         if right == Right::Call { self.call } else { self.put }
     }
 
-    /// How many rows it takes.
+    /// Number of chain rows.
     #[inline]
     #[must_use]
     pub fn n_rows(self) -> u32 {
@@ -169,7 +168,7 @@ impl<'a> Cells<'a> {
         Self { columns, strike_milli: &chain.strike_milli, right: &chain.right, quotes: chain.quotes.as_deref() }
     }
 
-    /// The first rows of an answer from a run of rows, and how many they are; the others repeat the first.
+    /// The first rows of an answer from a run of chain rows, and their number; unused places repeat the first.
     #[must_use]
     pub fn block(&self, run: Range<u32>, per: Per) -> ([RowRef; BLOCK], usize) {
         let of = |row| match per {
@@ -200,7 +199,7 @@ impl<'a> Cells<'a> {
         f64::from(self.strike_milli[row]) / 1000.0
     }
 
-    /// The value of a number of another kind; NaN if it is missing.
+    /// The value of a number; NaN: missing.
     fn read(&self, source: NumberSource, row_ref: RowRef, und_price: f64) -> f64 {
         match source {
             NumberSource::Side(right, col) => row_ref.of(right).map_or(f64::NAN, |row| self.columns[col as usize][row]),
@@ -222,7 +221,7 @@ impl<'a> Cells<'a> {
 }
 
 impl Template {
-    /// The most bytes that one row writes.
+    /// Maximum bytes of one row.
     #[must_use]
     pub fn row_max(&self) -> usize {
         self.row_max
@@ -234,7 +233,7 @@ impl Template {
         self.shows_quotes
     }
 
-    /// Writes what is of a slice.
+    /// Writes the text of a slice.
     pub fn bind(&mut self, layout: &AnswerLayout, chain: &Chain, slice: &Slice) {
         self.text.truncate(self.n_fixed);
         self.und_price = slice.und_price;
@@ -264,21 +263,21 @@ impl Template {
         }
     }
 
-    /// Writes one row at `buf[at..]` and gives its end. At least [`Self::row_max`] bytes must be there.
+    /// Writes one row at `buf[at..]` and returns its end. The buffer needs room for [`Self::row_max`] bytes.
     #[inline]
     #[must_use]
     pub fn put_row(&self, cells: &Cells<'_>, row_ref: RowRef, buf: &mut [u8], at: usize) -> usize {
         self.put(cells, row_ref, buf, at, |_, _, _| None)
     }
 
-    /// The same of row `k` of the block that was filled last.
+    /// Writes row `k` of the block that was filled last, as [`Self::put_row`].
     #[inline]
     #[must_use]
     pub fn put_row_of_block(&self, cells: &Cells<'_>, row_ref: RowRef, k: usize, buf: &mut [u8], at: usize) -> usize {
         self.put(cells, row_ref, buf, at, |slot, buf, at| self.numbers[slot].put(k, buf, at))
     }
 
-    /// `made` writes the number of a slot, if it was made before.
+    /// Writes one row; `made` writes the number of a slot if it is in a filled block.
     #[inline(always)]
     fn put(
         &self,

@@ -1,8 +1,8 @@
-//! What some layers ask for beyond names and bounds: kinds of expirations, the money, lists of strikes and of deltas,
-//! the nearest of each.
+//! Filters of some vendors beyond names and bounds: kinds of expirations, moneyness, lists of strikes and deltas,
+//! nearest strikes.
 //!
-//! It works on what [`crate::selection`] left, in this order: age, settlement, expirations, the money,
-//! strikes, deltas, strikes near the money. A missing number passes no filter on it. Never: bytes, a parameter's name.
+//! They apply to the rows of [`crate::selection`] in this order: age, settlement, expirations, moneyness, strikes,
+//! deltas, strikes near the money. A missing number passes no filter. Never: bytes, a parameter's name.
 
 use crate::picked::{Picked, ranges_of};
 use crate::query::{Bounds, Rights};
@@ -18,34 +18,34 @@ use kernel::contract::{Right, Settle, Style};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What must hold beyond a selection. The default lets everything pass.
+/// Filters that apply after a selection. The default admits everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VendorFilters {
     /// Only chains that were valued at or after this instant.
     pub valued_since: Option<Timestamp>,
-    /// Only AM-settled contracts, or all but them. Said of an underlying without index options, it is refused.
+    /// True: only AM-settled contracts; false: none of them. An underlying without index options is refused.
     pub am: Option<bool>,
-    /// The same of PM-settled contracts.
+    /// True: only PM-settled contracts; false: none of them. An underlying without index options is refused.
     pub pm: Option<bool>,
-    /// Which expirations.
+    /// Filter of expirations.
     pub expirations: Expirations,
-    /// Where the strike is to the spot.
+    /// Filter of moneyness.
     pub money: Money,
     /// Ranges of strikes; empty: all.
     pub strikes: Vec<Bounds>,
-    /// Which deltas.
+    /// Filter of deltas.
     pub deltas: Deltas,
-    /// Contracts traded since the open; without effect where quotes are not shown.
+    /// Bounds of the volume since the open; no effect if quotes are not shown.
     pub volume: Bounds,
-    /// Contracts open; without effect where quotes are not shown.
+    /// Bounds of the open interest; no effect if quotes are not shown.
     pub open_interest: Bounds,
-    /// How many strikes nearest to the spot, per (root, expiry).
+    /// Number of strikes nearest to the spot, per (root, expiry).
     pub near_strikes: Option<usize>,
-    /// Of calls and puts each.
+    /// True: `near_strikes` counts calls and puts separately.
     pub near_each_right: bool,
 }
 
-/// Kinds of expirations. Everything that is given must hold.
+/// Kinds of expirations: those that meet every given condition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expirations {
     /// Only the next monthly one.
@@ -54,17 +54,17 @@ pub struct Expirations {
     pub month: Option<i8>,
     /// In this year.
     pub year: Option<i16>,
-    /// Weekly ones: true asks for them, false leaves them out. Several kinds asked for are a union.
+    /// True: weekly expirations; false: no weekly expirations. Several kinds that are true are a union.
     pub weekly: Option<bool>,
-    /// Monthly ones.
+    /// Monthly expirations, as [`Self::weekly`].
     pub monthly: Option<bool>,
-    /// Quarterly ones.
+    /// Quarterly expirations, as [`Self::weekly`].
     pub quarterly: Option<bool>,
-    /// Of what is left, the one nearest to each of these numbers of calendar days; empty: all.
+    /// Of the remaining expirations, the nearest to each of these numbers of calendar days; empty: all.
     pub days_near: Vec<f64>,
 }
 
-/// Where a strike is to the spot.
+/// Position of a strike relative to the spot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Money {
     /// Anywhere.
@@ -74,13 +74,13 @@ pub enum Money {
     In,
     /// Not in the money.
     Out,
-    /// At most this far from being in the money, and not in it.
+    /// Out of the money by at most this much.
     Near(f64),
     /// The strike of each (root, expiry) that is nearest to the spot.
     At,
 }
 
-/// Which deltas.
+/// Filter of deltas.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Deltas {
     /// Any.
@@ -92,21 +92,21 @@ pub enum Deltas {
     Within(Vec<Bounds>),
 }
 
-/// The circumstances of a request that filters ask for.
+/// Data of a request that filters need.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterContext<'c> {
-    /// Which rights the request wants.
+    /// Rights that the request selects.
     pub rights: Rights,
     /// The current date in Eastern time.
     pub today: Date,
-    /// Which dates are monthly expirations.
+    /// Calendar, for monthly expirations.
     pub calendar: &'c Calendar,
 }
 
-/// What passes.
+/// Returns the rows that pass the filters.
 ///
 /// # Errors
-/// [`Refusal::Conflict`] if a settlement is asked of an underlying without index options.
+/// [`Refusal::Conflict`] if a settlement is given for an underlying without index options.
 pub fn filter_picked(
     picked: Vec<Picked>,
     filters: &VendorFilters,
@@ -151,7 +151,7 @@ fn admit_kind(slice: &Slice, filters: &VendorFilters) -> bool {
     filters.am.is_none_or(|wanted| wanted == is_am) && filters.pm.is_none_or(|wanted| wanted != is_am)
 }
 
-/// The dates that are asked for, of those that are listed.
+/// Listed dates that pass the filter of expirations.
 fn expirations<'s>(
     slices: impl Iterator<Item = &'s Slice>,
     wanted: &Expirations,
@@ -179,7 +179,7 @@ fn expirations<'s>(
     wanted.days_near.iter().filter_map(nearest).collect()
 }
 
-/// What kind of series an expiration is.
+/// Kinds of an expiration.
 struct Series {
     monthly: bool,
     quarterly: bool,
@@ -206,7 +206,7 @@ fn admit_series(slice: &Slice, wanted: &Expirations, calendar: &Calendar) -> boo
     if said.contains(&Some(true)) { named(true) } else { !named(false) }
 }
 
-/// The filters that look at rows.
+/// Applies the filters that check rows.
 fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Rights, rows: &mut Vec<u32>) {
     let strike = |row: u32| chain.strike_milli[row as usize];
     let right = |row: u32| chain.right[row as usize];
@@ -253,7 +253,7 @@ fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Ri
     }
 }
 
-/// Rows by a magnitude of theirs, ascending; rows of the same magnitude in their own order.
+/// Rows by a magnitude, ascending; rows of equal magnitude keep their order.
 struct Ladder(Vec<(f64, u32)>);
 
 impl Ladder {
@@ -289,7 +289,7 @@ fn spot_minus_strike(chain: &Chain, slice: &Slice, row: u32) -> f64 {
     slice.und_price - f64::from(chain.strike_milli[row as usize]) / 1000.0
 }
 
-/// Keeps the rows of the `n` strikes nearest to the spot; of two equally near, the lower is nearer.
+/// Keeps the rows of the `n` strikes nearest to the spot; of two equally near strikes, the lower counts as nearer.
 fn keep_near(chain: &Chain, slice: &Slice, n: usize, rows: &mut Vec<u32>) {
     let strike = |row: u32| chain.strike_milli[row as usize];
     let mut strikes: Vec<(f64, u32)> =

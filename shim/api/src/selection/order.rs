@@ -1,8 +1,7 @@
 //! Rows in another order than the native one, pages of them, and the lists of expirations.
 //!
-//! A position in an order is a contract, not a number: a page begins strictly behind the last contract of the page
-//! before, so that following pages shows every contract once although another snapshot was published in between. Never:
-//! a filter, bytes.
+//! A position is a contract, not a number: a page begins after the last contract of the page before. So a client that
+//! follows pages gets every contract once, even if a snapshot is published in between. Never: a filter, bytes.
 
 use crate::picked::{Expiration, Picked, ranges_of};
 use crate::rows::identity::push_osi_head;
@@ -13,13 +12,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// In which order rows are answered.
+/// Order of the rows of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     /// Expiry, AM before PM, root, strike, call before put.
     #[default]
     Native,
-    /// As the native one, but in each (root, expiry) all calls before all puts.
+    /// As [`Sort::Native`], but in each (root, expiry) all calls before all puts.
     CallsFirst,
     /// The compact symbol as text: root, expiry, calls before puts, strike.
     Ticker,
@@ -29,30 +28,30 @@ pub enum Sort {
     Strike,
 }
 
-/// Which part of the ordered rows an answer shows.
+/// The part of the ordered rows that an answer shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// In which order.
+    /// Order of the rows.
     pub sort: Sort,
-    /// From the last to the first.
+    /// True: from the last row to the first.
     pub descending: bool,
-    /// Only what comes after this contract, whether or not it is still listed. Counts in orders by ticker, expiry and
+    /// Only rows after this contract, which need not be listed any more. Has an effect in orders by ticker, expiry and
     /// strike.
     pub after: Option<ContractKey>,
-    /// How many of the first rows are left out.
+    /// Number of first rows to skip.
     pub offset: usize,
-    /// At most this many rows; `None`: all.
+    /// Maximum number of rows; `None`: all.
     pub limit: Option<usize>,
 }
 
-/// The rows of one slice that were picked, and its key among slices.
+/// Picked rows of one slice, and the slice's sort key.
 struct Run<'p> {
     picked: &'p Picked,
     slice: &'p Slice,
     key: SortKey,
 }
 
-/// Where a slice stands; ties of equal keys do not occur but in native order, which is kept.
+/// Sort key of a slice. Keys are equal only in native order, which sorting keeps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SortKey {
     expiry: Option<Date>,
@@ -81,7 +80,7 @@ struct Paging<'p> {
     skip: usize,
     limit: Option<usize>,
     rows: Vec<(&'p Picked, u32)>,
-    /// There was a row more than the page holds.
+    /// True if more rows follow than the page holds.
     is_full: bool,
 }
 
@@ -97,7 +96,7 @@ impl<'p> Paging<'p> {
     }
 }
 
-/// Orders in which a slice stays together: whole slices before the key of `after` are passed over unread.
+/// Orders in which a slice stays together: slices before the key of `after` are skipped unread.
 fn by_slice<'p>(picked: &'p [Picked], wanted: &Page, paging: &mut Paging<'p>) {
     let mut runs = runs(picked, wanted.sort);
     runs.sort_by_key(|run| run.key);

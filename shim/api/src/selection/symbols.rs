@@ -1,5 +1,4 @@
-//! What is known of each underlying, from one snapshot: what is listed of it, and how fresh its values are. Never:
-//! bytes.
+//! Facts of each underlying in a snapshot: its listed contracts, and how fresh its values are. Never: bytes.
 
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
@@ -7,22 +6,22 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use kernel::contract::Symbol;
 
-/// In an open market the values of a name are renewed at least every minute, by the clock if no quote comes; one whose
-/// values are older than this is stale.
+/// Age beyond which values are stale in an open market. The daemon renews the values of a name at least every minute,
+/// even without new quotes.
 const STALE_AFTER: SignedDuration = SignedDuration::from_mins(2);
 
-/// Which underlyings, and which part of them.
+/// Selection of underlyings, and the part that an answer shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SymbolSelection {
-    /// Prefixes, one of which a symbol begins with; empty: anything.
+    /// Prefixes, one of which a symbol must have; empty: any symbol.
     pub prefixes: Vec<Symbol>,
-    /// Only symbols that come after this one.
+    /// Only symbols after this one.
     pub after: Option<Symbol>,
-    /// Most of them.
+    /// Maximum number of symbols.
     pub limit: Option<usize>,
 }
 
-/// The time that the freshness of values is measured at.
+/// Time at which freshness is judged, and the state of the market.
 #[derive(Clone, Copy, Debug)]
 pub struct FreshnessTerms {
     /// The time now.
@@ -31,44 +30,44 @@ pub struct FreshnessTerms {
     pub is_open: bool,
 }
 
-/// How it stands with the values of an underlying.
+/// State of the values of an underlying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolState {
-    /// They are those of now.
+    /// The values are current.
     Fresh,
-    /// The market is closed; they are those of its last session.
+    /// The market is closed; the values are those of its last session.
     Held,
-    /// The market is open, and they were not renewed for some minutes.
+    /// The market is open, and the values were not renewed for some minutes.
     Stale,
-    /// There are none, for a reason.
+    /// There are no values, for a reason.
     Uncomputed(Uncomputed),
-    /// They are being computed for the first time; nothing is known yet but the symbol.
+    /// The first values are being computed; only the symbol is known.
     Pending,
 }
 
-/// What is known of one underlying.
+/// Facts of one underlying.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SymbolFacts {
     /// The underlying.
     pub symbol: Symbol,
     /// The roots of its listed contracts, adjusted ones too, each once, by name.
     pub roots: Vec<Symbol>,
-    /// Dates on which contracts expire, each once however many roots share it.
+    /// Number of dates on which contracts expire.
     pub expiries: usize,
-    /// The first and the last of them.
+    /// First and last date of expiry.
     pub expiry_span: Option<(Date, Date)>,
-    /// Listed contracts.
+    /// Number of listed contracts.
     pub contracts: u32,
-    /// How it stands with the values.
+    /// State of the values.
     pub state: SymbolState,
-    /// Early exercise is known from a first look only.
+    /// True if early exercise is valued by a preliminary pass.
     pub preliminary: bool,
-    /// The instant that the values are of: in recorded chains, that of the newest quote.
+    /// Valuation time; in recorded chains, the time of the newest quote.
     pub valued_at: Option<Timestamp>,
 }
 
 impl SymbolState {
-    /// The word for it.
+    /// Name of the state in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -80,7 +79,7 @@ impl SymbolState {
         }
     }
 
-    /// Why there are no values.
+    /// Reason why there are no values.
     #[must_use]
     pub const fn reason(self) -> Option<&'static str> {
         match self {
@@ -100,7 +99,7 @@ impl SymbolState {
 }
 
 impl SymbolFacts {
-    /// What a chain says.
+    /// Facts of a computed chain.
     #[must_use]
     pub fn of(chain: &Chain, terms: FreshnessTerms) -> Self {
         let mut roots: Vec<Symbol> = chain.slices.iter().map(|slice| slice.root).collect();
@@ -121,7 +120,7 @@ impl SymbolFacts {
         }
     }
 
-    /// What is known of a name before its first chain.
+    /// Facts of a name before its first chain.
     #[must_use]
     pub fn pending(symbol: Symbol) -> Self {
         Self {
@@ -137,7 +136,7 @@ impl SymbolFacts {
     }
 }
 
-/// The facts of what is selected, by symbol, and whether more follow.
+/// Facts of the selected underlyings, by symbol, and whether more follow.
 #[must_use]
 pub fn symbols(snapshot: &Snapshot, selection: &SymbolSelection, terms: FreshnessTerms) -> (Vec<SymbolFacts>, bool) {
     let SymbolSelection { prefixes, after, limit } = selection;

@@ -1,4 +1,4 @@
-//! What a request names that is not served. Never: a row.
+//! Names of a request that are not served. Never: a row.
 
 use super::{Selection, chain_of, is_pending};
 use crate::cursor::compact;
@@ -8,27 +8,27 @@ use engine::store::chain::Chain;
 use kernel::contract::ContractKey;
 use std::borrow::Cow;
 
-/// So many names stand in a warning.
+/// Maximum number of names in a warning.
 const SHOWN: usize = 10;
-/// Why rows are missing, where all that is named is served.
+/// Reason for an empty answer if all names are served.
 const NO_MATCH: &str = "no contract matches";
 
-/// What becomes of names and contracts that are not served.
+/// Treatment of names and contracts that are not served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unserved {
-    /// They have no rows, and nothing is said.
+    /// No rows, no warning.
     #[default]
     Silent,
-    /// They have no rows, and a warning names them.
+    /// No rows, and a warning that names them.
     Warned,
-    /// They are a refusal.
+    /// A refusal.
     Refused,
 }
 
-/// What a client should know of an answer to a selection, which has rows or none; `None`: nothing.
+/// Warning about an answer to a selection; `None`: no warning is needed.
 ///
 /// # Errors
-/// Something is not served, where the request wants all or nothing.
+/// A name is not served, and the request asks for a refusal then.
 pub fn warning(
     rule: Unserved,
     snapshot: &Snapshot,
@@ -43,7 +43,7 @@ pub fn warning(
     }
 }
 
-/// The names and contracts of a selection that are not served, in words; `None`: all are, or will soon be.
+/// Names and contracts of a selection that are not served, in words; `None`: all are served, or soon will be.
 #[must_use]
 pub fn unserved(snapshot: &Snapshot, selection: &Selection) -> Option<String> {
     let Selection { underlyings, roots, contracts, .. } = selection;
@@ -65,7 +65,7 @@ pub fn unserved(snapshot: &Snapshot, selection: &Selection) -> Option<String> {
     (!all.is_empty()).then(|| format!("not served: {}{more} (/l1/symbols lists the names)", all.join(", ")))
 }
 
-/// The header of what a client should know of an answer and no format has room for, in the form of RFC 9111.
+/// The warning as a header in the form of RFC 9111, since no format has a place for it.
 #[must_use]
 pub fn warning_header(text: &str) -> (&'static str, Cow<'static, str>) {
     ("Warning", format!("199 greeksd \"{text}\"").into())

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
-/// A chain.
+/// The chain of an underlying.
 pub const CHAIN: Layer = layer(
     "/v1beta1/options/snapshots/{symbol}",
     &[
@@ -48,7 +48,7 @@ pub const CONTRACTS: Layer = layer(
     &[&SYMBOLS, &UPDATED_SINCE, &FORMAT, &LIMIT, &PAGE_TOKEN],
     Serve::Rows(parse_contracts),
 );
-/// Everything else of this vendor.
+/// All other paths of this vendor: refused.
 pub const REST: Layer = layer("/v1beta1/{rest*}", &[], Serve::Text(no_endpoint));
 
 const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
@@ -73,7 +73,7 @@ const LIMIT: Param<WholeNumber> =
     Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 100]");
 const PAGE_TOKEN: Param<AnyText> = Param::new("page_token", AnyText, "next_page_token of the previous page");
 
-/// One snapshot. The Greeks are there together or not at all.
+/// Fields of one snapshot. It has all Greeks or none.
 pub const FIELDS: &[Field] = &[
     row_key("symbol", Text::OsiCompact),
     open("greeks", Unpriced::Null),

@@ -68,7 +68,7 @@ const FIELDS: &[Field] = &[
 const AROUND: Wrap = Wrap::text(r#"{"endpoint":"Realtime Options","message":"success","data":["#, "]}");
 const AROUND_PAST: Wrap = Wrap::text(r#"{"endpoint":"Historical Options","message":"success","data":["#, "]}");
 
-/// What is asked for.
+/// Function of a request: the chain of the present or of a past day.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Function {
     Realtime,
@@ -109,13 +109,13 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     Ok(Reply { selection, past, format, fields, around, headers, title, ..Reply::default() })
 }
 
-/// The chain of a day; without a date that of the last day there is.
+/// The chain of a day; without a date, of the last day with data.
 fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
     let moments = PastMoments::One(query.get(&DATE)?.map_or(AsOf::Latest, AsOf::Day));
     Ok(PastQuestion { moments, if_live: Some(SHOWS_THE_PRESENT), if_none })
 }
 
-/// The vendor's words, by which its clients tell a day without data, and the days nearest to it.
+/// The refusal in the vendor's words, from which its clients detect a day without data, and the nearest days with data.
 fn if_none(lacking: &Lacking) -> Refusal {
     let symbol = lacking.names.first().map_or_else(String::new, ToString::to_string);
     let day = lacking.day.map_or_else(String::new, |day| format!(" on date {day}"));

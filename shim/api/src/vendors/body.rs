@@ -1,15 +1,15 @@
-//! Text that vendors put around ours: the bodies of refusals, and headers that name what follows. Never: a status.
+//! Vendors' texts around ours: bodies of refusals, and headers that name the fields. Never: a status.
 
 use crate::refusal::Refusal;
 use crate::rows::field::{Cell, Field};
 use crate::rows::frame::escape_json;
 
-/// The content type of everything that is not rows.
+/// The content type of JSON that is no rows.
 pub const JSON: &str = "application/json";
 /// The content type of errors that are sentences.
 pub const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The refusal's text inside a JSON string, `before` and `after` it.
+/// The refusal's text as a JSON string between `before` and `after`.
 #[must_use]
 pub fn with_text(before: &str, refusal: &Refusal, after: &str) -> String {
     let mut out = before.as_bytes().to_vec();
@@ -24,7 +24,7 @@ pub fn message(refusal: &Refusal) -> (&'static str, String) {
     (JSON, with_text(r#"{"message":""#, refusal, r#""}"#))
 }
 
-/// One plain sentence.
+/// The refusal as one plain sentence.
 #[must_use]
 pub fn plain(refusal: &Refusal) -> (&'static str, String) {
     (PLAIN, format!("{refusal}\n"))

@@ -1,4 +1,4 @@
-//! Columns of numbers as several layers show them: decimals, and what stands there without a value. Never: a name, a
+//! Columns of numbers as several layers show them: decimals, and the substitute for a missing value. Never: a name, a
 //! unit.
 
 use crate::rows::field::{Field, Hidden, Missing, QuoteCell, QuoteNumber, Source, num, quoted};
@@ -6,26 +6,25 @@ use crate::rows::number::Print;
 use engine::store::columns::Unit;
 use kernel::contract::Right;
 
-/// Up to four decimals; zero without a value, because readers break on null.
+/// A column with up to four decimals; zero if the value is missing, because readers fail on null.
 #[must_use]
 pub const fn or_zero(name: &'static str, source: Source, unit: Unit) -> Field {
     num(name, source, unit, Print::UpTo(4), Missing::Zero)
 }
 
-/// Up to four decimals; null without a value.
+/// A column with up to four decimals; null if the value is missing.
 #[must_use]
 pub const fn or_null(name: &'static str, source: Source, unit: Unit) -> Field {
     num(name, source, unit, Print::UpTo(4), Missing::Null)
 }
 
-/// Up to four decimals; without a value not even the key, because readers break on null.
+/// A column with up to four decimals; left out with its key if the value is missing, because readers fail on null.
 #[must_use]
 pub const fn or_absent(name: &'static str, source: Source, unit: Unit) -> Field {
     num(name, source, unit, Print::UpTo(4), Missing::Omit)
 }
 
-/// A price of the quote, up to four decimals; zero without one, as this vendor spells it, and where quotes are not
-/// shown.
+/// A price of the quote with up to four decimals; zero if it is missing, as at the vendor, or quotes are not shown.
 #[must_use]
 pub const fn quoted_price(name: &'static str, side: Option<Right>, number: QuoteNumber) -> Field {
     quoted(
@@ -34,7 +33,7 @@ pub const fn quoted_price(name: &'static str, side: Option<Right>, number: Quote
     )
 }
 
-/// Contracts of the quote, a whole number; zero without one, and where quotes are not shown.
+/// A number of contracts of the quote; zero if it is missing or quotes are not shown.
 #[must_use]
 pub const fn quoted_size(name: &'static str, side: Option<Right>, number: QuoteNumber) -> Field {
     quoted(
@@ -52,7 +51,7 @@ pub const fn quoted_as(name: &'static str, number: QuoteNumber, print: Print) ->
 /// Up to four decimals and at least one, because readers infer types from the first rows.
 pub const POINT: Print = Print::Point(4);
 
-/// The same decimals; zero without a value, because readers break on null.
+/// A column with [`POINT`] decimals; zero if the value is missing, because readers fail on null.
 #[must_use]
 pub const fn pointed(name: &'static str, source: Source, unit: Unit) -> Field {
     num(name, source, unit, POINT, Missing::Zero)

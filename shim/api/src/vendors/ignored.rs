@@ -9,13 +9,13 @@ use crate::refusal::Refusal;
 /// A parameter that a vendor or its clients have and that has no effect here.
 #[derive(Clone, Copy, Debug)]
 pub struct IgnoredParameter {
-    /// The layer; empty: all but the native one.
+    /// Name of the layer; empty: all layers but the native one.
     layer: &'static str,
-    /// What the paths begin with where it has no effect; empty: all of the layer.
+    /// Beginning of the paths where it has no effect; empty: all paths of the layer.
     path: &'static str,
-    /// The parameter.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// Why it has none.
+    /// Reason why it has no effect.
     pub reason: &'static str,
 }
 
@@ -137,7 +137,7 @@ const SELECTING_WORDS: &[&str] = &[
     "until",
     "year",
 ];
-/// Whole names that do, in lower case and without separators.
+/// Names of parameters that select a date, time, symbol or expiration, in lower case and without separators.
 const SELECTING_NAMES: &[&str] = &["asof", "contract", "contracts", "osym"];
 
 /// The parameters that have no effect on the endpoint at `path` of `layer`.

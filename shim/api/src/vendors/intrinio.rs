@@ -30,13 +30,13 @@ pub const CHAIN: Layer = layer("/options/chain/{symbol}/{expiration}/realtime", 
 /// Expirations, under the three names that clients know.
 pub const EXPIRATIONS: Layer =
     layer("/options/expirations/{symbol}", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
-/// The same of all recorded days together, where the feed has them.
+/// Expirations of all recorded days together, if the feed has recorded days.
 pub const EXPIRATIONS_EOD: Layer =
     layer("/options/expirations/{symbol}/eod", OF_EXPIRATIONS, Serve::Catalog(parse_expirations_of_days));
-/// The same.
+/// Expirations, under the name of the realtime call.
 pub const EXPIRATIONS_REALTIME: Layer =
     layer("/options/expirations/{symbol}/realtime", OF_EXPIRATIONS, Serve::Listing(parse_expirations));
-/// Everything else of this vendor.
+/// All other paths of this vendor: refused.
 pub const REST: Layer = layer("/options/{rest*}", &[], Serve::Text(no_endpoint));
 
 pub(super) const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
@@ -83,7 +83,7 @@ const OPEN_INTEREST_LESS_THAN: Param<FiniteNumber> =
 const AFTER: Param<IsoDate> = Param::new("after", IsoDate, "First expiration");
 const BEFORE: Param<IsoDate> = Param::new("before", IsoDate, "Last expiration");
 
-/// What every row has.
+/// Fields of every row.
 pub const FIELDS: &[Field] = &[
     open("option", Unpriced::Whole),
     text("code", Text::OsiCompact),
@@ -109,7 +109,7 @@ pub const FIELDS: &[Field] = &[
     close(),
 ];
 
-/// Unless `show_stats` is false. This layer has no rho.
+/// Fields of a row unless `show_stats` is false. This layer has no rho.
 pub const STATS: &[Field] = &[
     open("stats", Unpriced::Whole),
     or_null("implied_volatility", own(Col::SvcVol), Unit::Plain),
@@ -121,7 +121,7 @@ pub const STATS: &[Field] = &[
     close(),
 ];
 
-/// With `show_extended_price`.
+/// Fields of a row with `show_extended_price`.
 pub const EXTENDED: &[Field] = &[
     open("extended_price", Unpriced::Whole),
     zero("bid_open"),
@@ -156,7 +156,8 @@ const fn snapshot_time(name: &'static str) -> Field {
 
 const TYPES: &[(&str, Rights)] = &[("call", Rights::Call), ("put", Rights::Put)];
 
-/// Within 50 cents of the money, says the vendor; its own text has the misspelling too.
+/// Words of moneyness. The vendor defines "near" as within 50 cents of the money; a word is misspelled as in its own
+/// documents.
 const SIDES: &[(&str, Money)] = &[
     ("all", Money::Any),
     ("in_the_money", Money::In),
@@ -192,7 +193,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     })
 }
 
-/// Bounds that a number is beyond, where they are given.
+/// Bounds of a number from the parameters `above` and `below`, exclusive.
 fn beyond(query: &Query<'_>, above: &Param<FiniteNumber>, below: &Param<FiniteNumber>) -> Result<Bounds, Refusal> {
     let above = query.get(above)?.map_or_else(Bounds::default, |x| Bounds::above(x, false));
     let below = query.get(below)?.map_or_else(Bounds::default, |x| Bounds::below(x, false));
@@ -224,7 +225,7 @@ fn of_date(date: Option<Date>) -> Fact {
     date.map_or(Fact::Missing, |date| Fact::Word(date.to_string()))
 }
 
-/// The same of the expiration in the path; `*` selects all.
+/// Restricts a selection to the expiration in the path; `*` selects all.
 pub(super) fn of_expiration(query: &Query<'_>, selection: Selection) -> Result<Selection, Refusal> {
     let expiration = query.segment("expiration");
     if expiration == "*" {
@@ -235,7 +236,7 @@ pub(super) fn of_expiration(query: &Query<'_>, selection: Selection) -> Result<S
     Ok(Selection { expiries: Some(vec![date]), ..selection })
 }
 
-/// The same within the strikes that are asked for.
+/// Restricts a selection to the requested strikes.
 pub(super) fn with_strikes(query: &Query<'_>, selection: Selection) -> Result<Selection, Refusal> {
     Ok(Selection {
         strike: exactly(query.get(&STRIKE)?),
@@ -245,7 +246,7 @@ pub(super) fn with_strikes(query: &Query<'_>, selection: Selection) -> Result<Se
     })
 }
 
-/// Everything of the symbol in the path.
+/// Selects everything of the symbol in the path.
 pub(super) fn named(query: &Query<'_>) -> Result<Selection, Refusal> {
     a_symbol(query).map(Selection::named)
 }

@@ -1,7 +1,7 @@
-//! What a layer is: a path, a parser of parameters and a table of fields, and how an answer is made of them. A query is
-//! parsed once into a [`LayerRequest`], which knows neither a clock nor a snapshot; its rows are asked for with a
-//! [`RequestContext`], for the present, one past moment or each of many.
-//! Everything that is the same for all layers stands here once. Never: arithmetic, a loop over rows, a vendor.
+//! Definition of a layer: a path, a parser of parameters and a table of fields; and the answer made from them. A query
+//! is parsed once into a [`LayerRequest`], which knows neither a clock nor a snapshot; its rows are asked for with a
+//! [`RequestContext`], for the present, one past moment or each of many. Code common to all layers is here. Never:
+//! arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
 use super::ignored;
@@ -40,22 +40,22 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The header behind a page of symbols that others follow: what `cursor` takes.
+/// Header of a page of symbols with more to follow: the value for the parameter `cursor`.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
 /// One endpoint of a layer of the interface.
 #[derive(Debug)]
 pub struct Layer {
-    /// Under which name its requests are counted.
+    /// Name of the layer, by which its requests are counted.
     pub name: &'static str,
-    /// Its path, without a trailing slash. `{name}` is one segment, `{name*}` the rest; both are read with
+    /// Path without a trailing slash. `{name}` is one segment, `{name*}` the rest; both are read with
     /// [`Query::segment`].
     pub path: &'static str,
-    /// The parameters that it reads; those that are accepted and have no effect are in [`ignored`].
+    /// Parameters that it reads; accepted parameters without effect are in [`ignored`].
     pub parameters: Parameters,
-    /// True if parameters that are not in the table are refused, whatever they are.
+    /// True if every parameter that is not in the table is refused.
     pub is_strict: bool,
-    /// What it answers.
+    /// Kind of answer, with the parser of the parameters.
     pub serve: Serve,
     /// Spells a refusal: content type and body.
     pub refuse: fn(&Refusal) -> (&'static str, String),
@@ -63,7 +63,7 @@ pub struct Layer {
     pub headers: &'static [(&'static str, Value)],
 }
 
-/// What an endpoint answers, and the parser of its parameters.
+/// Kind of an endpoint's answer, with the parser of its parameters.
 #[derive(Debug)]
 pub enum Serve {
     /// Rows of contracts.
@@ -72,11 +72,11 @@ pub enum Serve {
     Listing(fn(&Query<'_>) -> Result<List, Refusal>),
     /// A list of underlyings.
     Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
-    /// A list of what there is.
+    /// A catalog: a list of roots, dates, strikes or contracts.
     Catalog(fn(&Query<'_>) -> Result<Catalog, Refusal>),
     /// JSON about underlyings, from their chains.
     Names(fn(&Query<'_>) -> Result<NameList, Refusal>),
-    /// JSON that needs no row.
+    /// JSON that needs no market data.
     Text(fn(&Query<'_>) -> Result<String, Refusal>),
 }
 
@@ -86,60 +86,60 @@ pub type Headers = Vec<(&'static str, Cow<'static, str>)>;
 /// The value of a header.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// The same in every answer.
+    /// A constant value.
     Fixed(&'static str),
     /// Seconds since 1970 of the next midnight Eastern.
     NextMidnight,
 }
 
-/// What a request is answered with: which rows, and what of them in which form.
+/// A parsed request for rows: selection, columns and form of the answer.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// Which rows.
+    /// Selected contracts.
     pub selection: Selection,
-    /// Of which past moments; `None`: of now.
+    /// Past moments; `None`: the present.
     pub past: Option<PastQuestion>,
     /// Days that depend on the date of the answer. They replace those of `selection` and `past` in
     /// [`LayerRequest::settle`].
     pub days: Option<Box<RequestDays>>,
-    /// Which one.
+    /// Vendor's filters of the selected rows.
     pub filters: VendorFilters,
-    /// Which part of them, in which order.
+    /// Order and page of the rows.
     pub page: Page,
-    /// In which form.
+    /// Output format.
     pub format: Format,
-    /// As a table of columns instead.
+    /// Binary table format, which replaces `format`; `None`: text.
     pub table: Option<TableFormat>,
-    /// Which columns.
+    /// Columns of the answer.
     pub fields: Vec<Field>,
-    /// There is no answer where quotes are not shown: what of it needs them.
+    /// Part of the request that needs quotes, if any: the request is refused where quotes are not shown.
     pub needs_quotes: Option<&'static str>,
-    /// What becomes of names that are not served.
+    /// Treatment of names that are not served.
     pub unserved: Unserved,
-    /// What one row is.
+    /// Meaning of one row.
     pub per: Per,
-    /// In which direction JSON is written.
+    /// Direction in which JSON is written.
     pub walk: Walk,
-    /// What stands around the rows in JSON.
+    /// Text around the rows in JSON.
     pub around: Wrap,
-    /// What the layer wants to find again when it writes that.
+    /// Text that the layer's parser leaves for its [`Wrap::Of`].
     pub memo: String,
-    /// A table begins without the names of its columns.
+    /// True if a table begins without the names of its columns.
     pub headless: bool,
     /// Further headers.
     pub headers: Headers,
-    /// The refusal that stands for no rows, in layers that have no empty form.
+    /// Refusal instead of an answer without rows, in layers that have no empty answer.
     pub when_empty: Option<Refusal>,
-    /// The names of their groups, for the columns that say so.
+    /// Names of the field groups, for columns that list them.
     pub groups: String,
-    /// What was asked for, for a reader.
+    /// Title: the request in words.
     pub title: String,
 }
 
-/// What stands around the rows in JSON.
+/// Text around the rows in JSON.
 #[derive(Clone, Debug)]
 pub enum Wrap {
-    /// The same text in every answer.
+    /// Constant text.
     Constant(Around),
     /// Text that depends on the page.
     Of(fn(&Ending<'_>) -> Around),
@@ -152,67 +152,67 @@ impl Default for Wrap {
 }
 
 impl Wrap {
-    /// The same text in every answer.
+    /// Constant text around the rows.
     #[must_use]
     pub const fn text(open: &'static str, close: &'static str) -> Self {
         Self::Constant(Around::constant(open, close))
     }
 }
 
-/// How a page ends.
+/// Data for the text around a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
     /// The last contract of the page, if more rows follow it.
     pub next: Option<ContractKey>,
-    /// What it is the answer to.
+    /// The parsed request.
     pub reply: &'a Reply,
-    /// The host that the client asked, as it wrote it.
+    /// The host in the client's request, as the client spells it.
     pub host: Option<&'a str>,
     /// The times of the answer.
     pub clock: &'a Clock,
 }
 
-/// A list of expirations: which, and how it is spelt.
+/// A parsed request for a list of expirations.
 #[derive(Clone, Debug)]
 pub struct List {
     /// The contracts whose expirations are listed.
     pub selection: Selection,
-    /// At which past moment; `None`: now.
+    /// Past moment; `None`: the present.
     pub past: Option<PastQuestion>,
     /// Days that depend on the date of the answer. They replace those of `selection` and `past` in
     /// [`LayerRequest::settle`].
     pub days: Option<Box<RequestDays>>,
-    /// How one is spelt.
+    /// Text of one expiration.
     pub item: Vec<ListingPiece>,
-    /// What stands around them.
+    /// Text around the expirations.
     pub around: fn(&Clock) -> Around,
-    /// The refusal that stands for none, in layers that have no empty form.
+    /// Refusal instead of an empty list, in layers that have no empty answer.
     pub when_empty: Option<Refusal>,
 }
 
-/// Underlyings by name, and what is written about them.
+/// A parsed request for JSON about named underlyings.
 #[derive(Clone, Debug)]
 pub struct NameList {
     /// The names as the request spells them.
     pub names: Vec<String>,
     /// The names of a past day; empty at present.
     pub symbols: Vec<Symbol>,
-    /// At which past moment; `None`: now.
+    /// Past moment; `None`: the present.
     pub past: Option<PastQuestion>,
-    /// Writes the JSON about them.
+    /// Writes the JSON.
     pub write: fn(&[String], &RequestContext<'_>, &Clock) -> Result<String, Refusal>,
 }
 
-/// A list of underlyings: which, and what of them in which form.
+/// A parsed request for a list of underlyings.
 #[derive(Clone, Debug)]
 pub struct SymbolList {
-    /// Which.
+    /// Selected underlyings.
     pub selection: SymbolSelection,
-    /// At which past moment; `None`: now.
+    /// Past moment; `None`: the present.
     pub past: Option<PastQuestion>,
-    /// In which form.
+    /// Output format.
     pub format: Format,
-    /// What is shown of each.
+    /// Columns of the list.
     pub columns: &'static [SymbolColumn],
 }
 
@@ -223,27 +223,27 @@ pub struct SymbolColumn {
     pub name: &'static str,
     /// True if every row shows a number there.
     pub is_number: bool,
-    /// What it shows: of the facts, by the clock of the answer, of this feed as given to the program.
+    /// Value of the column from the facts, the clock of the answer, and the feed as given to the program.
     pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
 }
 
-/// What an answer is made from, beside the request's path and query.
+/// Inputs of an answer besides the request's path and query.
 pub struct RequestContext<'a> {
     /// The market.
     pub snapshot: &'a Snapshot,
-    /// The time now; that of the snapshot, where a past moment is asked for.
+    /// Current time; the snapshot's time in answers about the past.
     pub now: Timestamp,
-    /// The past moment that is asked for, if one is.
+    /// The requested past moment, if any.
     pub asked: Option<Timestamp>,
     /// The zone of the market.
     pub zone: &'a TimeZone,
-    /// Which dates are monthly expirations.
+    /// Calendar, for monthly expirations.
     pub calendar: &'a Calendar,
-    /// What is an index.
+    /// Table of index roots.
     pub roots: &'a Arc<RootTable>,
-    /// The host that the client asked, as it wrote it.
+    /// The host in the client's request, as the client spells it.
     pub host: Option<&'a str>,
-    /// Slow readers hold more of old snapshots than they may.
+    /// True if slow readers hold more bytes of old snapshots than they may.
     pub is_crowded: bool,
     /// True if the market is open.
     pub market_open: bool,
@@ -251,9 +251,9 @@ pub struct RequestContext<'a> {
     pub feed: &'a str,
     /// True if chains have the quotes of the feed.
     pub shows_quotes: bool,
-    /// The edition of answers that are made of the snapshot and the date alone.
+    /// Edition of answers that depend on the snapshot and the date alone.
     pub edition: Option<u64>,
-    /// What the heading of a page says about the snapshot.
+    /// Returns lines about the snapshot for the heading of a page.
     pub note: &'a dyn Fn() -> Vec<String>,
 }
 
@@ -300,13 +300,13 @@ impl LayerRequest {
         }
     }
 
-    /// The names that it asks for, underlyings or roots.
+    /// Requested names, underlyings or roots.
     pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
         let (selection, listed) = match &self.content {
             Ok(Content::Rows(reply)) => (Some(&reply.selection), &[][..]),
             Ok(Content::Listing(list)) => (Some(&list.selection), &[][..]),
             Ok(Content::Names(list)) => (None, &list.symbols[..]),
-            // a list of everything asks for no name
+            // such lists have no requested names
             Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => (None, &[][..]),
         };
         listed.iter().copied().chain(selection.into_iter().flat_map(
@@ -317,7 +317,7 @@ impl LayerRequest {
         ))
     }
 
-    /// Returns what it asks of the past, if it does. A request whose days depend on a date must be settled before.
+    /// Returns the requested past moments, if any. A request whose days depend on a date must be settled before.
     #[must_use]
     pub fn past(&self) -> Option<&PastQuestion> {
         match self.content.as_ref().ok()? {
@@ -325,12 +325,12 @@ impl LayerRequest {
             Content::Listing(list) => list.past.as_ref(),
             Content::Symbols(list) => list.past.as_ref(),
             Content::Names(list) => list.past.as_ref(),
-            // without a day it is about all that there are
+            // without a day, the list is about all recorded days
             Content::Catalog(_) | Content::Text(_) => None,
         }
     }
 
-    /// True if it asks for a past moment, settled or not.
+    /// True if the request is for a past moment, settled or not.
     #[must_use]
     pub fn asks_for_the_past(&self) -> bool {
         let days = match &self.content {
@@ -341,13 +341,13 @@ impl LayerRequest {
         self.past().is_some() || days.is_some_and(|days| days.past.is_some())
     }
 
-    /// True if it asks for the rows of every name.
+    /// True if the request is for the rows of every name.
     #[must_use]
     pub fn asks_for_everything(&self) -> bool {
         matches!(&self.content, Ok(Content::Rows(reply)) if reply.selection.everything)
     }
 
-    /// The list of what there is that it asks for, if it asks for one.
+    /// The requested catalog, if any.
     #[must_use]
     pub fn catalog(&self) -> Option<&Catalog> {
         match self.content.as_ref().ok()? {
@@ -356,7 +356,7 @@ impl LayerRequest {
         }
     }
 
-    /// What the symbols that it lists begin with, if it lists symbols.
+    /// Prefixes of the listed symbols, if the request lists symbols.
     #[must_use]
     pub fn prefixes(&self) -> Option<&[Symbol]> {
         match self.content.as_ref().ok()? {
@@ -365,7 +365,7 @@ impl LayerRequest {
         }
     }
 
-    /// True if looking it up would hold up others.
+    /// True if the selection takes so long that it would delay other requests.
     #[must_use]
     pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
         match &self.content {
@@ -383,17 +383,17 @@ impl LayerRequest {
     }
 }
 
-/// Rows, and the form that they are shown in.
+/// Rows and the form of their answer.
 pub struct RowSet {
-    /// The form.
+    /// Form of the answer.
     pub layout: AnswerLayout,
     /// The rows.
     pub picked: Vec<Picked>,
     /// Further headers.
     pub headers: Headers,
-    /// The refusal that stands for no rows, in layers that have no empty form.
+    /// Refusal instead of an answer without rows, in layers that have no empty answer.
     pub when_empty: Option<Refusal>,
-    /// As a table of columns instead.
+    /// Binary table format, which replaces the text; `None`: text.
     pub table: Option<TableFormat>,
 }
 
@@ -436,7 +436,7 @@ impl Layer {
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
             Content::Catalog(catalog) => {
                 let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
-                // an empty list says that there is none, which nobody knows before the first snapshot
+                // before the first snapshot it is unknown whether the list is empty
                 let is_early = context.snapshot.number == 0 && catalog.when_empty.is_none();
                 if is_early { Err(not_yet(context.snapshot, "")) } else { self.list_entries(&catalog, &found) }
             }
@@ -449,7 +449,7 @@ impl Layer {
         self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), &clock)
     }
 
-    /// The answer that lists what was found.
+    /// Answers with a catalog.
     #[must_use]
     pub fn listed(&self, catalog: &Catalog, found: Result<BTreeSet<CatalogEntry>, Refusal>, clock: &Clock) -> Answer {
         let answered = found.and_then(|found| self.list_entries(catalog, &found));
@@ -471,7 +471,7 @@ impl Layer {
         self.with_headers(self.refusal(refusal), clock)
     }
 
-    /// An answer with the headers of the layer.
+    /// Adds the headers of the layer.
     #[must_use]
     pub fn with_headers(&self, mut answer: Answer, clock: &Clock) -> Answer {
         for &(name, value) in self.headers {
@@ -480,14 +480,14 @@ impl Layer {
         answer
     }
 
-    /// The rows of one snapshot among many, of which some may have none.
+    /// The rows of one of several snapshots; it may have none.
     ///
     /// # Errors
-    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    /// The layer's refusals; [`Refusal::UnknownPath`] if the endpoint has no rows.
     pub fn rows_of_one(&self, request: LayerRequest, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
         let Content::Rows(mut reply) = request.content? else { return Err(Refusal::UnknownPath) };
         let when_empty = reply.when_empty.take();
-        // a name may have come between two snapshots
+        // a name may be missing in the snapshots before its listing
         reply.unserved = Unserved::Silent;
         let mut rows = self.row_set(*reply, context, context.clock())?;
         // the number of rows is that of one snapshot
@@ -498,7 +498,7 @@ impl Layer {
     /// Parses a query of an endpoint that answers rows.
     ///
     /// # Errors
-    /// The layer's refusals; [`Refusal::UnknownPath`] where it answers no rows.
+    /// The layer's refusals; [`Refusal::UnknownPath`] if the endpoint has no rows.
     pub fn parse_rows(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
         match self.parse_content(query)? {
             Content::Rows(reply) => Ok(*reply),
@@ -507,7 +507,7 @@ impl Layer {
     }
 
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
-        // a page says how the feed is, too
+        // a page also shows the state of the feed, which changes within an edition
         let edition = context.edition.filter(|_| reply.format != Format::Html);
         let RowSet { layout, picked, headers, table, .. } = self.row_set(reply, context, clock)?;
         let mut answer = match table {
@@ -574,7 +574,7 @@ impl Layer {
         let row = |facts: &SymbolFacts| list.columns.iter().map(|c| (c.find)(facts, clock, context.feed)).collect();
         let rows: Vec<Vec<Fact>> = facts.iter().map(row).collect();
         let body = table::write(list.format, &heading, &heads, &rows);
-        // it says how old everything is now, which no edition knows
+        // the ages in the answer change with every second
         let edition = Some(edition::single());
         let answer = Answer::full(self.name, 200, list.format.frame().content_type, body).of_edition(edition);
         match facts.last() {
@@ -591,7 +591,7 @@ impl Layer {
 }
 
 impl Reply {
-    /// What the answer shows and in which form. `next` and `host` are those of [`Ending`].
+    /// The layout of the answer. `next` and `host` are those of [`Ending`].
     #[must_use]
     pub fn into_layout(
         self,
@@ -632,7 +632,7 @@ impl Value {
     }
 }
 
-/// True if an answer holds much of a snapshot for as long as its reader takes: several names, or a large one.
+/// True if a slow reader of the answer would hold much of a snapshot: several names, or a large one.
 fn is_large(picked: &[Picked]) -> bool {
     picked.len() > 1 || picked.iter().any(|one| one.count() > ROWS_AT_ONCE as usize)
 }

@@ -17,9 +17,9 @@ use kernel::contract::Symbol;
 
 /// The contracts of an underlying.
 pub const QUOTES: Layer = at("/allaccess/market/option-and-underlying-quotes");
-/// The same under the prefix that the vendor's clients keep.
+/// The contracts of an underlying, under the prefix of the vendor's live service.
 pub const QUOTES_LIVE: Layer = at("/v1/live/allaccess/market/option-and-underlying-quotes");
-/// The same under the prefix that the vendor's clients keep.
+/// The contracts of an underlying, under the prefix of the vendor's delayed service.
 pub const QUOTES_DELAYED: Layer = at("/v1/delayed/allaccess/market/option-and-underlying-quotes");
 
 const fn at(path: &'static str) -> Layer {
@@ -30,7 +30,7 @@ const fn at(path: &'static str) -> Layer {
 const PARAMETERS: Parameters =
     &[&SYMBOL, &ROOT, &OPTION_TYPE, &MIN_STRIKE, &MAX_STRIKE, &MIN_EXPIRY, &MAX_EXPIRY, &FORMAT, &DATE];
 
-/// A name that can be no root is that of no contract.
+/// A text that cannot be a root selects no contract.
 const ROOT: Param<ReadAs<Symbol>> = Param::new("root", ReadAs { wants: "a root", ..A_ROOT }, "Only this root");
 const OPTION_TYPE: Param<OneWord<Rights>> =
     Param::new("option_type", OneWord(Rights::LETTERS), "C or P [default: both]");
@@ -99,8 +99,8 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     Ok(Reply { selection, past, format, fields: FIELDS.to_vec(), title: title(symbol), ..Reply::default() })
 }
 
-/// The close of the day of `date`, where days are recorded. A feed of the present takes any text for it and answers
-/// with the present, as the interface says (docs/compat.md).
+/// The close of the day of `date`, if days are recorded. A feed of the present accepts any text and answers with the
+/// present (docs/compat.md).
 fn parse_past(query: &Query<'_>) -> Option<PastQuestion> {
     let day = query.get(&DATE).ok().flatten()?;
     Some(PastQuestion { moments: PastMoments::One(AsOf::Day(day)), if_live: None, if_none: Lacking::refusal })

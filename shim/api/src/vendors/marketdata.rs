@@ -32,26 +32,26 @@ use filters::{
 use jiff::Timestamp;
 use kernel::contract::{ContractKey, Symbol};
 
-/// A chain.
+/// The chain of an underlying.
 pub const CHAIN: Layer = layer("/v1/options/chain/{underlying}", OF_CHAINS, Serve::Rows(parse_chain));
 /// One contract.
 pub const QUOTES: Layer = layer("/v1/options/quotes/{optionSymbol}", OF_CONTRACTS, Serve::Rows(parse_quotes));
-/// Dates.
+/// Expiration dates of an underlying.
 pub const EXPIRATIONS: Layer = layer(
     "/v1/options/expirations/{underlying}",
     &[&DATE, &STRIKE_LISTED, &DATE_FORMAT],
     Serve::Listing(parse_expirations),
 );
-/// Strikes by date.
+/// Strikes of an underlying by expiration date.
 pub const STRIKES: Layer =
     layer("/v1/options/strikes/{underlying}", &[&DATE, &EXPIRATION], Serve::Listing(parse_strikes));
-/// Words to a symbol.
+/// The symbol of a contract in words.
 pub const LOOKUP: Layer = layer("/v1/options/lookup/{words*}", &[], Serve::Text(lookup));
-/// Asked by a client with a token before anything else.
+/// The user: clients with a token request it first.
 pub const USER: Layer = layer("/user", &[], Serve::Text(|_| Ok("{}".to_owned())));
-/// Asked between two tries.
+/// The vendor's status: clients request it between two tries.
 pub const STATUS: Layer = layer("/status", &[], Serve::Text(status));
-/// Everything else of this vendor.
+/// All other paths of this vendor: refused.
 pub const REST: Layer = layer("/v1/options/{rest*}", &[], Serve::Text(|_| Err(Refusal::UnknownPath)));
 
 const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
@@ -101,7 +101,7 @@ const LIMIT: Param<WholeNumber> =
     Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Maximum number of rows");
 const HAS_HEADERS: Param<TrueFalse> = Param::new("headers", TrueFalse, "false omits the header of a table");
 
-/// A limit that is never reached.
+/// Rate limits in headers; they are never reached.
 const HEADERS: &[(&str, Value)] = &[
     ("X-Api-Ratelimit-Limit", Value::Fixed("100000")),
     ("X-Api-Ratelimit-Remaining", Value::Fixed("100000")),
@@ -110,8 +110,8 @@ const HEADERS: &[(&str, Value)] = &[
     ("Cf-Ray", Value::Fixed("greeksd")),
 ];
 
-/// The fields of a contract. There is no rho: a client makes an object of exactly these. A word for each stands behind
-/// it for `human=true`.
+/// The fields of a contract. There is no rho, as a client builds an object of exactly these fields. Each field comes
+/// with its title for `human=true`.
 const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25] {
     [
         (text("optionSymbol", Text::OsiCompact), "Symbol"),
@@ -145,7 +145,7 @@ const fn table(dates: Stamp, never: &'static str) -> [(Field, &'static str); 25]
     ]
 }
 
-/// How dates are spelt, and the instant 0, which stands for a first trade that is not known.
+/// Spellings of dates, each with its text for the instant 0, which stands for an unknown first trade.
 const DATE_FORMATS: &[(&str, (Stamp, &str))] = &[
     ("unix", UNIX),
     ("timestamp", (Stamp::EasternPlainOffset, "1969-12-31 19:00:00 -05:00")),
@@ -173,7 +173,7 @@ fn parse_quotes(query: &Query<'_>) -> Result<Reply, Refusal> {
     Ok(Reply { selection, days, when_empty, ..reply(query, name)? })
 }
 
-/// Days of a request of which only past ones depend on the date of the answer.
+/// Days of a request in which only the past day depends on the date of the answer.
 fn past_days(past: Option<PastDays>) -> Option<Box<RequestDays>> {
     past.map(|past| Box::new(RequestDays { past: Some(past), ..RequestDays::default() }))
 }
@@ -213,7 +213,7 @@ fn reply(query: &Query<'_>, name: &str) -> Result<Reply, Refusal> {
     })
 }
 
-/// The columns asked for, in that order, each once: so there are never more than the table has.
+/// The requested columns, in their order, each once, so that there are never more than the table has.
 fn parse_columns<'t>(
     query: &Query<'_>,
     table: &'t [(Field, &'static str)],
@@ -282,7 +282,7 @@ fn status(_: &Query<'_>) -> Result<String, Refusal> {
     Ok(body.to_owned())
 }
 
-/// `no_data`, and when there is some.
+/// `no_data` with the nearest times that have data.
 fn no_data(before: Option<Timestamp>, after: Option<Timestamp>) -> String {
     let seconds = |at: Option<Timestamp>| at.map_or_else(|| "null".to_owned(), |at| at.as_second().to_string());
     format!("{{\"s\":\"no_data\",\"nextTime\":{},\"prevTime\":{}}}", seconds(after), seconds(before))

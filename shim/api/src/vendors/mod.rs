@@ -1,6 +1,6 @@
-//! The layers: which path answers in whose shape. A layer is a table of parameters, a table of fields and a pure
-//! function between them, one file for each vendor; everything else is the same for all of them and stands in
-//! [`layer`]. Never: arithmetic, a loop over rows, a clock, a snapshot.
+//! The layers: paths that answer in the shape of a vendor. A layer is a table of parameters, a table of fields and a
+//! pure function between them, one file for each vendor; code common to all layers is in [`layer`]. Never: arithmetic,
+//! a loop over rows, a clock, a snapshot.
 
 pub mod alpaca;
 pub mod alphavantage;

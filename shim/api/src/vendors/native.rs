@@ -1,4 +1,4 @@
-//! `GET /l1/greeks`: the native record, one row per contract. Every rule of the interface's native part.
+//! `GET /l1/greeks`: the native record, one row per contract. It carries out every rule of the native interface.
 
 use super::layer::{Layer, Reply, Serve};
 use super::native_past::{self, AS_OF, END, INTERVAL, START};
@@ -82,7 +82,7 @@ pub const FIELDS: &[Field] = &[
     count("open_interest", QuoteNumber::OpenInterest),
 ];
 
-/// What rows of many snapshots say besides: the time of theirs.
+/// Additional field of answers with many snapshots: the time of the row's snapshot.
 const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
 const NO_COUNTS: &str = "min_volume, min_open_interest: this daemon does not serve quotes; start it with --show-quotes";
 const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start it with --show-quotes";
@@ -257,10 +257,10 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     })
 }
 
-/// Reads which contracts are asked for.
+/// Parses the selection of contracts.
 ///
 /// # Errors
-/// [`Refusal::Missing`] if nothing is named; [`Refusal::Invalid`] as for each parameter.
+/// [`Refusal::Missing`] if the query has no name; [`Refusal::Invalid`] for a bad value.
 pub(super) fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
     let everything = query.text(&UNDERLYING) == Some(ANY);
     if names(query).next().is_none() {
@@ -285,12 +285,12 @@ pub(super) fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
     })
 }
 
-/// What becomes of what a request names and is not served.
+/// Treatment of requested names that are not served.
 pub(super) fn parse_unserved(query: &Query<'_>) -> Result<Unserved, Refusal> {
     Ok(if query.get(&STRICT)?.unwrap_or(false) { Unserved::Refused } else { Unserved::Warned })
 }
 
-/// What of a request needs quotes, for the refusal where they are not shown.
+/// The part of a request that needs quotes, for the refusal if quotes are not shown; `None`: none does.
 fn needs_quotes(groups: &[(&'static str, Group)], filters: &VendorFilters) -> Option<&'static str> {
     if groups.iter().any(|&(_, group)| group == Group::Quote) {
         return Some(NO_QUOTES);
@@ -315,24 +315,24 @@ fn read_center(text: &str) -> Option<Center> {
     }
 }
 
-/// The groups wanted, each once, in the order of a row. All of them are those of the interface, without quotes.
+/// The requested groups, each once, in the order of a row. `all` means the groups of the interface, without quotes.
 fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
     let wanted = query.get(&GREEKS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
     let shown = |group: Group| wanted.iter().any(|w| w.map_or(group != Group::Quote, |w| w == group));
     Ok(GROUPS.into_iter().filter(|&group| shown(group)).map(|group| (group.name(), group)).collect())
 }
 
-/// The names that are asked for, as the request spells them.
+/// Requested names, as the request spells them.
 fn names<'q>(query: &'q Query<'_>) -> impl Iterator<Item = &'q str> {
     query.items(&UNDERLYING).chain(query.items(&ROOT)).chain(query.items(&OSYM))
 }
 
-/// What was asked for, for a reader.
+/// Title of a page: the request in words.
 fn title(query: &Query<'_>) -> String {
     format!("{} · Greeks", names(query).collect::<Vec<_>>().join(", ").to_uppercase())
 }
 
-/// The answer that says why there is none, of an endpoint that is no layer.
+/// The refusal of an endpoint outside of the layers.
 #[must_use]
 pub fn refused(route: &'static str, refusal: &Refusal) -> Answer {
     let answer = Answer::full(route, refusal.status(), "application/json", error_json(refusal));

@@ -1,4 +1,4 @@
-//! The request of `GET /l1/explain`: its parameters. What is behind the contract is the program's to find. Never: a
+//! The request of `GET /l1/explain`: its parameters. The explanation itself is in the crate of the program. Never: a
 //! chain.
 
 use super::native::{APIKEY, TOKEN};
@@ -10,7 +10,7 @@ use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use kernel::contract::ContractKey;
 
-/// The parameters.
+/// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
 
 const OSYM: Param<ReadAs<ContractKey>> = Param::new(
@@ -22,31 +22,31 @@ const OSYM: Param<ReadAs<ContractKey>> = Param::new(
 const FORMAT: Param<OneWord<ExplanationForm>> = Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
 const FORMS: &[(&str, ExplanationForm)] = &[("json", ExplanationForm::Json), ("text", ExplanationForm::Text)];
 
-/// How an explanation is written.
+/// Form of an explanation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExplanationForm {
-    /// For programs.
+    /// JSON, for programs.
     #[default]
     Json,
-    /// For people.
+    /// Text, for people.
     Text,
 }
 
-/// What is to be explained.
+/// Parsed request for an explanation.
 #[derive(Clone, Debug)]
 pub struct ExplainQuestion {
     /// The contract.
     pub contract: ContractKey,
-    /// How its explanation is written.
+    /// Form of the explanation.
     pub form: ExplanationForm,
-    /// At which past moment; `None`: now.
+    /// Past moment; `None`: the present.
     pub past: Option<PastQuestion>,
 }
 
 /// Parses a query.
 ///
 /// # Errors
-/// No contract's symbol, a value that is no moment, or a parameter that is not in the table.
+/// The symbol is no contract's, a value is no moment, or a parameter is not in the table.
 pub fn parse(query: &Query<'_>) -> Result<ExplainQuestion, Refusal> {
     query.only(PARAMETERS)?;
     let contract = query.required(&OSYM)?;

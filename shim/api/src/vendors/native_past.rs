@@ -1,4 +1,4 @@
-//! How the native API asks for the past: `as_of` for one moment, `start`, `end` and `interval` for many.
+//! Past moments in requests of the native API: `as_of` for one moment, `start`, `end` and `interval` for many.
 
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
@@ -13,12 +13,12 @@ const STEP_MOST: SignedDuration = SignedDuration::from_hours(12);
 const IF_LIVE: &str = "as_of, start and end select the past, and this feed has no past data; for past days, start the \
                        daemon with --feed history:DIR";
 
-/// How rows of many moments follow one another.
+/// Interval between the moments of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Interval {
-    /// One of each day.
+    /// One moment per day: its last snapshot.
     Daily,
-    /// This long after one another, counted from the time of day of the start.
+    /// A fixed interval, counted from the time of day of the start.
     Each(SignedDuration),
 }
 
@@ -32,15 +32,15 @@ pub(super) const END: Param<ReadAs<AsOf>> = Param::new("end", A_MOMENT, "End of 
 pub(super) const INTERVAL: Param<ReadAs<Interval>> =
     Param::new("interval", AN_INTERVAL, "Interval between snapshots of a series: 30s, 15m, 1h, 1d");
 
-/// What a query asks of the past, if it does.
+/// Past moments of a query, if any.
 ///
 /// # Errors
-/// A value that is no moment, or parameters that exclude each other.
+/// A value is no moment, or parameters exclude each other.
 pub(super) fn parse(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> {
     let (as_of, start, end) = (query.get(&AS_OF)?, query.get(&START)?, query.get(&END)?);
     let interval = query.get(&INTERVAL)?.map(|interval| match interval {
         Interval::Daily => Pace::Day,
-        // without a start the day is counted from midnight
+        // without a start, intervals are counted from midnight
         Interval::Each(step) => Pace::Step { from: if start.is_some() { None } else { Some(Time::MIN) }, step },
     });
     let moments = match (as_of, start.or(end), interval) {
@@ -59,10 +59,10 @@ pub(super) fn parse(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> 
     Ok(Some(question(moments)))
 }
 
-/// What a query asks of one past moment, if it does.
+/// The one past moment of a query, if any.
 ///
 /// # Errors
-/// A value that is no moment.
+/// The value is no moment.
 pub(super) fn parse_moment(query: &Query<'_>) -> Result<Option<PastQuestion>, Refusal> {
     Ok(query.get(&AS_OF)?.map(of_moment))
 }

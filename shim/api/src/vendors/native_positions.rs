@@ -10,7 +10,7 @@ use crate::rows::heading::ColumnHead;
 use history::tables::TableFormat;
 use kernel::contract::Symbol;
 
-/// The parameters.
+/// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[&BY, &ACCOUNT, &UNDERLYING, &INDEX, &FORMAT, &APIKEY, &TOKEN];
 
 const BY: Param<WordList<PositionRows>> = Param::new(
@@ -32,18 +32,18 @@ const LEVELS: &[(&str, PositionRows)] = &[
     ("total", PositionRows::Total),
 ];
 
-/// Rows of one level.
+/// Level of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PositionRows {
-    /// One for each position.
+    /// One row per position.
     Contract,
-    /// One for each underlying and expiration date.
+    /// One row per underlying and expiration date.
     Expiry,
-    /// One for each underlying.
+    /// One row per underlying.
     Underlying,
-    /// One for each account.
+    /// One row per account.
     Account,
-    /// One.
+    /// One row for everything.
     Total,
 }
 
@@ -74,7 +74,7 @@ pub struct PositionRequest {
     pub index: Option<Symbol>,
     /// Format of the answer, as text.
     pub format: Format,
-    /// As a table of columns instead.
+    /// Binary table format, which replaces `format`; `None`: text.
     pub table: Option<TableFormat>,
 }
 
@@ -121,7 +121,7 @@ const fn number(name: &'static str) -> ColumnHead<'static> {
 /// Parses a query.
 ///
 /// # Errors
-/// A value that is none of its parameter's, or a parameter that is not in the table.
+/// A parameter has an invalid value, or is not in the table.
 pub fn parse(query: &Query<'_>) -> Result<PositionRequest, Refusal> {
     query.only(PARAMETERS)?;
     let mut levels = query.get(&BY)?.unwrap_or_else(|| LEVELS.iter().map(|&(_, level)| level).collect());

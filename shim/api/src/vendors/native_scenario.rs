@@ -1,5 +1,5 @@
-//! The request of `GET /l1/scenario`: its parameters, and the columns of its rows. What contracts are worth in a
-//! scenario is the engine's to find. Never: a chain.
+//! The request of `GET /l1/scenario`: its parameters, and the columns of its rows. The engine computes values. Never: a
+//! chain.
 
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
@@ -17,22 +17,22 @@ use engine::scenario::{ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit,
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
-/// Most points of one axis.
+/// Maximum points of one axis.
 pub const AXIS_MOST: usize = 401;
-/// Most scenarios of a grid.
+/// Maximum scenarios of a grid.
 pub const GRID_MOST: usize = 20_000;
-/// Most values, contracts times scenarios, that are answered as rows.
+/// Maximum values, contracts times scenarios, of an answer with a row per contract.
 pub const ROWS_MOST: usize = 5_000_000;
-/// Most values that are summed.
+/// Maximum values of an answer with sums.
 pub const SUMMED_MOST: usize = 20_000_000;
-/// Most expiries times moments, of each of which tables of early exercise are built: 1 ms each.
+/// Maximum expiries times moments: each needs tables of early exercise, about 1 ms.
 pub const TABLES_MOST: usize = 50_000;
-/// Most groups times scenarios of a sum.
+/// Maximum groups times scenarios of an answer with sums.
 pub const SUMS_MOST: usize = 1_000_000;
-/// Furthest moment, in days.
+/// Maximum distance of a moment, days.
 const DAYS_MOST: i32 = 20_000;
 
-/// The parameters.
+/// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[
     &UNDERLYING,
     &ROOT,
@@ -135,7 +135,7 @@ const SUMS: &[(&str, ScenarioSum)] = &[
     ("total", ScenarioSum::Total),
 ];
 
-/// By what values are summed.
+/// Groups of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScenarioSum {
     /// Underlying and expiration date.
@@ -144,18 +144,18 @@ pub enum ScenarioSum {
     Underlying,
     /// Account.
     Account,
-    /// All of them.
+    /// One group of everything.
     Total,
 }
 
-/// What is revalued.
+/// Contracts or positions to revalue.
 #[derive(Clone, Debug)]
 pub enum ScenarioSubject {
     /// Contracts; with quantities, one for each contract of the selection.
     Contracts {
-        /// Which.
+        /// The contracts.
         selection: Box<Selection>,
-        /// How many of each; empty: values are per share.
+        /// Quantity of each contract; empty: values are per share.
         quantities: Vec<f64>,
     },
     /// Positions of these accounts; empty: of all.
@@ -165,15 +165,15 @@ pub enum ScenarioSubject {
 /// A request for scenarios.
 #[derive(Clone, Debug)]
 pub struct ScenarioRequest {
-    /// What is revalued.
+    /// Contracts or positions to revalue.
     pub subject: ScenarioSubject,
-    /// What becomes of contracts that are named and not served.
+    /// Treatment of requested contracts that are not served.
     pub unserved: Unserved,
-    /// In which scenarios.
+    /// The scenarios.
     pub grid: ScenarioGrid,
-    /// Values come with Greeks.
+    /// True if values come with Greeks.
     pub with_greeks: bool,
-    /// Values are summed.
+    /// Groups of sums; `None`: a row per contract.
     pub sum: Option<ScenarioSum>,
     /// Format of the answer.
     pub format: Format,
@@ -182,7 +182,7 @@ pub struct ScenarioRequest {
 /// The columns that name a contract.
 pub const IDENTITY: &[ColumnHead<'static>] =
     &[word("underlying"), word("root"), word("expiry"), number("strike"), word("right"), word("osym")];
-/// The columns of a position beside those.
+/// The columns that name a position, beside [`IDENTITY`].
 pub const HELD: &[ColumnHead<'static>] = &[word("account"), number("quantity")];
 /// The columns that name a group of a sum, and its number of positions.
 pub const GROUP: &[ColumnHead<'static>] = &[word("account"), word("underlying"), word("expiry"), number("positions")];
@@ -212,7 +212,7 @@ pub const OF_POSITIONS: &[ColumnHead<'static>] = &[
     number("theta"),
     number("rho"),
 ];
-/// How many of the columns of values stand before Greeks.
+/// Number of value columns before the Greeks: per share, and of positions.
 pub const BEFORE_GREEKS: [usize; 2] = [4, 2];
 
 const fn word(name: &'static str) -> ColumnHead<'static> {
@@ -256,7 +256,7 @@ impl ScenarioRequest {
 /// Parses a query.
 ///
 /// # Errors
-/// Nothing to revalue is named, a parameter is not in the table, or the grid is too large.
+/// The query names nothing to revalue, a parameter is not in the table, or the grid is too large.
 pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
     query.only(PARAMETERS)?;
     let grid = parse_grid(query)?;
@@ -345,8 +345,7 @@ fn read_axis(text: &str) -> Option<Vec<f64>> {
     (!values.is_empty() && values.len() <= AXIS_MOST).then_some(values)
 }
 
-/// A sum of steps without the hair that rounding leaves: nine decimals are more than anybody means, and a step onto
-/// zero must be none.
+/// Rounds a sum of steps to nine decimals, so that a step onto zero is exactly zero.
 fn rounded(x: f64) -> f64 {
     let x = (x * 1e9).round() / 1e9;
     if x == 0.0 { 0.0 } else { x }

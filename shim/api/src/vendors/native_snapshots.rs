@@ -1,5 +1,5 @@
-//! The request of `GET /l1/snapshots`: its parameters. Which snapshots there are is the program's to find. Never: a
-//! chain.
+//! The request of `GET /l1/snapshots`: its parameters. The search for snapshots is in the crate of the program. Never:
+//! a chain.
 
 use super::native::{APIKEY, TOKEN};
 use super::native_past::{self, AS_OF};
@@ -11,12 +11,12 @@ use crate::query::parameter::{Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use kernel::contract::Symbol;
 
-/// The parameters.
+/// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[&UNDERLYING, &AS_OF, &APIKEY, &TOKEN];
 
 const UNDERLYING: Param<ReadAs<Symbol>> = Param::new("underlying", A_SYMBOL, "The underlying").required("SPY");
 
-/// The snapshots that are asked for.
+/// Parsed request for snapshots around a moment.
 #[derive(Clone, Debug)]
 pub struct SnapshotsQuestion {
     /// The underlying, or a root of it.
@@ -25,10 +25,10 @@ pub struct SnapshotsQuestion {
     pub past: PastQuestion,
 }
 
-/// Parses a query; without `as_of` the last snapshot is asked for.
+/// Parses a query; without `as_of`, the moment is that of the last snapshot.
 ///
 /// # Errors
-/// No symbol, a value that is no moment, or a parameter that is not in the table.
+/// The symbol is missing, a value is no moment, or a parameter is not in the table.
 pub fn parse(query: &Query<'_>) -> Result<SnapshotsQuestion, Refusal> {
     query.only(PARAMETERS)?;
     let name = query.required(&UNDERLYING)?;

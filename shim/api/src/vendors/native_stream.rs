@@ -1,4 +1,4 @@
-//! The request of `GET /l1/stream`: its parameters. What is sent, and when, is the program's to find. Never: a chain.
+//! The request of `GET /l1/stream`: its parameters. The stream itself is in the crate of the program. Never: a chain.
 
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
@@ -15,7 +15,7 @@ use kernel::greeks::Unit;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The parameters.
+/// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[
     &UNDERLYING,
     &ROOT,
@@ -87,7 +87,7 @@ const OF_SLICES: &[StreamField] = &[
 ];
 
 impl StreamField {
-    /// Its name.
+    /// Name of the number.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl StreamField {
         }
     }
 
-    /// Its unit.
+    /// Unit of the number.
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
@@ -109,13 +109,13 @@ impl StreamField {
 /// A request for a stream.
 #[derive(Clone, Debug)]
 pub struct StreamRequest {
-    /// Which contracts; `None`: none, for a stream of positions or alerts alone.
+    /// Contracts; `None`: a stream of positions or alerts alone.
     pub selection: Option<Box<Selection>>,
     /// Numbers of each row.
     pub fields: Vec<StreamField>,
-    /// Least time between two updates.
+    /// Minimum time between two updates.
     pub every: Duration,
-    /// Least move of the first field.
+    /// Minimum move of the first field that makes an update.
     pub min_move: f64,
     /// Level of positions.
     pub positions: Option<PositionRows>,
@@ -126,7 +126,7 @@ pub struct StreamRequest {
 /// Parses a query.
 ///
 /// # Errors
-/// Nothing to send is named, or a parameter is not in the table.
+/// The query names nothing to send, or a parameter is not in the table.
 pub fn parse(query: &Query<'_>) -> Result<StreamRequest, Refusal> {
     query.only(PARAMETERS)?;
     let positions = query.get(&POSITIONS)?;

@@ -1,4 +1,4 @@
-//! `GET /l1/symbols`: what is served, one row for each underlying. An extension of the interface in its conventions.
+//! `GET /l1/symbols`: the served underlyings, one row each. An extension of the interface in its conventions.
 
 use super::layer::{Layer, Serve, SymbolColumn, SymbolList};
 use super::native::{APIKEY, TOKEN, native};
@@ -13,7 +13,7 @@ use crate::selection::symbols::{SymbolFacts, SymbolSelection};
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 
-/// What is served.
+/// The served underlyings.
 pub const SYMBOLS: Layer = native("/l1/symbols", PARAMETERS, Serve::Symbols(parse));
 
 /// The columns, in the order of a row.
@@ -33,7 +33,7 @@ const COLUMNS: &[SymbolColumn] = &[
     words("feed", |_, _, feed| Fact::Word(feed.to_owned())),
 ];
 
-/// How a cell is found: the facts, the clock of the answer, the feed as given to the program.
+/// Value of a cell from the facts, the clock of the answer, and the feed as given to the program.
 type Find = fn(&SymbolFacts, &Clock, &str) -> Fact;
 
 const fn words(name: &'static str, find: Find) -> SymbolColumn {

@@ -25,15 +25,15 @@ use kernel::contract::{Right, Symbol};
 pub const STRIKES: Layer = at("/datav2/strikes", NOW, parse);
 /// The strikes of a past day.
 pub const HIST_STRIKES: Layer = at("/datav2/hist/strikes", OF_A_DAY, |query| parse_day(query, Format::Json));
-/// The same where the path says the format.
+/// The strikes of a past day, as JSON.
 pub const HIST_STRIKES_JSON: Layer = at("/datav2/hist/strikes.json", OF_A_DAY, |query| parse_day(query, Format::Json));
-/// The same where the path says the format.
+/// The strikes of a past day, as CSV.
 pub const HIST_STRIKES_CSV: Layer = at("/datav2/hist/strikes.csv", OF_A_DAY, |query| parse_day(query, Format::Csv));
-/// One strike, on one day or on all of them.
+/// One strike of one expiration, on one day or on all recorded days.
 pub const HIST_OPTIONS: Layer = at("/datav2/hist/strikes/options", OF_A_STRIKE, parse_option);
-/// The same where the path says the format.
+/// The strikes of an underlying, as JSON.
 pub const STRIKES_JSON: Layer = at("/datav2/strikes.json", NOW, parse);
-/// The same where the path says the format.
+/// The strikes of an underlying, as CSV.
 pub const STRIKES_CSV: Layer = at("/datav2/strikes.csv", NOW, parse_csv);
 
 const fn at(path: &'static str, parameters: Parameters, parse: fn(&Query<'_>) -> Result<Reply, Refusal>) -> Layer {
@@ -96,11 +96,11 @@ const FIELDS: &[Field] = &[
     time("updatedAt", When::Snapshot, Stamp::UtcIso),
 ];
 
-/// The contracts of a row.
+/// Rights of the contracts of a row.
 const CALL: Option<Right> = Some(Right::Call);
 const PUT: Option<Right> = Some(Right::Put);
 
-/// Tickers of one request, as at the vendor.
+/// Maximum tickers of one request, as at the vendor.
 const TICKERS_MOST: usize = 10;
 
 const AROUND: Wrap = Wrap::text(r#"{"data":["#, "]}");
@@ -113,14 +113,14 @@ fn parse_csv(query: &Query<'_>) -> Result<Reply, Refusal> {
     parse_as(query, Format::Csv)
 }
 
-/// Everything of one day.
+/// Parses a request for all strikes of one day.
 fn parse_day(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
     let reply = parse_as(query, format)?;
     query.required_text(&TRADE_DATE)?;
     of_all(query, Reply { past: Some(past(query)?), ..reply })
 }
 
-/// One strike of one expiration.
+/// Parses a request for one strike of one expiration.
 fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
     let reply = parse_as(query, Format::Json)?;
     query.required_text(&EXPIR_DATE)?;
@@ -131,7 +131,7 @@ fn parse_option(query: &Query<'_>) -> Result<Reply, Refusal> {
     of_all(query, Reply { past: Some(past(query)?), selection, ..reply })
 }
 
-/// The tickers asked for, one at least.
+/// The requested tickers, at least one.
 pub(super) fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
     let tickers = query.get(&TICKER)?.unwrap_or_default();
     match tickers.len() {
@@ -141,7 +141,7 @@ pub(super) fn parse_tickers(query: &Query<'_>) -> Result<Vec<Symbol>, Refusal> {
     }
 }
 
-/// The rows of every ticker asked for: of a single one those of an underlying or a root, as at present.
+/// The rows of every requested ticker; a single ticker may be an underlying or a root, as in requests for the present.
 fn of_all(query: &Query<'_>, reply: Reply) -> Result<Reply, Refusal> {
     let underlyings = parse_tickers(query)?;
     if underlyings.len() == 1 {
@@ -150,7 +150,7 @@ fn of_all(query: &Query<'_>, reply: Reply) -> Result<Reply, Refusal> {
     Ok(Reply { selection: Selection { name: None, underlyings, ..reply.selection }, ..reply })
 }
 
-/// The close of a day, or of each day there is.
+/// The close of the requested day, or of each recorded day.
 fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
     let moments = match query.get(&TRADE_DATE)? {
         Some(day) => PastMoments::One(AsOf::Day(day)),
@@ -160,7 +160,7 @@ fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
 }
 
 fn parse_as(query: &Query<'_>, format: Format) -> Result<Reply, Refusal> {
-    // of a list of tickers only the first counts at present, by the interface; past days have all of them
+    // the interface reads only the first ticker of a list for the present, and all of them for past days
     let symbol = parse_tickers(query)?[0];
     let selection = Selection {
         dte: query.get(&DTE)?.unwrap_or_default(),

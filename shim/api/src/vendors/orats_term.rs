@@ -1,6 +1,6 @@
 //! ORATS beyond strikes: `GET /datav2/{summaries, cores, monies/implied}`, the same of past days under `/datav2/hist`.
-//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. What the vendor computes
-//! from earnings, prices of shares and its own forecasts is zero, because its client refuses null.
+//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. Fields that the vendor
+//! computes from earnings, share prices or forecasts are zero, because its client refuses null.
 
 use super::body;
 use super::layer::{Layer, NameList, RequestContext, Serve};
@@ -22,15 +22,15 @@ use kernel::contract::Symbol;
 
 /// Summaries of tickers.
 pub const SUMMARIES: Layer = at("/datav2/summaries", NOW, |query| now(query, write_summaries));
-/// The same of a past day.
+/// Summaries of tickers on a past day.
 pub const HIST_SUMMARIES: Layer = at("/datav2/hist/summaries", OF_A_DAY, |query| of_day(query, write_summaries));
 /// Core data of tickers.
 pub const CORES: Layer = at("/datav2/cores", NOW, |query| now(query, write_cores));
-/// The same of a past day.
+/// Core data of tickers on a past day.
 pub const HIST_CORES: Layer = at("/datav2/hist/cores", OF_A_DAY, |query| of_day(query, write_cores));
 /// Volatilities of each expiry by delta.
 pub const MONIES: Layer = at("/datav2/monies/implied", NOW, |query| now(query, write_monies));
-/// The same of a past day.
+/// Volatilities of each expiry by delta, on a past day.
 pub const HIST_MONIES: Layer = at("/datav2/hist/monies/implied", OF_A_DAY, |query| of_day(query, write_monies));
 
 /// Tickers, with the first and the last day of each.
@@ -93,7 +93,7 @@ fn of_day(query: &Query<'_>, write: Write) -> Result<NameList, Refusal> {
     Ok(NameList { past: Some(past), ..list })
 }
 
-/// The records of every name that has a chain; names without one have none.
+/// Records of the names that have a chain.
 fn records(
     names: &[String],
     context: &RequestContext<'_>,
@@ -112,11 +112,11 @@ fn records(
     Ok(format!(r#"{{"data":[{}]}}"#, all.join(",")))
 }
 
-/// One record in the making.
+/// Writes one record.
 struct Record(String);
 
 impl Record {
-    /// Begins with the ticker, the day and the price.
+    /// Begins a record with ticker, day and price.
     fn new(chain: &Chain, clock: &Clock) -> Self {
         let ticker = json_text(chain.underlying.as_str());
         Self(format!(r#"{{"ticker":{ticker},"tradeDate":"{}""#, clock.today()))
@@ -141,7 +141,7 @@ impl Record {
     }
 }
 
-/// Days of the vendor's constant times, with the ends of names that have them.
+/// The vendor's constant times: suffix of field names, and days.
 const TIMES: [(&str, f64); 7] =
     [("10d", 10.0), ("20d", 20.0), ("30d", 30.0), ("60d", 60.0), ("90d", 90.0), ("6m", 180.0), ("1y", 365.0)];
 /// Spans of forward volatilities.
@@ -156,7 +156,8 @@ const AT_MONEY: f64 = 0.5;
 const YEAR: f64 = 365.0;
 const TWO_YEARS: f64 = 730.0;
 
-/// Volatilities at the money of every constant time, with and without earnings, which are not modelled.
+/// Writes at-the-money volatilities at each constant time. Earnings are not modelled, so those with and without
+/// earnings are equal.
 fn put_vols(record: &mut Record, term: &TermStructure, last: &str) {
     for prefix in ["exErnIv", "iv"] {
         for (end, days) in TIMES {
@@ -231,7 +232,7 @@ fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -
     })
 }
 
-/// Fields of core data that are of prices of shares, earnings or forecasts, and dates of which none is known.
+/// Fields of core data that need share prices, earnings or forecasts, and are zero here.
 const CORE_ZEROS: &[&str] = &[
     "assetType",
     "mktCap",
@@ -365,14 +366,14 @@ const CORE_ZEROS: &[&str] = &[
     "impErnMvMth290d",
     "priorCls",
 ];
-/// Lists of fields by number, from 1 to 12.
+/// Prefixes of fields that are numbered from 1 to 12.
 const CORE_SERIES: [&str; 3] = ["ernMv", "ernStraPct", "ernEffct"];
 /// Windows of volatilities without earnings.
 const CORE_WINDOWS: [&str; 9] = ["5d", "10d", "20d", "60d", "90d", "120d", "252d", "500d", "1000d"];
 const CORE_WORDS: [&str; 4] = ["sector", "etfIncl", "bestEtf", "sectorName"];
-/// Stands for a date that is not known.
+/// Substitute for an unknown date.
 const NO_DATE: &str = "1970-01-01";
-/// Expiries that core data have, the first monthly ones at the vendor; here the first ones of a week or more.
+/// Number of expiries in core data: the first ones at least a week away; at the vendor, the first monthly ones.
 const CORE_EXPIRIES: usize = 4;
 const WEEK_DAYS: f64 = 7.0;
 

@@ -1,4 +1,4 @@
-//! Parameters that several layers read alike, and what they make of them. Never: a layer's table.
+//! Parameters and parsers that several layers share. Never: a layer's table.
 
 use crate::query::parameter::{IsoDate, OneWord, Param, ReadAs, ReadEach};
 use crate::query::{Bounds, Query};
@@ -22,7 +22,7 @@ pub const A_CLOCK_TIME: ReadAs<Time> = ReadAs {
     wants: "a time of day such as 09:30:00",
 };
 
-/// The one underlying that is asked for.
+/// The requested underlying.
 pub const SYMBOL: Param<ReadAs<Symbol>> = Param::new("symbol", A_SYMBOL, "Symbol of the underlying").required("SPY");
 /// The form of an answer.
 pub const FORMAT: Param<OneWord<Format>> = Param::new("format", OneWord(Format::WORDS), "Format of the response");
@@ -31,7 +31,7 @@ pub const FORMAT: Param<OneWord<Format>> = Param::new("format", OneWord(Format::
 pub const NATIVE_FORMAT: Param<OneWord<Format>> =
     Param::new("format", OneWord(Format::NATIVE_WORDS), "Format of the response");
 
-/// Stands for everything of a kind.
+/// Value that selects everything.
 pub const ANY: &str = "*";
 
 /// Returns the dates that a parameter names: one; all if it is absent or `*`.
@@ -45,7 +45,7 @@ pub fn date_or_any(query: &Query<'_>, param: &Param<IsoDate>) -> Result<Option<V
     Ok(query.get(param)?.map(|date| vec![date]))
 }
 
-/// Returns bounds that only the number of a parameter is within; none if it is absent.
+/// Returns bounds that admit only this number; `None`: no bounds.
 #[must_use]
 pub fn exactly(number: Option<f64>) -> Bounds {
     number.map(Bounds::exactly).unwrap_or_default()
@@ -54,8 +54,8 @@ pub fn exactly(number: Option<f64>) -> Bounds {
 /// Returns the first and the last of some days: those of `start` and `end`, or the one of `one`.
 ///
 /// # Errors
-/// [`Refusal::Missing`] if neither is there, [`Refusal::Conflict`] if both are and differ, [`Refusal::Invalid`] for
-/// what is no date.
+/// [`Refusal::Missing`] if neither is given, [`Refusal::Conflict`] if both are and differ, [`Refusal::Invalid`] if a
+/// value is no date.
 pub fn days(
     query: &Query<'_>,
     start: &Param<IsoDate>,
@@ -76,7 +76,7 @@ pub fn days(
     }
 }
 
-/// What was asked for, for a reader.
+/// Title of a page: the request in words.
 #[must_use]
 pub fn title(symbol: Symbol) -> String {
     format!("{symbol} · Greeks")

@@ -25,7 +25,7 @@ use kernel::calendar::shift::ShiftDate;
 use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
-/// A chain.
+/// The chain of an underlying.
 pub const CHAIN: Layer = layer(
     "/v3/snapshot/options/{underlying}",
     &[
@@ -51,9 +51,9 @@ pub const CHAIN: Layer = layer(
 /// One contract.
 pub const CONTRACT: Layer =
     layer("/v3/snapshot/options/{underlying}/{contract}", &[&FORMAT], Serve::Rows(parse_contract));
-/// Several underlyings in one answer, which is not served.
+/// Several underlyings in one answer: refused.
 pub const UNIVERSAL: Layer = layer("/v3/snapshot", &[], Serve::Text(no_endpoint));
-/// Everything else of this vendor.
+/// All other paths of this vendor: refused.
 pub const REST: Layer = layer("/v3/snapshot/{rest*}", &[], Serve::Text(no_endpoint));
 
 pub(super) const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
@@ -77,7 +77,7 @@ const EXPIRATION_LTE: Param<IsoDate> = Param::new("expiration_date.lte", IsoDate
 const EXPIRATION_GT: Param<IsoDate> = Param::new("expiration_date.gt", IsoDate, "Expirations after this");
 const EXPIRATION_LT: Param<IsoDate> = Param::new("expiration_date.lt", IsoDate, "Expirations before this");
 
-/// The filters of a cursor.
+/// Filters that a cursor carries.
 const FILTERS: Parameters = &[
     &STRIKE,
     &STRIKE_GTE,
@@ -91,10 +91,10 @@ const FILTERS: Parameters = &[
     &EXPIRATION_LT,
     &CONTRACT_TYPE,
 ];
-/// What else a cursor carries.
+/// Other parameters that a cursor carries.
 const ARRANGEMENT: Parameters = &[&SORT, &ORDER, &LIMIT, &FORMAT];
 
-/// One contract. This layer has no rho.
+/// Fields of one contract. This layer has no rho.
 pub const FIELDS: &[Field] = &[
     open("details", Unpriced::Whole),
     text("contract_type", Text::Right(["call", "put"])),
@@ -160,9 +160,9 @@ const fn snapshot_time(name: &'static str) -> Field {
 
 const LIMIT_DEFAULT: i64 = 10;
 const LIMIT_MAX: i64 = 250;
-/// The address that stands in `next_url` for a client that names none.
+/// Address in `next_url` for a client that sends no host.
 const HOST: &str = "127.0.0.1:2112";
-/// The vendor's schema knows a third type, of which there is no contract.
+/// Types of contracts; the vendor's schema has a third type, which no contract has.
 const TYPES: &[(&str, Option<Rights>)] = &[("call", Some(Rights::Call)), ("put", Some(Rights::Put)), ("other", None)];
 const SORTS: &[(&str, Sort)] =
     &[("ticker", Sort::Ticker), ("expiration_date", Sort::Expiry), ("strike_price", Sort::Strike)];
@@ -174,7 +174,7 @@ fn parse_chain(query: &Query<'_>) -> Result<Reply, Refusal> {
     let Some(cursor) = query.text(&CURSOR) else { return reply(query, name, symbol, None) };
     let (text, last) = cursor::parse_cursor(CURSOR.name(), cursor)?;
     let before = Query::parse(&text);
-    // the filters of the cursor count, so those beside it must be equal
+    // the cursor's filters apply, so filters beside it must be equal
     let differs = |name: &str| query.first(name).is_some_and(|value| before.first(name) != Some(value));
     if FILTERS.iter().any(|filter| differs(filter.name())) {
         return Err(Refusal::Conflict { reason: "filters differ from those of the previous page" });

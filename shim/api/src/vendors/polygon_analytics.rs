@@ -70,7 +70,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     if contracts.is_empty() && underlyings.is_empty() {
         return Err(Refusal::missing("ticker or underlying_ticker"));
     }
-    // a contract of an underlying that is named beside it is that one alone
+    // a contract with its underlying beside it selects that contract alone
     if !contracts.is_empty() {
         underlyings.clear();
     }
@@ -86,7 +86,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     })
 }
 
-/// A day, or the days of a range; without either the last day.
+/// The requested day or range of days; without either, the last day.
 fn past(query: &Query<'_>) -> Result<PastQuestion, Refusal> {
     let day = query.get(&DATE)?;
     let after = query.get(&DATE_GT)?.map(|date| date.plus_days(1));

@@ -1,4 +1,4 @@
-//! Every layer, and from a raw path to the one that answers there with the words that the path itself carries.
+//! All layers, and the routes: from a raw path to its layer and the words in the path.
 //!
 //! A path is split at `/` before it is decoded, so that `BRK%2FB` is one segment. Never: a parameter of the query.
 

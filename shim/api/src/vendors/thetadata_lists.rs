@@ -1,5 +1,5 @@
-//! ThetaData's lists of what there is, versions 3 and 2: `GET /v3/option/list/…` and `GET /v2/list/…`. Of a folder of
-//! recorded days they say what that has, of any other feed what the market has now.
+//! ThetaData's lists of roots, dates, strikes and contracts, versions 3 and 2: `GET /v3/option/list/…` and `GET
+//! /v2/list/…`. With a folder of recorded days they list its contents, with any other feed the present market.
 
 use super::layer::{Layer, Serve};
 use super::parameter::{self, A_SYMBOL, ANY, FORMAT, exactly};
@@ -72,7 +72,7 @@ pub const OLDER_CONTRACTS: Layer = thetadata_v2::at(
     Serve::Catalog(|query| older(query, CatalogKind::Contracts)),
 );
 
-/// Names with commas between them; `*`, where that may be, is all.
+/// Names separated by commas; `*` means all where the call allows it.
 const NAMES: Param<ItemList> = Param::new("symbol", ItemList, "Symbol of the underlying");
 const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date").required("2026-12-18");
 const ROOT_ASKED: Param<ReadAs<Symbol>> = Param::new("root", A_SYMBOL, "Symbol of the underlying");
@@ -165,7 +165,7 @@ fn newer(query: &Query<'_>, list: Newer) -> Result<Catalog, Refusal> {
     Ok(Catalog { question, format, json: CatalogJson::Columns, columns, headers: Vec::new(), when_empty })
 }
 
-/// The names that are asked for.
+/// Requested names.
 fn names(query: &Query<'_>, is_required: bool) -> Result<Vec<Symbol>, Refusal> {
     if is_required {
         query.required_text(&NAMES)?;
@@ -199,7 +199,7 @@ fn older(query: &Query<'_>, kind: CatalogKind) -> Result<Catalog, Refusal> {
     Ok(Catalog { question, format, json, columns: older_columns(kind), headers, when_empty })
 }
 
-/// What stands before the rows. Clients of this version read `error_type` of lists without looking whether it is there.
+/// The header before the rows. Clients of this version read `error_type` of every list and fail if it is absent.
 fn header(names: &str) -> String {
     format!(
         r#"{{"header":{{"latency_ms":0,"error_type":"null","error_msg":"null","next_page":null,"format":[{names}]}},"response":"#

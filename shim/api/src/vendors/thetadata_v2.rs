@@ -19,19 +19,19 @@ use engine::store::columns::{Col, Unit};
 use kernel::contract::Symbol;
 use std::borrow::Cow;
 
-/// First order.
+/// First-order Greeks.
 pub const GREEKS: Layer =
     at("/v2/bulk_snapshot/option/greeks", OF_SNAPSHOTS, Serve::Rows(|query| parse(query, &[FIRST])));
-/// Second order.
+/// Second-order Greeks.
 pub const SECOND_ORDER: Layer =
     at("/v2/bulk_snapshot/option/greeks_second_order", OF_SNAPSHOTS, Serve::Rows(|query| parse(query, &[SECOND])));
-/// All of them.
+/// Greeks of all orders.
 pub const ALL_GREEKS: Layer = at(
     "/v2/bulk_snapshot/option/all_greeks",
     OF_SNAPSHOTS,
     Serve::Rows(|query| parse(query, &[FIRST, SECOND, ONLY_IN_ALL])),
 );
-/// Whatever else is asked under its prefix.
+/// All other paths under the prefix: refused.
 pub const REST: Layer = at("/v2/{rest*}", &[], Serve::Text(|_| Err(Refusal::UnknownPath)));
 
 pub(super) const fn at(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
@@ -46,7 +46,7 @@ pub(super) const EXP: Param<CompactDate> =
 pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::LETTERS), "Calls, puts or both");
 pub(super) const USE_CSV: Param<OnlyTrue> = Param::new("use_csv", OnlyTrue, "true selects CSV");
 
-/// The contract.
+/// Fields that name the contract.
 pub(super) const CONTRACT: &[Field] = &[
     open_bare("contract"),
     text("security_type", Text::Fixed("OPTION")),
@@ -62,7 +62,7 @@ pub(super) const fn open_ticks() -> [Field; 2] {
     [open_array(TICKS), open_array("")]
 }
 
-/// The first numbers of a snapshot.
+/// First fields of a snapshot.
 const BASE: &[Field] = &[
     time("ms_of_day", When::Quote, Stamp::MillisOfDay),
     quoted_as("bid", QuoteNumber::Bid, POINT),
@@ -72,7 +72,7 @@ const BASE: &[Field] = &[
 /// The array of the numbers of a row.
 const TICKS: &str = "ticks";
 
-/// The end of its numbers.
+/// Last fields of a snapshot.
 const TAIL: &[Field] = &[
     pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
     pointed("iv_error", own(Col::IvError), Unit::Plain),
@@ -121,7 +121,8 @@ fn parse(query: &Query<'_>, columns: &[&[Field]]) -> Result<Reply, Refusal> {
     Ok(Reply { selection, format, fields, around, headers, title, ..Reply::default() })
 }
 
-/// The form of an answer. A client of this version asks for a table and reads from a header that no page follows.
+/// Format and headers of an answer. A client of this version requests a table and reads from a header that no page
+/// follows.
 pub(super) fn format_and_headers(query: &Query<'_>) -> Result<(Format, Headers), Refusal> {
     let format = query.get(&FORMAT)?.unwrap_or_default();
     if query.get(&USE_CSV)? == Some(true) {
@@ -130,7 +131,7 @@ pub(super) fn format_and_headers(query: &Query<'_>) -> Result<(Format, Headers),
     Ok((format, Vec::new()))
 }
 
-/// What stands around rows of ticks.
+/// Text around rows of ticks.
 pub(super) const fn around_ticks() -> Wrap {
     Wrap::Of(around)
 }

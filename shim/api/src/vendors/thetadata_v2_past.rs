@@ -1,6 +1,6 @@
 //! ThetaData, version 2, of past days: `GET /v2/hist/option/…` and `GET /v2/at_time/option/quote`, of one contract.
-//! Rows are bare arrays behind a header that names their numbers; what the vendor has of trades is zero here, for only
-//! quotes are recorded.
+//! Rows are bare arrays behind a header that names their numbers; fields of trades are zero, since only quotes are
+//! recorded.
 
 use super::body;
 use super::columns::{POINT, pointed, quoted_as};
@@ -80,12 +80,12 @@ const THIRD: &[Field] = &[
 /// The underlying and the day, behind volatilities.
 const UNDERLYING: &[Field] = &[MADE, pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain), DATE];
 
-/// A quote and when it is of.
+/// Fields of a quote, its time included.
 pub(super) fn quoted() -> Vec<Field> {
     [&[MS_OF_DAY], QUOTED, &[DATE]].concat()
 }
 
-/// What is shown under each name, and whether it is quotes alone.
+/// Fields of each kind of history, and whether they are quotes alone; `None`: no such kind.
 pub(super) fn history_fields(what: &str) -> Option<(Vec<Field>, bool)> {
     let priced = |of: &[&[Field]]| Some(([HEAD, &of.concat(), FITTED, UNDERLYING].concat(), false));
     match what {
@@ -106,7 +106,7 @@ pub(super) fn history_fields(what: &str) -> Option<(Vec<Field>, bool)> {
     }
 }
 
-/// Reports of a day, which have one row for each.
+/// Kinds of history with one row per day.
 const DAILY: [&str; 3] = ["eod", "eod_greeks", "open_interest"];
 const NO_DATA: &str = "No data for the specified timeframe & contract.";
 const STEP_MOST_MS: i64 = 86_400_000;
@@ -116,7 +116,7 @@ const LAST_MS: i64 = 86_399_999;
 const OPENS_MS: i64 = 34_200_000;
 const CLOSES_MS: i64 = 57_600_000;
 
-/// Which times of each day.
+/// Times of each day.
 pub(super) struct PastSteps {
     opens: Time,
     closes: Time,
@@ -129,7 +129,7 @@ fn parse_history(query: &Query<'_>) -> Result<Reply, Refusal> {
     parse(query, fields, is_quotes, steps(query, what)?)
 }
 
-/// The times of each day: of reports of the day its end, else those of an interval.
+/// Times of each day: the end of the day for daily kinds, else those of an interval.
 pub(super) fn steps(query: &Query<'_>, what: &str) -> Result<PastSteps, Refusal> {
     if DAILY.contains(&what) {
         return Ok(PastSteps { opens: Time::MIN, closes: Time::MAX, every: Pace::Day });
@@ -151,7 +151,7 @@ fn parse_at(query: &Query<'_>) -> Result<Reply, Refusal> {
     parse(query, quoted(), true, at_time(query)?)
 }
 
-/// One time of each day.
+/// The requested time of each day.
 pub(super) fn at_time(query: &Query<'_>) -> Result<PastSteps, Refusal> {
     let at = query.get(&TIME_OF_DAY)?.unwrap_or(0);
     Ok(PastSteps { opens: Time::MIN, closes: Time::MAX, every: Pace::At(time_of(at)) })
@@ -176,7 +176,7 @@ fn parse(query: &Query<'_>, fields: Vec<Field>, is_quotes: bool, steps: PastStep
     Ok(Reply { selection, fields, walk, around, title, ..reply })
 }
 
-/// What answers about past days have in common.
+/// Parts that all answers about past days share.
 pub(super) fn of_days(query: &Query<'_>, is_quotes: bool, steps: PastSteps) -> Result<Reply, Refusal> {
     let (first, last) = days(query, &START_DATE, &END_DATE, None)?;
     let PastSteps { opens, closes, every } = steps;

@@ -23,16 +23,16 @@ pub const GREEKS: Layer = at(
     &[&SYMBOL, &EXPIRATION, &STRIKE, &RIGHT, &MAX_DTE, &STRIKE_RANGE, &FORMAT],
     Serve::Rows(parse),
 );
-/// Whatever else is asked under its prefix.
+/// All other paths under the prefix: refused.
 pub const REST: Layer = at("/v3/option/{rest*}", &[], Serve::Text(|_| Err(Refusal::UnknownPath)));
 
 pub(super) const fn at(path: &'static str, parameters: Parameters, serve: Serve) -> Layer {
     Layer { name: "thetadata_v3", path, parameters, is_strict: false, serve, refuse: body::plain, headers: &[] }
 }
 
-/// How calls of the present spell call, put and both.
+/// Parameter `right` in calls about the present.
 const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::WORDS), "Calls, puts or both");
-/// How calls of the past do.
+/// Parameter `right` in calls about the past.
 pub(super) const RIGHT_OF_THE_PAST: Param<OneWord<Rights>> =
     Param::new("right", OneWord(Rights::ANY), "Calls, puts or both");
 pub(super) const EXPIRATION: Param<IsoDate> =
@@ -43,7 +43,7 @@ pub(super) const MAX_DTE: Param<WholeNumber> =
 pub(super) const STRIKE_RANGE: Param<WholeNumber> =
     Param::new("strike_range", WholeNumber::from(1), "Number of strikes above and below the money, for each expiry");
 
-/// What every order begins with.
+/// First fields of every order.
 const BASE: &[Field] = &[
     text("symbol", Text::Underlying),
     text("expiration", Text::Expiry),
@@ -54,7 +54,7 @@ const BASE: &[Field] = &[
     quoted_as("ask", QuoteNumber::Ask, POINT),
 ];
 
-/// What every order ends with.
+/// Last fields of every order.
 pub(super) const TAIL: &[Field] = &[
     pointed("implied_vol", own(Col::SvcVol), Unit::Plain),
     pointed("iv_error", own(Col::IvError), Unit::Plain),
@@ -87,7 +87,7 @@ pub(super) const THIRD: &[Field] = &[
     pointed("ultima", own(Col::Ultima), Unit::Plain),
 ];
 
-/// What only the order of all has.
+/// Fields that only the order `all` has.
 pub(super) const ONLY_IN_ALL: &[Field] = &[
     pointed("d1", own(Col::D1), Unit::Plain),
     pointed("d2", own(Col::D2), Unit::Plain),
@@ -107,7 +107,7 @@ fn fields(order: &str) -> Option<Vec<Field>> {
     })
 }
 
-/// The contracts of a symbol that a call asks for; calls differ in how they spell call, put and both.
+/// The requested contracts of a symbol; calls spell the right differently.
 pub(super) fn selection(
     query: &Query<'_>,
     symbol: Symbol,
@@ -124,7 +124,7 @@ pub(super) fn selection(
     })
 }
 
-/// The one strike that is asked for, or any.
+/// The requested strike; absent: any.
 pub(super) fn strike(query: &Query<'_>) -> Result<Bounds, Refusal> {
     if query.text(&STRIKE) == Some(ANY) { Ok(Bounds::default()) } else { Ok(exactly(query.get(&STRIKE)?)) }
 }

@@ -1,5 +1,5 @@
 //! ThetaData, version 3, of past days: `GET /v3/option/history/…` and `GET /v3/option/at_time/quote`. Rows come in time
-//! order; what the vendor has of trades is zero here, for only quotes are recorded.
+//! order; fields of trades are zero, since only quotes are recorded.
 
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Layer, Reply, Serve, Wrap};
@@ -107,7 +107,7 @@ const STAMP: Field = time("timestamp", When::Asked, Stamp::EasternIso);
 const BID: Field = quoted_as("bid", QuoteNumber::Bid, POINT);
 const ASK: Field = quoted_as("ask", QuoteNumber::Ask, POINT);
 
-/// A quote with what feeds have of it.
+/// Fields of a quote.
 pub(super) const QUOTED: &[Field] = &[
     quoted_as("bid_size", QuoteNumber::BidSize, Print::UpTo(0)),
     zero("bid_exchange"),
@@ -119,11 +119,11 @@ pub(super) const QUOTED: &[Field] = &[
     zero("ask_condition"),
 ];
 
-/// When the row of a day was made.
+/// Time of a daily row.
 const MADE: &[Field] =
     &[time("created", When::Snapshot, Stamp::EasternIso), time("last_trade", When::Snapshot, Stamp::EasternIso)];
 
-/// What was traded.
+/// Fields of trades.
 pub(super) const BARS: &[Field] = &[
     zero_as("open", POINT),
     zero_as("high", POINT),
@@ -144,13 +144,13 @@ pub(super) const VOLATILITIES: &[Field] = &[
     pointed("iv_error", own(Col::IvError), Unit::Plain),
 ];
 
-/// The underlying, behind these.
+/// Fields of the underlying, after the volatilities.
 const UNDERLYING: &[Field] = &[
     time("underlying_timestamp", When::Snapshot, Stamp::EasternIso),
     pointed("underlying_price", slice(SliceNumber::UndPrice), Unit::Plain),
 ];
 
-/// The first order with gamma, in the order of the vendor's rows of days.
+/// First-order Greeks with gamma, in the order of the vendor's daily rows.
 const FIRST_OF_DAYS: &[Field] = &[
     pointed("delta", own(Col::Delta), Unit::Plain),
     pointed("gamma", own(Col::Gamma), Unit::Plain),
@@ -166,15 +166,15 @@ const FIRST_OF_DAYS: &[Field] = &[
     pointed("vera", own(Col::Vera), Unit::Plain),
 ];
 
-/// Why a call that is quotes alone has no answer.
+/// Reason why a call for quotes alone is refused.
 pub(super) const NO_QUOTES: &str = "quotes are not served: start the daemon with --show-quotes";
 const DAILY: Steps = Steps { opens: Time::MIN, closes: Time::MAX, every: Pace::Day };
 
-/// Sessions begin and end here, where a request does not say something else.
+/// Default begin and end of the times of a day; a request may set others.
 const OPENS: Time = Time::constant(9, 30, 0, 0);
 const CLOSES: Time = Time::constant(16, 0, 0, 0);
 
-/// What lies between two rows, in milliseconds; 0: every snapshot.
+/// Intervals between two rows, milliseconds; 0: every snapshot.
 const INTERVALS: &[(&str, i64)] = &[
     ("tick", 0),
     ("10ms", 10),
@@ -193,7 +193,7 @@ const INTERVALS: &[(&str, i64)] = &[
     ("1h", 3_600_000),
 ];
 
-/// Which times of each day.
+/// Times of each day.
 struct Steps {
     opens: Time,
     closes: Time,

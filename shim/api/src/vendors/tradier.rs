@@ -1,5 +1,5 @@
-//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and what its clients ask first: two lists, and the
-//! prices of underlyings.
+//! Tradier (the chains layer): `GET /v1/markets/options/chains`, and the calls that its clients make first: two lists,
+//! and the prices of underlyings.
 
 use super::body::{self, JSON};
 use super::columns::{or_zero, quoted_price, quoted_size};
@@ -85,7 +85,7 @@ const FIELDS: &[Field] = &[
     text("root_symbol", Text::Root),
 ];
 
-/// What follows where Greeks are asked for. Clients break on null in it, so zero stands for what is missing.
+/// Additional fields with Greeks. Clients fail on null in them, so zero stands for a missing value.
 const GREEKS: &[Field] = &[
     open("greeks", Unpriced::Whole),
     or_zero("delta", own(Col::Delta), Unit::Plain),
@@ -102,7 +102,7 @@ const GREEKS: &[Field] = &[
     close(),
 ];
 
-/// Some exchange: a client refuses none.
+/// An arbitrary exchange, as a client refuses rows without one.
 const EXCHANGE: Text = Text::Fixed("Z");
 
 const AROUND: Wrap = Wrap::text(r#"{"options":{"option":["#, "]}}");
@@ -146,7 +146,7 @@ fn parse_strikes(query: &Query<'_>) -> Result<List, Refusal> {
     Ok(List { selection, past: None, days: None, item: vec![ListingPiece::Strikes], around, when_empty: None })
 }
 
-/// Underlyings that one request may name.
+/// Maximum underlyings of one request.
 const SYMBOLS_MAX: usize = 100;
 
 fn parse_names(query: &Query<'_>) -> Result<NameList, Refusal> {
@@ -158,7 +158,7 @@ fn parse_names(query: &Query<'_>) -> Result<NameList, Refusal> {
     }
 }
 
-/// What is known of underlyings: symbol and price. The rest of the record is what it is in rows of contracts.
+/// Writes symbol and price of underlyings. The other fields are the same as in rows of contracts.
 fn write_quotes(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     let (mut found, mut unmatched) = (Vec::new(), Vec::new());
     for name in names {

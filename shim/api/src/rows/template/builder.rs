@@ -1,4 +1,4 @@
-//! From a table of fields and a frame to a row with open slots. Never: a row's own number.
+//! Compiles a table of fields and a frame to a row with open slots. Never: a number of a row.
 
 use super::slice_text::{Piece, SliceText};
 use super::{Copied, NumberSource, SHORT, SliceSlot, Slot, SlotValue, Template};
@@ -10,45 +10,45 @@ use crate::rows::number::{NUMBER_MAX, Print, TextBlock, push_as};
 use engine::store::columns::Col;
 use std::borrow::Cow;
 
-/// The column that every contract with Greeks has.
+/// A column that every contract with Greeks has.
 const PRICED: Col = Col::Delta;
 
-/// What a row is compiled from.
+/// Plan of a row.
 #[derive(Clone, Copy)]
 pub struct RowPlan<'a> {
     /// The columns.
     pub fields: &'a [Field],
-    /// Their names in the format, one for each field.
+    /// Names of the columns in the format, one for each field.
     pub names: &'a [Cow<'static, str>],
-    /// What the rest of the answer is.
+    /// Layout of the answer.
     pub layout: &'a AnswerLayout,
-    /// What stands around cells and rows.
+    /// Text around cells and rows.
     pub frame: &'static Frame,
 }
 
 /// An object or array that is being compiled.
 struct Level {
     keyed: bool,
-    /// True if its next member is its first.
+    /// True if the next member is the first.
     is_first: bool,
-    /// The slot that leaves it out for contracts without Greeks.
+    /// Slot that replaces the object for contracts without Greeks.
     unless: Option<usize>,
 }
 
-/// One row in the making.
+/// Compiles one row.
 struct RowBuilder<'a> {
     to: Template,
     frame: &'static Frame,
     layout: &'a AnswerLayout,
     levels: Vec<Level>,
-    /// Where the text that belongs to no piece or slot yet starts.
+    /// Start of the text that belongs to no piece or slot yet.
     mark: usize,
-    /// What stands before the next slot, if anything of it differs by slice.
+    /// Pieces before the next slot, if its text differs by slice.
     before: Vec<Piece>,
 }
 
 impl Template {
-    /// Compiles the row of an answer; `shows_quotes`: of chains with quotes.
+    /// Compiles the row of an answer; `shows_quotes`: chains have quotes.
     #[must_use]
     pub fn compile(plan: &RowPlan<'_>, shows_quotes: bool) -> Self {
         let RowPlan { fields, names, layout, frame } = *plan;
@@ -101,39 +101,39 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// One cell, with what stands before and after it.
+    /// Adds one cell with the text before and after it.
     fn member(&mut self, field: &Field, name: &str) {
         let omitted = match field.cell {
             Cell::Number { source, missing: Missing::Omit, .. } if self.frame.nested => Some(source),
             _ => None,
         };
         let unless = match omitted {
-            Some(Source::Own(col)) => Some(self.unless(col, "")),
-            Some(Source::Derived(number)) if number.needs_greeks() => Some(self.unless(PRICED, "")),
+            Some(Source::Own(col)) => Some(self.begin_replaced(col, "")),
+            Some(Source::Derived(number)) if number.needs_greeks() => Some(self.begin_replaced(PRICED, "")),
             _ => None,
         };
         let left_out = match omitted {
-            Some(Source::Slice(number)) => Some(self.left_out_without(number)),
+            Some(Source::Slice(number)) => Some(self.begin_omitted(number)),
             _ => None,
         };
         self.key(name);
         self.push(if field.is_number() { self.frame.number_open } else { self.frame.text_open });
         self.cell(field.cell);
         self.push(self.frame.cell_close);
-        self.then_here(unless);
+        self.end_replaced(unless);
         if let Some(at) = left_out {
-            self.until_here(at);
+            self.end_omitted(at);
         }
     }
 
-    /// What follows, up to [`Self::until_here`], is left out of slices without the number.
-    fn left_out_without(&mut self, number: SliceNumber) -> usize {
+    /// Begins a part that slices without the number leave out; it ends at [`Self::end_omitted`].
+    fn begin_omitted(&mut self, number: SliceNumber) -> usize {
         self.close_piece();
         self.before.push(Piece::Unless(number, 0));
         self.before.len() - 1
     }
 
-    fn until_here(&mut self, at: usize) {
+    fn end_omitted(&mut self, at: usize) {
         self.close_piece();
         let pieces = self.before.len() - at - 1;
         if let Piece::Unless(_, behind) = &mut self.before[at] {
@@ -174,13 +174,13 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// An object or array begins.
+    /// Begins an object or array.
     fn open(&mut self, name: &str, nest: Nest) {
-        let mut unless = (nest.unpriced == Unpriced::Omit).then(|| self.unless(PRICED, ""));
+        let mut unless = (nest.unpriced == Unpriced::Omit).then(|| self.begin_replaced(PRICED, ""));
         self.key(name);
         unless = match nest.unpriced {
-            Unpriced::Null => Some(self.unless(PRICED, self.frame.null)),
-            Unpriced::Empty => Some(self.unless(PRICED, "{}")),
+            Unpriced::Null => Some(self.begin_replaced(PRICED, self.frame.null)),
+            Unpriced::Empty => Some(self.begin_replaced(PRICED, "{}")),
             Unpriced::Whole | Unpriced::Omit => unless,
         };
         self.push(if nest.keyed { "{" } else { "[" });
@@ -190,10 +190,10 @@ impl RowBuilder<'_> {
     fn close(&mut self) {
         let Some(level) = self.levels.pop() else { return };
         self.push(if level.keyed { "}" } else { "]" });
-        self.then_here(level.unless);
+        self.end_replaced(level.unless);
     }
 
-    /// What separates a member from the one before it, and its key.
+    /// Adds the separator from the member before, and the key.
     fn key(&mut self, name: &str) {
         let Some(level) = self.levels.last_mut() else { return };
         let keyed = level.keyed;
@@ -207,16 +207,16 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// What follows, up to [`Self::then_here`], is left out for rows without the number.
-    fn unless(&mut self, col: Col, instead: &str) -> usize {
+    /// Begins a part that rows without the number replace by `instead`; it ends at [`Self::end_replaced`].
+    fn begin_replaced(&mut self, col: Col, instead: &str) -> usize {
         let before = self.take_before();
         let instead = self.piece(instead);
         self.slot_after(before, SlotValue::Unless { col, instead, then: 0 }, SHORT.max(instead.len));
         self.to.slots.len() - 1
     }
 
-    /// Rows without the number go on here.
-    fn then_here(&mut self, unless: Option<usize>) {
+    /// Ends the part that rows without the number replace.
+    fn end_replaced(&mut self, unless: Option<usize>) {
         let Some(unless) = unless else { return };
         self.slot(SlotValue::Nothing, 0);
         let here = self.to.slots.len();
@@ -259,7 +259,7 @@ impl RowBuilder<'_> {
         self.slot(SlotValue::OsiTail, SHORT);
     }
 
-    /// One of two words, by row.
+    /// Adds one of two words, chosen by row.
     fn choice(&mut self, words: [&str; 2], value: impl Fn([Copied; 2]) -> SlotValue) {
         let before = self.take_before();
         let words = words.map(|word| self.piece(word));
@@ -267,7 +267,7 @@ impl RowBuilder<'_> {
         self.slot_after(before, value(words), value_max);
     }
 
-    /// A strike with the layer's decimals.
+    /// Adds a strike with the layer's decimals.
     fn strike(&mut self, print: Print) {
         let quote = self.quote_of(print);
         self.push(quote);
@@ -275,7 +275,7 @@ impl RowBuilder<'_> {
         self.push(quote);
     }
 
-    /// A number of the quote, or what hides it.
+    /// Adds a number of the quote, or its substitute.
     fn quoted(&mut self, quoted: QuoteCell) {
         let QuoteCell { side, number, print, missing, hidden } = quoted;
         if self.to.shows_quotes {
@@ -293,7 +293,7 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// How a number is printed here: as the column says, unless the format has a rule of its own. Counts stay whole.
+    /// Format of a number: the column's, unless the frame has its own. Counts stay whole.
     fn print(&self, print: Print) -> Print {
         match (print, self.frame.print) {
             (Print::Words(_) | Print::UpTo(0), _) | (_, None) => print,
@@ -329,7 +329,7 @@ impl RowBuilder<'_> {
         self.push(quote);
     }
 
-    /// A number that differs by row, and what stands there without it.
+    /// Adds a number that differs by row, and its substitute.
     fn by_row(&mut self, missing: Missing, print: Print, value: impl Fn(Copied) -> SlotValue) {
         let before = self.take_before();
         self.push_missing(missing, print);
@@ -353,7 +353,7 @@ impl RowBuilder<'_> {
         self.to.text.extend_from_slice(text.as_bytes());
     }
 
-    /// Appends what differs by slice.
+    /// Adds text that differs by slice.
     fn of_slice(&mut self, text: SliceText) {
         self.close_piece();
         self.before.push(Piece::OfSlice(text));
@@ -368,13 +368,13 @@ impl RowBuilder<'_> {
         }
     }
 
-    /// A text of its own.
+    /// Adds a text outside of the row, for a slot to refer to.
     fn piece(&mut self, text: &str) -> Copied {
         self.push(text);
         self.take()
     }
 
-    /// The text pushed since the last slot or piece.
+    /// Takes the text pushed since the last slot or piece.
     fn take(&mut self) -> Copied {
         let piece = Copied::new(&self.to.text, self.mark);
         self.mark = self.to.text.len();

@@ -1,4 +1,4 @@
-//! What is constant over one (root, expiry) of an answer, as text. Never: a row.
+//! Text that is constant over one (root, expiry) of an answer. Never: a row.
 
 use crate::rows::clock::{Stamp, When};
 use crate::rows::frame::Frame;
@@ -13,25 +13,25 @@ use std::ops::Range;
 /// A piece of the text before a slot.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
-    /// The same in every slice: a place in the template's text.
+    /// Constant text: its range in the template's text.
     Fixed(Range<usize>),
-    /// Differs by slice.
+    /// Text that differs by slice.
     OfSlice(SliceText),
-    /// So many pieces behind it are left out where the slice has no such number.
+    /// Leaves out this many following pieces if the slice has no such number.
     Unless(SliceNumber, usize),
 }
 
-/// What differs by slice.
+/// Text that differs by slice.
 #[derive(Clone, Debug)]
 pub(super) enum SliceText {
     Underlying,
-    /// The same, behind a prefix if it is an index.
+    /// The underlying, with a prefix if it is an index.
     UnderlyingOrIndex(&'static str),
     Root,
     Expiry,
     Style([&'static str; 2]),
     Settle([&'static str; 2]),
-    /// A number, and the place of what stands there without it.
+    /// A number, and the range of its substitute in the template's text.
     Number {
         number: SliceNumber,
         factor: f64,
@@ -46,7 +46,7 @@ pub(super) enum SliceText {
     DescriptionHead,
 }
 
-/// Appends what `pieces` are in a slice.
+/// Appends the text of `pieces` for a slice.
 pub(super) fn push(
     text: &mut Vec<u8>,
     pieces: &[Piece],

@@ -55,7 +55,7 @@ const DAY_ZERO: Date = date(1899, 12, 30);
 /// Numbers from here on are seconds, below it days of a spreadsheet.
 const SECONDS_FROM: f64 = 1e6;
 
-/// The filters of a chain: what a selection can say goes there, the rest into the vendor filters and the days that
+/// The filters of a chain: into the selection where it has them, else into the vendor's filters and the days that
 /// depend on the date of the answer.
 pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(VendorFilters, RequestDays), Refusal> {
     selection.rights = query.get(&SIDE)?.unwrap_or_default();
@@ -92,12 +92,12 @@ pub(super) fn parse(query: &Query<'_>, selection: &mut Selection) -> Result<(Ven
     Ok((filters, days))
 }
 
-/// At least this number, where one is given.
+/// Bounds from this number on; `None`: no bound.
 fn at_least(number: Option<f64>) -> Bounds {
     Bounds { least: number, most: None }
 }
 
-/// Which kinds of expirations.
+/// Kinds of expirations.
 fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
     let (weekly, monthly, quarterly) = (query.get(&WEEKLY)?, query.get(&MONTHLY)?, query.get(&QUARTERLY)?);
     let said = [weekly, monthly, quarterly];
@@ -116,13 +116,13 @@ fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
     })
 }
 
-/// The past day that is asked for, if one is; a date to come is a mistake.
+/// The requested past day, if any; a future date is refused.
 pub(super) fn parse_day_before(query: &Query<'_>) -> Result<Option<PastDays>, Refusal> {
     let day = query.get(&DATE)?;
     Ok(day.map(|day| PastDays { which: PastDaysAsked::One(day), not_past: not_past(query, &DATE) }))
 }
 
-/// The same, or the days from one to before another.
+/// The requested past day, or the days from one up to but not including another.
 pub(super) fn parse_days_before(query: &Query<'_>) -> Result<Option<PastDays>, Refusal> {
     if let Some(day) = parse_day_before(query)? {
         return Ok(Some(day));
@@ -140,7 +140,7 @@ fn not_past(query: &Query<'_>, param: &Param<ReadAs<NamedDay>>) -> Refusal {
     Refusal::invalid(DATE.name(), query.text(param).unwrap_or_default(), "a date in the past")
 }
 
-/// One expiration; `None` for all of them.
+/// The requested expiration; `None`: all.
 pub(super) fn parse_expiration(query: &Query<'_>) -> Result<Option<NamedDay>, Refusal> {
     match query.text(&EXPIRATION) {
         Some(text) if !text.eq_ignore_ascii_case("all") => A_DAY.text(EXPIRATION.name(), text).map(Some),
@@ -175,7 +175,7 @@ fn read_distance(days: &str) -> Option<i64> {
     days.parse().ok().filter(|days| (-DISTANCE_MOST..=DISTANCE_MOST).contains(days))
 }
 
-/// What a filter of numbers says.
+/// Parsed filter of numbers.
 enum Numbers {
     /// Numbers and nothing else.
     Plain(Vec<f64>),
@@ -216,7 +216,7 @@ fn read_bounds(text: &str) -> Option<Bounds> {
     Some(Bounds { least: Some(parse_number(least.trim())?), most: Some(parse_number(most.trim())?) })
 }
 
-/// The number behind `>` or `<`, and whether it is within.
+/// The number after `>` or `<`, and whether it is inclusive.
 fn read_equals(rest: &str) -> (Option<f64>, bool) {
     let number = rest.strip_prefix('=');
     (parse_number(number.unwrap_or(rest).trim()), number.is_some())
@@ -258,7 +258,7 @@ pub(super) fn parse_words(text: &str) -> Option<ContractKey> {
     Some(ContractKey { root: root?, expiry: expiry?, strike_milli: strike?, right: right? })
 }
 
-/// A right in words; `C` is also a ticker, which stands before the right.
+/// A right in words; `C` is also a ticker, which comes before the right.
 fn read_side(word: &str) -> Option<Right> {
     match word.to_ascii_lowercase().as_str() {
         "call" | "calls" | "c" => Some(Right::Call),
