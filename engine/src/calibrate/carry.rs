@@ -26,24 +26,24 @@ use kernel::limits;
 pub struct Carry {
     /// Forward, currency per share; NaN: unknown.
     pub fwd: f64,
-    /// Its standard error; NaN if the expiry has no usable call/put pair.
+    /// Standard error of the forward; NaN if the expiry has no usable call/put pair.
     pub fwd_error: f64,
-    /// Borrow rate as published.
+    /// Borrow rate to publish.
     pub b: f64,
     /// The underlying price to publish: the spot, or F where parity is the basis.
     pub und: f64,
-    /// The spot that F and b imply together: what values are computed from.
+    /// The spot that F and b imply together; values are computed from it.
     pub s: f64,
     /// The name's spot, published or implied: the reference of borrow.
     pub spot: f64,
-    /// A forward was found that cannot be one; it is missing.
+    /// True if the forward found is impossible, so that it is missing.
     pub refused: bool,
 }
 
 /// The implied spot of a name.
 #[derive(Clone, Copy, Debug)]
 pub struct ImpliedSpot {
-    /// Currency per share; NaN: none is implied.
+    /// Spot, currency per share; NaN: none is implied.
     pub s: f64,
     /// Standard error, currency per share.
     pub error: f64,
@@ -60,14 +60,14 @@ impl ImpliedSpot {
     }
 }
 
-/// Where the spot that a name is valued on comes from.
+/// Source of the spot that a name is valued on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotSource {
-    /// A feed publishes it, and the options may contradict.
+    /// A feed publishes it, unless the options contradict it.
     Published,
     /// No feed has one, or the options contradict it: it is implied by options alone.
     Implied,
-    /// A feed publishes it and it stays: borrow is whatever the options imply.
+    /// A feed publishes it, and it stays even against the options: borrow is whatever they imply.
     Held,
 }
 
@@ -125,43 +125,43 @@ pub fn effective_spot(fwd: f64, input: &SliceInput, b: f64) -> f64 {
 /// Measurement of one expiry.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
-    /// Its place in the chain.
+    /// Index of the slice in the chain.
     slice: usize,
     t: f64,
     /// Own borrow times t; NaN: no pair.
     z: f64,
     /// Variance of z by the pairs alone.
     own: f64,
-    /// Degrees of freedom of its error.
+    /// Degrees of freedom of the error of z.
     freedom: f64,
     /// 1/variance as used, after reweighting; 0: nothing measured, or no influence on the name.
     w: f64,
-    /// Of an adjusted root: it counts for its own forward alone.
-    apart: bool,
+    /// True for an adjusted root, which counts for its own forward alone.
+    is_adjusted: bool,
 }
 
 impl Measured {
     fn new(slice: usize, input: &SliceInput, parity: &Parity, s: f64, source: SpotSource) -> Self {
         let t = input.t;
-        // z and not b: the error of b is that of the forward over t, without bound in the last hours, that of z is the
-        // forward's
+        // z and not b: the error of b is the forward's error over t, which has no bound in the last hours; the error of
+        // z is the forward's
         let z = implied_borrow(s * input.scale(), parity.fwd, t, input.r, input.divs) * t;
-        // relative to the forward: an absurd one of nearly nothing has a large error, however tight its quotes
+        // relative to the forward, so that an absurd forward near zero has a large error, however tight its quotes
         let own = (parity.error / parity.fwd).powi(2);
-        let heard = z.is_finite() && own.is_finite();
+        let is_usable = z.is_finite() && own.is_finite();
         let freedom = match source {
-            // nothing is expected of its borrow, so no forward on which several pairs agree is an outlier
+            // any borrow is possible then, so a forward on which several pairs agree is no outlier
             SpotSource::Held if parity.pairs >= CARRY.held_pairs => f64::INFINITY,
             _ => (CARRY.freedom_one_pair + CARRY.freedom_per_pair * (f64::from(parity.pairs) - 1.0))
                 .clamp(CARRY.freedom_one_pair, CARRY.freedom_most),
         };
-        let apart = input.shares.is_some();
-        let w = if heard && !apart { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
-        Self { slice, t, z: if heard { z } else { f64::NAN }, own, freedom, w, apart }
+        let is_adjusted = input.shares.is_some();
+        let w = if is_usable && !is_adjusted { 1.0 / (own + CARRY.expiry_noise * CARRY.expiry_noise) } else { 0.0 };
+        Self { slice, t, z: if is_usable { z } else { f64::NAN }, own, freedom, w, is_adjusted }
     }
 
-    /// z, 0 where there is none, which then has no weight.
-    fn known(&self) -> f64 {
+    /// z; 0 if there is none, which then has no weight.
+    fn z_or_zero(&self) -> f64 {
         if self.w > 0.0 { self.z } else { 0.0 }
     }
 
@@ -182,9 +182,9 @@ pub struct Carries {
 }
 
 impl Carries {
-    /// Computes them, `parity` being the forward that each slice implies alone and `reference` the spot that the
-    /// options are quoted against, about. `prior` is the borrow of the last pass (NaN: none). Where the spot is
-    /// implied, that of the slices stands in for one, and values are computed from the implied one.
+    /// Computes all carries. `parity` is the forward that each slice implies alone, `reference` approximately the spot
+    /// that the options are quoted against, `prior` the borrow of the last pass (NaN: none). If the spot is implied,
+    /// the spot in `slices` is not read, and values are computed from the implied spot.
     pub fn set(&mut self, source: SpotSource, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
         let Self { measured, level, carry, spot } = self;
         let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
@@ -227,7 +227,7 @@ struct NameSpots {
 }
 
 impl NameSpots {
-    /// Those of so many shares.
+    /// The spots of this many shares.
     fn of(self, shares: f64) -> Self {
         let Self { reference, valued, published, source } = self;
         Self { reference: reference * shares, valued: valued * shares, published: published * shares, source }
@@ -235,14 +235,14 @@ impl NameSpots {
 }
 
 impl Carry {
-    /// Applies the overrides of the expiry in place of the quotes. Forward, borrow and the spot that values
-    /// are computed from stay one whole, F = (S − A)·e^((r−b)t): of a known borrow the forward follows, of a known
-    /// forward the borrow, and of both the spot. Where a forward would need a borrow rate that is none
-    /// ([`limits::BORROW`], as one beside the spot does in the last hours), the borrow is that of the quotes and the
-    /// spot follows. What cannot be is left aside: a forward further than any from the spot, a borrow rate without a
-    /// spot or with dividends worth more than it.
+    /// Applies the overrides of the expiry in place of the quotes. F = (S − A)·e^((r−b)t) keeps holding for forward,
+    /// borrow and the spot that values are computed from: a given borrow determines the forward, a given forward the
+    /// borrow, and both together the spot. If a forward needs a borrow rate beyond [`limits::BORROW`], as one beside
+    /// the spot does in the last hours, the borrow stays that of the quotes and the spot follows. Impossible overrides
+    /// are ignored: a forward too far from the spot, a borrow rate without a spot or with dividends worth more than the
+    /// spot.
     #[must_use]
-    pub fn knowing(&self, input: &SliceInput) -> Self {
+    pub fn with_overrides(&self, input: &SliceInput) -> Self {
         let known = match (input.basis, input.forced.fwd) {
             (ForwardBasis::Parity, Some(fwd)) => self.on_known_parity(fwd, input),
             (ForwardBasis::Parity, None) => None,
@@ -290,11 +290,11 @@ struct BorrowLevel {
     delta: f64,
     /// Variance of b by expiry, δ held.
     var_b: Vec<f64>,
-    /// By how much b follows δ, by expiry.
+    /// Derivative of b in δ, by expiry.
     by_delta: Vec<f64>,
-    /// Variance of δ; the same without what is expected of it.
+    /// Variance of δ with and without its prior.
     var_delta: f64,
-    var_delta_told: f64,
+    var_delta_free: f64,
     walk: Vec<f64>,
     diag: Vec<f64>,
     rhs: Vec<f64>,
@@ -302,7 +302,7 @@ struct BorrowLevel {
 }
 
 impl BorrowLevel {
-    /// Borrow and δ that go best with what is measured, and the weights that they leave it.
+    /// Fits borrow and δ to the measurements, and sets the weights of the measurements.
     ///
     /// # Shapes   an entry an expiry, ascending in time
     /// # Domain   any measurements, none included
@@ -323,12 +323,12 @@ impl BorrowLevel {
             column.resize(n, 0.0);
         }
         let first = if source == SpotSource::Held { 0.0 } else { first_delta(measured) };
-        (self.delta, self.var_delta, self.var_delta_told) = (first, 0.0, f64::INFINITY);
+        (self.delta, self.var_delta, self.var_delta_free) = (first, 0.0, f64::INFINITY);
         if n == 0 {
             return;
         }
         if source == SpotSource::Held {
-            // how much borrow may differ follows from its size, which is then known from the start
+            // the size of borrow sets how much it may differ between expiries, so it is estimated first
             let size = median_borrow(measured);
             self.b.fill(size);
         }
@@ -346,7 +346,7 @@ impl BorrowLevel {
         }
     }
 
-    /// Measurements that do not fit lose weight.
+    /// Reduces the weight of measurements that do not fit.
     fn reweigh(&self, measured: &mut [Measured], round: usize) {
         for (i, m) in measured.iter_mut().enumerate().filter(|(_, m)| m.w > 0.0) {
             // before the first solution borrow is unknown: its plausible range is part of the error
@@ -373,11 +373,11 @@ impl BorrowLevel {
             let unknown = if source == SpotSource::Held { CARRY.held_level } else { CARRY.level };
             let level = unknown + CARRY.level_of_itself * self.b[i].abs();
             self.diag[i] = m.w * m.t * m.t + 1.0 / (level * level * n as f64);
-            self.rhs[i] = m.w * m.t * m.known();
+            self.rhs[i] = m.w * m.t * m.z_or_zero();
             self.by_delta[i] = m.w * m.t;
         }
         for i in 1..n {
-            // in ln t: borrow of a week and of a month differ as those of a month and of four do
+            // in ln t: borrow of a week and a month differ about as much as borrow of a month and four months
             let apart = (measured[i].t / measured[i - 1].t).ln().clamp(CARRY.ln_t_near, CARRY.ln_t_far);
             let drift = CARRY.drift + CARRY.drift_of_itself * 0.5 * (self.b[i] + self.b[i - 1]).abs();
             let w = 1.0 / (drift * drift * apart);
@@ -402,23 +402,24 @@ impl BorrowLevel {
             let var = if i + 1 < n { self.var_b[i + 1] } else { 0.0 };
             self.var_b[i] = 1.0 / self.diag[i] + ahead * ahead * var;
         }
-        // δ: what is left of it when borrow has taken its part
-        let (mut told, mut sum) = (0.0, 0.0);
+        // the equation of δ after elimination of borrow
+        let (mut precision, mut sum) = (0.0, 0.0);
         for (i, m) in measured.iter().enumerate() {
-            told += m.w * (1.0 - m.t * self.by_delta[i]);
-            sum += m.w * (m.t * self.rhs[i] - m.known());
+            precision += m.w * (1.0 - m.t * self.by_delta[i]);
+            sum += m.w * (m.t * self.rhs[i] - m.z_or_zero());
         }
-        let told = told.max(0.0);
-        // a wider prior the further δ is: a spot is within seconds of noise, or from before a split, seldom between
-        // an implied one is measured from the spot that most pairs agree on, whose error is their disagreement
+        let precision = precision.max(0.0);
+        // the prior is wider the larger δ is: a spot is off by seconds of noise or by a split, seldom by anything
+        // between; an implied spot is measured from the spot that most pairs agree on, whose error is their
+        // disagreement
         let noise = match source {
             SpotSource::Published => CARRY.spot_noise,
             SpotSource::Implied => REFERENCE.agrees,
             SpotSource::Held => CARRY.held_noise,
         };
         let spot = 1.0 / (noise * noise + self.delta * self.delta / CARRY.spot_freedom);
-        self.delta = sum / (told + spot);
-        (self.var_delta, self.var_delta_told) = (1.0 / (told + spot), 1.0 / told);
+        self.delta = sum / (precision + spot);
+        (self.var_delta, self.var_delta_free) = (1.0 / (precision + spot), 1.0 / precision);
         for i in 0..n {
             self.b[i] = self.rhs[i] + self.by_delta[i] * self.delta;
         }
@@ -426,7 +427,7 @@ impl BorrowLevel {
 
     fn spot(&self, measured: &[Measured], reference: f64, published: f64) -> ImpliedSpot {
         let s = reference * self.delta.exp();
-        let error = self.var_delta_told.min(1.0).sqrt();
+        let error = self.var_delta_free.min(1.0).sqrt();
         if !(s > 0.0 && measured.iter().any(|m| m.w > 0.0)) {
             return ImpliedSpot::default();
         }
@@ -442,7 +443,7 @@ impl BorrowLevel {
         let mean = self.b[i] * t - self.delta;
         let by = t * self.by_delta[i] - 1.0;
         let var = (t * t * self.var_b[i] + by * by * self.var_delta).max(1e-16);
-        // precisions add: that of all less its own is that of the others
+        // precisions add, so that of the others is that of all less its own
         let others = 1.0 / var - m.w;
         if m.w <= 0.0 || others <= 1e-9 / var {
             return if m.w > 0.0 { (0.0, f64::INFINITY) } else { (mean, var) };
@@ -460,9 +461,9 @@ impl BorrowLevel {
         let (expected, var) = self.expected(i, m);
         let var = var + CARRY.expiry_noise * CARRY.expiry_noise;
         let (mut z, mut error) = (expected, f64::NAN);
-        if m.w > 0.0 || m.apart && m.z.is_finite() {
+        if m.w > 0.0 || m.is_adjusted && m.z.is_finite() {
             let miss = m.z - expected;
-            // Student's weight again, now against the others alone: an expiry must not vouch for itself
+            // Student's weight again, now against the others alone, as an expiry must not confirm itself
             let own = m.own.max(1e-16) * (1.0 + miss * miss / (m.freedom * (m.own + var)));
             z = (m.z / own + expected / var) / (1.0 / own + 1.0 / var);
             error = (1.0 / (1.0 / own + 1.0 / var)).sqrt();
@@ -484,25 +485,27 @@ impl BorrowLevel {
                 refused: far,
             };
         }
-        let settled = Settled { input, spot: name.valued, fwd, error: if error.is_nan() { var.sqrt() } else { error } };
-        let (fwd, b, s) = settled.on(prior).or_else(|| settled.own(smooth)).unwrap_or_else(|| settled.aside(smooth));
+        let choice =
+            ForwardChoice { input, spot: name.valued, fwd, error: if error.is_nan() { var.sqrt() } else { error } };
+        let (fwd, b, s) =
+            choice.at_prior(prior).or_else(|| choice.at_own(smooth)).unwrap_or_else(|| choice.at_smooth(smooth));
         Carry { fwd, fwd_error: error * fwd, b, und: name.published, s, spot: name.valued, refused: false }
     }
 }
 
-/// A forward that is to be had from a spot.
-struct Settled<'a> {
+/// Inputs of the choice of a spot and a borrow rate for a forward.
+struct ForwardChoice<'a> {
     input: &'a SliceInput<'a>,
     spot: f64,
     fwd: f64,
-    /// As a part of it.
+    /// Standard error of the forward, relative to it.
     error: f64,
 }
 
-impl Settled<'_> {
-    /// On the borrow rate of the last pass, where that gives the forward nearly: the tables of early exercise are kept
-    /// by it.
-    fn on(&self, prior: f64) -> Option<(f64, f64, f64)> {
+impl ForwardChoice<'_> {
+    /// Carry on the borrow rate of the last pass, if that nearly gives the forward: tables of early exercise then stay
+    /// valid.
+    fn at_prior(&self, prior: f64) -> Option<(f64, f64, f64)> {
         let still = CARRY
             .still
             .max((CARRY.still_errors * self.error).min(CARRY.still_most))
@@ -511,39 +514,38 @@ impl Settled<'_> {
         ((fwd / self.fwd).ln().abs() <= still).then_some((fwd, prior, self.spot))
     }
 
-    /// On the borrow rate that gives it from the spot, where that is near the smooth one.
-    fn own(&self, smooth: f64) -> Option<(f64, f64, f64)> {
+    /// Carry on the borrow rate that gives the forward from the spot, if that rate is near the smooth one.
+    fn at_own(&self, smooth: f64) -> Option<(f64, f64, f64)> {
         let b = implied_borrow(self.spot, self.fwd, self.input.t, self.input.r, self.input.divs);
         let near = (b - smooth).abs() <= CARRY.own_borrow + CARRY.own_borrow_of_itself * smooth.abs();
         if near {
             return Some((self.fwd, b, self.spot));
         }
-        // in the last days a forward that agrees with the spot within its error is that of the spot
+        // in the last days, a forward that agrees with the spot within its error is computed from the spot
         let fwd = forward_at(self.spot, self.input, smooth);
         ((fwd / self.fwd).ln().abs() <= self.error).then_some((fwd, smooth, self.spot))
     }
 
-    /// On the smooth borrow rate and the spot that goes with it.
-    fn aside(&self, smooth: f64) -> (f64, f64, f64) {
+    /// Carry on the smooth borrow rate and the spot that it implies.
+    fn at_smooth(&self, smooth: f64) -> (f64, f64, f64) {
         (self.fwd, smooth, effective_spot(self.fwd, self.input, smooth))
     }
 }
 
-/// An implied spot that leaves borrow where it was: the one that the forwards imply at the borrow rates of the last
-/// pass, where that is within a standard error of the one that they imply by themselves. The spot's error is the same
-/// for all expiries, so borrow that followed it would move in all of them at once, and the tables of early exercise
-/// with it.
+/// The implied spot at the borrow rates of the last pass, if it is within a standard error of the freely implied one;
+/// `None`: it is not. An error of the spot is common to all expiries, so without this borrow would move in all of them
+/// at once, and tables of early exercise with it.
 fn held_spot(
-    told: ImpliedSpot,
+    free: ImpliedSpot,
     measured: &[Measured],
     slices: &[SliceInput],
     parity: &[Parity],
     prior: &[f64],
 ) -> Option<f64> {
-    let heard = measured.iter().filter(|m| m.w > 0.0 && prior[m.slice].is_finite());
+    let weighted = measured.iter().filter(|m| m.w > 0.0 && prior[m.slice].is_finite());
     let mut spots: Vec<(f64, f64)> =
-        heard.map(|m| (effective_spot(parity[m.slice].fwd, &slices[m.slice], prior[m.slice]), m.w)).collect();
-    weighted_median(&mut spots).filter(|s| (s - told.s).abs() <= told.error.max(CARRY.still * told.s))
+        weighted.map(|m| (effective_spot(parity[m.slice].fwd, &slices[m.slice], prior[m.slice]), m.w)).collect();
+    weighted_median(&mut spots).filter(|s| (s - free.s).abs() <= free.error.max(CARRY.still * free.s))
 }
 
 /// The median forward of some expiries, currency per share; NaN: none has one.
@@ -552,17 +554,17 @@ pub(super) fn median_forward(parity: impl Iterator<Item = Parity>) -> f64 {
     weighted_median(&mut fwds).unwrap_or(f64::NAN)
 }
 
-/// Where δ is looked for: a line through what the expiries measure, robust against half of them; 0 where there are too
-/// few to tell it from borrow.
+/// Start of the search for δ: a line through the measurements, robust against half of them; 0 if they are too few to
+/// separate δ from borrow.
 fn first_delta(measured: &[Measured]) -> f64 {
-    let heard: Vec<&Measured> = measured.iter().filter(|m| m.w > 0.0).collect();
-    if heard.len() < CARRY.delta_expiries {
+    let weighted: Vec<&Measured> = measured.iter().filter(|m| m.w > 0.0).collect();
+    if weighted.len() < CARRY.delta_expiries {
         return 0.0;
     }
-    // Theil and Sen's slope of z in t, weighted: z = b·t − δ is a line where borrow is alike, and its median holds
+    // weighted Theil-Sen slope of z in t, as z = b·t − δ is a line if all expiries have the same borrow
     let mut slopes: Vec<(f64, f64)> = Vec::new();
-    for (i, a) in heard.iter().enumerate() {
-        for b in &heard[i + 1..] {
+    for (i, a) in weighted.iter().enumerate() {
+        for b in &weighted[i + 1..] {
             let apart = b.t - a.t;
             if apart > CARRY.delta_years_apart {
                 slopes.push(((b.z - a.z) / apart, apart * apart / (1.0 / a.w + 1.0 / b.w)));
@@ -571,18 +573,18 @@ fn first_delta(measured: &[Measured]) -> f64 {
     }
     let Some(slope) = weighted_median(&mut slopes) else { return 0.0 };
     let mut deltas: Vec<(f64, f64)> =
-        heard.iter().map(|m| (slope * m.t - m.z, 1.0 / (1.0 / m.w + (CARRY.level * m.t).powi(2)))).collect();
+        weighted.iter().map(|m| (slope * m.t - m.z, 1.0 / (1.0 / m.w + (CARRY.level * m.t).powi(2)))).collect();
     weighted_median(&mut deltas).filter(|delta| delta.abs() > CARRY.delta_noises * CARRY.spot_noise).unwrap_or(0.0)
 }
 
 /// Weighted median of the borrow rates that expiries imply by themselves; 0: no expiry has one.
 fn median_borrow(measured: &[Measured]) -> f64 {
-    let heard = measured.iter().filter(|m| m.w > 0.0);
-    let mut own: Vec<(f64, f64)> = heard.map(|m| (m.z / m.t, m.t / (m.t + CARRY.delta_years_apart))).collect();
+    let weighted = measured.iter().filter(|m| m.w > 0.0);
+    let mut own: Vec<(f64, f64)> = weighted.map(|m| (m.z / m.t, m.t / (m.t + CARRY.delta_years_apart))).collect();
     weighted_median(&mut own).unwrap_or(0.0)
 }
 
-/// The value below which half of the weight lies; of (value, weight).
+/// Weighted median of (value, weight).
 pub(super) fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
     of.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half = 0.5 * of.iter().map(|x| x.1).sum::<f64>();
@@ -602,8 +604,8 @@ fn usual_basis(slices: &[SliceInput], parity: &[Parity]) -> f64 {
     weighted_median(&mut basis).unwrap_or(f64::NAN)
 }
 
-/// S := F and b := r; an expiry without pairs, or with a forward unlike all others, takes F from its neighbours in
-/// time, else the spot.
+/// The carry S := F and b := r, for names whose parity is the basis. An expiry without pairs, or with a forward unlike
+/// all others, takes F from its neighbours in time, else the spot.
 fn on_its_own(i: usize, slices: &[SliceInput], parity: &[Parity], usual: f64) -> Carry {
     let known = |j: &usize| {
         let basis = (parity[*j].fwd / slices[*j].s).ln();
@@ -658,27 +660,30 @@ mod tests {
         let own = slice(50.0, 0.3, &[]);
         let divs = [Dividend { t: 0.05, amount: 0.7 }];
         let input = SliceInput { divs: &divs, ..own.input() };
-        let told = carries(&[input], &[parity(forward_at(50.0, &input, 0.02), 0.01)], &[f64::NAN]).carry[0];
-        let knowing = |fwd, borrow| told.knowing(&SliceInput { forced: ForcedCarry { fwd, borrow }, ..input });
+        let implied = carries(&[input], &[parity(forward_at(50.0, &input, 0.02), 0.01)], &[f64::NAN]).carry[0];
+        let with_overrides =
+            |fwd, borrow| implied.with_overrides(&SliceInput { forced: ForcedCarry { fwd, borrow }, ..input });
         let same = |carry: Carry, want: Carry| format!("{carry:?}") == format!("{want:?}");
-        assert!(same(knowing(None, None), told));
+        assert!(same(with_overrides(None, None), implied));
         let want = (50.0 - 0.7 * (-(0.04f64 - 0.4) * 0.05).exp()) * ((0.04 - 0.4) * 0.3f64).exp();
-        let by_borrow = knowing(None, Some(0.4));
+        let by_borrow = with_overrides(None, Some(0.4));
         assert!((by_borrow.fwd - want).abs() < 1e-9 && (by_borrow.b - 0.4).abs() < 1e-15, "{want}: {by_borrow:?}");
-        let by_forward = knowing(Some(want), None);
+        let by_forward = with_overrides(Some(want), None);
         assert!(by_forward.fwd.to_bits() == want.to_bits() && (by_forward.b - 0.4).abs() < 1e-12, "{by_forward:?}");
         assert!((by_forward.s - 50.0).abs() < 1e-15 && (by_forward.und - 50.0).abs() < 1e-15, "{by_forward:?}");
-        let both = knowing(Some(want), Some(0.1));
+        let both = with_overrides(Some(want), Some(0.1));
         assert!((both.b - 0.1).abs() < 1e-15 && (forward_at(both.s, &input, 0.1) - want).abs() < 1e-12, "{both:?}");
         assert!(
             (both.und - 50.0).abs() < 1e-15 && both.s < 46.0,
             "the spot follows and the published one stays: {both:?}"
         );
         // a digit too many is no forward
-        assert!(same(knowing(Some(500.0), None), told) && same(knowing(Some(5.0), Some(0.1)), told));
+        assert!(
+            same(with_overrides(Some(500.0), None), implied) && same(with_overrides(Some(5.0), Some(0.1)), implied)
+        );
         let more = [Dividend { t: 0.05, amount: 70.0 }];
         let absurd = SliceInput { divs: &more, forced: ForcedCarry { fwd: None, borrow: Some(0.4) }, ..input };
-        let carry = carries(&[absurd], &[Parity::NONE], &[f64::NAN]).carry[0].knowing(&absurd);
+        let carry = carries(&[absurd], &[Parity::NONE], &[f64::NAN]).carry[0].with_overrides(&absurd);
         assert!(carry.fwd.is_nan(), "dividends worth more than the spot: {carry:?}");
     }
 
@@ -686,9 +691,10 @@ mod tests {
     fn a_known_forward_beside_the_spot_in_the_last_hours_is_no_borrow() {
         let last = slice(100.0, 0.5 / 8760.0, &[]);
         let input = last.input();
-        let told = carries(&[input], &[parity(100.0, 0.01)], &[f64::NAN]).carry[0];
-        let known = told.knowing(&SliceInput { forced: ForcedCarry { fwd: Some(101.0), borrow: None }, ..input });
-        assert!((known.b - told.b).abs() < 1e-15 && (known.s - 101.0).abs() < 1e-3, "{known:?}");
+        let implied = carries(&[input], &[parity(100.0, 0.01)], &[f64::NAN]).carry[0];
+        let known =
+            implied.with_overrides(&SliceInput { forced: ForcedCarry { fwd: Some(101.0), borrow: None }, ..input });
+        assert!((known.b - implied.b).abs() < 1e-15 && (known.s - 101.0).abs() < 1e-3, "{known:?}");
         assert!((forward_at(known.s, &input, known.b) - 101.0).abs() < 1e-12, "{known:?}");
     }
 
@@ -696,9 +702,9 @@ mod tests {
     fn a_known_forward_of_an_index_that_is_none_is_its_price() {
         let own = slice(20.0, 0.1, &[]);
         let input = SliceInput { basis: ForwardBasis::Parity, ..own.input() };
-        let told = carries(&[input], &[parity(22.0, 0.05)], &[f64::NAN]).carry[0];
+        let implied = carries(&[input], &[parity(22.0, 0.05)], &[f64::NAN]).carry[0];
         let forced = ForcedCarry { fwd: Some(23.5), borrow: Some(0.3) };
-        let Carry { fwd, b, und, s, .. } = told.knowing(&SliceInput { forced, ..input });
+        let Carry { fwd, b, und, s, .. } = implied.with_overrides(&SliceInput { forced, ..input });
         assert_eq!([fwd, b, und, s].map(f64::to_bits), [23.5, input.r, 23.5, 23.5].map(f64::to_bits));
     }
 
@@ -742,7 +748,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spot_that_lags_is_told_by_all_expiries_together() {
+    fn a_spot_that_lags_is_found_by_all_expiries_together() {
         let ts = [0.01, 0.03, 0.06, 0.1, 0.3, 0.6].map(|t| slice(100.0, t, &[]));
         let inputs: Vec<_> = ts.iter().map(|s| s.input()).collect();
         let parities: Vec<_> = inputs.iter().map(|i| parity(forward_at(102.0, i, 0.01), 0.02)).collect();

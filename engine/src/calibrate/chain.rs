@@ -1,11 +1,11 @@
-//! All expiries of a name through the steps of the calibration, in their order: the one driver, for passes and tests.
-//! Steps that look at one expiry run side by side; those that look at all of a name run between them.
-//! Never: a formula, a thread.
+//! The driver of the calibration, for passes and tests: takes all expiries of a name through the steps in their order.
+//! Steps that look at one expiry run side by side; those that look at all of a name run between them. Never: a formula,
+//! a thread.
 
 use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
-use super::doubt::{Instead, Verdict, paid_parts, unusual};
+use super::doubt::{Alternative, Verdict, paid_parts, unusual};
 use super::forward::{Parity, fit_forward, fit_wide, keep_alive, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
@@ -23,10 +23,10 @@ use kernel::quality::Quality;
 /// Result of a calibration that all slices of a name share.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
-    /// The spot.
+    /// The implied spot.
     pub spot: ImpliedSpot,
-    instead: Option<Instead>,
-    /// The implied spot is far from the published one.
+    alternative: Option<Alternative>,
+    /// True if the implied spot is far from the published one.
     is_far: bool,
 }
 
@@ -34,17 +34,17 @@ impl Calibration {
     /// The assumption that quotes contradict, so that values are computed without it; `None`: they contradict none.
     #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
-        self.instead.as_ref().map(|instead| instead.doubt).or(self.is_far.then_some(Doubt::Spot))
+        self.alternative.as_ref().map(|alternative| alternative.doubt).or(self.is_far.then_some(Doubt::Spot))
     }
 
     /// Counted part of a dividend, by its place among all to come.
     #[must_use]
     pub fn paid(&self, dividend: usize) -> f64 {
-        self.instead.as_ref().map_or(1.0, |instead| instead.part(dividend))
+        self.alternative.as_ref().map_or(1.0, |alternative| alternative.part(dividend))
     }
 }
 
-/// How the slices of a name are worked on where none looks at another.
+/// Runs a step that is independent between the slices of a name.
 pub trait SideBySide {
     /// Calls `step` once for each slice, with its place; in any order, on any thread.
     fn each(&self, slices: &mut [SliceWork], step: impl Fn(usize, &mut SliceWork) + Send + Sync);
@@ -63,7 +63,7 @@ impl SideBySide for OneByOne {
 /// Calibrates the expiries of one name together; kept for its memory.
 #[derive(Debug, Default)]
 pub struct ChainCalibration {
-    /// Forward that each slice implies alone.
+    /// Forward that each slice implies alone, by slice.
     parity: Vec<Parity>,
     /// Borrow of the last pass by slice; NaN: none.
     prior: Vec<f64>,
@@ -73,8 +73,8 @@ pub struct ChainCalibration {
 }
 
 impl ChainCalibration {
-    /// Takes the slices of a name from quotes to volatilities, into `draft.out` of each, and returns what all of them
-    /// together imply. The two lists run in parallel, ascending in time.
+    /// Calibrates the slices of a name from quotes to volatilities, into `draft.out` of each, and returns the result
+    /// that they share. The two lists run in parallel, ascending in time.
     ///
     /// # Domain   the slices of one name, with any quotes, each at its own time
     /// # Errors
@@ -107,8 +107,8 @@ impl ChainCalibration {
         slices: &mut [SliceWork],
         how: &impl SideBySide,
     ) -> Result<Calibration, Uncomputed> {
-        // what is contradicted is mostly so in the next pass too: a first look then tells it, and leaves alone what the
-        // slices keep of the carry that they are valued on
+        // an assumption contradicted in the last pass mostly is so again: a first look finds it without touching the
+        // slices' memory of the carry that they are valued on
         let before = slices.iter().find_map(|slice| slice.state.doubted);
         let mut first = match before {
             Some(_) => {
@@ -119,130 +119,130 @@ impl ChainCalibration {
             }
             None => Verdict::default(),
         };
-        let (mut spot, mut instead) = (None, None);
+        let (mut spot, mut alternative) = (None, None);
         if !first.is_contradicted {
             if before.is_some() {
-                // what was remembered is of another carry
+                // the memory is of another carry
                 slices.iter_mut().for_each(|slice| slice.state.forget());
             }
             spot = Some(self.run_assumed(None, published, inputs, slices, how)?);
             first = Verdict::of(inputs, slices);
         }
-        // alternatives that were no better are worth another look when more pairs contradict than did then
+        // alternatives that were no better are tried again once more pairs contradict than before
         let in_vain = slices.iter().map(|slice| slice.state.in_vain).max().unwrap_or(0);
         if first.is_contradicted && first.against > in_vain {
-            instead = self.instead(&first, before, published, inputs, how);
+            alternative = self.alternative(&first, before, published, inputs, how);
         }
         let spot = match spot {
-            Some(spot) if instead.is_none() => spot,
+            Some(spot) if alternative.is_none() => spot,
             ran => {
-                if ran.is_some() || before != instead.as_ref().map(|instead| instead.doubt) {
+                if ran.is_some() || before != alternative.as_ref().map(|alternative| alternative.doubt) {
                     slices.iter_mut().for_each(|slice| slice.state.forget());
                 }
-                match self.run_assumed(instead.as_ref(), published, inputs, slices, how) {
-                    // a first look found a spot, and the full one none
-                    Err(_) if instead.take().is_some() => self.run_assumed(None, published, inputs, slices, how)?,
+                match self.run_assumed(alternative.as_ref(), published, inputs, slices, how) {
+                    // the first look found a spot, and the full calibration none
+                    Err(_) if alternative.take().is_some() => self.run_assumed(None, published, inputs, slices, how)?,
                     spot => spot?,
                 }
             }
         };
-        let doubt = instead.as_ref().map(|instead| instead.doubt);
+        let doubt = alternative.as_ref().map(|alternative| alternative.doubt);
         let in_vain = if first.is_contradicted && doubt.is_none() { first.against.max(in_vain) } else { 0 };
         slices.iter_mut().for_each(|slice| (slice.state.doubted, slice.state.in_vain) = (doubt, in_vain));
         let is_far = spot.off && (spot.s / published).ln().abs() > DOUBT.spot_far;
-        Ok(Calibration { spot, instead, is_far })
+        Ok(Calibration { spot, alternative, is_far })
     }
 
-    /// The best alternative to the assumptions that `first` says are contradicted; `None`: none is better. What was
-    /// doubted `before` stays doubted while that is better.
+    /// The best alternative to the assumptions that `first` finds contradicted; `None`: none is better. The assumption
+    /// doubted `before` stays doubted while its alternative is better.
     ///
     /// # Cost     a first look at the name for each of up to five, some ms
-    fn instead(
+    fn alternative(
         &mut self,
         first: &Verdict,
         before: Option<Doubt>,
         published: f64,
         inputs: &[SliceInput<'_>],
         how: &impl SideBySide,
-    ) -> Option<Instead> {
+    ) -> Option<Alternative> {
         let about = first_look(inputs);
-        if let Some(instead) = before.filter(|&doubt| doubt != Doubt::Dividends).map(Instead::of) {
-            let (looked, trial) = self.look(Some(&instead), published, &about, how);
+        if let Some(alternative) = before.filter(|&doubt| doubt != Doubt::Dividends).map(Alternative::of) {
+            let (looked, trial) = self.look(Some(&alternative), published, &about, how);
             if looked.is_ok() && Verdict::of(&about, &trial).is_better_than(first) {
-                return Some(instead);
+                return Some(alternative);
             }
         }
-        let mut best: Option<(f64, Instead)> = None;
+        let mut best: Option<(f64, Alternative)> = None;
         let most = inputs.iter().map(|input| input.divs.len()).max().unwrap_or(0);
-        let mut open = vec![Instead::of(Doubt::Borrow), Instead::of(Doubt::Spot)];
-        // without any dividend the forwards tell what is paid
-        let mut unpaid = (most > 0).then(|| Instead::paying(vec![0.0; most]));
-        while let Some(instead) = unpaid.clone().or_else(|| open.pop()) {
-            let (looked, trial) = self.look(Some(&instead), published, &about, how);
+        let mut open = vec![Alternative::of(Doubt::Borrow), Alternative::of(Doubt::Spot)];
+        // forwards computed without any dividend show how much is paid
+        let mut unpaid = (most > 0).then(|| Alternative::paying(vec![0.0; most]));
+        while let Some(alternative) = unpaid.clone().or_else(|| open.pop()) {
+            let (looked, trial) = self.look(Some(&alternative), published, &about, how);
             if unpaid.take().is_some() {
                 open.extend(paid_parts(inputs, &trial));
             }
             let Ok(spot) = looked else { continue };
             let verdict = Verdict::of(&about, &trial);
-            let loss = verdict.loss(unusual(&instead, published, spot.s, inputs, &trial));
+            let loss = verdict.loss(unusual(&alternative, published, spot.s, inputs, &trial));
             if verdict.is_better_than(first) && best.as_ref().is_none_or(|(least, _)| loss < *least) {
-                best = Some((loss, instead));
+                best = Some((loss, alternative));
             }
         }
-        best.map(|(_, instead)| instead)
+        best.map(|(_, alternative)| alternative)
     }
 
-    /// A first look at a name, by slices that remember nothing.
+    /// Takes a first look at a name, by slices without memory.
     fn look(
         &mut self,
-        instead: Option<&Instead>,
+        alternative: Option<&Alternative>,
         published: f64,
         about: &[SliceInput<'_>],
         how: &impl SideBySide,
     ) -> (Result<ImpliedSpot, Uncomputed>, Vec<SliceWork>) {
         let mut trial: Vec<SliceWork> = about.iter().map(|_| SliceWork::default()).collect();
         let prior = core::mem::replace(&mut self.prior, vec![f64::NAN; about.len()]);
-        let looked = self.run_assumed(instead, published, about, &mut trial, how);
+        let looked = self.run_assumed(alternative, published, about, &mut trial, how);
         self.prior = prior;
         (looked, trial)
     }
 
-    /// The steps with one assumption left out; `None`: with all of them.
+    /// Runs the steps with one assumption replaced; `None`: with all of them.
     ///
     /// # Errors
     /// The options imply no spot, or strikes or prices are in other units.
     fn run_assumed(
         &mut self,
-        instead: Option<&Instead>,
+        alternative: Option<&Alternative>,
         published: f64,
         inputs: &[SliceInput<'_>],
         slices: &mut [SliceWork],
         how: &impl SideBySide,
     ) -> Result<ImpliedSpot, Uncomputed> {
-        let divs = instead.map_or_else(Vec::new, |instead| instead.dividends(inputs));
+        let divs = alternative.map_or_else(Vec::new, |alternative| alternative.dividends(inputs));
         let paying: Vec<SliceInput<'_>> =
             inputs.iter().zip(&divs).map(|(of, divs)| SliceInput { divs, ..*of }).collect();
         let inputs = if divs.is_empty() { inputs } else { &paying };
-        if instead.is_some_and(|instead| instead.doubt == Doubt::Spot) {
+        if alternative.is_some_and(|alternative| alternative.doubt == Doubt::Spot) {
             let mut spot = self.run_unpublished(inputs, slices, how).ok_or(Uncomputed::NoSpot)?;
             spot.off = true;
             let of_spot = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
             of_spot.for_each(|(input, slice)| slice.draft.out.und = published * input.scale());
             return Ok(spot);
         }
-        // Quotes that are wrong by themselves are dropped first, as all later steps count votes.
+        // quotes that are wrong by themselves are dropped first, as all later steps count agreeing quotes
         how.each(slices, |i, slice| slice.clean(&inputs[i]));
         if let Some(why) = wrong_scale(published, inputs, slices) {
             return Err(why);
         }
-        if instead.is_some_and(|instead| instead.doubt == Doubt::Borrow) {
+        if alternative.is_some_and(|alternative| alternative.doubt == Doubt::Borrow) {
             return Ok(self.run_from(SpotSource::Held, inputs, slices, published, how));
         }
         let s = self.reference_spot(published, inputs, slices);
         Ok(self.run_from(SpotSource::Published, inputs, slices, s, how))
     }
 
-    /// The steps where no spot is published, or none is believed; `None`: the options imply none.
+    /// Runs the steps without a published spot; `None`: the options imply none.
     ///
     /// # Domain   as [`ChainCalibration::run`]; the spot of the inputs is not read
     fn run_unpublished(
@@ -278,7 +278,7 @@ impl ChainCalibration {
         (!spot.is_unknown()).then_some(spot)
     }
 
-    /// The steps after the first cleaning, `s` being the spot that the options are quoted against, about.
+    /// Runs the steps after the first cleaning; `s` is approximately the spot that the options are quoted against.
     ///
     /// # Domain   cleaned slices, with any pairs
     fn run_from(
@@ -290,8 +290,8 @@ impl ChainCalibration {
         how: &impl SideBySide,
     ) -> ImpliedSpot {
         self.first_carry(source, inputs, slices, s, how);
-        // the premium depends on borrow and borrow on the forward that the premium is taken out of: a second look at
-        // the carry is enough, as the premium moves a forward by little and borrow moves the premium by less
+        // the premium depends on borrow, and borrow on the forward without the premium: a second look at the carry is
+        // enough, as the premium moves the forward a little and borrow moves the premium less
         let looks = if source == SpotSource::Held { PREMIUM.held_looks } else { 1 };
         for look in 0..looks {
             let carry = &self.carries.carry;
@@ -308,14 +308,13 @@ impl ChainCalibration {
         // solved
         how.each(slices, |i, SliceWork { state, draft }| {
             state.quoted_borrow = Some(carry[i].b);
-            imply_vols(&inputs[i], &carry[i].knowing(&inputs[i]), state, draft);
+            imply_vols(&inputs[i], &carry[i].with_overrides(&inputs[i]), state, draft);
         });
         self.carries.spot
     }
 
-    /// First forwards, and the carry that they imply. Bounds need the spot; order in strike needs to know what is
-    /// impossible, or one dead quote would be blamed on many good ones; order in expiry needs what order in strike has
-    /// left.
+    /// Finds first forwards, and the carry that they imply. Bounds need the spot. Order in strike comes after bounds,
+    /// or one dead quote would cost many good ones. Order in expiry comes after order in strike.
     fn first_carry(
         &mut self,
         source: SpotSource,
@@ -329,15 +328,15 @@ impl ChainCalibration {
         self.carry(source, inputs, slices, s);
     }
 
-    /// The spot that the options are quoted against, about.
+    /// The approximate spot that the options are quoted against.
     fn reference_spot(&mut self, published: f64, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
         let contributes = |input: &SliceInput<'_>| input.basis == ForwardBasis::Spot && input.shares.is_none();
         let all = inputs.iter().zip(slices).filter(|(input, _)| contributes(input));
         self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.draft.pairs[..])))
     }
 
-    /// The same where no spot is published: what most pairs agree on. Where no forward is one of a spot, the median of
-    /// the forwards stands in, as bounds need a price.
+    /// The approximate spot if none is published: the one on which most pairs agree. If no forward is that of a spot,
+    /// it is the median forward, as bounds need a price.
     fn spot_of_pairs(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork]) -> f64 {
         if inputs.iter().any(|input| input.basis == ForwardBasis::Spot) {
             return self.reference_spot(f64::NAN, inputs, slices);
@@ -348,7 +347,7 @@ impl ChainCalibration {
         median_forward(slices.iter().map(|slice| slice.draft.parity))
     }
 
-    /// American quotes that are dearer than later expiries allow are dropped.
+    /// Drops American quotes that are dearer than later expiries allow.
     fn order_expiries(&mut self, inputs: &[SliceInput<'_>], slices: &mut [SliceWork], s: f64, source: SpotSource) {
         let mut ordered: Vec<_> = inputs
             .iter()
@@ -397,9 +396,9 @@ impl SliceWork {
         pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
     }
 
-    /// Quotes that cannot live with spot, strike and each other are dropped; a first forward.
+    /// Drops quotes that contradict spot, strike or each other, and finds a first forward.
     fn order_strikes(&mut self, input: &SliceInput<'_>, s: f64, source: SpotSource) {
-        // where the spot implies no forward, it still bounds it
+        // if the spot implies no forward, it still bounds it
         let of_spot = input.basis == ForwardBasis::Spot;
         let spot = if of_spot { s } else { input.s };
         if of_spot {
@@ -430,13 +429,13 @@ impl SliceWork {
         draft.reach = 0.0;
         draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
         if source == SpotSource::Held && draft.parity.fwd < s {
-            // the pairs that are left lie about the spot
+            // the remaining pairs lie about the spot
             draft.reach = s / draft.parity.fwd - 1.0;
             draft.parity = fit_wide(&draft.pairs, draft.terms.df(), input.t, draft.reach, &mut draft.sorted);
         }
     }
 
-    /// The forward without early-exercise premium, on the carry that was found with it.
+    /// Removes the early-exercise premium from the forward, on the carry that was found with it.
     fn refine(&mut self, input: &SliceInput<'_>, carry: &Carry) {
         if input.style == Style::American {
             self.draft.parity = refine_forward(input, carry, &mut self.state, &mut self.draft);

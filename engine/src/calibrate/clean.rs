@@ -1,5 +1,5 @@
-//! Which quotes can be used, and why the others cannot. A dropped side becomes NaN; nothing is repaired.
-//! Never: a volatility.
+//! Separates usable quotes from others, each with the reason. A dropped side becomes NaN; nothing is repaired. Never: a
+//! volatility.
 
 use super::input::SliceInput;
 use super::settings::CLEANING;
@@ -8,26 +8,26 @@ use crate::store::dropped::Drop;
 /// The quotes of one slice after cleaning, by row.
 #[derive(Clone, Debug, Default)]
 pub struct Quotes {
-    /// Bid; NaN: none that counts.
+    /// Usable bid; NaN: none.
     pub bid: Vec<f64>,
-    /// Ask; NaN: none that counts.
+    /// Usable ask; NaN: none.
     pub ask: Vec<f64>,
-    /// Midpoint of two sides that belong together; NaN elsewhere.
+    /// Midpoint of two usable sides; NaN: a side is missing.
     pub mid: Vec<f64>,
-    /// Two sides that belong together: the quote may support the forward and the curve.
+    /// True if both sides are usable, so that the quote may support the forward and the curve.
     pub two_sided: Vec<bool>,
-    /// Why a row was not used.
+    /// Reason why a row is not used.
     pub fault: Vec<Option<Drop>>,
 }
 
 impl Quotes {
-    /// Drops both sides of a row: they mean nothing.
+    /// Drops both sides of a row, which carry no information.
     pub fn reject(&mut self, row: usize, why: Drop) {
         (self.bid[row], self.ask[row]) = (f64::NAN, f64::NAN);
         self.set_aside(row, why);
     }
 
-    /// Takes away what a row supports; its two sides keep their volatilities, an ask alone does not.
+    /// Removes a row from the support of forward and curve. Two sides keep their volatilities; a lone ask does not.
     pub fn set_aside(&mut self, row: usize, why: Drop) {
         if !self.two_sided[row] {
             (self.bid[row], self.ask[row]) = (f64::NAN, f64::NAN);

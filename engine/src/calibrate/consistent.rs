@@ -1,14 +1,14 @@
-//! Constraints among the quotes of one name, whatever the model: bounds by spot and strike, order and
-//! convexity in strike, order in expiry. A quote is the interval from bid to ask; the largest set of quotes through
-//! which arbitrage-free values can pass is kept, the others are named with the rule that they break.
+//! Constraints among the quotes of one name, whatever the model: bounds by spot and strike, order and convexity in
+//! strike, order in expiry. A quote is the interval from bid to ask. The largest set of quotes through which
+//! arbitrage-free values can pass is kept; the others are dropped with the rule that they break.
 //!
 //! Order in strike (a call is worth no more than one of a lower strike, and no less than that less the distance of the
-//! strikes) is a rule of pairs: the quote that breaks it with the greatest weight of others goes first. Convexity is
-//! looked at through the convex minorant of the asks, the dearest curve that the asks allow: a bid above it cannot
-//! live with the asks beside it, and of the three quotes concerned the one goes whose absence leaves the least.
-//! Source: the constraints are C1 to C6 of Cohen, Reisinger and Wang (2020), Detecting and repairing arbitrage in
-//! traded option prices; where their linear program moves a price out of its quote, this drops the quote.
-//! Never: a volatility, a formula of a model.
+//! strikes) is a rule of pairs: the quote that contradicts the greatest weight of others is dropped first. Convexity is
+//! checked by the convex minorant of the asks, the dearest curve that the asks allow: a bid above it contradicts the
+//! asks beside it, and of the three quotes the one is dropped whose absence leaves the smallest contradiction. Source:
+//! the constraints are C1 to C6 of Cohen, Reisinger and Wang (2020), Detecting and repairing arbitrage in traded option
+//! prices; where their linear program moves a price out of its quote, this drops the quote. Never: a volatility, a
+//! formula of a model.
 
 use super::clean::Quotes;
 use super::input::SliceInput;
@@ -17,7 +17,7 @@ use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use kernel::contract::{Right, Style};
 
-/// Where the money is, for the weights of quotes.
+/// The money, for the weights of quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Moneyness {
     /// Spot that the options are quoted against, currency per share.
@@ -26,7 +26,7 @@ pub struct Moneyness {
     pub sd: f64,
 }
 
-/// Drops the quotes that no volatility can explain at any spot near `s`: calls bid above the spot, puts bid above the
+/// Drops the quotes that no volatility explains at any spot near `s`: calls bid above the spot, puts bid above the
 /// strike, asks below what exercise pays.
 pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
     // without a spot there is no bound; the quotes are judged against each other alone
@@ -34,7 +34,8 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
         return;
     }
     let divs: f64 = input.divs.iter().map(|d| d.amount).sum();
-    // spot and quotes are seldom of one instant, and the carry is not settled yet: a bound too tight drops good quotes
+    // spot and quotes are seldom of one instant, and the carry is not settled yet: so a tighter bound would drop good
+    // quotes
     let slack = s * (CONSISTENCY.spot_slack + CONSISTENCY.carry_slack * input.t.min(1.0));
     for (row, &right) in input.right.iter().enumerate() {
         let k = input.strike(row);
@@ -54,10 +55,10 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
     }
 }
 
-/// Finds the quotes of one expiry that cannot live with the others; kept for its memory.
+/// Finds the quotes of one expiry that contradict others; kept for its memory.
 #[derive(Clone, Debug, Default)]
 pub struct StrikeOrder {
-    /// Strike, by which the values of a right fall: strikes of calls, strikes of puts with their sign changed.
+    /// Coordinate in which values of both rights fall: the strike of calls, minus the strike of puts.
     x: Vec<f64>,
     bid: Vec<f64>,
     ask: Vec<f64>,
@@ -70,7 +71,7 @@ pub struct StrikeOrder {
 }
 
 impl StrikeOrder {
-    /// Drops the quotes that break order or convexity in strike; true if there was one.
+    /// Drops the quotes that break order or convexity in strike; returns true if there was one.
     ///
     /// # Cost     20 ns a strike and right where nothing is wrong
     pub fn clean(&mut self, input: &SliceInput, ladder: &Ladder, money: Moneyness, quotes: &mut Quotes) -> bool {
@@ -122,16 +123,16 @@ impl StrikeOrder {
         self.row.remove(i);
     }
 
-    /// True if two quotes, the first of the lower `x`, break order: dearer than it, or cheaper by more than the strikes
-    /// are apart.
+    /// True if two quotes, the first at the lower `x`, break order: the second is dearer, or cheaper by more than the
+    /// distance of the strikes.
     #[inline(always)]
     fn conflict(&self, i: usize, j: usize) -> bool {
         self.bid[j] > self.ask[i] + CONSISTENCY.equal
             || self.bid[i] - self.ask[j] > self.x[j] - self.x[i] + CONSISTENCY.equal
     }
 
-    /// Drops quotes until no two break order, each time the one that breaks it with the greatest weight of others for
-    /// its own.
+    /// Drops quotes until no two break order, each time the one that contradicts the greatest weight of others,
+    /// relative to its own weight.
     ///
     /// # Domain   sides in any order that bids and asks may have; a quote without a side gives no bound on that side
     /// # Source   the constraints of Cohen, Reisinger and Wang (2020) within one expiry; dropping by most violations
@@ -141,7 +142,7 @@ impl StrikeOrder {
     fn order(&mut self, quotes: &mut Quotes) {
         let n = self.x.len();
         // A least set to drop is a vertex cover, and hard; the most blamed first is the usual approximation, and here
-        // almost always exact: a bad quote stands against many good ones, and these against it alone.
+        // almost always exact: a bad quote stands against many good ones, and they against it alone.
         self.blame.clear();
         self.blame.resize(n, 0.0);
         for j in 1..n {
@@ -155,7 +156,8 @@ impl StrikeOrder {
         loop {
             let mut worst: Option<(usize, f64)> = None;
             for i in 0..self.x.len() {
-                // by its own weight: a tight quote at the money must be contradicted by more than a stale one far out
+                // relative to its own weight: a tight quote at the money needs more contradiction than a stale one far
+                // out
                 let blame = self.blame[i] / self.weight[i];
                 if self.blame[i] > 1e-9 && worst.is_none_or(|(_, most)| blame > most) {
                     worst = Some((i, blame));
@@ -165,7 +167,7 @@ impl StrikeOrder {
             let out = self.of_two(out, most);
             for i in 0..self.x.len() {
                 if i != out && self.conflict(i.min(out), i.max(out)) {
-                    // the others are judged again without what was dropped, or one bad quote would take its victims
+                    // the others are judged again without the dropped quote, or one bad quote would take good ones
                     // along
                     self.blame[i] -= self.weight[out];
                 }
@@ -175,8 +177,8 @@ impl StrikeOrder {
         }
     }
 
-    /// Of the quote to blame most and the one that it breaks order with most, where these are nearly alike, the one
-    /// without which the others go together better.
+    /// Chooses between the most blamed quote and the quote that it contradicts most: if they are nearly equally blamed,
+    /// the one without which less contradiction remains.
     fn of_two(&mut self, out: usize, most: f64) -> usize {
         let alike = |i: usize| self.blame[i] / self.weight[i] > CONSISTENCY.alike * most;
         let partner = (0..self.x.len())
@@ -192,7 +194,7 @@ impl StrikeOrder {
     fn convexity(&mut self, quotes: &mut Quotes) {
         for _ in 0..self.x.len() {
             let Some((i, left, right)) = self.worst() else { return };
-            // a bid above a chord may be too high, or one of the two asks that hold the chord too low
+            // a bid above a chord may be too high, or one of the two asks at the ends of the chord too low
             let mut best = (f64::INFINITY, i);
             for out in [Some(i), left, right].into_iter().flatten() {
                 let rest = self.excess_without(out) * self.weight[out];
@@ -204,16 +206,16 @@ impl StrikeOrder {
         }
     }
 
-    /// What all bids together are above the minorant of the asks without quote `out`, in their own spreads, and one for
-    /// each.
+    /// Total excess of the bids above the minorant of the asks without quote `out`: for each, one plus the excess in
+    /// its own spreads.
     fn excess_without(&mut self, out: usize) -> f64 {
         let (bid, ask) = (self.bid[out], self.ask[out]);
-        // taken out by its sides and put back after: removing a row would move all others
+        // taken out by its sides and put back afterwards, as removing a row would move all others
         (self.bid[out], self.ask[out]) = (0.0, f64::INFINITY);
         self.minorant();
         let sum = (0..self.x.len()).filter(|&i| self.is_above(i)).map(|i| self.weight[i]).sum::<f64>();
         (self.bid[out], self.ask[out]) = (bid, ask);
-        // so that of two that both leave nothing the one of less weight goes
+        // so that of two quotes that both leave no excess, the one of less weight is dropped
         sum + 1e-3
     }
 
@@ -224,8 +226,8 @@ impl StrikeOrder {
         self.bid[i] > self.most[i] + CONSISTENCY.convex_slack * spread
     }
 
-    /// The bid that is furthest above the minorant, with the asks that hold the minorant down there; `None`: all are
-    /// below it.
+    /// The bid furthest above the minorant, with the asks that determine the minorant there; `None`: all bids are below
+    /// it.
     fn worst(&mut self) -> Option<(usize, Option<usize>, Option<usize>)> {
         self.minorant();
         let mut worst = None;
@@ -244,7 +246,7 @@ impl StrikeOrder {
 
     /// The greatest convex function that falls by no more than the distance of the strikes and is nowhere above an ask.
     ///
-    /// # Shapes   `most` by quote; `hull` are the quotes whose asks hold it
+    /// # Shapes   `most` by quote; `hull` are the quotes whose asks determine it
     /// # Domain   quotes ascending in `x`; one without an ask gives no bound
     /// # Cost     linear in the quotes
     fn minorant(&mut self) {
@@ -280,7 +282,7 @@ impl StrikeOrder {
     }
 }
 
-/// How much a quote is to be believed against another.
+/// Weight of a quote against others.
 fn weight(k: f64, age_s: f64, two_sided: bool, money: Moneyness) -> f64 {
     let away = (k / money.s).ln() / (money.sd * CONSISTENCY.half_sd);
     // without a spot or a deviation all strikes weigh the same
@@ -292,14 +294,14 @@ fn weight(k: f64, age_s: f64, two_sided: bool, money: Moneyness) -> f64 {
 /// One expiry among those of its name.
 #[derive(Debug)]
 pub struct Expiry<'a> {
-    /// Its strikes.
+    /// Strikes of the expiry.
     pub ladder: &'a Ladder,
-    /// Its quotes.
+    /// Quotes of the expiry.
     pub quotes: &'a mut Quotes,
 }
 
-/// Finds the quotes of American options that are dearer than the same contract of a later expiry, which can do all that
-/// they can; kept for its memory.
+/// Finds quotes of American options that are dearer than the same contract of a later expiry, which has at least the
+/// same rights; kept for its memory.
 #[derive(Clone, Debug, Default)]
 pub struct ExpiryOrder {
     /// Strike, and the least asks of call and put at it among the expiries looked at so far; ascending in strike.
@@ -321,12 +323,12 @@ struct Quoted {
 }
 
 impl ExpiryOrder {
-    /// Drops the quotes that break order with more expiries than any that they break it with; where one stands against
-    /// one is undecidable, and both stay. `expiries`: American ones, ascending in time.
+    /// Drops each quote that contradicts more expiries than any quote that it contradicts. One quote against one is
+    /// undecidable, and both stay. `expiries`: American, ascending in time.
     pub fn clean(&mut self, expiries: &mut [Expiry<'_>], touched: &mut [bool]) {
         self.least.clear();
         self.broken.clear();
-        // from the last: each is held against the least asks of all later ones
+        // from the last on, as each is compared with the least asks of all later ones
         for expiry in expiries.iter().rev() {
             self.merge(expiry);
         }
@@ -343,7 +345,7 @@ impl ExpiryOrder {
         }
     }
 
-    /// Takes in an expiry before those looked at so far.
+    /// Compares an expiry with the later ones, and adds its asks to the least asks.
     fn merge(&mut self, expiry: &Expiry<'_>) {
         let Expiry { ladder, quotes } = expiry;
         let strikes = &ladder.strikes()[..ladder.len()];
@@ -369,7 +371,7 @@ impl ExpiryOrder {
         core::mem::swap(&mut self.least, &mut self.merged);
     }
 
-    /// Takes one contract of all expiries.
+    /// Reads one contract of all expiries.
     fn read(&mut self, k: f64, right: Right, expiries: &[Expiry<'_>]) {
         self.column.clear();
         for (expiry, Expiry { ladder, quotes }) in expiries.iter().enumerate() {
@@ -385,7 +387,7 @@ impl ExpiryOrder {
         }
     }
 
-    /// The quote that stands against more others than any of them does.
+    /// The quote that contradicts more others than any of those contradicts; `None`: there is none.
     fn worst(&mut self) -> Option<usize> {
         for quoted in &mut self.column {
             quoted.blame = 0;

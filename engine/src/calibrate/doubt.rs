@@ -1,11 +1,10 @@
 //! Assumptions of a name that many of its quotes contradict, and the alternatives to them.
 //!
-//! Call and put of one strike share one volatility. Where those of most strikes of an expiry do not, its forward is
-//! wrong, or the spot that exercise pays at: something that was assumed, and not so many quotes. The published spot,
-//! small borrow and the dividends given are then each left out in turn, and what the fewest pairs contradict is taken.
-//! Between what fits alike the usual is taken: borrow of some percent before a spot that is off by one, a dividend that
-//! nobody pays for before borrow far below zero.
-//! Never: a calibration.
+//! Call and put of one strike share one volatility. If they differ at most strikes of an expiry, an assumption is wrong
+//! rather than so many quotes: its forward, or the spot that exercise pays at. The published spot, small borrow and the
+//! given dividends are then replaced in turn, and the alternative that the fewest pairs contradict is taken. Among
+//! equally good alternatives the most usual wins: borrow of some percent before a spot that is one percent off, an
+//! unpaid dividend before borrow far below zero. Never: a calibration.
 
 use super::carry::weighted_median;
 use super::forward::Parity;
@@ -19,13 +18,13 @@ use kernel::dividends::{Dividend, escrowed};
 
 /// The alternative to an assumption.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Instead {
+pub(super) struct Alternative {
     pub(super) doubt: Doubt,
     /// Counted part of each dividend, ascending in time; empty: all count as given.
     paid: Vec<f64>,
 }
 
-impl Instead {
+impl Alternative {
     pub(super) fn of(doubt: Doubt) -> Self {
         Self { doubt, paid: Vec::new() }
     }
@@ -34,7 +33,7 @@ impl Instead {
         Self { doubt: Doubt::Dividends, paid }
     }
 
-    /// Counted part of a dividend, by its place among all to come.
+    /// Counted part of a dividend, by its index among all dividends to come.
     pub(super) fn part(&self, dividend: usize) -> f64 {
         self.paid.get(dividend).copied().unwrap_or(1.0)
     }
@@ -60,9 +59,9 @@ pub(super) struct Verdict {
     pub(super) pairs: u32,
     /// Pairs that contradict the assumption.
     pub(super) against: u32,
-    /// Pairs that agree with any assumption.
+    /// Pairs that any assumption agrees with.
     open: u32,
-    /// Some expiry contradicts the assumption.
+    /// True if an expiry contradicts the assumption.
     pub(super) is_contradicted: bool,
 }
 
@@ -79,8 +78,8 @@ impl Verdict {
             all.pairs += pairs;
             all.against += against;
             all.open += open;
-            let said = f64::from(pairs - open);
-            all.is_contradicted |= against >= DOUBT.pairs_least && f64::from(against) >= DOUBT.majority * said;
+            let decided = f64::from(pairs - open);
+            all.is_contradicted |= against >= DOUBT.pairs_least && f64::from(against) >= DOUBT.majority * decided;
         }
         all
     }
@@ -93,7 +92,7 @@ impl Verdict {
     /// Loss of an alternative: the number of contradicting pairs in steps of `DOUBT.alike`, then how `unusual` it is.
     pub(super) fn loss(&self, unusual: f64) -> f64 {
         let step = (DOUBT.alike * f64::from(self.pairs)).max(1.0);
-        // what makes quotes say nothing is not better for it
+        // an alternative that leaves quotes without information is not better for it
         let lost = f64::from(self.against) + DOUBT.open_counts * f64::from(self.open);
         (lost / step).floor() * 1e3 + unusual
     }
@@ -125,12 +124,13 @@ fn pairs(input: &SliceInput<'_>, slice: &SliceWork) -> (u32, u32, u32) {
     (all, open, against)
 }
 
-/// True if one quote's least volatility is above the other's greatest.
+/// True if the volatilities of two quotes do not overlap.
 fn apart(one: [f64; 2], other: [f64; 2]) -> bool {
     one[0] > other[1] * (1.0 + DOUBT.vols_alike)
 }
 
-/// The volatilities between the bid and the ask of a row; `None`: none gives a price between them.
+/// The least and the greatest volatility between bid and ask of a row; `None`: no volatility gives a price between
+/// them.
 fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option<[f64; 2]> {
     let out = &slice.draft.out;
     if out.fault[row] == Some(Drop::OutOfBounds) || out.fwd.is_nan() {
@@ -141,7 +141,8 @@ fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option
     if high > 0.0 {
         return Some([low, high]);
     }
-    // as good as exercised: any low volatility gives that, and a first look finds none a little above it either
+    // the price is about what exercise pays: any low volatility gives it, and a first look finds none slightly above it
+    // either
     let exercise = (out.s - k) * input.right[row].phi();
     let (bid, ask) = (input.bid[row], input.ask[row]);
     let above = if input.quality.is_final() { 0.0 } else { DOUBT.unseen * (ask - bid) };
@@ -154,7 +155,7 @@ fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option
 
 /// How unusual an alternative is: 0 is usual.
 pub(super) fn unusual(
-    instead: &Instead,
+    instead: &Alternative,
     published: f64,
     implied: f64,
     inputs: &[SliceInput<'_>],
@@ -176,22 +177,22 @@ pub(super) fn unusual(
     }
 }
 
-/// Alternatives to the dividends given: another part of one of them, or the same part of all. `slices` are calibrated
+/// Alternatives to the given dividends: another part of one of them, or one part of all. `slices` are calibrated
 /// without any dividend.
 ///
 /// # Domain   a published spot; without a forward beyond an ex-date nothing is known
 /// # Source   S − F·e^(−rt) is what dividends before t are worth while borrow is small
-pub(super) fn paid_parts(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Vec<Instead> {
+pub(super) fn paid_parts(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Vec<Alternative> {
     let given = inputs.iter().filter(|input| input.shares.is_none()).map(|input| input.divs);
     let Some(given) = given.max_by_key(|divs| divs.len()).filter(|divs| !divs.is_empty()) else { return Vec::new() };
     let s = inputs.iter().find(|input| input.shares.is_none()).map_or(f64::NAN, |input| input.s);
     let seen: Vec<PaidSoFar> =
         inputs.iter().zip(slices).filter_map(|(input, slice)| PaidSoFar::of(input, slice)).collect();
     let mut found = Vec::new();
-    // of all the same part
+    // one part of all dividends
     let parts = seen.iter().filter(|seen| seen.given > 0.0).map(|seen| (seen.paid / seen.given, seen.weight));
     let of_all = weighted_median(&mut parts.collect::<Vec<_>>());
-    // or another part of one, the one that leaves the least unexplained
+    // or another part of the one dividend that leaves the least unexplained
     let of_one = (0..given.len())
         .filter_map(|i| {
             let worth = |seen: &PaidSoFar| given[i].amount * (-seen.r * given[i].t).exp();
@@ -201,21 +202,22 @@ pub(super) fn paid_parts(inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Vec
             let part = part_of(part, given[i].amount, s)?;
             let left = |seen: &PaidSoFar| {
                 let more = if given[i].t <= seen.t { (part - 1.0) * worth(seen) } else { 0.0 };
-                // a robust square: one expiry that nothing explains decides nothing
+                // a robust square, so that one unexplained expiry does not decide
                 (seen.weight * (seen.paid - seen.given - more).powi(2)).ln_1p()
             };
             Some((seen.iter().map(left).sum::<f64>(), i, part))
         })
         .min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((_, i, part)) = of_one {
-        found.push(Instead::paying((0..given.len()).map(|other| if other == i { part } else { 1.0 }).collect()));
+        found.push(Alternative::paying((0..given.len()).map(|other| if other == i { part } else { 1.0 }).collect()));
     }
     let all = given.iter().map(|d| d.amount).sum();
-    found.extend(of_all.and_then(|part| part_of(part, all, s)).map(|part| Instead::paying(vec![part; given.len()])));
+    found
+        .extend(of_all.and_then(|part| part_of(part, all, s)).map(|part| Alternative::paying(vec![part; given.len()])));
     found
 }
 
-/// The part of an amount that counts; `None`: all of it.
+/// Counted part of a dividend of this amount; `None`: all of it.
 fn part_of(part: f64, amount: f64, s: f64) -> Option<f64> {
     let near = |to: f64| (part - to).abs() * amount < DOUBT.dividend_near * s;
     match part.is_finite() && !near(1.0) {

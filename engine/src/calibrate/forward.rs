@@ -1,8 +1,8 @@
 //! The forward of one expiry from put-call parity: C − P = df·(F − K) over strikes near the money, each weighted by
 //! its spread, outliers losing weight. Never: an implied volatility.
 //!
-//! Each pair gives its own forward K + (C − P)/df. They must agree; where the discount factor is a little off they
-//! drift linearly in K − F, so a line is fitted (its slope held near zero) and read at K = F.
+//! Each pair gives its own forward K + (C − P)/df. They should agree. If the discount factor is slightly off they drift
+//! linearly in K − F, so a line is fitted (its slope held near zero) and read at K = F.
 
 use super::clean::Quotes;
 use super::input::SliceInput;
@@ -16,7 +16,7 @@ const STRADDLE_PER_SD: f64 = 0.797_884_560_802_865_4;
 /// Call and put of one strike, both two-sided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Place of the strike in its ladder.
+    /// Index of the strike in its ladder.
     pub strike: usize,
     /// Strike, currency per share.
     pub k: f64,
@@ -37,7 +37,7 @@ pub struct Parity {
     pub error: f64,
     /// σ√t near the money from straddles; NaN: no pair.
     pub sd: f64,
-    /// How many pairs near the money agree on it, at least 1; 0: no pair.
+    /// Number of pairs near the money that agree on the forward, at least 1; 0: no pair.
     pub pairs: u32,
 }
 
@@ -71,11 +71,12 @@ pub fn pair_quotes(ladder: &Ladder, quotes: &Quotes, pairs: &mut Vec<Pair>) {
     }
 }
 
-/// Leaves out pairs whose forward no carry explains, where others are left; `s` is the spot that the options are quoted
+/// Leaves out pairs whose forward no carry explains, if other pairs remain; `s` is the spot that the options are quoted
 /// against, NaN: unknown.
 pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     let df = (-input.r * input.t).exp();
-    // df·F is the spot less dividends and borrow: dividends are known and lower the bound, and nothing raises it so
+    // df·F is the spot less dividends and borrow: known dividends lower the lower bound; the upper bound has no such
+    // term
     let (low, high) = {
         let wide = if input.basis == ForwardBasis::Spot { FORWARD.plausible } else { FORWARD.plausible_parity };
         let far = (wide + FORWARD.plausible_per_year * input.t).exp();
@@ -90,8 +91,8 @@ pub fn keep_near(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     }
 }
 
-/// Leaves out the pairs of which early exercise may pay for one right whatever the forward is, where others are left:
-/// with borrow of any size these are calls in the money.
+/// Leaves out the pairs whose call may be worth exercising whatever the forward is, if other pairs remain. With borrow
+/// of any size these are calls in the money.
 pub fn keep_alive(pairs: &mut Vec<Pair>, s: f64, input: &SliceInput) {
     let alive = pairs.iter().filter(|pair| pair.k >= s).count();
     if input.style == Style::American && alive >= FORWARD.alive_least {
@@ -106,13 +107,13 @@ pub struct PairVote {
     pub k: f64,
     /// The implied forward, currency per share.
     pub fwd: f64,
-    /// Its error by the spreads, currency per share.
+    /// Error of the forward by the spreads, currency per share.
     pub error: f64,
-    /// How near the money its strike is, 0 to 1.
+    /// Nearness of the strike to the money, 0 to 1.
     pub near: f64,
-    /// How well it agrees with the others, 0 to 1.
+    /// Agreement with the other pairs, 0 to 1.
     pub agrees: f64,
-    /// Its part of the weight of all.
+    /// Share of the total weight.
     pub share: f64,
 }
 
@@ -123,7 +124,7 @@ struct ForwardLine {
     fwd: f64,
     /// σ√t near the money.
     sd: f64,
-    /// How the forwards of pairs drift in K − F.
+    /// Drift of the pairs' forwards in K − F.
     slope: f64,
     /// Scatter of the pairs, in their own errors.
     scale: f64,
@@ -135,7 +136,7 @@ impl ForwardLine {
         let x = p.k - self.fwd;
         let e = p.half / df;
         let miss = (x + p.gap / df - self.slope * x) / (e * self.scale);
-        // a Gaussian and not an edge, so that no pair comes or goes at once while the forward moves
+        // a Gaussian and not an edge, so that no pair jumps in or out while the forward moves
         let near = (-0.5 * (x / (FORWARD.near_money * self.sd * self.fwd)).powi(2)).exp();
         // Cauchy: a pair that is ten errors off pulls like one that is a tenth of an error off
         let believed = near / (1.0 + miss * miss);
@@ -154,7 +155,7 @@ pub fn fit_forward(pairs: &[Pair], df: f64, t: f64, sorted: &mut Vec<(f64, f64)>
     fit_wide(pairs, df, t, 0.0, sorted)
 }
 
-/// The same where strikes as far as `sd` from the forward, as a part of it, are near the money.
+/// Fits a forward as [`fit_forward`], with all strikes within `sd` of the forward, relative to it, near the money.
 #[must_use]
 pub fn fit_wide(pairs: &[Pair], df: f64, t: f64, sd: f64, sorted: &mut Vec<(f64, f64)>) -> Parity {
     fit(pairs, df, t, sd, sorted).map_or(Parity::NONE, |(parity, _)| parity)
@@ -174,8 +175,8 @@ pub fn pair_votes(pairs: &[Pair], df: f64, t: f64) -> (Parity, Vec<PairVote>) {
 ///
 /// # Domain   as [`fit_forward`]; `None`: no pair with any weight
 fn fit(pairs: &[Pair], df: f64, t: f64, sd_least: f64, sorted: &mut Vec<(f64, f64)>) -> Option<(Parity, ForwardLine)> {
-    // Cauchy weights have more than one minimum: what comes out depends on where rounds begin, so they begin at the
-    // median, which half of the weight cannot move far
+    // Cauchy weights have several minima, and the start decides which is found: rounds start at the median, which half
+    // of the weight cannot move far
     let (mut fwd, sd) = median_forward(pairs, df, sorted)?;
     let sd = sd.max(sd_least);
     let mut scale = 1.0;
@@ -205,7 +206,7 @@ fn fit(pairs: &[Pair], df: f64, t: f64, sd_least: f64, sorted: &mut Vec<(f64, f6
             break;
         }
     }
-    // 1/√Σw of a weighted mean, its unit of weight being what pairs were found to scatter by
+    // 1/√Σw of a weighted mean, in units of the scatter of the pairs
     let error = (scale / sums.w.sqrt()).max(FORWARD.error_least * fwd);
     let parity = Parity { fwd, error, sd, pairs: sums.believed.round().max(1.0) as u32 };
     Some((parity, ForwardLine { fwd, sd, slope, scale }))
@@ -221,7 +222,7 @@ struct ForwardSums {
     wxy: f64,
     near: f64,
     miss: f64,
-    /// Sum of how far pairs near the money are believed.
+    /// Sum of the agreement of pairs near the money.
     believed: f64,
 }
 

@@ -21,9 +21,8 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// # Shapes   volatilities by row; NaN where a side is missing or no volatility gives its price
 /// # Units    per √year
 /// # Domain   a carry with a forward, and a spot above the dividends; otherwise everything is missing
-/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, where early exercise is remembered
-/// (`IMPLIED.allowed`); the lattice's
-/// 3e-3 where a search was needed
+/// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, if early exercise is remembered
+/// (`IMPLIED.allowed`); 3e-3, the lattice's, after a search
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
 pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut SliceScratch) {
     let SliceScratch { terms, quotes, out, found, open, updated, .. } = draft;
@@ -39,7 +38,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     let preliminary = !input.quality.is_final();
     let jumped = before.is_none_or(|(_, b)| (b - carry.b).abs() * terms.t > IMPLIED.carry_moved);
     if input.style == Style::American && (updated.is_none() || jumped) {
-        // the first moment of the pass, late: there was no carry before, or one far away
+        // the first update of the pass, if no carry was known before or it was far away
         let mut all = input.update_early(early, &here, ladder, sigma);
         all += updated.unwrap_or_default();
         *updated = Some(all);
@@ -54,7 +53,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     }
     memory.before.rest(&here, memory.now);
     if preliminary {
-        // a first look leaves the others out
+        // a first look skips the other blocks
         let fwd = terms.fwd(carry.s);
         open.retain(|o| {
             (o.k - fwd.max(carry.s)) * o.right.phi() > 0.0 || (o.k - fwd.min(carry.s)) * o.right.phi() > 0.0
@@ -66,7 +65,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
         found.sort_unstable_by_key(RememberedVol::key);
     }
-    // nothing that a preliminary pass finds may stand in for a search
+    // results of a preliminary pass must not replace a search
     remembered::replace(searched, if preliminary { &[] } else { found });
     out.order_sides();
     for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
@@ -80,8 +79,8 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
 }
 
 impl Calibrated {
-    /// Marks the quotes that a fitted volatility, by row, misses by several times their spread; `shift` was added to
-    /// it.
+    /// Marks quotes as outliers that the fitted volatility `svc_vol`, by row, misses by several times their spread;
+    /// `shift` was added to `svc_vol`.
     pub fn find_outliers(&mut self, svc_vol: &[f64], shift: f64) {
         let Self { fault, used, vol_bid, vol_mid, vol_ask, .. } = self;
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
@@ -94,8 +93,7 @@ impl Calibrated {
         }
     }
 
-    /// A value rises with its volatility, so the volatility at the bid is the lower one: where the two come from
-    /// searches that end within their tolerance of each other, they are put in order.
+    /// Orders bid and ask volatilities: searches can end within their tolerance on the wrong side of each other.
     fn order_sides(&mut self) {
         for (bid, ask) in self.vol_bid.iter_mut().zip(&mut self.vol_ask) {
             if *bid > *ask {
@@ -104,7 +102,7 @@ impl Calibrated {
         }
     }
 
-    /// The carry, and no volatility yet.
+    /// Takes the carry, without volatilities yet.
     fn begin(&mut self, carry: &Carry, quotes: &Quotes) {
         let n_rows = quotes.bid.len();
         (self.fwd, self.fwd_error, self.borr) = (carry.fwd, carry.fwd_error, carry.b);
@@ -131,14 +129,15 @@ struct BlockSide<'a> {
     quotes: &'a Quotes,
 }
 
-/// Searches of the last pass, those that this one keeps, and those that it needs.
+/// Searches of the last pass, results that this pass keeps, and searches that it needs.
 struct Memory<'a> {
     before: RememberedVols<'a>,
     now: &'a mut Vec<RememberedVol>,
     open: &'a mut Vec<Open>,
 }
 
-/// Bid, mid and ask of one right of a block: the mid from the last curve's volatility, bid and ask from the mid's.
+/// Implies volatilities at bid, mid and ask of one right of a block. The mid starts from the last curve's volatility,
+/// bid and ask from the mid's.
 ///
 /// # Shapes   `sigma` by strike, padded; three columns of `out` by row
 /// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered
@@ -149,7 +148,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let BlockSide { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
-    // what expansions of a lattice give is taken for what it is: a search by a lattice would not do better
+    // values by expansions of a lattice are final here, as a search by a lattice would not be more accurate
     let preliminary = !here.quality.is_final();
     let mut find = |which: usize, column: &[f64], start: Block| {
         let price = ladder.gather(right, block, column);
@@ -168,7 +167,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     };
     let mid = find(0, &quotes.mid, start_of(sigma, block));
     let near = Block::select(mid.gt(Block::splat(0.0)), mid, start_of(sigma, block));
-    // from the mid's, which is half a spread away: one or two steps, where the curve of last time may be several off
+    // from the mid's volatility, which is half a spread away: one or two steps; from the last curve it may be several
     let (low, high) = (find(1, &quotes.bid, near), find(2, &quotes.ask, near));
     for (vol, column) in [(low, &mut out.vol_bid), (mid, &mut out.vol_mid), (high, &mut out.vol_ask)] {
         let mut numbers = [0.0; BLOCK];
@@ -181,8 +180,8 @@ fn start_of(sigma: &[f64], block: usize) -> Block {
     Block::load(&sigma[block * BLOCK..])
 }
 
-/// Volatilities of the `open` lanes from the last pass's searches where those still apply; the others are left
-/// to a search, and NaN until then.
+/// Sets volatilities of the `open` lanes from the last pass's searches if those still apply; the others are left to a
+/// search, and NaN until then.
 ///
 /// # Shapes   `numbers` are the lanes of the block; only open ones change
 /// # Domain   keys ascend from call to call, as `RememberedVols` reads the last pass once, from its beginning to its
@@ -201,7 +200,7 @@ fn remember(
     for lane in (0..BLOCK).filter(|&lane| open.lane(lane)) {
         let Some(row) = ladder.row(right, block * BLOCK + lane) else { continue };
         let (key, price) = (key(block, right, which, lane), price.lane(lane));
-        // where the remembered premium leads, or at least near the curve
+        // from the remembered premium, or at least from the curve
         let near = numbers[lane];
         let (start, near) = match memory.before.get(key, &here, right.phi(), price, floor.lane(lane), memory.now) {
             Recalled::Same(searched, vol) => {
@@ -218,7 +217,7 @@ fn remember(
     }
 }
 
-/// Prices of a block of strikes whose volatilities are looked for, from `start` on.
+/// Prices of a block of strikes, and the volatilities from which the search starts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VolSearch {
     pub(super) k: Block,
@@ -226,7 +225,7 @@ pub(super) struct VolSearch {
     pub(super) start: Block,
 }
 
-/// Volatilities of one right of a block, from what is remembered of early exercise.
+/// Implies volatilities of one right of a block from remembered early exercise.
 #[inline(always)]
 pub(super) fn imply_block(
     here: &Valuation<'_>,
@@ -246,10 +245,9 @@ pub(super) fn imply_block(
     implied_near(&sought, |sigma| premium.at(sigma), price, start)
 }
 
-/// Volatilities to start from, by strike: those of the last curve; where there is none yet, European volatilities of
-/// the mids out of the money, and those of the nearest strike elsewhere, raised to the volatility of half of an ask
-/// alone: the nearer they are to the curve to come, the fewer tables are built for nothing. Says whether there was
-/// none.
+/// Sets first volatilities by strike: those of the last curve. Without a curve, European volatilities of the mids out
+/// of the money, elsewhere those of the nearest strike, raised to the volatility of half of a lone ask. The nearer they
+/// are to the curve to come, the fewer tables are built in vain. Returns true if there was no curve.
 ///
 /// # Shapes   `sigma` by strike, padded to blocks
 /// # Units    per √year
@@ -270,13 +268,13 @@ pub(super) fn start_vols(
     sigma.resize(strikes.len(), f64::NAN);
     let mut lone = vec![f64::NAN; strikes.len()];
     let plain = european(terms);
-    // the spot that gives this forward: on the way to the forward it is not the published one
+    // the spot that gives this forward, which while the forward is sought is not the published one
     let s = fwd * (-(terms.r - terms.b) * terms.t).exp() + terms.a(0.0);
     let plain = [plain[0].at(terms, s), plain[1].at(terms, s)];
     for block in 0..ladder.blocks() {
         let k = ladder.block(block);
         let gather = |right: Right, column: &[f64]| ladder.gather(right, block, column);
-        // about where the logarithm of the time value bends: Newton's method does well from there
+        // near the bend of the logarithm of the time value, from where Newton's method converges well
         let bend = |k: f64| {
             (IMPLIED.bend * (k / fwd).ln().abs() / input.t.sqrt()).clamp(IMPLIED.bend_least, IMPLIED.bend_most)
         };
@@ -301,8 +299,8 @@ pub(super) fn start_vols(
     true
 }
 
-/// The volatilities of the session before, by strike, for an expiry without a usable quote in a name without one; gaps
-/// take the nearest. Without any: all missing.
+/// Sets volatilities of the previous session by strike, for an expiry of a name without any usable quote; gaps take the
+/// nearest. Without any, all are missing.
 pub fn carried_over(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
     let n = ladder.len();
     for (strike, sigma) in sigma.iter_mut().enumerate() {
@@ -313,7 +311,7 @@ pub fn carried_over(ladder: &Ladder, prev_vol: &[f64], sigma: &mut [f64]) {
     fill_gaps(ladder.strikes(), sigma);
 }
 
-/// Fills gaps with the nearest value; without any, nothing.
+/// Fills gaps with the nearest value, if there is any.
 fn fill_gaps(strikes: &[f64], sigma: &mut [f64]) {
     let known: Vec<usize> = (0..sigma.len()).filter(|&i| sigma[i].is_finite()).collect();
     if known.is_empty() {

@@ -11,9 +11,9 @@ use kernel::quality::Quality;
 pub struct SliceInput<'a> {
     /// Exercise style.
     pub style: Style,
-    /// How accurately early exercise is valued.
+    /// Accuracy of early exercise.
     pub quality: Quality,
-    /// Where the forward comes from.
+    /// Source of the forward.
     pub basis: ForwardBasis,
     /// Years to settlement, positive.
     pub t: f64,
@@ -37,12 +37,12 @@ pub struct SliceInput<'a> {
     pub age_s: &'a [f64],
     /// True if an override excludes the quote, by row; empty: no exclusions.
     pub excluded: &'a [bool],
-    /// Overrides of its carry.
+    /// Overrides of forward and borrow.
     pub forced: ForcedCarry,
-    /// Shares of the underlying behind a quoted price of an adjusted root; `None`: a standard root. Prices, strikes,
-    /// dividends and the spot here are then those of so many shares, and its quotes have no influence on the name.
+    /// Shares of the underlying behind a quoted price of an adjusted root; `None`: a standard root. With shares,
+    /// prices, strikes, dividends and spot are those of that many shares, and the quotes have no influence on the name.
     pub shares: Option<f64>,
-    /// Added to the volatilities of its curve before values are computed, per √year: 0.01 is a point.
+    /// Shift added to the curve's volatilities before values are computed, per √year: 0.01 is a point.
     pub vol_shift: f64,
     /// Nanoseconds since any instant, to time stages by; no number depends on it.
     pub clock: fn() -> u64,
@@ -58,7 +58,7 @@ pub struct ForcedCarry {
 }
 
 impl ForcedCarry {
-    /// True if any of it is overridden.
+    /// True if forward or borrow is overridden.
     #[must_use]
     pub const fn is_any(&self) -> bool {
         self.fwd.is_some() || self.borrow.is_some()
@@ -66,7 +66,7 @@ impl ForcedCarry {
 }
 
 impl SliceInput<'_> {
-    /// Prices here per unit of the price of the underlying.
+    /// Factor from the price of the underlying to prices of this slice.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.shares.unwrap_or(1.0)
@@ -84,7 +84,7 @@ impl SliceInput<'_> {
         Valuation { style: self.style, quality: self.quality, s, terms, step: self.step }
     }
 
-    /// Brings early exercise up to date, as [`EarlyExercise::update`] does; says what that took.
+    /// Brings early exercise up to date, as [`EarlyExercise::update`]; returns the work done.
     pub fn update_early(
         &self,
         early: &mut EarlyExercise,

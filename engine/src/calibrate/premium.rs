@@ -1,13 +1,12 @@
-//! The forward of an American expiry: parity holds for European values, so what early exercise adds is taken out.
+//! The forward of an American expiry. Parity holds for European values, so the early-exercise premium is removed.
 //!
 //! At each strike near the money the right that is out of the money gives the volatility, and with it the premium of
-//! both rights. The difference of the quoted C − P from the model's is the error of the forward; how far that miss
-//! follows the forward is taken from the model, and where a call is as good as exercised it carries no information, and
-//! counts for nothing.
+//! both rights. The difference of the quoted C − P from the model's shows the error of the forward; the model gives the
+//! sensitivity of that difference to the forward. A call that is as good as exercised carries no information and does
+//! not count.
 //!
-//! The premium comes from what is remembered of it. Of an expiry seen for the first time nothing is: its borrow rate
-//! changes with the forward that is sought, tables would have to be built for each, and so a lattice serves.
-//! Never: a European slice.
+//! The premium comes from remembered tables. An expiry seen for the first time has none, and its borrow rate changes
+//! with the sought forward, so that each step would need new tables: a lattice serves instead. Never: a European slice.
 
 use super::carry::{Carry, effective_spot, implied_borrow};
 use super::forward::{Pair, Parity, fit_wide};
@@ -48,7 +47,7 @@ pub(super) fn refine_forward(
     let SliceScratch { terms, quotes, pairs, premium: room, sorted, updated, reach, .. } = draft;
     let df = terms.df();
     let width = first.sd * first.fwd;
-    // of borrow without bounds the forward is far below the spot, and the pairs that say so lie about that
+    // with unbounded borrow the forward may be far below the spot, and the pairs that show this lie about the spot
     let blocks = near_blocks(ladder, if *reach > 0.0 { input.s } else { first.fwd }, first.sd);
     room.near.clear();
     room.near.extend(pairs.iter().filter(|p| blocks.contains(&(p.strike / BLOCK))));
@@ -58,16 +57,16 @@ pub(super) fn refine_forward(
     let look = NearMoney { input, carry, quotes, ladder, blocks };
     // with overrides, values are at the overridden carry, which may be far from the implied one
     if !cold && let Some((_, b)) = before.filter(|_| !input.forced.is_any()) {
-        // the first moment of the pass: at the carry of the pass before, and the spot that goes with it now
+        // the first update of the pass: at the last pass's carry and the spot that it implies now
         *updated = Some(input.update_early(early, &look.here_at(fwd, b, terms), ladder, sigma));
     }
     let early = updated.map(|_| &*early);
     let mut last = first;
     let mut moved = f64::INFINITY;
-    // Newton in the forward, pair by pair: each says where its miss would vanish, and `fit_forward` weighs what they
-    // say. It converges to the forward at which the model's C − P, premium included, misses the quoted ones by nothing
-    // on the whole; borrow and volatilities follow the forward from round to round, so the sensitivities are total
-    // ones.
+    // Newton in the forward, pair by pair: each gives the forward at which its difference vanishes, and `fit_forward`
+    // weighs these. It converges to the forward at which the model's C − P, premium included, agree with the quoted
+    // ones on average. Borrow and volatilities follow the forward from round to round, so the sensitivities are total
+    // derivatives.
     for _ in 0..PREMIUM.rounds {
         look.gaps(fwd, terms, early, sigma, [&mut room.gaps, &mut room.vols]);
         if moved > PREMIUM.steady * input.s {
@@ -102,12 +101,13 @@ pub(super) fn refine_forward(
     last
 }
 
-/// A pair as a European one: at the forward that would take its miss away, its error grown as far as it is insensitive.
+/// A pair with its premium removed: at the forward at which its difference vanishes, its error larger the less
+/// sensitive it is.
 fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Option<Pair> {
     let european = df * (fwd - pair.k);
     let miss = pair.gap - european - gaps[pair.strike];
     let slope = slope[pair.strike].min(PREMIUM.sensitivity_most);
-    // near exercise slope goes to zero and miss/slope to nonsense: the error grows faster than the miss does
+    // near exercise the slope goes to zero and miss/slope diverges, so the error grows faster than the miss
     let known = ((slope - PREMIUM.sensitivity_none) / (PREMIUM.sensitivity_full - PREMIUM.sensitivity_none)).min(1.0);
     (miss.is_finite() && known > 0.0).then(|| Pair {
         gap: european + miss / slope,
@@ -116,7 +116,7 @@ fn seen_from(fwd: f64, df: f64, pair: &Pair, gaps: &[f64], slope: &[f64]) -> Opt
     })
 }
 
-/// The blocks of the strikes that are worth a look.
+/// Blocks of the strikes near the money.
 fn near_blocks(ladder: &Ladder, fwd: f64, sd: f64) -> Range<usize> {
     let strikes = &ladder.strikes()[..ladder.len()];
     let at = |k: f64| strikes.partition_point(|&strike| strike < k);
@@ -148,8 +148,8 @@ impl NearMoney<'_> {
         self.input.valuation(s, terms)
     }
 
-    /// The premium of the call less that of the put at each strike, at a forward, and the volatility; NaN: none. What
-    /// early exercise adds is in `early`, or in a lattice.
+    /// Computes the premium of the call less that of the put at each strike, at a forward, and the volatility; NaN:
+    /// none. Premiums come from `early`, or from a lattice.
     ///
     /// # Shapes   both by strike, padded to blocks; NaN outside of the blocks near the money
     /// # Cost     a volatility and two premiums a strike; without `early` two lattices more
@@ -181,8 +181,8 @@ impl NearMoney<'_> {
                 let mid = self.ladder.gather(right, block, &self.quotes.mid);
                 imply_block(&here, right, &VolSearch { k, price: mid, start }, &premium[right as usize]).sigma
             };
-            // the right that is out of the money against the spot has less exercise premium, so its volatility depends
-            // least on the forward that is sought; against the spot and not the forward, as exercise pays S − K
+            // the right that is out of the money has less exercise premium, so its volatility depends least on the
+            // sought forward; against the spot and not the forward, as exercise pays S − K
             let calls = Block::splat(here.s).le(k);
             let sigma = Block::select(calls, of(Right::Call), of(Right::Put));
             let [call, put] = premium.map(|p| p.at(sigma).value);
@@ -206,9 +206,9 @@ fn by_lattice(here: &Valuation<'_>, right: Right, lattice: &Lattice, k: Block, s
     PremiumByVol::straight(sigma, value, pick(-european.vega, premium.vega))
 }
 
-/// The borrow rate that goes with a forward: the expiry's own but for the last days, which take the steadied one.
+/// The borrow rate of a forward: the expiry's own, and in the last days the smoothed one.
 fn borrow_at(fwd: f64, input: &SliceInput, carry: &Carry) -> f64 {
-    // quadratic in t, as the error of borrow is the forward's over t: own and steadied meet where their errors are
+    // quadratic in t, as the error of borrow is the forward's over t: the two weigh the same where their errors are
     // equal
     let own_share = 1.0 / (1.0 + (PREMIUM.own_borrow_years / input.t).powi(2));
     let own = implied_borrow(carry.spot, fwd, input.t, input.r, input.divs) - carry.b;

@@ -6,8 +6,9 @@ use crate::early::settings::SEARCHED;
 use kernel::contract::Right;
 use kernel::lanes::BLOCK;
 
-/// One price of one contract, and its volatility. Price and spot are held in full, since small moves are their
-/// differences. Of the others single precision is far below the error of a search; the whole market holds 800,000.
+/// One price of one contract, and its volatility. Price and spot have double precision, since small moves are their
+/// differences. The other numbers have single precision, far below the error of a search; the whole market holds
+/// 800,000 entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RememberedVol {
     price: f64,
@@ -15,34 +16,34 @@ pub(super) struct RememberedVol {
     key: u32,
     /// Years to expiry.
     t: f32,
-    /// NaN: none.
+    /// Volatility, per √year; NaN: none.
     sigma: f32,
-    /// Derivatives of the value there.
+    /// Derivatives of the value at that volatility.
     delta: f32,
     vega: f32,
     volga: f32,
     ultima: f32,
 }
 
-/// Where a volatility belongs, ascending in the order in which they are looked for.
+/// Key of a volatility, ascending in the order of searches.
 pub(super) fn key(block: usize, right: Right, side: usize, lane: usize) -> u32 {
     u32::try_from(((block * 2 + right as usize) * 3 + side) * BLOCK + lane).unwrap_or(u32::MAX)
 }
 
 impl RememberedVol {
-    /// A price, the volatility that was found for it, and there delta, vega, volga and ultima.
+    /// An entry of a price and its volatility; `derivatives` are delta, vega, volga and ultima there.
     pub(super) fn new(key: u32, price: f64, sigma: f64, here: &Valuation<'_>, derivatives: [f64; 4]) -> Self {
         let [delta, vega, volga, ultima] = derivatives.map(|d| d as f32);
         let (s, t, sigma) = (here.s, here.terms.t as f32, sigma as f32);
         Self { price, s, key, t, sigma, delta, vega, volga, ultima }
     }
 
-    /// Where it belongs.
+    /// Key of the entry; see [`key`].
     pub(super) fn key(&self) -> u32 {
         self.key
     }
 
-    /// Years since it was searched.
+    /// Years since the search.
     fn age(&self, here: &Valuation<'_>) -> f64 {
         f64::from(self.t) - here.terms.t
     }
@@ -50,7 +51,7 @@ impl RememberedVol {
     /// Volatility that it implies for `price` now; `floor` is what the price must exceed.
     fn now(&self, here: &Valuation<'_>, phi: f64, price: f64, floor: f64) -> Recalled {
         let (dp, ds) = (price - self.price, here.s - self.s);
-        // that no volatility gives a price is remembered as well, or each pass would search for it again
+        // prices without a volatility are remembered, too, or each pass would search for them again
         if self.sigma.is_nan() {
             let still = SEARCHED.still_none * (price - floor) + SEARCHED.still_none_of_spot * here.s;
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
@@ -71,11 +72,11 @@ impl RememberedVol {
 /// Remembered search for a price.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Recalled {
-    /// Nothing of use.
+    /// The entry is of no use.
     Nothing,
-    /// That its volatility is somewhere near this.
+    /// An approximate volatility, from which a search may start.
     About(f64),
-    /// The search that still holds, and the volatility now; NaN: none.
+    /// The entry still holds; with the volatility now, NaN: none.
     Same(RememberedVol, f64),
 }
 
@@ -87,7 +88,7 @@ impl<'a> RememberedVols<'a> {
         Self(all)
     }
 
-    /// What was found under a key says of `price` now; what lies before it goes to `kept`.
+    /// Applies the entry of a key to `price`; unused entries before it go to `kept`.
     pub(super) fn get(
         &mut self,
         key: u32,
@@ -109,21 +110,21 @@ impl<'a> RememberedVols<'a> {
         }
     }
 
-    /// What is left goes to `kept`.
+    /// Moves the remaining entries to `kept`.
     pub(super) fn rest(mut self, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         self.keep(self.0.len(), here, kept);
     }
 
     fn keep(&mut self, n: usize, here: &Valuation<'_>, kept: &mut Vec<RememberedVol>) {
         let (unused, rest) = self.0.split_at(n);
-        // a price that is not asked for in this pass often returns in the next: a bid that comes and goes
+        // a price that is missing in this pass often returns in the next, as a bid that comes and goes
         kept.extend(unused.iter().filter(|one| one.age(here) < SEARCHED.kept));
         self.0 = rest;
     }
 }
 
-/// What a slice remembers becomes `found`. Copied and not swapped: `found` is memory of a thread, grown for the widest
-/// slices of the market, and every slice would come to hold as much.
+/// Replaces a slice's memory by `found`. It is copied and not swapped: `found` is memory of a thread, as large as the
+/// widest slice needs, and every slice would come to hold as much.
 ///
 /// # Cost  bytes held are at most twice those that are needed
 pub(super) fn replace(held: &mut Vec<RememberedVol>, found: &[RememberedVol]) {

@@ -1,7 +1,7 @@
 //! Strikes or prices in other units than the spot: strikes in thousandths, prices of a whole contract.
 //!
-//! C − P falls by the discount factor for each unit of strike, whatever spot and volatility are. Where it falls by a
-//! power of ten of that in most expiries, strikes and prices are of different units. Never: a repair.
+//! C − P falls by the discount factor for each unit of strike, whatever spot and volatility are. If in most expiries it
+//! falls by that times a power of ten, strikes and prices have different units. Never: a repair.
 
 use super::input::SliceInput;
 use super::settings::SCALE;
@@ -10,7 +10,7 @@ use crate::store::chain::Uncomputed;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;
 
-/// Which of strikes and prices is in other units, if one is.
+/// Which of strikes and prices is in other units; `None`: neither.
 ///
 /// # Domain   slices with their ladders, any quotes; an expiry needs two strikes with both sides of call and put
 /// # Cost     a few ns a slice
@@ -24,7 +24,7 @@ pub(super) fn wrong_scale(published: f64, inputs: &[SliceInput<'_>], slices: &[S
         };
         asked += 1;
         let (fall, apart) = (low.gap - high.gap, high.k - low.k);
-        // errors of the two gaps must be small against what they differ by
+        // errors of the two gaps must be small against their difference
         if !(apart > 0.0 && fall > 2.0 * (low.half + high.half)) {
             continue;
         }
@@ -32,7 +32,7 @@ pub(super) fn wrong_scale(published: f64, inputs: &[SliceInput<'_>], slices: &[S
         let power = 10f64.powf(slope.log10().round());
         let is_power = (slope / power).ln().abs() < SCALE.within.ln();
         if is_power && (power * SCALE.least <= 1.0 || power >= SCALE.least) {
-            // what is of the order of the spot is right
+            // strikes of the order of the spot are right
             let middle = 0.5 * (low.k + high.k) / published;
             let is_strike = !(SCALE.strike_least..SCALE.strike_most).contains(&middle);
             strikes += usize::from(is_strike);

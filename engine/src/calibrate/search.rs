@@ -1,7 +1,7 @@
-//! Volatilities that what is remembered of early exercise does not reach: quotes of contracts deep in the money, whose
-//! spread alone is worth many times the last curve's volatility. A search in a bracket, with early exercise from a
-//! lattice: its error is a small part of such a spread, and tables for volatilities that no curve has would cost the
-//! most. Never: the quote of a contract that the curve passes near.
+//! Bracketed searches for volatilities outside of remembered early exercise: quotes of contracts deep in the money,
+//! whose spread covers many times the last curve's volatility. Early exercise comes from a lattice, whose error is a
+//! small part of such a spread; tables for volatilities that no curve has would cost more. Never: the quote of a
+//! contract that the curve passes near.
 
 use super::remembered::RememberedVol;
 use crate::early::settings::LATTICE;
@@ -13,10 +13,10 @@ use kernel::implied::{VolBounds, implied_by};
 use kernel::lanes::{BLOCK, Block, Lanes, Pack};
 use kernel::lattice::{Lattice, LatticePremium};
 
-/// A price whose volatility is looked for.
+/// A pending search for the volatility of a price.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    /// Where it belongs; see [`super::remembered::key`].
+    /// Key of the volatility; see [`super::remembered::key`].
     pub(super) key: u32,
     pub(super) right: Right,
     /// Row of the slice, and 0 mid, 1 bid, 2 ask.
@@ -29,8 +29,8 @@ pub(super) struct Open {
     pub(super) near: bool,
 }
 
-/// Looks for all of `open`, their early exercise looked at where the values are final; hands each
-/// volatility to `put`, NaN for none, and what the next pass may start from to `keep`.
+/// Runs the searches `open`; early exercise counts if the values are final. Passes each volatility to `put`, NaN for
+/// none, and entries that the next pass may reuse to `keep`.
 pub(super) fn search(
     here: &Valuation<'_>,
     open: &mut [Open],
@@ -52,7 +52,7 @@ pub(super) fn search(
     }
 }
 
-/// The volatilities of up to a block of prices of one right, handed to `put` and `keep`.
+/// Searches volatilities of up to a block of prices of one right, and passes them to `put` and `keep`.
 ///
 /// # Units    prices in currency per share, volatilities per √year
 /// # Accuracy 3e-3 of the volatility for one in ten (`LATTICE.search`)
@@ -76,17 +76,17 @@ fn solve<L: Lanes>(
     // NaN compares false everywhere: a European price is never at its exercise value
     let exercise = if lattice.is_some() { payoff.max(L::splat(0.0)) } else { L::splat(f64::NAN) };
     let limits = VolBounds { floor: here.floor(right, k), exercise, band: VOL };
-    // deep in the money the time value is about what the other right is worth as a European option
+    // deep in the money, the time value is about the European value of the other right
     let time_value = VolBounds { floor: L::splat(0.0), exercise: L::splat(f64::NAN), band: VOL };
     let other = |sigma: L| european_vol(-right.phi(), &at.horizon, at.x(), k, sigma);
     let guess = implied_by(&time_value, other, k, price - limits.floor, start).sigma;
     let near = lanes(&|o| f64::from(u8::from(o.near))).gt(L::splat(0.5));
     let in_the_money = payoff.gt(L::splat(0.0)) & guess.gt(L::splat(0.0));
     let start = L::select(near | !in_the_money, start, guess);
-    // at half the steps first; what the others add changes little from there on
+    // at half the steps first; the correction by all steps changes little from there on
     let zero = L::splat(0.0);
     let first = implied_by(&limits, |sigma| at.preliminary(sigma, zero), k, price, start).sigma;
-    // none at half the steps may still be one at all of them, at the edge of exercise
+    // at the edge of exercise, there may be a solution at all steps and none at half of them
     let first = L::select(first.gt(zero), first, start);
     let (jet, slope, correction) = at.by_sigma(first);
     let sigma = implied_by(&limits, |sigma| at.preliminary(sigma, correction), k, price, first).sigma;
@@ -119,7 +119,7 @@ impl<L: Lanes> Value<'_, L> {
         (self.with(sigma, &premium), premium.slope, premium.correction)
     }
 
-    /// The same at half the steps, given the correction.
+    /// Value and volatility derivatives at half the steps, given the correction.
     fn preliminary(&self, sigma: L, correction: L) -> VolDerivatives<L> {
         let Some(lattice) = self.lattice else { return self.plain(sigma) };
         let premium = lattice.at_half_the_steps(self.k, sigma);

@@ -1,4 +1,4 @@
-//! One expiry on its way through the steps: what it keeps from pass to pass, what the steps have found, the result.
+//! One expiry in a calibration: its state between passes, the results of the steps, and the outcome.
 
 use super::clean::Quotes;
 use super::consistent::StrikeOrder;
@@ -21,13 +21,13 @@ pub struct SliceWork {
     pub draft: SliceScratch,
 }
 
-/// State of a slice between passes. It saves work: the numbers depend on it only within the bounds of
-/// [`EarlyExercise`] and of the solvers' tolerances.
+/// State of a slice between passes. It saves work: results depend on it only within the tolerances of [`EarlyExercise`]
+/// and of the solvers.
 #[derive(Debug, Default)]
 pub struct SliceState {
-    /// Its strikes.
+    /// Strikes of the slice.
     pub ladder: Ladder,
-    /// EarlyExercise exercise premiums; empty for a European slice.
+    /// Early exercise premiums; empty for a European slice.
     pub early: EarlyExercise,
     /// Volatility of the last curve by strike, padded; empty: none yet.
     pub sigma: Vec<f64>,
@@ -35,18 +35,18 @@ pub struct SliceState {
     pub last: Option<(f64, f64)>,
     /// Borrow of the last pass as implied by quotes, without overrides.
     pub(super) quoted_borrow: Option<f64>,
-    /// The last refined forward less the one that early exercise was not taken out of, currency per share.
+    /// The last forward without the early-exercise premium less the forward with it, currency per share.
     pub(super) shift: f64,
     /// Assumption that quotes of the name contradicted in the last pass.
     pub(super) doubted: Option<Doubt>,
     /// Pairs of the name that contradicted an assumption when no alternative was better; 0: none did.
     pub(super) in_vain: u32,
-    /// Volatilities that the last pass had to search for, or to remember.
+    /// Volatilities that the last pass searched for or recalled.
     pub(super) searched: Vec<RememberedVol>,
 }
 
 impl SliceState {
-    /// Bytes held, itself among them.
+    /// Bytes held, the struct included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
@@ -62,7 +62,7 @@ impl SliceState {
         *self = Self { ladder, ..Self::default() };
     }
 
-    /// Forgets the carry of the last pass and what was searched at it. Tables stay: they hold at any carry nearby.
+    /// Forgets the carry of the last pass and the searches at it. Tables stay, as they hold at any carry nearby.
     pub fn settle(&mut self) {
         self.quoted_borrow = None;
         self.searched.clear();
@@ -71,7 +71,7 @@ impl SliceState {
 
     /// Brings the ladder up to date with a listing.
     pub(super) fn list(&mut self, input: &SliceInput) {
-        // a new listing moves rows: what is kept by row would belong to other contracts
+        // a new listing moves rows, and state by row would belong to other contracts
         if !self.ladder.is_of(input.strike_milli, input.right) {
             self.ladder = Ladder::new(input.strike_milli, input.right);
             self.early.forget();
@@ -81,7 +81,7 @@ impl SliceState {
     }
 }
 
-/// One slice on its way through a pass. Its vectors are used again in the next one.
+/// Memory of one slice in a pass. Its vectors are reused in the next pass.
 #[derive(Debug, Default)]
 pub struct SliceScratch {
     /// Time, rates and dividends; with the borrow rate found so far.
@@ -90,25 +90,25 @@ pub struct SliceScratch {
     pub(super) quotes: Quotes,
     /// Strikes where call and put both have two sides.
     pub(super) pairs: Vec<Pair>,
-    /// Forward that they imply.
+    /// Forward that the pairs imply.
     pub parity: Parity,
-    /// How far from the forward strikes are near the money at least, as a part of it.
+    /// Minimum distance from the forward within which strikes are near the money, relative to the forward.
     pub(super) reach: f64,
     pub(super) premium: PremiumScratch,
     pub(super) order: StrikeOrder,
     pub(super) sorted: Vec<(f64, f64)>,
     pub(super) found: Vec<RememberedVol>,
     pub(super) open: Vec<Open>,
-    /// Volatilities that values are computed at by strike, padded, where they are not those of the curve.
+    /// Volatilities of the values by strike, padded, if they differ from the curve's.
     shifted: Vec<f64>,
-    /// What bringing early exercise up to date took; `None`: it was not in this pass.
+    /// Work of the early-exercise update; `None`: none in this pass.
     pub(super) updated: Option<EarlyWork>,
-    /// The result.
+    /// The calibrated slice.
     pub out: Calibrated,
 }
 
 impl SliceScratch {
-    /// What bringing early exercise up to date took before volatilities were implied.
+    /// Work of early-exercise updates before volatilities were implied.
     #[must_use]
     pub fn early_work(&self) -> EarlyWork {
         self.updated.unwrap_or_default()
@@ -137,12 +137,12 @@ impl SliceScratch {
 pub(super) struct PremiumScratch {
     pub(super) near: Vec<Pair>,
     pub(super) seen: Vec<Pair>,
-    /// Premium of the call less that of the put, by strike; the same at the bumped forward.
+    /// Premium of the call less that of the put, by strike: at the forward, and at the bumped forward.
     pub(super) gaps: Vec<f64>,
     pub(super) bumped: Vec<f64>,
     /// Volatility by strike.
     pub(super) vols: Vec<f64>,
-    /// By how much a pair's European C − P and premium follow df·F, by strike.
+    /// Sensitivity of a pair's C − P, premium included, to df·F, by strike.
     pub(super) slope: Vec<f64>,
 }
 
@@ -151,9 +151,9 @@ pub(super) struct PremiumScratch {
 pub struct Calibrated {
     /// Forward, currency per share.
     pub fwd: f64,
-    /// Its standard error, currency per share; NaN where there was no parity pair.
+    /// Standard error of the forward, currency per share; NaN: no parity pair.
     pub fwd_error: f64,
-    /// Implied borrow rate, decimal, as published.
+    /// Implied borrow rate to publish, decimal.
     pub borr: f64,
     /// The underlying price to publish: S, or F where parity is the basis.
     pub und: f64,
@@ -167,10 +167,10 @@ pub struct Calibrated {
     pub vol_ask: Vec<f64>,
     /// True if the row's quote may support the curve.
     pub used: Vec<bool>,
-    /// Why the row's quote may not.
+    /// Reason why the row's quote may not support the curve.
     pub fault: Vec<Option<Drop>>,
-    /// The forward found could not be one, and is missing.
+    /// True if the forward found is impossible, so that it is missing.
     pub refused: bool,
-    /// Volatilities that were looked for in a bracket, because what is remembered of early exercise did not reach.
+    /// Number of volatilities that needed a bracketed search, outside of remembered early exercise.
     pub searched: u32,
 }

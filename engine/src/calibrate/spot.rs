@@ -1,20 +1,19 @@
 //! The spot that a name's options are quoted against, accurate enough to separate live quotes from dead ones.
 //!
-//! Each call/put pair implies a spot. Where enough near pairs imply the published spot, it is the reference;
-//! where they agree on another (a halted stock, a spot from before a split) that one is, and where they agree on
-//! nothing the published one stays.
-//! Never: a forward that anything is valued on.
+//! Each call/put pair implies a spot. If enough near pairs imply the published spot, it is the reference. If they agree
+//! on another spot (a halted stock, a spot from before a split), that one is. If they agree on none, the published spot
+//! stays. Never: a forward of a value.
 
 use super::forward::Pair;
 use super::input::SliceInput;
 use super::settings::REFERENCE;
 use kernel::dividends::escrowed;
 
-/// Works out reference spots; kept for its memory.
+/// Finds reference spots; kept for its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Reference {
-    /// Spot that a pair implies, its weight, and how near it must be, as a part of it.
-    said: Vec<(f64, f64, f64)>,
+    /// Implied spot of each pair, its weight, and its relative tolerance.
+    votes: Vec<(f64, f64, f64)>,
 }
 
 impl Reference {
@@ -26,16 +25,16 @@ impl Reference {
     /// # Cost     the pairs once where the published one holds; 64 candidates times the pairs where it does not
     pub fn spot<'a>(&mut self, spot: f64, slices: impl Iterator<Item = (SliceInput<'a>, &'a [Pair])> + Clone) -> f64 {
         let near = slices.clone().any(|(input, pairs)| input.t <= REFERENCE.near_years && !pairs.is_empty());
-        let heard = slices.filter(|(input, _)| !near || input.t <= REFERENCE.near_years);
-        self.said.clear();
-        for (input, pairs) in heard {
+        let used = slices.filter(|(input, _)| !near || input.t <= REFERENCE.near_years);
+        self.votes.clear();
+        for (input, pairs) in used {
             let (df, a) = ((-input.r * input.t).exp(), escrowed(input.divs, input.r, 0.0, input.t));
             for pair in pairs {
                 let s = df * pair.k + pair.gap + a;
                 // Cauchy in the spread: a pair of dead quotes is as wide as its price, and implies any spot
                 let wide = pair.half / (REFERENCE.half_weight * s);
                 if s > 0.0 && s.is_finite() {
-                    self.said.push((
+                    self.votes.push((
                         s,
                         1.0 / (1.0 + wide * wide),
                         REFERENCE.agrees + REFERENCE.agrees_per_year * input.t,
@@ -43,15 +42,14 @@ impl Reference {
                 }
             }
         }
-        let all: f64 = self.said.iter().map(|said| said.1).sum();
-        // the published one first: that a fifth of the pairs agree with it by chance is rarer than that the others are
-        // dead
+        let all: f64 = self.votes.iter().map(|vote| vote.1).sum();
+        // the published spot first: a fifth of the pairs seldom agree with it by chance, more often the others are dead
         if spot > 0.0 && spot.is_finite() && self.agreeing(spot) >= REFERENCE.support * all {
             return spot;
         }
-        self.said.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let step = (self.said.len() / REFERENCE.candidates).max(1);
-        let candidates = self.said.iter().step_by(step).map(|said| (said.0, self.agreeing(said.0)));
+        self.votes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let step = (self.votes.len() / REFERENCE.candidates).max(1);
+        let candidates = self.votes.iter().step_by(step).map(|vote| (vote.0, self.agreeing(vote.0)));
         let least = if spot.is_nan() { REFERENCE.majority_weight_alone } else { REFERENCE.majority_weight };
         match candidates.max_by(|a, b| a.1.total_cmp(&b.1)) {
             Some((s, agreeing)) if agreeing >= REFERENCE.majority * all && agreeing >= least => s,
@@ -60,7 +58,7 @@ impl Reference {
     }
 
     fn agreeing(&self, s: f64) -> f64 {
-        self.said.iter().filter(|said| (said.0 / s - 1.0).abs() <= said.2).map(|said| said.1).sum()
+        self.votes.iter().filter(|vote| (vote.0 / s - 1.0).abs() <= vote.2).map(|vote| vote.1).sum()
     }
 }
 
@@ -70,11 +68,11 @@ mod tests {
     use crate::calibrate::testing::slice;
 
     /// Pairs of one expiry of a tenth of a year that imply the given spots.
-    fn reference(published: f64, said: &[f64]) -> f64 {
+    fn reference(published: f64, pair_spots: &[f64]) -> f64 {
         let slice = slice(100.0, 0.1, &[]);
         let df = (-slice.r * slice.t).exp();
         let pair = |&s: &f64| Pair { strike: 0, k: s, gap: s - df * s, half: 0.001 * s, straddle: 0.1 * s };
-        let pairs: Vec<Pair> = said.iter().map(pair).collect();
+        let pairs: Vec<Pair> = pair_spots.iter().map(pair).collect();
         Reference::default().spot(published, [(slice.input(), &pairs[..])].into_iter())
     }
 

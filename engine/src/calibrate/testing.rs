@@ -39,7 +39,7 @@ pub(crate) fn slice(s: f64, t: f64, rows: &[(u32, Right, f64, f64)]) -> OwnedSli
     }
 }
 
-/// What a contract is worth: European, or with early exercise from a lattice of 200 layers.
+/// Value of a contract: European, or with early exercise from a lattice of 200 layers.
 pub(crate) fn worth(style: Style, terms: &Terms, s: f64, right: Right, k: f64, sigma: f64) -> f64 {
     let european = european_vol(right.phi(), &Horizon::from(terms), s - terms.a(0.0), k, sigma).value;
     if style == Style::European {
@@ -49,7 +49,7 @@ pub(crate) fn worth(style: Style, terms: &Terms, s: f64, right: Right, k: f64, s
     if premium.exercised.any() { (s - k) * right.phi() } else { european + premium.value }
 }
 
-/// Calls and puts at these strikes, quoted `half` to either side of what they are worth at r = 4 % and one volatility.
+/// Calls and puts at these strikes, quoted `half` to either side of their values at r = 4 % and one volatility.
 pub(crate) fn fair(style: Style, s: f64, t: f64, sigma: f64, strikes: &[u32], half: f64) -> OwnedSlice {
     let terms = Terms { t, r: 0.04, b: 0.0, divs: Vec::new() };
     let quote = |k: u32, right: Right| {
@@ -60,7 +60,7 @@ pub(crate) fn fair(style: Style, s: f64, t: f64, sigma: f64, strikes: &[u32], ha
     OwnedSlice { style, ..slice(s, t, &rows) }
 }
 
-/// A slice through all steps of the calibration, alone.
+/// Calibrates a slice alone, through all steps.
 pub(crate) fn calibrated(slice: &OwnedSlice) -> SliceWork {
     let mut work = [SliceWork::default()];
     let _ = ChainCalibration::default().run(&[slice.input()], &mut work, &OneByOne);
