@@ -9,7 +9,7 @@ use kernel::elementary::exp;
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::normal::norm_cdf;
 
-/// Durrleman's function: the risk-neutral density is its positive multiple, so it must not be negative.
+/// Durrleman's function: the risk-neutral density is a positive multiple of it, so it must not be negative.
 ///
 /// # Source  Durrleman (2004), as in Gatheral and Jacquier (2014) eq. 2.1, written in ln w
 #[must_use]
@@ -41,8 +41,8 @@ struct GridPoint {
     rise2: Block,
 }
 
-/// Where butterflies are looked for: every knot inside the quotes and three places between, eight intervals at a time.
-/// The parts that do not depend on the spline are computed once.
+/// Places of the butterfly check: every knot inside the quotes and three places between, eight intervals at a time. The
+/// parts that do not depend on the spline are computed once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ButterflyGrid {
     /// The first interval.
@@ -51,7 +51,7 @@ pub(super) struct ButterflyGrid {
     places: Vec<GridPoint>,
     /// Coefficients from the first interval on, padded.
     coef: Vec<f64>,
-    /// Where the density was last found to be thin, in knots from the first.
+    /// Places of thin density found last, in knots from the first.
     thin: Vec<f64>,
 }
 
@@ -99,7 +99,7 @@ impl ButterflyGrid {
         }
     }
 
-    /// Looks for places where the density is negative, or nearly so; whether there is one.
+    /// Finds places where the density is negative, or nearly so; returns true if there is one.
     pub(super) fn look(&mut self, spline: &Spline) -> bool {
         self.thin.clear();
         let blocks = self.places.len() / BUTTERFLY.places;
@@ -126,14 +126,14 @@ impl ButterflyGrid {
         !self.thin.is_empty()
     }
 
-    /// True if values rise where they must fall at the lowest or the highest quote.
+    /// For each wing, low and high: true if values rise where they must fall, at the outermost quote.
     pub(super) fn tails(&self, curve: &Curve) -> [bool; 2] {
         let place = |u: f64| deviations(u) * curve.base.sd();
         let (low, high) = curve.shaped;
         [tail_beyond(curve, place(low), -1.0) < 0.0, tail_beyond(curve, place(high), 1.0) < 0.0]
     }
 
-    /// The same; adds the wings where they do to what the last look found.
+    /// Adds the wings where values rise to the places found last; returns true if there is one.
     pub(super) fn look_at_tails(&mut self, curve: &Curve) -> bool {
         let knot = |u: f64| (u - curve.spline.ends().0) / curve.spline.step();
         let [low, high] = self.tails(curve);
@@ -146,8 +146,8 @@ impl ButterflyGrid {
         low || high
     }
 
-    /// Lets the spline diffuse where the last look found the density too thin: explicit steps of the heat equation,
-    /// which flatten a bend and keep the mean there.
+    /// Smooths the spline at places of thin density by explicit steps of the heat equation, which flatten a bend and
+    /// keep the mean.
     pub(super) fn smooth(&self, spline: &mut Spline) {
         let coef = spline.coef_mut();
         // the old left neighbour: an explicit step must not see its own result
@@ -180,7 +180,7 @@ fn tail_beyond(curve: &Curve, k: f64, side: f64) -> f64 {
     norm_cdf(side * d2) - side * density * 0.5 * sd * v.slope
 }
 
-/// `from`, then its last number again until there are `n`.
+/// Copies `from`, padded with its last number to length `n`.
 fn pad(from: &[f64], n: usize, to: &mut Vec<f64>) {
     to.clear();
     to.extend_from_slice(from);

@@ -35,14 +35,14 @@ pub struct Points {
 /// Prior of a base, with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
-    /// The shape expected.
+    /// Expected base.
     pub base: Base,
     /// Standard deviation of ln σ at the money, of atanh ρ, of ln ψ.
     pub sd: [f64; 3],
 }
 
 impl Points {
-    /// Takes (ln(K/F), ln σ, 1/variance of ln σ) in place of what was there.
+    /// Replaces the points by (ln(K/F), ln σ, 1/variance of ln σ).
     pub fn fill(&mut self, points: impl Iterator<Item = (f64, f64, f64)>) {
         self.k.clear();
         self.ln_vol.clear();
@@ -60,7 +60,7 @@ impl Points {
         }
     }
 
-    /// How many points have a weight.
+    /// Number of points with a weight.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -90,7 +90,7 @@ impl Base {
         Self::of(t, vol, BASE.usual_rho, BASE.usual_psi).bounded()
     }
 
-    /// The same smile in standard deviations at another level and time.
+    /// Moves the base to another level and time, with the same smile in standard deviations.
     #[must_use]
     pub fn moved(self, vol: f64, t: f64) -> Self {
         Self::of(t, vol.clamp(BASE.vol_least, BASE.vol_most), self.rho, self.psi).bounded()
@@ -135,7 +135,7 @@ impl Base {
         [q, q1, q1.neg_mul_add(q1, q2)]
     }
 
-    /// The parameters as the fit moves them: ln σ, atanh ρ, ln ψ.
+    /// Parameters of the fit: ln σ, atanh ρ, ln ψ.
     fn free(&self) -> [f64; 3] {
         [self.atm.ln(), self.rho.atanh(), self.psi.ln()]
     }
@@ -147,7 +147,7 @@ impl Base {
         Self::of(t, e.lane(0).clamp(BASE.vol_least, BASE.vol_most), 1.0 - 2.0 / (e.lane(1) + 1.0), e.lane(2))
     }
 
-    /// Inside the bounds that keep butterflies positive.
+    /// Moves the parameters into the bounds that exclude butterfly arbitrage.
     fn bounded(mut self) -> Self {
         // at ±1 one wing is flat at zero variance, and atanh has no value
         self.rho = self.rho.clamp(-BASE.rho_most, BASE.rho_most);
@@ -178,7 +178,7 @@ struct Normal {
     g: [f64; 3],
 }
 
-/// One round's normal equations: each point weighted by its precision, and losing weight as an outlier.
+/// Normal equations of one round: points are weighted by precision, outliers less.
 fn normal_equations(base: &Base, points: &Points) -> Normal {
     let zero = Block::splat(0.0);
     let (mut a, mut g) = ([zero; 6], [zero; 3]);
@@ -212,7 +212,7 @@ fn total(of: Block) -> f64 {
     ((a + e) + (b + f)) + ((c + g) + (d + h))
 }
 
-/// The base nearest to the points, each weighted by its precision and losing weight as an outlier, held by the prior.
+/// Fits a base to the points, weighted by precision, outliers less, with a prior.
 ///
 /// # Domain   any points, none included: then the prior's base
 /// # Cost     0.25 µs for 7 points, 0.5 µs for 30
@@ -225,8 +225,8 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
     let precision = prior.sd.map(|sd| 1.0 / (sd * sd));
     let mut p = centre;
     let mut base = prior.base.moved(prior.base.atm, t);
-    // Gauss-Newton in ln σ, atanh ρ and ln ψ, where every value is allowed and the problem nearly linear; what leaves
-    // the bounds against butterflies is brought back after each round, and goes on from there
+    // Gauss-Newton in ln σ, atanh ρ and ln ψ, where every value is allowed and the problem nearly linear; after each
+    // round the parameters are moved back into the bounds against butterflies
     for _ in 0..BASE.rounds {
         let Normal { mut a, mut g } = normal_equations(&base, points);
         for i in 0..3 {
@@ -243,7 +243,7 @@ pub fn fit_base(points: &Points, prior: &Prior, t: f64) -> Base {
         }
         let free = Base::from_free(p, t);
         base = free.bounded();
-        // the next round starts from what was kept, or it would push against the bound again and again
+        // the next round starts from the bounded parameters, or it would push against the bound again and again
         if base != free {
             p = base.free();
         }

@@ -1,12 +1,11 @@
 //! Total variance must not fall along the expiries of a name at equal forward moneyness.
 //!
 //! Where curves cross, the values of all expiries that list such strikes are put in order by isotonic regression, each
-//! weighted by the precision with which its own quotes know it there: what is well quoted stays, what is not yields,
-//! wings beyond the quotes first. Each curve that must move is then fitted again to its quotes with these values as
-//! bounds, so that it moves there and nowhere else, and stays smooth.
-//! Source: pool adjacent violators (Ayer and others 1955; Barlow and others 1972); bounds on total variance at equal
-//! forward moneyness are those of Fengler (2009), Arbitrage-free smoothing of the implied volatility surface.
-//! Never: a quote.
+//! weighted by the precision with which its own quotes know it there: well-quoted parts stay, others move, wings beyond
+//! the quotes first. Each curve that must move is then fitted again to its quotes with these values as bounds, so that
+//! it moves there and nowhere else, and stays smooth. Source: pool adjacent violators (Ayer and others 1955; Barlow and
+//! others 1972); bounds on total variance at equal forward moneyness are those of Fengler (2009), Arbitrage-free
+//! smoothing of the implied volatility surface. Never: a quote.
 
 use super::coordinate::{deviations, spline_place};
 use super::curve::Curve;
@@ -21,9 +20,9 @@ pub(super) struct CurveBound {
     pub(super) k: f64,
     /// ln σ.
     pub(super) ln_vol: f64,
-    /// The curve must be below; above otherwise.
+    /// True: the curve must be below the bound; false: above it.
     pub(super) from_above: bool,
-    /// Half width in ln σ to which it holds.
+    /// Half width of the bound in ln σ.
     pub(super) half: f64,
 }
 
@@ -34,7 +33,7 @@ pub(super) struct CalendarOrder {
     places: Vec<Vec<[Block; 2]>>,
     /// Bounds found so far, by slice.
     pub(super) bounds: Vec<Vec<CurveBound>>,
-    /// Those of this round: slice, log-moneyness, and what the curve's ln σ has to move by.
+    /// Bounds of this round: slice, log-moneyness, and the move of ln σ that the curve needs.
     fresh: Vec<(usize, f64, f64)>,
     /// Slices with a new bound.
     pub(super) moved: Vec<usize>,
@@ -44,7 +43,7 @@ pub(super) struct CalendarOrder {
     column: Vec<(usize, f64, f64)>,
 }
 
-/// Neighbours in time with one value of ln w.
+/// Neighbouring expiries with one pooled value of ln w.
 #[derive(Clone, Copy, Debug)]
 struct Pool {
     value: f64,
@@ -66,7 +65,7 @@ impl CalendarOrder {
         }
     }
 
-    /// Looks for falls of total variance, and for the bounds that mend them; whether there is one.
+    /// Finds falls of total variance, and bounds that repair them; returns true if there is one.
     pub(super) fn find(&mut self, curves: &[Curve]) -> bool {
         self.falls.clear();
         self.moved.clear();
@@ -107,9 +106,9 @@ impl CalendarOrder {
                 ((knot - CALENDAR.near_knots).ceil().max(0.0) as usize, (knot + CALENDAR.near_knots) as usize);
             for (i, most) in self.by.iter_mut().enumerate().take(last + 1).skip(first) {
                 let away = (i as f64 - knot) / CALENDAR.near_knots;
-                // falls to zero at the edge, so that the nudge itself leaves no corner
+                // falls to zero at the edge, so that a nudge leaves no corner
                 let by = by * (1.0 - away * away);
-                // the largest of the overlapping moves and not their sum, which would overshoot where places are dense
+                // the largest of overlapping moves, as their sum would overshoot where places are dense
                 if most.abs() < by.abs() {
                     *most = by;
                 }
@@ -183,7 +182,7 @@ impl CalendarOrder {
 }
 
 /// Adds the places among `k` where total variance falls between this curve, which has `own` there, and the nearest of
-/// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Says whether the two are close
+/// `others` that lists them: later ones for a `side` of 1, earlier ones for −1. Returns true if the two are close
 /// somewhere.
 #[inline(always)]
 fn falls<'a>(k: Block, own: Block, side: f64, others: impl Iterator<Item = &'a Curve>, out: &mut Vec<f64>) -> bool {
@@ -231,7 +230,7 @@ fn lay(curve: &Curve, places: &mut Vec<[Block; 2]>) {
     }
 }
 
-/// 1/variance of the ln σ of a curve at log-moneyness `k`: by its quotes near, and by its shape.
+/// 1/variance of the ln σ of a curve at log-moneyness `k`, from nearby quotes and from its shape.
 fn known(curve: &Curve, k: f64) -> f64 {
     let (precision, u) = curve.precision_at(k);
     let beyond = (curve.quoted.0 - u).max(u - curve.quoted.1).max(0.0);

@@ -1,21 +1,21 @@
-//! How well the quotes support a curve: how tight they are near a strike, and how many the curve passes within.
-//! Never: a change of the curve.
+//! Support of a curve by quotes: how tight they are near a strike, and how many of them contain the curve. Never: a
+//! change of the curve.
 
 use super::settings::CONFIDENCE;
 use super::spline::{KnotInterval, Spline};
 use kernel::lanes::{Block, Lanes};
 
-/// Precision of the quotes along the spline's coordinate, and how well the curve met them.
+/// Precision of the quotes along the spline's coordinate, and the part of them that contain the curve.
 #[derive(Clone, Debug, Default)]
 pub struct Support {
-    /// Sum of 1/half² of the quotes around each knot, those that the curve misses counting less.
+    /// Sum of 1/half² of the quotes around each knot; quotes that the curve misses count less.
     precision: Vec<f64>,
-    /// Part of the quotes that the curve passes within, 0 to 1.
+    /// Part of the quotes that contain the curve, 0 to 1.
     inside: f64,
 }
 
 impl Support {
-    /// Nothing is supported.
+    /// Removes all support.
     pub fn forget(&mut self) {
         self.precision.clear();
         self.inside = 0.0;
@@ -27,7 +27,7 @@ impl Support {
         self.precision.resize(spline.intervals() + 1, 0.0);
     }
 
-    /// Takes in a quote: its place and 1/half² in ln σ.
+    /// Adds a quote: its place and 1/half² in ln σ.
     pub fn add(&mut self, u: f64, weight: f64, spline: &Spline) {
         let KnotInterval { i, f: part } = spline.locate(u);
         let i = i as usize;
@@ -35,8 +35,7 @@ impl Support {
         self.precision[i + 1] += weight * part;
     }
 
-    /// Spreads what was taken in over the knots near it; `inside` is the part of the quotes that the curve passes
-    /// within.
+    /// Spreads the precision of each knot to its neighbours; `inside` is the part of the quotes that contain the curve.
     pub fn finish(&mut self, inside: f64) {
         self.inside = inside;
         // the two knots before, as they were: the column is overwritten on the way
@@ -69,7 +68,7 @@ impl Support {
         part.mul_add(high - low, low)
     }
 
-    /// Confidence at such a place, 0 to 1.
+    /// Confidence at a place that [`Spline::locate`] found, 0 to 1.
     #[inline(always)]
     #[must_use]
     pub fn at<L: Lanes>(&self, place: KnotInterval<L>) -> L {
@@ -88,7 +87,7 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// Keeps what supports a curve with this spline.
+    /// Copies the support of a curve with this spline.
     pub fn keep(&mut self, support: &Support, spline: &Spline) {
         (self.start, self.step) = (spline.ends().0, spline.step());
         self.precision.clone_from(&support.precision);

@@ -18,17 +18,17 @@ pub struct Curve {
     pub(super) base: Base,
     pub(super) spline: Spline,
     pub(super) support: Support,
-    /// The same of the fit to its own quotes alone.
+    /// Precision of the fit to the curve's own quotes alone.
     pub(super) alone: Precision,
     /// Outermost two-sided quotes, on the spline's coordinate.
     pub(super) quoted: (f64, f64),
-    /// The same and the outermost bounds that it is held to.
+    /// Outermost two-sided quotes or bounds, on the spline's coordinate.
     pub(super) shaped: (f64, f64),
-    /// Log-moneyness of the lowest and the highest strike listed, of the expiry before as well.
+    /// Log-moneyness of the lowest and the highest listed strike, those of the expiry before included.
     pub(super) listed: (f64, f64),
-    /// 1 where it has quotes, little where all it has is the shape of its neighbours.
+    /// Weight against other curves: 1 with quotes, small with the shape of neighbours only.
     pub(super) firmness: f64,
-    /// By how much more than at first its spline may bend: what its own quotes chose.
+    /// Factor by which the spline may bend more than in its first fit, chosen by its own quotes.
     pub(super) softness: f64,
 }
 
@@ -90,7 +90,7 @@ impl Curve {
         self.at_ratio(strike / self.fwd).0
     }
 
-    /// How well the quotes support the curve at a strike, 0 to 1.
+    /// Support of the curve by quotes at a strike, 0 to 1.
     #[must_use]
     pub fn confidence(&self, strike: f64) -> f64 {
         self.at_ratio(strike / self.fwd).1

@@ -12,16 +12,16 @@ use super::spline::{LeastSquares, Stiffness};
 use kernel::elementary::ln;
 use kernel::lanes::{Block, Lanes, Mask};
 
-/// Fits the curves of one chain after another, and keeps nothing but its memory: from the second chain of a size on it
-/// allocates nothing.
+/// Fits the curves of one chain after another. It keeps memory only: from the second chain of a size on it allocates
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Fitter {
-    // by slice, with room for the longest chain so far
+    // by slice; as long as the longest chain so far
     curves: Vec<Curve>,
     quotes: Vec<StrikeQuotes>,
     bases: Vec<Option<Base>>,
     known: Vec<Option<Base>>,
-    // of the slice at hand
+    // of the current slice
     candidates: Candidates,
     points: Points,
     problem: CurveProblem,
@@ -29,7 +29,7 @@ pub struct Fitter {
     calendar: CalendarOrder,
 }
 
-/// The curves of all slices of one chain, given in native order.
+/// Fits the curves of all slices of one chain, given in native order.
 ///
 /// # Shapes   a curve for each slice
 /// # Domain   any volatilities, NaN for none; a slice without a quote takes its shape from the nearest in time
@@ -43,8 +43,8 @@ pub fn fit(slices: &[SurfaceInput]) -> Vec<Curve> {
 }
 
 impl Fitter {
-    /// The curves of all slices of one chain, given in native order: each alone, then under the asks without a bid that
-    /// it is above, then all in order.
+    /// Fits the curves of all slices of one chain, given in native order: first each alone, then below lone asks that
+    /// it exceeds, then all in calendar order.
     ///
     /// # Shapes   a curve for each slice
     /// # Domain   as of [`fit`](fn@fit), which this is with memory
@@ -66,32 +66,32 @@ impl Fitter {
         for (i, slice) in slices.iter().enumerate() {
             let (curve, quotes) = (&mut self.curves[i], &self.quotes[i]);
             let Some(base) = self.bases[i] else {
-                // a curve of the chain before stands here: without this it would be served as this slice's
+                // without this, a curve of the previous chain would be served as this slice's
                 curve.forget(slice.t);
                 continue;
             };
             (curve.fwd, curve.t, curve.base) = (slice.fwd, slice.t, base);
             let own = listed(slice);
-            // it must be in order where the expiry before has strikes, too
+            // calendar order must hold at strikes of the expiry before, too
             curve.listed = (own.0.min(before.0), own.1.max(before.1));
             before = own;
-            // in a conflict of the calendar a curve with quotes of its own must win over a borrowed shape
+            // in a calendar conflict, a curve with quotes of its own must win over a borrowed shape
             curve.firmness = if quotes.n_firm() > 0.0 { 1.0 } else { CALENDAR.borrowed };
             self.problem.fit_curve(curve, quotes, &[], &mut self.lattice);
         }
         let curves = &mut self.curves[..n];
-        // only after every curve is fitted: those not yet fitted are still of the chain before
+        // only after all curves are fitted, as the others are still of the previous chain
         self.calendar.begin(curves);
         for (i, curve) in curves.iter_mut().enumerate().filter(|(_, curve)| curve.fwd > 0.0) {
             let bounds = &mut self.calendar.bounds[i];
-            // an ask without a bid is a bound and no sample: it says where the volatility is not, but not where it is
+            // a lone ask is a bound and no sample: it excludes volatilities, but gives none
             curve.above_asks(&self.quotes[i], bounds);
             if !bounds.is_empty() {
                 self.problem.fit_curve(curve, &self.quotes[i], bounds, &mut self.lattice);
             }
         }
         // A fit against bounds keeps a curve smooth but may move it elsewhere and cross there; a nudge moves nothing
-        // else but may bend too much. So fits first, and nudges for what is left.
+        // else but may bend too much. So fits come first, and nudges for the rest.
         for round in 0..CALENDAR.fits + CALENDAR.nudges {
             if !self.calendar.find(curves) {
                 break;
@@ -110,8 +110,7 @@ impl Fitter {
                     self.calendar.nudge(i, curve);
                     self.lattice.lay(curve);
                     for _ in 0..CALENDAR.smoothings {
-                        // the last nudges stand as they are: smoothing would undo them, and order in time is what is
-                        // asked for last
+                        // the last nudges are not smoothed, which would undo them: calendar order has the last word
                         if round >= CALENDAR.fits + CALENDAR.smoothed || !self.lattice.look(&curve.spline) {
                             break;
                         }
@@ -120,7 +119,7 @@ impl Fitter {
                 }
             }
         }
-        // curves without a bound were judged when they were fitted, and have not moved since
+        // curves without a bound were judged at their fit and have not moved since
         for (i, curve) in curves.iter_mut().enumerate().filter(|(i, _)| !self.calendar.bounds[*i].is_empty()) {
             curve.judge(&self.quotes[i]);
         }
@@ -142,9 +141,9 @@ impl Fitter {
             });
             self.bases.push(own);
         }
-        // first those with a few quotes, then those with none, which may take their shape from the former
+        // first expiries with few quotes, then those with none, which may take their shape from the former
         for with_quotes in [true, false] {
-            // a copy, so that no borrowed shape is lent on within one round: the result must not depend on the order
+            // a copy, so that no borrowed shape is passed on within a round, as the result must not depend on the order
             self.known.clone_from(&self.bases);
             for (i, slice) in slices.iter().enumerate() {
                 if self.bases[i].is_none() && slice.fwd > 0.0 {
@@ -173,8 +172,8 @@ fn listed(slice: &SurfaceInput) -> (f64, f64) {
     (at(slice.strike_milli.first()), at(slice.strike_milli.last()))
 }
 
-/// A base of few or no quotes at time and usual volatility `own`: level and shape expected from the neighbours in time,
-/// moved by what quotes there are.
+/// The base of an expiry with few or no quotes, at time `t` and usual volatility `own`: level and shape from the
+/// neighbours in time, moved by its quotes.
 ///
 /// # Units    `t` in years, `own` per √year; NaN: no quote of its own
 /// # Domain   without a neighbour and without a quote there is none; slices ascend in time
@@ -214,7 +213,7 @@ fn borrowed_base(t: f64, own: f64, points: &Points, slices: &[SurfaceInput], kno
 }
 
 /// Total variance at the money at `t`, from that of the expiries before and after it, each (years, total variance):
-/// linear between two, the volatility of the one where there is no other; NaN: none.
+/// linear between two; with one, at its volatility; NaN: none.
 fn variance_between(t: f64, before: Option<(f64, f64)>, after: Option<(f64, f64)>) -> f64 {
     match (before, after) {
         (Some((t0, w0)), Some((t1, w1))) => w0 + (w1 - w0) * (t - t0) / (t1 - t0),
@@ -234,16 +233,16 @@ struct CurveProblem {
 /// Maximum weight of a two-sided quote after a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
-    /// By its distance.
+    /// By its distance from the curve.
     Fresh,
-    /// No more than before: a quote that the stiff curve found to be bad stays bad for the softer one.
+    /// No more than before, as a quote that the stiff curve found bad stays bad for the softer one.
     Kept,
 }
 
-/// How a curve meets its quotes.
+/// Fit of a curve to its quotes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Judgement {
-    /// Part of the two-sided quotes that the curve passes within.
+    /// Part of the two-sided quotes that contain the curve.
     inside: f64,
     /// Weighted sum of squared distances from the two-sided quotes.
     misfit: f64,
@@ -252,7 +251,7 @@ struct Judgement {
 }
 
 impl Curve {
-    /// Takes the outer `n` coefficients of the wings `which`, low and high, a part of the way to the base.
+    /// Moves the outer `n` coefficients of the wings `which`, low and high, towards the base.
     fn shrink(&mut self, which: [bool; 2], n: usize) {
         let coef = self.spline.coef_mut();
         // short curves have fewer coefficients than a wing is long
@@ -265,8 +264,8 @@ impl Curve {
         }
     }
 
-    /// The asks without a bid that the curve is above, as bounds. A fit comes near a bound and not under it, so each
-    /// lies its half width below the ask.
+    /// Adds bounds for the lone asks that the curve exceeds. A fit comes near a bound but not always below it, so each
+    /// bound lies its half width below the ask.
     fn above_asks(&self, quotes: &StrikeQuotes, bounds: &mut Vec<CurveBound>) {
         for i in (0..quotes.len()).filter(|&i| quotes.firm[i] < 0.5) {
             let (k, ln_ask) = (quotes.k[i], quotes.mid[i]);
@@ -277,7 +276,7 @@ impl Curve {
         }
     }
 
-    /// How well the quotes support the curve as it is now.
+    /// Measures the support of the current curve by quotes.
     fn judge(&mut self, quotes: &StrikeQuotes) {
         let (by_sd, level) = (Block::splat(1.0 / self.base.sd()), Block::splat(self.base.atm().ln()));
         let (mut inside, mut firm) = (0.0, 0.0);
@@ -305,8 +304,8 @@ impl Curve {
 }
 
 impl CurveProblem {
-    /// The spline over a base, softened until it meets the quotes and the bounds, stiffened where it would bend into
-    /// arbitrage. Its knots reach beyond its own quotes, and as far as it has bounds.
+    /// Fits the spline over a base, softened until it meets quotes and bounds, stiffened where it would bend into
+    /// arbitrage. Its knots reach beyond its quotes and bounds.
     fn fit_curve(
         &mut self,
         curve: &mut Curve,
@@ -318,14 +317,14 @@ impl CurveProblem {
         self.fit(curve, quotes, bounds);
         lattice.lay(curve);
         self.repair_butterflies(curve, lattice);
-        // of those that are bound the support is judged when all are
+        // curves with bounds are judged when all curves are fitted
         if bounds.is_empty() {
             curve.judge(quotes);
             curve.alone.keep(&curve.support, &curve.spline);
         }
     }
 
-    /// Places of the quotes, knots, distances to the base, first weights.
+    /// Prepares a fit: places of the quotes, knots, distances to the base, first weights.
     ///
     /// # Shapes   samples are the quotes, padded to blocks, then the bounds
     /// # Units    places on the spline's coordinate, distances in ln σ
@@ -336,7 +335,7 @@ impl CurveProblem {
         let place = |k: f64| spline_place(k * by_sd).clamp(-SPLINE.place_most, SPLINE.place_most);
         curve.quoted = (place(quotes.range.0), place(quotes.range.1));
         curve.shaped = bounds.iter().map(|bound| place(bound.k)).fold(curve.quoted, |s, u| (s.0.min(u), s.1.max(u)));
-        // beyond the outermost quotes the spline needs room to run flat, or it would stop with a slope
+        // beyond the outermost quotes the spline needs room to become flat, or it would end with a slope
         let (start, end) = (curve.shaped.0 - SPLINE.reach, curve.shaped.1 + SPLINE.reach);
         let pieces = ((end - start) / SPLINE.knot_step).ceil().min(SPLINE.pieces_most);
         curve.spline.reset(start, end, pieces as usize);
@@ -346,8 +345,7 @@ impl CurveProblem {
         for (k, place) in quotes.k.chunks_exact(Block::N).zip(self.places.chunks_exact_mut(Block::N)) {
             spline_place(Block::load(k) * by_sd).store(place);
         }
-        // bounds stand behind the padding: blocks of quotes stay whole, and a bound's index is its place less the
-        // padding
+        // bounds come after the padding, so that blocks of quotes stay whole
         self.places.extend(bounds.iter().map(|bound| place(bound.k)));
         self.squares.begin(
             &curve.spline,
@@ -363,7 +361,7 @@ impl CurveProblem {
         }
         for (i, bound) in bounds.iter().enumerate() {
             self.squares.y[n + i] = bound.ln_vol - level - 0.5 * ln(curve.base.ratio(bound.k * by_sd));
-            // counts from the first round on; a bound that the curve keeps by itself is released later
+            // a bound counts from the first round on; one that the curve keeps by itself is released later
             self.squares.w[n + i] = 1.0 / (bound.half * bound.half);
         }
         self.set_stiffness(curve);
@@ -372,7 +370,7 @@ impl CurveProblem {
         if !bounds.is_empty() {
             for (i, bend) in self.stiffness.bend.iter_mut().enumerate() {
                 if knots.iter().any(|u| ((u - start) / step - i as f64).abs() < SPLINE.bound_knots) {
-                    // a bound is one sample among many: a stiff spline would pass it by and cross again
+                    // a bound is one sample among many, so a stiff spline would ignore it and cross again
                     *bend /= SPLINE.bound_softer * SPLINE.bound_softer;
                 }
             }
@@ -403,7 +401,7 @@ impl CurveProblem {
             self.squares.penalise(n, &self.stiffness);
             let met = self.reweigh(curve, quotes, bounds, Trust::Fresh);
             let held = self.keeps(bounds, quotes.k.len());
-            // the last attempt counts whatever it met: some markets contradict themselves
+            // the last attempt counts in any case, as some markets contradict themselves
             if attempt + 1 == SPLINE.attempts || (met.inside >= SPLINE.inside_enough && held) {
                 if met.moved {
                     self.squares.solve(&mut curve.spline);
@@ -414,7 +412,8 @@ impl CurveProblem {
         }
         if bounds.is_empty() {
             let further = self.soften_by_prediction(curve, quotes);
-            // kept for the fit within bounds, which must not choose again on quotes that bounds have moved it from
+            // kept for the fit within bounds, which must not choose again from quotes that bounds have moved it away
+            // from
             curve.softness = if further > 1.0 { softness * further } else { 1.0 };
         } else if curve.softness > softness {
             self.stiffness.soften(curve.softness / softness);
@@ -439,8 +438,8 @@ impl CurveProblem {
         met
     }
 
-    /// Lets the spline bend more as long as that predicts its quotes better; returns by how much. Few quotes cannot
-    /// decide.
+    /// Softens the spline as long as that predicts its quotes better; returns the factor. With few quotes nothing
+    /// changes.
     ///
     /// # Source   generalised cross-validation (Craven and Wahba 1979), each parameter counting a little more than one
     /// (Kim and Gu 2004), over the weights of the robust fit
@@ -476,7 +475,7 @@ impl CurveProblem {
         further
     }
 
-    /// Lets go of the bounds that the curve keeps by itself; whether one was let go.
+    /// Releases the bounds that the curve keeps by itself; returns true if a bound was released or is needed again.
     fn weigh_bounds(&mut self, bounds: &[CurveBound], first: usize) -> bool {
         let mut moved = false;
         for (i, bound) in (first..).zip(bounds) {
@@ -497,7 +496,7 @@ impl CurveProblem {
         bounds.iter().enumerate().all(|(i, bound)| broken(i, bound) < SPLINE.bound_met * bound.half)
     }
 
-    /// Weighs the quotes by their distance from the curve of the last fit, an ask alone only where the curve is above.
+    /// Weighs the quotes by their distance from the last curve; a lone ask counts only if the curve is above it.
     fn weigh(&mut self, quotes: &StrikeQuotes, trust: Trust) -> Judgement {
         let (zero, one) = (Block::splat(0.0), Block::splat(1.0));
         let robust = Block::splat(SPLINE.robust_halves.powi(-2));
@@ -526,12 +525,12 @@ impl CurveProblem {
         Judgement { inside: count(inside) / n_firm.max(1.0), misfit: count(misfit), moved: moved.any() }
     }
 
-    /// Stiffens the spline where the density would be negative, and lets the quotes there yield where that is not
-    /// enough; as a last resort smooths it there.
+    /// Stiffens the spline where the density would be negative; if that is not enough, reduces the weight of quotes
+    /// there; as a last resort, smooths it.
     ///
     /// # Source   Durrleman's condition at the points of a grid; stiffening where it fails, then yielding, then
     /// smoothing
-    /// # Cost     nothing but a look where the first fit has none
+    /// # Cost     one check if the first fit has no butterfly
     fn repair_butterflies(&mut self, curve: &mut Curve, lattice: &mut ButterflyGrid) {
         for round in 0..BUTTERFLY.rounds {
             if !lattice.look(&curve.spline) & !lattice.look_at_tails(curve) {

@@ -2,8 +2,8 @@
 //! calendar arbitrage between neighbours. Never: a price, a symbol, a clock.
 //!
 //! A curve is an arbitrage-free base ([`base`], three numbers) times the exponential of a penalised spline
-//! ([`spline`]): σ(k) = σ_base(k)·e^g(u). Where quotes are dense and tight g follows them; where they are few it
-//! shrinks to the base, and where there are none the base keeps the shape of the neighbours.
+//! ([`spline`]): σ(k) = σ_base(k)·e^g(u). With dense and tight quotes g follows them; with few it shrinks to the base;
+//! without any, the base has the shape of the neighbours.
 //!
 //! A fit starts from nothing every time, so curves depend on the quotes of their pass alone; a [`Fitter`] keeps memory
 //! only. Everything that runs over quotes, knots or strikes runs in lanes.

@@ -13,19 +13,19 @@ pub(super) struct StrikeQuotes {
     len: usize,
     /// ln(K/F).
     pub(super) k: Vec<f64>,
-    /// ln σ at the mid; where there is only an ask: at the ask.
+    /// ln σ at the mid, or at a lone ask.
     pub(super) mid: Vec<f64>,
     /// 1/half², half of the spread in ln σ.
     pub(super) precision: Vec<f64>,
-    /// 1: both sides are quoted, 0: an ask only, the volatility is at most `mid`.
+    /// 1: both sides are quoted; 0: a lone ask, so that the volatility is at most `mid`.
     pub(super) firm: Vec<f64>,
     /// Median of the volatilities nearest to the money; NaN: none.
     pub(super) usual_vol: f64,
-    /// Least and greatest log-moneyness of the two-sided quotes; the money where there are none.
+    /// Least and greatest log-moneyness of the two-sided quotes; 0, 0: there are none.
     pub(super) range: (f64, f64),
 }
 
-/// The rows that may count, before their logarithms.
+/// Rows that may count, before and after taking logarithms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     strike_milli: Vec<u32>,
@@ -35,7 +35,7 @@ pub(super) struct Candidates {
     vol: Vec<f64>,
     /// σ at the ask over σ at the bid, then its logarithm; 0: an ask only.
     spread: Vec<f64>,
-    /// The bid is below what any volatility gives: the quote gives no lower bound of its volatility.
+    /// True if the bid is below the value at any volatility, so that the quote gives no lower bound.
     unbounded: Vec<bool>,
 }
 
@@ -45,7 +45,7 @@ struct Quote {
     mid: f64,
     half: f64,
     firm: bool,
-    /// No volatility is too low for it.
+    /// True if the quote gives no lower bound.
     unbounded: bool,
 }
 
@@ -57,12 +57,12 @@ impl Quote {
 }
 
 impl StrikeQuotes {
-    /// How many strikes have a quote.
+    /// Number of strikes with a quote.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// How many strikes have both sides.
+    /// Number of strikes with both sides.
     pub(super) fn n_firm(&self) -> f64 {
         self.firm.iter().sum()
     }
@@ -77,7 +77,7 @@ impl StrikeQuotes {
         self.usual_vol = usual_vol(input);
         candidates.pick(input, (QUOTES.both_sides * self.usual_vol * input.t.sqrt()).exp());
         if input.t > QUOTES.in_the_money_years && !candidates.spread.iter().any(|&spread| spread > 0.0) {
-            // quotes in the money carry some information, except in the last days, when it is worth its intrinsic value
+            // quotes in the money carry some information, except in the last days, when they show the intrinsic value
             candidates.pick(input, f64::INFINITY);
         }
         candidates.take_logarithms();
@@ -195,9 +195,9 @@ impl Candidates {
     }
 }
 
-/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap. One of the two whose
-/// bid is below what any volatility gives (in the money, perhaps best exercised at once) has a mid with little
-/// information: its ask is an upper bound to the other.
+/// Call and put of one strike: the overlap of their spreads, weighted where they do not overlap. If the bid of one is
+/// below the value at any volatility (in the money, perhaps best exercised at once), its mid carries little
+/// information, and its ask is an upper bound for the other.
 fn both(a: Quote, b: Quote) -> Quote {
     if !(a.firm && b.firm) {
         return if a.firm { a } else { b };
@@ -209,7 +209,7 @@ fn both(a: Quote, b: Quote) -> Quote {
     let between = (wa * a.mid + wb * b.mid) / (wa + wb);
     let unbounded = a.unbounded && b.unbounded;
     if low >= high || unbounded {
-        // they contradict each other: what they are apart is the least that the two together do not know
+        // they contradict each other, so the error is at least their distance
         let apart = 0.5 * (a.mid - b.mid).abs();
         return Quote { mid: between, half: apart.max(a.half.min(b.half)), firm: true, unbounded };
     }

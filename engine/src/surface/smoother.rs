@@ -33,12 +33,12 @@ pub trait Fitted {
     fn at_strikes(&self, strikes: Block) -> (Block, Block);
 }
 
-/// A method that turns the volatilities of a chain into one curve per expiry. Another one is another type with this
-/// trait, named in [`super::DefaultSmoother`].
+/// A method that turns the volatilities of a chain into one curve per expiry. [`super::DefaultSmoother`] names the one
+/// in use.
 pub trait Smoother: core::fmt::Debug + core::default::Default + Send {
     /// The fitted curve.
     type Curve: Fitted + Sync;
 
-    /// The curves of all slices of one chain, given in native order.
+    /// Fits the curves of all slices of one chain, given in native order.
     fn fit(&mut self, slices: &[SurfaceInput]) -> &[Self::Curve];
 }

@@ -6,7 +6,7 @@
 use super::settings::SPLINE;
 use kernel::lanes::{Block, Lanes};
 
-/// A cubic spline in B-spline form; constant beyond its knots, up to what its end slopes leave.
+/// A cubic spline in B-spline form; constant beyond its knots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spline {
     start: f64,
@@ -14,14 +14,14 @@ pub struct Spline {
     coef: Vec<f64>,
 }
 
-/// How stiff the spline is at each knot, and what holds it where there are no points.
+/// Penalties of a spline: its stiffness at each knot, and its level where there are no points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stiffness {
     /// 1/variance of the second difference at each interior coefficient (one fewer at each end).
     pub bend: Vec<f64>,
     /// 1/variance of the first difference between neighbours among the outermost coefficients.
     pub end_slope: f64,
-    /// How many coefficients at the low and at the high end are held by `end_slope`.
+    /// Number of coefficients at the low and at the high end with the penalty `end_slope`.
     pub ends: (usize, usize),
     /// 1/variance of every coefficient about zero.
     pub level: f64,
@@ -38,7 +38,7 @@ impl Stiffness {
 
 /// The weighted least-squares problem of a spline, with room for its solution; kept between fits for its memory.
 ///
-/// Samples are in columns, padded to whole blocks; what stands beyond `len` has no weight.
+/// Samples are in columns, padded to whole blocks; entries beyond `len` have no weight.
 #[derive(Clone, Debug, Default)]
 pub struct LeastSquares {
     /// Value of each sample.
@@ -72,7 +72,7 @@ pub(super) fn piece<L: Lanes>(c: [L; 4], f: L) -> L {
     w[0].mul_add(c[0], w[1] * c[1]) + w[2].mul_add(c[2], w[3] * c[3])
 }
 
-/// Value there with the first two derivatives in knots.
+/// Value and first two derivatives, per knot, at fraction `f` of the interval with coefficients `c`.
 #[inline(always)]
 pub(super) fn piece_jet<L: Lanes>(c: [L; 4], f: L) -> [L; 3] {
     let g = L::splat(1.0) - f;
@@ -98,7 +98,7 @@ impl Spline {
         Self { start: 0.0, step: 1.0, coef: vec![0.0; 4] }
     }
 
-    /// Becomes zero over [`from`, `to`] in `intervals` pieces.
+    /// Resets the spline to zero over [`from`, `to`] in `intervals` pieces.
     pub fn reset(&mut self, from: f64, to: f64, intervals: usize) {
         let n = intervals.max(1);
         self.start = from;
@@ -108,7 +108,7 @@ impl Spline {
         self.coef.resize(n + 3, 0.0);
     }
 
-    /// Reaches from `from` to `to` at least, as constant beyond its old ends as it was, to a knot.
+    /// Extends the spline to cover [`from`, `to`] with whole knots, constant beyond its old ends.
     pub fn extend(&mut self, from: f64, to: f64) {
         let (start, end) = self.ends();
         let more = |by: f64| (by / self.step).ceil().clamp(0.0, SPLINE.extension_most) as usize;
@@ -248,7 +248,7 @@ impl LeastSquares {
         }
     }
 
-    /// The coefficients of `spline` that fit the samples best, and [`LeastSquares::fitted`].
+    /// Fits the coefficients of `spline` to the samples, and computes [`LeastSquares::fitted`].
     ///
     /// # Domain   weights ≥ 0, at least one penalty above 0 where there are no samples; a system that has no finite
     /// answer changes nothing
@@ -278,7 +278,7 @@ impl LeastSquares {
 }
 
 impl LeastSquares {
-    /// How many parameters the last fit spends on its samples: the trace of its influence matrix.
+    /// Effective number of parameters of the last fit: the trace of its influence matrix.
     ///
     /// # Domain   after [`LeastSquares::solve`], whose factors it reads
     /// # Source   the trace is n less that of (BᵀWB + P)⁻¹P, of which only the central bands of the inverse matter;
@@ -311,7 +311,7 @@ fn add_sample(rows: &mut [[f64; 4]; 4], rhs: &mut [f64; 4], b: [f64; 4], w: f64,
     }
 }
 
-/// LDLᵀ of the first `n` rows in place, then both substitutions; `rows` and `rhs` have three more.
+/// Solves the first `n` rows in place: LDLᵀ, then both substitutions; `rows` and `rhs` have three more.
 fn solve_banded(rows: &mut [[f64; 4]], rhs: &mut [f64], n: usize) {
     let less = |from: f64, a: f64, b: f64| Lanes::neg_mul_add(a, b, from);
     let (mut r, mut s) = ([rows[0], rows[1], rows[2]], [rhs[0], rhs[1], rhs[2]]);
