@@ -1,8 +1,8 @@
-//! Which chains, in what order, on which threads. The only room that names `rayon`. Never: a formula.
+//! Chooses the chains of a pass, their order and their threads. The only room that names `rayon`. Never: a formula.
 //!
 //! A pass takes every book with something stale, and turns it into a finished chain (`underlying`): slices of one chain
 //! are independent but for the steps that look at neighbours (reference spot, order in expiry, carry, curves). Results
-//! are put together in the order of the books, so the same input gives the same bytes on any number of threads.
+//! have the order of the books, so the same input gives the same bytes on any number of threads.
 
 mod market_data;
 mod report;
@@ -31,20 +31,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use task::Task;
 use underlying::Scratch;
 
-/// The stack of a thread of the passes. A thread that waits for the slices of a wide chain takes up whatever work is
-/// left, another chain too, on the stack that it has. So how deep it gets is bounded by how many wide chains a run has
-/// (some dozens in the whole market), not by one computation, which the 2 MB that are usual hold many times. This is
-/// eight times that, and what is not touched costs addresses only. (Wide chains first and alone would bound it too, and
-/// leave threads idle at the end of each.)
+/// Stack of a thread of the passes. A thread that waits for the slices of a wide chain takes up other work, possibly
+/// another chain, on the same stack. So the depth is bounded by the number of wide chains of a run (some dozens in the
+/// whole market), and not by one computation, which fits many times into the usual 2 MB. This is eight times as much;
+/// untouched stack costs addresses only. Running wide chains first and alone would bound the depth, too, but leave
+/// threads idle at the end of each.
 const STACK_BYTES: usize = 16 << 20;
 
 /// Upper bound on delisted names whose last volatilities are kept.
 const LEFT_MOST: usize = 10_000;
 
-/// The passes of a first computation at full accuracy, before which nothing is remembered.
+/// Qualities of the passes of a first computation at full accuracy, without memory of earlier passes.
 ///
-/// A single full pass takes its tables at a forward and a borrow rate that it has yet to find. Where its values lie
-/// from those that no further pass changes, in bp of the underlying, for 335 names at one close
+/// A single full pass builds its tables at a forward and a borrow rate that are not final. Distance of its values from
+/// those that no further pass changes, in bp of the underlying, for 335 names at one close
 /// (`passes_of_a_first_snapshot` in `history/tests/recipe.rs`):
 ///
 /// | passes | 90 % | 99 % | vols, 99 %, 1e-4 |
@@ -55,29 +55,29 @@ const LEFT_MOST: usize = 10_000;
 /// | coarse, full, full | 0.0000 | 0.004 | 0.037 |
 /// | preliminary, full, full | 0.0000 | 0.000 | 0.000 |
 ///
-/// A coarse look first costs about what it saves, since tables are then built once, where the market is; and the second
-/// full pass reads them again for a tenth more. Preliminary passes stay where their lattices are, 8 bp at 99 % with one
-/// or with six.
+/// A coarse pass costs about what it saves, since tables are then built once, at the right place; the second full pass
+/// reads them again at a tenth of the cost. Values of preliminary passes alone stay 8 bp off at 99 %, with one pass or
+/// with six.
 pub const FIRST: &[Quality] = &[Quality::Coarse, Quality::Full, Quality::Full];
 
-/// The threads of the passes, and what each chain keeps from one pass to the next.
+/// Threads of the passes, and the state of each chain between passes.
 #[derive(Debug)]
 pub struct Passes {
     pool: rayon::ThreadPool,
     states: BTreeMap<Symbol, ChainState>,
-    /// Memory to work in, one for each chain that is in work.
+    /// Working memory, one for each chain in computation.
     scratch: Mutex<Vec<Scratch>>,
-    /// Memory of chains that nobody reads any more, for the next ones.
+    /// Memory of replaced chains without readers, for new chains.
     spare: SpareBlocks,
-    /// Volatilities of the session before the first pass, if they were saved.
+    /// Volatilities of the session before the first pass, if saved.
     prior: Arc<SessionVols>,
-    /// Chains show the quotes that they were computed from.
+    /// True if chains show the quotes that they were computed from.
     keeps_quotes: bool,
     /// Overrides of feeds and quotes.
     overrides: Arc<Overrides>,
-    /// Nanoseconds since any instant, to time stages by.
+    /// Clock that stages are timed by, nanoseconds since any instant.
     clock: fn() -> u64,
-    /// Of the last run: chains whose computation panicked.
+    /// Chains of the last run whose computation panicked.
     failed: Vec<Arc<Chain>>,
 }
 
@@ -94,7 +94,7 @@ impl Passes {
     /// `threads` workers (0: one per core); `on_start` runs first on each, to lower its priority.
     ///
     /// # Errors
-    /// The system gave no threads.
+    /// The system has no threads.
     pub fn new(threads: usize, on_start: impl Fn(usize) + Send + Sync + 'static) -> std::io::Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -126,12 +126,12 @@ impl Passes {
         self.clock = clock;
     }
 
-    /// Keeps the memory of `chains`, which nobody reads any more, for chains that are computed later.
+    /// Keeps the memory of `chains`, which have no readers any more, for later chains.
     pub fn reuse(&self, chains: impl IntoIterator<Item = Chain>) {
         chains.into_iter().for_each(|chain| chain.columns.leave(&self.spare));
     }
 
-    /// Sets what `prev_vol` shows for chains that have not seen a session end.
+    /// Sets `prev_vol` of chains that have not seen the end of a session.
     pub fn set_prior(&mut self, prior: impl Into<Arc<SessionVols>>) {
         self.prior = prior.into();
     }
@@ -141,7 +141,7 @@ impl Passes {
         self.overrides = overrides.into();
     }
 
-    /// `f` of each item, side by side on the threads of the passes; the results in the order of the items.
+    /// Applies `f` to each item in parallel on the threads of the passes; results are in the order of the items.
     pub fn map<T: Send, R: Send>(
         &self,
         items: impl IntoIterator<Item = T>,
@@ -151,20 +151,20 @@ impl Passes {
         self.pool.install(|| items.into_par_iter().with_max_len(1).map(f).collect())
     }
 
-    /// How many threads compute.
+    /// Number of compute threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
     /// Computes `work`: each book at its instant. The result is in the order of `work`; a chain whose computation
-    /// panicked is left out, and what was remembered of it forgotten ([`Passes::take_failed`]).
+    /// panicked is left out and its state forgotten ([`Passes::take_failed`]).
     pub fn run(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         self.run_to(Quality::Full, market, work)
     }
 
-    /// As [`Passes::run`], by the passes [`FIRST`] and as if nothing had been computed of these names before: what it
-    /// gives depends on their books alone, but for `prev_vol`.
+    /// As [`Passes::run`], by the passes [`FIRST`] and without state of earlier passes: results depend on the books
+    /// alone, except `prev_vol`.
     pub fn run_first(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         for (book, _) in work {
             self.states.entry(book.underlying).and_modify(ChainState::leave);
@@ -201,7 +201,7 @@ impl Passes {
                     let mut scratch = idle().pop().unwrap_or_default();
                     let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, clock };
                     let mut worked = ChainReport::default();
-                    // bad input never stops the rest, nor does a fault that it finds; state and memory are in pieces
+                    // neither bad input nor a panic stops the other chains; the state and memory of this one are lost
                     // then
                     let compute = || {
                         let mut pass = |&quality: &Quality| {
@@ -233,8 +233,8 @@ impl Passes {
         computed
     }
 
-    /// Forgets what is kept of names that are not `listed`, their last chains and tables of megabytes, but for the
-    /// volatilities that they had: those are `prev_vol` when a name is back, of so many names at most.
+    /// Forgets the state of names that are not `listed`: last chains and megabytes of tables. Their last volatilities
+    /// stay, for at most `LEFT_MOST` names: they are `prev_vol` when a name comes back.
     pub fn retain(&mut self, listed: &BTreeSet<Symbol>) {
         if self.states.len() > listed.len() + LEFT_MOST {
             self.states.retain(|name, _| listed.contains(name));
@@ -242,14 +242,13 @@ impl Passes {
         self.states.iter_mut().filter(|(name, _)| !listed.contains(name)).for_each(|(_, state)| state.leave());
     }
 
-    /// Forgets everything of every name, as if nothing had been computed yet: what the next run gives depends on its
-    /// books alone.
+    /// Forgets the state of every name, so that the next run depends on its books alone.
     pub fn forget(&mut self) {
         self.states.clear();
         self.failed.clear();
     }
 
-    /// Names that the last run could not compute: identity rows, in place of a chain that was never computed.
+    /// Chains of names that the last run could not compute: identity rows, for names without an earlier chain.
     pub fn take_failed(&mut self) -> Vec<Arc<Chain>> {
         std::mem::take(&mut self.failed)
     }

@@ -14,29 +14,27 @@ pub struct ChainReport {
     pub contracts: u32,
     /// Contracts with Greeks.
     pub priced: u32,
-    /// The calibration found no forward because calls and puts contradict each other. It says so of a whole name;
-    /// nothing follows from it where some contract is priced all the same.
+    /// True if the calibration found no forward because calls and puts contradict each other. Without effect if a
+    /// contract is priced all the same.
     pub contradictory_pairs: bool,
     /// Dropped quotes by [`Drop`].
     pub dropped: [u32; Drop::ALL.len()],
-    /// The most dividends in the life of an American expiry that has more than can be counted, and is valued without
-    /// any; 0: no expiry has.
+    /// Greatest number of dividends before an American expiry that has too many and is valued without any; 0: none has.
     pub dividends_refused: u32,
     /// Implied volatilities that needed a search in a bracket.
     pub searched: u32,
-    /// What bringing early exercise up to date took.
+    /// Work of early-exercise updates.
     pub early: EarlyWork,
-    /// How long each stage took; all 0 without a clock.
+    /// Time of each stage; all 0 without a clock.
     pub stages: StageTimes,
-    /// The tables of early exercise that the chain holds.
+    /// Tables of early exercise that the chain holds.
     pub tables: Counts,
-    /// Bytes that the chain keeps from one pass to the next: tables and expansions of early exercise, ladders,
-    /// volatilities.
+    /// Bytes of the chain's state between passes: tables and expansions of early exercise, ladders, volatilities.
     pub state_bytes: u64,
 }
 
 impl ChainReport {
-    /// This report of a book's last pass, with the work of the passes before it.
+    /// Adds the work of earlier passes to the report of a book's last pass.
     pub(super) fn after(mut self, before: &Self) -> Self {
         self.searched += before.searched;
         self.early += before.early;

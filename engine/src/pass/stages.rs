@@ -1,4 +1,4 @@
-//! How long the stages of a pass take, by a clock that the caller gives. Never: a value.
+//! Times of the stages of a pass, by a clock that the caller gives. Never: a value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Stage {
     /// Quotes to forward, borrow and volatilities, without early exercise.
     Calibrate,
-    /// What the right to exercise early adds, brought up to date.
+    /// Update of early exercise.
     Early,
     /// Curves.
     Surface,
@@ -19,7 +19,7 @@ impl Stage {
     /// Every stage, in their order.
     pub const ALL: [Self; 4] = [Self::Calibrate, Self::Early, Self::Surface, Self::Price];
 
-    /// Its word.
+    /// Name of the stage in metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,12 +34,12 @@ impl Stage {
 /// Nanoseconds that threads spent in each stage, by [`Stage`].
 pub type StageTimes = [u64; Stage::ALL.len()];
 
-/// Nanoseconds of steps that run side by side on several threads.
+/// Nanoseconds of steps that run in parallel on several threads.
 #[derive(Debug, Default)]
 pub(super) struct SideTimes {
-    /// Of all steps together.
+    /// Sum over all steps.
     steps: AtomicU64,
-    /// Until the last of them was done.
+    /// Elapsed until the last step ended.
     wall: AtomicU64,
 }
 
@@ -52,7 +52,7 @@ impl SideTimes {
         self.wall.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// What threads spent altogether in a piece of work that took `whole` on the wall, these steps among it.
+    /// Nanoseconds of all threads in a piece of work with these steps, given its elapsed time `whole`.
     pub(super) fn spent(self, whole: u64) -> u64 {
         whole.saturating_sub(self.wall.into_inner()) + self.steps.into_inner()
     }

@@ -15,21 +15,21 @@ pub(super) struct Task<'a> {
     pub(super) book: &'a Book,
     pub(super) at: Timestamp,
     pub(super) quality: Quality,
-    /// The chain shows its quotes.
+    /// True if the chain shows its quotes.
     pub(super) quotes: bool,
     pub(super) overrides: &'a Overrides,
     pub(super) spare: &'a SpareBlocks,
-    /// Nanoseconds since any instant.
+    /// Clock that stages are timed by, nanoseconds since any instant.
     pub(super) clock: fn() -> u64,
 }
 
 impl Task<'_> {
-    /// The slices that have not settled: those of the chain.
+    /// Slices that have not settled; they form the chain.
     pub(super) fn live(&self) -> impl Iterator<Item = &BookSlice> + Clone {
         self.book.slices.iter().filter(|slice| slice.settles_at > self.at)
     }
 
-    /// Their quotes, if the chain shows them.
+    /// Quotes of these slices, if the chain shows them.
     pub(super) fn chain_quotes(&self) -> Option<Box<ChainQuotes>> {
         self.quotes.then(|| Box::new(ChainQuotes::of(self.live())))
     }

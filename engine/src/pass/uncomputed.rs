@@ -1,5 +1,5 @@
-//! Names that cannot be computed: their contracts are still listed, with the reason. The one place that decides
-//! which reason. Never: a formula.
+//! Names that cannot be computed: their contracts are still listed, with the reason. All reasons are decided here.
+//! Never: a formula.
 
 use super::report::ChainReport;
 use super::task::Task;
@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use kernel::calendar::days_between;
 use std::sync::Arc;
 
-/// Why not one contract of a chain has Greeks, if none has. Adjusted roots have none by their nature, so they give no
-/// reason.
+/// Reason why no contract of a chain has Greeks; `None`: some have, or the chain has only adjusted roots, which never
+/// have any.
 pub(super) fn why_uncomputed(chain: &Chain, report: &ChainReport) -> Option<Uncomputed> {
     if report.priced > 0 || chain.slices.iter().all(|slice| slice.adjusted) {
         None
@@ -29,13 +29,13 @@ pub(super) fn why_uncomputed(chain: &Chain, report: &ChainReport) -> Option<Unco
 /// The chain of a book whose computation panicked.
 pub(super) fn failed(task: &Task<'_>) -> Arc<Chain> {
     let (mut chain, _) = identity_only(task, Uncomputed::Failed, |_, _| ());
-    // that is so of adjusted roots too
+    // here, adjusted roots have the reason, too
     Arc::make_mut(&mut chain).uncomputed = Some(Uncomputed::Failed);
     chain
 }
 
-/// The chain of a book that is not computed: who each contract is, its days, the volatilities of the session before
-/// (`prev_vols` fills in those of a slice); every other number is missing.
+/// The chain of a book that is not computed: identity and days of each contract, and volatilities of the previous
+/// session (`prev_vols` sets those of a slice); every other number is missing.
 ///
 /// # Shapes   the rows of the slices that have not settled, in the book's order
 /// # Domain   any book, one without a live slice included: a chain without rows
@@ -56,7 +56,7 @@ pub(super) fn identity_only(
         firm: FirmQuotes::default(),
         uncomputed: None,
         valued_at: at,
-        // a second, finer look would show nothing more
+        // a full pass would not find more
         preliminary: false,
         slices: Vec::with_capacity(live.len()),
         strike_milli: live.iter().flat_map(|slice| &slice.strike_milli).copied().collect(),

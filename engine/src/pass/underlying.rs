@@ -1,7 +1,7 @@
 //! One underlying from quotes to finished columns: the stages in their order.
 //!
-//! Pure: the same book, instant and calendar give the same chain. What [`ChainState`] carries from one pass to the next
-//! saves work; the numbers do not depend on it beyond the tolerances of the solvers. Never: a formula.
+//! Pure: the same book, instant and calendar give the same chain. [`ChainState`] saves work from one pass to the next;
+//! numbers depend on it only within the tolerances of the solvers. Never: a formula.
 
 use super::report::ChainReport;
 use super::stages::{SideTimes, Stage};
@@ -31,28 +31,29 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A chain with more contracts than this is worth more than one thread. By judgement: a steady pass of it takes 3 ms,
-/// and handing slices out a few µs each; at half or double of it bits are the same, and only single wide names wait
-/// longer.
+/// Number of contracts above which a chain uses several threads. By judgement: a steady pass of such a chain takes 3
+/// ms, and handing out a slice a few µs. At half or double of it, results are the same bits, and only single wide names
+/// wait longer.
 const ALONE: usize = 3000;
 
-/// Quotes without a later one for so long are at rest. A live name is computed again a minute after its last quote.
+/// Time without a new quote after which quotes are at rest. A live name is computed again a minute after its last
+/// quote.
 const AT_REST: SignedDuration = SignedDuration::from_secs(30);
 
 /// State of a chain between passes.
 #[derive(Debug)]
 pub struct ChainState {
     slices: Vec<KeptSlice>,
-    /// The session that is shown, and its chain.
+    /// The current session and its chain.
     session: Option<(Date, Arc<Chain>)>,
-    /// The same of a name that has left: the volatilities of its last chain.
+    /// For a name that is not listed any more: its last session, and the volatilities of its last chain.
     left: Option<(Date, SessionVols)>,
-    /// Volatilities at the end of the session before.
+    /// Volatilities at the end of the previous session.
     prior: Arc<SessionVols>,
-    /// Time of the newest quote, and the bits of the spot, of the book that was computed last, and when these were
-    /// seen first; `None`: none was.
+    /// Of the last computed book: time of the newest quote, bits of the spot, and the time when these were seen first;
+    /// `None`: no book was computed.
     quoted: Option<(Timestamp, u64, Timestamp)>,
-    /// The carry does not depend on the books before this one.
+    /// True if the carry does not depend on earlier books.
     is_settled: bool,
 }
 
@@ -64,7 +65,7 @@ struct KeptSlice {
     state: SliceState,
 }
 
-/// Memory to compute a chain in, used again for the next one. The lists run in parallel, an entry for each slice that
+/// Working memory of one chain, reused for the next one. The lists run in parallel, with an entry for each slice that
 /// has not settled.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -78,29 +79,29 @@ pub(super) struct Scratch {
 /// Inputs of the calibration of a slice, besides its book.
 #[derive(Debug, Default)]
 struct SliceFacts {
-    /// Its place in the book.
+    /// Index of the slice in the book.
     place: usize,
     t: f64,
     r: f64,
     divs: Vec<Dividend>,
-    /// So many dividends are more than an American expiry counts: it counts none.
+    /// Number of dividends if they are too many for an American expiry, which then counts none; else 0.
     divs_refused: u32,
     age_s: Vec<f64>,
     /// True if an override excludes the quote, by row; empty: no exclusions.
     excluded: Vec<bool>,
-    /// The rate is a user's.
+    /// True if an override gives the rate.
     rate_is_known: bool,
     /// Forward and borrow from overrides.
     forced: ForcedCarry,
     /// Added to the volatilities of the curve, per √year.
     vol_shift: f64,
-    /// Empty quotes for an adjusted root without a known deliverable: its quotes carry no information.
+    /// Empty quotes for an adjusted root with unknown deliverable, as its quotes carry no information.
     unquoted: Vec<f64>,
     /// Deliverable of an adjusted root, if known.
     deliverable: Option<Deliverable>,
-    /// Its strikes less the cash, thousandths; empty for other roots.
+    /// Strikes of an adjusted root less the cash, thousandths; empty for other roots.
     strike_milli: Vec<u32>,
-    /// So many of its first rows have no value: the cash alone pays for exercise.
+    /// Number of first rows without a value, as the cash alone pays for exercise.
     paid_by_cash: usize,
 }
 
@@ -110,14 +111,14 @@ impl ChainState {
         Self { slices: Vec::new(), session: None, left: None, prior, quoted: None, is_settled: true }
     }
 
-    /// When a new session has begun, what the last one ended with becomes the prior one.
+    /// Begins a session if it is new: the volatilities of the last chain become those of the previous session.
     fn roll(&mut self, session: Date) {
         if self.session.as_ref().is_some_and(|(of, _)| *of < session)
             && let Some((_, chain)) = self.session.take()
         {
             self.prior = Arc::new(SessionVols::of(&chain));
         }
-        // a name that is back in the session that it left in has nothing newer to show
+        // a name that comes back in the session in which it left has no newer volatilities
         if let Some((of, vols)) = self.left.take()
             && of < session
         {
@@ -125,7 +126,7 @@ impl ChainState {
         }
     }
 
-    /// Keeps nothing but volatilities of a name that has left, for the day on which it is back.
+    /// Keeps only the volatilities of a name that is not listed any more, in case it comes back.
     pub(super) fn leave(&mut self) {
         (self.slices, self.quoted, self.is_settled) = (Vec::new(), None, true);
         if let Some((session, chain)) = self.session.take() {
@@ -133,8 +134,8 @@ impl ChainState {
         }
     }
 
-    /// Forgets the carry of the books before where the quotes of `book` have been at rest until `at`: a name is
-    /// computed again without new quotes when its values have aged.
+    /// Forgets the carry of earlier books if the quotes of `book` have been at rest until `at`; a name is computed
+    /// again without new quotes when its values have aged.
     fn settle(&mut self, book: &Book, at: Timestamp) {
         let Some(&newest) = book.slices.iter().flat_map(|slice| &slice.ts).max() else { return };
         let spot = book.spot.to_bits();
@@ -156,7 +157,7 @@ impl ChainState {
         SessionBefore { shown: self.session.as_ref().map(|(_, chain)| &**chain), vols: &self.prior }
     }
 
-    /// Takes the states of slices back.
+    /// Stores the states of slices.
     fn keep(&mut self, book: &Book, facts: &[SliceFacts], slices: &mut [SliceWork]) {
         self.slices.clear();
         self.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
@@ -165,7 +166,7 @@ impl ChainState {
         }));
     }
 
-    /// Hands out the state of a slice, the `i`-th of its chain.
+    /// Takes the state of a slice, the `i`-th of its chain.
     fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
         let is = |kept: &KeptSlice| kept.root == slice.root && kept.expiry == slice.expiry;
         let at = if self.slices.get(i).is_some_and(is) { Some(i) } else { self.slices.iter().position(is) };
@@ -176,7 +177,7 @@ impl ChainState {
 /// The chain of a book.
 ///
 /// # Shapes   the rows of the chain are those of the book's slices that have not settled, in the book's order
-/// # Domain   any book; where a spot is neither published nor implied every row has its identity only
+/// # Domain   any book; without a published or implied spot every row has its identity only
 /// # Cost     PERF.md
 pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scratch) -> (Arc<Chain>, ChainReport) {
     let Task { market, book, at, .. } = *task;
@@ -200,7 +201,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let implied = match calibration.run(&inputs, slices, &threads) {
         Ok(implied) => implied,
         Err(why) => {
-            // what the state remembers waits for the next spot
+            // the state is kept until there is a spot
             state.keep(book, facts, slices);
             return identity_only(task, why, |slice, out| state.session_before().prev_vols(slice, out));
         }
@@ -244,7 +245,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     (chain, report)
 }
 
-/// The slices of one chain, on several threads where there are many contracts.
+/// Runs the slices of one chain, on several threads if it has many contracts.
 #[derive(Debug)]
 struct Threads {
     many: bool,
@@ -266,21 +267,21 @@ impl SideBySide for Threads {
 }
 
 impl Threads {
-    /// Runs what is done side by side.
+    /// Runs steps in parallel, and times them.
     fn timed(&self, all: impl FnOnce()) {
         let began = (self.clock)();
         all();
         self.times.wall((self.clock)() - began);
     }
 
-    /// Runs one step of it.
+    /// Runs one step, and times it.
     fn step(&self, step: impl FnOnce()) {
         let began = (self.clock)();
         step();
         self.times.step((self.clock)() - began);
     }
 
-    /// The same of slices and their finished rows.
+    /// Calls `step` once for each slice with its finished rows.
     fn each_priced(
         &self,
         slices: &mut [SliceWork],
@@ -298,8 +299,8 @@ impl Threads {
     }
 }
 
-/// Derivatives of an adjusted root with respect to the underlying and the listed strike, from those with respect to
-/// what it delivers. Rows that cash pays for lose their numbers.
+/// Turns derivatives with respect to the deliverable into those with respect to the underlying and the listed strike.
+/// Rows whose exercise the cash alone pays for lose their numbers.
 fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice) {
     let PricedSlice { columns, methods, valued } = priced;
     let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
@@ -325,9 +326,9 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
     valued.priced = valued.priced.saturating_sub(lost as u32);
 }
 
-/// Time, rate, dividends and ages of every slice that has not settled; says how many there are.
+/// Collects time, rate, dividends and ages of every slice that has not settled; returns their number.
 ///
-/// # Domain   any book; `facts` grows to what is needed and is used again
+/// # Domain   any book; `facts` grows as needed and is reused
 fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
     let Task { market, book, at, overrides, .. } = *task;
     let today = market.calendar.eastern(at).date();
@@ -355,14 +356,14 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
         facts.divs.extend(dividends.iter().filter(|d| d.t <= facts.t));
         facts.divs_refused = 0;
         if slice.style == Style::American && !limits::DIVIDEND_DATES.holds(facts.divs.len() as f64) {
-            // lattices add up all of them at each of their layers; European values take as many as an index has
+            // a lattice adds up all dividends at each layer, which is too slow; European values take any number
             facts.divs_refused = facts.divs.len() as u32;
             facts.divs.clear();
         }
         facts.age_s.clear();
         facts.age_s.extend(slice.ts.iter().map(|ts| (newest.as_millisecond() - ts.as_millisecond()) as f64 * 1e-3));
         facts.unquoted.clear();
-        // what a contract of an index or a binary pays is no number of shares
+        // contracts of an index and binaries do not deliver shares
         let has_terms = slice.adjusted && is_adjusted(slice.root);
         let terms = has_terms.then(|| overrides.deliverable(book.underlying, slice.root, today)).flatten();
         facts.deliverable = terms.or_else(|| slice.deliverable_on(today).filter(|_| has_terms));
@@ -373,7 +374,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
 }
 
 impl SliceFacts {
-    /// Turns strikes, dividends and a known forward into those of what an adjusted contract delivers.
+    /// Turns strikes, dividends and a given forward into those of the deliverable of an adjusted contract.
     fn set_strikes(&mut self, slice: &BookSlice) {
         self.strike_milli.clear();
         self.paid_by_cash = 0;
@@ -381,7 +382,7 @@ impl SliceFacts {
         let shares = terms.shares_per_unit();
         self.divs.iter_mut().for_each(|dividend| dividend.amount *= shares);
         self.forced.fwd = self.forced.fwd.map(|fwd| fwd * shares);
-        // a strike below the cash keeps a place of its own, so that rows stay in order
+        // strikes below the cash keep distinct values, so that rows stay in order
         let mut last = (0, 0);
         for &listed in &slice.strike_milli {
             let strike = terms.strike_milli(listed);
@@ -452,8 +453,8 @@ fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec
     inputs.iter().zip(slices).map(of).collect()
 }
 
-/// The curve of each slice. Quotes of adjusted roots, which are few, do not move the curves of standard ones; the
-/// curves of adjusted roots whose terms are known lean on all.
+/// The curve of each slice. The few quotes of adjusted roots do not affect the curves of standard roots; curves of
+/// adjusted roots with known terms use the quotes of all.
 fn curves<'s>(
     smoother: &'s mut DefaultSmoother,
     mut inputs: Vec<SurfaceInput<'_>>,
@@ -462,7 +463,7 @@ fn curves<'s>(
 ) -> Cow<'s, [Curve]> {
     let adjusted = || facts.iter().enumerate().filter(|(_, facts)| book.slices[facts.place].adjusted);
     if !adjusted().any(|(_, facts)| facts.deliverable.is_some()) {
-        // without terms they have no quotes either
+        // adjusted roots with unknown terms have no quotes here
         return Cow::Borrowed(smoother.fit(&inputs));
     }
     let of_all = smoother.fit(&inputs).to_vec();
@@ -472,7 +473,7 @@ fn curves<'s>(
     Cow::Owned(curves)
 }
 
-/// A slice whose rows are done.
+/// A slice with finished rows.
 struct Finished<'a> {
     of: &'a BookSlice,
     facts: &'a SliceFacts,
@@ -481,7 +482,7 @@ struct Finished<'a> {
     priced: &'a PricedSlice,
 }
 
-/// Slices side by side, in the book's order.
+/// Joins the slices to a chain, in the book's order.
 ///
 /// # Shapes   the rows of a slice follow those of the one before it
 /// # Cost     one copy of each column, the bulk of what a pass allocates

@@ -1,18 +1,18 @@
-//! The finished rows of a slice. Never: how they are computed.
+//! The finished rows of a slice. Never: their computation.
 
 use crate::early::EarlyWork;
 use crate::store::columns::Columns;
 use crate::store::doubted::FirmQuotes;
 use crate::store::evidence::ValueMethod;
 
-/// What a slice needed.
+/// Counts of the valuation of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Valued {
     /// Rows with Greeks.
     pub priced: u32,
-    /// What bringing early exercise up to date took.
+    /// Work of the early-exercise update.
     pub work: EarlyWork,
-    /// Its firm quotes against its values.
+    /// Firm quotes of the slice compared with its values.
     pub firm: FirmQuotes,
 }
 
@@ -21,9 +21,9 @@ pub struct Valued {
 pub struct PricedSlice {
     /// The numbers, by row.
     pub columns: Columns,
-    /// How each value was computed, by row; `None`: no value.
+    /// Method of each value, by row; `None`: no value.
     pub methods: Vec<Option<ValueMethod>>,
-    /// What they needed.
+    /// Counts of the valuation.
     pub valued: Valued,
 }
 

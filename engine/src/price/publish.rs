@@ -1,4 +1,4 @@
-//! Raw units to native units, blocks to columns. NaN goes out only as "missing", infinity never.
+//! Raw units to native units, blocks to columns. NaN means missing; infinity never occurs.
 
 use super::priced::PricedSlice;
 use crate::early::BlockMethod;
@@ -34,11 +34,11 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
     greeks
 };
 
-/// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
-/// its numbers stay missing.
+/// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value, so
+/// all its numbers stay missing.
 pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     let PricedSlice { columns, methods, .. } = out;
-    // a finite number times zero is zero, any other NaN
+    // a finite number times zero is zero, any other is NaN
     let zero = Numbers::splat(0.0);
     let mut poison = of.sigma * zero + of.decay * zero;
     for (_, greek) in GREEKS {

@@ -1,4 +1,4 @@
-//! One expiry from its calibration and its curve to finished columns. Never: a quote's faults, a neighbour.
+//! One expiry from its calibration and its curve to finished columns. Never: a fault of a quote, a neighbour.
 
 use super::priced::{PricedSlice, Valued};
 use super::value::value_slice;
@@ -15,10 +15,9 @@ use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. `priced` has as many
-/// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
-/// and its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift
-/// that a user adds.
+/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. `priced` has as many rows
+/// as the slice, all missing but `prev_vol`. Quotes far from the curve are marked in `slice.draft.out`, and the curve's
+/// volatilities are kept as first guesses of the next pass; both use the curve as fitted, without the user's shift.
 pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl Fitted, priced: &mut PricedSlice) {
     let SliceWork { state, draft } = slice;
     let columns = &mut priced.columns;
@@ -28,14 +27,14 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
     let SliceState { ladder, early, sigma, .. } = state;
     curve_vols(curve, out.fwd > 0.0, ladder, sigma, columns);
-    // volatilities of the session before were shifted then
+    // volatilities of the previous session were shifted in that session
     let shift = if curve.is_known() { input.vol_shift } else { 0.0 };
     let valued_at = shifted(sigma, shift, room);
     if !valued_at.iter().any(|vol| vol.is_finite()) {
         return;
     }
     let here = input.valuation(out.s, terms);
-    // the second moment of the pass: carry and curve are settled
+    // the last update of the pass, with final carry and curve
     let work = if input.style == Style::American {
         input.update_early(early, &here, ladder, valued_at)
     } else {
@@ -44,12 +43,13 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     let rows = value_slice(&here, ladder, valued_at, early, priced);
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
-    // a shifted curve is not meant to go through its quotes
+    // a shifted curve need not pass through its quotes
     let firm = if shift == 0.0 { firm_quotes(input, out, &mut priced.columns) } else { FirmQuotes::default() };
     priced.valued = Valued { priced: rows, work, firm };
 }
 
-/// The firm quotes of an expiry, and those of them that do not hold its value; where many do not, confidence is lower.
+/// Counts the firm quotes of an expiry and those that do not contain the value; if these are many, confidence is
+/// reduced.
 fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &mut Columns) -> FirmQuotes {
     let mut found = FirmQuotes::default();
     for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
@@ -66,7 +66,7 @@ fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &mut Columns) 
     found
 }
 
-/// The volatilities that values are computed at: those of the curve, shifted; NaN where that leaves none ([`VOL`]).
+/// Volatilities of the values: those of the curve, shifted; NaN outside of [`VOL`].
 fn shifted<'a>(sigma: &'a [f64], shift: f64, room: &'a mut Vec<f64>) -> &'a [f64] {
     if shift == 0.0 {
         return sigma;
@@ -77,8 +77,8 @@ fn shifted<'a>(sigma: &'a [f64], shift: f64, room: &'a mut Vec<f64>) -> &'a [f64
     room
 }
 
-/// Volatility by strike into `sigma`, confidence into its column. A slice with a forward and no curve takes the
-/// volatilities of the session before.
+/// Volatility by strike into `sigma`, confidence into its column. A slice with a forward and without a curve has the
+/// volatilities of the previous session.
 fn curve_vols(curve: &impl Fitted, has_forward: bool, ladder: &Ladder, sigma: &mut Vec<f64>, columns: &mut Columns) {
     let known = curve.is_known();
     sigma.resize(ladder.strikes().len(), f64::NAN);

@@ -1,5 +1,5 @@
-//! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what
-//! early exercise adds. Call or put is decided once per block and never inside a kernel.
+//! Values and Greeks of one slice, a block of strikes and one right at a time: the European part in closed form, and
+//! the early-exercise premium. Call or put is decided once per block and never inside a kernel.
 
 use super::priced::PricedSlice;
 use super::publish::{ValuedBlock, publish};
@@ -10,7 +10,7 @@ use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN
-/// rows stay missing. What early exercise adds is read from `early`, which is up to date there. Returns how many rows
+/// rows stay missing. Premiums of early exercise are read from `early`, which must be up to date. Returns how many rows
 /// have Greeks.
 ///
 /// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`kernel::greeks::Greeks`]

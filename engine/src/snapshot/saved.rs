@@ -1,9 +1,9 @@
-//! A finished market as bytes and back: what a daemon that starts again serves until it has computed its own.
+//! A finished market as bytes and back, for a daemon that starts again and has not yet computed its own.
 //!
-//! A head (magic number in the byte order of the machine, version, what the columns are, the market), then a frame for
-//! each chain: its length, its CRC-32, and the chain, column after column. Numbers stand as they are in memory, so that
-//! reading is copying. What is of another version, machine or set of columns is refused whole; a frame that is damaged
-//! ends the reading, and the chains before it are used. Never: a file.
+//! A head (magic number in the byte order of the machine, version, fingerprint of the columns, name of the market),
+//! then a frame for each chain: its length, its CRC-32, and the chain, column after column. Numbers have their form in
+//! memory, so that reading is copying. Bytes of another version, machine or set of columns are refused whole. A chain
+//! in a damaged frame is missing. Never: a file.
 
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
@@ -16,21 +16,21 @@ use kernel::contract::{Right, Settle, Style, Symbol};
 use kernel::limits;
 use std::io::{self, Read, Write};
 
-/// Read back in another byte order it is another number.
+/// Magic number; in another byte order it is another number.
 const MAGIC: u64 = 0x6772_6565_6b73_6401;
-/// Counts up with every change of the layout; columns have their own fingerprint.
+/// Version of the layout; columns have their own fingerprint.
 const VERSION: u32 = 3;
-/// The most bytes of a frame: a chain of the most contracts that are served.
+/// Maximum bytes of a frame: a chain with the maximum of contracts.
 const FRAME_BYTES: u64 = 1 << 30;
 
 /// Errors of reading saved chains.
 #[derive(Debug)]
 pub enum SavedError {
-    /// They cannot be read.
+    /// The bytes cannot be read.
     Io(io::Error),
-    /// They are no saved market of this version and machine, with these columns.
+    /// The bytes are no saved market of this version and machine with these columns.
     Foreign,
-    /// They are of another market.
+    /// The saved market is another one.
     OtherMarket,
 }
 
@@ -57,7 +57,7 @@ impl From<io::Error> for SavedError {
 pub enum ExpiryClock {
     /// Live quotes: contracts that settle at this instant or before it are gone.
     At(Timestamp),
-    /// Recorded quotes: each chain is judged at the instant that it was valued at.
+    /// Recorded quotes: contracts that settle at their chain's valuation time or before it are gone.
     ValuedAt,
 }
 
@@ -73,13 +73,13 @@ impl ExpiryClock {
 /// Saved chains that were read back.
 #[derive(Debug, Default)]
 pub struct Saved {
-    /// The chains that have a live contract.
+    /// Chains with a live contract.
     pub chains: Vec<Chain>,
-    /// A chain is damaged and not there, or the bytes end within one.
+    /// True if a chain is missing because its bytes are damaged or incomplete.
     pub is_damaged: bool,
 }
 
-/// Writes chains, and the name of the market that they make.
+/// Writes chains and the name of their market.
 ///
 /// # Errors
 /// The bytes cannot be written.
@@ -104,7 +104,7 @@ pub fn write<'a>(market: &str, chains: impl Iterator<Item = &'a Chain>, to: &mut
 /// have settled by `clock` and the chains that are left without any.
 ///
 /// # Errors
-/// There is nothing to be had.
+/// No chain can be read.
 pub fn read(
     market: &str,
     clock: ExpiryClock,
@@ -156,7 +156,7 @@ enum Frame {
     Whole,
     /// The bytes are damaged; the next chain is readable.
     Damaged,
-    /// The begin of the next chain is unknown.
+    /// The start of the next chain is unknown.
     Cut,
 }
 
@@ -194,7 +194,7 @@ pub fn tag(text: &str) -> String {
     format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
 
-/// Bytes of what a chain consists of.
+/// Encodes a chain as bytes.
 #[derive(Default)]
 struct Encoder(Vec<u8>);
 
@@ -220,7 +220,7 @@ impl Encoder {
         self.0.extend_from_slice(x.as_bytes());
     }
 
-    /// Nanoseconds since 1970; what lies beyond the year 2262 is never a market's time.
+    /// Nanoseconds since 1970; no market has times beyond the year 2262.
     fn time(&mut self, at: Timestamp) {
         self.u64(i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX).cast_unsigned());
     }
@@ -264,7 +264,7 @@ impl Encoder {
     }
 }
 
-/// The bytes still to be decoded. A step returns `None` if there are too few, or their values are impossible.
+/// Decodes the remaining bytes. A step returns `None` if there are too few, or their values are impossible.
 struct Decoder<'a>(&'a [u8]);
 
 impl<'a> Decoder<'a> {
@@ -294,7 +294,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A number, or one that is missing; none is infinite.
+    /// Numbers; NaN: missing; infinity is refused.
     fn f64s(&mut self, n: usize) -> Option<Vec<f64>> {
         let numbers: Vec<f64> = pod_collect_to_vec(self.take(n.checked_mul(8)?)?);
         numbers.iter().all(|x| !x.is_infinite()).then_some(numbers)
@@ -314,7 +314,7 @@ impl<'a> Decoder<'a> {
         limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year())).then_some(at)
     }
 
-    /// One of `all`, or none.
+    /// One of `all` or nothing, by its index.
     fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<Option<T>> {
         match self.u8()? {
             0 => Some(None),
@@ -322,7 +322,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A chain without what has settled by `clock`.
+    /// A chain without the contracts that have settled by `clock`.
     ///
     /// # Domain   any bytes: `None` where they are no chain, and nothing is infinite or out of bounds where they are
     fn chain(&mut self, clock: ExpiryClock) -> Option<Chain> {
@@ -369,7 +369,7 @@ impl<'a> Decoder<'a> {
             right: live.pick(&right),
             dropped: live.pick(&dropped),
             columns,
-            // those of then are no quotes of now
+            // quotes of that time are no current quotes
             quotes: None,
             evidence: None,
             slices: live.slices,
@@ -408,7 +408,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The slices of a chain that have not settled, and their rows before the others went.
+/// Slices of a chain that have not settled, and their rows in the complete chain.
 struct Live {
     slices: Vec<Slice>,
     before: Vec<core::ops::Range<usize>>,
