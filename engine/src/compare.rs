@@ -1,10 +1,9 @@
 //! Why a vendor's Greeks differ from ours, expiry by expiry.
 //!
-//! A vendor shows a volatility and Greeks at it. Ours at that volatility should be these, if both mean the same model,
-//! the same inputs and the same units. Where they are not, each reason found in practice is tried: the Greeks
-//! are recomputed with that mistake, and the remaining difference measures how good a
-//! reason it is. A reason that holds for all expiries with one number ranks before one that needs a number for each.
-//! Never: a vendor's name, a file.
+//! A vendor shows a volatility and Greeks at it. Our Greeks at that volatility should equal these, if model, inputs and
+//! units are the same. If they differ, each reason found in practice is tried: the Greeks are recomputed with that
+//! mistake, and the remaining difference measures how good a reason it is. A reason that holds for all expiries with
+//! one number ranks before one that needs a number for each. Never: a vendor's name, a file.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod conventions;
@@ -29,62 +28,62 @@ pub use residual::VendorVols;
 use residual::{SliceResidual, served};
 use work::{Work, base, work};
 
-/// Dividends that are tried one by one.
+/// Maximum number of dividends tried one by one.
 const DIVIDENDS_MOST: usize = 6;
-/// A reason must explain this part of the difference that remains at the vendor's volatility.
+/// Minimum part that a reason must explain of the difference at the vendor's volatility.
 const EXPLAINS_LEAST: f64 = 0.25;
-/// And take away so much of the squares in errors: by chance that happens once in ten thousand times.
+/// Minimum reduction of the squares, in errors, that a reason must bring: chance does so once in ten thousand times.
 const TAKES_LEAST: f64 = 15.0;
-/// Reasons that take away nearly as much as the best, within this part of it and these squares, are as good: all
+/// Distance from the best reason within which others are equally good: a part of its reduction, and squares. All
 /// expiries together decide between them, as one alone cannot separate borrow, rate and spot.
 const AS_GOOD: (f64, f64) = (0.1, 10.0);
 /// Penalty of a reason for each fitted number, in squares.
 const NUMBER_COSTS: f64 = 10.0;
-/// So many times what digits leave is no difference.
+/// Multiple of the rounding error up to which there is no difference.
 const NO_DIFFERENCE: f64 = 2.0;
-/// Reasons that are named of an expiry.
+/// Maximum number of reasons named for an expiry.
 const NAMED_MOST: usize = 4;
 
-/// A vendor's name against ours.
+/// Comparison of a vendor's chain of one name with ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Conventions of the vendor's Greeks.
     pub conventions: Conventions,
-    /// Which volatilities they were held against.
+    /// Volatilities at which the vendor's Greeks are compared.
     pub vols: VendorVols,
-    /// By expiry, those with enough contracts.
+    /// Expiries with enough contracts.
     pub expiries: Vec<ExpiryComparison>,
-    /// By contract, in the order of the rows, those that we have a value of.
+    /// Contracts with a value of ours, in the order of the rows.
     pub contracts: Vec<ContractComparison>,
-    /// Whose values lie inside of the quotes.
+    /// Numbers of values inside of their quotes.
     pub inside: InsideQuotes,
 }
 
-/// How many values lie within bid and ask, of contracts that are quoted on both sides.
+/// Numbers of values within bid and ask, of contracts with both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsideQuotes {
-    /// Such contracts with a volatility of the vendor.
+    /// Contracts with both sides and a volatility of the vendor.
     pub quoted: usize,
-    /// Our values within.
+    /// Contracts with our value within bid and ask.
     pub ours: usize,
-    /// Values at the vendor's volatility, on our inputs, within.
+    /// Contracts with a value within bid and ask at the vendor's volatility, on our inputs.
     pub vendor: usize,
-    /// Both of them within.
+    /// Contracts with both values within.
     pub both: usize,
 }
 
-/// One contract.
+/// Comparison of one contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContractComparison {
-    /// Its row in the chain.
+    /// Row in the chain.
     pub row: u32,
-    /// Served Greeks: units of the native record, theta as the vendor means it but of a calendar day.
+    /// Served Greeks: units of the native record, theta in the vendor's convention, per calendar day.
     pub ours: VendorNumbers,
-    /// The vendor's in the same units; NaN: missing.
+    /// Vendor's Greeks in the same units; NaN: missing.
     pub vendor: VendorNumbers,
 }
 
-/// One expiry.
+/// Comparison of one expiry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpiryComparison {
     /// Index of the slice in the chain.
@@ -103,14 +102,14 @@ pub struct ExpiryComparison {
     pub rms_at_vendor_vol: f64,
     /// Root mean square difference due to the vendor's rounding alone.
     pub rms_of_digits: f64,
-    /// True if nothing explains what the vendor's definitions of theta and rho leave.
+    /// True if no reason explains the difference that remains with the vendor's definitions of theta and rho.
     pub is_unknown: bool,
     /// The likely reasons, the best first; never empty.
     pub reasons: Vec<RankedReason>,
 }
 
 impl ExpiryComparison {
-    /// The best reason for a difference of a Greek.
+    /// The best reason for the difference of a Greek.
     #[must_use]
     pub fn reason_of(&self, greek: Greek, right: Right) -> LikelyReason {
         let concerns = |ranked: &&RankedReason| ranked.reason.concerns(greek, right);
@@ -122,13 +121,13 @@ impl ExpiryComparison {
 /// A reason and how good it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankedReason {
-    /// Which.
+    /// The reason.
     pub reason: LikelyReason,
-    /// The part of the squared difference from what is served that it explains; those of the vendor's definitions and
-    /// of one more reason add up.
+    /// Explained part of the squared difference from the served Greeks; the parts of the vendor's definitions and of
+    /// one further reason add up.
     pub explained: f64,
-    /// The part that correcting for it removes: of a definition of the whole difference, else of what the definitions
-    /// leave.
+    /// Part of the difference that a correction removes: for a definition, of the whole difference; else, of the
+    /// difference that remains with the definitions.
     pub removes: f64,
 }
 
@@ -136,7 +135,7 @@ pub struct RankedReason {
 ///
 /// # Units    as [`VendorRow`]
 /// # Domain   any rows of the chain; those without volatility or Greeks are left out; a chain without evidence gives
-/// nothing; the same on any number of threads
+/// nothing; the result does not depend on the number of threads
 /// # Cost     tables of early exercise for each expiry, three and one for each dividend: some hundredths of a second;
 /// next to nothing where it is European or pays no dividends
 #[must_use]
@@ -158,7 +157,7 @@ pub fn compare(
     let mut expiries = explained(chain, &mut works, &fixed, (conventions, vols), digits);
     let is_unknown = |of: &&ExpiryComparison| of.is_unknown;
     if 2 * expiries.iter().filter(is_unknown).count() > expiries.len() {
-        // what is printed beside the Greeks is not what they were computed at
+        // the printed volatility is not the one that the Greeks were computed at
         vols = VendorVols::Implied;
         expiries = explained(chain, &mut works, &fixed, (conventions, vols), digits);
     }
@@ -188,7 +187,7 @@ fn in_parallel<T: Send, R: Send>(items: Vec<T>, threads: usize, of: impl Fn(T) -
     all.into_iter().map(|(_, of)| of).collect()
 }
 
-/// Every expiry with its reasons; those with nothing to compare are taken out of `works`.
+/// Explains every expiry; those with nothing to compare are removed from `works`.
 ///
 /// # Domain   any; `fixed` are the reasons whose worlds the expiries have
 fn explained(
@@ -234,8 +233,8 @@ fn explained(
     works.iter().enumerate().map(of).collect()
 }
 
-/// The likely reasons of an expiry, the best first, and whether nothing explains what the vendor's definitions leave;
-/// what each reason leaves of each expiry is in `tried`.
+/// Returns the likely reasons of an expiry, the best first, and true if none explains the difference that remains with
+/// the vendor's definitions. `tried` has the remaining squares of each reason by expiry.
 ///
 /// # Domain   any; never empty
 fn ranked(
@@ -281,7 +280,7 @@ fn ranked(
             reasons.push(ranked_reason(work, reason, work.at_vendor));
         }
     }
-    // what explains most of all is first; the order of the others stays
+    // the reason that explains most comes first; the others keep their order
     let most = reasons.first().map_or(0.0, |reason| reason.explained);
     let (before, after): (Vec<_>, Vec<_>) = definitions.into_iter().partition(|of| of.explained >= most);
     (is_unknown, [before, reasons, after].concat())
@@ -303,7 +302,7 @@ fn definitions(work: &Work, conventions: Conventions) -> Vec<RankedReason> {
     all
 }
 
-/// Contracts that we have a value of, beside the vendor's.
+/// Compares the contracts that have a value of ours.
 fn by_contract(
     chain: &Chain,
     calendar: &Calendar,
@@ -325,8 +324,8 @@ fn by_contract(
     all
 }
 
-/// How many values lie within their quotes. The value at the vendor's volatility is ours carried there by vega and
-/// volga, which is exact enough to compare with a bid or an ask.
+/// Counts values within their quotes. The value at the vendor's volatility is ours moved there by vega and volga, exact
+/// enough for a comparison with bid and ask.
 ///
 /// # Domain   any rows; those of a chain without quotes count nothing
 fn inside_quotes(chain: &Chain, rows: &[VendorRow]) -> InsideQuotes {

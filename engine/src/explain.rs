@@ -1,9 +1,9 @@
 //! Explains the values of one contract of a finished chain.
 //!
-//! Served values are read from the chain and never computed again. The rest follows from the inputs of the chain
-//! ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): the call/put pairs that imply the forward, the values by
-//! other schemes, and warnings. An explanation is hence of the served values, whatever was quoted since.
-//! Never: a book, a text for people.
+//! Served values are read from the chain and never computed again. Everything else is computed from the inputs of the
+//! chain ([`ChainEvidence`](crate::store::evidence::ChainEvidence)): the call/put pairs that imply the forward, the
+//! values by other schemes, and warnings. So an explanation is of the served values, even if quotes have changed since.
+//! Never: a book, a sentence.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod basis;
@@ -90,7 +90,8 @@ fn beside(chain: &Chain, slice: &Slice, row: usize) -> Vec<usize> {
     same[at.saturating_sub(STRIKES_BESIDE)..(at + STRIKES_BESIDE + 1).min(same.len())].to_vec()
 }
 
-/// The expiries before and after that have a curve, and in each the row that is as far from its forward.
+/// The nearest expiries before and after with a curve, each with the row whose strike has the nearest ratio to its
+/// forward.
 fn neighbours(chain: &Chain, slice: usize, row: usize) -> Vec<(usize, usize)> {
     let of = &chain.slices[slice];
     let ratio = f64::from(chain.strike_milli[row]) / of.fwd_price;

@@ -9,9 +9,9 @@ use kernel::greeks::{Greek, Greeks};
 const VOL_BUMP: f64 = 1e-4;
 /// Days of a year, calendar and trading.
 const DAYS: (f64, f64) = (365.0, 252.0);
-/// A number that differs by more than this part of it counts no more: a bad row must not decide.
+/// Maximum relative difference that counts, as a bad row must not decide.
 const MISS_MOST: f64 = 0.5;
-/// Definitions of theta and of rho that are not ours must leave less than this part of the difference.
+/// Maximum part of the difference that a foreign definition of theta, and of rho, may leave.
 const CLEARLY: (f64, f64) = (0.75, 0.9);
 /// Candidate multiples of vega and rho per 1 %.
 const FACTORS: [f64; 4] = [1.0, 100.0, 0.01, 10_000.0];
@@ -54,7 +54,7 @@ impl ThetaConvention {
         Self::ForwardNextDay,
     ];
 
-    /// Its word.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl ThetaConvention {
         }
     }
 
-    /// The convention of this unit with interest and carry, and as a derivative.
+    /// The convention in the same unit, with interest and carry, as a derivative.
     const fn plain(self) -> Self {
         match self {
             Self::TradingDay | Self::DriftlessTradingDay => Self::TradingDay,
@@ -108,7 +108,7 @@ pub enum RhoDays {
 }
 
 impl RhoDays {
-    /// Its word.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -118,7 +118,7 @@ impl RhoDays {
     }
 }
 
-/// Whose theta, vega and rho stand beside a put.
+/// Contract whose theta, vega and rho a vendor shows for a put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PutNumbers {
     /// The put's own numbers.
@@ -129,7 +129,7 @@ pub enum PutNumbers {
 }
 
 impl PutNumbers {
-    /// Its word.
+    /// Name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -148,9 +148,9 @@ pub struct Conventions {
     pub vega_times: f64,
     /// Multiple of rho per 1 % of rate.
     pub rho_times: f64,
-    /// Days that rho counts.
+    /// Days over which interest is counted in rho.
     pub rho_days: RhoDays,
-    /// Whose theta, vega and rho stand beside puts.
+    /// Contract whose theta, vega and rho the vendor shows for a put.
     pub put_numbers: PutNumbers,
 }
 
@@ -166,7 +166,8 @@ impl Default for Conventions {
     }
 }
 
-/// The vendor's numbers of a contract, our raw Greeks of it and of the call of its strike, and where these are.
+/// The vendor's numbers of a contract, our raw Greeks of it and of the call of its strike, and the world and point of
+/// these.
 type Seen<'a> = (VendorNumbers, OfStrike, &'a World, Point);
 
 /// Raw Greeks of a contract and of the call of its strike.
@@ -177,7 +178,7 @@ pub(super) struct OfStrike {
 }
 
 impl OfStrike {
-    /// The numbers of some contracts in a world.
+    /// The Greeks of some contracts in a world.
     fn all(world: &World, contracts: &[Contract]) -> Vec<Self> {
         let calls: Vec<Contract> = contracts.iter().map(|c| Contract { right: Right::Call, ..*c }).collect();
         let own = world.greeks(contracts).into_iter();
@@ -190,7 +191,7 @@ impl Conventions {
     ///
     /// # Domain   any expiries; without contracts ours
     pub(super) fn found<'a>(expiries: impl Iterator<Item = (&'a World, &'a [Contract])>) -> Self {
-        // at the vendor's volatilities and at ours: one of the two is near what its Greeks are computed at
+        // at the vendor's volatilities and at ours: one of the two is near the volatility of the vendor's Greeks
         let mut seen: [Vec<Seen<'_>>; 2] = [Vec::new(), Vec::new()];
         for (world, contracts) in expiries {
             let at_ours: Vec<Contract> = contracts.iter().map(|c| Contract { sigma: c.ours, ..*c }).collect();
@@ -207,7 +208,7 @@ impl Conventions {
             seen.iter().map(|seen| mean(seen.iter().map(of))).fold(f64::INFINITY, f64::min)
         };
         let best = |of: &dyn Fn(usize) -> Self, place: usize, choices: usize| {
-            // the first of equals: ours
+            // of equals the first, which is our convention
             (0..choices).min_by(|&a, &b| miss(of(a), place).total_cmp(&miss(of(b), place))).unwrap_or(0)
         };
         let nearest = |put_numbers: PutNumbers| {
@@ -223,7 +224,7 @@ impl Conventions {
             if miss(settled, 4) < CLEARLY.1 * miss(to_expiry, 4) { settled } else { to_expiry }
         };
         let (own, calls) = (nearest(PutNumbers::Own), nearest(PutNumbers::Calls));
-        // of rho the sign alone tells, where the vendor has one
+        // of rho, the sign alone decides, if the vendor has a rho
         let is_calls = |place: usize| miss(calls, place) < CLEARLY.0 * miss(own, place);
         if is_calls(4) || (is_calls(3) && miss(own, 4).is_infinite()) { calls } else { own }
     }
@@ -287,7 +288,7 @@ impl Conventions {
         ]
     }
 
-    /// A vendor's number in the unit of the native record, theta as the vendor means it but of a calendar day.
+    /// A vendor's number in the unit of the native record, theta in the vendor's convention, per calendar day.
     #[must_use]
     pub fn native(self, place: usize, number: f64) -> f64 {
         match place {

@@ -11,27 +11,27 @@ use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greek;
 use std::sync::Arc;
 
-/// Steps of a fit; Greeks are nearly linear in what is fitted.
+/// Steps of a fit; Greeks are nearly linear in the fitted number.
 const ROUNDS: usize = 4;
 /// The greatest change of a rate, per year, and of a spot, as a part.
 const RATE_MOST: f64 = 0.5;
 const SPOT_MOST: f64 = 0.2;
-/// Quarterly dividends that are tried, as parts of the spot. They move early exercise too, which bends
-/// too much for slopes.
+/// Quarterly dividends that are tried, as parts of the spot. A fit would not work, as early exercise is too far from
+/// linear in them.
 const DIVIDENDS_TRIED: [f64; 8] = [0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.02, 0.03];
 /// Number of [`RATE_STEP`]s beyond which early exercise is tabulated again.
 const FAR_STEPS: f64 = 1.25;
-/// Contracts of an expiry that dividends are tried on.
+/// Maximum contracts of an expiry on which dividends are tried.
 const CONTRACTS_OF_DIVIDENDS: usize = 8;
-/// Expiries that they are tried on.
+/// Maximum expiries on which dividends are tried.
 const EXPIRIES_OF_DIVIDENDS: usize = 6;
 /// The greatest change of time, years: three days.
 const TIME_MOST: f64 = 3.0 / 365.0;
-/// Smaller ones are not named.
+/// Smaller changes are not named: of a rate, per year, and of a spot, as a part.
 const RATE_LEAST: f64 = 5e-4;
 const SPOT_LEAST: f64 = 1e-4;
 const TIME_LEAST: f64 = 30.0 / (60.0 * 24.0 * 365.0);
-/// The step that slopes are taken over: of a rate and a spot 0.001 %, of time five minutes.
+/// Step of differences: 0.001 % of a rate or a spot, five minutes of time.
 const STEP: f64 = 1e-5;
 /// Years between dividends that are not given: most American names pay quarterly.
 const QUARTER: f64 = 0.25;
@@ -41,15 +41,15 @@ const BORROW_NONE: f64 = 1e-4;
 /// Likely reason for the difference of a vendor's Greeks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LikelyReason {
-    /// They do not, beyond their digits.
+    /// The Greeks do not differ beyond rounding.
     Agrees,
     /// The vendor defines theta otherwise.
     Theta(ThetaConvention),
     /// The vendor's rho counts interest between the settlements of trades, ours to expiry.
     SettlementDays,
-    /// Beside puts stand theta, vega and rho of the call of their strike.
+    /// The vendor shows theta, vega and rho of the call of the strike for puts.
     CallsNumbers,
-    /// The volatility alone: at the vendor's ours are the same.
+    /// Only the volatility differs: at the vendor's volatility our Greeks are the same.
     Volatility,
     /// A dividend that the vendor does not count.
     MissingDividend {
@@ -58,13 +58,13 @@ pub enum LikelyReason {
         /// Currency per share.
         amount: f64,
     },
-    /// The vendor counts none.
+    /// The vendor counts no dividend.
     NoDividends,
-    /// The vendor counts quarterly dividends, and ours has no source of any.
+    /// The vendor counts quarterly dividends, and we have no source of dividends.
     DividendsNotGiven {
-        /// About when the first goes ex.
+        /// Approximate ex-date of the first.
         date: Date,
-        /// Each of them, as a part of the spot.
+        /// Amount of each, as a part of the spot.
         part: f64,
     },
     /// The vendor counts with no borrow rate.
@@ -75,7 +75,8 @@ pub enum LikelyReason {
     Rate(f64),
     /// Another spot: the vendor's less ours, as a part of it.
     Spot(f64),
-    /// Another time to settlement: the vendor's less ours, years. Its values are of another moment than its quotes.
+    /// Another time to settlement: the vendor's less ours, years. The vendor's values are of another moment than its
+    /// quotes.
     Time(f64),
     /// Settlement in the afternoon taken as in the morning, or the other way round.
     OtherSettlement,
@@ -115,7 +116,7 @@ impl LikelyReason {
         }
     }
 
-    /// True if it can explain a difference of a Greek: a definition explains that of no other.
+    /// True if the reason can explain a difference of this Greek; a definition explains only its own.
     #[must_use]
     pub fn concerns(self, greek: Greek, right: Right) -> bool {
         match self {
@@ -184,7 +185,7 @@ impl FittedInput {
 pub(super) fn changed(reason: LikelyReason, work: &Work) -> Option<World> {
     let base = &work.base;
     let terms = &base.terms;
-    // what early exercise adds hardly follows a change of time
+    // the early-exercise premium hardly changes with time
     let with = |terms: Terms| Some(World { terms, ..base.clone() });
     let without = |gone: &dyn Fn(Date) -> bool| {
         let left: Vec<_> = work.dates.iter().filter(|(date, _)| !gone(*date)).map(|&(_, dividend)| dividend).collect();
@@ -243,7 +244,7 @@ fn tabulated(base: &World, terms: Terms, work: &Work) -> World {
     World { early, terms, ..base.clone() }
 }
 
-/// The quarterly dividends that leave least of all expiries together: of each day and [`DIVIDENDS_TRIED`], then a
+/// The quarterly dividends that leave the least difference over all expiries: each day with [`DIVIDENDS_TRIED`], then a
 /// quarter less or more.
 ///
 /// # Domain   any expiries; `None` where dividends are known or no day fits
@@ -279,8 +280,8 @@ fn best_dividends(works: &[Work]) -> Option<LikelyReason> {
     Some(LikelyReason::DividendsNotGiven { date, part })
 }
 
-/// The published spot and quarterly dividends in the place of borrow: the forward without them is one that borrow was
-/// fitted to; `None`: none goes ex in the life of the expiry.
+/// The published spot and terms with quarterly dividends in the place of the borrow that was fitted without them;
+/// `None`: no dividend goes ex before the expiry.
 fn paying(date: Date, part: f64, work: &Work) -> Option<(f64, Terms)> {
     let World { s, terms, .. } = &work.base;
     let first = work.ex_times.iter().find(|(of, _)| *of == date).map(|&(_, t)| t)?;
@@ -290,9 +291,9 @@ fn paying(date: Date, part: f64, work: &Work) -> Option<(f64, Terms)> {
     (!divs.is_empty()).then(|| (spot, Terms { divs, b: 0.0, ..terms.clone() }))
 }
 
-/// A reason with the number that explains most of all expiries together; one without a number as it is.
+/// Fits the number of a reason to all expiries together; a reason without a number is unchanged.
 ///
-/// # Domain   any expiries; a number beyond what can be is cut there
+/// # Domain   any expiries; a number beyond its limit is set to the limit
 /// # Source   Gauss and Newton's step, its slopes those of European values: early exercise hardly bends them
 pub(super) fn fit(reason: LikelyReason, works: &mut [Work]) -> LikelyReason {
     let fitted = match reason {
@@ -307,7 +308,7 @@ pub(super) fn fit(reason: LikelyReason, works: &mut [Work]) -> LikelyReason {
     if number.abs() <= FAR_STEPS * RATE_STEP || !matches!(fitted, FittedInput::Rate | FittedInput::Borrow) {
         return fitted.at(number);
     }
-    // so far off early exercise is not straight: it is tabulated there
+    // this far off, early exercise is not linear, so it is tabulated there
     for work in works.iter_mut() {
         let terms = &work.base.terms;
         let moved = match fitted {
@@ -322,7 +323,7 @@ pub(super) fn fit(reason: LikelyReason, works: &mut [Work]) -> LikelyReason {
     fitted.at(fitted_number(fitted, number, works))
 }
 
-/// The number that explains most of all expiries together, sought from `start`.
+/// The number that explains most of the difference over all expiries, searched from `start`.
 fn fitted_number(fitted: FittedInput, start: f64, works: &[Work]) -> f64 {
     let mut number = start;
     for _ in 0..ROUNDS {

@@ -7,11 +7,11 @@ use crate::store::columns::Col;
 use kernel::contract::Right;
 use kernel::greeks::Greeks;
 
-/// Numbers that differ by this part of the greatest of their expiry are equal: the error of solvers and tables.
+/// Relative error of solvers and tables, of the greatest number of the expiry: numbers that differ by less are equal.
 const SAME: f64 = 1e-4;
-/// A difference counts at most as this many times the median one: a bad row must not decide.
+/// Multiple of the median difference at which a difference is capped, as a bad row must not decide.
 const FAR: f64 = 8.0;
-/// Steps of a search for the volatility of a contract's Greeks; the longest step, and the range of all.
+/// Steps of a search for the volatility of a contract's Greeks.
 const VOL_STEPS: usize = 3;
 const VOL_STEP_MOST: f64 = 2.0;
 const VOLS: (f64, f64) = (1e-3, 20.0);
@@ -47,17 +47,17 @@ pub(super) struct SliceResidual {
     vols: VendorVols,
     /// 1 over the error of each number, by contract; NaN: no number.
     inverse_error: Vec<VendorNumbers>,
-    /// 1 over the greatest of each Greek; NaN: the vendor has none.
+    /// 1 over the greatest value of each Greek; NaN: the vendor has none.
     inverse_size: VendorNumbers,
-    /// A square counts up to this.
+    /// Cap of a square.
     most: f64,
     /// Sum of squared differences from the served Greeks.
     pub(super) served: f64,
     /// Fractions of the squared difference from the served Greeks, in our definitions, that the vendor's definitions
     /// explain: of theta, of rho, and of the numbers beside puts.
     pub(super) by_definition: [f64; 3],
-    /// Root mean square difference of each Greek from the served one, and at the vendor's volatilities, in parts of the
-    /// greatest.
+    /// Root mean square difference of each Greek from the served one, and at the vendor's volatilities, relative to its
+    /// greatest value.
     pub(super) by_greek: [VendorNumbers; 2],
     /// Root mean square difference of all Greeks from the served ones: in our definitions, in the vendor's definitions
     /// of theta and rho, also at the vendor's volatilities, and by rounding alone.
@@ -67,7 +67,7 @@ pub(super) struct SliceResidual {
 }
 
 impl SliceResidual {
-    /// `digits` has the last printed place of each number.
+    /// Creates the residual of an expiry; `digits` has the last printed place of each number.
     ///
     /// # Domain   contracts of the slice; a Greek that the vendor has nowhere is left out
     pub(super) fn new(
@@ -80,7 +80,7 @@ impl SliceResidual {
     ) -> Self {
         let start = |c: &Contract| Contract { sigma: if vols == VendorVols::Implied { c.ours } else { c.sigma }, ..*c };
         let contracts: &[Contract] = &contracts.iter().map(start).collect::<Vec<_>>();
-        // a volatility that is sought has no digits
+        // a searched volatility has no rounding error
         let digits = &VendorRow { sigma: if vols == VendorVols::Implied { 0.0 } else { digits.sigma }, ..*digits };
         let at_vendor = conventions.numbers(base, contracts);
         let mut inverse_size = [f64::NAN; COMPARED.len()];
@@ -88,8 +88,8 @@ impl SliceResidual {
             let known = contracts.iter().zip(&at_vendor).filter(|(c, _)| c.vendor[place].is_finite());
             let size = known.map(|(_, ours)| ours[place].abs()).fold(0.0, f64::max);
             // a column of zeros carries no information
-            let is_said = contracts.iter().any(|c| c.vendor[place].abs() > 0.0);
-            *inverse = if size > 0.0 && is_said { 1.0 / size } else { f64::NAN };
+            let is_given = contracts.iter().any(|c| c.vendor[place].abs() > 0.0);
+            *inverse = if size > 0.0 && is_given { 1.0 / size } else { f64::NAN };
         }
         let inverse_error = inverse_errors(base, contracts, conventions, digits, &inverse_size);
         let mut of = Self {
@@ -116,8 +116,8 @@ impl SliceResidual {
         of
     }
 
-    /// Finds what the vendor's definitions explain of the mean square in parts of the greatest of each Greek: of the
-    /// last days or years a definition of theta or rho moves them by several times their size.
+    /// Finds the part of the mean square that the vendor's definitions explain, relative to the greatest value of each
+    /// Greek, as in the last days a definition moves theta or rho by several times its size.
     fn define(&mut self, chain: &Chain, base: &World) {
         let own = self.conventions;
         let without = [own.with_plain_theta(), own.with_plain_rho(), own.with_own_puts()];
@@ -140,14 +140,14 @@ impl SliceResidual {
         self.rms[0] = plain;
     }
 
-    /// The square that outliers count with: that of some times the middle difference.
+    /// The cap of a square: that of [`FAR`] times the median difference.
     fn cap(&self, ours: &[VendorNumbers]) -> f64 {
         let mut missed: Vec<f64> = self.missed(ours).map(|(_, _, miss)| miss.abs()).collect();
         missed.sort_by(f64::total_cmp);
         (FAR * missed.get(missed.len() / 2).copied().unwrap_or(0.0)).max(FAR).powi(2)
     }
 
-    /// Root mean square of some Greeks' differences, in parts of the greatest of each; NaN where there is none.
+    /// Root mean square of some Greeks' differences, relative to the greatest value of each; NaN: none.
     fn rms_of(&self, ours: &[VendorNumbers], is_wanted: impl Fn(usize) -> bool) -> f64 {
         let parts = self.missed(ours).filter(|&(_, place, _)| is_wanted(place));
         let part =
@@ -157,13 +157,13 @@ impl SliceResidual {
         if n > 0 { (sum / f64::from(n)).sqrt() } else { f64::NAN }
     }
 
-    /// Differences from some numbers in their errors: the contract, which Greek, how many errors.
+    /// Differences from some numbers: index of the contract, index of the Greek, difference in errors.
     fn missed<'a>(&'a self, ours: &'a [VendorNumbers]) -> impl Iterator<Item = (usize, usize, f64)> + 'a {
         self.contracts.iter().zip(ours).enumerate().flat_map(move |(i, (contract, ours))| {
             (0..COMPARED.len()).filter_map(move |place| {
                 let (vendor, inverse) = (contract.vendor[place], self.inverse_error[i][place]);
-                let is_said = vendor.is_finite() && inverse.is_finite();
-                is_said.then(|| (i, place, (vendor - ours[place]) * inverse))
+                let is_given = vendor.is_finite() && inverse.is_finite();
+                is_given.then(|| (i, place, (vendor - ours[place]) * inverse))
             })
         })
     }
@@ -182,7 +182,7 @@ impl SliceResidual {
         self.sum(&self.numbers(world).1)
     }
 
-    /// The contracts.
+    /// The compared contracts.
     pub(super) fn contracts(&self) -> &[Contract] {
         &self.contracts
     }
@@ -197,7 +197,7 @@ impl SliceResidual {
         }
     }
 
-    /// The contracts at the volatilities that count, and the numbers of a world there.
+    /// The contracts at the volatilities that are compared, and the numbers of a world there.
     ///
     /// # Source   Gauss and Newton's step for each contract, its slopes those of European values; the best of all steps
     /// counts
@@ -219,7 +219,7 @@ impl SliceResidual {
             for (contract, (miss, slope)) in next.iter_mut().zip(sums) {
                 let step = if slope > 0.0 { miss / slope } else { 0.0 };
                 let sigma = contract.sigma;
-                // a volatility that is none stays none; `clamp` panics at bounds that are no numbers
+                // NaN stays NaN, and `clamp` would panic at NaN bounds
                 let found = (sigma + step).max(sigma / VOL_STEP_MOST).min(sigma * VOL_STEP_MOST);
                 contract.sigma = found.clamp(VOLS.0, VOLS.1);
             }
@@ -240,9 +240,9 @@ impl SliceResidual {
         sums
     }
 
-    /// Sums for the least-squares step from a world along a change of inputs: slope times what is left, slope times
-    /// slope. `ahead` and `here` are European worlds `h` apart. Of a slope counts what volatility cannot make, where
-    /// that is sought.
+    /// Sums for the least-squares step from a world along a change of inputs: slope times residual, slope times slope.
+    /// `ahead` and `here` are European worlds `h` apart. If volatilities are searched, only the part of a slope counts
+    /// that no volatility can make.
     ///
     /// # Domain   any worlds; numbers that are missing or too far off do not count
     pub(super) fn step(&self, world: &World, ahead: &World, here: &World, h: f64) -> (f64, f64) {

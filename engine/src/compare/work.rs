@@ -12,13 +12,13 @@ use kernel::dividends::{Dividend, Terms};
 use std::iter::successors;
 use std::sync::Arc;
 
-/// Contracts of an expiry that reasons are looked for with: those nearest the money.
+/// Maximum contracts of an expiry in a comparison: those nearest the money.
 const CONTRACTS_MOST: usize = 48;
 /// Minimum number of contracts of a comparison.
 const CONTRACTS_LEAST: usize = 4;
 /// Days of a quarter, in which a name that pays quarterly goes ex once.
 const QUARTER_DAYS: i32 = 92;
-/// Intervals in which the next dividend is looked for.
+/// Maximum intervals in which the next dividend is searched.
 const EX_DATES_MOST: usize = 6;
 /// Step of a rate for the change of early exercise with it, per year.
 pub(super) const RATE_STEP: f64 = 0.004;
@@ -69,11 +69,11 @@ impl WorkTables {
 /// Years to settlement of one expiry, by other conventions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
-    /// To the other settlement of its date: at the open for at the close, or the reverse.
+    /// To the other settlement of the date: the open instead of the close, or the reverse.
     pub(super) other_settlement: f64,
     /// Whole calendar days, of 365 to the year.
     pub(super) whole_days: f64,
-    /// Sessions to expiry, and the rest of today's, of 252 to the year.
+    /// Sessions to expiry with the rest of today's, of 252 to the year.
     pub(super) trading_days: f64,
 }
 
@@ -144,7 +144,7 @@ pub(super) fn work(chain: &Chain, calendar: &Calendar, rows: &[VendorRow], slice
     })
 }
 
-/// Years between the settlement of a trade of the day and that of one at expiry: each a session later.
+/// Years between the settlements of a trade today and of a trade at expiry: each a session later.
 fn settled(calendar: &Calendar, at: Timestamp, expiry: Date) -> f64 {
     let after = |day: Date| {
         successors(day.tomorrow().ok(), |day| day.tomorrow().ok()).find(|&day| calendar.is_session(day)).unwrap_or(day)
@@ -153,8 +153,8 @@ fn settled(calendar: &Calendar, at: Timestamp, expiry: Date) -> f64 {
     f64::from(after(today).until(after(expiry)).map_or(0, |span| span.get_days())) / DAYS_OF_YEAR.0
 }
 
-/// Days on which the next dividend may go ex, where no source covers the name: the middle of each interval between
-/// expiries of the next quarter, as no Greek separates the days within one.
+/// Candidate ex-dates of the next dividend, if no source covers the name: the middle of each interval between expiries
+/// of the next quarter, as Greeks do not separate the days within an interval.
 fn ex_times(chain: &Chain, calendar: &Calendar) -> Vec<(Date, f64)> {
     if chain.evidence.as_ref().is_none_or(|evidence| evidence.dividends_known) {
         return Vec::new();

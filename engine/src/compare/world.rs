@@ -10,7 +10,7 @@ use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::quality::Quality;
 use std::sync::Arc;
 
-/// Volatilities beside ours that early exercise is tabulated for, as parts, and how far off the vendor's may be.
+/// Band of volatilities around ours for which early exercise is tabulated, as factors; the vendor's may lie within.
 const BAND: (f64, f64) = (0.9, 1.1);
 const BAND_MOST: f64 = 1.5;
 /// Days of a year.
@@ -39,16 +39,16 @@ pub(super) struct Contract {
     pub(super) row: u32,
     pub(super) right: Right,
     pub(super) k: f64,
-    /// The vendor's volatility; and that of our curve.
+    /// The vendor's volatility, and that of our curve.
     pub(super) sigma: f64,
     pub(super) ours: f64,
-    /// Volatilities that early exercise is tabulated for.
+    /// Band of volatilities for which early exercise is tabulated.
     pub(super) band: (f64, f64),
     pub(super) vendor: VendorNumbers,
 }
 
 impl Contract {
-    /// `None`: the vendor has no volatility, or no Greek.
+    /// Creates a contract; `None`: the vendor has no volatility, or no Greek.
     pub(super) fn new(chain: &Chain, row: &VendorRow) -> Option<Self> {
         let at = row.row as usize;
         let (right, strike) = (*chain.right.get(at)?, f64::from(*chain.strike_milli.get(at)?) / 1000.0);
@@ -115,21 +115,21 @@ impl WorldTables {
 /// Early exercise premiums of a world.
 #[derive(Clone, Debug)]
 pub(super) enum WorldPremium {
-    /// Nothing: its contracts are European.
+    /// No premium: the contracts are European.
     None,
-    /// From tables, at a spot.
+    /// Premiums from tables, at a spot.
     Of(Arc<WorldTables>, f64),
-    /// Between two tables that differ by a rate, at a spot: the first, and a part of the way to the second.
+    /// Premiums interpolated between tables at two rates, at a spot; the last number is the weight of the second.
     Between(Arc<WorldTables>, Arc<WorldTables>, f64, f64),
 }
 
-/// Inputs of the values.
+/// Inputs of values.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub(super) early: WorldPremium,
     pub(super) s: f64,
     pub(super) terms: Terms,
-    /// Days between the settlement of a trade of today and that of one at expiry, in parts of the days to expiry.
+    /// Days between the settlements of a trade today and of a trade at expiry, relative to the days to expiry.
     pub(super) settled: f64,
 }
 
@@ -139,7 +139,7 @@ impl World {
         Self { early: WorldPremium::None, ..self.clone() }
     }
 
-    /// True if nothing can be exercised early.
+    /// True if no contract can be exercised early.
     pub(super) const fn is_european(&self) -> bool {
         matches!(self.early, WorldPremium::None)
     }

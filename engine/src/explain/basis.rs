@@ -10,7 +10,7 @@ use kernel::dividends::{Dividend, Terms};
 /// Inputs of the values of an expiry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueBasis {
-    /// Time, rates and dividends of its life.
+    /// Time, rates and dividends until expiry.
     pub terms: Terms,
     /// The spot that forward and borrow imply, currency per share.
     pub s: f64,
@@ -20,11 +20,11 @@ pub struct ValueBasis {
     pub step: f64,
     /// Overrides of the expiry.
     pub known: KnownTerms,
-    /// Added to the volatilities of its curve, per √year.
+    /// Shift added to the volatilities of the curve, per √year.
     pub vol_shift: f64,
-    /// Dividends before its expiry.
+    /// Dividends before the expiry.
     pub dividends: Vec<CountedDividend>,
-    /// Number of dividends before the expiry, if they are too many, so that none is counted.
+    /// Number of dividends before the expiry if they are too many, so that none counts; else 0.
     pub dividends_refused: u32,
     /// True if a source of dividends covers the name.
     pub dividends_known: bool,

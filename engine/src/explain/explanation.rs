@@ -1,4 +1,4 @@
-//! Contents of an explanation. Never: how it is found.
+//! Contents of an explanation. Never: its computation.
 
 use super::basis::ValueBasis;
 use super::parity::StrikeParity;
@@ -14,13 +14,13 @@ pub struct Explanation {
     pub slice: usize,
     /// Row of the contract.
     pub row: usize,
-    /// Inputs of its value; `None`: it has none, or the evidence is not available.
+    /// Inputs of the value; `None`: there is no value, or the evidence is not available.
     pub basis: Option<ValueBasis>,
     /// Forward implied by the call/put pairs of its expiry, without the other expiries.
     pub parity: Parity,
     /// Forward implied by each strike of the expiry, ascending.
     pub strikes: Vec<StrikeParity>,
-    /// Rows of the same right around it, itself among them, ascending.
+    /// Rows of the same right around the contract, its own included, ascending.
     pub beside: Vec<usize>,
     /// Slice and row of the contract of the same right in the expiries before and after, whose strike has the nearest
     /// ratio to the forward.

@@ -1,4 +1,4 @@
-//! Strikes that imply the forward of an expiry, and why others do not count. Never: a forward that is served.
+//! Strikes that imply the forward of an expiry, and reasons why others do not count. Never: a served forward.
 
 use super::basis::{ValueBasis, rows};
 use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 pub struct StrikeParity {
     /// Strike, thousandths of a currency unit.
     pub strike_milli: u32,
-    /// True if it counts for the forward.
+    /// Weight of the strike in the forward, or the reason why it has none.
     pub outcome: StrikeOutcome,
 }
 
-/// True if a strike counts for the forward.
+/// Weight of a strike in the forward, or the reason why it has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StrikeOutcome {
     /// The pair counts.
@@ -35,7 +35,7 @@ pub enum Unused {
     Dropped(Right, Drop),
     /// No plausible carry explains the forward that it implies.
     Implausible,
-    /// Too far from the money, or as good as exercised: early exercise cannot be taken out of it.
+    /// Too far from the money, or as good as exercised, so that the early-exercise premium cannot be removed.
     Insensitive,
 }
 
@@ -54,7 +54,7 @@ impl Unused {
 
 /// Returns the forward that all pairs imply together, and that of each strike.
 ///
-/// # Domain   evidence of the chain's own pass; the fit is the one that it made, from the same pairs
+/// # Domain   evidence of the chain's own pass; the fit repeats that of the pass, from the same pairs
 pub(super) fn strike_parities(
     chain: &Chain,
     slice: &Slice,
@@ -69,7 +69,7 @@ pub(super) fn strike_parities(
         straddle: pair.straddle,
     };
     let pairs: Vec<Pair> = evidence.pairs.iter().enumerate().map(pair).collect();
-    let (told, votes) = pair_votes(&pairs, basis.terms.df(), basis.terms.t);
+    let (together, votes) = pair_votes(&pairs, basis.terms.df(), basis.terms.t);
     let voted: BTreeMap<u32, PairVote> =
         evidence.pairs.iter().map(|pair| pair.strike_milli).zip(votes.iter().copied()).collect();
     let mut quoted: BTreeMap<u32, [Option<usize>; 2]> = BTreeMap::new();
@@ -83,7 +83,7 @@ pub(super) fn strike_parities(
         };
         StrikeParity { strike_milli, outcome }
     });
-    (told, strikes.collect())
+    (together, strikes.collect())
 }
 
 /// The strike on one share of the underlying, currency.
@@ -96,7 +96,7 @@ pub(super) fn strike_of_share(deliverable: Option<Deliverable>, strike_milli: u3
 
 fn why_unused(chain: &Chain, slice: &Slice, rows: [Option<usize>; 2]) -> Unused {
     let [Some(call), Some(put)] = rows else { return Unused::OneRight };
-    // what misses the curve is found when the forward is known: that cost nobody a vote
+    // outliers of the curve are found after the forward, and so still counted for it
     let dropped = |row: usize| chain.dropped[row].filter(|&why| why != Drop::Outlier);
     let found = dropped(call).map(|why| (Right::Call, why)).or(dropped(put).map(|why| (Right::Put, why)));
     match found {

@@ -19,8 +19,8 @@ pub struct SchemeValues {
 }
 
 impl SchemeValues {
-    /// Values of a contract of an adjusted root, from those of an option on one share of the underlying: so many of
-    /// these, at a strike that moves with the listed one.
+    /// Turns values per share of the underlying into those of an adjusted contract, with its number of shares and its
+    /// strike.
     pub(super) fn of_deliverable(mut self, terms: &Deliverable) -> Self {
         let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
         for greeks in [&mut self.european, &mut self.fast, &mut self.reference] {

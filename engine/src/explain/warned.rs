@@ -10,20 +10,22 @@ use crate::store::doubted::Doubt;
 use crate::store::evidence::DividendSource;
 use kernel::contract::{IdentityOnly, RootTable, Style};
 
-/// A confidence below this is low: half of the quotes around it or fewer are fitted inside their spreads.
+/// Confidence below which a warning is given: about half of the quotes around, or more, miss the curve.
 const CONFIDENCE_LOW: f64 = 0.3;
-/// A forward is uncertain whose standard error is more than this part of it: five basis points move an at-the-money
-/// delta by as much as a spread does.
+/// Relative standard error above which a forward is uncertain: five basis points move an at-the-money delta by as much
+/// as a spread does.
 const FORWARD_ERROR_MOST: f64 = 5e-4;
-/// Fewer pairs than these are few: one that is wrong is not outvoted.
+/// Number of pairs below which they are few: one wrong pair is then not outvoted.
 const PAIRS_FEW: u32 = 3;
-/// The forward of an expiry is outvoted where it lies so many standard errors from the one that its own pairs imply.
+/// Distance in standard errors between the forward and the one that the expiry's own pairs imply, above which they are
+/// outvoted.
 const OUTVOTED_ERRORS: f64 = 3.0;
-/// The spot of an expiry is another than the published one beyond this part of it: a hundredth of a percent.
+/// Relative distance above which the spot of an expiry differs from the published one: a hundredth of a percent.
 const SPOT_APART: f64 = 1e-4;
-/// Less than a day to settlement.
+/// Days to settlement below which a contract settles soon.
 const DAYS_NEAR: f64 = 1.0;
-/// A value of another scheme is another value beyond this, currency per share and part of the strike.
+/// Difference between the values of two schemes above which a warning is given: currency per share, and part of the
+/// strike.
 const SCHEMES_APART: (f64, f64) = (0.005, 5e-5);
 
 /// Returns the warnings that apply to a contract, the most serious first.

@@ -1,4 +1,4 @@
-//! Warnings about a value. Never: when they apply.
+//! Warnings about a value. Never: their conditions.
 
 use crate::store::dropped::Drop;
 
@@ -23,9 +23,9 @@ pub enum Warning {
     Preliminary,
     /// Option prices imply a different spot than the published one, and values use the implied spot.
     SpotOff,
-    /// Quotes contradict a usual borrow rate, and values use the one that they imply.
+    /// Quotes contradict a usual borrow rate, and values use the implied one.
     BorrowDoubted,
-    /// Quotes contradict a dividend, and values count what they pay for.
+    /// Quotes contradict a dividend, and values use the implied amount.
     DividendsDoubted,
     /// Most quotes of the name do not hold the value of their contract.
     QuotesMissed,
