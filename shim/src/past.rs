@@ -39,7 +39,7 @@ use single::AwaitedMoment;
 use snapshots::AwaitedSnapshots;
 use std::sync::Arc;
 
-/// The answer to a question about the past; its headers and refusals have the times of `clock`.
+/// Answers a request about the past; headers and refusals have the times of `clock`.
 #[must_use]
 pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> Answer {
     let route = request.layer.name;
@@ -51,7 +51,7 @@ pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> A
     }
 }
 
-/// The answer that `then` makes of the chain of the first of some names that has one at a past moment.
+/// Finds the chain of the first of `names` that has one at a past moment; `then` makes the answer from it.
 #[must_use]
 pub fn chain(
     market: &Arc<PastMarket>,
@@ -63,7 +63,7 @@ pub fn chain(
     Answer::awaited(route, AwaitedChain::new(Arc::clone(market), names, question, then))
 }
 
-/// The snapshots of a name around a moment.
+/// Lists the snapshots of a name around a moment.
 #[must_use]
 pub fn snapshots(market: &Arc<PastMarket>, question: &SnapshotsQuestion) -> Answer {
     Answer::awaited(snapshots::ROUTE, AwaitedSnapshots::new(Arc::clone(market), question))

@@ -23,9 +23,8 @@ pub(super) struct ServeOption {
     /// Placeholder of the value in the help.
     value: &'static str,
     form: Form,
-    /// True if only the user's own file may set it, and not one that lies in the current folder: who may reach the
-    /// daemon and what they are shown, what it reads, writes, runs and holds, and which servers are sent keys.
-    /// docs/security.md has the list.
+    /// True if a file in the current folder may not set the option: it concerns access, shown data, files, programs,
+    /// memory, or the servers that receive keys. docs/security.md has the list.
     pub(super) is_of_user: bool,
     help: &'static str,
     /// Checks one item of a list; `None`: `set` checks it.

@@ -16,13 +16,13 @@ pub trait Archive: Send + Sync {
     /// Days with data of any of `names`, ascending; an empty list means any name. `None`: the index is not read yet.
     fn days(&self, names: &[Symbol]) -> Option<Vec<Date>>;
 
-    /// The names of which there is something on a day, in order.
+    /// Names with data on a day, in order.
     fn names(&self, day: Date) -> Vec<Symbol>;
 
     /// The contracts that a name had on a day, by file.
     fn listings(&self, name: Symbol, day: Date) -> Vec<Arc<Listing>>;
 
-    /// The snapshots of a name on a day, now or later; `None`: there is nothing of it. Never waits.
+    /// The snapshots of a name on a day, as a flight that may land later; `None`: no data. Never waits.
     fn snapshots(&self, name: Symbol, day: Date) -> Option<Arc<Flight>>;
 
     /// Bytes of the cache, and of removed entries that responses still read.
@@ -43,25 +43,25 @@ impl DayChains {
         Self { chains }
     }
 
-    /// Their times, ascending.
+    /// Times of the snapshots, ascending.
     pub fn times(&self) -> impl Iterator<Item = Timestamp> + '_ {
         self.chains.iter().map(|&(time, _)| time)
     }
 
-    /// The last one at or before an instant.
+    /// The last snapshot at or before an instant.
     #[must_use]
     pub fn last_by(&self, at: Timestamp) -> Option<&(Timestamp, Arc<Chain>)> {
         self.chains[..self.chains.partition_point(|&(time, _)| time <= at)].last()
     }
 
-    /// Bytes that they take.
+    /// Bytes of the snapshots.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.chains.iter().map(|(_, chain)| chain.bytes() as u64).sum()
     }
 }
 
-/// Why there are no snapshots of a day of which something was recorded.
+/// Reason why there are no snapshots of a recorded day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The recorded files cannot be used: where and why.
@@ -79,7 +79,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// How a computation ended.
+/// Result of a computation.
 pub type Landed = Result<Arc<DayChains>, Trouble>;
 
 /// A computation shared by all requests for it.
@@ -87,13 +87,13 @@ pub type Landed = Result<Arc<DayChains>, Trouble>;
 pub struct Flight(OnceLock<Landed>);
 
 impl Flight {
-    /// One that has ended.
+    /// A flight that has ended.
     #[must_use]
     pub fn landed(how: Landed) -> Self {
         Self(OnceLock::from(how))
     }
 
-    /// How it ended; `None`: it has not.
+    /// Result of the flight; `None`: it has not ended.
     #[must_use]
     pub fn get(&self) -> Option<&Landed> {
         self.0.get()

@@ -26,14 +26,14 @@ pub trait RecordedDays: Send + Sync {
     /// Index of the recorded days; `None`: not read yet.
     fn index(&self) -> Option<Arc<DayIndex>>;
 
-    /// The snapshots of a name on a day. Takes as long as it takes.
+    /// Computes the snapshots of a name on a day; this may take long.
     ///
     /// # Errors
     /// The recorded files cannot be used: where and why.
     fn compute(&self, name: Symbol, day: Date) -> Result<DayChains, String>;
 }
 
-/// Computed days, and those in computation.
+/// An archive of computed days and running computations.
 pub struct CachedArchive<R> {
     shared: Arc<CacheShared<R>>,
 }
@@ -53,7 +53,7 @@ type Key = (Symbol, Date, u64);
 struct CacheState {
     flights: HashMap<Key, CacheEntry>,
     queue: VecDeque<Key>,
-    /// Counts up with every use.
+    /// Number of uses so far, for the order of eviction.
     uses: u64,
     bytes: u64,
     computed: u64,
@@ -66,7 +66,7 @@ struct CacheEntry {
     flight: Arc<Flight>,
     used: u64,
     bytes: u64,
-    /// When it failed.
+    /// Time of the failure.
     failed: Option<Instant>,
 }
 
@@ -92,11 +92,11 @@ impl CacheState {
 }
 
 impl<R: RecordedDays + 'static> CachedArchive<R> {
-    /// An archive that keeps about so many bytes of what it has computed, and computes on so many threads, each of
-    /// which begins with `begin`.
+    /// Starts an archive that keeps about `most_bytes` of computed days and computes on `threads` threads, each of
+    /// which calls `begin` first.
     ///
     /// # Errors
-    /// There are no threads.
+    /// The system has no threads.
     pub fn start(recorded: R, most_bytes: u64, threads: usize, begin: fn()) -> std::io::Result<Self> {
         let shared = CacheShared { recorded, state: Mutex::default(), work: Condvar::new(), most_bytes };
         let archive = Self { shared: Arc::new(shared) };
@@ -110,7 +110,7 @@ impl<R: RecordedDays + 'static> CachedArchive<R> {
         Ok(archive)
     }
 
-    /// How many days of names were computed.
+    /// Number of computed days of names.
     #[must_use]
     pub fn computed(&self) -> u64 {
         self.shared.lock().computed
@@ -126,7 +126,7 @@ impl<R> Drop for CachedArchive<R> {
 
 impl<R> CacheShared<R> {
     fn lock(&self) -> MutexGuard<'_, CacheState> {
-        // nothing that is held here can be half done in a way that matters
+        // no partial change under this lock matters
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -33,7 +33,7 @@ impl Awaited for AwaitedCatalog {
 /// Contents of the archive. `None`: the index is not read yet.
 ///
 /// # Errors
-/// It is more than one list may have.
+/// The list has more than [`ENTRIES_MOST`] entries.
 fn of_archive(
     question: &CatalogQuestion,
     archive: &dyn Archive,

@@ -1,4 +1,4 @@
-//! The chain of one name at one past moment, for whoever answers about it. Never: a row.
+//! Waits for the chain of one name at one past moment. Never: a row.
 
 use super::market::{PastMarket, landed};
 use crate::past::archive::Flight;
@@ -10,7 +10,7 @@ use http::{Answer, Awaited};
 use kernel::contract::Symbol;
 use std::sync::Arc;
 
-/// Makes an answer of a chain, or of the reason why there is none.
+/// Makes an answer from a chain, or from the refusal if there is none.
 pub(super) type ChainAnswer = Box<dyn FnOnce(Result<Arc<Chain>, Refusal>) -> Answer + Send>;
 
 /// A pending answer about a chain.
@@ -21,7 +21,7 @@ pub(super) struct AwaitedChain {
     question: PastQuestion,
     /// Flights of the day, once the day is determined.
     flights: Option<Vec<Arc<Flight>>>,
-    /// Makes the answer; `None` once it has.
+    /// Makes the answer; `None`: done.
     then: Option<ChainAnswer>,
 }
 
@@ -34,7 +34,7 @@ impl AwaitedChain {
         Self { market, names, moment, question, flights: None, then: Some(then) }
     }
 
-    /// The chain; `None`: it is being made.
+    /// The chain; `None`: it is being computed.
     fn find(&mut self) -> Option<Result<Arc<Chain>, Refusal>> {
         if self.flights.is_none() {
             let days = self.market.archive.days(&self.names)?;

@@ -1,8 +1,8 @@
-//! A folder of recorded quotes of many days, in any layout that is read: what there is of which name and day, its rows,
-//! and the chains that they give.
+//! A folder of recorded quotes of many days, in any readable layout: an index of names and days, the rows of a day, and
+//! the chains computed from them.
 //!
-//! A thread goes through the files when the program starts, and again through those that are new or have changed; until
-//! then nothing is known. Never: a request, a cache.
+//! A thread reads all files when the program starts, and later new and changed ones; until then the index is unknown.
+//! Never: a request, a cache.
 
 use super::archive::DayChains;
 use super::cache::RecordedDays;
@@ -47,11 +47,11 @@ pub struct RecordedFolder {
     named: ReferenceSet,
     /// Reference data of the files and of the recordings.
     reference: ArcSwap<ReferenceSet>,
-    /// The same with the curves that the European chains of a day imply, by day.
+    /// Reference data with the discount curves that the European chains of a day imply, by day.
     by_day: Mutex<BTreeMap<Date, OfDay>>,
     found: ArcSwapOption<Found>,
     /// True once the log has reported files of Greeks with outdated reference data.
-    says_outdated: AtomicBool,
+    has_logged_outdated: AtomicBool,
     strikes: Mutex<StrikePool>,
 }
 
@@ -69,9 +69,9 @@ const DAYS_MOST: usize = 1024;
 /// Contents of the folder.
 #[derive(Debug, Default)]
 struct Found {
-    /// By path.
+    /// Files of quotes, by path.
     files: BTreeMap<PathBuf, FileFacts>,
-    /// Files of Greeks that were computed before, by day, and by name where each name has its own.
+    /// Files of computed Greeks, by day, and by name if each name has its own file.
     results: Results,
     index: Arc<DayIndex>,
 }
@@ -93,7 +93,7 @@ impl RecordedFolder {
     /// Opens a folder and starts to index it; `overrides` is the file of overrides.
     ///
     /// # Errors
-    /// It cannot be read, or a file of dividends, rates or overrides in it cannot be used: why, for the user.
+    /// Why the folder, or a file of dividends, rates or overrides in it, cannot be used, for the user.
     pub fn open(path: &Path, overrides: Option<&Path>) -> Result<Arc<Self>, String> {
         let (inputs, _) = find(path)?;
         let files = ReferencePaths { overrides: overrides.map(Path::to_path_buf), ..ReferencePaths::default() };
@@ -106,7 +106,7 @@ impl RecordedFolder {
             named: known.reference,
             by_day: Mutex::default(),
             found: ArcSwapOption::empty(),
-            says_outdated: AtomicBool::new(false),
+            has_logged_outdated: AtomicBool::new(false),
             strikes: Mutex::default(),
         });
         let weak = Arc::downgrade(&folder);
@@ -115,13 +115,13 @@ impl RecordedFolder {
         Ok(folder)
     }
 
-    /// True if it has a day at or before another (any, if none is given), or is not yet looked through.
+    /// True if the folder has a day at or before `by` (`None`: any day), or is not indexed yet.
     #[must_use]
     pub fn may_have(&self, by: Option<Date>) -> bool {
         self.index().is_none() || self.last_day(by).is_some()
     }
 
-    /// Goes through the files that are new or have changed.
+    /// Indexes new and changed files.
     fn refresh(&self) {
         let (inputs, results) = match find(&self.path) {
             Ok(found) => found,
@@ -166,7 +166,7 @@ impl RecordedFolder {
         self.strikes.lock().unwrap_or_else(PoisonError::into_inner).sweep();
     }
 
-    /// Which names and days a file has something of, and which contracts.
+    /// Indexes a file: its names, days and contracts.
     fn go_through(&self, file: &Path, stamp: u64) -> FileFacts {
         let mut units: BTreeMap<(Date, Symbol), GatheredContracts> = BTreeMap::new();
         let read = layouts::read(file, &self.options, &mut |row| {
@@ -186,8 +186,8 @@ impl RecordedFolder {
         self.options.calendar.eastern(row.quote.ts).date()
     }
 
-    /// What was computed of a name and day before, if it is of the same recipe, and neither a file of quotes nor what
-    /// is known beside them has changed since.
+    /// Reads computed Greeks of a name and day, if they are of the same recipe and neither quotes nor reference data
+    /// have changed since.
     fn result(&self, name: Symbol, day: Date, recipe: Recipe) -> Option<DayChains> {
         let found = self.found.load_full()?;
         let file = found.results.get(&(day, Some(name))).or_else(|| found.results.get(&(day, None)))?;
@@ -200,7 +200,7 @@ impl RecordedFolder {
             Ok(StoredChains::Same(chains)) => (!chains.is_empty()).then(|| DayChains::new(chains)),
             Ok(StoredChains::OtherRecipe) => None,
             Ok(StoredChains::OtherReference) => {
-                if !self.says_outdated.swap(true, Ordering::Relaxed) {
+                if !self.has_logged_outdated.swap(true, Ordering::Relaxed) {
                     let file = file.display();
                     tracing::warn!(
                         "{file}: {name} was computed with different dividends, rates or overrides than the present ones; it and \
@@ -216,7 +216,8 @@ impl RecordedFolder {
         }
     }
 
-    /// Returns the reference data of a day: with the given curves, else with those that its European chains imply.
+    /// Returns the reference data of a day, with the given discount curves, else with those that its European chains
+    /// imply.
     fn reference_of(&self, day: Date) -> Arc<ReferenceSet> {
         let reference = self.reference.load_full();
         let (Some(index), Some(stamp)) = (self.index(), self.stamp(day)) else { return reference };
@@ -254,7 +255,7 @@ impl RecordedFolder {
         self.found.load().as_ref().map(|found| Arc::clone(&found.index))
     }
 
-    /// The rows of a day, of one name or of all, of which at most so many are taken.
+    /// Reads the rows of a day, of one name or of all; more than `most` rows are an error.
     fn read(&self, day: Date, name: Option<Symbol>, most: usize) -> Result<Vec<HistoryRow>, String> {
         let Some(found) = self.found.load_full() else { return Ok(Vec::new()) };
         let has = |facts: &FileFacts| match name {
@@ -277,20 +278,20 @@ impl RecordedFolder {
     }
 }
 
-/// What became of the rows of a file that was read to its end.
+/// Returns the report of a file that was read to its end.
 ///
 /// # Errors
-/// It was not: where and why.
+/// Where and why the reading stopped before the end.
 fn whole(read: Result<layouts::Read, LayoutError>) -> Result<Report, String> {
     let report = read.map_err(|error| error.to_string())?.report;
     report.errors.first().map_or(Ok(()), |error| Err(error.to_string()))?;
     Ok(report)
 }
 
-/// True if any row of a file could be used, or it has none.
+/// Checks that a file has a usable row, or none at all.
 ///
 /// # Errors
-/// It has rows and none could: the first of them, with what helps.
+/// No row is usable: the first error, with a hint.
 fn usable(file: &Path, report: &Report, is_empty: bool) -> Result<(), String> {
     let Some(first) = report.places.first().filter(|_| is_empty) else { return Ok(()) };
     let cure = first.reason.cure().map(|cure| format!(" ({cure})")).unwrap_or_default();
@@ -307,28 +308,28 @@ fn look(folder: &Weak<RecordedFolder>) {
     }
 }
 
-/// The files of Greeks of a folder, by day, and by name where each name has its own.
+/// Files of Greeks of a folder, by day, and by name if each name has its own file.
 type Results = BTreeMap<(Date, Option<Symbol>), PathBuf>;
 
-/// The files of quotes in a folder, and the Greeks that `greeksd batch` has written there.
+/// Finds the files of quotes in a folder, and the files of Greeks that `greeksd batch` has written there.
 fn find(path: &Path) -> Result<(Inputs, Results), String> {
-    // nothing is written now
+    // this search is for reading, so there is no folder of results to exclude
     let mut inputs = Inputs::find(&[path.to_path_buf()], Path::new(""))?;
     let is_parquet = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "parquet");
     let result = |file: &PathBuf| FileUnit::of(file).map(|unit| ((unit.day, unit.name), file.clone()));
     let results = inputs.files.iter().filter(is_parquet).filter_map(result).collect();
-    // one that says neither day nor name is no file of quotes either
+    // a file of Greeks without day and name in its path is no file of quotes either
     let is_nameless = |file: &PathBuf| file.file_stem().is_some_and(|name| name == "greeks");
     inputs.files.retain(|file| FileUnit::of(file).is_none() && !is_nameless(file));
     Ok((inputs, results))
 }
 
-/// When a file was last changed.
+/// Time of a file's last change.
 fn changed_at(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).ok()?.modified().ok()
 }
 
-/// Stands for the content of a file: another one where its length or the time of its last change is.
+/// Fingerprint of a file, from its length and the time of its last change.
 fn stamp_of(file: &Path) -> Option<u64> {
     let facts = fs::metadata(file).ok()?;
     let mut hasher = DefaultHasher::new();
@@ -376,17 +377,17 @@ impl DayRows for RecordedFolder {
     }
 }
 
-/// The chains of recorded days.
+/// Computes the chains of recorded days.
 pub struct ComputedDays {
     folder: Arc<RecordedFolder>,
     recipe: Recipe,
 }
 
-/// Rows of one name and day that are held while it is computed: about a gigabyte.
+/// Maximum rows of one name and day in memory: about a gigabyte.
 const ROWS_MOST: usize = 10_000_000;
 
 impl ComputedDays {
-    /// The chains of a folder, with their quotes if they are to be shown.
+    /// Computes the chains of a folder; `quotes`: chains show their quotes.
     #[must_use]
     pub fn new(folder: Arc<RecordedFolder>, quotes: bool) -> Self {
         Self { folder, recipe: Recipe { quotes, ..Recipe::default() } }

@@ -24,11 +24,11 @@ impl DayIndex {
     /// Adds a file with this stamp to the entry of a name on a day. Several stamps are combined.
     pub fn note(&mut self, name: Symbol, day: Date, stamp: u64) {
         let noted = self.days.entry(day).or_default().entry(name).or_default();
-        // an order of files that does not change gives a stamp that does not
+        // files have a fixed order, so the combined stamp is reproducible
         noted.stamp = noted.stamp.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stamp;
     }
 
-    /// Notes contracts that a name had on a day, of which something is noted.
+    /// Adds contracts to the entry of a name on a day, if there is one.
     pub fn note_listing(&mut self, name: Symbol, day: Date, listing: Arc<Listing>) {
         if let Some(noted) = self.days.get_mut(&day).and_then(|of_day| of_day.get_mut(&name)) {
             noted.listings.push(listing);
@@ -49,7 +49,7 @@ impl DayIndex {
         self.days.get(&day).map_or_else(Vec::new, |of_day| of_day.keys().copied().collect())
     }
 
-    /// The stamp of a name on a day, if there is something of it.
+    /// The stamp of a name on a day; `None`: no data.
     #[must_use]
     pub fn stamp(&self, name: Symbol, day: Date) -> Option<u64> {
         Some(self.days.get(&day)?.get(&name)?.stamp)

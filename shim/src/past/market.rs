@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicUsize;
 
 /// A market of many days, and the data common to all of them.
 pub struct PastMarket {
-    /// The days.
+    /// Archive of the days.
     pub archive: Arc<dyn Archive>,
     /// Index roots.
     pub roots: Arc<RootTable>,
@@ -30,30 +30,30 @@ pub struct PastMarket {
     pub feed: String,
     /// True if chains have quotes.
     pub shows_quotes: bool,
-    /// Bytes that all answers hold which are put together column by column.
+    /// Bytes held by all answers that are built whole in memory.
     pub columns_bytes: Arc<AtomicUsize>,
 }
 
-/// A request for something of the past.
+/// A request for past moments.
 pub struct PastRequest {
-    /// The layer that it came to.
+    /// Layer of the request.
     pub layer: &'static Layer,
-    /// What its query says, parsed.
+    /// Parsed query.
     pub parsed: LayerRequest,
-    /// The host that the client asked.
+    /// Host in the client's request.
     pub host: Option<String>,
-    /// The underlyings that it names, each once.
+    /// Requested underlyings, each once.
     pub names: Vec<Symbol>,
-    /// True if it asks for every name.
+    /// True if the request is for every name.
     pub everything: bool,
     /// Prefixes of the symbols to list, if it lists symbols.
     pub prefixes: Option<Vec<Symbol>>,
-    /// What it asks.
+    /// Requested moments.
     pub question: PastQuestion,
 }
 
 impl PastMarket {
-    /// Lets a layer look at some chains as at the market of their time, with the parsed request settled for that time.
+    /// Calls `f` with some chains as the market of their time, and the request settled for that time.
     pub fn show<T>(
         &self,
         request: &PastRequest,
@@ -91,7 +91,7 @@ impl PastMarket {
         names.iter().filter_map(|&name| self.archive.snapshots(name, day)).collect()
     }
 
-    /// Why there is nothing to show of a moment, of which there are these snapshots on its day.
+    /// Describes a moment without a snapshot, given the snapshots of its day.
     #[must_use]
     pub fn lacking(&self, names: &[Symbol], moment: AsOf, of_day: &[Arc<DayChains>]) -> Lacking {
         let days = self.archive.days(names).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The answer of many past moments: the rows of one snapshot after the other, in time order, each in memory for as long
-//! as its rows take. The next day is computed while one is sent.
+//! Answers about many past moments: the rows of one snapshot after the other, in time order. A snapshot is in memory
+//! only while its rows are sent. The next day is computed meanwhile.
 //!
-//! JSON that goes column by column, or contract by contract, cannot be sent so: it is put together first, up to a
-//! bound. A day that cannot be used aborts the response, so that a client cannot mistake it for a complete one.
-//! Never: a vendor.
+//! JSON column by column, or contract by contract, cannot be sent in this order: it is built whole in memory, up to a
+//! bound. A day that cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never:
+//! a vendor.
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::past::archive::{DayChains, Flight};
@@ -31,11 +31,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Snapshots without rows, or parts of columns, that one look goes through before others have their turn.
+/// Maximum steps of one look, snapshots without rows or parts of columns, so that other answers are not delayed.
 const STEPS_PER_LOOK: usize = 8;
-/// Days that are computed ahead, the one that is sent among them.
+/// Number of days in computation ahead, the one that is sent included.
 const DAYS_AHEAD: usize = 2;
-/// How long an answer waits before it asks a busy archive again, which looks for every name of the answer.
+/// Pause before a busy archive is asked again, which searches every name of the answer.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 const TOO_MANY: &str = "too many rows for JSON in columns or by contract: request csv or ndjson, or fewer days";
 
@@ -55,11 +55,11 @@ struct Series {
 }
 
 enum Step {
-    /// It is being made.
+    /// The next rows are being computed.
     Later,
     /// The rows of the next snapshot.
     Rows(Box<RowSet>),
-    /// There is none any more.
+    /// No snapshot is left.
     End,
 }
 
@@ -110,13 +110,14 @@ impl Series {
         true
     }
 
-    /// About how many snapshots are left at most, the one at hand among them: the days ahead have as many as this one.
+    /// Approximate upper bound on the remaining snapshots, the current one included: other days count as many as this
+    /// one.
     fn snapshots_left(&self) -> usize {
         let days = self.ahead.len() + self.days.as_ref().map_or(0, VecDeque::len);
         (self.picks.len() + 1).saturating_mul(days + 1)
     }
 
-    /// The symbols that its rows may have, by the first of them and by what was recorded.
+    /// Symbols that the rows may have, from the first rows and from the index.
     fn symbols(&self, first: &[Picked]) -> TableSymbols {
         let archive = &self.market.archive;
         let names = &self.request.names;
@@ -130,7 +131,7 @@ impl Series {
     }
 
     fn rows_of(&self, pick: Pick) -> Result<RowSet, Refusal> {
-        // where each snapshot is asked for, a name that has none of this time has been shown at its own
+        // if every snapshot is requested, a name without a snapshot at this time was shown at its own times
         let each = self.span.every == Pace::Snapshot;
         let is_meant = |&&(time, _): &&(Timestamp, Arc<Chain>)| !each || time == pick.time;
         let last = self.of_day.iter().filter_map(|chains| chains.last_by(pick.time));
@@ -140,19 +141,19 @@ impl Series {
     }
 }
 
-/// The answer of many past moments, before its first row.
+/// A pending answer about many past moments.
 pub(super) struct AwaitedSeries {
     layer: &'static Layer,
     clock: Clock,
     /// Remaining work until the response starts.
     series: Option<Series>,
-    /// The first snapshot that had no row, while none has.
+    /// The first snapshot without rows, while no snapshot has any.
     empty: Option<Box<RowSet>>,
-    /// What is collected, if rows are not sent one by one.
+    /// Text collected so far, if the answer is built whole in memory.
     collected: Option<CollectedText>,
 }
 
-/// An answer that is put together first, and its text so far.
+/// Text of an answer that is built whole in memory.
 struct CollectedText {
     layout: AnswerLayout,
     headers: Headers,
@@ -161,9 +162,9 @@ struct CollectedText {
 }
 
 enum Collected {
-    /// Of each column.
+    /// Text of each column.
     Columns(Vec<Vec<u8>>),
-    /// Of each contract.
+    /// Rows of each contract.
     Contracts(GroupedRows),
 }
 
@@ -176,7 +177,7 @@ impl Collected {
     }
 }
 
-/// Bytes of one answer, counted with those of all others for as long as they are held.
+/// Bytes of one answer, counted in the total of all answers until dropped.
 struct HeldBytes {
     of_all: Arc<AtomicUsize>,
     bytes: usize,
@@ -230,7 +231,7 @@ impl AwaitedSeries {
         Self { layer, clock, series: Some(series), empty: None, collected: None }
     }
 
-    /// Takes the rows of a snapshot; the answer, if it can begin with them.
+    /// Takes the rows of a snapshot; returns the answer if it can start.
     fn take(&mut self, rows: Box<RowSet>) -> Option<Result<Answer, Refusal>> {
         if rows.picked.is_empty() {
             self.empty.get_or_insert(rows);
@@ -274,7 +275,7 @@ impl AwaitedSeries {
         collected.held.grow(collected.text.bytes())
     }
 
-    /// The answer where no snapshot is left, and none was sent.
+    /// The answer if no snapshot is left and none was sent.
     fn end(&mut self) -> Result<Answer, Refusal> {
         if let Some(CollectedText { layout, headers, text, held }) = self.collected.take() {
             let pieces = match text {
@@ -299,19 +300,19 @@ impl AwaitedSeries {
 
     fn answer(&self, content_type: &'static str, stream: impl Stream + 'static, headers: Headers) -> Answer {
         let answer = Answer { headers, ..Answer::stream(self.layer.name, content_type, stream) };
-        // whoever reads it in parts reads parts of one answer
+        // ranges of it must be ranges of one answer
         self.layer.with_headers(answer.of_edition(Some(edition::single())), &self.clock)
     }
 }
 
-/// An answer of many past moments, while it is sent.
+/// An answer about many past moments, while it is sent.
 struct SeriesStream {
     series: Series,
     layout: AnswerLayout,
     is_begun: bool,
-    /// The rows at hand.
+    /// Current rows.
     part: Option<RowStream>,
-    /// About how many bytes will be written at most.
+    /// Approximate upper bound on the bytes of the answer.
     most: Option<usize>,
 }
 
@@ -352,13 +353,13 @@ impl Stream for SeriesStream {
     }
 }
 
-/// An answer of many past moments as a table, while it is sent.
+/// An answer about many past moments as a table, while it is sent.
 struct TableSeries {
     series: Series,
     parts: TableParts,
-    /// The rows at hand.
+    /// Current rows.
     next: Option<Vec<Picked>>,
-    /// About how many bytes will be written at most.
+    /// Approximate upper bound on the bytes of the answer.
     most: usize,
 }
 
@@ -392,10 +393,10 @@ impl Stream for TableSeries {
     }
 }
 
-/// Text that is there already, in pieces.
+/// Finished text, in pieces.
 struct Pieces {
     pieces: VecDeque<Vec<u8>>,
-    /// Counts until the answer is sent.
+    /// Counts the bytes until the answer is sent.
     _held: HeldBytes,
 }
 

@@ -1,4 +1,4 @@
-//! The answer of one past moment: the last snapshot of each name at or before it. Never: a row.
+//! Answers about one past moment: the last snapshot of each name at or before it. Never: a row.
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::past::archive::Flight;
@@ -13,10 +13,10 @@ use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::sync::Arc;
 
-/// Names of a day that one answer may have: fewer than may wait to be computed.
+/// Maximum names of one answer: fewer than may be queued for computation.
 const NAMES_OF_A_DAY: usize = 1000;
 
-/// The answer of one past moment, in the making.
+/// A pending answer about one past moment.
 pub(super) struct AwaitedMoment {
     market: Arc<PastMarket>,
     request: PastRequest,

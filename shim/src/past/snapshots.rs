@@ -19,13 +19,13 @@ use std::sync::Arc;
 /// Name of the route in metrics.
 pub const ROUTE: &str = "snapshots";
 
-/// The answer that says why there is none.
+/// The refusal of a request for snapshots.
 #[must_use]
 pub fn refused(refusal: &Refusal) -> Answer {
     native::refused(ROUTE, refusal)
 }
 
-/// The answer, in the making.
+/// A pending answer with the snapshots around a moment.
 pub(super) struct AwaitedSnapshots {
     market: Arc<PastMarket>,
     names: Vec<Symbol>,
@@ -35,22 +35,22 @@ pub(super) struct AwaitedSnapshots {
 
 /// The days that are searched, once the list of days is read.
 struct Parts {
-    /// The first and the last day that there are.
+    /// First and last day with data.
     span: (Date, Date),
     of_day: Vec<Arc<Flight>>,
     before: Neighbour,
     after: Neighbour,
 }
 
-/// The nearest day to one side with snapshots. A day that cannot be used is passed over.
+/// The nearest day with snapshots before or after a day. Unusable days are skipped.
 struct Neighbour {
-    /// Days that were not looked at, the nearest first.
+    /// Days not yet searched, the nearest first.
     days: VecDeque<Date>,
     flights: Vec<Arc<Flight>>,
 }
 
 impl Neighbour {
-    /// The times of that day, ascending; empty: there is no such day. `None`: it is being computed.
+    /// Times of the day's snapshots, ascending; empty: there is no such day. `None`: a day is being computed.
     ///
     /// # Errors
     /// There are too many requests at once.
@@ -147,7 +147,7 @@ fn times_of(flights: &[Arc<Flight>]) -> Option<Result<Vec<Timestamp>, Refusal>> 
     Some(Ok(times))
 }
 
-/// `2024-01-08T09:30:00-05:00`, with decimals where there are any, as `as_of` takes it.
+/// The time as `as_of` takes it: `2024-01-08T09:30:00-05:00`, with decimals if needed.
 fn text_of(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string()
 }
