@@ -1,5 +1,5 @@
 //! One column of an answer: name, source of its value, unit, format, and substitute for a missing value. A layer is a
-//! constant table of these.
+//! constant table of fields.
 //!
 //! A table names units and never factors: [`num`] asks the source for the unit it has and takes the factor between the
 //! two, and a pair without one does not compile. Objects and arrays inside a row are written as [`open`] … [`close`];

@@ -86,7 +86,7 @@ pub enum Deltas {
     /// Any.
     #[default]
     Any,
-    /// The strikes whose call or put has the magnitude nearest to each of these, per (root, expiry).
+    /// The strikes whose call or put has the magnitude nearest to one of these numbers, per (root, expiry).
     Nearest(Vec<f64>),
     /// Ranges of magnitudes.
     Within(Vec<Bounds>),
@@ -196,14 +196,14 @@ impl Series {
 }
 
 fn admit_series(slice: &Slice, wanted: &Expirations, calendar: &Calendar) -> bool {
-    let said = [wanted.monthly, wanted.quarterly, wanted.weekly];
-    if said == [None; 3] {
+    let kinds = [wanted.monthly, wanted.quarterly, wanted.weekly];
+    if kinds == [None; 3] {
         return true;
     }
     let series = Series::of(slice, calendar);
     let is = [series.monthly, series.quarterly, !series.monthly && !series.quarterly];
-    let named = |value: bool| is.iter().zip(said).any(|(&is, said)| is && said == Some(value));
-    if said.contains(&Some(true)) { named(true) } else { !named(false) }
+    let named = |value: bool| is.iter().zip(kinds).any(|(&is, kind)| is && kind == Some(value));
+    if kinds.contains(&Some(true)) { named(true) } else { !named(false) }
 }
 
 /// Applies the filters that check rows.

@@ -100,8 +100,8 @@ fn at_least(number: Option<f64>) -> Bounds {
 /// Kinds of expirations.
 fn parse_series(query: &Query<'_>) -> Result<Expirations, Refusal> {
     let (weekly, monthly, quarterly) = (query.get(&WEEKLY)?, query.get(&MONTHLY)?, query.get(&QUARTERLY)?);
-    let said = [weekly, monthly, quarterly];
-    if said.contains(&Some(true)) && said.contains(&Some(false)) {
+    let kinds = [weekly, monthly, quarterly];
+    if kinds.contains(&Some(true)) && kinds.contains(&Some(false)) {
         let reason = "weekly, monthly and quarterly are either asked for or left out, not both";
         return Err(Refusal::Conflict { reason });
     }
