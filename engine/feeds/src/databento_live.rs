@@ -1,4 +1,4 @@
-//! A live stream of Databento's, record by record, as a library hands them over. Never: a socket, a layout.
+//! A live stream of Databento, record by record, as the vendor's library passes them on. Never: a socket, a layout.
 
 use super::databento::{
     CBBO_1M, CBBO_1S, CMBP_1, DEFINITION, End, File, HEADER_BYTES, Instrument, Instruments, SYMBOL_MAPPING,
@@ -18,7 +18,7 @@ pub struct DbnRecords {
     file: File,
     /// The number of the record.
     place: usize,
-    /// Of each instrument, the record that was handed over last.
+    /// Number of the last returned record, by instrument.
     taken: Vec<usize>,
 }
 
@@ -31,10 +31,10 @@ impl DbnRecords {
         Self { source: source.to_path_buf(), roots, version, file, place: 0, taken: Vec::new() }
     }
 
-    /// Takes in a record with its header.
+    /// Adds a record with its header.
     ///
     /// # Errors
-    /// There are more instruments than are held.
+    /// There are too many instruments.
     pub fn add(&mut self, record: &[u8]) -> Result<(), Instead> {
         if record.len() < HEADER_BYTES {
             return Ok(());
@@ -52,7 +52,7 @@ impl DbnRecords {
         added.map_err(|end| if let End::Instead(what) = end { what } else { Instead::OtherFormat })
     }
 
-    /// The last quote of every contract that has a new one, and what became of the records since the last time.
+    /// Returns the last quote of every contract with a new one, and the report of the records since the last call.
     pub fn take(&mut self) -> (Batch, Report) {
         let new = Intake::new(&self.source, Report::default());
         let mut intake = std::mem::replace(&mut self.file.intake, new);

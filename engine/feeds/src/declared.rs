@@ -1,5 +1,5 @@
-//! Dividends as companies declare them, and what is likely to follow: vendors publish the next one at most, and options
-//! live for years. Never: a format.
+//! Declared dividends, and projections of later ones: vendors publish the next one at most, and options live for years.
+//! Never: a format.
 //!
 //! The dates of the last year are repeated a year later, each moved to the nearest session; where the history is
 //! shorter, the step between payments is. A company repeats its last amount. Funds pay what they earned, so that theirs
@@ -21,7 +21,7 @@ const YEARS: i32 = 10;
 /// How late a payment may be, in shares of its period, before the series counts as ended.
 const LATE_PERIODS: f64 = 1.75;
 
-/// What was declared, and from `today` to `until` what is likely to follow, marked as projected. Two records of one
+/// Declared dividends, and those likely to follow from `today` to `until`, marked as projected. Two records of one
 /// underlying, date and kind are one: the larger counts. A special dividend is added to a regular one of the same day.
 #[must_use]
 pub fn with_projected(

@@ -131,7 +131,7 @@ pub fn parse_massive_dividends(source: &Path, bytes: &[u8]) -> (DividendPage, Re
     }
 }
 
-/// What an answer without results is.
+/// The meaning of an answer without results.
 fn instead_of_results(status: &Text<'_>) -> Instead {
     match status.get(Reason::NotAWord) {
         Ok("OK" | "DELAYED") => Instead::Nothing,
@@ -142,7 +142,7 @@ fn instead_of_results(status: &Text<'_>) -> Instead {
     }
 }
 
-/// What follows the `?` of the next page's address.
+/// The query of the next page's address.
 fn query_of(next_url: &Text<'_>) -> Option<String> {
     // only the query is taken over: the next page is asked of the same server, whatever the document names
     let (_, query) = next_url.get(Reason::NotAWord).ok()?.split_once('?')?;

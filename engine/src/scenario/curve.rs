@@ -1,7 +1,7 @@
-//! The volatility of an expiry between and beyond its strikes, from the column that is served.
+//! The volatility of an expiry between and beyond its strikes, from the served column.
 //!
 //! Monotone cubic interpolation in the logarithm of the strike (Fritsch and Carlson, SIAM Journal on Numerical Analysis
-//! 17, 1980), flat beyond the outermost strikes. At a strike it is the number of the row.
+//! 17, 1980), flat beyond the outermost strikes. At a strike it is the served volatility.
 
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;

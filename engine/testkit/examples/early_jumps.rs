@@ -1,18 +1,18 @@
-//! Jumps of American values: sweeps of spot, volatility, time, rate and borrow, each value read from the tables that a
-//! pass would use, renewed when a pass would renew them.
+//! Finds jumps of American values in sweeps of spot, volatility, time, rate and borrow. Each value is read from the
+//! tables that a pass would use, and tables are renewed when a pass would renew them.
 //!
 //! ```text
 //! cargo run --profile fast -p greeksd-testkit --example early_jumps -- [--points N] [--all] [--accurate] [PART]
 //! ```
 //!
-//! PART: only cases whose name has it. `--accurate` reads each point from tables of its own instead: what is left is
-//! the measure's own noise.
+//! PART: only cases whose name contains it. `--accurate` reads each point from tables of its own, which shows the noise
+//! of the measure.
 //!
-//! Two measures, both relative as of testkit::ruler. `renewal`: the same contract from the old tables and from the new
-//! ones. `step`: how far a value departs from the cubic through its neighbours, less what a smooth function would by
-//! the same at twice the step; windows where exercise begins or ends are left out, and so is what does jump at an
-//! ex-date: values by time, and calls that are exercised right before. A jump counts as open above twice the aim of
-//! testkit::aims, and only those are printed but for `--all`. Exit code 1 where one is open.
+//! There are two measures, both scaled by testkit::ruler. `renewal`: difference of a contract's values from the old and
+//! the new tables. `step`: distance of a value from the cubic through its neighbours, less the same at twice the step,
+//! which a smooth function would have. Windows where exercise begins or ends are left out, and so are true jumps at
+//! ex-dates: values by time, and calls that are exercised right before. A jump is open if it exceeds twice the aim of
+//! testkit::aims. Without `--all` only open jumps are printed. Exit code 1: a jump is open.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report")]
 #![allow(clippy::float_cmp, reason = "what is exercised has exactly these values")]
 
@@ -29,32 +29,33 @@ use testkit::ruler::error;
 const SPOT: f64 = 100.0;
 const SIGMA: f64 = 0.25;
 const RATE: f64 = 0.04;
-/// Points of a sweep.
+/// Number of points of a sweep.
 const POINTS: usize = 1500;
-/// Indices of the strikes that are swept: 92, 100 and 109.
+/// Indices of the strikes in sweeps: 92, 100 and 109.
 const SWEPT: [usize; 3] = [4, 6, 8];
-/// The ranges of the sweeps.
+/// Range of volatilities in a sweep.
 const VOLS: (f64, f64) = (0.12, 0.6);
 const RATES: (f64, f64) = (-0.005, 0.06);
 const BORROW: (f64, f64) = (-0.02, 0.12);
-/// Standard deviations to either side.
+/// Range of spots in a sweep, standard deviations to either side.
 const SPOTS: f64 = 2.5;
-/// The part of the term that a sweep of time leaves.
+/// Remaining part of the term at the end of a sweep of time.
 const LEFT: f64 = 0.1;
-/// Years before and after an ex-date that are swept, finer and finer, with so many points; and how many ex-dates.
+/// Years before an ex-date at which sweeps of time begin, finer and finer.
 const BEFORE_EX: [f64; 3] = [3.0 / 365.0, 0.3 / 365.0, 0.03 / 365.0];
 const AFTER_EX: f64 = 0.15;
 const POINTS_EX: usize = 240;
 const EX_DATES: usize = 3;
-/// A call within so many deviations of the spot at which it is exercised right before an ex-date may jump there.
+/// Deviations from the spot of exercise right before an ex-date, within which a call may jump there.
 const CRITICAL: f64 = 5.0;
-/// Rates that a window may be away from where exercise begins to pay, 0 or each other: there values bend sharply.
+/// Distance of rates from 0 or from each other, where exercise begins to pay, within which values bend sharply and
+/// windows do not count.
 const TURN: f64 = 1e-3;
-/// Points of the cubic are neighbours; those of the smooth part lie twice as far.
+/// Points of a window: those of the cubic are neighbours, those of the comparison lie twice as far apart.
 const WINDOW: usize = 9;
-/// Least growth of the fourth difference of a smooth function at twice the step.
+/// Minimum growth of a smooth function's fourth difference at twice the step.
 const SMOOTH: f64 = 8.0;
-/// The Greeks that are swept: all but Black-76's d1 and d2.
+/// Greeks in sweeps: all but Black-76's d1 and d2.
 const SHOWN: &[Greek] = Greek::ALL.split_at(Greek::D1 as usize).0;
 
 /// One market of one strike.
@@ -137,7 +138,7 @@ struct Case {
     name: &'static str,
     right: Right,
     terms: Terms,
-    /// Each point from tables of its own.
+    /// True if each point is read from tables of its own.
     accurately: bool,
 }
 
@@ -189,7 +190,7 @@ impl Case {
         let ahead = last.terms.divs.first().map_or(f64::INFINITY, |d| d.t);
         let crosses = first.terms.divs.len() != last.terms.divs.len();
         match sweep {
-            // what is not resolved there is swept again, finer
+            // a finer sweep covers this window
             "time" if crosses || ahead < 2.0 * length => None,
             "ex-date" if crosses => {
                 let after = window.iter().find(|point| point.market.terms.divs.len() == last.terms.divs.len())?;

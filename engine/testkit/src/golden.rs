@@ -1,4 +1,4 @@
-//! The option files of golden/: contracts with their reference values. What the columns mean: golden/README.md.
+//! The option files of golden/: contracts with their reference values. golden/README.md describes the columns.
 
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
@@ -57,7 +57,7 @@ impl GoldenRow {
         self.text.get(column).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    /// The inputs that the size of its Greeks follows from.
+    /// Inputs that scale the errors of its Greeks.
     #[must_use]
     pub fn at_the_money(&self) -> AtTheMoney {
         AtTheMoney { s: self.s, k: self.k, sigma: self.vol(), t: self.terms.t }

@@ -1,8 +1,8 @@
-//! `greeksd scenario` and `GET /l1/scenario`: what contracts and positions are worth when spot, volatility, time,
-//! rates, borrow or dividends are others.
+//! `greeksd scenario` and `GET /l1/scenario`: values of contracts and positions at other spots, volatilities, times,
+//! rates, borrow rates or dividends.
 //!
-//! The engine values ([`engine::scenario`]); here stands which contracts a request is about ([`legs`]), how rows and
-//! sums are written ([`rows`]), what answers a request ([`answer`]), and the command ([`run`]). Never: a formula.
+//! The engine computes values ([`engine::scenario`]). Here are the contracts of a request ([`legs`]), the rows and sums
+//! ([`rows`]), the answer ([`answer`]), and the command ([`run`]). Never: a formula.
 
 pub mod answer;
 pub mod legs;

@@ -1,6 +1,6 @@
 //! Recorded days as a source: the end of the last day, or a day replayed along the market's clock.
 //!
-//! A thread of its own reads the days; its rows wait as the last state of each contract. Never: a layout of a file.
+//! A thread reads the days; its rows wait as the last state of each contract. Never: a layout of a file.
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::{Inbox, WAITING_MOST};

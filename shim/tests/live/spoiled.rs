@@ -1,5 +1,5 @@
-//! A folder of chains that is spoiled in the ways in which folders are: what is wrong costs itself, and comes right
-//! again.
+//! A folder of chains with faults that occur in practice: a fault costs only its own rows, and they come back once it
+//! is mended.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Rows of [`chain`].
 const ROWS: usize = 18;
 
-/// As [`folder`], with quotes of a moment ago: a daemon whose clock runs holds times against it.
+/// A folder as [`folder`], with quotes a moment old, for a daemon whose clock runs.
 fn market(name: &str) -> PathBuf {
     folder(name, &chain(100.0))
 }
@@ -41,7 +41,7 @@ fn dropped(daemon: &Daemon, reason: &str) -> u64 {
     daemon.health().unwrap()["quotes"]["dropped"][reason].as_u64().unwrap_or(0)
 }
 
-/// Times more than a day ahead of both clocks: the fixed one, and that of the system, whatever day it shows.
+/// A time some days ahead of both the fixed clock and the system's clock.
 fn far(days: i64) -> String {
     let system = jiff::Timestamp::now().max("2026-11-20T21:30:00Z".parse().unwrap());
     (system + jiff::SignedDuration::from_hours(24 * days)).to_string()
@@ -85,7 +85,7 @@ fn a_row_that_is_hours_ahead_makes_no_other_stale() {
     assert_eq!(vols(&mut daemon), clean);
     assert_eq!(dropped(&daemon, "stale"), 0);
     assert_eq!(daemon.health().unwrap()["mostly_stale"]["count"], 0);
-    // where most of a chain is late it is named
+    // a chain of mostly late quotes is named
     let mut lines: Vec<String> = chain(100.0).lines().map(|line| format!("{line}\n")).collect();
     lines.iter_mut().take(4).for_each(|line| *line = line.replace("T16:00:00", "T16:20:00"));
     write(&folder, "acme.csv", &lines.concat());
@@ -195,7 +195,7 @@ fn files_are_read_when_the_system_has_descriptors_again() {
         let daemon = Daemon::start(&feed, &["--refresh", "0.1", "--now", "2026-11-20T16:30:00-05:00"]);
         allow_descriptors(&daemon, 1);
         write(&folder, "acme.csv", &chain(102.0));
-        // longer than a changed file must stand still: every look of this time finds nothing that it can open
+        // longer than a changed file must stay unchanged, so that every attempt in this time fails to open it
         std::thread::sleep(Duration::from_secs(2));
         allow_descriptors(&daemon, 512);
         let price = || Daemon::number(&daemon.rows("/l1/greeks?underlying=ACME")[0], "und_price");

@@ -1,4 +1,4 @@
-//! A small market written by hand, so that the expected answers are known without a computation.
+//! A small market written by hand, so that expected answers are known without a computation.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
@@ -164,19 +164,19 @@ pub fn service_with_old(snapshot: Snapshot, held: u64, most: u64) -> Service {
     Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), metrics).with_old_snapshot_bytes(most)
 }
 
-/// The service over a snapshot, its clock standing still 1.5 s after [`NOW`], its loop having just come round.
+/// The service over a snapshot, with its clock fixed 1.5 s after [`NOW`] and a market loop that has just run.
 pub fn service(snapshot: Snapshot) -> Service {
     let status = status_at(Duration::from_secs(86_400));
     status.turned();
     Service::new(Arc::new(ArcSwap::from_pointee(snapshot)), Arc::new(status), Arc::new(Metrics::new(&route_names())))
 }
 
-/// The times of an answer of that service.
+/// The times of an answer of [`service`].
 pub fn clock() -> Clock {
     Clock::new(NOW, NOW, Calendar::embedded().zone())
 }
 
-/// A status with facts, so long after the start; the loop has not come round since.
+/// A status with facts; the start of the program was `uptime` ago, and the market loop has not run since.
 pub fn status_at(uptime: Duration) -> Status {
     let now = MarketClock::Fixed(NOW + jiff::SignedDuration::from_millis(1500));
     let zone = Calendar::embedded().zone().clone();
@@ -243,7 +243,7 @@ pub fn get(target: &str) -> Got {
     get_from(&service(market()), target)
 }
 
-/// Takes the whole body, as the server would: each piece into a buffer that is emptied in between.
+/// Reads the whole body as the server would: piece by piece, into a buffer that is emptied in between.
 pub fn read(answer: Answer) -> Got {
     let mut body = Vec::new();
     match answer.body {
@@ -255,7 +255,7 @@ pub fn read(answer: Answer) -> Got {
             std::thread::sleep(Duration::from_millis(1));
         },
         Body::Stream(mut stream) => {
-            // events have no end: what is there now is read
+            // events have no end, so only the present ones are read
             let is_endless = answer.content_type.starts_with("text/event-stream");
             let mut piece = Vec::new();
             loop {

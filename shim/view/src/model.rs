@@ -3,7 +3,7 @@
 use super::column::{Column, N_COLUMNS};
 use super::number;
 
-/// One (root, expiry) of a name: what a chain on the screen is of.
+/// Root and expiry of a chain on the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct SliceKey {
     /// The day, `2026-12-18`.
@@ -15,11 +15,11 @@ pub(crate) struct SliceKey {
 /// The snapshots of a name around a moment, as `as_of` takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moments {
-    /// That of the moment; `None`: its day has none so early.
+    /// The snapshot of the moment; `None`: its day has no snapshot so early.
     pub(crate) time: Option<String>,
-    /// The one before.
+    /// The snapshot before.
     pub(crate) previous: Option<String>,
-    /// The one after.
+    /// The snapshot after.
     pub(crate) next: Option<String>,
 }
 
@@ -91,7 +91,7 @@ impl Side {
 /// A strike: call and put, as far as they are listed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StrikeRow {
-    /// Where.
+    /// Strike, currency per share.
     pub(crate) strike: f64,
     /// The call.
     pub(crate) call: Option<Side>,
@@ -100,7 +100,7 @@ pub(crate) struct StrikeRow {
 }
 
 impl StrikeRow {
-    /// Its contracts.
+    /// The contracts of the strike.
     pub(crate) fn sides(&self) -> impl Iterator<Item = &Side> {
         [&self.call, &self.put].into_iter().flatten()
     }
@@ -115,16 +115,16 @@ impl StrikeRow {
 /// The rows of one slice, by strike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ChainRows {
-    /// Of which name.
+    /// Name of the rows.
     pub(crate) name: String,
-    /// Of which slice.
+    /// Root and expiry of the rows.
     pub(crate) key: SliceKey,
-    /// By strike.
+    /// Rows by strike.
     pub(crate) rows: Vec<StrikeRow>,
 }
 
 impl ChainRows {
-    /// Notes what moved since the same rows were fetched before.
+    /// Marks the numbers that changed since the rows were last fetched.
     pub(crate) fn compare(&mut self, before: &Self) {
         if self.name != before.name || self.key != before.key {
             return;

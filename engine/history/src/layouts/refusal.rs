@@ -1,10 +1,10 @@
-//! Why a file is not read at all. Never: text built on the way up.
+//! Reasons why a file is refused as a whole. Never: text built on the way up.
 
 use core::fmt;
 use kernel::error::FeedError;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not read at all.
+/// Reason why a file is refused as a whole.
 #[derive(Clone, Debug)]
 pub enum LayoutError {
     /// The file cannot be opened, or breaks off before its header ends.
@@ -16,7 +16,7 @@ pub enum LayoutError {
         /// The packing.
         how: &'static str,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     Empty {
         /// The file.
         file: PathBuf,
@@ -47,26 +47,26 @@ pub enum LayoutError {
         /// Its layout.
         layout: &'static str,
     },
-    /// A file of quotes without any of the vendor's own numbers, where those are needed.
+    /// A file of quotes lacks the vendor's own Greeks, which a comparison needs.
     NoShown {
         /// The file.
         file: PathBuf,
         /// Its layout.
         layout: &'static str,
     },
-    /// A document that is no JSON.
+    /// The document is not valid JSON.
     NotJson {
         /// The file.
         file: PathBuf,
         /// The problem, with line and column.
         problem: String,
     },
-    /// A JSON document, where tables and recordings are read.
+    /// The file is a JSON document, but only tables and recordings can be read here.
     Document {
         /// The file.
         file: PathBuf,
     },
-    /// A JSON document of columns that do not have one length.
+    /// The columns of a JSON document differ in length.
     Uneven {
         /// The file.
         file: PathBuf,

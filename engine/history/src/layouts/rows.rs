@@ -1,5 +1,5 @@
-//! From the values of a row to quotes, by what the columns of the file mean: the one reader below all layouts.
-//! Never: a name of a vendor, a byte of a file.
+//! Converts the values of a row to quotes, by the meaning of the file's columns. All layouts share this reader. Never:
+//! a name of a vendor, a byte of a file.
 
 use super::cells::{Cell, Cells, Fault, When};
 use super::columns::{Clock, Meaning};
@@ -27,7 +27,7 @@ const DAY_MILLIS: Bound = Bound { name: "time of day", unit: "ms", least: 0.0, m
 pub(super) struct Assembler<'a> {
     plan: Plan,
     facts: &'a Facts<'a>,
-    /// The underlying of a file that does not name it.
+    /// Underlying of a file that has no column for it.
     named: Option<Symbol>,
     time: Last<Timestamp>,
     underlying: Last<Symbol>,
@@ -35,7 +35,7 @@ pub(super) struct Assembler<'a> {
     expiry: Last<Date>,
     last_root: Option<((Symbol, Date), Symbol)>,
     nearest: Nearest,
-    /// The reader of rows without bid and ask.
+    /// Converter of rows without bid and ask, for layouts with a second kind of rows.
     otherwise: Option<Box<Assembler<'a>>>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The place of a column by its name in the layout.
+    /// Index of a column, by its name in the layout.
     pub(super) fn place_of(&self, name: &str) -> Option<usize> {
         self.plan.place_of(name)
     }
@@ -73,7 +73,7 @@ impl<'a> Assembler<'a> {
     /// affect the rest.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault of the row.
     pub(super) fn take<C: Cells>(
         &mut self,
         row: &C,
@@ -153,7 +153,7 @@ impl<'a> Assembler<'a> {
         Ok((quote, ShownNumbers::read(row, &side.shown)?))
     }
 
-    /// The contract of one side, by its parts where they are there, else by its symbol.
+    /// The contract of one side, from its parts if the row has them, else from its symbol.
     fn contract<C: Cells>(
         &mut self,
         row: &C,
@@ -181,7 +181,7 @@ impl<'a> Assembler<'a> {
             let underlying = shared.underlying.unwrap_or_else(|| facts.roots.underlying_of(contract.root));
             return Ok((underlying, contract));
         };
-        // the symbol tells which date it is listed for, where the column has the Saturday after or the session before
+        // if the column has the Saturday after expiry or the session before it, the symbol has the listed date
         let is_same = |named: &ContractKey| canonical_expiry(named.expiry) == canonical_expiry(expiry);
         let named = symbol.and_then(|(_, contract)| contract.ok()).filter(is_same);
         let expiry = named.map_or(expiry, |named| named.expiry);
@@ -243,7 +243,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-/// True if neither bid nor ask of any side is there.
+/// True if no side has a bid or an ask.
 fn is_silent<C: Cells>(row: &C, sides: &[SideColumns]) -> bool {
     let mut columns = sides.iter().flat_map(|side| [side.bid, side.ask]);
     columns.all(|column| side_or_nan(row, Some(column), limits::PRICE).is_ok_and(f64::is_nan))
@@ -290,7 +290,7 @@ fn sizes(cell: Cell<'_>, dialect: Dialect) -> Result<(f64, f64), Reason> {
     Ok((size(bid)?, size(ask)?))
 }
 
-/// A value that is worked out again only where its cell changes: files repeat times, dates and symbols row after row.
+/// A value that is parsed again only if its cell changes: files repeat times, dates and symbols row after row.
 #[derive(Debug)]
 struct Last<T> {
     text: Vec<u8>,
@@ -332,7 +332,7 @@ impl<T: Copy> Last<T> {
     }
 }
 
-/// The nearest expiry of each underlying at one time: what its options say of the spot is the nearest to it.
+/// The nearest expiry of each underlying at one time, whose options imply the spot best.
 #[derive(Debug, Default)]
 struct Nearest {
     ts: Option<Timestamp>,
@@ -340,8 +340,8 @@ struct Nearest {
 }
 
 impl Nearest {
-    /// True if an expiry is the nearest of its underlying so far. No more underlyings are kept than there can be, so
-    /// that a file cannot fill memory.
+    /// True if an expiry is the nearest of its underlying so far. The number of underlyings is bounded, so that a file
+    /// cannot fill memory.
     fn is(&mut self, underlying: Symbol, ts: Timestamp, expiry: Date) -> bool {
         if self.ts != Some(ts) || !limits::RECORDS.holds(self.expiries.len() as f64) {
             self.expiries.clear();

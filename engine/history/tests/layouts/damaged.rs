@@ -1,5 +1,4 @@
-//! Files that were cut or spoiled: what stands before the damage is read, the damage is told, and nothing ends the
-//! program.
+//! Files that are cut or damaged: rows before the damage are read, the damage is reported, and the program goes on.
 
 use crate::folder::{Folder, gzip, rows_in, rows_of, zip};
 use crate::tables::Table;
@@ -70,7 +69,7 @@ fn an_archive_without_its_list_is_not_read_and_a_spoiled_file_costs_itself() {
     let other = zip(&[("a.csv", text.as_bytes()), ("notes.txt", b"bought at the open\n")]);
     let (rows, read) = rows_in("x.zip", &other, &ReadOptions::default()).unwrap();
     assert_eq!((rows.len(), read.is_whole()), (5000, false), "a file that is not understood is told");
-    // whatever path a member claims, it is one of the archive's
+    // a member's path stays within the archive, whatever it claims
     let other = zip(&[("a.csv", text.as_bytes()), ("/etc/passwd.csv", b"x\n")]);
     let (_, read) = rows_in("x.zip", &other, &ReadOptions::default()).unwrap();
     let errors: Vec<String> = read.report.errors.iter().map(ToString::to_string).collect();
@@ -144,7 +143,7 @@ proptest! {
     #[test]
     fn no_damage_to_a_table_panics(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>(), cuts in any::<bool>()) {
         let mut bytes = PARQUET.0.clone();
-        // half of the damage goes to the list of columns at the end, which says where everything stands
+        // half of the damage goes to the index of columns at the end of the file
         let tail = bytes.len().saturating_sub(6000);
         let place = if byte % 2 == 0 { at.index(bytes.len()) } else { tail + at.index(bytes.len() - tail) };
         bytes[place] = byte;

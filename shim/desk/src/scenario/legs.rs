@@ -1,4 +1,4 @@
-//! Which contracts and shares a request is about, expiry by expiry, with the moments that its grid has for each chain.
+//! Contracts and shares of a request, expiry by expiry, and the moments of its grid for each chain.
 
 use crate::listed::{ListedPlace, find};
 use api::refusal::Refusal;
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-/// Values that are computed at once: enough for whole blocks, few enough for memory that stays in caches.
+/// Maximum number of values computed at once: enough for whole blocks, few enough to stay in caches.
 const AT_ONCE: usize = 60_000;
-/// Why rows are missing, where positions are asked for.
+/// Warning if no position matches the request.
 const NO_POSITION: &str = "no position matches";
 const NO_SUCH_TIME: &str = "lies before the values";
 
@@ -31,7 +31,7 @@ pub enum Leg {
         chain: Arc<Chain>,
         /// Their slice.
         slice: usize,
-        /// Which.
+        /// Rows of the contracts, with quantities.
         held: Vec<HeldRow>,
     },
     /// Shares.
@@ -40,50 +40,50 @@ pub enum Leg {
         chain: Arc<Chain>,
         /// The account.
         account: Arc<str>,
-        /// How many.
+        /// Number of shares.
         quantity: f64,
     },
-    /// What has no value.
+    /// An instrument without a value.
     Unvalued {
         /// The account.
         account: Arc<str>,
-        /// What it is.
+        /// The instrument.
         instrument: Instrument,
-        /// How much of it.
+        /// Quantity held.
         quantity: f64,
-        /// Why.
+        /// Reason why it has no value.
         why: Unvalued,
     },
 }
 
-/// A row of a slice, and how much of it is held.
+/// A row of a slice, and the quantity held.
 #[derive(Clone, Debug)]
 pub struct HeldRow {
     /// The row.
     pub row: usize,
     /// The account.
     pub account: Arc<str>,
-    /// Contracts; NaN where values are per share.
+    /// Number of contracts; NaN: values are per share.
     pub quantity: f64,
 }
 
-/// Everything that a request is about.
+/// Contracts and shares of a request.
 #[derive(Clone, Debug)]
 pub struct Legs {
-    /// In the order of the answer.
+    /// Legs in the order of the answer.
     pub legs: Vec<Leg>,
-    /// What a client should know of the answer.
+    /// Warning for the client, if any.
     pub warning: Option<String>,
     /// The moments of the grid, by underlying.
     moments: HashMap<kernel::contract::Symbol, Vec<Timestamp>>,
 }
 
 impl Legs {
-    /// Finds what a request is about.
+    /// Finds the contracts and shares of a request.
     ///
     /// # Errors
-    /// Nothing is computed yet, something is not served and must be, a moment lies in the past, or there are more
-    /// values than are answered.
+    /// There are no values yet, a name is not served and the request wants a refusal then, a moment lies in the past,
+    /// or there are too many values.
     pub fn of(
         request: &ScenarioRequest,
         snapshot: &Snapshot,
@@ -171,7 +171,7 @@ impl Legs {
 }
 
 impl Leg {
-    /// How many positions.
+    /// Number of positions.
     fn len(&self) -> usize {
         if let Self::Contracts { held, .. } = self { held.len() } else { 1 }
     }
