@@ -59,6 +59,7 @@
 //! - boundaries without dividends that names share (`american/shared.rs` of the kernel): without them a start takes 252
 //!   s of processor for 218, and 1,716 MB for 1,350.
 #![deny(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod calibrate;
 pub mod compare;

@@ -1,8 +1,8 @@
 //! Cboe's delayed chains, one JSON document for an underlying with every root of it. Bytes to records. Never: the
 //! vendor's volatilities and Greeks.
 //!
-//! A document is read as a whole or not at all: where it breaks off, what was known stays. Quotes have no time of their
-//! own: they stand as they were fifteen minutes before the document was made.
+//! A document is read as a whole or not at all: if it breaks off, the data before it stay. Quotes have no time of their
+//! own: they count as of fifteen minutes before the document.
 
 use super::intake::{Fault, Intake, at};
 use super::json::{self, Listed, Number, Text, objects};

@@ -1,9 +1,9 @@
 //! Databento's files and streams (DBN, versions 1 to 3, plain or zstd): consolidated quotes (`cbbo-1s`, `cbbo-1m`,
 //! `cmbp-1`), definitions and symbol mappings. Bytes to records. Never: trades, depth, statistics.
 //!
-//! Records have fixed layouts, little-endian, behind a header that has their length; other kinds are passed over. What
-//! changed between the versions is where a definition and a mapping have their symbols, and the length of those, which
-//! the record's own length tells. A stream says every change: what counts is the last quote of each contract.
+//! Records have fixed layouts, little-endian, after a header with their length; other kinds are skipped. The versions
+//! differ in the place and length of the symbols of definitions and mappings, which follow from the record's length. A
+//! stream has every change; only the last quote of each contract counts.
 
 use super::intake::{Intake, PriceFrom, price_of};
 use super::spelling::parse_contract;

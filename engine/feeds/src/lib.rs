@@ -12,6 +12,7 @@
 //! - `conflate.rs`: records that wait, the last of each contract.
 //! - `line_writer.rs`, `recording.rs`: recordings, written and read.
 #![deny(unsafe_code)]
+#![warn(clippy::print_stderr)]
 #![warn(clippy::arithmetic_side_effects)]
 
 pub mod alpaca;

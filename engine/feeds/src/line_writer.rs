@@ -8,14 +8,14 @@ use kernel::contract::{Right, RootTable, Symbol};
 use kernel::records::{DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use std::io::Write;
 
-/// Years whose expirations an OSI symbol can tell.
+/// Years whose expirations an OSI symbol can hold.
 const OSI_YEARS: core::ops::Range<i16> = 2000..2100;
 
 /// Writes records as lines.
 #[derive(Debug)]
 pub struct LineWriter {
     roots: RootTable,
-    /// The root and the underlying of the last quote, and whether the one tells the other.
+    /// Root and underlying of the last quote, and true if the root implies the underlying.
     last: Option<(Symbol, Symbol, bool)>,
 }
 

@@ -1,8 +1,8 @@
-//! Our own lines: one JSON object a line (NDJSON), for whoever pushes quotes from another program.
-//! docs/feeds/lines.md describes them; a test reads the example that stands there.
+//! Our own lines: one JSON object per line (NDJSON), for programs that push quotes. docs/feeds/lines.md describes them;
+//! a test reads its example.
 //!
-//! What a line is, its fields tell: `forget` a name, `ex_date` a dividend, `tenor_days` a rate, `price` the price of an
-//! underlying, and anything else a quote. One bad line costs itself. Never: a socket, a computation.
+//! The fields of a line show its kind: `forget` a name, `ex_date` a dividend, `tenor_days` a rate, `price` the price of
+//! an underlying, anything else a quote. A bad line costs only itself. Never: a socket, a computation.
 
 use super::json::parse_line;
 use super::text::{Dialect, dates, is_missing, side};
@@ -44,15 +44,14 @@ pub fn parse_lines(source: &Path, bytes: &[u8]) -> (Batch, Report) {
 }
 
 impl LineParser {
-    /// A parser before the first line. `source` is named in refusals; `roots` tells the underlying where a quote does
-    /// not.
+    /// A parser before the first line. `source` is named in refusals; `roots` gives the underlying if a quote has none.
     #[must_use]
     pub fn new(source: &Path, roots: RootTable) -> Self {
         Self { roots, source: Arc::new(source.to_path_buf()), line: 0, last: None }
     }
 
-    /// Reads whole lines that follow those before. The dividends and rates of the batch are those of these lines, not
-    /// every one there is ([`Conflated`](super::conflate::Conflated) adds them up).
+    /// Reads whole lines that follow those before. The batch has the dividends and rates of these lines only
+    /// ([`Conflated`](super::conflate::Conflated) adds them up).
     pub fn parse(&mut self, bytes: &[u8]) -> (Batch, Report) {
         let (mut batch, mut report) = (Batch::default(), Report::default());
         // the last line feed ends a line and begins none, so that places stay right over several calls

@@ -80,7 +80,7 @@ pub fn of_count(count: i64) -> Option<Timestamp> {
 }
 
 /// An instant from a count since 1970 as a number: [`of_count`], of seconds with decimals too, to the microsecond that
-/// a double can tell.
+/// a double resolves.
 #[must_use]
 pub fn of_number(x: f64) -> Option<Timestamp> {
     let is_whole = x.fract().abs() < f64::MIN_POSITIVE;

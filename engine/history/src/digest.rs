@@ -1,5 +1,5 @@
-//! A number that stands for what went into a file, so that a run that finds the same need not compute it again. It
-//! tells changes apart, and is no protection from anybody. Never: a row.
+//! A fingerprint of the inputs of a file, so that a run with the same inputs need not compute it again. It detects
+//! changes, and is no protection against forgery. Never: a row.
 
 use core::fmt;
 

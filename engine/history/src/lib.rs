@@ -26,6 +26,7 @@
 //!   keeps in memory (`memory.rs`), tables of answers; behind the feature `tables`, with `absent.rs` in its place.
 //!   Never: a socket, a computation.
 #![warn(clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stderr)]
 #![cfg_attr(not(feature = "tables"), allow(dead_code, reason = "typed cells and stored chains come from tables only"))]
 
 pub mod digest;

@@ -45,7 +45,7 @@ pub enum UnitFault {
         /// Median number of contracts of the day's snapshots.
         usual: u32,
     },
-    /// The computation stumbled over a fault of the program.
+    /// The computation failed by an internal error.
     Computation,
 }
 

@@ -93,7 +93,7 @@ macro_rules! greeks {
             /// All of them, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$greek,)*];
 
-            /// The value and its derivatives: the first so many. A sum of values has the sums of these.
+            /// The value and its derivatives: the first so many. A sum of values has the sums of all derivatives.
             pub const DERIVATIVES: &[Self] = Self::ALL.split_at(Self::Lambda as usize).0;
 
             /// Name, as in the golden files and, but for the value, in the native record.

@@ -120,8 +120,9 @@ pub struct Validity {
     /// The values that it serves: names as in [`kernel::greeks::Greek`], `iv` an implied volatility, `next day` the
     /// premium on the next trading day.
     pub names: &'static [&'static str],
-    /// The error of each that this admits, at 99 % of the contracts of the test, against what is taken anew; of a Greek
-    /// as of golden/tolerances.csv, of a volatility as a part of itself, of the next day as a part of 5 % of the spot.
+    /// The error of each that this admits, at 99 % of the contracts of the test, against tables that are built again;
+    /// of a Greek as of golden/tolerances.csv, of a volatility as a part of itself, of the next day as a part of 5 % of
+    /// the spot.
     pub errors: &'static [f64],
     /// The test that measures it.
     pub test: &'static str,

@@ -64,7 +64,7 @@ pub enum Uncomputed {
     StrikeScale,
     /// Prices of options are in other units than strikes and spot, as those of a contract.
     PriceScale,
-    /// The computation stumbled over a fault of the program.
+    /// The computation failed by an internal error.
     Failed,
 }
 

@@ -584,7 +584,7 @@ impl BookSlice {
     }
 
     /// Puts a quote in its row, unless one of higher precedence is present; with its counts if those are kept. A quote
-    /// that does not say how much is traded or open leaves what was said before.
+    /// without volume or open interest leaves the earlier numbers.
     ///
     /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`]
     /// strikes

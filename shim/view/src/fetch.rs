@@ -75,14 +75,14 @@ impl SharedWants {
 pub(crate) struct Fetcher(Arc<SharedWants>);
 
 impl Fetcher {
-    /// Starts the thread; `tell` takes fetched data, and returns false once nobody receives them.
+    /// Starts the thread; `deliver` takes fetched data, and returns false once nobody receives them.
     ///
     /// # Errors
     /// There is no client or no thread.
     pub(crate) fn start(
         base: ServerBase,
         every: Duration,
-        tell: impl Fn(News) -> bool + Send + 'static,
+        deliver: impl Fn(News) -> bool + Send + 'static,
     ) -> Result<Self, String> {
         let shared = Arc::<SharedWants>::default();
         let (patient, client) = (client(base.clone(), PAST_PATIENCE)?, client(base, PATIENCE)?);
@@ -90,7 +90,7 @@ impl Fetcher {
             FetchLoop { client, patient, every, shared: Arc::clone(&shared), known: FetchedAnswers::default() };
         std::thread::Builder::new()
             .name("view-fetch".to_owned())
-            .spawn(move || fetching.work(&tell))
+            .spawn(move || fetching.work(&deliver))
             .map_err(|error| format!("no thread: {error}"))?;
         Ok(Self(shared))
     }
@@ -135,7 +135,7 @@ struct FetchLoop {
 
 impl FetchLoop {
     /// Queries the daemon until the end.
-    fn work(mut self, tell: &impl Fn(News) -> bool) {
+    fn work(mut self, deliver: &impl Fn(News) -> bool) {
         let mut number = None;
         let mut looked: Option<Instant> = None;
         loop {
@@ -146,7 +146,7 @@ impl FetchLoop {
                 if number.is_none() {
                     self.known.forget();
                 }
-                if !tell(daemon.map_or_else(News::Offline, News::Daemon)) {
+                if !deliver(daemon.map_or_else(News::Offline, News::Daemon)) {
                     return;
                 }
             }
@@ -168,7 +168,7 @@ impl FetchLoop {
                 } else {
                     self.known.note(request, number);
                 }
-                if !tell(news) {
+                if !deliver(news) {
                     return;
                 }
             } else {

@@ -22,11 +22,11 @@ pub enum DateOrder {
 /// How a text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
-    /// What stands between fields.
+    /// Separator of fields.
     pub separator: u8,
-    /// The decimal mark; `None`: the text does not tell, and each number must tell by itself.
+    /// The decimal mark; `None`: unknown, so that each number must show it.
     pub decimal: Option<Decimal>,
-    /// The order of its dates; `None`: the same.
+    /// The order of day and month; `None`: unknown, so that each date must show it.
     pub dates: Option<DateOrder>,
 }
 

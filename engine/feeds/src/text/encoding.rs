@@ -16,7 +16,7 @@ pub enum Utf16 {
 }
 
 impl Utf16 {
-    /// Tells whether a text that begins so is UTF-16: by its mark, or by a zero beside its first letter.
+    /// Recognises UTF-16 by the begin of a text: by its byte order mark, or by a zero beside its first letter.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
         match head {

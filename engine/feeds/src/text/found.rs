@@ -9,8 +9,7 @@ use crate::fields::{CsvFields, Lines};
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 impl Dialect {
-    /// Finds how a text is written that begins with `head`, whole lines of it. What its user says of it goes before
-    /// what it shows.
+    /// Finds the dialect of a text from its first lines `head`. The user's options override the text.
     #[must_use]
     pub fn of(head: &[u8], decimal: Option<Decimal>, dates: Option<DateOrder>) -> Self {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
@@ -62,7 +61,7 @@ enum Seen<T> {
     #[default]
     Nothing,
     Only(T),
-    /// Both: no value tells for another.
+    /// Both: no value decides for others.
     Both,
 }
 

@@ -1,6 +1,6 @@
-//! Files of Greeks back to the chains that they were made from, for whoever shows them again. Every number is the one
-//! that was written, to the last bit; what the file does not hold is missing: columns that only vendors' layers show,
-//! the spot that the options tell, and why quotes were dropped. Never: a computation, a file of quotes.
+//! Reads files of Greeks back to chains. Every number is the written one, to the last bit. Missing are data that the
+//! file does not hold: columns that only vendors' layers show, the implied spot, and reasons for dropped quotes. Never:
+//! a computation, a file of quotes.
 
 use super::rows::{StoredChains, TimedChains};
 use crate::recipe::Recipe;

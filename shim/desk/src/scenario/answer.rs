@@ -268,7 +268,7 @@ impl Awaited for AwaitedScenario {
     }
 }
 
-/// The pieces of an answer; whoever makes them is told when nobody takes them any more.
+/// The pieces of an answer. Dropping it stops the thread that makes them.
 struct ScenarioPieces {
     pieces: Receiver<Piece>,
     has_gone: Arc<AtomicBool>,
