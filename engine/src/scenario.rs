@@ -13,6 +13,8 @@ mod revalue;
 mod shock;
 mod tables;
 
-pub use revalue::{Revalued, ShareValues, Unvalued, revalue, revalue_share};
-pub use shock::{ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights};
+pub use revalue::{Revalued, ScenarioRows, ShareValues, Unvalued, revalue, revalue_share};
+pub use shock::{
+    ExerciseOutcome, ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights,
+};
 pub use tables::ScenarioTables;

@@ -7,7 +7,7 @@
 use super::fields::{CsvFields, Lines, head};
 use super::text::encoding::utf8;
 use super::text::numbers::parse_number;
-use super::text::{Dialect, dates, declared_separator, is_missing};
+use super::text::{Decimal, Dialect, dates, declared_separator, is_missing};
 use jiff::civil::Date;
 use kernel::calendar::Day;
 use kernel::contract::{Right, Symbol};
@@ -146,14 +146,27 @@ pub fn read_rows<const N: usize>(
     file: &Path,
     bytes: &[u8],
     columns: &[Column; N],
+    take: impl FnMut(&Row<'_, N>) -> Result<(), CsvFault>,
+) -> Report {
+    read_rows_after(0, None, file, bytes, columns, take)
+}
+
+/// As [`read_rows`], of the rest of a file whose header stands behind `before` lines; `decimal` is the mark of its
+/// numbers where that is known.
+pub fn read_rows_after<const N: usize>(
+    before: u64,
+    decimal: Option<Decimal>,
+    file: &Path,
+    bytes: &[u8],
+    columns: &[Column; N],
     mut take: impl FnMut(&Row<'_, N>) -> Result<(), CsvFault>,
 ) -> Report {
     let mut report = Report::default();
     let bytes = utf8(bytes);
     // spreadsheets write a byte order mark, which would become part of the first column's name
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let dialect = Dialect::of(head(bytes), None, None);
-    let mut lines = Lines::after(0, bytes).skip_while(|(_, line)| declared_separator(line).is_some());
+    let dialect = Dialect::of(head(bytes), decimal, None);
+    let mut lines = Lines::after(before, bytes).skip_while(|(_, line)| declared_separator(line).is_some());
     let mut fields = CsvFields::default();
     if let Some((_, header)) = lines.next() {
         fields.split(header, dialect.separator);

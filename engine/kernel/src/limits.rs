@@ -60,6 +60,7 @@ bounds! {
     CASH             0.0       100_000_000.0   "currency per contract"   "cash of an adjusted contract";
     MULTIPLIER       1e-2      1_000_000.0     "1"                       "multiplier of an adjusted contract";
     QUANTITY         -1e9      1e9             "shares or contracts"     "position";
+    COST             -1e12     1e12            "currency"                "cost of a position";
     POSITION_LINES   0.0       100_000.0       "lines"                   "book of positions";
     BETA             -100.0    100.0           "1"                       "beta of an underlying";
     VOL_SHIFT        -500.0    500.0           "points, 1 is 1 %"        "shift of volatilities";

@@ -2,7 +2,7 @@
 
 use super::curve::StrikeCurve;
 use super::path::ExpiryPath;
-use super::shock::{ScenarioGrid, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit};
+use super::shock::{ExerciseOutcome, ScenarioGrid, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit};
 use super::tables::{LaneInputs, ScenarioTables, TableKey, TableTime, TablesAt};
 use crate::explain::value_basis;
 use crate::store::chain::{Chain, Slice};
@@ -27,6 +27,19 @@ pub struct Revalued {
     pub values: Vec<ScenarioValue>,
     /// The published spot moved in the same way, currency per share: for each moment, each spot.
     pub spots: Vec<f64>,
+}
+
+/// Contracts of an expiry, to be revalued.
+#[derive(Clone, Copy, Debug)]
+pub struct ScenarioRows<'a> {
+    /// The chain that lists them.
+    pub chain: &'a Chain,
+    /// Index of their slice.
+    pub slice: usize,
+    /// Rows of the chain, all of the slice.
+    pub rows: &'a [usize],
+    /// The outcome of exercise.
+    pub delivery: ExerciseOutcome,
 }
 
 /// Reason why contracts cannot be revalued.
@@ -91,15 +104,14 @@ impl Unvalued {
 /// # Errors
 /// The slice has no inputs to revalue it with.
 pub fn revalue(
-    chain: &Chain,
-    slice: usize,
-    rows: &[usize],
+    of: &ScenarioRows<'_>,
     grid: &ScenarioGrid,
     moments: &[Timestamp],
     tables: &ScenarioTables,
     full: bool,
 ) -> Result<Revalued, Unvalued> {
-    let work = SliceScenarios::new(chain, slice, grid, tables, full)?;
+    let &ScenarioRows { chain, rows, .. } = of;
+    let work = SliceScenarios::new(of, grid, tables, full)?;
     let missing = ScenarioValue::NO_VALUE;
     let mut found = Revalued {
         rows: rows.to_vec(),
@@ -165,6 +177,7 @@ struct SliceScenarios<'a> {
     grid: &'a ScenarioGrid,
     tables: &'a ScenarioTables,
     full: bool,
+    delivery: ExerciseOutcome,
     path: ExpiryPath,
     s: f64,
     fwd: f64,
@@ -198,12 +211,12 @@ impl<'a> SliceScenarios<'a> {
     /// # Domain   any slice of a finished chain
     /// # Errors   it has no inputs to revalue it with
     fn new(
-        chain: &'a Chain,
-        slice: usize,
+        rows: &ScenarioRows<'a>,
         grid: &'a ScenarioGrid,
         tables: &'a ScenarioTables,
         full: bool,
     ) -> Result<Self, Unvalued> {
+        let &ScenarioRows { chain, slice, delivery, .. } = rows;
         let of = chain.slices.get(slice).ok_or(Unvalued::NotListed)?;
         let Some(evidence) = chain.evidence.as_ref() else { return Err(Unvalued::Restored) };
         let deliverable = evidence.slices.get(slice).and_then(|own| own.deliverable);
@@ -221,6 +234,7 @@ impl<'a> SliceScenarios<'a> {
             grid,
             tables,
             full,
+            delivery,
             s: basis.s,
             fwd: basis.terms.fwd(basis.s),
             path: ExpiryPath::new(&basis, of.und_price, of.fwd_price, dividends, grid),
@@ -273,13 +287,26 @@ impl<'a> SliceScenarios<'a> {
         row.place * self.grid.len() + self.grid.place(at, vol, spot)
     }
 
-    /// Expired contracts are what they paid.
+    /// The shares that exercise leaves, for each share of a contract.
+    fn delivered(&self, right: Right) -> f64 {
+        match self.delivery {
+            ExerciseOutcome::Shares => right.phi(),
+            ExerciseOutcome::Cash => 0.0,
+        }
+    }
+
+    /// Expired contracts are worth their payoff. Where that is shares, it is what these and their dividends since are
+    /// worth beyond the strike.
     fn settle(&self, of: &RightAt<'_>, found: &mut Revalued) {
         for row in of.rows {
             for (spot, &s) in of.spots.iter().enumerate() {
                 let paid = (of.right.phi() * (s - row.k)).max(0.0);
-                let value =
-                    if s > 0.0 { ScenarioValue::cash(ScenarioState::Settled, paid) } else { ScenarioValue::NO_VALUE };
+                let shares = if paid > 0.0 { self.delivered(of.right) } else { 0.0 };
+                let value = if s > 0.0 {
+                    ScenarioValue::ended(ScenarioState::Settled, paid, shares)
+                } else {
+                    ScenarioValue::NO_VALUE
+                };
                 (0..self.grid.vol.len()).for_each(|vol| found.values[self.place(row, of.at, vol, spot)] = value);
             }
         }
@@ -293,7 +320,7 @@ impl<'a> SliceScenarios<'a> {
         self.scatter(of, &values, |place, value| found.values[place] = value);
     }
 
-    /// Calls that were worth more before an ex-date, exercised, than after it, kept, have become cash then.
+    /// Calls that were worth more before an ex-date, exercised, than after it, kept, have ended then.
     ///
     /// # Domain   American calls of the slice, at a moment whose values are there
     fn exercise(&self, of: &RightAt<'_>, found: &mut Revalued) {
@@ -332,7 +359,7 @@ impl<'a> SliceScenarios<'a> {
                         let pays = spot_before(spot) - row.k;
                         let value = &mut found.values[self.place(row, of.at, vol, spot)];
                         if value.state != ScenarioState::Exercised && pays > 0.0 && pays >= kept && s_after > 0.0 {
-                            *value = ScenarioValue::cash(ScenarioState::Exercised, pays);
+                            *value = ScenarioValue::ended(ScenarioState::Exercised, pays, self.delivered(of.right));
                         }
                     }
                 }

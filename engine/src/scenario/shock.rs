@@ -120,6 +120,16 @@ pub struct ScenarioGrid {
     pub dividends: f64,
 }
 
+/// The outcome of exercise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExerciseOutcome {
+    /// Shares for the strike, long or short, which then move with the spot.
+    #[default]
+    Shares,
+    /// The difference to the strike in cash.
+    Cash,
+}
+
 impl Default for ScenarioGrid {
     /// One scenario, in which nothing moves.
     fn default() -> Self {
@@ -237,9 +247,9 @@ impl ScenarioValue {
         rho: f64::NAN,
     };
 
-    /// A contract that has become cash.
-    pub(super) const fn cash(state: ScenarioState, value: f64) -> Self {
-        Self { state, vol: f64::NAN, value, delta: 0.0, gamma: 0.0, vega: 0.0, theta: 0.0, rho: 0.0 }
+    /// A contract that has become cash and, for each share of it, `delta` shares.
+    pub(super) const fn ended(state: ScenarioState, value: f64, delta: f64) -> Self {
+        Self { state, vol: f64::NAN, value, delta, gamma: 0.0, vega: 0.0, theta: 0.0, rho: 0.0 }
     }
 
     /// The value of `n` contracts.

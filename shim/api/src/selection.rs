@@ -8,6 +8,7 @@
 
 pub mod filters;
 pub mod order;
+pub mod scan;
 pub mod symbols;
 pub mod unserved;
 

@@ -8,7 +8,8 @@ use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{ContractKey, Right, RootTable, Symbol};
-use kernel::position::Instrument;
+use kernel::position::{Instrument, PositionLine};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Multiplier of a contract, except of adjusted roots.
@@ -68,6 +69,25 @@ pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> R
     let now = last.unwrap_or(snapshot.time);
     let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     Err(if key.expiry < today { Unvalued::Expired } else { Unvalued::NotListed })
+}
+
+/// The underlying of an instrument.
+#[must_use]
+pub fn name_of(instrument: Instrument, roots: &RootTable) -> Symbol {
+    match instrument {
+        Instrument::Share(symbol) => roots.canonical(symbol),
+        Instrument::Contract(key) => roots.underlying_of(key.root),
+    }
+}
+
+/// Betas by underlying: the first that a line gives counts for all lines of the name.
+#[must_use]
+pub fn betas_of(lines: &[PositionLine], roots: &RootTable) -> HashMap<Symbol, f64> {
+    let mut betas = HashMap::new();
+    for line in lines.iter().filter(|line| line.beta.is_finite()) {
+        betas.entry(name_of(line.instrument, roots)).or_insert(line.beta);
+    }
+    betas
 }
 
 /// Multiplier from a quoted price to the price of a contract.

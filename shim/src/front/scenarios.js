@@ -5,8 +5,8 @@ import { drawn, element, say, set } from "./dom.js";
 import { ask } from "./api.js";
 
 const $ = (id) => document.getElementById(id);
-const FIELDS = ["of", "what", "quantity", "spot", "vol", "at", "vol_rule"];
-const AT_FIRST = { of: "positions", what: "*", quantity: "", spot: "-20..20:1", vol: "-10,-5,0,5,10", at: "now,+7d,+30d", vol_rule: "strike" };
+const FIELDS = ["of", "what", "quantity", "name", "spot", "vol", "at", "vol_rule", "index", "since", "delivery"];
+const AT_FIRST = { of: "positions", what: "*", quantity: "", name: "", index: "", since: "now", delivery: "shares", spot: "-20..20:1", vol: "-10,-5,0,5,10", at: "now,+7d,+30d", vol_rule: "strike" };
 const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta $"], ["gamma_1pct", "Gamma 1%"], ["vega", "Vega"], ["theta", "Theta"]];
 /** Curves of one moment each; more are not told apart. */
 const CURVES = 6;
@@ -21,9 +21,12 @@ new ResizeObserver(draw).observe($("curves"));
 /** The address of the request of the form; `more` replaces parameters. */
 function target(more = {}) {
   const value = (id) => $(id).value.trim();
-  const asked = { spot: value("spot"), vol: value("vol"), at: value("at"), vol_rule: value("vol_rule"), sum: "total", ...more };
-  if (value("of") === "positions") asked.positions = value("what") || "*";
-  else Object.assign(asked, { osym: value("what") }, value("quantity") ? { quantity: value("quantity") } : {});
+  const asked = { spot: value("spot"), vol: value("vol"), at: value("at"), vol_rule: value("vol_rule"), delivery: value("delivery"), sum: "total", ...more };
+  if (value("of") === "positions") {
+    Object.assign(asked, { positions: value("what") || "*", since: value("since") });
+    if (value("name")) asked.underlying = value("name");
+    if (value("index")) asked.spot_beta = value("index");
+  } else Object.assign(asked, { osym: value("what") }, value("quantity") ? { quantity: value("quantity") } : {});
   return `/l1/scenario?${new URLSearchParams(asked)}`;
 }
 
@@ -77,15 +80,37 @@ function draw() {
   const across = ticks(axes.x0, axes.x1, Math.max(3, Math.floor(axes.width / 90)));
   const along = ticks(axes.y0, axes.y1, 6);
   const brief = (value) => (Math.abs(value) >= 10_000 ? `${+(value / 1000).toFixed(1)}k` : String(+value.toFixed(2)));
-  axes.rule(across.map((v) => [v, `${+v.toFixed(2)}%`]), along.map((v) => [v, brief(v)]));
+  const price = pricesOf(series[0]);
+  axes.rule(across.map((v) => [v, `${+v.toFixed(2)}%${price ? ` · ${+price(v).toFixed(2)}` : ""}`]), along.map((v) => [v, brief(v)]));
   set(zero, "d", line([[axes.x(axes.x0), axes.y(0)], [axes.x(axes.x1), axes.y(0)]]));
   curves.forEach((path, i) => set(path, "d", line((series[i] ?? []).map((row) => [axes.x(row.spot_move), axes.y(row.profit)]))));
   const names = series.filter((of) => of.length).map((of) => short(of[0].at));
   $("legend").replaceChildren(...names.map((name, i) => element("li", { class: `k-${i}` }, name)));
-  say($("curves-sub"), `volatility ${vol > 0 ? "+" : ""}${vol} points`);
+  say($("curves-sub"), `volatility ${vol > 0 ? "+" : ""}${vol} points${outcome(series.filter((of) => of.length).at(-1), price)}`);
   const ends = series.filter((of) => of.length)
     .map((of) => `${short(of[0].at)}: ${money(of[0].profit)} at ${of[0].spot_move} percent, ${money(of.at(-1).profit)} at ${of.at(-1).spot_move} percent`);
   set(axes.root, "aria-label", `Profit by spot. ${ends.join("; ")}. The table below has the numbers.`);
+}
+
+/** The price at a move, where the rows are of one name; moves are percent, so that it is a straight line. */
+function pricesOf(of) {
+  const [a, b] = [of?.[0], of?.at(-1)];
+  if (!a?.spot || !b?.spot || a.spot_move === b.spot_move) return null;
+  return (move) => a.spot + ((b.spot - a.spot) * (move - a.spot_move)) / (b.spot_move - a.spot_move);
+}
+
+/** Where the last curve crosses zero, and its least and most profit within the moves shown. */
+function outcome(of, price) {
+  if (!of || of.length < 2) return "";
+  const at = (move) => `${+move.toFixed(2)}%${price ? ` (${price(move).toFixed(2)})` : ""}`;
+  const crossings = of.slice(1).flatMap((to, i) => {
+    const from = of[i];
+    if (from.profit === 0 || from.profit > 0 === to.profit > 0) return [];
+    return [at(from.spot_move + ((to.spot_move - from.spot_move) * from.profit) / (from.profit - to.profit))];
+  });
+  const profits = of.map((row) => row.profit);
+  const even = crossings.length ? `breakeven ${crossings.join(", ")}` : "no breakeven";
+  return ` · ${short(of[0].at)}: ${even}, ${money(Math.min(...profits))} to ${money(Math.max(...profits))} within these moves`;
 }
 
 function heat() {
@@ -116,6 +141,7 @@ function named() {
   const isOfPositions = $("of").value === "positions";
   say($("what-word"), isOfPositions ? "Account" : "OSI symbols");
   $("quantity-label").hidden = isOfPositions;
+  for (const id of ["name-label", "index-label", "since-label"]) $(id).hidden = !isOfPositions;
 }
 
 const known = new URLSearchParams(location.hash.slice(1));

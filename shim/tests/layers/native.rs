@@ -416,3 +416,45 @@ fn an_answer_keeps_the_snapshot_that_it_began_with() {
         assert_eq!(stream.fill(&mut out), Progress::Done, "what has ended stays ended");
     }
 }
+
+#[test]
+fn a_scan_finds_the_first_rows_of_all_names_by_a_number() {
+    let all = rows("/l1/greeks?underlying=*&greeks=core,chain");
+    let number = |row: &Map<String, Value>, name: &str| row[name].as_f64();
+    let osym = |row: &Map<String, Value>| row["osym"].as_str().unwrap().to_owned();
+    for (asked, name, falls) in
+        [("sort=-gamma", "gamma", true), ("sort=vega", "vega", false), ("sort=strike", "strike", false)]
+    {
+        // missing numbers come last, and equal ones in native order
+        let mut wanted: Vec<_> = all.iter().collect();
+        wanted.sort_by(|a, b| {
+            let key = |row| number(row, name).map_or(f64::INFINITY, |x| if falls { -x } else { x });
+            key(a).total_cmp(&key(b))
+        });
+        let found = rows(&format!("/l1/greeks?underlying=*&greeks=core,chain&{asked}&limit=7"));
+        assert_eq!(found.len(), 7);
+        for (found, wanted) in found.iter().zip(&wanted) {
+            // columns have more decimals than are shown
+            assert!(same(&found[name], &wanted[name]), "{asked}: {found:?} {wanted:?}");
+        }
+        let table = get(&format!("/l1/greeks?underlying=*&{asked}&limit=7&format=csv"));
+        assert_eq!(table.body.lines().count(), 8, "{}", table.body);
+    }
+    let found =
+        rows("/l1/greeks?underlying=*&where=delta%3E0.2,delta%3C=0.5,strike%3E=95&limit=10000&greeks=core,chain");
+    let is_met = |row: &&Map<String, Value>| {
+        number(row, "delta").is_some_and(|delta| delta > 0.2 && delta <= 0.5) && number(row, "strike") >= Some(95.0)
+    };
+    let wanted: Vec<String> = all.iter().filter(is_met).map(osym).collect();
+    assert_eq!(found.iter().map(osym).collect::<Vec<_>>(), wanted);
+    assert!(!wanted.is_empty() && wanted.len() < all.len());
+    for (target, said) in [
+        ("/l1/greeks?underlying=*&where=gama%3E1", "where: not conditions such as"),
+        ("/l1/greeks?underlying=*&where=gamma%3Ex", "where: not conditions such as"),
+        ("/l1/greeks?underlying=*&sort=right", "sort: not a number of the row"),
+        ("/l1/greeks?underlying=*&limit=0", "limit"),
+    ] {
+        let got = get(target);
+        assert!(got.status == 400 && got.body.contains(said), "{target}: {}", got.body);
+    }
+}

@@ -142,6 +142,44 @@ fn expired_contracts_have_paid_and_calls_are_exercised_before_ex_dates() {
 }
 
 #[test]
+fn what_has_settled_in_the_money_is_shares_but_cash_of_an_index() {
+    let csv = "account,osym,symbol,quantity,price,beta\n\
+               a,KO261127C00060000,,-10,1,0.5\na,KO261127P00060000,,-10,1,\na,KO,,1,60,\n";
+    let (service, _) = service_of(&csv.replace("KO,,1", ",KO,1"));
+    let get = |target: &str| -> Vec<Value> {
+        let got = get_from(&service, target);
+        assert_eq!(got.status, 200, "{}", got.body);
+        serde_json::from_str(&got.body).unwrap()
+    };
+    let after = "/l1/scenario?positions=*&exp=2026-11-27&at=2026-11-30&spot=10";
+    let of = |right: &str, more: &str| {
+        let rows = get(&format!("{after}{more}"));
+        assert_eq!(rows.len(), 2, "shares have no expiry");
+        rows.into_iter().find(|row| row["right"] == right).unwrap()
+    };
+    // short calls that end in the money are short shares
+    let (call, put) = (of("call", ""), of("put", ""));
+    assert_eq!((&call["state"], &put["state"]), (&"settled".into(), &"settled".into()));
+    assert!((number(&call, "dollar_delta") + 1000.0 * number(&call, "spot")).abs() < 1e-6, "{call}");
+    assert!(number(&call, "gamma_1pct").abs() + number(&put, "dollar_delta").abs() < f64::MIN_POSITIVE);
+    let cash = of("call", "&delivery=cash");
+    assert!(number(&cash, "dollar_delta").abs() < f64::MIN_POSITIVE && cash["value"] == call["value"]);
+    // a small move of the spot is a small move of the value
+    let moved = |by: &str| number(&get(&after.replace("spot=10", by))[0], "value");
+    let slope = (moved("spot=10.1") - moved("spot=9.9")) / 0.002;
+    assert!((slope / (number(&call, "dollar_delta") / 1.1) - 1.0).abs() < 1e-6, "{slope}");
+    // profit since entry, and half the move of an index at a beta of a half
+    let since = |more: &str| number(&of("call", more), "profit") - number(&of("call", more), "value");
+    assert!((since("&since=entry") - 1000.0).abs() < 1e-9);
+    assert_eq!(of("call", "&spot_beta=SPX")["value"], get(&after.replace("spot=10", "spot=5"))[0]["value"]);
+    assert_eq!(get("/l1/scenario?positions=*&underlying=SPX").len(), 0);
+    let index = rows("/l1/scenario?underlying=SPX&max_exp=2026-11-30&at=2026-12-02&spot=5");
+    assert!(index.iter().any(|row| row["state"] == "settled" && number(row, "value") > 1.0));
+    let settled = |row: &&Value| row["state"] == "settled";
+    assert!(index.iter().filter(settled).all(|row| number(row, "delta").abs() < f64::MIN_POSITIVE));
+}
+
+#[test]
 fn dividends_rates_and_borrow_move_values_the_way_they_must() {
     let of = |more: &str| {
         let target = format!("/l1/scenario?underlying=XOM&center=atm&min_days=80&max_days=120&greeks=none{more}");

@@ -21,14 +21,18 @@ impl ContractKey {
     /// Reads a symbol: padded (`SPXW  261218C05000000`) or compact, `_` in place of the padding, after an `O:` prefix,
     /// or with a plain decimal strike behind a `.` (`.AAPL240920C270` of thinkorswim and dxFeed) or a `-`
     /// (`-AAPL240920C270` of Fidelity). So are the forms of TD Ameritrade (`AAPL_092024C270`) and of Bloomberg
-    /// (`AAPL US 09/20/24 C270 Equity`). Letters of either case.
+    /// (`AAPL US 09/20/24 C270 Equity`), and words with the right at the end: `AAPL 09/20/2024 270.00 C` of Schwab,
+    /// `AAPL 20SEP24 270 C` and `AAPL Sep20'24 270 CALL` of Interactive Brokers. Letters of either case.
     #[must_use]
     pub fn parse_osi(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix(['.', '-']) {
             return parse_decimal(rest);
         }
-        parse_exact(text).or_else(|| parse_ameritrade(text)).or_else(|| parse_bloomberg(text))
+        parse_exact(text)
+            .or_else(|| parse_ameritrade(text))
+            .or_else(|| parse_bloomberg(text))
+            .or_else(|| parse_words(text))
     }
 
     /// Writes the padded form. A root of more than six bytes is cut there.
@@ -119,6 +123,39 @@ fn parse_bloomberg(text: &str) -> Option<ContractKey> {
     }
     let (expiry, strike_milli) = (date_of(year, month, day)?, parse_decimal_strike(strike)?);
     Some(ContractKey { root, expiry, strike_milli, right: Right::parse(right)? })
+}
+
+/// Four words: root, date, decimal strike, right.
+fn parse_words(text: &str) -> Option<ContractKey> {
+    let mut words = text.split_ascii_whitespace();
+    let (root, date) = (parse_root(words.next()?.as_bytes())?, words.next()?);
+    let (strike, right) = (words.next()?, words.next()?);
+    if words.next().is_some() {
+        return None;
+    }
+    let expiry = match date.split_once('/') {
+        Some((month, rest)) => {
+            let (day, year) = rest.split_once('/')?;
+            date_of(year.strip_prefix("20").filter(|_| year.len() == 4).unwrap_or(year), month, day)?
+        }
+        None => date_with_month(date)?,
+    };
+    Some(ContractKey { root, expiry, strike_milli: parse_decimal_strike(strike)?, right: Right::parse(right)? })
+}
+
+/// A date with the name of its month: `20SEP24`, or `Sep20'24`.
+fn date_with_month(date: &str) -> Option<Date> {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let named = |name: &str| MONTHS.iter().position(|month| month.eq_ignore_ascii_case(name));
+    let (name, day, year) = match date.split_once('\'') {
+        Some((month_day, year)) => (month_day.get(..3)?, month_day.get(3..)?, year),
+        None => {
+            let (day, rest) = date.split_at_checked(date.len().checked_sub(5)?)?;
+            (rest.get(..3)?, day, rest.get(3..)?)
+        }
+    };
+    let month = (named(name)? + 1).to_string();
+    date_of(year, &month, day)
 }
 
 /// A plain decimal strike in thousandths.

@@ -26,6 +26,7 @@ use crate::rows::stream::RowStream;
 use crate::rows::table::{self, Fact};
 use crate::selection::filters::{FilterContext, VendorFilters, filter_picked};
 use crate::selection::order::{self, Page};
+use crate::selection::scan::{Scan, scan};
 use crate::selection::symbols::{FreshnessTerms, SymbolFacts, SymbolSelection, symbols};
 use crate::selection::unserved::{Unserved, warning, warning_header};
 use crate::selection::{Selection, is_heavy, not_yet, select};
@@ -106,6 +107,8 @@ pub struct Reply {
     pub filters: VendorFilters,
     /// Order and page of the rows.
     pub page: Page,
+    /// A search for a few of the rows; `None`: all rows.
+    pub scan: Option<Scan>,
     /// Output format.
     pub format: Format,
     /// Binary table format, which replaces `format`; `None`: text.
@@ -372,7 +375,8 @@ impl LayerRequest {
             Ok(Content::Rows(reply)) => {
                 let looks_at_rows = reply.selection.looks_at_rows()
                     || reply.filters != VendorFilters::default()
-                    || reply.page != Page::default();
+                    || reply.page != Page::default()
+                    || reply.scan.is_some();
                 is_heavy(snapshot, &reply.selection, looks_at_rows)
             }
             Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
@@ -528,6 +532,10 @@ impl Layer {
         let filter_context =
             FilterContext { rights: reply.selection.rights, today: clock.today(), calendar: context.calendar };
         let picked = filter_picked(select(context.snapshot, &reply.selection)?, &reply.filters, &filter_context)?;
+        let picked = match &reply.scan {
+            Some(wanted) => scan(picked, wanted),
+            None => picked,
+        };
         let (picked, next) = order::page(picked, &reply.page);
         if let (true, Some(refusal)) = (picked.is_empty(), &reply.when_empty) {
             return Err(refusal.clone());

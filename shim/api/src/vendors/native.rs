@@ -12,11 +12,13 @@ use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
-    Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text, time,
+    Cell, Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text,
+    time,
 };
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
 use crate::selection::filters::VendorFilters;
+use crate::selection::scan::{Condition, Relation, RowNumber, Scan};
 use crate::selection::unserved::Unserved;
 use crate::selection::{Center, Selection};
 use engine::store::columns::{Col, Group, Unit};
@@ -85,8 +87,15 @@ pub const FIELDS: &[Field] = &[
 /// Additional field of answers with many snapshots: the time of the row's snapshot.
 const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
 const NO_COUNTS: &str = "min_volume, min_open_interest: this daemon does not serve quotes; start it with --show-quotes";
+const SCANS_QUOTES: &str =
+    "where, sort: a number of quotes, and this daemon does not serve them; start it with --show-quotes";
 const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start it with --show-quotes";
 
+const SCANS_NOW: &str = "where, sort and limit look through one snapshot of now or of as_of";
+/// Rows of a scan that names no limit.
+const SCANNED: usize = 100;
+/// Most rows of a scan.
+const SCANNED_MOST: usize = 10_000;
 const NOT_OF_EVERYTHING: &str = "underlying=* serves one snapshot, as json, csv, ndjson, arrow or parquet";
 /// A form of rows: text, or a table of columns.
 #[derive(Clone, Copy)]
@@ -150,6 +159,9 @@ const PARAMETERS: Parameters = &[
     &GREEKS,
     &CENTER,
     &STRIKE_COUNT,
+    &WHERE,
+    &SORT,
+    &LIMIT,
     &OSYM,
     &AS_OF,
     &START,
@@ -199,6 +211,18 @@ pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
 );
 pub(super) const STRIKE_COUNT: Param<WholeNumber> =
     Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
+const WHERE: Param<ReadEach<Condition>> = Param::new(
+    "where",
+    ReadEach(ReadAs { read: read_condition, wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =" }),
+    "Conditions that rows fulfil, comma-separated: a number of the row, <, <=, >, >= or =, and a bound",
+);
+const SORT: Param<ReadAs<(RowNumber, bool)>> = Param::new(
+    "sort",
+    ReadAs { read: read_order, wants: "a number of the row, such as gamma, or -gamma for the largest first" },
+    "Order of the rows by a number of theirs; a minus sign puts the largest first",
+);
+const LIMIT: Param<WholeNumber> =
+    Param::new("limit", WholeNumber::from(1), "Rows of a scan (where, sort), at most 10000 [default: 100]");
 pub(super) const STRICT: Param<TrueFalse> = Param::new(
     "strict",
     TrueFalse,
@@ -241,6 +265,10 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     if selection.everything && (is_series || format == Format::Html) {
         return Err(Refusal::Conflict { reason: NOT_OF_EVERYTHING });
     }
+    let scan = parse_scan(query)?;
+    if scan.is_some() && is_series {
+        return Err(Refusal::Conflict { reason: SCANS_NOW });
+    }
     let fields = FIELDS.iter().filter(shown).chain(is_series.then_some(&SNAPSHOT_TIME));
     Ok(Reply {
         selection,
@@ -248,7 +276,8 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         format,
         table,
         fields: fields.copied().collect(),
-        needs_quotes: needs_quotes(&groups, &filters),
+        needs_quotes: needs_quotes(&groups, &filters, scan.as_ref()),
+        scan,
         filters,
         unserved: parse_unserved(query)?,
         groups: groups.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(","),
@@ -290,8 +319,61 @@ pub(super) fn parse_unserved(query: &Query<'_>) -> Result<Unserved, Refusal> {
     Ok(if query.get(&STRICT)?.unwrap_or(false) { Unserved::Refused } else { Unserved::Warned })
 }
 
+/// Parses a search for a few rows; `None`: all rows are wanted.
+fn parse_scan(query: &Query<'_>) -> Result<Option<Scan>, Refusal> {
+    let (conditions, order) = (query.get(&WHERE)?, query.get(&SORT)?);
+    let limit = query.get(&LIMIT)?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    if conditions.is_none() && order.is_none() && limit.is_none() {
+        return Ok(None);
+    }
+    let limit = limit.unwrap_or(SCANNED).min(SCANNED_MOST);
+    Ok(Some(Scan { conditions: conditions.unwrap_or_default(), order, limit }))
+}
+
+/// The number of a row that a column shows.
+fn number_of(name: &str) -> Option<RowNumber> {
+    let field = FIELDS.iter().find(|field| field.name.eq_ignore_ascii_case(name.trim()))?;
+    match field.cell {
+        Cell::Number { source: Source::Own(col), .. } => Some(RowNumber::Column(col)),
+        Cell::Number { source: Source::Slice(number), .. } => Some(RowNumber::Expiry(number)),
+        Cell::Quoted(QuoteCell { number, .. }) => Some(RowNumber::Quote(number)),
+        Cell::Strike => Some(RowNumber::Strike),
+        _ => None,
+    }
+}
+
+fn read_order(text: &str) -> Option<(RowNumber, bool)> {
+    let (name, is_falling) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
+    Some((number_of(name)?, is_falling))
+}
+
+fn read_condition(text: &str) -> Option<Condition> {
+    let at = text.find(['<', '>', '='])?;
+    let (name, rest) = text.split_at(at);
+    let signs = [
+        ("<=", Relation::AtMost),
+        (">=", Relation::AtLeast),
+        ("<", Relation::Less),
+        (">", Relation::Greater),
+        ("=", Relation::Equal),
+    ];
+    let (bound, relation) = signs.iter().find_map(|&(sign, relation)| Some((rest.strip_prefix(sign)?, relation)))?;
+    let bound = bound.trim().parse().ok().filter(|bound: &f64| bound.is_finite())?;
+    Some(Condition { number: number_of(name)?, relation, bound })
+}
+
 /// The part of a request that needs quotes, for the refusal if quotes are not shown; `None`: none does.
-fn needs_quotes(groups: &[(&'static str, Group)], filters: &VendorFilters) -> Option<&'static str> {
+fn needs_quotes(
+    groups: &[(&'static str, Group)],
+    filters: &VendorFilters,
+    scan: Option<&Scan>,
+) -> Option<&'static str> {
+    let scanned = scan.iter().flat_map(|scan| {
+        scan.conditions.iter().map(|condition| condition.number).chain(scan.order.map(|(number, _)| number))
+    });
+    if scanned.into_iter().any(RowNumber::is_quoted) {
+        return Some(SCANS_QUOTES);
+    }
     if groups.iter().any(|&(_, group)| group == Group::Quote) {
         return Some(NO_QUOTES);
     }

@@ -5,7 +5,7 @@ use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
 };
-use super::parameter::{ANY, NATIVE_FORMAT};
+use super::parameter::{A_SYMBOL, ANY, NATIVE_FORMAT};
 use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs};
 use crate::query::{Query, items, parse_date};
 use crate::refusal::Refusal;
@@ -13,9 +13,10 @@ use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use crate::selection::Selection;
 use crate::selection::unserved::Unserved;
-use engine::scenario::{ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit, VolWeights};
+use engine::scenario::{ExerciseOutcome, ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit, VolWeights};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
+use kernel::contract::Symbol;
 
 /// Maximum points of one axis.
 pub const AXIS_MOST: usize = 401;
@@ -41,6 +42,7 @@ pub const PARAMETERS: Parameters = &[
     &QUANTITY,
     &SPOT,
     &SPOT_UNIT,
+    &SPOT_BETA,
     &VOL,
     &VOL_UNIT,
     &VOL_RULE,
@@ -49,6 +51,8 @@ pub const PARAMETERS: Parameters = &[
     &RATE,
     &BORROW,
     &DIVIDENDS,
+    &DELIVERY,
+    &SINCE,
     &SUM,
     &GREEKS,
     &NATIVE_FORMAT,
@@ -87,6 +91,21 @@ const SPOT_UNIT: Param<OneWord<SpotUnit>> = Param::new(
     "spot_unit",
     OneWord(&[("percent", SpotUnit::Percent), ("points", SpotUnit::Points), ("level", SpotUnit::Level)]),
     "Unit of spot: percent of it, currency added to it, or the price itself [default: percent]",
+);
+const SPOT_BETA: Param<ReadAs<Symbol>> = Param::new(
+    "spot_beta",
+    A_SYMBOL,
+    "An index: spot is its move in percent, and each name of the positions moves by beta times that",
+);
+const DELIVERY: Param<OneWord<ExerciseOutcome>> = Param::new(
+    "delivery",
+    OneWord(&[("shares", ExerciseOutcome::Shares), ("cash", ExerciseOutcome::Cash)]),
+    "Outcome of exercise, at settlement or before: shares, but of an index always cash; or cash [default: shares]",
+);
+const SINCE: Param<OneWord<Since>> = Param::new(
+    "since",
+    OneWord(&[("now", Since::Now), ("entry", Since::Entry)]),
+    "Profit since now, or since the price paid, of positions that have one [default: now]",
 );
 const VOL: Param<ReadAs<Vec<f64>>> =
     Param::new("vol", ReadAs { read: read_axis, wants: AXIS }, "Shifts of volatility, such as -10,0,10 [default: 0]")
@@ -148,6 +167,27 @@ pub enum ScenarioSum {
     Total,
 }
 
+/// The moment that profit counts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Since {
+    /// The served value.
+    #[default]
+    Now,
+    /// The price paid.
+    Entry,
+}
+
+/// Positions to be revalued.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeldSubject {
+    /// Accounts; empty: all.
+    pub accounts: Vec<String>,
+    /// Underlyings; empty: all.
+    pub underlyings: Vec<Symbol>,
+    /// Expiries, which leave shares out; `None`: all, and shares.
+    pub expiries: Option<Vec<Date>>,
+}
+
 /// Contracts or positions to revalue.
 #[derive(Clone, Debug)]
 pub enum ScenarioSubject {
@@ -158,8 +198,8 @@ pub enum ScenarioSubject {
         /// Quantity of each contract; empty: values are per share.
         quantities: Vec<f64>,
     },
-    /// Positions of these accounts; empty: of all.
-    Positions(Vec<String>),
+    /// Positions of a book.
+    Positions(HeldSubject),
 }
 
 /// A request for scenarios.
@@ -171,6 +211,12 @@ pub struct ScenarioRequest {
     pub unserved: Unserved,
     /// The scenarios.
     pub grid: ScenarioGrid,
+    /// The index whose moves those of the spot are; `None`: each name moves alike.
+    pub index: Option<Symbol>,
+    /// The outcome of exercise of what is no index.
+    pub delivery: ExerciseOutcome,
+    /// The moment that profit counts from.
+    pub since: Since,
     /// True if values come with Greeks.
     pub with_greeks: bool,
     /// Groups of sums; `None`: a row per contract.
@@ -263,14 +309,29 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
     if grid.len() > GRID_MOST {
         return Err(Refusal::Conflict { reason: "more than 20000 scenarios: ask for fewer spots, vols or moments" });
     }
+    if query.text(&SPOT_BETA).is_some() && grid.spot_unit != SpotUnit::Percent {
+        return Err(Refusal::Conflict { reason: "spot_beta moves by percent: leave spot_unit out" });
+    }
     let quantities = query.get(&QUANTITY)?.unwrap_or_default();
     let subject = if query.text(&POSITIONS).is_some() {
-        if !quantities.is_empty() || [query.text(&UNDERLYING), query.text(&ROOT), query.text(&OSYM)] != [None; 3] {
-            return Err(Refusal::Conflict { reason: "positions excludes underlying, root, osym and quantity" });
+        if !quantities.is_empty() || [query.text(&ROOT), query.text(&OSYM)] != [None; 2] {
+            return Err(Refusal::Conflict { reason: "positions excludes root, osym and quantity" });
         }
         let accounts = query.items(&POSITIONS).filter(|account| *account != ANY);
-        ScenarioSubject::Positions(accounts.map(str::to_owned).collect())
+        let is_any = |text: Option<&str>| text == Some(ANY);
+        ScenarioSubject::Positions(HeldSubject {
+            accounts: accounts.map(str::to_owned).collect(),
+            underlyings: if is_any(query.text(&UNDERLYING)) {
+                Vec::new()
+            } else {
+                query.get(&UNDERLYING)?.unwrap_or_default()
+            },
+            expiries: if is_any(query.text(&EXP)) { None } else { query.get(&EXP)? },
+        })
     } else {
+        if query.text(&SPOT_BETA).is_some() || query.get(&SINCE)? == Some(Since::Entry) {
+            return Err(Refusal::Conflict { reason: "spot_beta and since=entry need positions" });
+        }
         if [query.text(&UNDERLYING), query.text(&ROOT), query.text(&OSYM)] == [None; 3] {
             return Err(Refusal::missing("underlying, root, osym or positions"));
         }
@@ -284,6 +345,9 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
         subject,
         unserved: parse_unserved(query)?,
         grid,
+        index: query.get(&SPOT_BETA)?,
+        delivery: query.get(&DELIVERY)?.unwrap_or_default(),
+        since: query.get(&SINCE)?.unwrap_or_default(),
         with_greeks: query.get(&GREEKS)?.unwrap_or(true),
         sum: query.get(&SUM)?,
         format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
@@ -452,7 +516,19 @@ mod tests {
         assert!((rate - 0.005).abs() < 1e-15 && (borrow + 0.01).abs() < 1e-15 && (dividends - 0.5).abs() < 1e-15);
         assert!(of("underlying=SPY&sum=total").is_of_positions());
         assert!(of("positions=*").is_of_positions());
-        assert!(parsed("positions=a&underlying=SPY").unwrap_err().starts_with("positions excludes"));
+        assert!(parsed("positions=a&root=SPY").unwrap_err().starts_with("positions excludes"));
+        let held = HeldSubject {
+            accounts: vec!["a".to_owned()],
+            underlyings: vec![Symbol::parse("SPY").unwrap()],
+            expiries: Some(vec!["2026-12-18".parse().unwrap()]),
+        };
+        match of("positions=a&underlying=SPY&exp=2026-12-18").subject {
+            ScenarioSubject::Positions(named) => assert_eq!(named, held),
+            ScenarioSubject::Contracts { .. } => panic!("positions are asked for"),
+        }
+        assert!(parsed("underlying=SPY&since=entry").unwrap_err().ends_with("need positions"));
+        assert!(parsed("positions=*&spot_beta=SPX&spot_unit=level").unwrap_err().starts_with("spot_beta moves"));
+        assert_eq!(of("positions=*&spot_beta=SPX&delivery=cash&since=entry").since, Since::Entry);
         assert!(parsed("osym=SPY261218C00700000&quantity=1,2").unwrap_err().starts_with("quantity has one"));
         assert!(parsed("underlying=SPY&spot=-200..200:1&vol=-200..200:1").unwrap_err().starts_with("more than"));
         assert!(parsed("underlying=SPY&spots=1").unwrap_err().starts_with("unknown parameter"));

@@ -1,7 +1,7 @@
 //! Values positions on one snapshot, in the native order of their contracts, and sums them. Never: a text.
 
 use super::texts::BookTexts;
-use crate::listed::{ListedPlace, find, multiplier};
+use crate::listed::{ListedPlace, betas_of, find, multiplier, name_of};
 use api::vendors::native_positions::PositionRows;
 use engine::positions::{Holding, PositionNumbers};
 use engine::scenario::Unvalued;
@@ -128,11 +128,7 @@ impl ValuedBook {
         sessions: &mut SessionValues,
     ) -> Self {
         sessions.keep(&lines);
-        // a beta belongs to a name: one line may set it for all lines of the name
-        let mut betas: HashMap<Symbol, f64> = HashMap::new();
-        for line in lines.iter().filter(|line| line.beta.is_finite()) {
-            betas.entry(name_of(line.instrument, roots)).or_insert(line.beta);
-        }
+        let betas = betas_of(&lines, roots);
         let mut placed: Vec<(Option<RowPlace>, ValuedPosition)> = (0..)
             .zip(lines.iter())
             .map(|(n, line)| {
@@ -264,14 +260,6 @@ impl LevelSums {
 
 /// Slice and row of a contract within its chain; shares have no slice.
 type RowPlace = (Option<usize>, usize);
-
-/// The name that an instrument belongs to.
-fn name_of(instrument: Instrument, roots: &RootTable) -> Symbol {
-    match instrument {
-        Instrument::Share(symbol) => roots.canonical(symbol),
-        Instrument::Contract(key) => roots.underlying_of(key.root),
-    }
-}
 
 impl ValuedPosition {
     /// The position of a line before it is valued.

@@ -1,19 +1,21 @@
 //! Contracts and shares of a request, expiry by expiry, and the moments of its grid for each chain.
 
-use crate::listed::{ListedPlace, find};
+use crate::listed::{ListedPlace, betas_of, find, name_of};
 use api::refusal::Refusal;
 use api::selection::unserved::warning;
 use api::selection::{not_yet, select};
-use api::vendors::native_scenario::{ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST};
-use engine::scenario::{ScenarioGrid, Unvalued};
+use api::vendors::native_scenario::{
+    HeldSubject, ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST,
+};
+use engine::scenario::{ExerciseOutcome, ScenarioGrid, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
-use kernel::contract::{ContractKey, RootTable};
+use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Maximum number of values computed at once: enough for whole blocks, few enough to stay in caches.
@@ -21,6 +23,8 @@ const AT_ONCE: usize = 60_000;
 /// Warning if no position matches the request.
 const NO_POSITION: &str = "no position matches";
 const NO_SUCH_TIME: &str = "lies before the values";
+/// Names follow that move as the index does, since no position gives their beta.
+const WITHOUT_BETA: &str = "no beta, moved as the index:";
 
 /// Instruments that are revalued together.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ pub enum Leg {
         slice: usize,
         /// Rows of the contracts, with quantities.
         held: Vec<HeldRow>,
+        /// The outcome of exercise.
+        delivery: ExerciseOutcome,
     },
     /// Shares.
     Shares {
@@ -42,6 +48,8 @@ pub enum Leg {
         account: Arc<str>,
         /// Number of shares.
         quantity: f64,
+        /// Price paid per share; NaN: unknown.
+        price: f64,
     },
     /// An instrument without a value.
     Unvalued {
@@ -65,6 +73,8 @@ pub struct HeldRow {
     pub account: Arc<str>,
     /// Number of contracts; NaN: values are per share.
     pub quantity: f64,
+    /// Price paid, as quoted; NaN: unknown.
+    pub price: f64,
 }
 
 /// Contracts and shares of a request.
@@ -75,7 +85,9 @@ pub struct Legs {
     /// Warning for the client, if any.
     pub warning: Option<String>,
     /// The moments of the grid, by underlying.
-    moments: HashMap<kernel::contract::Symbol, Vec<Timestamp>>,
+    moments: HashMap<Symbol, Vec<Timestamp>>,
+    /// The scenarios of names that move by beta.
+    grids: HashMap<Symbol, ScenarioGrid>,
 }
 
 impl Legs {
@@ -106,23 +118,21 @@ impl Legs {
                             let row = row as usize;
                             let key = of.contract(picked.chain.strike_milli[row], picked.chain.right[row]);
                             let quantity = quantity_of.get(&key.served()).copied().unwrap_or(one);
-                            HeldRow { row, account: Arc::clone(&nobody), quantity }
+                            HeldRow { row, account: Arc::clone(&nobody), quantity, price: f64::NAN }
                         });
+                        let delivery = delivery(request, roots, picked.chain.underlying);
                         let held: Vec<HeldRow> = held.collect();
-                        push_contracts(&mut legs, &picked.chain, slice, held, request.grid.len());
+                        push_contracts(&mut legs, &picked.chain, slice, held, delivery, request.grid.len());
                     }
                 }
                 (legs, warning)
             }
-            ScenarioSubject::Positions(accounts) => {
+            ScenarioSubject::Positions(subject) => {
                 if snapshot.number == 0 {
                     return Err(not_yet(snapshot, "positions"));
                 }
-                let is_asked = |line: &&PositionLine| {
-                    accounts.is_empty() || accounts.iter().any(|account| **account == *line.account)
-                };
-                let lines = book.iter().filter(is_asked);
-                let legs = of_positions(lines, snapshot, roots, request.grid.len());
+                let lines = book.iter().filter(|line| is_asked(subject, line, roots));
+                let legs = of_positions(lines, snapshot, roots, request);
                 let warning = legs.is_empty().then(|| NO_POSITION.to_owned());
                 (legs, warning)
             }
@@ -153,7 +163,13 @@ impl Legs {
                 entry.insert(moments_of(&request.grid, chain, calendar)?);
             }
         }
-        Ok(Self { legs, warning, moments })
+        let (grids, without) = by_beta(request, &legs, book, roots);
+        let warning = warning.or_else(|| {
+            (!without.is_empty()).then(|| {
+                format!("{WITHOUT_BETA} {}", without.iter().map(Symbol::to_string).collect::<Vec<_>>().join(","))
+            })
+        });
+        Ok(Self { legs, warning, moments, grids })
     }
 
     /// Bytes of the legs.
@@ -161,6 +177,12 @@ impl Legs {
     pub fn bytes(&self) -> usize {
         let held: usize = self.legs.iter().map(Leg::len).sum();
         self.legs.len() * size_of::<Leg>() + held * size_of::<HeldRow>()
+    }
+
+    /// The scenarios of a chain; `asked` are those of the request.
+    #[must_use]
+    pub fn grid<'a>(&'a self, chain: &Chain, asked: &'a ScenarioGrid) -> &'a ScenarioGrid {
+        self.grids.get(&chain.underlying).unwrap_or(asked)
     }
 
     /// The moments of the grid for a chain.
@@ -184,6 +206,49 @@ impl Leg {
     }
 }
 
+/// True if a line is of the accounts, underlyings and expiries that are asked for.
+fn is_asked(subject: &HeldSubject, line: &PositionLine, roots: &RootTable) -> bool {
+    let HeldSubject { accounts, underlyings, expiries } = subject;
+    let name = name_of(line.instrument, roots);
+    let expiry = match line.instrument {
+        Instrument::Share(_) => None,
+        Instrument::Contract(key) => Some(key.served().expiry),
+    };
+    (accounts.is_empty() || accounts.iter().any(|account| **account == *line.account))
+        && (underlyings.is_empty() || underlyings.iter().any(|&asked| roots.canonical(asked) == name))
+        && expiries.as_ref().is_none_or(|asked| expiry.is_some_and(|expiry| asked.contains(&expiry)))
+}
+
+/// The outcome of exercise of a name: an index is paid in cash.
+fn delivery(request: &ScenarioRequest, roots: &RootTable, underlying: Symbol) -> ExerciseOutcome {
+    if roots.is_index(underlying) { ExerciseOutcome::Cash } else { request.delivery }
+}
+
+/// The scenarios of names whose beta is not one, and the names without a beta.
+fn by_beta(
+    request: &ScenarioRequest,
+    legs: &[Leg],
+    book: &[PositionLine],
+    roots: &RootTable,
+) -> (HashMap<Symbol, ScenarioGrid>, BTreeSet<Symbol>) {
+    let (mut grids, mut without) = (HashMap::new(), BTreeSet::new());
+    let Some(index) = request.index else { return (grids, without) };
+    let betas = betas_of(book, roots);
+    for name in legs.iter().filter_map(Leg::chain).map(|chain| chain.underlying) {
+        if name == roots.canonical(index) {
+            continue;
+        }
+        match betas.get(&name) {
+            None => _ = without.insert(name),
+            Some(beta) => {
+                let spot = request.grid.spot.iter().map(|by| by * beta).collect();
+                grids.insert(name, ScenarioGrid { spot, ..request.grid.clone() });
+            }
+        }
+    }
+    (grids, without)
+}
+
 fn moments_of(grid: &ScenarioGrid, chain: &Chain, calendar: &Calendar) -> Result<Vec<Timestamp>, Refusal> {
     let instant = |moment: &engine::scenario::ScenarioMoment| {
         let valued_at = calendar.eastern(chain.valued_at);
@@ -200,10 +265,17 @@ fn moments_of(grid: &ScenarioGrid, chain: &Chain, calendar: &Calendar) -> Result
 }
 
 /// Appends contracts of a slice in groups of a bounded number of values.
-fn push_contracts(legs: &mut Vec<Leg>, chain: &Arc<Chain>, slice: usize, held: Vec<HeldRow>, scenarios: usize) {
+fn push_contracts(
+    legs: &mut Vec<Leg>,
+    chain: &Arc<Chain>,
+    slice: usize,
+    held: Vec<HeldRow>,
+    delivery: ExerciseOutcome,
+    scenarios: usize,
+) {
     let most = (AT_ONCE / scenarios.max(1)).clamp(1, 256);
     for held in held.chunks(most) {
-        legs.push(Leg::Contracts { chain: Arc::clone(chain), slice, held: held.to_vec() });
+        legs.push(Leg::Contracts { chain: Arc::clone(chain), slice, held: held.to_vec(), delivery });
     }
 }
 
@@ -213,7 +285,7 @@ fn of_positions<'a>(
     lines: impl Iterator<Item = &'a PositionLine>,
     snapshot: &Snapshot,
     roots: &RootTable,
-    scenarios: usize,
+    request: &ScenarioRequest,
 ) -> Vec<Leg> {
     let (mut found, mut last) = (Vec::new(), Vec::new());
     for line in lines {
@@ -233,7 +305,7 @@ fn of_positions<'a>(
     while let Some((place, line)) = rest.first() {
         let Some(slice) = place.slice else {
             let (chain, account) = (Arc::clone(&place.chain), Arc::clone(&line.account));
-            legs.push(Leg::Shares { chain, account, quantity: line.quantity });
+            legs.push(Leg::Shares { chain, account, quantity: line.quantity, price: line.price });
             rest = &rest[1..];
             continue;
         };
@@ -245,8 +317,10 @@ fn of_positions<'a>(
             row: place.row,
             account: Arc::clone(&line.account),
             quantity: line.quantity,
+            price: line.price,
         });
-        push_contracts(&mut legs, &place.chain, slice, held.collect(), scenarios);
+        let delivery = delivery(request, roots, place.chain.underlying);
+        push_contracts(&mut legs, &place.chain, slice, held.collect(), delivery, request.grid.len());
         rest = &rest[n..];
     }
     legs.extend(last);

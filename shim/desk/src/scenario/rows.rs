@@ -6,9 +6,11 @@ use api::rows::clock::Stamp;
 use api::rows::heading::{ColumnHead, Heading};
 use api::rows::table::{Fact, TableLines};
 use api::vendors::native_scenario::{
-    BEFORE_GREEKS, OF_POSITIONS, PER_SHARE, SCENARIO, SUMS_MOST, ScenarioRequest, ScenarioSum,
+    BEFORE_GREEKS, OF_POSITIONS, PER_SHARE, SCENARIO, SUMS_MOST, ScenarioRequest, ScenarioSum, Since,
 };
-use engine::scenario::{ScenarioTables, ScenarioValue, revalue, revalue_share};
+use engine::scenario::{
+    ExerciseOutcome, Revalued, ScenarioRows, ScenarioTables, ScenarioValue, Unvalued, revalue, revalue_share,
+};
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use jiff::Timestamp;
@@ -132,11 +134,9 @@ impl<'a> ScenarioWriter<'a> {
     /// Rows of one leg.
     fn push_leg(&self, leg: &Leg, lines: &mut TableLines, out: &mut Vec<u8>) {
         match leg {
-            Leg::Contracts { chain, slice, held } => {
-                let rows: Vec<usize> = held.iter().map(|held| held.row).collect();
+            Leg::Contracts { chain, slice, held, delivery } => {
                 let moments = self.legs.moments(chain);
-                match revalue(chain, *slice, &rows, &self.request.grid, moments, self.tables, self.request.with_greeks)
-                {
+                match self.revalue(chain, *slice, held, *delivery) {
                     Err(why) => {
                         for held in held {
                             let names = self.names(&held.account, held.quantity, &identity(chain, *slice, held.row));
@@ -147,31 +147,54 @@ impl<'a> ScenarioWriter<'a> {
                         for (n, held) in held.iter().enumerate() {
                             let values = &found.values[n * self.request.grid.len()..][..self.request.grid.len()];
                             let names = self.names(&held.account, held.quantity, &identity(chain, *slice, held.row));
-                            let now = chain.columns.get(Col::SvcTheo)[held.row];
+                            let before = self.before(chain.columns.get(Col::SvcTheo)[held.row], held.price);
                             let scale = held.quantity * multiplier(chain, *slice);
                             self.push_values(&names, moments, &found.spots, lines, out, |place, spot| {
-                                self.cells(&values[place], now, spot, scale)
+                                self.cells(&values[place], before, spot, scale)
                             });
                         }
                     }
                 }
             }
-            Leg::Shares { chain, account, quantity } => {
+            Leg::Shares { chain, account, quantity, price } => {
                 let moments = self.legs.moments(chain);
-                let found = revalue_share(chain, &self.request.grid, moments);
+                let found = revalue_share(chain, self.legs.grid(chain, &self.request.grid), moments);
+                let before = self.before(found.now, *price);
                 let names = self.names(account, *quantity, &identity_of_share(chain.underlying));
                 let spots = self.request.grid.spot.len();
                 let per_moment = self.request.grid.vol.len() * spots;
                 self.push_values(&names, moments, &found.spots, lines, out, |place, spot| {
                     let at = place / per_moment;
                     let value = share(found.values[at * spots + place % spots]);
-                    self.cells(&value, found.now, spot, *quantity)
+                    self.cells(&value, before, spot, *quantity)
                 });
             }
             Leg::Unvalued { account, instrument, quantity, why } => {
                 let names = self.names(account, *quantity, &identity_of(*instrument));
                 self.push_unvalued(&names, why.name(), lines, out);
             }
+        }
+    }
+
+    /// Values contracts of an expiry in the scenarios of their name.
+    fn revalue(
+        &self,
+        chain: &Chain,
+        slice: usize,
+        held: &[HeldRow],
+        delivery: ExerciseOutcome,
+    ) -> Result<Revalued, Unvalued> {
+        let rows: Vec<usize> = held.iter().map(|held| held.row).collect();
+        let of = ScenarioRows { chain, slice, rows: &rows, delivery };
+        let grid = self.legs.grid(chain, &self.request.grid);
+        revalue(&of, grid, self.legs.moments(chain), self.tables, self.request.with_greeks)
+    }
+
+    /// The value per share that profit counts from; NaN where it counts from an unknown price.
+    fn before(&self, now: f64, price: f64) -> f64 {
+        match self.request.since {
+            Since::Now => now,
+            Since::Entry => price,
         }
     }
 
@@ -228,16 +251,24 @@ impl<'a> ScenarioWriter<'a> {
     }
 
     /// The cells of one value.
-    fn cells(&self, value: &ScenarioValue, now: f64, spot: f64, scale: f64) -> Vec<Fact> {
+    fn cells(&self, value: &ScenarioValue, before: f64, spot: f64, scale: f64) -> Vec<Fact> {
         let state = Fact::Word(value.state.name().to_owned());
         if self.request.is_of_positions() {
-            let sum = PositionSum::of(value, now, spot, scale);
+            let sum = PositionSum::of(value, before, spot, scale);
             let mut cells = vec![state, Fact::Number(value.vol)];
             cells.extend(self.sum_cells(&sum));
             return cells;
         }
-        let numbers =
-            [value.vol, value.value, value.value - now, value.delta, value.gamma, value.vega, value.theta, value.rho];
+        let numbers = [
+            value.vol,
+            value.value,
+            value.value - before,
+            value.delta,
+            value.gamma,
+            value.vega,
+            value.theta,
+            value.rho,
+        ];
         let shown = if self.request.with_greeks { PER_SHARE.len() } else { BEFORE_GREEKS[0] };
         core::iter::once(state).chain(numbers.map(Fact::Number)).take(shown).collect()
     }
@@ -259,10 +290,13 @@ impl<'a> ScenarioWriter<'a> {
         for leg in &self.legs.legs {
             client.goes_on(groups.groups.len() * groups.scenarios * size_of::<PositionSum>())?;
             match leg {
-                Leg::Contracts { chain, slice, held } => self.sum_contracts(chain, *slice, held, &mut groups)?,
-                Leg::Shares { chain, account, quantity } => {
+                Leg::Contracts { chain, slice, held, delivery } => {
+                    self.sum_contracts(chain, *slice, held, *delivery, &mut groups)?;
+                }
+                Leg::Shares { chain, account, quantity, price } => {
                     let moments = self.legs.moments(chain);
-                    let found = revalue_share(chain, &self.request.grid, moments);
+                    let found = revalue_share(chain, self.legs.grid(chain, &self.request.grid), moments);
+                    let before = self.before(found.now, *price);
                     let group = groups.find(account, Some(chain.underlying), None)?;
                     group.positions += 1;
                     group.note(chain.underlying, moments, &found.spots);
@@ -270,7 +304,7 @@ impl<'a> ScenarioWriter<'a> {
                     for (place, cell) in group.cells.iter_mut().enumerate() {
                         let at = place / (spots * vols);
                         let n = at * spots + place % spots;
-                        cell.add(&share(found.values[n]), found.now, found.spots[n], *quantity);
+                        cell.add(&share(found.values[n]), before, found.spots[n], *quantity);
                     }
                 }
                 Leg::Unvalued { account, instrument, .. } => {
@@ -292,12 +326,12 @@ impl<'a> ScenarioWriter<'a> {
         chain: &Arc<Chain>,
         slice: usize,
         held: &[HeldRow],
+        delivery: ExerciseOutcome,
         groups: &mut SummedGroups,
     ) -> Result<(), Cut> {
         let grid = &self.request.grid;
-        let rows: Vec<usize> = held.iter().map(|held| held.row).collect();
         let moments = self.legs.moments(chain);
-        let found = revalue(chain, slice, &rows, grid, moments, self.tables, self.request.with_greeks).ok();
+        let found = self.revalue(chain, slice, held, delivery).ok();
         let expiry = chain.slices[slice].expiry.to_string();
         for (n, held) in held.iter().enumerate() {
             let group = groups.find(&held.account, Some(chain.underlying), Some(expiry.clone()))?;
@@ -308,12 +342,12 @@ impl<'a> ScenarioWriter<'a> {
             };
             group.note(chain.underlying, moments, &found.spots);
             let (spots, vols) = (grid.spot.len(), grid.vol.len());
-            let now = chain.columns.get(Col::SvcTheo)[held.row];
+            let before = self.before(chain.columns.get(Col::SvcTheo)[held.row], held.price);
             let scale = held.quantity * multiplier(chain, slice);
             let values = &found.values[n * grid.len()..];
             for (place, (cell, value)) in group.cells.iter_mut().zip(values).enumerate() {
                 let at = place / (spots * vols);
-                cell.add(value, now, found.spots[at * spots + place % spots], scale);
+                cell.add(value, before, found.spots[at * spots + place % spots], scale);
             }
         }
         Ok(())
@@ -386,10 +420,10 @@ impl SummedGroup {
 }
 
 impl PositionSum {
-    fn of(value: &ScenarioValue, now: f64, spot: f64, scale: f64) -> Self {
+    fn of(value: &ScenarioValue, before: f64, spot: f64, scale: f64) -> Self {
         Self {
             value: scale * value.value,
-            profit: scale * (value.value - now),
+            profit: scale * (value.value - before),
             dollar_delta: scale * value.delta * spot,
             gamma_1pct: scale * value.gamma * spot * spot / 100.0,
             vega: scale * value.vega,
@@ -399,8 +433,8 @@ impl PositionSum {
         }
     }
 
-    fn add(&mut self, value: &ScenarioValue, now: f64, spot: f64, scale: f64) {
-        let of = Self::of(value, now, spot, scale);
+    fn add(&mut self, value: &ScenarioValue, before: f64, spot: f64, scale: f64) {
+        let of = Self::of(value, before, spot, scale);
         if !of.profit.is_finite() {
             self.missing += 1;
             return;

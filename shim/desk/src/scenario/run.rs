@@ -2,6 +2,7 @@
 
 use super::legs::Legs;
 use super::rows::{Cut, ScenarioClient, ScenarioWriter};
+use crate::listed::name_of;
 use crate::positions::file::read_positions;
 use api::query::Query;
 use api::rows::heading::Heading;
@@ -12,7 +13,7 @@ use engine::store::chain::Chain;
 use host::log::say;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
-use kernel::position::{Instrument, PositionLine};
+use kernel::position::PositionLine;
 use std::io::{StdoutLock, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -116,6 +117,7 @@ impl ScenarioClient for LocalClient {
 
 /// The query, with all positions of the file where nothing is named.
 fn with_positions(query: String, has_file: bool) -> String {
+    // with `underlying` alone, contracts are meant; `positions=*` beside it chooses among positions
     let names = ["underlying=", "root=", "osym=", "positions="];
     let is_named = query.split('&').any(|pair| names.iter().any(|name| pair.starts_with(name)));
     if has_file && !is_named { format!("{query}&positions=*") } else { query }
@@ -128,13 +130,7 @@ fn names(request: &ScenarioRequest, book: &[PositionLine], roots: &RootTable) ->
             let of_roots = selection.roots.iter().copied().chain(selection.contracts.iter().map(|key| key.root));
             selection.underlyings.iter().copied().chain(of_roots.map(|root| roots.underlying_of(root))).collect()
         }
-        ScenarioSubject::Positions(_) => book
-            .iter()
-            .map(|line| match line.instrument {
-                Instrument::Share(symbol) => roots.canonical(symbol),
-                Instrument::Contract(key) => roots.underlying_of(key.root),
-            })
-            .collect(),
+        ScenarioSubject::Positions(_) => book.iter().map(|line| name_of(line.instrument, roots)).collect(),
     };
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
@@ -143,7 +139,7 @@ fn names(request: &ScenarioRequest, book: &[PositionLine], roots: &RootTable) ->
 
 /// A file of all positions is meant where an account is not named.
 fn settle(request: &mut ScenarioRequest) {
-    if let ScenarioSubject::Positions(accounts) = &mut request.subject {
-        accounts.retain(|account| !account.is_empty());
+    if let ScenarioSubject::Positions(subject) = &mut request.subject {
+        subject.accounts.retain(|account| !account.is_empty());
     }
 }
