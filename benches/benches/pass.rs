@@ -107,7 +107,7 @@ fn sample(books: &[Book], computed: &[Computed]) -> Vec<Contract> {
 
 /// Time, rates and (to the day) dividends of a slice.
 fn terms(book: &Book, slice: &Slice) -> Terms {
-    let today = NOW.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = NOW.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
     let years = |date: jiff::civil::Date| f64::from((date - today).get_days()) / 365.0;
     let t = slice.days / 365.0;
     let coming = book.dividends.iter().map(|&(date, amount)| Dividend { t: years(date), amount });

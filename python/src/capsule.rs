@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "the interface of Arrow for C is made of pointers")]
 
 use crate::errors::InputError;
-use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -22,7 +22,7 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
     let pointer = capsule.pointer_checked(Some(STREAM))?;
     // SAFETY: a capsule of this name holds such a stream (Arrow's PyCapsule interface), which is moved out of it once:
     // the capsule is left with a released one. It is alive here.
-    let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
+    let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     let reader = reader.map_err(|error| refused(error.to_string()))?;
     let read = move || {
         let schema = reader.schema();

@@ -93,7 +93,7 @@ impl Frame {
 
     /// Metadata of the table.
     fn metadata(&self) -> HashMap<String, String> {
-        self.schema.metadata().clone()
+        self.schema.metadata().into()
     }
 
     /// Consecutive rows of the table.

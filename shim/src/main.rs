@@ -16,5 +16,7 @@ fn main() -> ExitCode {
 /// Runs the program. It is not inlined into `main`, since its first instructions may be some that the processor lacks.
 #[inline(never)]
 fn run() -> ExitCode {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    host::glibc::return_large_blocks();
     program::run(std::env::args_os())
 }

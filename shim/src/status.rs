@@ -135,13 +135,14 @@ impl Status {
         if snapshot.number == 0 {
             return "no snapshot yet".to_owned();
         }
-        snapshot.time.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+        snapshot.time.to_zoned_datetime(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
     }
 
     /// Description of the market clock, with instants in the display zone.
     #[must_use]
     pub fn clock_line(&self) -> String {
-        let shown = |at: jiff::Timestamp| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+        let shown =
+            |at: jiff::Timestamp| at.to_zoned_datetime(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
         match self.clock {
             MarketClock::Running => "running".to_owned(),
             MarketClock::Fixed(at) => format!("fixed at {}", shown(at)),
@@ -155,7 +156,8 @@ impl Status {
         let reading = self.read(snapshot);
         let Reading { facts, counts, .. } = &reading;
         let started = snapshot.number > 0;
-        let time = || snapshot.time.to_zoned(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
+        let time =
+            || snapshot.time.to_zoned_datetime(self.zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
         let health = Health {
             status: self.word(snapshot),
             version: env!("CARGO_PKG_VERSION"),

@@ -12,7 +12,7 @@ import collections
 import json
 import pathlib
 import random
-import select
+import selectors
 import socket
 import sys
 import tempfile
@@ -95,26 +95,27 @@ def two_names(soak, _):
 
 def read_all(soak, targets, seconds, pace):
     """Readers of these targets, for so long; `pace(n)` is how many bytes the n-th takes in a tenth of a second."""
-    socks = {}
+    readers = selectors.DefaultSelector()
     for n, target in enumerate(targets):
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096 if pace(n) < 10_000 else 1 << 18)
         sock.connect(("127.0.0.1", soak.daemon.port))
         sock.sendall(soak.ask(target))
-        socks[sock] = pace(n)
+        readers.register(sock, selectors.EVENT_READ, pace(n))
     try:
         ends = time.monotonic() + seconds
-        while socks and time.monotonic() < ends and not soak.ending.is_set():
-            for sock in select.select(list(socks), [], [], 0.1)[0]:
-                if not sock.recv(socks[sock]):
-                    sock.close()
-                    del socks[sock]
+        while readers.get_map() and time.monotonic() < ends and not soak.ending.is_set():
+            for key, _ in readers.select(0.1):
+                if not key.fileobj.recv(key.data):
+                    readers.unregister(key.fileobj)
+                    key.fileobj.close()
             time.sleep(0.1)
     except ConnectionError:
         pass
     finally:
-        for sock in socks:
-            sock.close()
+        for key in list(readers.get_map().values()):
+            key.fileobj.close()
+        readers.close()
 
 
 def a_hundred_streams(soak, chance):

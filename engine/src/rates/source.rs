@@ -62,7 +62,7 @@ impl RateOrigin {
     /// Returns the days from the curve's date to an instant, never negative; `None` without a date.
     #[must_use]
     pub fn age_days(&self, at: Timestamp) -> Option<i64> {
-        let begin = self.as_of?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        let begin = self.as_of?.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp();
         Some(at.duration_since(begin).as_hours().max(0) / 24)
     }
 

@@ -311,7 +311,7 @@ impl<'a> Decoder<'a> {
 
     fn time(&mut self) -> Option<Timestamp> {
         let at = Timestamp::from_nanosecond(self.u64()?.cast_signed().into()).ok()?;
-        limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year())).then_some(at)
+        limits::YEAR.holds(f64::from(at.to_zoned_datetime(jiff::tz::TimeZone::UTC).year())).then_some(at)
     }
 
     /// One of `all` or nothing, by its index.

@@ -84,7 +84,7 @@ fn a_chain_has_quotes_where_that_is_asked_and_the_same_numbers_either_way() {
 fn each_row_shows_its_own_quote() {
     let live: Vec<QuoteRecord> = quotes()
         .into_iter()
-        .filter(|quote| quote.contract.expiry > at().to_zoned(jiff::tz::TimeZone::UTC).date())
+        .filter(|quote| quote.contract.expiry > at().to_zoned_datetime(jiff::tz::TimeZone::UTC).date())
         .collect();
     for with_spot in [true, false] {
         let chain = chain(&store(with_spot, true), true);

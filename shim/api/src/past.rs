@@ -92,7 +92,7 @@ impl Nearby {
     pub fn text(self, zone: &TimeZone) -> String {
         match self {
             Self::Day(day) => day.to_string(),
-            Self::Time(at) => at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            Self::Time(at) => at.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         }
     }
 

@@ -67,7 +67,7 @@ pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> R
     }
     // a root without a live contract has no chain: the snapshot gives the date
     let now = last.unwrap_or(snapshot.time);
-    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = now.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
     Err(if key.expiry < today { Unvalued::Expired } else { Unvalued::NotListed })
 }
 

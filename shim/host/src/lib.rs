@@ -23,6 +23,8 @@ pub mod clock;
 pub mod cpu;
 pub mod descriptors;
 pub mod faults;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod glibc;
 pub mod log;
 pub mod newest;
 pub mod printable;

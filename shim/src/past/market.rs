@@ -63,8 +63,12 @@ impl PastMarket {
     ) -> T {
         let snapshot = Snapshot::new(1, chains, Vec::new());
         let shown = asked.unwrap_or(snapshot.time);
-        let note =
-            || vec![format!("As of {} · recorded", shown.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z"))];
+        let note = || {
+            vec![format!(
+                "As of {} · recorded",
+                shown.to_zoned_datetime(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z")
+            )]
+        };
         let context = RequestContext {
             snapshot: &snapshot,
             now: snapshot.time,

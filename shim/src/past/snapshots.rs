@@ -149,7 +149,7 @@ fn times_of(flights: &[Arc<Flight>]) -> Option<Result<Vec<Timestamp>, Refusal>> 
 
 /// The time as `as_of` takes it: `2024-01-08T09:30:00-05:00`, with decimals if needed.
 fn text_of(time: Timestamp, zone: &TimeZone) -> String {
-    time.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string()
+    time.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string()
 }
 
 #[cfg(test)]

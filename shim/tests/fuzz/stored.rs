@@ -105,7 +105,7 @@ static JOB: LazyLock<Job> = LazyLock::new(|| {
 pub(crate) fn greeks_files(data: &[u8]) -> Kind {
     let path = file("greeks", data);
     let row = &rows_of(&market(time(CLOSE)), 0, time(CLOSE), 1)[0];
-    let unit = (row.quote.underlying, time(CLOSE).to_zoned(jiff::tz::TimeZone::UTC).date());
+    let unit = (row.quote.underlying, time(CLOSE).to_zoned_datetime(jiff::tz::TimeZone::UTC).date());
     let recipe = Recipe { quality: Quality::Preliminary, quotes: false };
     let read = read_chains(&path, unit, &ReferenceSet::default(), recipe);
     fs::remove_file(&path).unwrap();

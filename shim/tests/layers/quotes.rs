@@ -99,7 +99,7 @@ fn quotes_of(underlying: &str) -> BTreeMap<String, Quote> {
 }
 
 fn spelt(ts: Timestamp, zone: &str, format: &str) -> String {
-    ts.to_zoned(TimeZone::get(zone).unwrap()).strftime(format).to_string()
+    ts.to_zoned_datetime(TimeZone::get(zone).unwrap()).strftime(format).to_string()
 }
 
 /// A price to four decimals, zero where there is none.
@@ -361,7 +361,7 @@ fn thetadata_in_both_versions() {
         let tick = &row["ticks"][0];
         is_price(&tick[place("bid")], quote.bid);
         is_price(&tick[place("ask")], quote.ask);
-        let at = quote.ts.to_zoned(TimeZone::get("America/New_York").unwrap());
+        let at = quote.ts.to_zoned_datetime(TimeZone::get("America/New_York").unwrap());
         let midnight = at.start_of_day().unwrap();
         let ms = at.timestamp().as_millisecond() - midnight.timestamp().as_millisecond();
         assert_eq!(tick[place("ms_of_day")].as_i64(), Some(ms));

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Lines of a name around a spot, for a contract that has two months to live today.
 fn lines(name: &str, spot: f64) -> String {
     let now = Timestamp::now();
-    let day = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = now.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
     let expiry = day.saturating_add(jiff::Span::new().days(60));
     let (t, mut out) = (60.0 / 365.0f64, String::new());
     for strike in (80..=120).step_by(5) {
@@ -166,7 +166,7 @@ fn contracts_that_have_settled_since_are_not_served() {
     let now = Timestamp::now();
     let then = now - SignedDuration::from_hours(24 * 90);
     let day = |at: Timestamp, days: i64| {
-        at.to_zoned(jiff::tz::TimeZone::UTC).date().saturating_add(jiff::Span::new().days(days)).to_string()
+        at.to_zoned_datetime(jiff::tz::TimeZone::UTC).date().saturating_add(jiff::Span::new().days(days)).to_string()
     };
     let old = old.replace(&day(now, 60), &day(then, 60)).replace(&day(now, 0), &day(then, 0));
     push(to, &old);

@@ -21,7 +21,7 @@ pub fn instant(text: &str) -> Result<Timestamp, String> {
 
 /// True if the year of an instant is one that records may have.
 fn is_of_a_market(at: &Timestamp) -> bool {
-    limits::YEAR.holds(f64::from(at.to_zoned(jiff::tz::TimeZone::UTC).year()))
+    limits::YEAR.holds(f64::from(at.to_zoned_datetime(jiff::tz::TimeZone::UTC).year()))
 }
 
 /// Parses an instant with an offset, or a date and clock time in Eastern time.

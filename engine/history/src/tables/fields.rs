@@ -1,7 +1,7 @@
 //! The columns of a file of Greeks as an Arrow schema. Never: a row, a file.
 
 use crate::schema::{FileCell, FileColumn};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Metadata, Schema, TimeUnit};
 use serde_json::json;
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use std::collections::HashMap;
 #[must_use]
 pub(super) fn arrow_schema(columns: &[FileColumn], about: &[(String, String)]) -> Schema {
     let fields: Vec<Field> = columns.iter().map(field).collect();
-    Schema::new(fields).with_metadata(about.iter().cloned().chain([pandas_types(columns)]).collect())
+    let metadata: Metadata = about.iter().cloned().chain([pandas_types(columns)]).collect();
+    Schema::new(fields).with_metadata(metadata)
 }
 
 /// Metadata that gives dates a type of their own in pandas, which would read them as Python objects.

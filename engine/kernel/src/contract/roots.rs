@@ -203,7 +203,7 @@ fn parse_until(text: &str) -> Option<Timestamp> {
         "" => Some(Timestamp::MAX),
         "past" => Some(Timestamp::MIN),
         // markets are closed at midnight, in New York and in Greenwich
-        date => Some(date.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp()),
+        date => Some(date.parse::<Date>().ok()?.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp()),
     }
 }
 

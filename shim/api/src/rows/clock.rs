@@ -5,16 +5,16 @@ use super::identity::push_date;
 use engine::store::chain::Slice;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{Timestamp, ZonedDateTime};
 use std::fmt;
 
 /// The times of one answer.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    snapshot: Zoned,
+    snapshot: ZonedDateTime,
     today: Date,
     /// The requested past moment, if any.
-    asked: Option<Zoned>,
+    asked: Option<ZonedDateTime>,
 }
 
 /// Kind of the time that a column shows.
@@ -74,7 +74,7 @@ impl Stamp {
 
     /// Returns a time in this spelling.
     #[must_use]
-    pub fn text(self, at: &Zoned) -> String {
+    pub fn text(self, at: &ZonedDateTime) -> String {
         let mut text = String::new();
         // writing to memory does not fail
         let _ = self.write(at, &mut text);
@@ -82,8 +82,8 @@ impl Stamp {
     }
 
     /// Appends a time in this spelling.
-    fn write(self, at: &Zoned, out: &mut impl fmt::Write) -> fmt::Result {
-        let utc = || at.timestamp().to_zoned(TimeZone::UTC);
+    fn write(self, at: &ZonedDateTime, out: &mut impl fmt::Write) -> fmt::Result {
+        let utc = || at.timestamp().to_zoned_datetime(TimeZone::UTC);
         match self {
             Self::Seconds => write!(out, "{}", at.timestamp().as_second()),
             Self::Millis => write!(out, "{}", at.timestamp().as_millisecond()),
@@ -112,7 +112,7 @@ pub const STAMP_MAX: usize = 40;
 pub fn put_time(buf: &mut [u8], at: usize, instant: Timestamp, zone: &TimeZone, stamp: Stamp) -> usize {
     let mut room = ByteWriter { buf, at };
     // what does not fit is no spelling of a year that feeds admit
-    let _ = stamp.write(&instant.to_zoned(zone.clone()), &mut room);
+    let _ = stamp.write(&instant.to_zoned_datetime(zone.clone()), &mut room);
     room.at
 }
 
@@ -141,13 +141,17 @@ impl Clock {
     /// The times of an answer given at `now` from a snapshot of `snapshot`, in the zone of the market.
     #[must_use]
     pub fn new(snapshot: Timestamp, now: Timestamp, zone: &TimeZone) -> Self {
-        Self { snapshot: snapshot.to_zoned(zone.clone()), today: now.to_zoned(zone.clone()).date(), asked: None }
+        Self {
+            snapshot: snapshot.to_zoned_datetime(zone.clone()),
+            today: now.to_zoned_datetime(zone.clone()).date(),
+            asked: None,
+        }
     }
 
     /// Adds the requested past moment, if any.
     #[must_use]
     pub fn answering(self, asked: Option<Timestamp>) -> Self {
-        let asked = asked.map(|at| at.to_zoned(self.zone().clone()));
+        let asked = asked.map(|at| at.to_zoned_datetime(self.zone().clone()));
         Self { asked, ..self }
     }
 
@@ -178,13 +182,13 @@ impl Clock {
     /// An instant as text.
     #[must_use]
     pub fn spell(&self, at: Timestamp, stamp: Stamp) -> String {
-        stamp.text(&at.to_zoned(self.snapshot.time_zone().clone()))
+        stamp.text(&at.to_zoned_datetime(self.snapshot.time_zone().clone()))
     }
 
     /// The Eastern date of an instant.
     #[must_use]
     pub fn date_of(&self, at: Timestamp) -> Date {
-        at.to_zoned(self.snapshot.time_zone().clone()).date()
+        at.to_zoned_datetime(self.snapshot.time_zone().clone()).date()
     }
 
     /// Calendar days from today to a date.
@@ -200,7 +204,7 @@ impl Clock {
         match when {
             When::Snapshot | When::Quote => self.snapshot(stamp),
             When::Asked => self.asked(stamp),
-            When::Settlement => stamp.text(&slice.settles_at.to_zoned(zone.clone())),
+            When::Settlement => stamp.text(&slice.settles_at.to_zoned_datetime(zone.clone())),
             When::ExpiryFour => self.at_hour(slice.expiry, 16, stamp),
         }
     }
@@ -209,7 +213,7 @@ impl Clock {
     #[must_use]
     pub fn at_hour(&self, date: Date, hour: i8, stamp: Stamp) -> String {
         let zone = self.snapshot.time_zone().clone();
-        date.at(hour, 0, 0, 0).to_zoned(zone).map(|at| stamp.text(&at)).unwrap_or_default()
+        date.at(hour, 0, 0, 0).to_zoned_datetime(zone).map(|at| stamp.text(&at)).unwrap_or_default()
     }
 
     /// Seconds since 1970 of the next midnight Eastern.
@@ -230,12 +234,12 @@ pub fn days_between(from: Date, to: Date) -> i64 {
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }
 
-fn millis_of_day(at: &Zoned) -> i64 {
+fn millis_of_day(at: &ZonedDateTime) -> i64 {
     let seconds = (i64::from(at.hour()) * 60 + i64::from(at.minute())) * 60 + i64::from(at.second());
     seconds * 1000 + i64::from(at.millisecond())
 }
 
-fn spreadsheet_days(at: &Zoned) -> f64 {
+fn spreadsheet_days(at: &ZonedDateTime) -> f64 {
     let days = days_between(Date::constant(1899, 12, 30), at.date());
     days as f64 + millis_of_day(at) as f64 / 86_400_000.0
 }

@@ -32,7 +32,7 @@ impl AlertHit {
     #[must_use]
     pub fn json(&self) -> String {
         let at = Stamp::EasternOffsetMillis
-            .text(&self.at.to_zoned(TimeZone::get("America/New_York").unwrap_or(TimeZone::UTC)));
+            .text(&self.at.to_zoned_datetime(TimeZone::get("America/New_York").unwrap_or(TimeZone::UTC)));
         let state = if self.is_on { "on" } else { "off" };
         format!(
             "{{\"number\":{},\"rule\":{},\"line\":{},\"value\":{},\"state\":\"{state}\",\"time\":\"{at}\"}}",

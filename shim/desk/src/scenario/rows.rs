@@ -280,7 +280,7 @@ impl<'a> ScenarioWriter<'a> {
     }
 
     fn time(&self, at: Timestamp) -> Fact {
-        Fact::Word(Stamp::EasternOffset.text(&at.to_zoned(self.zone.clone())))
+        Fact::Word(Stamp::EasternOffset.text(&at.to_zoned_datetime(self.zone.clone())))
     }
 
     /// Sums of all legs, in the order in which groups occur.

@@ -197,7 +197,7 @@ impl EventStream {
             }
             return false;
         }
-        let at = update.snapshot.time.to_zoned(self.sources.zone.clone());
+        let at = update.snapshot.time.to_zoned_datetime(self.sources.zone.clone());
         out.extend_from_slice(if is_full { b"event: image\n" } else { b"event: update\n" });
         if !more {
             out.extend_from_slice(format!("id: {}{number}\n", run_prefix(self.sources.run)).as_bytes());

@@ -231,7 +231,7 @@ impl Run {
         self.check(slice.settles_at == end, || format!("{}: settles {}, not {end}", what(), slice.settles_at));
         let (valued, is_late) = (chain.valued_at, chain.valued_at != hour.valued);
         self.check(end > hour.valued, || format!("{} has settled", what()));
-        let days = (end - valued).total(jiff::Unit::Second).unwrap() / 86_400.0;
+        let days = (end - valued).as_secs_f64() / 86_400.0;
         self.check((slice.days - days).abs() < 1e-9, || format!("{}: {} and {days} days", what(), slice.days));
         let dividends = self.dividends.lock().unwrap()[&chain.underlying].clone();
         let paid = |from: Timestamp, to: Timestamp| -> f64 {
@@ -281,7 +281,7 @@ impl Run {
                 self.seen[0] += 1;
             } else if slice.style == Style::European && divs == 0.0 && root.as_str() != "VIX" && root.as_str() != "VIXW"
             {
-                let left = (end - hour.next).total(jiff::Unit::Second).unwrap() / 86_400.0 / 365.0;
+                let left = (end - hour.next).as_secs_f64() / 86_400.0 / 365.0;
                 let (r, b) = (slice.disc_rate, slice.borr_rate);
                 let fwd = spot * ((r - b) * left).exp();
                 let want = black(phi, fwd, k, vol[row] * left.sqrt()) * (-r * left).exp() - theo[row];

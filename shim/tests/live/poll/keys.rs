@@ -67,7 +67,7 @@ fn run(vendor: TestedVendor, form: &str, by_file: bool) {
     let path = |name: &str| folder.join(name).display().to_string();
     std::fs::create_dir_all(folder.join("record")).unwrap();
     let names = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
-    let expiry = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().plus_days(40);
+    let expiry = Timestamp::now().to_zoned_datetime(jiff::tz::TimeZone::UTC).date().plus_days(40);
     let market = VendorState { expiry, ..VendorState::whole(100.0, Timestamp::now() - SignedDuration::from_mins(30)) };
     let (server, address) = (talkative(vendor, market), free_address());
     let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", vendor.word(), server.address);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Cboe's document of a name at 100, made now.
 fn document(name: &str) -> String {
-    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+    let now = Timestamp::now().to_zoned_datetime(TimeZone::UTC);
     let expiry = now.date().saturating_add(Span::new().days(60)).strftime("%y%m%d").to_string();
     let (t, mut options) = (60.0 / 365.0f64, String::new());
     for strike in (80..=120u32).step_by(5) {

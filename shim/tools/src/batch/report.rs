@@ -182,7 +182,7 @@ pub(super) fn summary(outcome: &JobOutcome, known: &ReferenceFiles, took: Durati
     let sources: Vec<String> = sources.iter().map(|(source, days)| format!("{source} on {days} days")).collect();
     let _ = writeln!(text, "rates: {}", sources.join(", "));
     let is_old = |&&(day, origin): &&(Date, RateOrigin)| {
-        day.to_zoned(TimeZone::UTC).is_ok_and(|midnight| origin.is_old(midnight.timestamp()))
+        day.to_zoned_datetime(TimeZone::UTC).is_ok_and(|midnight| origin.is_old(midnight.timestamp()))
     };
     if let Some((day, origin)) = outcome.rates.iter().rev().find(is_old) {
         let _ = writeln!(

@@ -362,7 +362,7 @@ impl ExplainDocument {
     pub fn of(chain: &Chain, found: &Explanation, around: &Surroundings) -> Self {
         let slice = &chain.slices[found.slice];
         let zone = around.zone.clone().unwrap_or(TimeZone::UTC);
-        let spell = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
+        let spell = |at: Timestamp| at.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
         let market = MarketPart {
             valued_at: spell(chain.valued_at),
             uncomputed: chain.uncomputed.map(|why| why.name().to_owned()),
