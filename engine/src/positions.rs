@@ -1,5 +1,5 @@
-//! What positions are worth now, and how that changes: values and Greeks of a finished market in the units of a book.
-//! Sums of rows of chains; nothing is priced here. Never: a file, an account's meaning.
+//! Values and Greeks of positions, from a finished market, in the units of a book. Sums of rows of chains; nothing is
+//! priced here. Never: a file, an account's meaning.
 #![warn(clippy::arithmetic_side_effects)]
 
 use crate::store::chain::Chain;
@@ -33,7 +33,7 @@ pub struct PositionNumbers {
     pub beta_delta: f64,
 }
 
-/// What is held of a contract or share, and what it cost.
+/// Quantity held of a contract or share, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holding {
     /// Shares, or contracts times their multiplier.

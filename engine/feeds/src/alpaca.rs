@@ -21,7 +21,7 @@ pub enum AlpacaFeed {
     Opra,
     /// Quotes that the vendor altered: contracts are listed without a bid and an ask.
     Indicative,
-    /// The same, by a user who wants them to be used as they are.
+    /// The free plan's altered quotes, which the user wants to use as they are.
     IndicativeUsed,
 }
 
@@ -127,7 +127,8 @@ pub fn parse_alpaca_stocks(source: &Path, bytes: &[u8]) -> (Batch, Report) {
     intake.finish()
 }
 
-/// What an answer without snapshots is: the vendor refuses in one sentence, of which the words for the key are known.
+/// Meaning of an answer without snapshots: the vendor refuses in one sentence, of which the words about the key are
+/// known.
 fn instead_of_snapshots(message: &Text<'_>) -> Instead {
     let Ok(message) = message.get(Reason::NotAWord) else { return Instead::OtherFormat };
     let message = message.to_ascii_lowercase();

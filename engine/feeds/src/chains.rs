@@ -5,7 +5,7 @@ use super::intake::Distinct;
 use kernel::error::Reason;
 use kernel::records::{DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 
-/// What one chain file has.
+/// Contents of one chain file.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     /// One record per contract and time, in the order of the file.

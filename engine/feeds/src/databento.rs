@@ -28,7 +28,7 @@ const ZSTD_SKIPPED: core::ops::RangeInclusive<u32> = 0x184D_2A50..=0x184D_2A5F;
 /// A record's length is a byte that counts words of four bytes.
 const RECORD_BYTES: usize = 255 * 4;
 pub(super) const HEADER_BYTES: usize = 16;
-/// What metadata have before their symbols, but for the length of what follows.
+/// Bytes of metadata before the symbols, without the length field.
 const METADATA_BYTES: usize = 104;
 
 pub(super) const CMBP_1: u8 = 0xB1;
@@ -83,7 +83,7 @@ pub(super) enum End {
     Instead(Instead),
 }
 
-/// What an instrument is.
+/// Kind of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Instrument {
     Option { underlying: Symbol, contract: ContractKey },
@@ -138,7 +138,7 @@ impl Instruments {
         Ok(at)
     }
 
-    /// What a number stands for at an instant.
+    /// The instrument of a number at an instant.
     fn find(&mut self, id: u32, at: u64) -> Option<&mut ListedInstrument> {
         let span = self.spans.get(&id).and_then(|spans| {
             // an id is used again for another instrument on another day: the time of the record decides

@@ -1,5 +1,5 @@
-//! What readers of documents gather: quotes, each contract once at a time, prices of underlyings, and what was refused
-//! at which place. Never: a format.
+//! Collects the data of a document: quotes, each contract once per time, prices of underlyings, and refused records
+//! with their places. Never: a format.
 
 use super::json::Listed;
 use jiff::Timestamp;
@@ -14,10 +14,10 @@ use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is wrong with a record: the field and why.
+/// Fault of a record: the field and the reason.
 pub(super) type Fault = (&'static str, Reason);
 
-/// Says which field a fault is of.
+/// Adds the field to a fault.
 pub(super) fn at<T>(field: &'static str, outcome: Result<T, Reason>) -> Result<T, Fault> {
     outcome.map_err(|reason| (field, reason))
 }
@@ -66,13 +66,13 @@ impl Distinct {
         }
     }
 
-    /// What was kept.
+    /// Returns the kept quotes.
     pub(super) fn into_quotes(self) -> Vec<QuoteRecord> {
         self.quotes
     }
 }
 
-/// What was gathered of one document.
+/// Data collected from one document.
 #[derive(Debug)]
 pub(super) struct Intake {
     source: Arc<PathBuf>,
@@ -184,7 +184,7 @@ impl Intake {
         self.quotes.quotes.is_empty()
     }
 
-    /// The same as [`Self::finish`], with what is wrong with the document itself.
+    /// Finishes as [`Self::finish`], with errors of the document itself.
     pub(super) fn finish_with(mut self, errors: Vec<FeedError>) -> (Batch, Report) {
         self.report.errors.extend(errors);
         self.finish()

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is wrong with a line: the field, and why.
+/// Fault of a line: the field and the reason.
 type LineFault = (&'static str, Reason);
 
 /// The field of a refusal that concerns a line as a whole.
@@ -338,7 +338,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The same where the field may be absent.
+    /// Reads a side as [`Self::side`]; NaN if the field is absent.
     fn side_or_nan(&self, field: &'static str, bound: Bound) -> Result<f64, LineFault> {
         if self.is_absent() { Ok(f64::NAN) } else { self.side(field, bound) }
     }

@@ -131,7 +131,7 @@ pub fn parse_massive_dividends(source: &Path, bytes: &[u8]) -> (DividendPage, Re
     }
 }
 
-/// The meaning of an answer without results.
+/// Meaning of an answer without results.
 fn instead_of_results(status: &Text<'_>) -> Instead {
     match status.get(Reason::NotAWord) {
         Ok("OK" | "DELAYED") => Instead::Nothing,

@@ -1,8 +1,8 @@
-//! A recording: our own lines ([`lines`](super::lines)), plain or as a series of gzip members that was appended to.
-//! What counts is the last state of everything at its end. Bytes to records. Never: a file handle, a clock.
+//! A recording: our own lines ([`lines`](super::lines)), plain or as a series of gzip members that was appended to. The
+//! last state of everything at its end counts. Bytes to records. Never: a file handle, a clock.
 //!
 //! A program that is killed, or a machine that loses its power, leaves a member that is cut off, and the next start
-//! appends others behind it. A member that cannot be read costs itself: reading goes on where the next one begins.
+//! appends others behind it. A damaged member costs only itself: reading goes on at the next one.
 
 use super::chains::Chains;
 use super::conflate::Conflated;
@@ -64,7 +64,7 @@ pub fn read_recording(file: &Path, from: impl Read) -> io::Result<(Chains, Repor
     read_in_parts(file, from, PART)
 }
 
-/// The same of bytes in memory.
+/// Reads a recording from bytes in memory.
 #[must_use]
 pub fn parse_recording(file: &Path, raw: &[u8]) -> (Chains, Report) {
     // memory can be read
@@ -123,7 +123,7 @@ struct Reader {
     begun: Vec<u8>,
     /// Members so far.
     members: u64,
-    /// What follows a damaged member is passed over, up to the next that begins.
+    /// True after a damaged member, until the next member begins.
     is_between: bool,
 }
 
@@ -227,7 +227,7 @@ enum MemberFault {
     Damaged,
 }
 
-/// What the first member has, its checksum verified, and what follows it.
+/// Reads the first member, verifies its checksum, and returns the bytes after it.
 fn read_member(raw: &[u8], most: usize) -> Result<(Vec<u8>, &[u8]), MemberFault> {
     let mut decoder = GzDecoder::new(raw);
     let (mut text, mut piece) = (Vec::new(), vec![0; 1 << 16]);

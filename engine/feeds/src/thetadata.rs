@@ -34,7 +34,7 @@ objects! {
     }
 }
 
-/// What a status of the local server means; `None`: the answer is data, or the status is not one of its own.
+/// Meaning of a status of the local server; `None`: the answer is data, or the status is not one of the server's own.
 #[must_use]
 pub fn instead_of_status(status: u16) -> Option<Instead> {
     match status {
@@ -123,7 +123,7 @@ fn each_row<const N: usize>(
     report.errors
 }
 
-/// What a sentence in place of rows is. Servers without the status of their own kind say it in words.
+/// Meaning of a sentence in place of rows, from servers that do not send their own statuses.
 fn instead_of_sentence(sentence: &[u8]) -> Instead {
     // a bound: only the beginning of a sentence is searched
     let text = String::from_utf8_lossy(sentence.get(..200).unwrap_or(sentence)).to_ascii_lowercase();

@@ -191,7 +191,7 @@ pub fn parse_tradier_dividends(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDivi
     (out, report)
 }
 
-/// What an answer without an entry is.
+/// Meaning of an answer without an entry.
 fn instead<T>(list: &Given<T>, fault: &Refusal<'_>, errors: &Refusal<'_>) -> Instead {
     match () {
         // faults come from the gateway (token, plan), errors from the endpoint (the request)

@@ -10,10 +10,10 @@ use std::fmt;
 /// The columns that describe a contract, in the order in which they are shown.
 const INPUTS: [&str; 10] = ["id", "style", "right", "s", "k", "t_years", "r", "b", "sigma", "divs"];
 
-/// Those without which nothing can be priced.
+/// Required columns.
 const NEEDED: [&str; 7] = ["style", "right", "s", "k", "t_years", "r", "b"];
 
-/// A cell of such a column.
+/// A cell of a column of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParameterCell<'a> {
     /// A text; empty: missing.
@@ -40,7 +40,7 @@ pub struct ParameterColumns {
 }
 
 impl ParameterColumns {
-    /// Those of a table; `place` is where it has the column of a name.
+    /// Finds the columns of a table; `place` returns the index of a column by its name.
     ///
     /// # Errors
     /// The columns that are missing, in words.
@@ -111,7 +111,7 @@ const DOUBTED: [(&str, f64, &str); 3] = [
 ];
 
 impl ExplicitContract {
-    /// What may be meant otherwise than it is written: the column, its number, and what it is taken for.
+    /// Values that may be meant otherwise: the column, its number, and how it is read.
     pub fn doubts(&self) -> impl Iterator<Item = String> {
         let sigma = if let PriceInput::At(sigma) = self.asked { sigma } else { 0.0 };
         let given = [self.terms.r, sigma, self.terms.t];

@@ -35,11 +35,11 @@ pub struct ExplicitContract {
     pub k: f64,
     /// Time, rates and dividends.
     pub terms: Terms,
-    /// What is known besides.
+    /// Volatility or price of the contract.
     pub asked: PriceInput,
 }
 
-/// What is known besides the terms.
+/// Volatility or price of a contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PriceInput {
     /// Values at this volatility.

@@ -4,7 +4,7 @@
 //! thread (XGETBV). macOS turns AVX-512 on at a thread's first use and does not report it before, so that x86-64-v3 is
 //! found there.
 
-/// What a build is made for: every level has what the ones before it have.
+/// Processor level of a build; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Every x86-64 processor.
@@ -57,7 +57,7 @@ use Answer::{Amd, Basic, Ebx7, Kept};
 /// there.
 type Feature = (Level, &'static str, Answer, u32);
 
-/// What makes the levels, by the psABI of x86-64.
+/// Features of the levels, by the psABI of x86-64.
 #[rustfmt::skip]
 static FEATURES: [Feature; 23] = [
     (Level::V2, "sse3", Basic, 1 << 0),
@@ -87,7 +87,7 @@ static FEATURES: [Feature; 23] = [
     (Level::V4, "registers of avx512 that the system keeps", Kept, 0b1110_0110),
 ];
 
-/// What a processor and its system answer; the numbers are registers.
+/// Answers of a processor and its system; the fields are registers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Processor {
     basic: u32,
@@ -112,7 +112,7 @@ impl Processor {
         Level::ALL.into_iter().rev().find(|level| self.lacks(*level).is_empty()).unwrap_or(Level::Base)
     }
 
-    /// What it lacks of a level, the levels before it included.
+    /// Returns the missing features of a level and the levels before it.
     #[must_use]
     pub fn lacks(&self, wanted: Level) -> Vec<&'static str> {
         let lacking = |(level, _, answer, bits): &&Feature| *level <= wanted && self.answer(*answer) & bits != *bits;

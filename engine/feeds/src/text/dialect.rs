@@ -1,10 +1,9 @@
-//! What stands between the fields of a text, what its decimal mark is and in which order its dates stand. Never: how
-//! that is found.
+//! Dialect of a text: separator of fields, decimal mark, order of day and month. Never: its detection.
 
-/// What stands before the decimals of a number.
+/// Decimal mark of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decimal {
-    /// A point; commas stand between thousands.
+    /// A point; commas separate thousands.
     Point,
     /// A comma; points stand between thousands.
     Comma,

@@ -41,7 +41,7 @@ pub fn declared_separator(line: &[u8]) -> Option<u8> {
     word.eq_ignore_ascii_case(b"sep=").then_some(separator)
 }
 
-/// What separates the fields of a header: the most frequent of the separators outside of quotation marks.
+/// Returns the separator of a header: the most frequent one outside of quotation marks.
 fn separator_of(header: &[u8]) -> u8 {
     let mut quoted = false;
     let mut counts = [0usize; SEPARATORS.len()];
@@ -55,7 +55,7 @@ fn separator_of(header: &[u8]) -> u8 {
     SEPARATORS.into_iter().zip(counts).find(|&(_, count)| count == most).map_or(b',', |(separator, _)| separator)
 }
 
-/// What the values of a text have shown so far.
+/// Evidence in the values of a text so far.
 #[derive(Debug, Default)]
 enum Seen<T> {
     #[default]

@@ -1,8 +1,8 @@
 //! How a text of rows is written, whatever it says: its encoding ([`encoding`]), what stands between its fields, its
 //! decimal mark and the order of its dates ([`Dialect`]), and the spellings of numbers, dates and nothing at all.
 //!
-//! What can be read in one way only is read; what can be read in two is refused, unless the rest of the text or its
-//! user says which is meant. Never: a meaning of a column.
+//! A value that can be read in two ways is refused, unless the rest of the text or its user decides. Never: a meaning
+//! of a column.
 
 pub mod dates;
 mod dialect;
