@@ -40,6 +40,7 @@
 //! - `greeks`: the table of Greeks (name, unit, order, size), and the chain rule that ends in them. Never: a pricing
 //!   method.
 #![deny(unsafe_code)]
+#![warn(clippy::print_stderr)]
 
 pub mod american;
 pub mod black76;
