@@ -284,6 +284,27 @@ impl<L: Lanes> VolDerivatives<L> {
     }
 }
 
+/// From the first four derivatives in the logarithm of a positive number to those in the number, whose `inverse` is
+/// 1 over it.
+#[inline(always)]
+pub(crate) fn from_logs<L: Lanes>([l1, l2, l3, l4]: [L; 4], inverse: L) -> [L; 4] {
+    let c = |v: f64| L::splat(v);
+    let square = inverse * inverse;
+    [
+        l1 * inverse,
+        (l2 - l1) * square,
+        (l3 - c(3.0) * l2 + c(2.0) * l1) * square * inverse,
+        (l4 - c(6.0) * l3 + c(11.0) * l2 - c(6.0) * l1) * square * square,
+    ]
+}
+
+/// The derivative in time of a price or premium at fixed X, from its value and its first two derivatives in ln X: the
+/// pricing equation. `half`: σ²/2.
+#[inline(always)]
+pub(crate) fn by_time<L: Lanes>(r: f64, b: f64, half: L, [v, l1, l2]: [L; 3]) -> L {
+    half.neg_mul_add(l2 - l1, L::splat(r) * v - L::splat(r - b) * l1)
+}
+
 /// The market of one expiry as the chain rule sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpotInputs {

@@ -1,11 +1,12 @@
 //! Greeks from trinomial lattices instead of premium tables: accurate to about 1e-4 of a price, without building tables
 //! first. The preliminary pass of a cold start uses them. Never: a table.
 
+use super::method::mask;
 use super::settings::LATTICE;
 use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, plain};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
-use kernel::american::{Band, never_exercised};
+use kernel::american::{Band, exercised_now, never_exercised};
 use kernel::black76::{Horizon, european, european_vol};
 use kernel::contract::Right;
 use kernel::dividends::Terms;
@@ -79,7 +80,7 @@ impl<'a> LatticePair<'a> {
             Some(lattices) => lattices.jets(k, sigma),
             None => {
                 // borrowed stock far in the money: worth no more than now
-                let now = european_now.value.lt(payoff) & Block::splat(0.0).lt(payoff);
+                let now = exercised_now(right, european_now.value, Block::splat(s), k, mask(0));
                 if !now.any() {
                     return (None, 0, 0);
                 }
@@ -90,7 +91,7 @@ impl<'a> LatticePair<'a> {
         let horizon = Horizon::from(terms);
         let x = Block::splat(market.x);
         let waiting = finish(&sum(&european(phi, &horizon, x, k, sigma), &found.jet), &market, sigma);
-        let now = found.exercised | waiting.value.le(payoff);
+        let now = exercised_now(right, waiting.value, Block::splat(s), k, mask(0)) | found.exercised;
         let american = Greeks::select(now, &exercised(phi, s, k, [waiting.d1, waiting.d2]), &waiting);
         let [low, high] = found.beside.map(|b| {
             let european = european_vol(phi, &horizon, x, k, b.sigma);

@@ -30,14 +30,13 @@ use crate::store::ladder::Ladder;
 use block_valuation::BlockValuation;
 use kernel::american::Counts;
 use kernel::contract::Right;
-use kernel::dividends::{Dividend, Terms};
+use kernel::dividends::{Dividend, Terms, are_same};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
 use kernel::quality::Quality;
 use kernel::work::Work;
 use lattice::LatticePair;
 use premium::{BlockPremium, Tables};
-use settings::EXERCISE;
 use tables::{Pricers, bands, span};
 
 /// Early exercise of one slice: the premium of every strike and right over its European value.
@@ -61,10 +60,7 @@ impl EarlyExercise {
         let blocks = ladder.blocks();
         let (known, t) = &mut self.dividends;
         let age = *t - terms.t;
-        let same = known.len() == terms.divs.len()
-            && known.iter().zip(&terms.divs).all(|(old, new)| {
-                (old.t - age - new.t).abs() < EXERCISE.same_date && (old.amount - new.amount).abs() <= 1e-9 * old.amount
-            });
+        let same = are_same(known, &terms.divs, age);
         if !same {
             known.clear();
             known.extend_from_slice(&terms.divs);

@@ -4,16 +4,6 @@
 use kernel::settings;
 
 settings! {
-    /// When exercise is certain, and when it adds nothing.
-    EXERCISE: ExerciseSettings {
-        /// A value within this of the payoff of exercise counts as exercise.
-        certain: f64 = 1e-9, "of the strike", Judgement("far below the error of any table, far above rounding");
-        /// A premium below this, of a whole block, is none.
-        no_premium: f64 = 1e-13, "of the strike", Judgement("rounding of two values of about the strike");
-        /// Dates nearer to each other are the same date.
-        same_date: f64 = 1e-7, "years", Judgement("three seconds: instants of one date differ by rounding of their years");
-    }
-
     /// Tables of an expiry, and the volatilities that they are asked for (`tables.rs`).
     TABLES: TableSettings {
         /// The least volatility that is looked for.

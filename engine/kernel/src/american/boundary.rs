@@ -17,7 +17,8 @@ use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::quality::Quality;
 use crate::solve::{
-    chebyshev_roots, eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
+    chebyshev, chebyshev_roots, eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev,
+    roots_to_monomials,
 };
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
@@ -94,7 +95,7 @@ impl Put {
         y[last] = ln_b0;
         for _ in 0..BOUNDARY.most_steps {
             let mut system = self.system(grid, sigma, &y);
-            system.eliminate();
+            eliminate(&mut system.jacobian, &mut system.residual);
             let mut worst = Sigmas::splat(0.0);
             for (y, step) in y.iter_mut().zip(&system.residual) {
                 worst = worst.max((*step / reach).abs());
@@ -129,7 +130,7 @@ impl Put {
             let unused = &mut [Sigmas::splat(0.0); MOST_POINTS];
             *residual = next.pasting::<false>(grid, i, sigma, &moved, unused) - *residual;
         }
-        system.eliminate();
+        eliminate(&mut system.jacobian, &mut system.residual);
         let slope = |change: &Sigmas| (Sigmas::splat(shift) - *change) / Sigmas::splat(step);
         let at_expiry = Sigmas::splat(shift / step);
         system.residual.iter().map(slope).chain([at_expiry]).collect()
@@ -246,18 +247,11 @@ impl Put {
     }
 }
 
-/// Linear equations of a Newton step, one system per lane.
+/// Linear equations of a Newton step, one system per lane. The matrix is nearly triangular: a boundary point depends on
+/// later times, hence on points after it.
 struct System {
     residual: Vec<Sigmas>,
     jacobian: Vec<[Sigmas; MOST_POINTS]>,
-}
-
-impl System {
-    /// Replaces the residual by the solution. The matrix is nearly triangular: a boundary point depends on later times,
-    /// hence on points after it.
-    fn eliminate(&mut self) {
-        eliminate(&mut self.jacobian, &mut self.residual);
-    }
 }
 
 /// A rate of docs/model.md.
@@ -506,15 +500,13 @@ impl BoundaryAtRates {
     #[inline(always)]
     pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> BoundaryAtTime {
         let z = 2.0 * (tau * self.per_span).clamp(0.0, 1.0).sqrt() - 1.0;
-        let (mut before, mut now) = (z, 1.0);
         let [mut h, mut slope] = [Sigmas::splat(0.0); 2];
-        for order in &self.h[..self.orders] {
-            let t = Sigmas::splat(now);
+        for (order, t) in self.h[..self.orders].iter().zip(chebyshev(z)) {
+            let t = Sigmas::splat(t);
             h = order[0].mul_add(t, h);
             if SLOPES {
                 slope = order[1].mul_add(t, slope);
             }
-            (before, now) = (now, 2.0 * z * now - before);
         }
         let mut out = BoundaryAtTime { h: [0.0; NODES], slope: [0.0; NODES], ln_b0: self.ln_b0, sign: self.sign };
         h.store(&mut out.h);

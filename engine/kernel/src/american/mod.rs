@@ -5,9 +5,9 @@
 
 mod band;
 mod boundary;
-mod classes;
 mod integral;
 mod no_dividends;
+mod pays;
 pub mod premium;
 mod recursion;
 mod reference;
@@ -22,8 +22,10 @@ use crate::contract::{Right, Style};
 use crate::quality::Quality;
 use crate::work::count;
 pub use band::{Band, Counts};
-use classes::{Class, class};
 use no_dividends::NoDividends;
+pub use pays::exercised_now;
+pub(crate) use pays::most_premium;
+use pays::{Class, class};
 use premium::PremiumTables;
 use settings::CLASSES;
 
@@ -281,13 +283,16 @@ impl PricerAt<'_> {
         self.exercise_value(k).max(L::splat(0.0).max(at_expiry))
     }
 
-    /// The lanes of an American call with b > 0 whose European `value` is below the intrinsic value: far in the money.
+    /// The lanes without a premium that are exercised now. With b > 0 a call may be, far in the money.
     #[inline(always)]
     fn at_intrinsic<L: Lanes>(&self, value: L, k: L) -> L::Mask {
-        let american = self.pricer.style == Style::American;
-        let borrowed_call = american && self.pricer.right == Right::Call && self.terms.b > 0.0;
-        let s = L::splat(if borrowed_call { self.s } else { f64::NEG_INFINITY });
-        (value + k).lt(s)
+        let s = L::splat(self.s);
+        let never = s.lt(s);
+        if self.pricer.style == Style::European {
+            return never;
+        }
+        let may = if self.pricer.right == Right::Call && self.terms.b > 0.0 { !never } else { never };
+        exercised_now(self.pricer.right, value, s, k, may)
     }
 
     /// The strike where strike and volatility lie in the band, else NaN.

@@ -3,13 +3,13 @@
 //! The derivatives in the spot are those of the recursion. All others are differences of recursions at shifted inputs,
 //! which are as smooth as the value, up to the boundary. Never: a table, a cache.
 
-use super::no_dividends::at_intrinsic;
+use super::pays::exercised_now;
 use super::recursion::{AmericanOption, Solution};
 use super::settings::REFERENCE;
 use crate::black76::{Horizon, european};
 use crate::contract::Right;
 use crate::dividends::Terms;
-use crate::greeks::{Derivatives, VolDerivatives};
+use crate::greeks::{Derivatives, VolDerivatives, from_logs};
 use crate::lanes::Lanes;
 
 /// Central differences over seven points: weights of the points to the right of the middle; those to the left have the
@@ -106,9 +106,9 @@ impl Contract<'_> {
 }
 
 /// Derivatives in ln X to those in X.
-fn in_x(x: f64, [v, a, b, c, d]: [f64; 5]) -> [f64; 5] {
-    let x2 = x * x;
-    [v, a / x, (b - a) / x2, (c - 3.0 * b + 2.0 * a) / (x2 * x), (d - 6.0 * c + 11.0 * b - 6.0 * a) / (x2 * x2)]
+fn in_x(x: f64, [v, logs @ ..]: [f64; 5]) -> [f64; 5] {
+    let [x1, x2, x3, x4] = from_logs(logs, 1.0 / x);
+    [v, x1, x2, x3, x4]
 }
 
 impl Contract<'_> {
@@ -185,7 +185,7 @@ pub(super) fn derivatives<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, s
     };
     let exercised = lanes.iter().map(|(_, is)| f64::from(u8::from(*is))).collect::<Vec<_>>();
     let now = L::load(&exercised).gt(L::splat(0.5));
-    (jet, now | at_intrinsic(right.phi(), jet.v, L::splat(x + terms.a(0.0)), k))
+    (jet, now | exercised_now(right, jet.v, L::splat(x + terms.a(0.0)), k, k.le(k)))
 }
 
 /// Value and σ derivatives, and the lanes where exercising now is optimal.
@@ -214,7 +214,7 @@ pub(super) fn vol_derivatives<L: Lanes>(
         ultima: by(|lane| lane.1[2]),
     };
     let now = by(|lane| lane.2).gt(L::splat(0.5));
-    (jet, now | at_intrinsic(right.phi(), jet.value, L::splat(x + terms.a(0.0)), k))
+    (jet, now | exercised_now(right, jet.value, L::splat(x + terms.a(0.0)), k, k.le(k)))
 }
 
 /// The spot at which exercise becomes optimal; NaN where it does not.

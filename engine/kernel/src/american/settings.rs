@@ -2,6 +2,7 @@
 //! the reason for the value. Where no reason is on record, a test is named that bounds the errors with the value in
 //! use. Mathematical constants (coefficients of a formula, lanes of a register) stand beside their formula.
 
+use crate::dividends::SAME_DATE;
 use crate::settings;
 
 settings! {
@@ -10,7 +11,7 @@ settings! {
         /// Times nearer to each other are one; right before an ex-date is this much before it.
         instant: f64 = 1e-12, "years", Judgement("30 µs: above the rounding of a time of centuries, below any time between two dates");
         /// Dates nearer to each other are one; a shorter interval between two dates is none.
-        date: f64 = 1e-9, "years", Judgement("30 ms: dates come in days, and their years carry rounding only");
+        date: f64 = SAME_DATE, "years", Judgement("one number for all rooms, with its reason in dividends.rs");
         /// An option whose value exceeds its exercise value by less than this is exercised now (docs/model.md).
         exercised: f64 = 1e-9, "of the strike", Judgement("far below the error of any table, far above rounding");
         /// A gain from exercise, or a shortfall behind it, below this counts as none.
@@ -29,7 +30,7 @@ settings! {
         late_loss: f64 = 0.27, "1", Measured("the integral is 0.266, rounded up to stay a bound");
     }
 
-    /// Classes of options, among them those that are never worth exercising early (`classes.rs`).
+    /// Classes of options, among them those that are never worth exercising early (`pays.rs`).
     CLASSES: ClassSettings {
         /// A premium below this counts as none. Larger drops prices, smaller builds boundaries for nothing.
         negligible: f64 = 1e-7, "of the strike (put), the stock (call)", Judgement("a fiftieth of the price tolerance");
@@ -484,10 +485,6 @@ settings! {
         b_move: f64 = 3.5e-3, "(per year)^⅓·√years", Bounded("moved_tables_agree_with_fresh_ones");
         /// Greatest move of b as a part of the greater rate.
         b_part: f64 = 0.1, "of the greater rate", Bounded("moved_tables_agree_with_fresh_ones");
-        /// Dates of the tables and of terms shifted in time may differ by this.
-        date_slack: f64 = 1e-7, "years", Judgement("three seconds: instants of one date differ by rounding of their years");
-        /// Dividends that differ by less are equal.
-        same_amount: f64 = 1e-9, "of the amount", Judgement("rounding of an amount");
         /// A table that describes an ex-date is read until this long before it.
         until: f64 = 1e-6, "years", Judgement("half a minute: the deviation until then is a divisor");
         /// A premium below this counts as none. Larger drops it, smaller builds tables for nothing.

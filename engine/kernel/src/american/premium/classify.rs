@@ -2,7 +2,7 @@
 //! volatility's smile.
 
 use super::super::band::Band;
-use super::super::classes::late_call_loses;
+use super::super::pays::late_call_loses;
 use crate::american::settings::{BETWEEN, CLASSES, CLASSIFY, SAME};
 use crate::dividends::Terms;
 use crate::elementary::ln;

@@ -15,7 +15,7 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell};
-use crate::solve::gauss_legendre;
+use crate::solve::{chebyshev, gauss_legendre};
 use std::sync::LazyLock;
 
 /// Most coefficients of one tensor polynomial.
@@ -376,12 +376,10 @@ type Tangent<L> = ([L; 2], L);
 /// Sums Chebyshev series of functions of (l, 1/K) at `u`.
 #[inline(always)]
 fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local<L>, Tangent<L>) {
-    let twice = u + u;
-    let (mut before, mut t) = (u, L::splat(1.0));
     let zero = L::splat(0.0);
     let mut sum = Local { s: [zero; 4], k: [zero; 2] };
     let mut slope = ([zero; 2], zero);
-    for (term, f) in f.iter().enumerate() {
+    for ((term, f), t) in f.iter().enumerate().zip(chebyshev(u)) {
         for i in 0..4 {
             sum.s[i] = f.s[i].mul_add(t, sum.s[i]);
         }
@@ -395,9 +393,6 @@ fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>]
             slope.0[1] = r[1].mul_add(t, slope.0[1]);
             slope.1 = b.mul_add(t, slope.1);
         }
-        // T₋₁ = T₁ = u starts the recursion
-        let next = twice.mul_add(t, -before);
-        (before, t) = (t, next);
     }
     (sum, slope)
 }

@@ -55,19 +55,9 @@ pub(super) fn best_plan<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Ta
     // right before an ex-date for a call, right after it for a put
     let dates = terms.divs.iter().map(|d| (d.t, if phi > 0.0 { d.t - SAME.instant } else { d.t }));
     for (t, collects_after) in core::iter::once(now).chain(dates) {
-        let (a, a_r) = collected(terms, t, collects_after);
+        let [a, a_r] = terms.collected(t, collects_after);
         let date = Date::new(terms, t, a, a_r);
         best = Date::select(date.value(phi, on).gt(best.value(phi, on)), &date, &best);
     }
     best.series(phi, on)
-}
-
-/// Value at `t` of the dividends after `after`, and its derivative in r.
-pub(super) fn collected(terms: &Terms, t: f64, after: f64) -> (f64, f64) {
-    let carry = terms.r - terms.b;
-    let live = terms.divs.iter().filter(|d| d.t > after && d.t <= terms.t);
-    live.fold((0.0, 0.0), |(a, a_r), d| {
-        let worth = d.amount * (-carry * (d.t - t)).exp();
-        (a + worth, a_r - (d.t - t) * worth)
-    })
 }

@@ -10,6 +10,7 @@ use super::plan::best_plan;
 use super::table::Table;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
 use crate::dividends::{Dividend, Terms};
+use crate::solve::chebyshev;
 
 /// One term of the series at a volatility and strike: its value, and the part of it from the highest power in 1/K and
 /// ln σ.
@@ -92,11 +93,8 @@ impl Table {
 
 /// The sums of the series of the highest powers at `u`.
 fn tops(series: &[Term], u: f64) -> (f64, f64) {
-    let (mut before, mut t) = (u, 1.0);
-    let mut sums = (0.0, 0.0);
-    for term in series {
-        sums = (sums.0 + term.strike_top * t, sums.1 + term.sigma_top * t);
-        (before, t) = (t, 2.0 * u * t - before);
-    }
-    sums
+    series
+        .iter()
+        .zip(chebyshev(u))
+        .fold((0.0, 0.0), |(strike, sigma), (term, t)| (strike + term.strike_top * t, sigma + term.sigma_top * t))
 }

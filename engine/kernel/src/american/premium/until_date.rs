@@ -11,6 +11,7 @@ use crate::american::boundary::BoundaryPoint;
 use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule};
 use crate::american::settings::UNTIL_DATE;
 use crate::dividends::Terms;
+use crate::greeks::from_logs;
 use crate::lanes::{Lanes, Mask};
 use std::sync::LazyLock;
 
@@ -55,8 +56,8 @@ impl<L: Lanes> LocalTensors<L> {
             }
         }
         let [y, l1, l2, l3] = s;
-        let is = on.inv_sigma;
-        let sigma = [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + l1 + l1) * is * is * is];
+        let [s1, s2, s3, _] = from_logs([l1, l2, l3, zero], on.inv_sigma);
+        let sigma = [s1, s2, s3];
         // the tensors are functions of 1/K
         let inverse = c(1.0) / on.k;
         let k = [c(1.0) - k[0] * inverse, (k[0] + k[1] * inverse) * inverse];

@@ -1,10 +1,12 @@
-//! Classes of American options by sign and size of rates and dividends: those that are never worth exercising early,
-//! and the shape of the exercise region of the others. Never: a spot, a volatility.
+//! When early exercise can pay, and when it is done now: the rules that all methods share. Never: a table, a boundary.
 
 use super::band::Band;
 use super::settings::{CLASSES, SAME};
 use crate::contract::Right;
 use crate::dividends::Terms;
+use crate::elementary::ln;
+use crate::lanes::Lanes;
+use crate::normal::norm_cdf;
 
 /// Class of options by the shape of their exercise region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,31 @@ pub(super) enum Class {
     TwoBoundaries,
     /// Dividends before expiry.
     Dividends,
+}
+
+/// The lanes that are exercised now: American options whose value is the payoff of exercise or less (docs/model.md).
+/// Where exercise `may` gain, a value above the payoff by as little as rounding is the payoff too. Elsewhere equality
+/// has other causes, such as rates of 0, and the option waits.
+#[inline(always)]
+pub fn exercised_now<L: Lanes>(right: Right, value: L, s: L, k: L, may: L::Mask) -> L::Mask {
+    let payoff = (s - k) * right.phi();
+    let gain = value - payoff;
+    let least = k * SAME.exercised;
+    payoff.gt(L::splat(0.0)) & ((may & gain.lt(least)) | gain.lt(-least))
+}
+
+/// Upper bound of the premium of early exercise: the greatest gain from exercise times the probability of ending in the
+/// money. `spot` is X, or the spot itself for a wider bound.
+pub(crate) fn most_premium<L: Lanes>(right: Right, terms: &Terms, spot: L, k: L, sigma: L) -> L {
+    let Terms { t, r, b, .. } = *terms;
+    let c = |v: f64| L::splat(v);
+    let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
+    let deviation = sigma * c(t.sqrt());
+    // a call exercised early collects the dividends
+    let pays_from = if right == Right::Call { (k - collected).max(k * c(SAME.strike_left)) } else { k };
+    let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
+    let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + collected;
+    gain * norm_cdf(d * c(right.phi()) + deviation * 0.5)
 }
 
 /// The class of the American options of `right` in `band`, calls losing at most the part `lost` by it.
