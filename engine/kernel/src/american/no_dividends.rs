@@ -14,6 +14,14 @@ use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
 
+/// Deviations out of the money beyond which the premium, below 1e-10 of the strike, counts as none.
+const FAR_OUT: f64 = 6.5;
+/// Distance over which a premium changes whose exercise begins later, in deviations of ln X until it begins.
+const WAIT: f64 = 2.0;
+/// Volatilities within this part of each other are the same end of a table: ends of adjoining tables differ by
+/// rounding.
+const SAME_SIGMA: f64 = 1e-3;
+
 /// Boundaries of one (terms, right) that together cover a range of volatilities.
 #[derive(Clone, Debug)]
 pub(super) struct NoDividends {
@@ -45,8 +53,8 @@ impl NoDividends {
         let (below, above): (Vec<SharedBoundary>, Vec<SharedBoundary>) = wide
             .into_iter()
             .filter(|table| {
-                table.domain.sigma.0 < (1.0 - NO_DIVIDENDS.same_sigma) * known.0
-                    || table.domain.sigma.1 > (1.0 + NO_DIVIDENDS.same_sigma) * known.1
+                table.domain.sigma.0 < (1.0 - SAME_SIGMA) * known.0
+                    || table.domain.sigma.1 > (1.0 + SAME_SIGMA) * known.1
             })
             .partition(|table| table.domain.sigma.0 < known.0);
         let held = core::mem::take(&mut self.tables);
@@ -133,7 +141,7 @@ impl NoDividends {
             let curve = table.at_rates::<FULL>(terms.r, terms.b);
             let ln_b = curve.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
             let width = at.sigma * c(life.sqrt());
-            let waits = c(NO_DIVIDENDS.wait * (from / life).sqrt());
+            let waits = c(WAIT * (from / life).sqrt());
             let reach = Reach {
                 distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
@@ -198,7 +206,7 @@ impl NoDividends {
         let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
         let drift = (self.right.phi() * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.right.phi()), c(drift)).lt(width * -NO_DIVIDENDS.far_out);
+        let far_out = ln_xk.mul_add(c(self.right.phi()), c(drift)).lt(width * -FAR_OUT);
         if !(lanes & !far_out).any() {
             return None;
         }

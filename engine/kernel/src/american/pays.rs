@@ -8,6 +8,14 @@ use crate::elementary::ln;
 use crate::lanes::Lanes;
 use crate::normal::norm_cdf;
 
+/// An option whose value exceeds that of exercise by less than this part of the strike is exercised now
+/// (docs/model.md): far below the error of any table, far above rounding.
+const EXERCISED: f64 = 1e-9;
+/// Upper bound of ∫√(u/2π)du from 0 to 1, 0.266: the loss by exercising late, in units of rate·X·σ·t^1.5.
+const LATE_LOSS: f64 = 0.27;
+/// Part of the spot from which exercise earns that must lie above the strike, for the bound on the loss to hold.
+const REST_LEAST: f64 = 0.5;
+
 /// Class of options by the shape of their exercise region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -28,7 +36,7 @@ pub(super) enum Class {
 pub fn exercised_now<L: Lanes>(right: Right, value: L, s: L, k: L, may: L::Mask) -> L::Mask {
     let payoff = (s - k) * right.phi();
     let gain = value - payoff;
-    let least = k * SAME.exercised;
+    let least = k * EXERCISED;
     payoff.gt(L::splat(0.0)) & ((may & gain.lt(least)) | gain.lt(-least))
 }
 
@@ -79,7 +87,7 @@ pub(super) fn late_call_loses(terms: &Terms, saved: f64, sigma: f64) -> f64 {
         return 0.0;
     }
     let rest = 1.0 - terms.b / saved;
-    if rest < CLASSES.rest_least { f64::INFINITY } else { SAME.late_loss * terms.b * sigma * terms.t.powf(1.5) / rest }
+    if rest < REST_LEAST { f64::INFINITY } else { LATE_LOSS * terms.b * sigma * terms.t.powf(1.5) / rest }
 }
 
 /// True if no option of the band is worth exercising early although there are dividends.

@@ -12,6 +12,11 @@ use crate::dividends::Terms;
 use crate::greeks::{Derivatives, VolDerivatives, from_logs};
 use crate::lanes::Lanes;
 
+/// Greatest step of a rate that must keep its sign, as a part of the rate: half way to 0.
+const RATE_PART: f64 = 0.5;
+/// Rates nearer to 0, per year, are 0: their difference is taken on one side, or would divide rounding by the step.
+const NO_RATE: f64 = 1e-7;
+
 /// Central differences over seven points: weights of the points to the right of the middle; those to the left have the
 /// same weights, with opposite sign in odd derivatives. The last of `SECOND` is the weight of the middle.
 const FIRST: [f64; 3] = [3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0];
@@ -72,10 +77,10 @@ impl Contract<'_> {
         if !keeps_sign {
             return [-REFERENCE.rate_step, REFERENCE.rate_step];
         }
-        if rate.abs() < REFERENCE.no_rate {
+        if rate.abs() < NO_RATE {
             return [0.0, REFERENCE.rate_step];
         }
-        let step = REFERENCE.rate_step.min(REFERENCE.rate_part * rate.abs());
+        let step = REFERENCE.rate_step.min(RATE_PART * rate.abs());
         [-step, step]
     }
 
@@ -92,11 +97,9 @@ impl Contract<'_> {
     /// ∂/∂b.
     fn b(&self, middle: f64) -> f64 {
         // with r < 0 the sign of b decides how many boundaries there are
-        let [low, high] = Self::steps(self.terms.b, self.terms.r < -REFERENCE.no_rate);
+        let [low, high] = Self::steps(self.terms.b, self.terms.r < -NO_RATE);
         let at = |b: f64| self.moved(0.0, b, self.k, self.sigma)[0];
-        let is_free = self.right == Right::Call
-            && self.terms.r.abs() < REFERENCE.no_rate
-            && self.terms.b.abs() < REFERENCE.no_rate;
+        let is_free = self.right == Right::Call && self.terms.r.abs() < NO_RATE && self.terms.b.abs() < NO_RATE;
         if is_free {
             // above b = 0 the derivative approaches its limit like 1/ln b, from below it is smooth
             return (3.0 * middle - 4.0 * at(low) + at(2.0 * low)) / (-2.0 * low);

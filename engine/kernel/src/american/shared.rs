@@ -17,6 +17,15 @@ use crate::work::count;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
+/// A borrow rate nearer to the rate than this part of the greater one has a cell of its own, beside the kink.
+const AT_KINK: f64 = 0.05;
+/// Least volatility, per √year: a boundary at a hundredth of a percent is that of none.
+const SIGMA_LEAST: f64 = 1e-4;
+/// Rates below this, per year, have cells of their own: cells in proportion to a rate never end towards 0.
+const SMALL: f64 = 1e-4;
+/// Shards of the cache, a power of two, a few for each thread of a machine, so that threads seldom wait for each other.
+const SHARDS: usize = 16;
+
 /// True for the first and for the last boundary of a range of volatilities: these also serve all that lies beyond.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
@@ -36,7 +45,7 @@ impl SharedBoundary {
     /// Adjoining boundaries that cover a range of volatilities: one per cell, or cut from the range itself where cells
     /// do not apply.
     pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Quality) -> Vec<Self> {
-        let sigma = (sigma.0.max(SHARED.sigma_least), sigma.1.max(SHARED.sigma_least));
+        let sigma = (sigma.0.max(SIGMA_LEAST), sigma.1.max(SIGMA_LEAST));
         if scheme < Quality::Reference {
             let at = |sigma: f64| (sigma.ln() / SHARED.sigma_cell.ln()).floor() as i32;
             let edge = |i: i32| SHARED.sigma_cell.powi(i);
@@ -91,7 +100,7 @@ impl SharedBoundary {
 fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let Terms { t, r, b, .. } = *terms;
     let later = ((t.ln() / SHARED.time_cell).ceil() * SHARED.time_cell).exp().max(t);
-    let middle = if r.abs() < SHARED.small { r } else { geometric(r, SHARED.rate_cell) };
+    let middle = if r.abs() < SMALL { r } else { geometric(r, SHARED.rate_cell) };
     let at = |b: f64| Domain::new(right, middle, b, later, sigma);
     let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, r, b);
     let linear = || {
@@ -101,13 +110,13 @@ fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let of_its_size = || at(geometric(b, SHARED.borrow_ratio.ln()));
     let alike = b.abs() <= r.abs() && [sigma.0, sigma.1].iter().all(|&s| at(b).settles_at((s, s)) > later);
     let shared = alike.then(linear).filter(serves);
-    shared.or_else(|| (alike && b.abs() > SHARED.small).then(of_its_size).filter(serves))
+    shared.or_else(|| (alike && b.abs() > SMALL).then(of_its_size).filter(serves))
 }
 
 /// True if `domain` and the rates lie on the same side of r = b, and not at it.
 fn clear_of_kink(domain: &Domain, r: f64, b: f64) -> bool {
     let gap = domain.r - domain.b;
-    gap.abs() > SHARED.at_kink * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
+    gap.abs() > AT_KINK * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
 }
 
 /// The middle of the cell of `x`, where cells have the width `width` in ln |x|.
@@ -154,9 +163,9 @@ impl CacheShard {
 
 /// The shard that caches a key's boundary. There are several, so that threads seldom wait for each other.
 fn shard(key: &Key) -> &'static Mutex<CacheShard> {
-    static SHARDS: LazyLock<[Mutex<CacheShard>; SHARED.shards]> = LazyLock::new(Default::default);
+    static CACHE: LazyLock<[Mutex<CacheShard>; SHARDS]> = LazyLock::new(Default::default);
     let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    &SHARDS[(mixed >> (u64::BITS - SHARED.shards.ilog2())) as usize]
+    &CACHE[(mixed >> (u64::BITS - SHARDS.ilog2())) as usize]
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ use crate::normal::{INV_SQRT_2PI, bell};
 use crate::solve::{chebyshev, gauss_legendre};
 use std::sync::LazyLock;
 
+/// Least range of an integral, in units of σ: the rounding of a distance of about 1.
+const LENGTH_LEAST: f64 = 1e-12;
+
 /// Most coefficients of one tensor polynomial.
 pub(super) const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
 
@@ -334,7 +337,7 @@ impl Table {
         let from = (centre - c(window * root)).max(zero).min(c(self.reach));
         let to = (centre + c(window * root)).max(from).min(c(self.reach));
         let length = to - from;
-        if !length.gt(c(EVALUATE.length_least)).any() {
+        if !length.gt(c(LENGTH_LEAST)).any() {
             return sum;
         }
         let units = self.units(on);

@@ -42,7 +42,8 @@ mod windows;
 
 use super::band::{Band, Counts};
 use super::pays::{exercised_now, most_premium};
-use crate::american::settings::{BOUNDARY, TABLES};
+use crate::american::boundary::TIME_LEAST;
+use crate::american::settings::TABLES;
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::{SAME_DATE, Terms, are_same};
@@ -56,6 +57,12 @@ use layout::{TablePart, covered, tiles};
 use plan::best_plan;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
+
+/// Years before an ex-date, half a minute, until which its table is read: the deviation until the date is a divisor.
+const UNTIL: f64 = 1e-6;
+/// Shortfall of a value behind the best plan, parts of the strike, from which on the plan replaces it: more than a
+/// table's error.
+const SHORT: f64 = 2e-5;
 
 /// Inputs of an evaluation, one contract per lane, at one spot.
 #[derive(Clone, Copy)]
@@ -228,8 +235,8 @@ impl PremiumTables {
         let age = self.terms.t - terms.t;
         let same = are_same(&self.terms.divs, &terms.divs, age);
         let size = self.terms.r.abs().max(self.terms.b.abs());
-        let aligned = (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(BOUNDARY.time_least).sqrt())
-            .min(TABLES.b_part * size);
+        let aligned =
+            (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(TIME_LEAST).sqrt()).min(TABLES.b_part * size);
         // exercise anywhere between the dates of a call is harder to follow
         let coarse = self.built().any(|table| table.until.is_some() || table.is_anchored());
         let b_move = if coarse { TABLES.rate_move } else { aligned.max(TABLES.rate_move) };
@@ -419,8 +426,7 @@ impl PremiumTables {
         }
         let plan = best_plan(phi, at.terms, &at.on);
         let value = at.european + premium.value();
-        let short =
-            (value + at.on.strike.value() * (if ahead { TABLES.short_ahead } else { TABLES.short })).lt(plan.value());
+        let short = (value + at.on.strike.value() * SHORT).lt(plan.value());
         let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
         replace_where(premium, whole, &plan);
         whole
@@ -508,7 +514,7 @@ impl Table {
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
             Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate => {
-                age < self.stop - TABLES.until
+                age < self.stop - UNTIL
             }
             Layout::Now | Layout::Anchored => age <= TABLES.age.min(TABLES.age_part * next),
         }

@@ -13,6 +13,9 @@ use crate::dividends::Terms;
 use crate::work::count;
 use std::sync::OnceLock;
 
+/// Least time to the next ex-date in `SIZES.more_soon`, years: the number of terms is capped anyway.
+const SOON_LEAST: f64 = 1e-6;
+
 impl Table {
     /// Builds the table of `span` at `terms`; a second time with more strikes and terms where it is not resolved.
     ///
@@ -174,7 +177,7 @@ impl Table {
         let mut more = (deviations / SIZES.usual).max(1.0);
         if matches!(self.layout, Layout::Anchored) {
             let next = terms.divs.first().map_or(terms.t, |d| d.t);
-            more = more.max((SIZES.more_soon * terms.t / next.max(SIZES.soon_least)).sqrt());
+            more = more.max((SIZES.more_soon * terms.t / next.max(SOON_LEAST)).sqrt());
         }
         if matches!(self.layout, Layout::AnchoredAtExDate) {
             more = more.max(SIZES.more_anchored);

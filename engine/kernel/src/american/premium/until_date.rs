@@ -15,6 +15,9 @@ use crate::greeks::from_logs;
 use crate::lanes::{Lanes, Mask};
 use std::sync::LazyLock;
 
+/// Deviations below the boundary beyond which exercise gains nothing: the normal probability is below 1e-15.
+const OUT_OF_REACH: f64 = 8.0;
+
 /// The tensors of the boundary, evaluated at the strike and volatility of each lane.
 struct LocalTensors<L> {
     of: [Local<L>; TENSORS],
@@ -142,13 +145,13 @@ impl Table {
         let (x, sigma, ln_k) = (on.x.value(), on.sigma.value(), on.log_strike.value());
         let width = sigma * clock.stop.sqrt();
         let nothing = (Taylor::constant(zero), x.lt(x));
-        if !(ln_k + until.lowest - width * UNTIL_DATE.out_of_reach).lt(x).any() {
+        if !(ln_k + until.lowest - width * OUT_OF_REACH).lt(x).any() {
             return nothing;
         }
         let tensors = self.tensors::<L, ALL>(until, clock, on);
         let away = (ln_k + tensors.value(self.eta(clock.stop)) - x) / width;
         let now = away.lt(zero);
-        let idle = now | c(UNTIL_DATE.out_of_reach).lt(away);
+        let idle = now | c(OUT_OF_REACH).lt(away);
         if idle.all() {
             return (nothing.0, now);
         }
