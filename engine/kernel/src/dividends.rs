@@ -9,9 +9,12 @@ pub struct Dividend {
     pub amount: f64,
 }
 
-/// Dates nearer to each other than this are one date, years: three seconds. Dates come in days; the instants of one
-/// date differ by the rounding of their years.
-pub const SAME_DATE: f64 = 1e-7;
+/// Dates nearer to each other than this are one date, years: 30 ms. Dates come in days; the instants of one date differ
+/// by the rounding of their years. Dividends are valued so long after a date too: longer would show.
+pub const SAME_DATE: f64 = 1e-9;
+
+/// A clock may go back by this between two looks at a market, years: three seconds.
+pub const SET_BACK: f64 = 1e-7;
 
 /// True if the times `a` and `b`, years, are those of one date.
 #[must_use]
@@ -97,5 +100,34 @@ impl Terms {
     #[must_use]
     pub fn df(&self) -> f64 {
         (-self.r * self.t).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dividends_are_valued_where_they_are_still_to_come() {
+        let divs: Vec<Dividend> = [(0.1, 1.0), (0.4, 2.0), (0.9, 4.0)].map(|(t, amount)| Dividend { t, amount }).into();
+        let carry = 0.05;
+        let worth = |t: f64, amount: f64, at: f64| amount * (carry * (at - t)).exp();
+        assert_eq!(escrowed(&divs, carry, 0.5, 0.8), 0.0, "one is paid, one comes after expiry");
+        assert!((escrowed(&divs, carry, 0.1, 0.9) - worth(0.4, 2.0, 0.1) - worth(0.9, 4.0, 0.1)).abs() < 1e-14);
+        let [with_date, _] = collected(&divs, carry, 0.1, 0.1 - SAME_DATE, 0.5);
+        assert!((with_date - 1.0 - worth(0.4, 2.0, 0.1)).abs() < 1e-14);
+        let h = 1e-5;
+        let value = |carry: f64| collected(&divs, carry, 0.2, 0.2, 1.0)[0];
+        let slope = (value(carry + h) - value(carry - h)) / (2.0 * h);
+        assert!((collected(&divs, carry, 0.2, 0.2, 1.0)[1] - slope).abs() < 1e-9);
+    }
+
+    #[test]
+    fn dividends_stay_the_same_while_time_passes() {
+        let of =
+            |shift: f64, amount: f64| -> Vec<Dividend> { [0.1, 0.4].map(|t| Dividend { t: t - shift, amount }).into() };
+        assert!(are_same(&of(0.0, 1.0), &of(0.03, 1.0), 0.03));
+        assert!(!are_same(&of(0.0, 1.0), &of(0.03, 1.0), 0.031) && !are_same(&of(0.0, 1.0), &of(0.0, 1.001), 0.0));
+        assert!(!are_same(&of(0.0, 1.0), &of(0.0, 1.0)[..1], 0.0));
     }
 }

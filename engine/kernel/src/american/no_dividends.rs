@@ -1,11 +1,10 @@
 //! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
 
-use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
 use super::pays::exercised_now;
 use super::settings::NO_DIVIDENDS;
-use super::shared::{Ends, SharedBoundary};
+use super::shared::{Ends, SharedBoundaries, SharedBoundary};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
@@ -32,8 +31,15 @@ pub(super) struct NoDividends {
 }
 
 impl NoDividends {
-    pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Quality) -> Self {
-        Self { right, scheme, tables: SharedBoundary::over(right, terms, band.sigma, scheme).into() }
+    pub(super) fn new(
+        shared: &SharedBoundaries,
+        right: Right,
+        terms: &Terms,
+        sigma: (f64, f64),
+        scheme: Quality,
+    ) -> Self {
+        let tables = SharedBoundary::over(shared, right, terms, sigma, scheme).into();
+        Self { right, scheme, tables }
     }
 
     /// Bytes held.
@@ -47,9 +53,10 @@ impl NoDividends {
     }
 
     /// Adds boundaries at `terms` so that the tables also serve `sigma`. Existing boundaries stay.
-    pub(super) fn widen(&mut self, right: Right, terms: &Terms, sigma: (f64, f64)) {
+    pub(super) fn widen(&mut self, shared: &SharedBoundaries, terms: &Terms, sigma: (f64, f64)) {
         let known = (self.tables[0].domain.sigma.0, self.tables[self.tables.len() - 1].domain.sigma.1);
-        let wide = SharedBoundary::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
+        let sigma = (sigma.0.min(known.0), sigma.1.max(known.1));
+        let wide = SharedBoundary::over(shared, self.right, terms, sigma, self.scheme);
         let (below, above): (Vec<SharedBoundary>, Vec<SharedBoundary>) = wide
             .into_iter()
             .filter(|table| {

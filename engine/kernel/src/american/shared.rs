@@ -15,7 +15,7 @@ use crate::lanes::Lanes;
 use crate::quality::Quality;
 use crate::work::count;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A borrow rate nearer to the rate than this part of the greater one has a cell of its own, beside the kink.
 const AT_KINK: f64 = 0.05;
@@ -44,28 +44,26 @@ pub(super) struct SharedBoundary {
 impl SharedBoundary {
     /// Adjoining boundaries that cover a range of volatilities: one per cell, or cut from the range itself where cells
     /// do not apply.
-    pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Quality) -> Vec<Self> {
+    pub(super) fn over(
+        shared: &SharedBoundaries,
+        right: Right,
+        terms: &Terms,
+        sigma: (f64, f64),
+        scheme: Quality,
+    ) -> Vec<Self> {
         let sigma = (sigma.0.max(SIGMA_LEAST), sigma.1.max(SIGMA_LEAST));
         if scheme < Quality::Reference {
             let at = |sigma: f64| (sigma.ln() / SHARED.sigma_cell.ln()).floor() as i32;
             let edge = |i: i32| SHARED.sigma_cell.powi(i);
             let cells = (at(sigma.0)..=at(sigma.1)).map(|i| cell(right, terms, (edge(i), edge(i + 1))));
             if let Some(cells) = cells.collect::<Option<Vec<Domain>>>() {
-                return cells.into_iter().map(|domain| Self::of(domain, scheme)).collect();
+                return cells.into_iter().map(|domain| shared.boundary(domain, scheme)).collect();
             }
         }
         let n = ((sigma.1 / sigma.0).ln() / sigma_ratio(scheme).ln()).ceil().max(1.0);
         let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
         let domain = |i: i32| Domain::new(right, terms.r, terms.b, terms.t, (edge(i), edge(i + 1)));
-        (0..n as i32).map(|i| Self::of(domain(i), scheme)).collect()
-    }
-
-    /// The cached boundary of `domain`, or a new one.
-    fn of(domain: Domain, scheme: Quality) -> Self {
-        let key = Key::new(&domain, scheme);
-        let mut shard = shard(&key).lock().unwrap_or_else(PoisonError::into_inner);
-        let boundary = shard.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shard.add(key));
-        SharedBoundary { domain, scheme, boundary }
+        (0..n as i32).map(|i| shared.boundary(domain(i), scheme)).collect()
     }
 
     /// The boundary; the first call solves it.
@@ -139,8 +137,24 @@ impl Key {
     }
 }
 
+/// The boundaries that pricers share, for any number of threads. A clone is a handle to the same ones.
+#[derive(Clone, Debug, Default)]
+pub struct SharedBoundaries(Arc<[Mutex<CacheShard>; SHARDS]>);
+
+impl SharedBoundaries {
+    /// The cached boundary of `domain`, or a new one.
+    fn boundary(&self, domain: Domain, scheme: Quality) -> SharedBoundary {
+        let key = Key::new(&domain, scheme);
+        let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let shard = &self.0[(mixed >> (u64::BITS - SHARDS.ilog2())) as usize];
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let boundary = shard.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shard.add(key));
+        SharedBoundary { domain, scheme, boundary }
+    }
+}
+
 /// A part of the cache: boundaries by key, and the latest ones, which it keeps alive.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct CacheShard {
     held: HashMap<Key, Weak<OnceLock<Boundary>>>,
     recent: VecDeque<Arc<OnceLock<Boundary>>>,
@@ -161,13 +175,6 @@ impl CacheShard {
     }
 }
 
-/// The shard that caches a key's boundary. There are several, so that threads seldom wait for each other.
-fn shard(key: &Key) -> &'static Mutex<CacheShard> {
-    static CACHE: LazyLock<[Mutex<CacheShard>; SHARDS]> = LazyLock::new(Default::default);
-    let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    &CACHE[(mixed >> (u64::BITS - SHARDS.ilog2())) as usize]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +185,8 @@ mod tests {
 
     #[test]
     fn terms_that_are_close_share_a_boundary() {
-        let of = |t, r, b, sigma| SharedBoundary::over(Right::Put, &terms(t, r, b), sigma, Quality::Full);
+        let shared = SharedBoundaries::default();
+        let of = |t, r, b, sigma| SharedBoundary::over(&shared, Right::Put, &terms(t, r, b), sigma, Quality::Full);
         let one = of(0.52, 0.04, 0.0011, (0.21, 0.3));
         let other = of(0.521, 0.040001, 0.0009, (0.25, 0.31));
         assert!(one.iter().any(|one| other.iter().any(|other| Arc::ptr_eq(&one.boundary, &other.boundary))));
@@ -189,12 +197,13 @@ mod tests {
 
     #[test]
     fn every_cell_serves_its_terms() {
+        let all = SharedBoundaries::default();
         for right in [Right::Call, Right::Put] {
             for r in [1e-6, 0.003, 0.04, 0.06] {
                 let borrow = [-0.03, -0.004, 0.0, 1e-9, 1e-4, 0.003, 0.0399, 0.04, 0.041, 0.2, 2.0];
                 for b in borrow.into_iter().filter(|&b| right == Right::Put || b > 0.0) {
                     for t in [1e-5, 0.003, 0.2, 2.7] {
-                        for shared in SharedBoundary::over(right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
+                        for shared in SharedBoundary::over(&all, right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
                             let Domain { t: latest, .. } = shared.domain;
                             assert!(shared.domain.reaches(r, b), "{right:?} {r} {b} {t}: {:?}", shared.domain);
                             assert!(t <= latest && latest <= 1.2 * t);

@@ -8,6 +8,7 @@ use super::super::band::Band;
 use super::classify::{Depth, Span, changes, continuous, first_window};
 use super::table::Table;
 use crate::american::settings::{LAYOUT, SAME};
+use crate::american::shared::SharedBoundaries;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
@@ -65,12 +66,12 @@ impl TablePart {
     }
 
     /// The table of a depth; the first call builds it.
-    pub(super) fn table(&self, right: Right, terms: &Terms, depth: Depth) -> &Table {
+    pub(super) fn table(&self, shared: &SharedBoundaries, right: Right, terms: &Terms, depth: Depth) -> &Table {
         let (depth, table) = match &self.deep {
             Some(deep) if depth == Depth::Deep => (depth, deep),
             _ => (Depth::Usual, &self.table),
         };
-        table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &Span { depth, ..self.span })))
+        table.get_or_init(|| Box::new(Table::build(shared, right.phi(), terms, &Span { depth, ..self.span })))
     }
 
     /// True if the tile serves any part of `band`.

@@ -42,11 +42,12 @@ mod windows;
 
 use super::band::{Band, Counts};
 use super::pays::{exercised_now, most_premium};
+use super::shared::SharedBoundaries;
 use crate::american::boundary::TIME_LEAST;
 use crate::american::settings::TABLES;
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
-use crate::dividends::{SAME_DATE, Terms, are_same};
+use crate::dividends::{SAME_DATE, SET_BACK, Terms, are_same};
 use crate::elementary::exp;
 use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
@@ -90,6 +91,7 @@ struct Reading<'a, L> {
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
+    shared: SharedBoundaries,
     /// Tables with the bands that they serve. Where two serve the same contract, the later one is read.
     tiles: Vec<TablePart>,
 }
@@ -121,10 +123,10 @@ impl PremiumTables {
     /// for the derivatives in the rates; more where dividends are monthly.
     /// A table serves bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2
     #[must_use]
-    pub fn new(right: Right, terms: &Terms, bands: &[Band]) -> Self {
+    pub fn new(shared: &SharedBoundaries, right: Right, terms: &Terms, bands: &[Band]) -> Self {
         let terms = live(terms);
         let tiles = tiles(right, &terms, bands);
-        PremiumTables { right, terms, tiles }
+        PremiumTables { right, terms, shared: shared.clone(), tiles }
     }
 
     /// The tables built so far.
@@ -169,11 +171,11 @@ impl PremiumTables {
     ) {
         let deep = deep.filter(|_| tile.has_deep()).map(|deep| lanes & deep).filter(|deep| deep.any());
         if let Some(deep) = deep {
-            serving.push(tile.table(self.right, &self.terms, Depth::Deep), deep);
+            serving.push(tile.table(&self.shared, self.right, &self.terms, Depth::Deep), deep);
         }
         let usual = deep.map_or(lanes, |deep| lanes & !deep);
         if usual.any() {
-            serving.push(tile.table(self.right, &self.terms, Depth::Usual), usual);
+            serving.push(tile.table(&self.shared, self.right, &self.terms, Depth::Usual), usual);
         }
     }
 
@@ -243,7 +245,7 @@ impl PremiumTables {
         same && (terms.r - self.terms.r).abs() <= TABLES.rate_move
             && (terms.b - self.terms.b).abs() <= b_move
             && terms.t > 0.0
-            && age > -SAME_DATE
+            && age > -SET_BACK
             && self.built().all(|t| t.serves_age(age, &self.terms) && t.serves_rates(&self.terms, &terms))
     }
 
