@@ -395,3 +395,41 @@ pub fn exercised<L: Lanes>(phi: f64, s: f64, k: L, d: [L; 2]) -> Greeks<L> {
         ..Greeks::from_fn(|_| zero)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::black76::{Horizon, european};
+
+    #[test]
+    fn derivatives_of_powers_come_from_their_logarithms() {
+        for (x, p) in [(0.3f64, -1.5), (2.0, 0.5), (80.0, 3.0)] {
+            let value = x.powf(p);
+            let got = from_logs([p, p * p, p * p * p, p * p * p * p].map(|by| by * value), 1.0 / x);
+            let mut want = value;
+            for (n, got) in got.into_iter().enumerate() {
+                want *= (p - n as f64) / x;
+                assert!(
+                    (got - want).abs() <= 1e-13 * value * (10.0 / x).powi(n as i32 + 1),
+                    "x^{p} at {x}, {n}: {got} {want}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn european_values_age_by_the_pricing_equation() {
+        for (phi, r, b, k, sigma) in
+            [(1.0, 0.05, 0.02, 90.0, 0.2), (-1.0, 0.03, -0.01, 130.0, 0.4), (-1.0, 0.0, 0.05, 99.0, 0.1)]
+        {
+            let at = |t: f64| european(phi, &Horizon::new(t, r, b), 100.0, k, sigma);
+            let (t, h) = (0.7, 1e-4);
+            let jet = at(t);
+            let [first, second, ..] = jet.x;
+            let logs = [jet.v, first * 100.0, second * 1e4 + first * 100.0];
+            let want = (at(t - h).v - at(t + h).v) / (2.0 * h);
+            let got = by_time(r, b, 0.5 * sigma * sigma, logs);
+            assert!((got - want).abs() < 1e-6, "{got} for {want}");
+        }
+    }
+}

@@ -111,8 +111,13 @@ fn never_pays(right: Right, terms: &Terms, band: &Band, lost: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Pricer;
+    use super::super::draws::{Draws, every};
     use super::*;
+    use crate::black76::{Horizon, european_vol};
+    use crate::contract::Style;
     use crate::dividends::Dividend;
+    use crate::quality::Quality;
 
     const BAND: Band = Band { k: (80.0, 120.0), sigma: (0.1, 0.5) };
 
@@ -138,6 +143,48 @@ mod tests {
             (Right::Put, 1e-8, 0.01, Class::European),
         ] {
             assert_eq!(class(right, &terms(r, b, &[]), &BAND, CLASSES.lost), expected, "{right:?} r {r} b {b}");
+        }
+    }
+
+    #[test]
+    fn a_value_at_its_payoff_is_exercised_where_that_may_gain() {
+        for (right, s, value, may, expected) in [
+            (Right::Put, 80.0, 20.0, true, true),
+            (Right::Put, 80.0, 20.0, false, false),
+            (Right::Put, 80.0, 20.0 + 9e-8, true, true),
+            (Right::Put, 80.0, 20.0 + 2e-7, true, false),
+            (Right::Put, 80.0, 20.0 - 2e-7, false, true),
+            (Right::Put, 120.0, 0.0, true, false),
+            (Right::Call, 120.0, 20.0, true, true),
+            (Right::Call, 120.0, f64::NAN, true, false),
+            (Right::Call, 100.0, 0.0, true, false),
+        ] {
+            assert_eq!(exercised_now(right, value, s, 100.0, may), expected, "{right:?} {s} {value} {may}");
+        }
+    }
+
+    #[test]
+    fn no_premium_exceeds_its_bound() {
+        let mut draws = Draws(3);
+        for i in 0..400 {
+            let right = if i % 2 == 0 { Right::Put } else { Right::Call };
+            let t = draws.between(0.01, 2.0);
+            let divs = if i % 3 == 0 {
+                Vec::new()
+            } else {
+                every(0.25, draws.between(0.001, 0.25), t, draws.between(0.0, 2.0))
+            };
+            let terms = Terms { t, r: draws.between(0.0, 0.08), b: draws.between(-0.02, 0.06), divs };
+            let (k, sigma) = (draws.between(60.0, 150.0), draws.between(0.08, 0.8));
+            let x = 100.0 - terms.a(0.0);
+            let band = Band { k: (k, k), sigma: (sigma / 1.05, sigma * 1.05) };
+            let pricer = Pricer::new(Style::American, right, &terms, &band, Quality::Full);
+            let value = pricer.at(&terms, 100.0).vol_derivatives(k, sigma).value;
+            let premium = value - european_vol(right.phi(), &Horizon::from(&terms), x, k, sigma).value;
+            // far in the money exercise now gains what waiting loses until expiry, whatever ends there
+            let least = (right.phi() * (100.0 - k)).max(0.0) * (terms.r.abs() + terms.b.abs()) * t;
+            let most = most_premium(right, &terms, 100.0, k, sigma) + least;
+            assert!(premium <= most + 1e-4, "{right:?} {terms:?} K {k} σ {sigma}: {premium} exceeds {most}");
         }
     }
 
