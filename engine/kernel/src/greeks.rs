@@ -240,23 +240,29 @@ impl<L: Lanes> Derivatives<L> {
         }
     }
 
+    /// `f` of the numbers of both.
+    #[inline(always)]
+    #[must_use]
+    pub fn zip(&self, other: &Self, f: impl Fn(L, L) -> L) -> Self {
+        Self {
+            v: f(self.v, other.v),
+            x: core::array::from_fn(|i| f(self.x[i], other.x[i])),
+            sigma: core::array::from_fn(|i| f(self.sigma[i], other.sigma[i])),
+            x_sigma: f(self.x_sigma, other.x_sigma),
+            xx_sigma: f(self.xx_sigma, other.xx_sigma),
+            r: f(self.r, other.r),
+            r_sigma: f(self.r_sigma, other.r_sigma),
+            b: f(self.b, other.b),
+            k: core::array::from_fn(|i| f(self.k[i], other.k[i])),
+            d: core::array::from_fn(|i| f(self.d[i], other.d[i])),
+        }
+    }
+
     /// `yes` in the lanes where the mask says so, else `no`.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |a: L, b: L| L::select(mask, a, b);
-        Self {
-            v: pick(yes.v, no.v),
-            x: core::array::from_fn(|i| pick(yes.x[i], no.x[i])),
-            sigma: core::array::from_fn(|i| pick(yes.sigma[i], no.sigma[i])),
-            x_sigma: pick(yes.x_sigma, no.x_sigma),
-            xx_sigma: pick(yes.xx_sigma, no.xx_sigma),
-            r: pick(yes.r, no.r),
-            r_sigma: pick(yes.r_sigma, no.r_sigma),
-            b: pick(yes.b, no.b),
-            k: core::array::from_fn(|i| pick(yes.k[i], no.k[i])),
-            d: core::array::from_fn(|i| pick(yes.d[i], no.d[i])),
-        }
+        yes.zip(no, |yes, no| L::select(mask, yes, no))
     }
 }
 
@@ -270,17 +276,31 @@ impl<L: Lanes> Greeks<L> {
 }
 
 impl<L: Lanes> VolDerivatives<L> {
+    /// A value that moves with volatility at one pace.
+    #[inline(always)]
+    #[must_use]
+    pub fn straight(value: L, vega: L) -> Self {
+        let zero = L::splat(0.0);
+        Self { value, vega, volga: zero, ultima: zero }
+    }
+
+    /// `f` of the numbers of both.
+    #[inline(always)]
+    #[must_use]
+    pub fn zip(&self, other: &Self, f: impl Fn(L, L) -> L) -> Self {
+        Self {
+            value: f(self.value, other.value),
+            vega: f(self.vega, other.vega),
+            volga: f(self.volga, other.volga),
+            ultima: f(self.ultima, other.ultima),
+        }
+    }
+
     /// `yes` in the lanes where the mask says so, else `no`.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |a: L, b: L| L::select(mask, a, b);
-        Self {
-            value: pick(yes.value, no.value),
-            vega: pick(yes.vega, no.vega),
-            volga: pick(yes.volga, no.volga),
-            ultima: pick(yes.ultima, no.ultima),
-        }
+        yes.zip(no, |yes, no| L::select(mask, yes, no))
     }
 }
 

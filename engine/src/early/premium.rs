@@ -243,7 +243,7 @@ impl BlockPremium {
         let at = place.expansion_point(here.s);
         let sigma = load(&at.sigma);
         let zero = Block::splat(0.0);
-        let nothing = VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero };
+        let nothing = VolDerivatives::straight(zero, zero);
         let now = self.read(here, sigma).map_or(nothing, |premium| vol_derivatives(&premium));
         let side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
         let (least, most) = tables.now.at(here.terms, here.s).sigma_range(k, sigma);
@@ -353,12 +353,7 @@ fn premium_vol(
 }
 
 fn difference(a: &VolDerivatives<Block>, b: &VolDerivatives<Block>) -> VolDerivatives<Block> {
-    VolDerivatives {
-        value: a.value - b.value,
-        vega: a.vega - b.vega,
-        volga: a.volga - b.volga,
-        ultima: a.ultima - b.ultima,
-    }
+    a.zip(b, |a, b| a - b)
 }
 
 fn vol_derivatives(greeks: &Greeks<Block>) -> VolDerivatives<Block> {

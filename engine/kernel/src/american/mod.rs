@@ -253,8 +253,7 @@ impl PricerAt<'_> {
             Method::Premium(tables) => tables.vol_derivatives(self.terms, self.s, k, sigma),
             Method::Recursion => reference::vol_derivatives(self.pricer.right, self.terms, x, k, sigma),
         };
-        let zero = L::splat(0.0);
-        let payoff = VolDerivatives { value: (L::splat(self.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
+        let payoff = VolDerivatives::straight((L::splat(self.s) - k) * phi, L::splat(0.0));
         VolDerivatives::select(now, &payoff, &jet)
     }
 

@@ -117,7 +117,9 @@ impl NoDividends {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let gain = premium::<L, false>(&part.at, table.get(), &part.curve, &part.reach, self.scheme);
-                jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
+                let [vega, volga, ultima] = gain.sigma;
+                let gain = VolDerivatives { value: gain.v, vega, volga, ultima };
+                jet = VolDerivatives::select(part.lanes, &plain.zip(&gain, |plain, gain| plain + gain), &jet);
             }
             exercised = exercised | part.beyond;
         }
@@ -290,12 +292,7 @@ struct ServedLanes<L: Lanes> {
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K): its derivatives in
 /// the strike follow from that.
 #[inline(always)]
-pub(super) fn add<L: Lanes>(
-    plain: &Derivatives<L>,
-    gain: &Premium<L>,
-    at: &Contract<L>,
-    moved: Rate,
-) -> Derivatives<L> {
+fn add<L: Lanes>(plain: &Derivatives<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate) -> Derivatives<L> {
     let c = |v: f64| L::splat(v);
     let inv_x = c(1.0) / at.x;
     let mut jet = *plain;
@@ -315,14 +312,4 @@ pub(super) fn add<L: Lanes>(
     jet.r_sigma += rates.r_sigma;
     jet.b += rates.b;
     jet
-}
-
-#[inline(always)]
-pub(super) fn add_vol<L: Lanes>(plain: &VolDerivatives<L>, gain: &Premium<L>) -> VolDerivatives<L> {
-    VolDerivatives {
-        value: plain.value + gain.v,
-        vega: plain.vega + gain.sigma[0],
-        volga: plain.volga + gain.sigma[1],
-        ultima: plain.ultima + gain.sigma[2],
-    }
 }

@@ -323,19 +323,11 @@ impl PremiumTables {
         let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &contracts, &serving);
         if whole.any() {
             let zero = L::splat(0.0);
-            jet = VolDerivatives::select(
-                whole,
-                &VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero },
-                &jet,
-            );
+            jet = VolDerivatives::select(whole, &VolDerivatives::straight(zero, zero), &jet);
         }
-        let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
-        jet = VolDerivatives {
-            value: jet.value + value,
-            vega: jet.vega + vega,
-            volga: jet.volga + volga,
-            ultima: jet.ultima + ultima,
-        };
+        let [vega, volga, ultima] = by_sigma(&premium, sigma);
+        let premium = VolDerivatives { value: premium.value(), vega, volga, ultima };
+        jet = jet.zip(&premium, |jet, premium| jet + premium);
         (jet, exercised | self.at_intrinsic(jet.value, s, k, &serving))
     }
 
