@@ -75,13 +75,18 @@ fn crates() -> impl Iterator<Item = String> {
 
 /// The dependencies of a crate's program, without those of its tests.
 fn dependencies(folder: &str) -> BTreeSet<String> {
+    dependencies_of(folder, |section| !section.contains("dev-"))
+}
+
+/// The names of what a crate depends on, by some sections of its manifest.
+fn dependencies_of(folder: &str, is_wanted: fn(&str) -> bool) -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("Cargo.toml");
     let text = fs::read_to_string(path).unwrap();
     let mut found = BTreeSet::new();
     let mut inside = false;
     for line in text.lines() {
         if line.starts_with('[') {
-            inside = line.ends_with("dependencies]") && !line.contains("dev-");
+            inside = line.ends_with("dependencies]") && is_wanted(line);
         } else if let Some(end) = line.find(['.', ' ']).filter(|_| inside && !line.starts_with('#')) {
             found.insert(line[..end].to_owned());
         }
@@ -111,6 +116,40 @@ fn crates_name_only_what_their_walls_admit() {
             homes.iter().all(|folder| dependencies(folder).contains(library)),
             "{library}: a home does not name it"
         );
+    }
+}
+
+/// The text of every source file under a path, tests included.
+fn code_under(path: &Path) -> String {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| code_under(&entry.unwrap().path())).collect(),
+        Err(_) if path.extension().is_some_and(|ending| ending == "rs") => fs::read_to_string(path).unwrap(),
+        Err(_) => String::new(),
+    }
+}
+
+#[test]
+fn every_dependency_is_named_in_its_crate() {
+    let is_named = |text: &str, library: &str| {
+        let library = library.replace('-', "_");
+        text.match_indices(&library).any(|(at, _)| {
+            let (before, after) = (text[..at].chars().next_back(), &text[at + library.len()..]);
+            let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            !is_word && ["::", ";", " as "].iter().any(|next| after.starts_with(next))
+        })
+    };
+    for folder in WALLS.iter().map(|(folder, _)| *folder).chain(["benches"]) {
+        let program: String = sources(&format!("{folder}/src")).into_iter().map(|source| source.text).collect();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+        let tests: String =
+            ["src", "tests", "benches", "examples"].iter().map(|of| code_under(&root.join(of))).collect();
+        for library in dependencies(folder) {
+            let is_used = is_named(&program, &library) || (folder == "benches" && is_named(&tests, &library));
+            assert!(is_used, "{folder} depends on {library} and does not name it");
+        }
+        for library in dependencies_of(folder, |section| section.contains("dev-")) {
+            assert!(is_named(&tests, &library), "the tests of {folder} depend on {library} and do not name it");
+        }
     }
 }
 
