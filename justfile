@@ -14,6 +14,10 @@ check:
 test:
     cargo test --release --workspace --locked
 
+# one crate's tests, in a build that keeps what did not change: `just quick kernel`, `just quick greeksd --test layers`
+quick crate *args:
+    cargo test --profile fast --locked -p {{ if crate == "greeksd" { crate } else { "greeksd-" + crate } }} {{ args }}
+
 # the same kernels and golden files without AVX2 and FMA
 test-isa:
     RUSTFLAGS="" cargo test --release --locked -p greeksd-kernel -p greeksd-engine --target-dir target/portable
@@ -77,6 +81,19 @@ restart *args:
 faults *args:
     cargo build --release --locked -p greeksd --features fault-injection --target-dir target/fault-injection
     python3 tests/faults/run.py {{ args }}
+
+# a line for each; what they write is in target/trials; exit code 1 where one fails
+# what CI does not run, one after another, for hours: `just trials soak kill` runs those two
+trials *names="explain scenario positions stream scale nautilus lean backtest truth faults restart kill soak":
+    #!/usr/bin/env bash
+    mkdir -p target/trials
+    failed=0
+    for name in {{ names }}; do
+      start=$SECONDS said=passed
+      "{{ just_executable() }}" "$name" > "target/trials/$name.log" 2>&1 || { said=FAILED failed=1; }
+      printf '%-10s %s %6d s  %s\n' "$name" "$said" $((SECONDS - start)) "$(tail -n 1 "target/trials/$name.log")"
+    done
+    exit $failed
 
 # what passes over a simulated market do, counted, and how long their stages take: `just steady full=0.05`
 steady *args:
