@@ -46,7 +46,7 @@ fn chain() -> Arc<Chain> {
         uncomputed: None,
         valued_at: Timestamp::UNIX_EPOCH,
         preliminary: false,
-        slices: Vec::new(),
+        slices: Default::default(),
         strike_milli: Vec::new(),
         right: Vec::new(),
         dropped: vec![None; n_rows],

@@ -40,15 +40,9 @@ impl Snapshot {
         let time = chains.iter().map(|c| c.valued_at).max().unwrap_or(Timestamp::UNIX_EPOCH);
         let mut roots: Vec<(Symbol, u32)> = Vec::with_capacity(chains.len());
         for (i, chain) in (0u32..).zip(&chains) {
-            for slice in &chain.slices {
-                // a chain lists a root many times, mostly one after the other
-                if roots.last() != Some(&(slice.root, i)) {
-                    roots.push((slice.root, i));
-                }
-            }
+            roots.extend(chain.slices.roots().iter().map(|&root| (root, i)));
         }
         roots.sort_unstable();
-        roots.dedup();
         Self { number, time, chains, roots, pending, unanswered: 0, is_complete: true }
     }
 

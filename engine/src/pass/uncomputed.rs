@@ -4,7 +4,7 @@
 use super::report::ChainReport;
 use super::task::Task;
 use crate::store::book::BookSlice;
-use crate::store::chain::{Chain, Slice, Uncomputed};
+use crate::store::chain::{Chain, Slice, Slices, Uncomputed};
 use crate::store::columns::{Col, Columns};
 use crate::store::doubted::FirmQuotes;
 use core::ops::Range;
@@ -58,7 +58,7 @@ pub(super) fn identity_only(
         valued_at: at,
         // a full pass would not find more
         preliminary: false,
-        slices: Vec::with_capacity(live.len()),
+        slices: Slices::default(),
         strike_milli: live.iter().flat_map(|slice| &slice.strike_milli).copied().collect(),
         right: live.iter().flat_map(|slice| &slice.right).copied().collect(),
         dropped: vec![None; live.iter().map(|slice| slice.rows()).sum()],

@@ -7,12 +7,12 @@ use super::report::ChainReport;
 use super::stages::{SideTimes, Stage};
 use super::task::Task;
 use super::uncomputed::{identity_only, why_uncomputed};
-use crate::calibrate::chain::{Calibration, ChainCalibration, OneByOne, SideBySide, SliceWork};
+use crate::calibrate::chain::{Calibration, ChainCalibration, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
 use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
 use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
-use crate::store::chain::{Chain, Slice};
+use crate::store::chain::{Chain, Slice, Slices};
 use crate::store::columns::{Col, Columns};
 use crate::store::doubted::FirmQuotes;
 use crate::store::dropped::Drop;
@@ -35,6 +35,11 @@ use std::sync::Arc;
 /// ms, and handing out a slice a few µs. At half or double of it, results are the same bits, and only single wide names
 /// wait longer.
 const ALONE: usize = 3000;
+
+/// Time in a step after which the remaining slices of a chain are shared, nanoseconds. A table that has to be solved
+/// takes as much, and the other threads would wait at the end of a run. A step of a chain whose tables hold takes a
+/// tenth of it.
+const LONG: u64 = 1_000_000;
 
 /// Time without a new quote after which quotes are at rest. A live name is computed again a minute after its last
 /// quote.
@@ -212,7 +217,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let before = state.session_before();
     let fitted = clock();
     let threads = Threads { many, clock, times: SideTimes::default() };
-    threads.each_priced(slices, priced, |i, slice, priced| {
+    threads.share(slices.iter_mut().zip(&mut *priced).enumerate(), |(i, (slice, priced))| {
         let book_slice = &book.slices[facts[i].place];
         priced.reset(book_slice.rows());
         before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
@@ -245,7 +250,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     (chain, report)
 }
 
-/// Runs the slices of one chain, on several threads if it has many contracts.
+/// Runs the slices of one chain: on several threads if it has many contracts, or once they have taken long.
 #[derive(Debug)]
 struct Threads {
     many: bool,
@@ -255,47 +260,26 @@ struct Threads {
 
 impl SideBySide for Threads {
     fn each(&self, slices: &mut [SliceWork], step: impl Fn(usize, &mut SliceWork) + Send + Sync) {
-        if self.many {
-            self.timed(|| {
-                let all = slices.par_iter_mut().enumerate().with_max_len(1);
-                all.for_each(|(i, slice)| self.step(|| step(i, slice)));
-            });
-        } else {
-            OneByOne.each(slices, step);
-        }
+        self.share(slices.iter_mut().enumerate(), |(i, slice)| step(i, slice));
     }
 }
 
 impl Threads {
-    /// Runs steps in parallel, and times them.
-    fn timed(&self, all: impl FnOnce()) {
+    /// Takes each item through a step, and times the steps that run in parallel.
+    fn share<T: Send>(&self, mut items: impl Iterator<Item = T>, step: impl Fn(T) + Send + Sync) {
         let began = (self.clock)();
-        all();
-        self.times.wall((self.clock)() - began);
-    }
-
-    /// Runs one step, and times it.
-    fn step(&self, step: impl FnOnce()) {
-        let began = (self.clock)();
-        step();
-        self.times.step((self.clock)() - began);
-    }
-
-    /// Calls `step` once for each slice with its finished rows.
-    fn each_priced(
-        &self,
-        slices: &mut [SliceWork],
-        priced: &mut [PricedSlice],
-        step: impl Fn(usize, &mut SliceWork, &mut PricedSlice) + Send + Sync,
-    ) {
-        if self.many {
-            self.timed(|| {
-                let all = slices.par_iter_mut().zip(priced).enumerate().with_max_len(1);
-                all.for_each(|(i, (slice, priced))| self.step(|| step(i, slice, priced)));
-            });
-        } else {
-            slices.iter_mut().zip(priced).enumerate().for_each(|(i, (slice, priced))| step(i, slice, priced));
+        while !self.many && (self.clock)() - began < LONG {
+            let Some(item) = items.next() else { return };
+            step(item);
         }
+        let rest: Vec<T> = items.collect();
+        let began = (self.clock)();
+        rest.into_par_iter().with_max_len(1).for_each(|item| {
+            let began = (self.clock)();
+            step(item);
+            self.times.step((self.clock)() - began);
+        });
+        self.times.wall((self.clock)() - began);
     }
 }
 
@@ -502,7 +486,7 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         uncomputed: None,
         valued_at: at,
         preliminary: !quality.is_final(),
-        slices: Vec::with_capacity(slices.len()),
+        slices: Slices::default(),
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
         dropped: Vec::with_capacity(n_rows),

@@ -372,7 +372,7 @@ impl<'a> Decoder<'a> {
             // quotes of that time are no current quotes
             quotes: None,
             evidence: None,
-            slices: live.slices,
+            slices: live.slices.into_iter().collect(),
         })
     }
 

@@ -35,7 +35,7 @@ pub struct Chain {
     /// Only the preliminary pass has run: lattices value early exercise, and prices are accurate to about 1e-4.
     pub preliminary: bool,
     /// One slice per (root, expiry), in native order. Their row ranges follow one another and cover the chain.
-    pub slices: Vec<Slice>,
+    pub slices: Slices,
     /// Strikes in thousandths of a currency unit, by row.
     pub strike_milli: Vec<u32>,
     /// Call or put, by row.
@@ -129,6 +129,61 @@ pub struct Slice {
     pub divs: f64,
 }
 
+/// The slices of a chain, with the roots that they list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Slices {
+    all: Vec<Slice>,
+    /// Each root once. A snapshot lists the roots of every chain, and slices are many times as many.
+    roots: Vec<Symbol>,
+}
+
+impl Slices {
+    /// Adds a slice, whose rows follow those of the last one.
+    pub fn push(&mut self, slice: Slice) {
+        if !self.roots.contains(&slice.root) {
+            self.roots.push(slice.root);
+        }
+        self.all.push(slice);
+    }
+
+    /// Each root that is listed, once.
+    #[must_use]
+    pub fn roots(&self) -> &[Symbol] {
+        &self.roots
+    }
+
+    /// Bytes held beside itself.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Slice>() + self.roots.capacity() * size_of::<Symbol>()
+    }
+}
+
+impl FromIterator<Slice> for Slices {
+    fn from_iter<I: IntoIterator<Item = Slice>>(all: I) -> Self {
+        let mut slices = Self::default();
+        all.into_iter().for_each(|slice| slices.push(slice));
+        slices
+    }
+}
+
+impl core::ops::Deref for Slices {
+    type Target = [Slice];
+
+    fn deref(&self) -> &[Slice] {
+        &self.all
+    }
+}
+
+impl<'a> IntoIterator for &'a Slices {
+    type Item = &'a Slice;
+    type IntoIter = core::slice::Iter<'a, Slice>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.iter()
+    }
+}
+
 impl Slice {
     /// The key of one of the slice's contracts.
     #[must_use]
@@ -149,7 +204,7 @@ impl Chain {
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>()
-            + self.slices.capacity() * size_of::<Slice>()
+            + self.slices.bytes()
             + self.strike_milli.capacity() * size_of::<u32>()
             + self.right.capacity() * size_of::<Right>()
             + self.dropped.capacity() * size_of::<Option<Drop>>()

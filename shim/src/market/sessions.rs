@@ -285,7 +285,7 @@ mod tests {
             uncomputed: None,
             valued_at: at.parse().unwrap(),
             preliminary,
-            slices: Vec::new(),
+            slices: Default::default(),
             strike_milli: Vec::new(),
             right: Vec::new(),
             dropped: Vec::new(),

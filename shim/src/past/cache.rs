@@ -293,7 +293,7 @@ mod tests {
             uncomputed: None,
             valued_at: Timestamp::UNIX_EPOCH,
             preliminary: false,
-            slices: Vec::new(),
+            slices: Default::default(),
             strike_milli: vec![0; 10],
             right: Vec::new(),
             dropped: Vec::new(),

@@ -26,7 +26,7 @@ fn build(name: &'static str, roots: [&'static str; 2], present: u64, priced: u64
     let listings: Vec<Listing> = EXPIRIES.iter().flat_map(|&expiry| [whole(0, expiry), whole(1, expiry)]).collect();
     let full = market::chain(name, 101.25, &listings);
     let bit = |bits: u64, row: u32| bits >> (row % 64) & 1 == 1;
-    let mut chain = Chain { slices: vec![], strike_milli: vec![], right: vec![], ..(*full).clone() };
+    let mut chain = Chain { slices: Default::default(), strike_milli: vec![], right: vec![], ..(*full).clone() };
     let mut kept = Vec::new();
     for slice in &full.slices {
         let start = kept.len() as u32;

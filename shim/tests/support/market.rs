@@ -59,7 +59,7 @@ pub fn chain(underlying: &str, spot: f64, listings: &[Listing]) -> Arc<Chain> {
         uncomputed: None,
         valued_at: NOW,
         preliminary: underlying == "ACME",
-        slices: Vec::new(),
+        slices: Default::default(),
         strike_milli: Vec::new(),
         right: Vec::new(),
         dropped: vec![None; n_rows],

@@ -252,7 +252,7 @@ impl Chains<'_> {
             uncomputed: (!is_priced).then_some(Uncomputed::NoUsableQuote),
             valued_at: at,
             preliminary: false,
-            slices,
+            slices: slices.into_iter().collect(),
             strike_milli,
             right,
             dropped: vec![None; n],
