@@ -2,10 +2,11 @@
 //! Steps that look at one expiry run side by side; those that look at all of a name run between them. Never: a formula,
 //! a thread.
 
+use super::alternative::{Alternative, Standing};
 use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
-use super::doubt::{Alternative, Verdict, paid_parts, unusual};
+use super::doubt::{Verdict, paid_parts, unusual};
 use super::forward::{Parity, fit_forward, fit_wide, keep_alive, keep_near, pair_quotes};
 use super::implied::imply_vols;
 use super::input::SliceInput;
@@ -19,6 +20,7 @@ use crate::store::chain::Uncomputed;
 use crate::store::doubted::Doubt;
 use kernel::contract::{ForwardBasis, Style};
 use kernel::quality::Quality;
+use std::sync::Arc;
 
 /// Result of a calibration that all slices of a name share.
 #[derive(Clone, Debug, Default)]
@@ -107,9 +109,22 @@ impl ChainCalibration {
         slices: &mut [SliceWork],
         how: &impl SideBySide,
     ) -> Result<Calibration, Uncomputed> {
+        let stands = slices.iter().find_map(|slice| slice.state.doubted.clone());
+        let before = stands.as_ref().map(|stands| stands.instead.doubt);
+        if let Some(stands) = stands.as_ref().filter(|stands| stands.is_recent(inputs)) {
+            let spot = self.run_assumed(Some(&stands.instead), published, inputs, slices, how);
+            if let Ok(spot) = spot
+                && Verdict::of(inputs, slices).is_better_than(stands.first)
+            {
+                return Ok(Calibration {
+                    is_far: is_far(&spot, published),
+                    spot,
+                    alternative: Some(stands.instead.clone()),
+                });
+            }
+        }
         // an assumption contradicted in the last pass mostly is so again: a first look finds it without touching the
         // slices' memory of the carry that they are valued on
-        let before = slices.iter().find_map(|slice| slice.state.doubted);
         let mut first = match before {
             Some(_) => {
                 let about = first_look(inputs);
@@ -146,11 +161,12 @@ impl ChainCalibration {
                 }
             }
         };
-        let doubt = alternative.as_ref().map(|alternative| alternative.doubt);
-        let in_vain = if first.is_contradicted && doubt.is_none() { first.against.max(in_vain) } else { 0 };
-        slices.iter_mut().for_each(|slice| (slice.state.doubted, slice.state.in_vain) = (doubt, in_vain));
-        let is_far = spot.off && (spot.s / published).ln().abs() > DOUBT.spot_far;
-        Ok(Calibration { spot, alternative, is_far })
+        let in_vain = if first.is_contradicted && alternative.is_none() { first.against.max(in_vain) } else { 0 };
+        let stands = alternative.clone().map(|instead| Arc::new(Standing::new(instead, first.against, inputs)));
+        slices.iter_mut().for_each(|slice| {
+            (slice.state.doubted, slice.state.in_vain) = (stands.clone(), in_vain);
+        });
+        Ok(Calibration { is_far: is_far(&spot, published), spot, alternative })
     }
 
     /// The best alternative to the assumptions that `first` finds contradicted; `None`: none is better. The assumption
@@ -168,7 +184,7 @@ impl ChainCalibration {
         let about = first_look(inputs);
         if let Some(alternative) = before.filter(|&doubt| doubt != Doubt::Dividends).map(Alternative::of) {
             let (looked, trial) = self.look(Some(&alternative), published, &about, how);
-            if looked.is_ok() && Verdict::of(&about, &trial).is_better_than(first) {
+            if looked.is_ok() && Verdict::of(&about, &trial).is_better_than(first.against) {
                 return Some(alternative);
             }
         }
@@ -185,7 +201,7 @@ impl ChainCalibration {
             let Ok(spot) = looked else { continue };
             let verdict = Verdict::of(&about, &trial);
             let loss = verdict.loss(unusual(&alternative, published, spot.s, inputs, &trial));
-            if verdict.is_better_than(first) && best.as_ref().is_none_or(|(least, _)| loss < *least) {
+            if verdict.is_better_than(first.against) && best.as_ref().is_none_or(|(least, _)| loss < *least) {
                 best = Some((loss, alternative));
             }
         }
@@ -373,6 +389,11 @@ impl ChainCalibration {
         self.parity.extend(slices.iter().map(|slice| slice.draft.parity));
         self.carries.set(source, inputs, &self.parity, s, &self.prior);
     }
+}
+
+/// True if the implied spot is far from the published one.
+fn is_far(spot: &ImpliedSpot, published: f64) -> bool {
+    spot.off && (spot.s / published).ln().abs() > DOUBT.spot_far
 }
 
 /// The inputs of a first look.

@@ -6,6 +6,7 @@
 //! equally good alternatives the most usual wins: borrow of some percent before a spot that is one percent off, an
 //! unpaid dividend before borrow far below zero. Never: a calibration.
 
+use super::alternative::Alternative;
 use super::carry::weighted_median;
 use super::forward::Parity;
 use super::input::SliceInput;
@@ -14,43 +15,7 @@ use super::slice_work::SliceWork;
 use crate::store::doubted::Doubt;
 use crate::store::dropped::Drop;
 use kernel::contract::{ForwardBasis, Right, Style};
-use kernel::dividends::{Dividend, escrowed};
-
-/// The alternative to an assumption.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Alternative {
-    pub(super) doubt: Doubt,
-    /// Counted part of each dividend, ascending in time; empty: all count as given.
-    paid: Vec<f64>,
-}
-
-impl Alternative {
-    pub(super) fn of(doubt: Doubt) -> Self {
-        Self { doubt, paid: Vec::new() }
-    }
-
-    pub(super) fn paying(paid: Vec<f64>) -> Self {
-        Self { doubt: Doubt::Dividends, paid }
-    }
-
-    /// Counted part of a dividend, by its index among all dividends to come.
-    pub(super) fn part(&self, dividend: usize) -> f64 {
-        self.paid.get(dividend).copied().unwrap_or(1.0)
-    }
-
-    /// Counted dividends of each slice; empty: those given.
-    pub(super) fn dividends(&self, inputs: &[SliceInput<'_>]) -> Vec<Vec<Dividend>> {
-        if self.paid.is_empty() {
-            return Vec::new();
-        }
-        let of = |input: &SliceInput<'_>| {
-            let counted =
-                input.divs.iter().enumerate().map(|(i, d)| Dividend { amount: d.amount * self.part(i), ..*d });
-            counted.filter(|d| d.amount > 0.0).collect()
-        };
-        inputs.iter().map(of).collect()
-    }
-}
+use kernel::dividends::escrowed;
 
 /// Pairs of a name, by whether they agree with an assumption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,9 +49,9 @@ impl Verdict {
         all
     }
 
-    /// True if clearly fewer pairs contradict this alternative than contradict the `first` assumption.
-    pub(super) fn is_better_than(&self, first: &Self) -> bool {
-        f64::from(self.against) <= DOUBT.better * f64::from(first.against)
+    /// True if clearly fewer pairs contradict this alternative than the number that contradict the `first` assumption.
+    pub(super) fn is_better_than(&self, first: u32) -> bool {
+        f64::from(self.against) <= DOUBT.better * f64::from(first)
     }
 
     /// Loss of an alternative: the number of contradicting pairs in steps of `DOUBT.alike`, then how `unusual` it is.
@@ -171,7 +136,7 @@ pub(super) fn unusual(
             doubts(most, if most < 0.0 { DOUBT.borrow_below } else { DOUBT.borrow })
         }
         Doubt::Dividends => {
-            let most = instead.paid.iter().fold(1.0, |most: f64, &part| most.max(part));
+            let most = instead.paid().iter().fold(1.0, |most: f64, &part| most.max(part));
             DOUBT.dividend + doubts(most - 1.0, 1.0)
         }
     }

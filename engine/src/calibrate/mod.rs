@@ -1,6 +1,7 @@
 //! Quotes to a forward, a borrow rate and three volatilities per contract, one (root, expiry) at a time.
 //! Never: smoothing, a symbol, a clock.
 
+mod alternative;
 pub mod carry;
 pub mod chain;
 pub mod clean;

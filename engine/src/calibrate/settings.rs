@@ -221,6 +221,8 @@ settings! {
         vols_alike: f64 = 2e-3, "of the volatility", Judgement("what a lattice is good for");
         /// A pair that agrees with any carry counts so much against an alternative.
         open_counts: f64 = 0.25, "of a pair", Judgement("a few must not decide, and many must not hide what they would say");
+        /// An alternative stands this long before the assumption is looked at again, while it is better.
+        stands: f64 = 10.0 / (365.0 * 86_400.0), "years", Judgement("ten seconds: looks at it took 5 % of the passes of a market of which one name in 300 is doubted");
         /// Another assumption is better if no more than this part of the contradictions remains.
         better: f64 = 0.6, "of the pairs", Judgement("a few pairs that change sides are noise");
         /// Alternatives are equally good within this part of all pairs.

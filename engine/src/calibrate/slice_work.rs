@@ -1,5 +1,6 @@
 //! One expiry in a calibration: its state between passes, the results of the steps, and the outcome.
 
+use super::alternative::Standing;
 use super::clean::Quotes;
 use super::consistent::StrikeOrder;
 use super::forward::{Pair, Parity};
@@ -7,10 +8,10 @@ use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
 use crate::early::{EarlyExercise, EarlyWork};
-use crate::store::doubted::Doubt;
 use crate::store::dropped::Drop;
 use crate::store::ladder::Ladder;
 use kernel::dividends::{Dividend, Terms};
+use std::sync::Arc;
 
 /// One expiry on its way through a pass.
 #[derive(Debug, Default)]
@@ -37,8 +38,8 @@ pub struct SliceState {
     pub(super) quoted_borrow: Option<f64>,
     /// The last forward without the early-exercise premium less the forward with it, currency per share.
     pub(super) shift: f64,
-    /// Assumption that quotes of the name contradicted in the last pass.
-    pub(super) doubted: Option<Doubt>,
+    /// Alternative to the assumption that quotes of the name contradict; all its slices share it.
+    pub(super) doubted: Option<Arc<Standing>>,
     /// Pairs of the name that contradicted an assumption when no alternative was better; 0: none did.
     pub(super) in_vain: u32,
     /// Volatilities that the last pass searched for or recalled.
