@@ -16,6 +16,8 @@ pub(super) struct ValuedBlock<'a> {
     pub(super) sigma: Numbers,
     pub(super) greeks: Greeks<Numbers>,
     pub(super) decay: Numbers,
+    pub(super) decay_vt: Numbers,
+    pub(super) theta_vt: Numbers,
     pub(super) method: BlockMethod,
 }
 
@@ -35,7 +37,7 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
 };
 
 /// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
-/// its numbers stay missing.
+/// its numbers stay missing. One that the variance clock alone leaves without end is missing itself.
 pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     let PricedSlice { columns, methods, .. } = out;
     // a finite number times zero is zero, any other NaN
@@ -54,6 +56,8 @@ pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     }
     write(Col::SvcVol, of.sigma);
     write(Col::Decay, of.decay);
+    write(Col::DecayVt, of.decay_vt + of.decay_vt * zero);
+    write(Col::ThetaVt, of.theta_vt + of.theta_vt * zero);
     poison.store(&mut numbers);
     let mut priced = 0;
     for lane in (0..BLOCK).filter(|&lane| !numbers[lane].is_nan()) {

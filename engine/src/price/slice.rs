@@ -1,5 +1,6 @@
 //! One expiry from its calibration and its curve to finished columns. Never: a quote's faults, a neighbour.
 
+use super::lapse::Lapse;
 use super::priced::{PricedSlice, Valued};
 use super::value::value_slice;
 use crate::calibrate::chain::SliceWork;
@@ -19,7 +20,15 @@ use kernel::lanes::{BLOCK, Block, Lanes};
 /// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
 /// and its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift
 /// that a user adds.
-pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl Fitted, priced: &mut PricedSlice) {
+///
+/// # Domain   `lapse` of an expiry that has not settled: its days are positive
+pub fn price_slice(
+    input: &SliceInput<'_>,
+    slice: &mut SliceWork,
+    curve: &impl Fitted,
+    lapse: &Lapse,
+    priced: &mut PricedSlice,
+) {
     let SliceWork { state, draft } = slice;
     let columns = &mut priced.columns;
     let (terms, out, room) = draft.finished();
@@ -41,7 +50,7 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     } else {
         EarlyWork::default()
     };
-    let rows = value_slice(&here, ladder, valued_at, early, priced);
+    let rows = value_slice(&here, ladder, valued_at, early, lapse, priced);
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
     // a shifted curve is not meant to go through its quotes

@@ -1,7 +1,7 @@
 //! What the answers of an endpoint look like: one for the examples of its table, and one for each word, flag and word
 //! of the path that its tables allow in their place, put together. Never: a parameter that is not in the table.
 
-use super::schema::{either_content, of_catalog, of_listing, of_rows, of_symbols, of_text};
+use super::schema::{either_content, of_catalog, of_facts, of_listing, of_rows, of_symbols, of_text};
 use super::words::{samples_of_segment, segments};
 use crate::query::Query;
 use crate::query::parameter::{Parameter, ParameterForm};
@@ -100,6 +100,7 @@ fn answer(layer: &Layer, context: &RequestContext<'_>, request: &Allowed) -> Res
         Serve::Rows(parse) => of_rows(parse(&query)?, &clock, context),
         Serve::Listing(parse) => of_listing(&parse(&query)?, &clock),
         Serve::Symbols(parse) => of_symbols(&parse(&query)?, &clock),
+        Serve::Facts(parse) => of_facts(&parse(&query)?),
         Serve::Catalog(parse) => of_catalog(parse(&query)?, &clock),
         Serve::Names(parse) => {
             let list = parse(&query)?;

@@ -14,6 +14,7 @@ pub mod livevol;
 pub mod marketdata;
 pub mod native;
 pub mod native_explain;
+pub mod native_metrics;
 mod native_past;
 pub mod native_positions;
 pub mod native_scenario;
