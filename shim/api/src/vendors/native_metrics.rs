@@ -20,7 +20,7 @@ use engine::term::{Tenors, TermStructure};
 /// Metrics of names and expiries.
 pub const METRICS: Layer = native("/l1/metrics", PARAMETERS, Serve::Facts(parse));
 
-const PARAMETERS: Parameters = &[&UNDERLYING, &BY, &SORT, &LIMIT, &NATIVE_FORMAT, &AS_OF, &APIKEY, &TOKEN];
+const PARAMETERS: Parameters = &[&UNDERLYING.required("SPY"), &BY, &SORT, &LIMIT, &NATIVE_FORMAT, &AS_OF, &APIKEY, &TOKEN];
 
 const BY: Param<OneWord<MetricRows>> = Param::new(
     "by",
