@@ -237,6 +237,8 @@ pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>
 pub struct FactTable {
     /// Of which.
     pub selection: Selection,
+    /// What becomes of names that are not served.
+    pub unserved: Unserved,
     /// At which past moment; `None`: now.
     pub past: Option<PastQuestion>,
     /// In which form.
@@ -621,7 +623,7 @@ impl Layer {
 
     fn facts(&self, of: &FactTable, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
         let picked = select(context.snapshot, &of.selection)?;
-        let warning = unserved(context.snapshot, &of.selection);
+        let warning = warning(of.unserved, context.snapshot, &of.selection, picked.is_empty())?;
         let mut rows = (of.rows)(&picked, context, clock);
         if let Some(order) = of.order {
             order.sort(&mut rows);

@@ -2,7 +2,7 @@
 //! they mean: docs/metrics.md.
 
 use super::layer::{FactOrder, FactRows, FactTable, Layer, RequestContext, Serve};
-use super::native::{APIKEY, TOKEN, UNDERLYING, native};
+use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
 use super::native_past::{self, AS_OF};
 use super::parameter::{ANY, NATIVE_FORMAT};
 use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, MetricColumn, NAME, NameMetrics, OfExpiry, OfName};
@@ -20,7 +20,8 @@ use engine::term::{Tenors, TermStructure};
 /// Metrics of names and expiries.
 pub const METRICS: Layer = native("/l1/metrics", PARAMETERS, Serve::Facts(parse));
 
-const PARAMETERS: Parameters = &[&UNDERLYING.required("SPY"), &BY, &SORT, &LIMIT, &NATIVE_FORMAT, &AS_OF, &APIKEY, &TOKEN];
+const PARAMETERS: Parameters =
+    &[&UNDERLYING.required("SPY"), &BY, &SORT, &LIMIT, &NATIVE_FORMAT, &AS_OF, &STRICT, &APIKEY, &TOKEN];
 
 const BY: Param<OneWord<MetricRows>> = Param::new(
     "by",
@@ -102,6 +103,7 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
             underlyings: if everything { Vec::new() } else { query.get(&UNDERLYING)?.unwrap_or_default() },
             ..Selection::default()
         },
+        unserved: parse_unserved(query)?,
         past: native_past::parse_moment(query)?,
         format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
         title: "Metrics",
