@@ -263,7 +263,9 @@ fn strikes(chain: &Chain, slice: &Slice) -> Vec<StrikeVol> {
 }
 
 /// Half spreads of volatilities near the forward, their median: of options out of the money where two of them are
-/// quoted. NaN: fewer than two quotes. Strikes in thousandths ascend, a row each; `deviation` is that of the forward.
+/// quoted. NaN: fewer than two quotes.
+///
+/// # Domain   strikes in thousandths ascend; a right and two volatilities for each; `deviation` is that of the forward
 #[must_use]
 pub fn half_spread(
     strike_milli: &[u32],
