@@ -7,18 +7,20 @@
 mod day;
 mod eastern;
 pub mod expirations;
+mod known;
 mod rules;
 pub mod shift;
 mod variance;
 
 pub use day::Day;
+pub use known::{EventDate, EventSpan, EventTime};
 pub use variance::{ClockReading, MarketEvent, MarketEventKind, VarianceClock, VarianceWeights};
 
 use self::eastern::{CLOSE, CLOSE_EARLY, NEW_YORK, OPEN};
 use self::shift::ShiftDate;
-use crate::contract::Settle;
+use crate::contract::{Settle, Symbol};
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime, date};
+use jiff::civil::{Date, DateTime, Time, date};
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -42,6 +44,7 @@ pub struct Calendar {
     /// Dates that no rule gives.
     special: BTreeMap<Date, Day>,
     variance: VarianceClock,
+    known: known::KnownEvents,
 }
 
 impl Calendar {
@@ -55,7 +58,7 @@ impl Calendar {
     /// Never: zone and table are compiled in, and tests read both.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { zone: NEW_YORK.clone(), special: SPECIAL.clone(), variance: CLOCK.clone() }
+        Self { zone: NEW_YORK.clone(), special: SPECIAL.clone(), variance: CLOCK.clone(), known: Default::default() }
     }
 
     /// The calendar with `days` in place of its own.
@@ -84,6 +87,37 @@ impl Calendar {
     pub fn with_weights(mut self, weights: VarianceWeights) -> Self {
         self.variance = self.variance.with_weights(weights);
         self
+    }
+
+    /// The calendar with these events of names in place of its own. Of two of one name and date the later one counts.
+    #[must_use]
+    pub fn with_known_events(self, events: impl IntoIterator<Item = (Symbol, EventDate)>) -> Self {
+        Self { known: known::by_name(events), ..self }
+    }
+
+    /// The events of a name that are known, ascending by date.
+    #[must_use]
+    pub fn known_events(&self, underlying: Symbol) -> &[EventDate] {
+        self.known.get(&underlying).map_or(&[], Vec::as_slice)
+    }
+
+    /// The instants of an event: what comes while the market is closed has its effect at the next opening.
+    #[must_use]
+    pub fn event_span(&self, event: &EventDate) -> EventSpan {
+        let opening = |date: Date| self.instant(date.to_datetime(OPEN));
+        let (before, after) = (self.session_on_or_after(event.date), self.next_session(event.date));
+        let at = |time: Time| match () {
+            () if before != event.date || time <= OPEN => opening(before),
+            () if time >= CLOSE => opening(after),
+            () => self.instant(event.date.to_datetime(time)),
+        };
+        let (first, last) = match event.time {
+            EventTime::Unknown => (opening(before), opening(after)),
+            EventTime::BeforeOpening => (opening(before), opening(before)),
+            EventTime::AfterClose => (opening(after), opening(after)),
+            EventTime::At(time) => (at(time), at(time)),
+        };
+        EventSpan { date: event.date, first, last, size: event.size }
     }
 
     /// How much of the market's movement lies between instants.

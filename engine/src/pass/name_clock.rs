@@ -6,7 +6,7 @@ use crate::surface::Curve;
 use crate::term::{EventPoint, NameEvent, half_spread};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use kernel::calendar::{Calendar, ClockReading, VarianceClock};
+use kernel::calendar::{Calendar, ClockReading, EventSpan, VarianceClock};
 use kernel::contract::{Right, Settle, Style};
 
 /// The variance clock of a name, read at its valuation and at the same clock time on the next trading day.
@@ -17,12 +17,15 @@ pub(super) struct NameClock<'a> {
     step: f64,
     /// What market events count, of their size for an index.
     share: f64,
+    /// Events of the name that are known by date and to come, ascending.
+    pub(super) known: Vec<EventSpan>,
 }
 
 /// A fitted expiry, as the search for an event sees it.
 pub(super) struct FittedExpiry<'a> {
     pub(super) expiry: Date,
     pub(super) settle: Settle,
+    pub(super) settles_at: Timestamp,
     pub(super) days: f64,
     pub(super) days_vt: f64,
     pub(super) forward: f64,
@@ -41,7 +44,11 @@ impl<'a> NameClock<'a> {
         let share = VarianceClock::share_of_market_events(task.book.underlying, is_index);
         let (now, next_trading_day) = (clock.reading(task.at), calendar.next_trading_day(task.at));
         let step = now.until(&clock.reading(next_trading_day), share);
-        Self { calendar, now, next_trading_day, step, share }
+        let known = task.overrides.events(task.book.underlying, calendar.known_events(task.book.underlying));
+        let mut known: Vec<EventSpan> = known.iter().map(|event| calendar.event_span(event)).collect();
+        known.retain(|event| event.last > task.at);
+        known.sort_by_key(|event| event.last);
+        Self { calendar, now, next_trading_day, step, share, known }
     }
 
     /// Variance days to an instant.
@@ -51,14 +58,17 @@ impl<'a> NameClock<'a> {
 
     /// How the variance of an expiry that is so many variance days away runs out, with an event of the name if it
     /// holds that.
-    pub(super) fn lapse(&self, days: f64, expiry: Date, event: &NameEvent) -> Lapse {
+    pub(super) fn lapse(&self, days: f64, expiry: Date, settles_at: Timestamp, event: &NameEvent) -> Lapse {
         let plain = Lapse { days, step: self.step, event: 0.0, event_left: 0.0 };
-        match event.from.zip(event.to) {
-            Some((from, to)) if expiry >= to => {
-                Lapse { event: event.variance, event_left: self.sessions_left(from, to), ..plain }
-            }
-            _ => plain,
+        if event.is_in(expiry, settles_at) != Some(true) || event.variance.is_nan() {
+            return plain;
         }
+        let event_left = match (&event.known, event.from.zip(event.to)) {
+            (Some(known), _) => known.has_passed(self.next_trading_day).map_or(0.5, |has| f64::from(u8::from(!has))),
+            (None, Some((from, to))) => self.sessions_left(from, to),
+            (None, None) => 0.0,
+        };
+        Lapse { event: event.variance, event_left, ..plain }
     }
 
     /// Which part of the sessions after a date and by another one is not over on the next trading day.
@@ -75,8 +85,12 @@ impl<'a> NameClock<'a> {
     }
 }
 
-/// The event that some expiries show, in the order of a book.
-pub(super) fn event_of<'a>(expiries: impl Iterator<Item = FittedExpiry<'a>>, today: Date) -> NameEvent {
+/// The event that some expiries show, in the order of a book, or that is `known` by date.
+pub(super) fn event_of<'a>(
+    expiries: impl Iterator<Item = FittedExpiry<'a>>,
+    today: Date,
+    known: &[EventSpan],
+) -> NameEvent {
     let mut points: Vec<(Date, EventPoint)> = Vec::new();
     for of in expiries {
         let Some(point) = of.point() else { continue };
@@ -88,7 +102,7 @@ pub(super) fn event_of<'a>(expiries: impl Iterator<Item = FittedExpiry<'a>>, tod
         }
     }
     let points: Vec<EventPoint> = points.into_iter().map(|(_, point)| point).collect();
-    NameEvent::of(&points, today)
+    NameEvent::briefly(&points, today, known)
 }
 
 impl FittedExpiry<'_> {
@@ -101,6 +115,6 @@ impl FittedExpiry<'_> {
         let vol = vol(low) + (vol(high) - vol(low)) * (self.forward - low) / (high - low);
         let deviation = vol * (self.days / 365.0).sqrt();
         let half = half_spread(self.strike_milli, self.right, self.quoted, self.forward, deviation);
-        Some(EventPoint::new(self.expiry, self.days, self.days_vt, vol, half))
+        Some(EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], vol, half))
     }
 }

@@ -211,7 +211,8 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let calibrated = clock();
     let in_calibration = threads.times.spent(calibrated - began);
     let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
-    let event = event_of(fitted_expiries(book, facts, &inputs, slices, &curves), market.calendar.eastern(at).date());
+    let today = market.calendar.eastern(at).date();
+    let event = event_of(fitted_expiries(book, facts, &inputs, slices, &curves), today, &name_clock.known);
     let before = state.session_before();
     let fitted = clock();
     let threads = Threads { many, clock, times: SideTimes::default() };
@@ -222,7 +223,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         let terms = facts[i].deliverable;
         // an adjusted root whose deliverable is unknown has identity only
         if !book_slice.adjusted || terms.is_some() {
-            let lapse = name_clock.lapse(facts[i].days_vt, book_slice.expiry, &event);
+            let lapse = name_clock.lapse(facts[i].days_vt, book_slice.expiry, book_slice.settles_at, &event);
             price_slice(&inputs[i], slice, &curves[i], &lapse, priced);
             if let Some(terms) = terms {
                 per_share(&terms, facts[i].paid_by_cash, priced);
@@ -236,7 +237,10 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
             Finished { of, facts: &facts[i], input: &inputs[i], work: &slices[i], priced: &priced[i] }
         })
         .collect();
-    let (chain, mut report) = assemble(task, &finished, &implied);
+    let (mut chain, mut report) = assemble(task, &finished, &implied);
+    if let Some(evidence) = &mut chain.evidence {
+        evidence.events = name_clock.known;
+    }
     report.dividends_refused = facts.iter().map(|facts| facts.divs_refused).max().unwrap_or_default();
     let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
     report.stages[Stage::Calibrate as usize] = in_calibration.saturating_sub(report.early.nanos - late);
@@ -454,6 +458,7 @@ fn fitted_expiries<'a>(
         (!of.adjusted && curve.is_known()).then(|| FittedExpiry {
             expiry: of.expiry,
             settle: of.settle,
+            settles_at: of.settles_at,
             days: 365.0 * facts.t,
             days_vt: facts.days_vt,
             forward: out.fwd,
@@ -598,6 +603,8 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         slices: slices.iter().map(Finished::evidence).collect(),
         rates: Some(market.rates.on(at, market.calendar.eastern(at).date()).origin),
         dividends_known: book.dividends_known || overrides.has_dividends(book.underlying),
+        events: Vec::new(),
+        clock: Some(market.calendar.variance().clone()),
     }
 }
 

@@ -1,5 +1,5 @@
 //! One event of a name, such as earnings, from its own expiries: the variance that every expiry after it holds and none
-//! before. Its date need not be known. Never: a date from elsewhere.
+//! before. Its date need not be known; where a user gives it, the place is not looked for. Never: a file of dates.
 //!
 //! # Method   total variances are a short and a long variance a variance day and, from one expiry on, a jump; least
 //!            squares without negative parts, for each place of the jump and each of three half-lives
@@ -7,7 +7,9 @@
 //!            Studies 32 (2019); bounds and errors: docs/variance-time.md
 
 use super::lines::YEAR_DAYS;
+use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::EventSpan;
 use kernel::elementary::exp;
 
 /// Half-lives of the short variance, variance days.
@@ -34,6 +36,7 @@ const OTHER: f64 = 4.0;
 #[derive(Clone, Copy, Debug)]
 pub struct EventPoint {
     expiry: Date,
+    settles_at: Timestamp,
     days: f64,
     days_vt: f64,
     variance: f64,
@@ -43,12 +46,12 @@ pub struct EventPoint {
 impl EventPoint {
     /// An expiry by its calendar and variance days, with volatility and half spread at the forward.
     #[must_use]
-    pub fn new(expiry: Date, days: f64, days_vt: f64, vol: f64, half_spread: f64) -> Self {
+    pub fn new(expiry: Date, settles_at: Timestamp, [days, days_vt]: [f64; 2], vol: f64, half_spread: f64) -> Self {
         let years = days / YEAR_DAYS;
         let quoted = 2.0 * vol * years * (SPREAD_PART * half_spread + LEAST_VOL);
         let variance = vol * vol * years;
         let error = (quoted * quoted + (OF_ITSELF * variance).powi(2)).sqrt();
-        Self { expiry, days, days_vt, variance, error }
+        Self { expiry, settles_at, days, days_vt, variance, error }
     }
 }
 
@@ -57,6 +60,8 @@ impl EventPoint {
 pub enum EventState {
     /// Its expiries show one, and between which two it lies.
     Found,
+    /// Its date is known.
+    Dated,
     /// They show that there is none larger than [`NameEvent::most`].
     None,
     /// There are too few expiries or quotes, or several places fit.
@@ -70,6 +75,7 @@ impl EventState {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
+            Self::Dated => "dated",
             Self::None => "none",
             Self::Unknown => "unknown",
         }
@@ -81,22 +87,34 @@ impl EventState {
 pub struct NameEvent {
     /// What is known.
     pub state: EventState,
-    /// It lies after this date, if found: that of the last expiry that does not hold it, or of the valuation.
+    /// It lies after this date, if there is one: that of the last expiry that does not hold it, or of the valuation.
     pub from: Option<Date>,
     /// It lies on this date at the latest: that of the first expiry that holds it.
     pub to: Option<Date>,
-    /// Its total variance; 0 unless found.
+    /// Its total variance: 0 where none is found, NaN where it has a date and expiries do not show its size.
     pub variance: f64,
-    /// Standard error of that; NaN unless found.
+    /// Standard error of that; NaN where the expiries do not show it.
     pub error: f64,
     /// If there is none, the largest move that would not have been found.
     pub most: f64,
+    /// The date that is known, and the instants of that.
+    pub known: Option<EventSpan>,
+    /// The first instant of the date after that, if one is known.
+    second: Option<Timestamp>,
 }
 
 impl NameEvent {
     /// Nothing is known.
-    const UNKNOWN: Self =
-        Self { state: EventState::Unknown, from: None, to: None, variance: 0.0, error: f64::NAN, most: f64::NAN };
+    const UNKNOWN: Self = Self {
+        state: EventState::Unknown,
+        from: None,
+        to: None,
+        variance: 0.0,
+        error: f64::NAN,
+        most: f64::NAN,
+        known: None,
+        second: None,
+    };
 
     /// True if it is known whether there is one.
     #[must_use]
@@ -104,10 +122,30 @@ impl NameEvent {
         self.state != EventState::Unknown
     }
 
-    /// One standard deviation of its move, a part of the price; NaN unless found.
+    /// One standard deviation of its move, a part of the price; NaN: there is none, or its size is not known.
     #[must_use]
     pub fn move_sd(&self) -> f64 {
-        if self.state == EventState::Found { self.variance.sqrt() } else { f64::NAN }
+        if matches!(self.state, EventState::Found | EventState::Dated) { self.variance.sqrt() } else { f64::NAN }
+    }
+
+    /// True if an expiry holds it; `None`: that depends on the time of day of the event.
+    #[must_use]
+    pub fn is_in(&self, expiry: Date, settles_at: Timestamp) -> Option<bool> {
+        match &self.known {
+            Some(known) => known.has_passed(settles_at),
+            None => Some(self.to.is_some_and(|to| expiry >= to)),
+        }
+    }
+
+    /// True if it is the only one up to an instant so many calendar days ahead, as far as anything shows: the next one
+    /// of a company comes within a quarter.
+    #[must_use]
+    pub fn is_alone(&self, days: f64, at: Timestamp) -> bool {
+        match (self.second, self.state) {
+            (Some(second), _) => at <= second,
+            (None, EventState::Found | EventState::Dated) => days < LOOKED_AT.end,
+            (None, EventState::None | EventState::Unknown) => true,
+        }
     }
 
     /// Standard error of [`Self::move_sd`].
@@ -116,33 +154,76 @@ impl NameEvent {
         0.5 * self.error / self.move_sd()
     }
 
-    /// Looks for it among expiries, which ascend; `today` is the Eastern date of the valuation.
+    /// Looks for it among expiries, which ascend; `today` is the Eastern date of the valuation, `known` are the dates
+    /// to come, ascending.
     ///
     /// # Domain   any expiries: those without a volatility, a spread or time are left aside
     #[must_use]
-    pub fn of(points: &[EventPoint], today: Date) -> Self {
+    pub fn of(points: &[EventPoint], today: Date, known: &[EventSpan]) -> Self {
+        Self::search(points, today, known, 0.0)
+    }
+
+    /// As [`Self::of`], but [`Self::most`] is missing where it takes no search to see that there is none.
+    ///
+    /// # Cost     of most names a third of a microsecond, of others some microseconds
+    #[must_use]
+    pub fn briefly(points: &[EventPoint], today: Date, known: &[EventSpan]) -> Self {
+        // no jump gains more than there is to gain
+        Self::search(points, today, known, GAIN)
+    }
+
+    /// As [`Self::of`]; where the fit without a jump misses by no more than `enough`, places are not tried.
+    fn search(points: &[EventPoint], today: Date, known: &[EventSpan], enough: f64) -> Self {
         let is_sound = |of: &&EventPoint| LOOKED_AT.contains(&of.days) && of.days_vt > 0.0 && of.error > 0.0;
         let points: Vec<EventPoint> = points.iter().filter(is_sound).copied().collect();
+        match known {
+            [] => Self::found(&points, today, enough),
+            [first, later @ ..] => Self::dated(points, today, *first, later.first().map(|second| second.first)),
+        }
+    }
+
+    /// That of a date, from the expiries that lie on one side of it and before the next date.
+    fn dated(mut points: Vec<EventPoint>, today: Date, known: EventSpan, second: Option<Timestamp>) -> Self {
+        let is_before = |second: Timestamp, of: &EventPoint| of.settles_at <= second;
+        points.retain(|of| {
+            known.has_passed(of.settles_at).is_some() && second.is_none_or(|second| is_before(second, of))
+        });
+        let place = points.partition_point(|of| known.has_passed(of.settles_at) == Some(false));
+        let fit = (points.len() >= FEWEST).then(|| fit_at(&EventColumns::all(&points), place)).flatten();
+        let implied = fit.map(|fit| (fit.parts[2], (fit.jump_variance * fit.residual(points.len())).sqrt()));
+        let (variance, error) = match known.size {
+            Some(size) => (size * size, f64::NAN),
+            None => implied.unwrap_or((f64::NAN, f64::NAN)),
+        };
+        Self {
+            state: EventState::Dated,
+            from: Some(place.checked_sub(1).map_or(today, |before| points[before].expiry)),
+            to: points.get(place).map(|of| of.expiry),
+            variance,
+            error,
+            known: Some(known),
+            second,
+            ..Self::UNKNOWN
+        }
+    }
+
+    fn found(points: &[EventPoint], today: Date, enough: f64) -> Self {
         let n = points.len();
         if n < FEWEST {
             return Self::UNKNOWN;
         }
-        let columns = HALF_LIVES.map(|half_life| EventColumns::new(&points, half_life));
+        let columns = EventColumns::all(points);
         let without = columns.iter().map(|of| of.without.fit(DAILY).misfit).fold(f64::INFINITY, f64::min);
+        if without < enough {
+            return Self { state: EventState::None, ..Self::UNKNOWN };
+        }
         // two expiries at least lie after it
-        let fit = |place: usize| {
-            let of = |columns: &EventColumns| {
-                let fit = columns.with[place].fit(DAILY | JUMP);
-                EventFit { jump_variance: columns.with[place].jump_variance(&fit), ..fit }
-            };
-            columns.iter().map(of).reduce(better)
-        };
-        let with: Vec<EventFit> = (0..n - 1).filter_map(fit).collect();
+        let with: Vec<EventFit> = (0..n - 1).filter_map(|place| fit_at(&columns, place)).collect();
         let Some(place) = (0..with.len()).min_by(|&a, &b| with[a].misfit.total_cmp(&with[b].misfit)) else {
             return Self::UNKNOWN;
         };
         let fit = &with[place];
-        let residual = (fit.misfit / n.saturating_sub(FEWEST).max(1) as f64).max(1.0);
+        let residual = fit.residual(n);
         let (jump, error) = (fit.parts[2], (fit.jump_variance * residual).sqrt());
         let rest = points[place].variance - jump;
         let is_large = match place {
@@ -165,9 +246,19 @@ impl NameEvent {
             to: Some(points[place].expiry),
             variance: jump,
             error,
-            most: f64::NAN,
+            ..Self::UNKNOWN
         }
     }
+}
+
+/// The best fit with a jump from an expiry on; `None`: there is no such expiry.
+fn fit_at(columns: &[EventColumns], place: usize) -> Option<EventFit> {
+    let of = |columns: &EventColumns| {
+        let with = columns.with.get(place)?;
+        let fit = with.fit(DAILY | JUMP);
+        Some(EventFit { jump_variance: with.jump_variance(&fit), ..fit })
+    };
+    columns.iter().filter_map(of).reduce(better)
 }
 
 /// Long variance, short variance, jump; and how well they fit.
@@ -178,6 +269,13 @@ struct EventFit {
     misfit: f64,
     /// Variance of the jump, in squared errors.
     jump_variance: f64,
+}
+
+impl EventFit {
+    /// Sum of squares for each expiry that is not needed, 1 at least.
+    fn residual(&self, expiries: usize) -> f64 {
+        (self.misfit / expiries.saturating_sub(FEWEST).max(1) as f64).max(1.0)
+    }
 }
 
 /// The sums of least squares that some expiries make: products of the three columns, products with what is fitted, and
@@ -196,6 +294,11 @@ struct EventColumns {
 }
 
 impl EventColumns {
+    /// Those of each half-life.
+    fn all(points: &[EventPoint]) -> [Self; HALF_LIVES.len()] {
+        HALF_LIVES.map(|half_life| Self::new(points, half_life))
+    }
+
     fn new(points: &[EventPoint], half_life: f64) -> Self {
         let (mut all, mut later) = (EventSums::default(), Vec::with_capacity(points.len()));
         // from the last expiry to the first, so that each sum has what follows
@@ -295,6 +398,8 @@ fn inverse_of(products: &[[f64; 3]; 3], choice: u8) -> Option<[[f64; 3]; 3]> {
 mod tests {
     use super::*;
     use jiff::civil::date;
+    use kernel::calendar::{Calendar, EventDate, EventTime};
+    use kernel::contract::Settle;
 
     /// A recorded morning: calendar days, variance days and volatility in percent, to August.
     const STOCK: [(i8, i8, f64, f64, f64); 10] = [
@@ -312,17 +417,21 @@ mod tests {
 
     fn point(of: &(i8, i8, f64, f64, f64)) -> EventPoint {
         let &(month, day, days, days_vt, percent) = of;
-        EventPoint::new(date(2026, month, day), days, days_vt, percent / 100.0, 0.001)
+        let expiry = date(2026, month, day);
+        let settles_at = Calendar::embedded().settlement(expiry, Settle::Pm);
+        EventPoint::new(expiry, settles_at, [days, days_vt], percent / 100.0, 0.001)
     }
 
     #[test]
     fn earnings_are_found_between_two_expiries() {
         let points: Vec<EventPoint> = STOCK.iter().map(point).collect();
-        let event = NameEvent::of(&points, date(2026, 7, 16));
+        let event = NameEvent::of(&points, date(2026, 7, 16), &[]);
         assert_eq!(
             (event.state, event.from, event.to),
             (EventState::Found, Some(date(2026, 7, 29)), Some(date(2026, 7, 31)))
         );
+        let brief = NameEvent::briefly(&points, date(2026, 7, 16), &[]);
+        assert_eq!(brief.variance.to_bits(), event.variance.to_bits());
         // a move of 3.75 % plus or minus 0.17
         assert!((event.variance - 0.001406).abs() < 6e-5, "{event:?}");
         assert!((event.move_sd() - 0.0375).abs() < 1e-3 && (0.001..0.003).contains(&event.move_error()), "{event:?}");
@@ -332,15 +441,17 @@ mod tests {
     fn nothing_is_found_where_there_is_nothing_or_nothing_can_be_told() {
         let flat = |of: &(i8, i8, f64, f64, f64)| (of.0, of.1, of.2, of.3, 100.0 * (0.0625 * of.3 / of.2 * 1.4).sqrt());
         let points: Vec<EventPoint> = STOCK.iter().map(|of| point(&flat(of))).collect();
-        let event = NameEvent::of(&points, date(2026, 7, 16));
+        let event = NameEvent::of(&points, date(2026, 7, 16), &[]);
         assert_eq!((event.state, event.variance, event.to), (EventState::None, 0.0, None));
         assert!((0.002..0.03).contains(&event.most) && event.move_sd().is_nan(), "{event:?}");
+        let brief = NameEvent::briefly(&points, date(2026, 7, 16), &[]);
+        assert_eq!((brief.state, brief.variance), (EventState::None, 0.0));
         // few expiries
-        assert_eq!(NameEvent::of(&points[..3], date(2026, 7, 16)).state, EventState::Unknown);
+        assert_eq!(NameEvent::of(&points[..3], date(2026, 7, 16), &[]).state, EventState::Unknown);
         // several places: monthly expiries far from another, of which all hold it
         let early: Vec<EventPoint> =
             points[..4].iter().map(|of| EventPoint { error: 0.3 * of.variance, ..*of }).collect();
-        assert_ne!(NameEvent::of(&early, date(2026, 7, 16)).state, EventState::Found);
+        assert_ne!(NameEvent::of(&early, date(2026, 7, 16), &[]).state, EventState::Found);
     }
 
     #[test]
@@ -352,9 +463,46 @@ mod tests {
             let percent = 100.0 * (variance / (days / 365.0)).sqrt();
             point(&(month, day, days, days_vt, percent))
         });
-        let event = NameEvent::of(&points, date(2026, 7, 16));
+        let event = NameEvent::of(&points, date(2026, 7, 16), &[]);
         assert_eq!((event.from, event.to), (Some(date(2026, 7, 16)), Some(date(2026, 7, 17))));
         assert!((event.move_sd() - 0.11).abs() < 1e-3, "{event:?}");
+    }
+
+    #[test]
+    fn a_date_that_is_known_is_not_looked_for() {
+        let points: Vec<EventPoint> = STOCK.iter().map(point).collect();
+        let calendar = Calendar::embedded();
+        let of = |day, time, size, later: Option<Date>| {
+            let event = |date, size| calendar.event_span(&EventDate { date, time, size });
+            let known: Vec<EventSpan> =
+                [event(date(2026, 7, day), size)].into_iter().chain(later.map(|date| event(date, None))).collect();
+            NameEvent::of(&points, date(2026, 7, 16), &known)
+        };
+        // after the close of the 30th, as found between the 29th and the 31st
+        let found = NameEvent::of(&points, date(2026, 7, 16), &[]);
+        let dated = of(30, EventTime::AfterClose, None, None);
+        assert_eq!((dated.state, dated.from, dated.to), (EventState::Dated, found.from, found.to));
+        assert!((dated.variance - found.variance).abs() < 1e-12 && (dated.error - found.error).abs() < 1e-12);
+        // a wrong date has next to nothing, with its error; one whose side is not known leaves the expiry out
+        let wrong = of(20, EventTime::AfterClose, None, None);
+        assert!(wrong.variance < 0.2 * found.variance && wrong.error > 0.0, "{wrong:?}");
+        let unsure = of(29, EventTime::Unknown, None, None);
+        let settles = |day| calendar.settlement(date(2026, 7, day), Settle::Pm);
+        assert_eq!(
+            [27, 29, 31].map(|day| unsure.is_in(date(2026, 7, day), settles(day))),
+            [Some(false), None, Some(true)]
+        );
+        assert!((unsure.variance / found.variance - 1.0).abs() < 0.1, "{unsure:?}");
+        // a size of the user counts, and expiries beyond the next date do not
+        assert!((of(30, EventTime::AfterClose, Some(0.05), None).variance - 0.0025).abs() < 1e-12);
+        let two = of(30, EventTime::AfterClose, None, Some(date(2026, 8, 10)));
+        assert!(
+            two.is_alone(20.0, settles(31)) && !two.is_alone(29.0, calendar.settlement(date(2026, 8, 14), Settle::Pm))
+        );
+        assert!((two.variance / found.variance - 1.0).abs() < 0.2, "{two:?}");
+        // without expiries after it there is no size
+        let late = of(30, EventTime::BeforeOpening, None, Some(date(2026, 7, 31)));
+        assert!(late.move_sd().is_nan() && late.to.is_none(), "{late:?}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The expiries of a name: their total variances by either clock. Never: an interpolation between two of them.
 
-use super::event::{EventPoint, EventState, NameEvent};
+use super::event::{EventPoint, NameEvent};
 use super::lines::{YEAR_DAYS, between, root};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
+use jiff::Timestamp;
 use jiff::civil::Date;
-use kernel::calendar::{Calendar, VarianceClock};
+use kernel::calendar::{Calendar, EventSpan, VarianceClock};
 use kernel::contract::{Right, Settle, Style};
 use kernel::elementary::{exp, ln};
 use kernel::normal::norm_cdf;
@@ -24,6 +25,8 @@ pub struct TermExpiry {
     pub slice: usize,
     /// Expiration date.
     pub expiry: Date,
+    /// Settlement instant.
+    pub settles_at: Timestamp,
     /// Calendar days to settlement.
     pub days: f64,
     /// Variance days to settlement, market events among them.
@@ -44,7 +47,10 @@ pub struct TermExpiry {
     pub half_spread: f64,
     /// How well quotes support the curve at the forward, 0 to 1.
     pub confidence: f64,
-    /// Total variance of the name's event, where the expiry holds it.
+    /// True if it holds the name's event; `None`: nobody knows.
+    pub holds: Option<bool>,
+    /// Total variance of the name's event, where the expiry holds it; NaN where that is not known, or another event may
+    /// be in it too.
     pub event: f64,
     settle: Settle,
     /// N(d₁) and volatility by strike, N(d₁) ascending.
@@ -57,7 +63,9 @@ impl TermExpiry {
     /// # Domain   any slice; numbers that it cannot give are NaN
     fn of(chain: &Chain, place: usize) -> Option<Self> {
         let slice = chain.slices.get(place)?;
-        let &Slice { expiry, days, days_vt, und_price, fwd_price, disc_rate, borr_rate, divs, settle, .. } = slice;
+        let &Slice {
+            expiry, settles_at, days, days_vt, und_price, fwd_price, disc_rate, borr_rate, divs, settle, ..
+        } = slice;
         if slice.adjusted || !(days > 0.0 && fwd_price > 0.0) {
             return None;
         }
@@ -79,10 +87,10 @@ impl TermExpiry {
         let quoted = [Col::BidVol, Col::AskVol].map(|col| &chain.columns.get(col)[rows.clone()]);
         let (listed, right) = (&chain.strike_milli[rows.clone()], &chain.right[rows]);
         let half_spread = half_spread(listed, right, quoted, fwd_price, vol * t.sqrt());
-        let event = 0.0;
         Some(Self {
             slice: place,
             expiry,
+            settles_at,
             days,
             days_vt,
             und_price,
@@ -93,7 +101,8 @@ impl TermExpiry {
             vol,
             half_spread,
             confidence,
-            event,
+            holds: Some(false),
+            event: 0.0,
             settle,
             by_delta,
         })
@@ -101,7 +110,7 @@ impl TermExpiry {
 
     /// As the search for an event sees it.
     fn point(&self) -> EventPoint {
-        EventPoint::new(self.expiry, self.days, self.days_vt, self.vol, self.half_spread)
+        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], self.vol, self.half_spread)
     }
 
     /// Years to settlement.
@@ -170,8 +179,8 @@ pub struct TermStructure {
     pub event: NameEvent,
     /// What market events count for the name, of their size for an index.
     pub market_share: f64,
-    /// Variance days of a year.
-    pub(super) year: f64,
+    /// The clock that its variance days are of.
+    pub clock: VarianceClock,
 }
 
 impl TermStructure {
@@ -192,18 +201,33 @@ impl TermStructure {
         let is_index = chain.slices.iter().any(|slice| slice.style == Style::European);
         let market_share = VarianceClock::share_of_market_events(chain.underlying, is_index);
         let today = calendar.eastern(chain.valued_at).date();
-        Self::with_event(expiries, today, market_share, calendar.variance().weights().year())
+        // what it was computed with goes before what is usual
+        let evidence = chain.evidence.as_deref();
+        let clock = evidence.and_then(|own| own.clock.as_ref()).unwrap_or(calendar.variance());
+        let known = evidence.map_or(&[][..], |own| &own.events);
+        Self::with_event(expiries, today, known, market_share, clock.clone())
     }
 
     /// Finds the event of some expiries.
-    fn with_event(mut expiries: Vec<TermExpiry>, today: Date, market_share: f64, year: f64) -> Self {
+    fn with_event(
+        mut expiries: Vec<TermExpiry>,
+        today: Date,
+        known: &[EventSpan],
+        market_share: f64,
+        clock: VarianceClock,
+    ) -> Self {
         let points: Vec<EventPoint> = expiries.iter().map(TermExpiry::point).collect();
-        let event = NameEvent::of(&points, today);
-        if event.state == EventState::Found {
-            let holds = |of: &&mut TermExpiry| Some(of.expiry) >= event.to;
-            expiries.iter_mut().filter(holds).for_each(|of| of.event = event.variance);
+        let event = NameEvent::of(&points, today, known);
+        for of in &mut expiries {
+            of.holds = event.is_in(of.expiry, of.settles_at);
+            of.event = match of.holds {
+                _ if !event.is_alone(of.days, of.settles_at) => f64::NAN,
+                Some(true) => event.variance,
+                Some(false) => 0.0,
+                None => f64::NAN,
+            };
         }
-        Self { expiries, event, market_share, year }
+        Self { expiries, event, market_share, clock }
     }
 
     /// Its expiries, ascending.
@@ -216,7 +240,7 @@ impl TermStructure {
     /// weekends and events.
     #[must_use]
     pub fn vol_vt(&self, of: &TermExpiry) -> f64 {
-        root((of.variance() - of.event) / of.days_vt * self.year)
+        root((of.variance() - of.event) / of.days_vt * self.clock.weights().year())
     }
 
     /// Volatilities from the expiry before to this one, by either clock; NaN where total variance falls, and of the
@@ -231,7 +255,10 @@ impl TermStructure {
         }
         let vol = |gained: f64, years: f64| if gained > 0.0 { (gained / years).sqrt() } else { f64::NAN };
         let plain = of.variance() - of.event - plain;
-        (vol(of.variance() - w, (of.days - days) / YEAR_DAYS), vol(plain, (of.days_vt - days_vt) / self.year))
+        (
+            vol(of.variance() - w, (of.days - days) / YEAR_DAYS),
+            vol(plain, (of.days_vt - days_vt) / self.clock.weights().year()),
+        )
     }
 
     /// A number of the expiries at so many calendar days, between two of them by days, flat beyond; NaN without one.
@@ -323,9 +350,9 @@ pub fn half_spread(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{TENORS, Tenors};
+    use super::super::{EventState, TENORS, Tenors};
     use super::*;
-    use jiff::Timestamp;
+    use kernel::calendar::{EventDate, EventTime};
 
     /// A recorded moment of a name: date of expiry and volatility in percent at the forward.
     struct Moment {
@@ -367,6 +394,10 @@ mod tests {
 
     impl Moment {
         fn term(&self) -> (TermStructure, Tenors) {
+            self.knowing(&[])
+        }
+
+        fn knowing(&self, known: &[EventSpan]) -> (TermStructure, Tenors) {
             let calendar = Calendar::embedded();
             let at: Timestamp = self.at.parse().unwrap();
             let expiry = |&(date, percent): &(&str, f64)| {
@@ -376,6 +407,7 @@ mod tests {
                 TermExpiry {
                     slice: 0,
                     expiry: date,
+                    settles_at: settles,
                     days: kernel::calendar::days_between(at, settles),
                     days_vt: calendar.variance().days(at, settles, self.share),
                     und_price: 100.0,
@@ -386,6 +418,7 @@ mod tests {
                     vol,
                     half_spread: 0.001,
                     confidence: 1.0,
+                    holds: Some(false),
                     event: 0.0,
                     settle: Settle::Pm,
                     by_delta: vec![[0.2, vol - 0.01], [0.8, vol + 0.02]],
@@ -393,8 +426,9 @@ mod tests {
             };
             let expiries = self.vols.iter().map(expiry).collect();
             let today = calendar.eastern(at).date();
-            let year = calendar.variance().weights().year();
-            (TermStructure::with_event(expiries, today, self.share, year), Tenors::new(&calendar, at))
+            let clock = calendar.variance();
+            let term = TermStructure::with_event(expiries, today, known, self.share, clock.clone());
+            (term, Tenors::new(clock, at))
         }
     }
 
@@ -439,9 +473,35 @@ mod tests {
         let (term, _) = AAPL.term();
         let calendar = Calendar::embedded();
         // 29 to 31 July is 10 to 12 variance days away
-        let tenors = Tenors::of(&calendar, AAPL.at.parse().unwrap(), &[13.0, 15.0, 17.0]);
+        let tenors = Tenors::of(calendar.variance(), AAPL.at.parse().unwrap(), &[13.0, 15.0, 17.0]);
         assert!(term.iv(&tenors, 13.0).is_finite() && term.iv(&tenors, 17.0).is_finite());
         assert!(term.iv(&tenors, 15.0).is_nan() && term.is_between_expiries(&tenors, 15.0));
+    }
+
+    /// A user knows that it is after the close of the 30th.
+    #[test]
+    fn a_date_that_is_known_says_on_which_side_a_maturity_is() {
+        let calendar = Calendar::embedded();
+        let event = |date: Date, time| calendar.event_span(&EventDate { date, time, size: None });
+        let july = |day| jiff::civil::date(2026, 7, day);
+        let (found, _) = AAPL.term();
+        let (term, _) = AAPL.knowing(&[event(july(30), EventTime::AfterClose)]);
+        assert_eq!(term.event.state, EventState::Dated);
+        let (a, b) = (found.expiries(), term.expiries());
+        assert!(a.iter().zip(b).all(|(a, b)| a.holds == b.holds && (a.event - b.event).abs() < 1e-12));
+        let tenors = Tenors::of(calendar.variance(), AAPL.at.parse().unwrap(), &[13.5, 14.9]);
+        let [before, after] = [13.5, 14.9].map(|days| term.iv(&tenors, days));
+        assert!(before < 0.28 && after > 0.31, "{before} {after}");
+        // an expiry of that date, if nobody knows whether it is before the opening or after the close
+        let (term, tenors) = AAPL.knowing(&[event(july(29), EventTime::Unknown)]);
+        let unsure = &term.expiries()[5];
+        assert!(unsure.holds.is_none() && unsure.event.is_nan() && unsure.ex_event_vol().is_nan());
+        assert!(term.iv(&tenors, 30.0).is_finite());
+        // a second one ends what is known without events
+        let (term, tenors) =
+            AAPL.knowing(&[event(july(30), EventTime::AfterClose), event(july(31), EventTime::AfterClose)]);
+        assert!(term.ex_event_vol_at(&tenors, 30.0, |of| of.vol).is_nan() && term.iv(&tenors, 30.0).is_finite());
+        assert!(term.expiries()[6].ex_event_vol().is_finite() && term.expiries()[7].ex_event_vol().is_nan());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::expiries::{TermExpiry, TermStructure};
 use super::lines::{YEAR_DAYS, root};
 use jiff::Timestamp;
-use kernel::calendar::{Calendar, ClockReading};
+use kernel::calendar::{ClockReading, VarianceClock};
 use kernel::elementary::ln;
 
 /// The maturities that are published, in calendar days.
@@ -15,31 +15,57 @@ pub const TENORS: [f64; 8] = [7.0, 10.0, 20.0, 30.0, 60.0, 90.0, 180.0, 365.0];
 pub struct Tenors {
     /// The valuation.
     pub at: Timestamp,
+    clock: VarianceClock,
     now: ClockReading,
-    /// By calendar days.
-    then: Vec<(f64, ClockReading)>,
+    then: Vec<Tenor>,
+}
+
+/// A maturity.
+#[derive(Clone, Copy, Debug)]
+struct Tenor {
+    /// Calendar days.
+    days: f64,
+    at: Timestamp,
+    reading: ClockReading,
+}
+
+/// Total variance of a maturity.
+struct TenorVariance {
+    /// Without the name's event.
+    plain: f64,
+    /// The event's, where it has passed by then; 0 where its size is not known.
+    event: f64,
+    has_passed: bool,
+    at: Timestamp,
 }
 
 impl Tenors {
     /// Those of [`TENORS`], seen from an instant.
     #[must_use]
-    pub fn new(calendar: &Calendar, at: Timestamp) -> Self {
-        Self::of(calendar, at, &TENORS)
+    pub fn new(clock: &VarianceClock, at: Timestamp) -> Self {
+        Self::of(clock, at, &TENORS)
     }
 
     /// Those of so many calendar days.
     #[must_use]
-    pub fn of(calendar: &Calendar, at: Timestamp, days: &[f64]) -> Self {
-        let clock = calendar.variance();
+    pub fn of(clock: &VarianceClock, at: Timestamp, days: &[f64]) -> Self {
         let per_day = clock.weights().year() / YEAR_DAYS;
-        let then = days.iter().map(|&days| (days, clock.reading(clock.after(at, days * per_day))));
-        Self { at, now: clock.reading(at), then: then.collect() }
+        let then = days.iter().map(|&days| {
+            let at = clock.after(at, days * per_day);
+            Tenor { days, at, reading: clock.reading(at) }
+        });
+        Self { at, clock: clock.clone(), now: clock.reading(at), then: then.collect() }
     }
 
-    /// Variance days to a maturity, for a name that market events count so much for; NaN: it is none of these.
-    fn days_vt(&self, days: f64, share: f64) -> f64 {
-        let then = self.then.iter().find(|(of, _)| of.total_cmp(&days).is_eq());
-        then.map_or(f64::NAN, |(_, then)| self.now.until(then, share))
+    /// True if they are those of a clock at an instant.
+    #[must_use]
+    pub fn are_of(&self, clock: &VarianceClock, at: Timestamp) -> bool {
+        self.at == at && self.clock.is_same(clock)
+    }
+
+    /// The maturity of so many calendar days; `None`: it is none of these.
+    fn tenor(&self, days: f64) -> Option<&Tenor> {
+        self.then.iter().find(|of| of.days.total_cmp(&days).is_eq())
     }
 }
 
@@ -54,18 +80,21 @@ impl TermStructure {
     /// The same of another volatility of each expiry, such as that of a delta.
     #[must_use]
     pub fn vol_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> f64 {
-        let (plain, event) = self.variance_at(tenors, days, vol);
-        root((plain + event) / (days / YEAR_DAYS))
+        let found = self.variance_at(tenors, days, vol);
+        found.map_or(f64::NAN, |of| root((of.plain + of.event) / (days / YEAR_DAYS)))
     }
 
-    /// The same of [`Self::vol_at`] without the name's event. NaN too where it is not known whether there is one.
+    /// The same of [`Self::vol_at`] without the name's event. NaN too where it is not known whether there is one, how
+    /// large it is, or whether another one follows.
     #[must_use]
     pub fn ex_event_vol_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> f64 {
-        if !self.event.is_known() {
-            return f64::NAN;
-        }
-        let (plain, _) = self.variance_at(tenors, days, vol);
-        root(plain / (days / YEAR_DAYS))
+        let is_sure = |of: &TenorVariance| {
+            self.event.is_known()
+                && self.event.is_alone(days, of.at)
+                && !(of.has_passed && self.event.variance.is_nan())
+        };
+        let found = self.variance_at(tenors, days, vol).filter(is_sure);
+        found.map_or(f64::NAN, |of| root(of.plain / (days / YEAR_DAYS)))
     }
 
     /// The volatility from one maturity to a later one that both imply; NaN where variance falls.
@@ -84,26 +113,32 @@ impl TermStructure {
     /// True if there are expiries on both sides of a maturity.
     #[must_use]
     pub fn is_between_expiries(&self, tenors: &Tenors, days: f64) -> bool {
-        let at = tenors.days_vt(days, self.market_share);
+        let Some(tenor) = tenors.tenor(days) else { return false };
+        let at = tenors.now.until(&tenor.reading, self.market_share);
         let is_past = |of: &TermExpiry| of.days_vt > at;
         let mut known = self.expiries().iter().filter(|of| of.vol.is_finite());
         known.next().is_some_and(|first| !is_past(first)) && known.any(is_past)
     }
 
-    /// Total variance at a maturity without the name's event, and the event's if it has passed by then. Between two
-    /// expiries what is no event's is linear in variance days.
-    fn variance_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> (f64, f64) {
-        const NONE: (f64, f64) = (f64::NAN, f64::NAN);
-        let at = tenors.days_vt(days, self.market_share);
-        let known = || self.expiries().iter().filter(|of| vol(of).is_finite());
-        let before = known().rfind(|of| of.days_vt <= at);
-        let after = known().find(|of| of.days_vt > at);
-        let (Some(a), Some(b)) = (before, after) else { return NONE };
-        if a.event == 0.0 && b.event > 0.0 {
-            return NONE;
-        }
-        let plain = |of: &TermExpiry| vol(of).powi(2) * of.years() - of.event;
+    /// Total variance at a maturity. Between two expiries what is no event's is linear in variance days. `None`: it is
+    /// not between two expiries, or nobody knows on which side of the event it is.
+    fn variance_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> Option<TenorVariance> {
+        let tenor = tenors.tenor(days)?;
+        let at = tenors.now.until(&tenor.reading, self.market_share);
+        let known = || self.expiries().iter().filter(|of| of.holds.is_some() && vol(of).is_finite());
+        let a = known().rfind(|of| of.days_vt <= at)?;
+        let b = known().find(|of| of.days_vt > at)?;
+        let size = self.event.variance;
+        let has_passed = if a.holds == b.holds {
+            a.holds
+        } else {
+            self.event.known.filter(|_| size.is_finite()).and_then(|known| known.has_passed(tenor.at))
+        }?;
+        // where both hold one of unknown size, it is a part of both
+        let event = |holds: bool| if holds && size.is_finite() { size } else { 0.0 };
+        let plain = |of: &TermExpiry| vol(of).powi(2) * of.years() - event(of.holds == Some(true));
         let part = (at - a.days_vt) / (b.days_vt - a.days_vt);
-        (plain(a) + part * (plain(b) - plain(a)), a.event)
+        let plain = plain(a) + part * (plain(b) - plain(a));
+        Some(TenorVariance { plain, event: event(has_passed), has_passed, at: tenor.at })
     }
 }

@@ -53,6 +53,9 @@ const NO_EXPIRY: &str = "not_between_expiries";
 const NO_EVENT_DATE: &str = "event_date_open";
 const EVENT_UNKNOWN: &str = "event_unknown";
 const NO_EVENT: &str = "no_event";
+const EVENT_IS_THERE: &str = "event_expected";
+const EVENT_SIZE: &str = "event_size_unknown";
+const SECOND_EVENT: &str = "second_event_possible";
 const NO_WING: &str = "wing_not_listed";
 const NO_COUNTS: &str = "no_counts";
 const NO_FORWARD_VOL: &str = "forward_not_between_strikes";
@@ -89,10 +92,11 @@ impl<'a> NameMetrics<'a> {
     /// Why a volatility of a maturity is missing.
     fn why(&self, days: f64) -> &'static str {
         // an event between the expiries beside it, or no expiry on one side
-        if self.term.event.state == EventState::Found && self.term.is_between_expiries(self.tenors, days) {
-            NO_EVENT_DATE
-        } else {
-            NO_EXPIRY
+        let has_event = matches!(self.term.event.state, EventState::Found | EventState::Dated);
+        match has_event && self.term.is_between_expiries(self.tenors, days) {
+            true if self.term.event.variance.is_nan() => EVENT_SIZE,
+            true => NO_EVENT_DATE,
+            false => NO_EXPIRY,
         }
     }
 
@@ -117,7 +121,15 @@ impl<'a> NameMetrics<'a> {
 
     /// A number of its event, which only one that is found has.
     fn event(&self, x: f64) -> Metric {
-        or(x, if self.term.event.is_known() { NO_EVENT } else { EVENT_UNKNOWN })
+        or(x, self.why_no_event())
+    }
+
+    fn why_no_event(&self) -> &'static str {
+        match self.term.event.state {
+            EventState::Found | EventState::Dated => EVENT_SIZE,
+            EventState::None => NO_EVENT,
+            EventState::Unknown => EVENT_UNKNOWN,
+        }
     }
 }
 
@@ -127,7 +139,12 @@ fn iv<const PLACE: usize>(of: &NameMetrics<'_>) -> Metric {
 
 fn ex_event<const PLACE: usize>(of: &NameMetrics<'_>) -> Metric {
     let days = TENORS[PLACE];
-    let why = if of.term.event.is_known() { of.why(days) } else { EVENT_UNKNOWN };
+    let why = match () {
+        () if !of.term.event.is_known() => EVENT_UNKNOWN,
+        () if of.iv[PLACE].is_nan() => of.why(days),
+        () if of.term.event.variance.is_nan() => EVENT_SIZE,
+        () => SECOND_EVENT,
+    };
     or(of.term.ex_event_vol_at(of.tenors, days, |expiry| expiry.vol), why)
 }
 
@@ -162,19 +179,17 @@ pub const NAME: &[MetricColumn<OfName>] = &[
         or(of.term.slope(of.tenors), why)
     }),
     word("event_state", |of| Metric::Word(of.term.event.state.name().to_owned())),
-    word("event_from", |of| {
-        let event = &of.term.event;
-        date(event.from, if event.is_known() { NO_EVENT } else { EVENT_UNKNOWN })
-    }),
+    word("event_from", |of| date(of.term.event.from, of.why_no_event())),
     word("event_to", |of| {
-        let event = &of.term.event;
-        date(event.to, if event.is_known() { NO_EVENT } else { EVENT_UNKNOWN })
+        let why = if of.term.event.known.is_some() { NO_EXPIRY } else { of.why_no_event() };
+        date(of.term.event.to, why)
     }),
+    word("event_date", |of| date(of.term.event.known.map(|known| known.date), NO_EVENT_DATE)),
     number("event_move", |of| of.event(of.term.event.move_sd())),
     number("event_move_se", |of| of.event(of.term.event.move_error())),
     number("event_move_max", |of| {
         let event = &of.term.event;
-        or(event.most, if event.is_known() { "event_found" } else { EVENT_UNKNOWN })
+        or(event.most, if event.is_known() { EVENT_IS_THERE } else { EVENT_UNKNOWN })
     }),
     word("next_expiry", |of| date(of.next.map(|next| next.expiry), NO_FORWARD_VOL)),
     number("expected_move", |of| or(of.next.map_or(f64::NAN, TermExpiry::expected_move), NO_FORWARD_VOL)),
@@ -207,7 +222,13 @@ impl<'a> ExpiryMetrics<'a> {
     }
 
     fn without_event(&self, x: f64) -> Metric {
-        if self.term.event.is_known() { self.vol(x) } else { Metric::Missing(EVENT_UNKNOWN) }
+        match () {
+            () if !self.term.event.is_known() => Metric::Missing(EVENT_UNKNOWN),
+            () if self.of.event.is_finite() => self.vol(x),
+            () if self.of.holds.is_none() => Metric::Missing(NO_EVENT_DATE),
+            () if self.term.event.variance.is_nan() => Metric::Missing(EVENT_SIZE),
+            () => Metric::Missing(SECOND_EVENT),
+        }
     }
 
     fn per_call(&self, number: QuoteNumber) -> Metric {
@@ -228,7 +249,10 @@ pub const EXPIRY: &[MetricColumn<OfExpiry>] = &[
     number("fwd_price", |of| or(of.of.fwd_price, NO_PRICE)),
     number("borr_rate", |of| or(of.of.borr_rate, NO_PRICE)),
     number("atm_vol", |of| of.vol(of.of.vol)),
-    number("vol_vt", |of| of.vol(of.term.vol_vt(of.of))),
+    number("vol_vt", |of| match of.of.event.is_nan() {
+        true => of.without_event(f64::NAN),
+        false => of.vol(of.term.vol_vt(of.of)),
+    }),
     number("ex_event_vol", |of| of.without_event(of.of.ex_event_vol())),
     number("event_var", |of| of.without_event(of.of.event)),
     number("forward_vol", |of| of.or_crossed(of.term.forward_vols(of.place).0)),

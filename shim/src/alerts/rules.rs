@@ -96,8 +96,8 @@ impl AlertRule {
                 chain(name).map_or(f64::NAN, |of| if of.spot.is_nan() { of.implied_spot } else { of.spot })
             }
             AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| {
-                let tenors = Tenors::of(calendar, of.valued_at, &[*days]);
-                100.0 * TermStructure::of(of, calendar).iv(&tenors, *days)
+                let term = TermStructure::of(of, calendar);
+                100.0 * term.iv(&Tenors::of(&term.clock, of.valued_at, &[*days]), *days)
             }),
             AlertSubject::Borrow(name, days) => chain(name)
                 .map_or(f64::NAN, |of| 100.0 * TermStructure::of(of, calendar).at(*days, |expiry| expiry.borr_rate)),

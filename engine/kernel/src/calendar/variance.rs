@@ -91,7 +91,7 @@ fn hour_of(time: Time) -> f64 {
 }
 
 /// News of the whole market.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MarketEventKind {
     /// A decision of the Federal Open Market Committee.
     Fomc,
@@ -153,7 +153,8 @@ pub struct MarketEvent {
 
 impl MarketEvent {
     fn instant(&self) -> Timestamp {
-        instant(self.date.to_datetime(self.time.unwrap_or(self.kind.time())))
+        // what comes before the opening is in the opening prices
+        instant(self.date.to_datetime(self.time.unwrap_or(self.kind.time()).max(OPEN)))
     }
 
     fn size(&self) -> f64 {
@@ -257,6 +258,12 @@ impl VarianceClock {
     #[must_use]
     pub fn share_of_market_events(underlying: Symbol, is_index: bool) -> f64 {
         if is_index || underlying.as_str() == "SPY" { 1.0 } else { 0.3 }
+    }
+
+    /// True if another one shows the same at every instant because it is a clone.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.sums, &other.sums) && Arc::ptr_eq(&self.events, &other.events)
     }
 
     /// Its weights.

@@ -1,14 +1,15 @@
 //! `GET /l1/metrics`: numbers of a name above its contracts, one row for each name or for each of its expiries. What
 //! they mean: docs/metrics.md.
 
-use super::layer::{FactOrder, FactRows, FactTable, Layer, RequestContext, Serve};
+use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
+use super::native_facts::{FactSort, LIMIT, limit_of, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
 use super::parameter::{ANY, NATIVE_FORMAT};
 use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, MetricColumn, NAME, NameMetrics, OfExpiry, OfName};
 use crate::picked::Picked;
 use crate::query::Query;
-use crate::query::parameter::{OneWord, Param, Parameters, ReadAs, WholeNumber};
+use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::heading::ColumnHead;
@@ -28,12 +29,7 @@ const BY: Param<OneWord<MetricRows>> = Param::new(
     OneWord(&[("name", MetricRows::Name), ("expiry", MetricRows::Expiry)]),
     "One row for each name, or for each expiry [default: name]",
 );
-const SORT: Param<ReadAs<MetricOrder>> = Param::new(
-    "sort",
-    ReadAs { read: MetricOrder::parse, wants: "a column of numbers, with - before it for the largest first" },
-    "Column of numbers to sort by, ascending; with - before it descending; rows without the number come last",
-);
-const LIMIT: Param<WholeNumber> = Param::new("limit", WholeNumber::from(1), "Maximum number of rows");
+const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[NAME_HEADS, EXPIRY_HEADS]));
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,29 +39,9 @@ enum MetricRows {
     Expiry,
 }
 
-/// In which order rows come.
-#[derive(Clone, Copy, Debug)]
-struct MetricOrder {
-    column: &'static str,
-    is_descending: bool,
-}
-
-impl MetricOrder {
-    fn parse(text: &str) -> Option<Self> {
-        let (is_descending, name) = text.strip_prefix('-').map_or((false, text), |name| (true, name));
-        let numbers = |all: &'static [ColumnHead<'static>]| all.iter().find(|of| of.is_number && of.name == name);
-        let column = numbers(NAME_HEADS).or_else(|| numbers(EXPIRY_HEADS))?.name;
-        Some(Self { column, is_descending })
-    }
-}
-
 /// What stands before the numbers of a row.
 const NAMED: [ColumnHead<'static>; 2] = [word("underlying"), word("valued_at")];
 const MISSING: ColumnHead<'static> = word("missing");
-
-const fn word(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: false }
-}
 
 /// The heads of a table of metrics.
 const fn heads<F, const N: usize>(columns: &[MetricColumn<F>]) -> [ColumnHead<'static>; N] {
@@ -92,11 +68,6 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         MetricRows::Name => (NAME_HEADS, names),
         MetricRows::Expiry => (EXPIRY_HEADS, expiries),
     };
-    let place = |order: MetricOrder| {
-        let reason = "sort names a column of the other rows: those of names and of expiries differ";
-        let place = heads.iter().position(|head| head.name == order.column).ok_or(Refusal::Conflict { reason })?;
-        Ok(FactOrder { place, is_descending: order.is_descending })
-    };
     Ok(FactTable {
         selection: Selection {
             everything,
@@ -109,8 +80,8 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         title: "Metrics",
         heads,
         rows,
-        order: query.get(&SORT)?.map(place).transpose()?,
-        limit: query.get(&LIMIT)?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        order: order_of(query, &SORT, heads)?,
+        limit: limit_of(query)?,
     })
 }
 
@@ -118,11 +89,11 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
 fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
     let mut tenors: Option<Tenors> = None;
     let of_name = |of: &Picked| {
-        // names of one snapshot are mostly valued at one instant
-        if tenors.as_ref().is_none_or(|known| known.at != of.chain.valued_at) {
-            tenors = Some(Tenors::new(context.calendar, of.chain.valued_at));
-        }
         let term = TermStructure::of(&of.chain, context.calendar);
+        // names of one snapshot are mostly valued at one instant
+        if tenors.as_ref().is_none_or(|known| !known.are_of(&term.clock, of.chain.valued_at)) {
+            tenors = Some(Tenors::new(&term.clock, of.chain.valued_at));
+        }
         let metrics = NameMetrics::new(&of.chain, &term, tenors.as_ref()?);
         Some(row(NAME, |find| find(&metrics), &of.chain, clock))
     };

@@ -122,8 +122,9 @@ struct NameTerm {
 impl NameTerm {
     fn of(chain: &Chain, context: &RequestContext<'_>) -> Self {
         let days = TIMES.map(|(_, days)| days);
-        let tenors = Tenors::of(context.calendar, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
-        Self { structure: TermStructure::of(chain, context.calendar), tenors }
+        let structure = TermStructure::of(chain, context.calendar);
+        let tenors = Tenors::of(&structure.clock, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
+        Self { structure, tenors }
     }
 
     fn vol(&self, days: f64) -> f64 {
