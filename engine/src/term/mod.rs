@@ -4,11 +4,13 @@
 
 mod event;
 mod expiries;
+mod exposure;
 mod interest;
 mod lines;
 mod tenor;
 
 pub use event::{EventPoint, EventState, NameEvent};
 pub use expiries::{TermExpiry, TermStructure, half_spread};
+pub use exposure::{Exposure, Exposures, gamma_flip, multiplier};
 pub use interest::{PutsAndCalls, max_pain};
 pub use tenor::{TENORS, Tenors};

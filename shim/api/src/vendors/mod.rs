@@ -14,6 +14,7 @@ pub mod livevol;
 pub mod marketdata;
 pub mod native;
 pub mod native_explain;
+pub mod native_exposure;
 mod native_facts;
 pub mod native_metrics;
 mod native_past;
