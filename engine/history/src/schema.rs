@@ -143,7 +143,7 @@ pub fn served_column(name: &str) -> Option<FileColumn> {
 /// The field groups of files of a recipe.
 #[must_use]
 pub const fn file_groups(recipe: Recipe) -> &'static str {
-    if recipe.quotes { "core,extra,exotic,chain,vt,quote" } else { "core,extra,exotic,chain,vt" }
+    if recipe.quotes { "core,extra,exotic,chain,vt,prob,quote" } else { "core,extra,exotic,chain,vt,prob" }
 }
 
 /// The unit of a column in words; empty: it has none.
@@ -152,6 +152,7 @@ pub fn unit_text(col: Col) -> &'static str {
     match (col, col.unit()) {
         (Col::SvcTheo | Col::Decay | Col::DecayVt, _) => SHARE,
         (Col::ThetaVt, _) => "per variance day",
+        (Col::Density, _) => "per currency unit",
         (Col::SvcVol | Col::BidVol | Col::AskVol | Col::PrevVol, _) => "per square root of a year, decimal",
         (Col::Volga | Col::Vanna | Col::Zomma | Col::Ultima | Col::Vera, _) => "volatility and rate per 1.00",
         (_, Unit::PerPercent) => "per 1 %",

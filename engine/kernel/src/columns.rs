@@ -25,6 +25,8 @@ pub enum Group {
     Chain,
     /// In variance time.
     Vt,
+    /// Probabilities.
+    Prob,
     /// Quotes. No [`Col`] is of this group: a quote is not computed.
     Quote,
     /// Vendor layers only.
@@ -33,7 +35,7 @@ pub enum Group {
 
 impl Group {
     /// The groups that a viewer offers, in its order.
-    pub const VIEWED: [Self; 5] = [Self::Core, Self::Extra, Self::Exotic, Self::Vt, Self::Quote];
+    pub const VIEWED: [Self; 6] = [Self::Core, Self::Extra, Self::Exotic, Self::Vt, Self::Prob, Self::Quote];
 
     /// The word in a request.
     #[must_use]
@@ -44,6 +46,7 @@ impl Group {
             Self::Exotic => "exotic",
             Self::Chain => "chain",
             Self::Vt => "vt",
+            Self::Prob => "prob",
             Self::Quote => "quote",
             Self::Layer => "layer",
         }
@@ -58,6 +61,7 @@ impl Group {
             Self::Exotic => "third order",
             Self::Chain => "constant per expiry",
             Self::Vt => "in variance time",
+            Self::Prob => "probabilities",
             Self::Quote => "quotes of the feed",
             Self::Layer => "vendor layers only",
         }
@@ -122,6 +126,9 @@ pub const VIEWED: &[ViewedColumn] = {
         other("days_vt", "DaysVt", Group::Vt, Decimals(2), "variance days to settlement"),
         viewed(Col::DecayVt, "DecayVt", Decimals(3), "decay by the variance clock"),
         viewed(Col::ThetaVt, "ThetaVt", Decimals(3), "loss of value per variance day"),
+        viewed(Col::ProbItm, "P(ITM)", Decimals(3), "probability to end in the money"),
+        viewed(Col::ProbTouch, "P(hit)", Decimals(3), "probability to trade at the strike"),
+        viewed(Col::Density, "Density", Digits(3), "density of the price at settlement"),
         other("bid", "Bid", Group::Quote, Price(2), "bid of the feed"),
         other("ask", "Ask", Group::Quote, Price(2), "ask of the feed"),
         other("mid", "Mid", Group::Quote, Price(3), "middle of bid and ask"),
@@ -215,6 +222,9 @@ columns! {
     d2          D2         Layer  false of(Greek::D2);
     decay_vt    DecayVt    Vt     true  Other(Plain, "decay, where volatility runs out by the variance clock");
     theta_vt    ThetaVt    Vt     true  Other(Plain, "what a hedged option loses in a variance day, without carry");
+    prob_itm    ProbItm    Prob   true  Other(Plain, "probability to settle in the money, by the slope of the curve");
+    prob_touch  ProbTouch  Prob   true  Other(Plain, "probability to trade at the strike until settlement, about");
+    density     Density    Prob   true  Other(Plain, "density of the price at settlement, at the strike");
 }
 
 impl Col {

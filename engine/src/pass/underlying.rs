@@ -322,6 +322,7 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
         (Col::Color, shares * shares),
         (Col::DualDelta, strike),
         (Col::DualGamma, strike * strike),
+        (Col::Density, strike),
     ];
     for (col, factor) in factors {
         columns.get_mut(col).iter_mut().for_each(|x| *x *= factor);

@@ -1,6 +1,7 @@
 //! Passes over blocks of strikes: values and Greeks at the fitted volatility, in native units. Never: calibration,
 //! text.
 
+mod chances;
 mod lapse;
 mod priced;
 mod publish;

@@ -1,5 +1,6 @@
 //! Raw units to native units, blocks to columns. NaN goes out only as "missing", infinity never.
 
+use super::chances::Chances;
 use super::priced::PricedSlice;
 use crate::early::BlockMethod;
 use crate::store::columns::Col;
@@ -18,6 +19,7 @@ pub(super) struct ValuedBlock<'a> {
     pub(super) decay: Numbers,
     pub(super) decay_vt: Numbers,
     pub(super) theta_vt: Numbers,
+    pub(super) chances: Chances,
     pub(super) method: BlockMethod,
 }
 
@@ -37,7 +39,7 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
 };
 
 /// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
-/// its numbers stay missing. One that the variance clock alone leaves without end is missing itself.
+/// its numbers stay missing. A number of the variance clock or of the slope of the curve may be missing by itself.
 pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     let PricedSlice { columns, methods, .. } = out;
     // a finite number times zero is zero, any other NaN
@@ -56,8 +58,16 @@ pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     }
     write(Col::SvcVol, of.sigma);
     write(Col::Decay, of.decay);
-    write(Col::DecayVt, of.decay_vt + of.decay_vt * zero);
-    write(Col::ThetaVt, of.theta_vt + of.theta_vt * zero);
+    let Chances { itm, touch, density } = of.chances;
+    for (col, x) in [
+        (Col::DecayVt, of.decay_vt),
+        (Col::ThetaVt, of.theta_vt),
+        (Col::ProbItm, itm),
+        (Col::ProbTouch, touch),
+        (Col::Density, density),
+    ] {
+        write(col, x + x * zero);
+    }
     poison.store(&mut numbers);
     let mut priced = 0;
     for lane in (0..BLOCK).filter(|&lane| !numbers[lane].is_nan()) {

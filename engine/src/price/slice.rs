@@ -50,7 +50,7 @@ pub fn price_slice(
     } else {
         EarlyWork::default()
     };
-    let rows = value_slice(&here, ladder, valued_at, early, lapse, priced);
+    let rows = value_slice(&here, ladder, valued_at, |k| curve.bends_at(k), early, lapse, priced);
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
     // a shifted curve is not meant to go through its quotes

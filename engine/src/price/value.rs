@@ -1,6 +1,7 @@
 //! Values and Greeks of one slice, a block of strikes and one right at a time: the European part exactly, and what
 //! early exercise adds. Call or put is decided once per block and never inside a kernel.
 
+use super::chances::chances;
 use super::lapse::Lapse;
 use super::priced::PricedSlice;
 use super::publish::{ValuedBlock, publish};
@@ -21,6 +22,7 @@ pub(super) fn value_slice(
     here: &Valuation<'_>,
     ladder: &Ladder,
     sigma: &[f64],
+    bends_at: impl Fn(Block) -> [Block; 2],
     early: &EarlyExercise,
     lapse: &Lapse,
     out: &mut PricedSlice,
@@ -31,6 +33,7 @@ pub(super) fn value_slice(
     let x = SpotInputs::new(here.terms, here.s).x;
     for block in 0..ladder.blocks() {
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
+        let bends = bends_at(k);
         for right in [Right::Call, Right::Put] {
             let mut greeks = plain(right, here, k, sigma);
             let added = american.then(|| early.add(here, right, block, k, sigma, &mut greeks));
@@ -48,8 +51,10 @@ pub(super) fn value_slice(
             let [decay, decay_vt] =
                 [sigma, next_horizon.as_ref().map_or(sigma, by_clock)].map(|s| next(s) - greeks.value);
             let theta_vt = Block::splat(0.0) - greeks.gamma * lapse.of_day(variance) * (0.5 * x * x);
-            priced +=
-                publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay, decay_vt, theta_vt, method }, out);
+            let chances = chances(right, here, k, sigma, [greeks.d1, greeks.d2], bends);
+            let valued =
+                ValuedBlock { ladder, right, block, sigma, greeks, decay, decay_vt, theta_vt, chances, method };
+            priced += publish(&valued, out);
         }
     }
     priced
@@ -74,7 +79,15 @@ mod tests {
         let lapse = Lapse { days: days_vt, step: step_vt, event, event_left: 1.0 };
         let mut out = PricedSlice::default();
         out.reset(2);
-        let rows = value_slice(&here, &ladder, &[sigma; BLOCK], &EarlyExercise::default(), &lapse, &mut out);
+        let rows = value_slice(
+            &here,
+            &ladder,
+            &[sigma; BLOCK],
+            |_| [Block::splat(0.0); 2],
+            &EarlyExercise::default(),
+            &lapse,
+            &mut out,
+        );
         assert_eq!(rows, 2);
         [Col::SvcTheo, Col::Decay, Col::DecayVt, Col::Theta, Col::ThetaVt].map(|col| out.columns.get(col)[0])
     }
