@@ -64,7 +64,7 @@ class Daemon:
         """Contracts with their Greeks, a row each, as the daemon has them now.
 
         One of `underlying`, `root`, `osym` says which: a name, or several. `greeks` are groups of fields (``core``,
-        ``extra``, ``exotic``, ``chain``, ``quote``; ``all`` is the first four). `filters` are the parameters of
+        ``extra``, ``exotic``, ``chain``, ``vt``, ``prob``, ``quote``; ``all`` is the first four). `filters` are the parameters of
         ``/l1/greeks`` (docs/api.md): ``exp``, ``min_days``, ``max_days``, ``right``, ``min_strike``, ``max_strike``,
         ``min_delta``, ``center``, ``strike_count``, ``as_of`` (a past moment), … Units are in `Table.units`.
         """

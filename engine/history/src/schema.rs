@@ -90,11 +90,12 @@ const IDENTITY: [FileColumn; 11] = [
 ];
 
 /// Columns that are constant over an expiry.
-const EXPIRY: [FileColumn; 7] = [
+const EXPIRY: [FileColumn; 8] = [
     column("fwd_price", FileCell::Slice(|s| s.fwd_price), SHARE, "calibrated forward"),
     column("ex_style", FileCell::Word(FileWord::Style), "", "american or european"),
     column("settle", FileCell::Word(FileWord::Settle), "", "am or pm"),
     column("days", FileCell::Slice(|s| s.days), "calendar days", "time to settlement"),
+    column("days_vt", FileCell::Slice(|s| s.days_vt), "variance days", "time to settlement by the variance clock"),
     column("disc_rate", FileCell::Slice(|s| s.disc_rate), "per year, decimal", "rate, continuously compounded"),
     column("borr_rate", FileCell::Slice(|s| s.borr_rate), "per year, decimal", "implied borrow rate"),
     column("divs", FileCell::Slice(|s| s.divs), SHARE, "cash dividends to expiry"),
@@ -142,14 +143,16 @@ pub fn served_column(name: &str) -> Option<FileColumn> {
 /// The field groups of files of a recipe.
 #[must_use]
 pub const fn file_groups(recipe: Recipe) -> &'static str {
-    if recipe.quotes { "core,extra,exotic,chain,quote" } else { "core,extra,exotic,chain" }
+    if recipe.quotes { "core,extra,exotic,chain,vt,prob,quote" } else { "core,extra,exotic,chain,vt,prob" }
 }
 
 /// The unit of a column in words; empty: it has none.
 #[must_use]
 pub fn unit_text(col: Col) -> &'static str {
     match (col, col.unit()) {
-        (Col::SvcTheo | Col::Decay, _) => SHARE,
+        (Col::SvcTheo | Col::Decay | Col::DecayVt, _) => SHARE,
+        (Col::ThetaVt, _) => "per variance day",
+        (Col::Density, _) => "per currency unit",
         (Col::SvcVol | Col::BidVol | Col::AskVol | Col::PrevVol, _) => "per square root of a year, decimal",
         (Col::Volga | Col::Vanna | Col::Zomma | Col::Ultima | Col::Vera, _) => "volatility and rate per 1.00",
         (_, Unit::PerPercent) => "per 1 %",

@@ -243,6 +243,14 @@ impl SimMarket {
         updated
     }
 
+    /// Earnings of underlying `i` after an instant: from when on prices have them, and the total variance that they add.
+    #[must_use]
+    pub fn earnings(&self, i: usize, now: Timestamp) -> Vec<(Timestamp, f64)> {
+        let all = self.name(i).map_or(&[][..], |name| &name.shared.earnings);
+        let second = |&(at, variance): &(i64, f64)| Some((Timestamp::from_second(at).ok()?, variance));
+        all.iter().filter_map(second).filter(|&(at, _)| at > now).collect()
+    }
+
     /// True if underlying `i` has bad data in the mass, for good.
     #[must_use]
     pub fn is_dirty(&self, i: usize) -> bool {

@@ -73,6 +73,8 @@ pub enum Serve {
     Listing(fn(&Query<'_>) -> Result<List, Refusal>),
     /// A list of underlyings.
     Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
+    /// A table of numbers of underlyings.
+    Facts(fn(&Query<'_>) -> Result<FactTable, Refusal>),
     /// A catalog: a list of roots, dates, strikes or contracts.
     Catalog(fn(&Query<'_>) -> Result<Catalog, Refusal>),
     /// JSON about underlyings, from their chains.
@@ -230,6 +232,55 @@ pub struct SymbolColumn {
     pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
 }
 
+/// The rows of a table of underlyings.
+pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
+
+/// A table of numbers of underlyings: of which, and what of them in which form.
+#[derive(Clone, Debug)]
+pub struct FactTable {
+    /// Of which.
+    pub selection: Selection,
+    /// What becomes of names that are not served.
+    pub unserved: Unserved,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+    /// In which form.
+    pub format: Format,
+    /// What it is, for a reader.
+    pub title: &'static str,
+    /// The columns.
+    pub heads: &'static [ColumnHead<'static>],
+    /// Makes the rows, which have a cell for each column.
+    pub rows: FactRows,
+    /// In which order they come.
+    pub order: Option<FactOrder>,
+    /// How many of them are shown.
+    pub limit: Option<usize>,
+}
+
+/// By which column rows are sorted; those without a number there come last.
+#[derive(Clone, Copy, Debug)]
+pub struct FactOrder {
+    /// Its place.
+    pub place: usize,
+    /// The largest comes first.
+    pub is_descending: bool,
+}
+
+impl FactOrder {
+    fn sort(self, rows: &mut [Vec<Fact>]) {
+        let number = |row: &Vec<Fact>| match row.get(self.place) {
+            Some(Fact::Number(x)) if x.is_finite() => Some(*x),
+            _ => None,
+        };
+        rows.sort_by(|a, b| match (number(a), number(b)) {
+            (Some(a), Some(b)) if self.is_descending => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+    }
+}
+
 /// Inputs of an answer besides the request's path and query.
 pub struct RequestContext<'a> {
     /// The market.
@@ -280,6 +331,7 @@ enum Content {
     Rows(Box<Reply>),
     Listing(Box<List>),
     Symbols(Box<SymbolList>),
+    Facts(Box<FactTable>),
     Catalog(Box<Catalog>),
     Names(Box<NameList>),
     Text(String),
@@ -308,6 +360,7 @@ impl LayerRequest {
         let (selection, listed) = match &self.content {
             Ok(Content::Rows(reply)) => (Some(&reply.selection), &[][..]),
             Ok(Content::Listing(list)) => (Some(&list.selection), &[][..]),
+            Ok(Content::Facts(table)) => (Some(&table.selection), &[][..]),
             Ok(Content::Names(list)) => (None, &list.symbols[..]),
             // such lists have no requested names
             Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => (None, &[][..]),
@@ -327,6 +380,7 @@ impl LayerRequest {
             Content::Rows(reply) => reply.past.as_ref(),
             Content::Listing(list) => list.past.as_ref(),
             Content::Symbols(list) => list.past.as_ref(),
+            Content::Facts(table) => table.past.as_ref(),
             Content::Names(list) => list.past.as_ref(),
             // without a day, the list is about all recorded days
             Content::Catalog(_) | Content::Text(_) => None,
@@ -347,7 +401,11 @@ impl LayerRequest {
     /// True if the request is for the rows of every name.
     #[must_use]
     pub fn asks_for_everything(&self) -> bool {
-        matches!(&self.content, Ok(Content::Rows(reply)) if reply.selection.everything)
+        match &self.content {
+            Ok(Content::Rows(reply)) => reply.selection.everything,
+            Ok(Content::Facts(table)) => table.selection.everything,
+            _ => false,
+        }
     }
 
     /// The requested catalog, if any.
@@ -381,6 +439,7 @@ impl LayerRequest {
             }
             Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
             Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
+            Ok(Content::Facts(table)) => is_heavy(snapshot, &table.selection, true),
             Ok(Content::Catalog(_)) => true,
             Ok(Content::Names(_) | Content::Text(_)) | Err(_) => false,
         }
@@ -421,6 +480,7 @@ impl Layer {
             Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
+            Serve::Facts(parse) => parse(query).map(|table| Content::Facts(Box::new(table))),
             Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
             Serve::Names(parse) => parse(query).map(|list| Content::Names(Box::new(list))),
             Serve::Text(write) => write(query).map(Content::Text),
@@ -438,6 +498,7 @@ impl Layer {
             Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
             Content::Listing(list) => self.list(&list, context, &clock),
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
+            Content::Facts(table) => self.facts(&table, context, &clock),
             Content::Catalog(catalog) => {
                 let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
                 // before the first snapshot it is unknown whether the list is empty
@@ -566,6 +627,27 @@ impl Layer {
         let around = (list.around)(clock);
         let body = listing::write(&around.open, &expirations, &list.item, &around.close, clock);
         Ok(Answer::full(self.name, 200, JSON, body))
+    }
+
+    fn facts(&self, of: &FactTable, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let picked = select(context.snapshot, &of.selection)?;
+        let warning = warning(of.unserved, context.snapshot, &of.selection, picked.is_empty())?;
+        let mut rows = (of.rows)(&picked, context, clock);
+        if let Some(order) = of.order {
+            order.sort(&mut rows);
+        }
+        rows.truncate(of.limit.unwrap_or(usize::MAX));
+        let mut heading = Heading::default();
+        if of.format == Format::Html {
+            of.title.clone_into(&mut heading.title);
+            heading.lines = (context.note)();
+            heading.lines.extend(warning.clone());
+            heading.lines.push(counted(rows.len(), "row"));
+        }
+        let body = table::write(of.format, &heading, of.heads, &rows);
+        let mut answer = Answer::full(self.name, 200, of.format.frame().content_type, body);
+        answer.headers.extend(warning.as_deref().map(warning_header));
+        Ok(answer.of_edition(context.edition.filter(|_| of.format != Format::Html)))
     }
 
     fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {

@@ -1,6 +1,6 @@
 //! ORATS beyond strikes: `GET /datav2/{summaries, cores, monies/implied}`, the same of past days under `/datav2/hist`.
-//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. Fields that the vendor
-//! computes from earnings, share prices or forecasts are zero, because its client refuses null.
+//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. What the vendor computes
+//! from prices of shares and its own forecasts is zero, because its client refuses null; so is what is not known here.
 
 use super::body;
 use super::layer::{Layer, NameList, RequestContext, Serve};
@@ -16,9 +16,10 @@ use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
 use crate::rows::table::Fact;
-use crate::term::{ExpirySummary, TermStructure};
 use engine::store::chain::Chain;
+use engine::term::{Tenors, TermExpiry, TermStructure};
 use kernel::contract::Symbol;
+use kernel::elementary::ln;
 
 /// Summaries of tickers.
 pub const SUMMARIES: Layer = at("/datav2/summaries", NOW, |query| now(query, write_summaries));
@@ -97,14 +98,14 @@ fn of_day(query: &Query<'_>, write: Write) -> Result<NameList, Refusal> {
 fn records(
     names: &[String],
     context: &RequestContext<'_>,
-    mut of: impl FnMut(&Chain, &TermStructure, &mut Vec<String>),
+    mut of: impl FnMut(&Chain, &NameTerm, &mut Vec<String>),
 ) -> Result<String, Refusal> {
     let mut all = Vec::new();
     for name in names {
         let Some(symbol) = Symbol::parse_underlying(name) else { continue };
         let underlying = context.roots.underlying_of(symbol);
         match context.snapshot.chain(underlying) {
-            Some(chain) => of(chain, &TermStructure::of(chain), &mut all),
+            Some(chain) => of(chain, &NameTerm::of(chain, context), &mut all),
             None if context.snapshot.is_pending(underlying) => return Err(Refusal::Busy),
             None => {}
         }
@@ -112,7 +113,42 @@ fn records(
     Ok(format!(r#"{{"data":[{}]}}"#, all.join(",")))
 }
 
-/// Writes one record.
+/// The expiries of a name, and its maturities.
+struct NameTerm {
+    structure: TermStructure,
+    tenors: Tenors,
+}
+
+impl NameTerm {
+    fn of(chain: &Chain, context: &RequestContext<'_>) -> Self {
+        let days = TIMES.map(|(_, days)| days);
+        let structure = TermStructure::of(chain, context.calendar);
+        let tenors = Tenors::of(&structure.clock, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
+        Self { structure, tenors }
+    }
+
+    fn vol(&self, days: f64) -> f64 {
+        self.structure.iv(&self.tenors, days)
+    }
+
+    /// Without the event of the name: the same where there is none, nothing where that is not known.
+    fn ex_event_vol(&self, days: f64) -> f64 {
+        self.structure.ex_event_vol_at(&self.tenors, days, |of| of.vol)
+    }
+
+    /// A number of the expiries, linear in days.
+    fn at(&self, days: f64, number: impl Fn(&TermExpiry) -> f64) -> f64 {
+        self.structure.at(days, number)
+    }
+}
+
+/// The volatility between two maturities that both imply.
+fn forward_vol(vol: impl Fn(f64) -> f64, from: f64, to: f64) -> f64 {
+    let variance = |days: f64| vol(days).powi(2) * days;
+    ((variance(to) - variance(from)) / (to - from)).sqrt()
+}
+
+/// One record in the making.
 struct Record(String);
 
 impl Record {
@@ -152,17 +188,16 @@ const FORWARDS: [(&str, f64, f64); 5] = [
     ("180_90", 90.0, 180.0),
     ("90_30", 30.0, 90.0),
 ];
-const AT_MONEY: f64 = 0.5;
 const YEAR: f64 = 365.0;
 const TWO_YEARS: f64 = 730.0;
 
-/// Writes at-the-money volatilities at each constant time. Earnings are not modelled, so those with and without
-/// earnings are equal.
-fn put_vols(record: &mut Record, term: &TermStructure, last: &str) {
-    for prefix in ["exErnIv", "iv"] {
+/// Volatilities at the money of every constant time, without the name's event and with it.
+fn put_vols(record: &mut Record, term: &NameTerm, last: &str) {
+    let of: [(&str, fn(&NameTerm, f64) -> f64); 2] = [("exErnIv", NameTerm::ex_event_vol), ("iv", NameTerm::vol)];
+    for (prefix, vol) in of {
         for (end, days) in TIMES {
             let end = if end == "1y" { last } else { end };
-            record.number(&format!("{prefix}{end}"), term.vol_at(days, AT_MONEY));
+            record.number(&format!("{prefix}{end}"), vol(term, days));
         }
     }
 }
@@ -177,27 +212,33 @@ fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock
         record.zeros(&["nextDiv", "impliedNextDiv"]);
         record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
         record.number("borrow2y", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
-        record.number("confidence", term.at(30.0, ExpirySummary::confidence));
+        record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         put_vols(&mut record, term, "1y");
-        record.zeros(&["ieeEarnEffect", "impliedMove", "impliedEarningsMove", "mwAdj30", "mwAdj2y"]);
+        let event = &term.structure.event;
+        ["impliedMove", "impliedEarningsMove"].iter().for_each(|name| record.number(name, event.move_sd()));
+        record.zeros(&["ieeEarnEffect", "mwAdj30", "mwAdj2y"]);
         record.zeros(&["rDrv30", "rDrv2y", "rSlp30", "rSlp2y"]);
-        record.number("rVol30", term.vol_at(30.0, AT_MONEY));
-        record.number("rVol2y", term.vol_at(TWO_YEARS, AT_MONEY));
+        record.number("rVol30", term.vol(30.0));
+        record.number("rVol2y", term.vol(TWO_YEARS));
         record.zeros(&["rip"]);
         record.number("riskFree30", term.at(30.0, |expiry| expiry.disc_rate));
         record.number("riskFree2y", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
         record.zeros(&["skewing", "contango", "totalErrorConf"]);
         for percent in [5.0, 25.0, 75.0, 95.0] {
-            for prefix in ["dlt", "exErnDlt"] {
-                for (end, days) in TIMES {
-                    record.number(&format!("{prefix}{percent}Iv{end}"), term.vol_at(days, percent / 100.0));
-                }
+            let NameTerm { structure, tenors } = term;
+            let vol = |of: &TermExpiry| of.vol_at(percent / 100.0);
+            for (end, days) in TIMES {
+                record.number(&format!("dlt{percent}Iv{end}"), structure.vol_at(tenors, days, vol));
+            }
+            for (end, days) in TIMES {
+                record.number(&format!("exErnDlt{percent}Iv{end}"), structure.ex_event_vol_at(tenors, days, vol));
             }
         }
-        for prefix in ["fwd", "fexErn"] {
-            for (end, from, to) in FORWARDS {
-                record.number(&format!("{prefix}{end}"), term.forward_vol(from, to));
-            }
+        for (end, from, to) in FORWARDS {
+            record.number(&format!("fwd{end}"), forward_vol(|days| term.vol(days), from, to));
+        }
+        for (end, from, to) in FORWARDS {
+            record.number(&format!("fexErn{end}"), forward_vol(|days| term.ex_event_vol(days), from, to));
         }
         for prefix in ["ffwd", "ffexErn", "fbfwd", "fbfexErn"] {
             FORWARDS.iter().for_each(|(end, ..)| record.number(&format!("{prefix}{end}"), 0.0));
@@ -208,25 +249,29 @@ fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock
 
 fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     records(names, context, |chain, term, all| {
-        for expiry in term.expiries() {
+        for expiry in term.structure.expiries() {
             let mut record = Record::new(chain, clock);
             record.word("expirDate", &expiry.expiry.to_string());
             record.number("stockPrice", expiry.und_price);
             record.number("spotPrice", expiry.und_price);
             record.number("riskFreeRate", expiry.disc_rate);
-            record.number("yieldRate", expiry.yield_rate);
+            // what discount rate, borrow and dividends leave of the growth of the forward
+            let growth = ln(expiry.fwd_price / expiry.und_price) / expiry.years();
+            record.number("yieldRate", expiry.disc_rate - growth);
             record.number("residualYieldRate", expiry.borr_rate);
             record.zeros(&["residualRateSlp", "residualR2"]);
-            record.number("confidence", expiry.confidence());
+            record.number("confidence", expiry.confidence);
             record.zeros(&["mwVol"]);
             for percent in (0..=100).rev().step_by(5) {
-                record.number(&format!("vol{percent}"), expiry.vol_at(f64::from(percent) / 100.0));
+                record.number(&format!("vol{percent}"), expiry.vol_near(f64::from(percent) / 100.0));
             }
-            record.number("atmiv", expiry.vol_at(AT_MONEY));
+            record.number("atmiv", expiry.vol);
             record.zeros(&["slope", "deriv", "fit"]);
-            record.number("calVol", expiry.vol_at(AT_MONEY));
-            record.number("unadjVol", expiry.vol_at(AT_MONEY));
-            record.zeros(&["earnEffect"]);
+            let is_known = term.structure.event.is_known();
+            let without = if is_known { expiry.ex_event_vol() } else { f64::NAN };
+            record.number("calVol", without);
+            record.number("unadjVol", expiry.vol);
+            record.number("earnEffect", expiry.vol - without);
             all.push(record.end(clock));
         }
     })
@@ -383,10 +428,10 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("pxAtmIv", term.at(0.0, |expiry| expiry.und_price));
         record.number("pxCls", term.at(0.0, |expiry| expiry.und_price));
         record.zeros(CORE_ZEROS);
-        let mut expiries = term.expiries().iter().filter(|expiry| expiry.days >= WEEK_DAYS);
+        let mut expiries = term.structure.expiries().iter().filter(|expiry| expiry.days >= WEEK_DAYS);
         for n in 1..=CORE_EXPIRIES {
             let expiry = expiries.next();
-            let vol = expiry.map_or(0.0, |expiry| expiry.vol_at(AT_MONEY));
+            let vol = expiry.map_or(0.0, |expiry| expiry.vol);
             record.number(&format!("atmIvM{n}"), vol);
             record.number(&format!("atmFitIvM{n}"), vol);
             record.number(&format!("atmFcstIvM{n}"), 0.0);
@@ -399,7 +444,7 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("annIdiv", dividends);
         record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
         record.number("borrow2yr", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
-        record.number("confidence", term.at(30.0, ExpirySummary::confidence));
+        record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         CORE_WORDS.iter().for_each(|name| record.word(name, ""));
         ["divDate", "nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
         for n in 1..=12 {

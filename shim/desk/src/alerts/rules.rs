@@ -14,7 +14,8 @@ use crate::positions::valued::ValuedBook;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
 use engine::store::columns::Col;
-use engine::term;
+use engine::term::{Tenors, TermStructure};
+use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::Instrument;
 use std::time::Duration;
@@ -88,14 +89,18 @@ impl AlertRule {
 
     /// The number that the rule compares; NaN if it is missing.
     #[must_use]
-    pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
+    pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable, calendar: &Calendar) -> f64 {
         let chain = |name: &Symbol| snapshot.chain(*name);
         match &self.subject {
             AlertSubject::Spot(name) => {
                 chain(name).map_or(f64::NAN, |of| if of.spot.is_nan() { of.implied_spot } else { of.spot })
             }
-            AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| 100.0 * term::vol_at(of, *days)),
-            AlertSubject::Borrow(name, days) => chain(name).map_or(f64::NAN, |of| 100.0 * term::borrow_at(of, *days)),
+            AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| {
+                let term = TermStructure::of(of, calendar);
+                100.0 * term.iv(&Tenors::of(&term.clock, of.valued_at, &[*days]), *days)
+            }),
+            AlertSubject::Borrow(name, days) => chain(name)
+                .map_or(f64::NAN, |of| 100.0 * TermStructure::of(of, calendar).at(*days, |expiry| expiry.borr_rate)),
             AlertSubject::Contract(key, col) => {
                 let place = find(Instrument::Contract(*key), snapshot, roots);
                 place.map_or(f64::NAN, |place| place.chain.columns.get(*col)[place.row])
