@@ -47,7 +47,7 @@ pub struct TermExpiry {
     pub half_spread: f64,
     /// How well quotes support the curve at the forward, 0 to 1.
     pub confidence: f64,
-    /// True if it holds the name's event; `None`: nobody knows.
+    /// True if it holds the name's event; `None`: unknown.
     pub holds: Option<bool>,
     /// Total variance of the name's event, where the expiry holds it; NaN where that is not known, or another event may
     /// be in it too.

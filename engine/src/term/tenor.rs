@@ -63,7 +63,7 @@ impl Tenors {
         self.at == at && self.clock.is_same(clock)
     }
 
-    /// The maturity of so many calendar days; `None`: it is none of these.
+    /// The maturity of so many calendar days; `None`: there is none of that length.
     fn tenor(&self, days: f64) -> Option<&Tenor> {
         self.then.iter().find(|of| of.days.total_cmp(&days).is_eq())
     }
@@ -121,7 +121,7 @@ impl TermStructure {
     }
 
     /// Total variance at a maturity. Between two expiries what is no event's is linear in variance days. `None`: it is
-    /// not between two expiries, or nobody knows on which side of the event it is.
+    /// not between two expiries, or its side of the event is unknown.
     fn variance_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> Option<TenorVariance> {
         let tenor = tenors.tenor(days)?;
         let at = tenors.now.until(&tenor.reading, self.market_share);
