@@ -1,6 +1,7 @@
 //! Probabilities that a curve of volatilities implies, a block of strikes at a time. Never: a curve.
 //!
-//! # Method   P(S_T < K) is the slope of undiscounted puts in K, N(−d₂) + n(d₂)·√T·∂σ/∂ln K; its own slope is the density
+//! # Method   P(S_T < K) is the slope of undiscounted puts in K, N(−d₂) + n(d₂)·√T·∂σ/∂ln K; its own slope is the
+//!            density
 //! # Source   Breeden, Litzenberger, "Prices of state-contingent claims implicit in option prices", Journal of Business
 //!            51 (1978); touching: the reflection principle, which needs one volatility and no drift of the forward
 
@@ -23,8 +24,8 @@ pub(super) struct Chances {
     pub(super) density: Block,
 }
 
-/// Those at strikes `k` and volatilities `sigma`, where d₁ and d₂ are Black's; of volatility the first two derivatives in
-/// ln K.
+/// Those at strikes `k` and volatilities `sigma`, where d₁ and d₂ are Black's; `slope` and `bend` are the first two
+/// derivatives of volatility in ln K.
 pub(super) fn chances(
     right: Right,
     here: &Valuation<'_>,

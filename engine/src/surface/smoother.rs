@@ -32,8 +32,8 @@ pub trait Fitted {
     /// Volatility per √year and confidence, 0 to 1, at a block of strikes, currency per share.
     fn at_strikes(&self, strikes: Block) -> (Block, Block);
 
-    /// The first two derivatives of volatility in ln K at a block of strikes; NaN further than a standard deviation from
-    /// the outermost quotes.
+    /// The first two derivatives of volatility in ln K at a block of strikes; NaN further than a standard deviation
+    /// from the outermost quotes.
     fn bends_at(&self, strikes: Block) -> [Block; 2];
 }
 

@@ -207,6 +207,9 @@ impl NameEvent {
         }
     }
 
+    /// The one that expiries show by themselves.
+    ///
+    /// # Domain   sound expiries, ascending
     fn found(points: &[EventPoint], today: Date, enough: f64) -> Self {
         let n = points.len();
         if n < FEWEST {

@@ -1,7 +1,7 @@
 //! Precedence among sources: for each item, the first source in the user's order that has it is used. Items are the
 //! quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that override the
-//! calendar's, and those of events. Dividends and rates of users override those of vendors. A source keeps its items even if its connection
-//! fails, so that values do not jump between vendors. Never: a store, a clock.
+//! calendar's, and those of events. Dividends and rates of users override those of vendors. A source keeps its items
+//! even if its connection fails, so that values do not jump between vendors. Never: a store, a clock.
 
 use engine::rates::source::RateSource;
 use jiff::civil::Date;
