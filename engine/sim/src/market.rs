@@ -243,7 +243,8 @@ impl SimMarket {
         updated
     }
 
-    /// Earnings of underlying `i` after an instant: from when on prices have them, and the total variance that they add.
+    /// Earnings of underlying `i` after an instant: from when on prices have them, and the total variance that they
+    /// add.
     #[must_use]
     pub fn earnings(&self, i: usize, now: Timestamp) -> Vec<(Timestamp, f64)> {
         let all = self.name(i).map_or(&[][..], |name| &name.shared.earnings);

@@ -40,6 +40,8 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
 
 /// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
 /// its numbers stay missing. A number of the variance clock or of the slope of the curve may be missing by itself.
+///
+/// # Domain   rows of `out` that are missing so far, in the places that the ladder gives
 pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     let PricedSlice { columns, methods, .. } = out;
     // a finite number times zero is zero, any other is NaN

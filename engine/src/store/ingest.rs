@@ -178,6 +178,8 @@ impl Store {
     }
 
     /// [`Self::ingest`], which also adds the admitted records to `admitted`.
+    ///
+    /// # Domain   any batch; what cannot be used is counted
     pub fn ingest_noting(&mut self, batch: &Batch, now: Timestamp, mut admitted: Option<&mut Admitted>) -> Ingested {
         self.latest = latest_at(now);
         if let Some(days) = &batch.days {

@@ -207,6 +207,9 @@ impl NameEvent {
         }
     }
 
+    /// The one that expiries show by themselves.
+    ///
+    /// # Domain   sound expiries, ascending
     fn found(points: &[EventPoint], today: Date, enough: f64) -> Self {
         let n = points.len();
         if n < FEWEST {
@@ -318,8 +321,8 @@ impl EventColumns {
         }
         let with_jump = |&(products, side): &([f64; 3], f64)| {
             let mut sums = all;
-            for a in 0..3 {
-                (sums.products[a][2], sums.products[2][a]) = (products[a], products[a]);
+            for (a, product) in products.into_iter().enumerate() {
+                (sums.products[a][2], sums.products[2][a]) = (product, product);
             }
             sums.sides[2] = side;
             sums
@@ -379,7 +382,7 @@ fn inverse_of(products: &[[f64; 3]; 3], choice: u8) -> Option<[[f64; 3]; 3]> {
     };
     let determinant: f64 = (0..3).map(|b| entry(0, b) * minor(0, b)).sum();
     let size: f64 = (0..3).map(|a| entry(a, a)).product();
-    if !(determinant > 1e-13 * size) {
+    if determinant.is_nan() || determinant <= 1e-13 * size {
         return None;
     }
     let mut inverse = [[0.0; 3]; 3];

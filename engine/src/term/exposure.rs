@@ -70,6 +70,8 @@ impl AddAssign for Exposures {
 
 impl Exposures {
     /// Those of a row of a slice, whose contracts are of so many shares ([`multiplier`]). None of an adjusted root.
+    ///
+    /// # Domain   any row of the slice
     #[must_use]
     pub fn of(chain: &Chain, slice: &Slice, row: usize, multiplier: f64) -> Self {
         let mut all = Self::default();
