@@ -94,9 +94,9 @@ mod tests {
 
     /// SPX at the close of Thursday 14 September 2023: options of Monday, and of Wednesday when the Federal Reserve met
     const MONDAY: Recorded =
-        ([1432.25 / 360.0, 2.138_190_476, 1.0], [4510.0, 4509.040_608, 0.054_739_604, 0.016_132_880, 0.076_888_67]);
+        ([1432.25 / 360.0, 2.138_190_476, 1.0], [4510.0, 4_509.040_608, 0.054_739_604, 0.016_132_880, 0.076_888_67]);
     const WEDNESDAY: Recorded =
-        ([2152.25 / 360.0, 5.438_190_476, 1.0], [4510.0, 4508.914_966, 0.054_540_846, 0.013_733_676, 0.094_977_25]);
+        ([2152.25 / 360.0, 5.438_190_476, 1.0], [4510.0, 4_508.914_966, 0.054_540_846, 0.013_733_676, 0.094_977_25]);
 
     #[test]
     fn a_weekend_is_little_of_what_an_option_of_monday_has_to_lose() {
@@ -114,6 +114,9 @@ mod tests {
         let [value, _, plain, _, theta] = call(MONDAY, 0.0);
         let variance = 0.076_888_67_f64.powi(2) * MONDAY.0[0] / 365.0;
         let [same, _, with, _, with_theta] = call(MONDAY, 0.5 * variance);
-        assert!(same == value && with > plain && (with_theta - 0.5 * theta).abs() < 1e-9, "{with} {plain}");
+        assert!(
+            (same - value).abs() < 1e-12 && with > plain && (with_theta - 0.5 * theta).abs() < 1e-9,
+            "{with} {plain}"
+        );
     }
 }

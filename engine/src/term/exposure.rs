@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn gamma_flips_between_calls_above_and_puts_below() {
         let roots = RootTable::embedded();
-        let flip = |open: [f64; 4]| gamma_flip(&chain(open), &[0..4], &roots);
+        let flip = |open: [f64; 4]| gamma_flip(&chain(open), std::slice::from_ref(&(0..4)), &roots);
         let v = VOL * (DAYS / YEAR_DAYS).sqrt();
         let wanted = (90.0_f64 * 110.0).sqrt() * (-0.5 * v * v).exp();
         let found = flip([0.0, 50.0, 50.0, 0.0]);

@@ -1,5 +1,6 @@
 //! `GET /l1/exposure`: open contracts times their Greeks, by name, expiry or strike. What the sums mean and which sign
 //! they assume: docs/metrics.md.
+#![allow(clippy::arithmetic_side_effects, reason = "sums of floats")]
 
 use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{

@@ -193,11 +193,11 @@ const TWO_YEARS: f64 = 730.0;
 
 /// Volatilities at the money of every constant time, without the name's event and with it.
 fn put_vols(record: &mut Record, term: &NameTerm, last: &str) {
-    let of: [(&str, fn(&NameTerm, f64) -> f64); 2] = [("exErnIv", NameTerm::ex_event_vol), ("iv", NameTerm::vol)];
-    for (prefix, vol) in of {
+    for prefix in ["exErnIv", "iv"] {
         for (end, days) in TIMES {
             let end = if end == "1y" { last } else { end };
-            record.number(&format!("{prefix}{end}"), vol(term, days));
+            let vol = if prefix == "iv" { term.vol(days) } else { term.ex_event_vol(days) };
+            record.number(&format!("{prefix}{end}"), vol);
         }
     }
 }
