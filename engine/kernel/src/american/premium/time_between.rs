@@ -5,7 +5,7 @@ use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
 use crate::american::settings::{FALLING, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, InLanes, Lanes};
+use crate::lanes::{InLanes, Lanes};
 
 /// The end of a window of puts that closes before a date, where the boundary runs away to 0. `T`: of one strike, or per
 /// lane.
@@ -90,9 +90,12 @@ impl<T: Lanes> Moment<T> {
     }
 }
 
-impl<T: InLanes<Block>> FromPoint<T> {
+impl<T: Lanes> FromPoint<T> {
     /// √(years until the next date, or expiry).
-    pub(super) fn until_date(&self) -> Block {
+    pub(super) fn until_date<L: Lanes>(&self) -> L
+    where
+        T: InLanes<L>,
+    {
         self.wait.as_ref().map_or(self.left.sqrt(), Wait::root).in_lanes()
     }
 }
@@ -106,9 +109,9 @@ impl TimeBetween {
     }
 }
 
-impl TimeBetween<Block> {
+impl<L: Lanes> TimeBetween<L> {
     /// The window of puts with b < 0 until its tip, at `tip` years from now.
-    pub(super) fn to_tip(terms: &Terms, from: f64, tip: Block, date: f64, grid: &BetweenGrid) -> Self {
+    pub(super) fn to_tip(terms: &Terms, from: f64, tip: L, date: f64, grid: &BetweenGrid) -> Self {
         Self::new(-1.0, terms, [from, date], tip, None, grid)
     }
 }
