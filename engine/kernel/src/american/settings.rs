@@ -296,10 +296,6 @@ settings! {
         instead: f64 = 0.7, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Tolerance of a point of the coarse boundary.
         close: f64 = 1e-4, "standard deviations", Judgement("three digits, and one to spare");
-        /// Most steps of false position.
-        false_steps: usize = 14, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Every so many steps of false position one halves the bracket.
-        halves: usize = 5, "steps", Judgement("false position may keep one end");
     }
 
     /// Windows of exercise of puts before an ex-date (`recursion/window.rs`).
@@ -347,8 +343,6 @@ settings! {
         gap_least: f64 = 1e-6, "years", Judgement("half a minute before an ex-date");
         /// Times at which the search for the last gain at X = 0 looks.
         gain_scan: usize = 16, "1", Bounded("values_exceed_payoff_and_european_value");
-        /// Halvings between two times of `gain_scan`.
-        gain_halvings: usize = 60, "1", Judgement("rounding of a time");
         /// Places at which the search for a region above X = 0 looks.
         tip_scan: usize = 24, "1", Bounded("values_exceed_payoff_and_european_value");
         /// Depth of the search for a region above X = 0, in deviations of ln X over the whole life.

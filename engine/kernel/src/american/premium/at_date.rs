@@ -2,12 +2,11 @@
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
 use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
+use crate::american::recursion::{clenshaw, gauss};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
-use crate::solve::gauss_legendre;
-use std::sync::LazyLock;
 
 /// Value and first three derivatives in ln X.
 pub(super) type ValueSlopes<L> = [L; 4];
@@ -92,7 +91,7 @@ impl<L: Lanes> DatePremium<L> {
     pub(super) fn held(&self, away: f64) -> L {
         let Some((reach, terms)) = &self.series else { return L::splat(0.0) };
         let u = L::splat(2.0 * away) / *reach - 1.0;
-        let [sum] = clenshaw(terms, &[u.min(L::splat(1.0))]);
+        let [sum] = clenshaw(terms.iter().copied(), &[u.min(L::splat(1.0))]);
         L::select(u.le(L::splat(1.0)), sum, L::splat(0.0))
     }
 
@@ -129,7 +128,7 @@ impl<L: Lanes> DatePremium<L> {
             seen.add_beyond::<SLOPES, T>(self, from, &cut, end.line, &mut sums);
             if let Some(series) = &end.series {
                 if SLOPES {
-                    let [edge] = clenshaw(&series.1, &[L::splat(-1.0)]);
+                    let [edge] = clenshaw(series.1.iter().copied(), &[L::splat(-1.0)]);
                     seen.add_edge(&cut, edge * -phi, &mut sums);
                 }
                 seen.add_series::<SLOPES>(cut.z, -phi, root, series, &mut sums);
@@ -190,7 +189,6 @@ impl<L: Lanes> Transition<L> {
     /// # Domain  `phi` is 1 or −1
     #[inline(always)]
     fn add_series<const SLOPES: bool>(&self, z: L, phi: f64, root: L, series: &Series<L>, to: &mut ValueSlopes<L>) {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
         let c = L::splat;
         let (reach, coefficients) = series;
         let centre = z * root * phi;
@@ -200,9 +198,9 @@ impl<L: Lanes> Transition<L> {
         let scale = c(2.0) / *reach;
         let inv_root = c(phi) / root;
         let mut held = [c(0.0); 4];
-        for nodes in RULE.chunks_exact(DATES.side_by_side) {
+        for nodes in gauss(DATES.nodes).chunks_exact(DATES.side_by_side) {
             let w: [L; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
-            let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
+            let values = clenshaw(coefficients.iter().copied(), &w.map(|w| w * scale - 1.0));
             for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
                 let deviate = z - *w * inv_root;
                 let part = bell(deviate) * *weight * value;
@@ -293,18 +291,4 @@ impl<L: Lanes> Transition<L> {
         }
         sums
     }
-}
-
-/// Sums a Chebyshev series of each lane, at several places side by side.
-#[inline(always)]
-fn clenshaw<L: Lanes, const N: usize>(terms: &[L], u: &[L; N]) -> [L; N] {
-    let twice = u.map(|u| u + u);
-    let zero = [L::splat(0.0); N];
-    let (mut one, mut two) = (zero, zero);
-    for &term in terms[1..].iter().rev() {
-        for i in 0..N {
-            (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
-        }
-    }
-    core::array::from_fn(|i| u[i].mul_add(one[i], terms[0] - two[i]))
 }

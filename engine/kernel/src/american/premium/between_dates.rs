@@ -8,8 +8,9 @@
 
 use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
-use super::flow::{Contracts, Flow, FlowTime, LowerBoundary, MomentBoundary};
-use super::time_between::{FromPoint, Moment, TimeBetween};
+use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
+use super::time_between::{FromPoint, TimeBetween};
+use crate::american::recursion::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, COLLOCATION, PACES, RATES, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
@@ -374,10 +375,6 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
 }
 
 impl<L: Lanes> Contracts<L> {
-    pub(super) fn new(phi: f64, rates: [f64; 2], k: L, sigma: L) -> Self {
-        Self { phi, rates, sigma, inv_sigma: L::splat(1.0) / sigma, interest: k * rates[0] }
-    }
-
     /// Holding less payoff at each point of `stretch`.
     pub(super) fn holdings<'a, T: InLanes<L>>(
         &self,

@@ -7,8 +7,8 @@
 
 use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::ExerciseBoundary;
-use super::european::European;
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
+use crate::american::recursion::European;
 use crate::american::settings::{BETWEEN, DATES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};

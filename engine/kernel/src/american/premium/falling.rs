@@ -10,8 +10,8 @@
 use super::at_date::DatePremium;
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
-use super::flow::Contracts;
-use super::time_between::{Line, Moment, TimeBetween};
+use super::time_between::{Line, TimeBetween};
+use crate::american::recursion::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};

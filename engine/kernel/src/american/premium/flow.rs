@@ -1,11 +1,11 @@
 //! The flow that exercise along a boundary earns until it ends (Kim 1990), as a sum over moments. One strike and
 //! volatility a lane. Never: a boundary's search.
 
-use super::time_between::Moment;
+use crate::american::recursion::{Contracts, Moment, within};
 use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
 use crate::lanes::{InLanes, Lanes, Mask, Registers};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
+use crate::normal::norm_cdf_short_given;
 
 /// Value at one time of exercise along a boundary after it.
 pub(super) struct Flow<L> {
@@ -50,64 +50,6 @@ pub(super) struct MomentBoundary<L> {
 impl<L: Lanes> MomentBoundary<L> {
     pub(super) fn new<T: InLanes<L>>(moment: &Moment<T>, ln_b: L) -> Self {
         Self { level: ln_b - moment.drift.in_lanes(), turn: exp(ln_b) * moment.carry.in_lanes() }
-    }
-}
-
-/// Contracts, one per lane; `interest`: a year's interest on their strikes.
-#[derive(Clone, Copy)]
-pub(super) struct Contracts<L> {
-    pub(super) phi: f64,
-    pub(super) rates: [f64; 2],
-    pub(super) sigma: L,
-    pub(super) inv_sigma: L,
-    pub(super) interest: L,
-}
-
-/// Clamps a deviate to where the density is not yet negligible: products with a smaller density are subnormal, and
-/// slow.
-#[inline(always)]
-fn within<L: Lanes>(d: L) -> L {
-    let most = L::splat(BETWEEN.deviate);
-    d.max(-most).min(most)
-}
-
-impl<L: Lanes> Contracts<L> {
-    /// Adds value and two slopes of a moment at ln X = `x` to `to`. Returns the derivatives of value and first slope in
-    /// ln B at the moment.
-    ///
-    /// # Source  Kim (1990); derivatives in closed form
-    #[inline(always)]
-    pub(super) fn add<T: InLanes<L>>(
-        &self,
-        at: &Moment<T>,
-        x: L,
-        spot: L,
-        inv_spot: L,
-        ln_b: L,
-        to: &mut [L; 3],
-    ) -> [L; 2] {
-        let c = L::splat;
-        let (g, width) = (self.inv_sigma * at.inv_root.in_lanes(), self.sigma * at.root.in_lanes());
-        let (cost, cash) = (self.interest - at.spared.in_lanes(), at.cash.in_lanes());
-        let d = within((x - ln_b + at.drift.in_lanes()) * g - width * 0.5);
-        let e = exp(d * d * -0.5);
-        let mg = e * g * cash * INV_SQRT_2PI;
-        let phi = self.phi;
-        let cash = cost * norm_cdf_short_given(d * phi, e) * cash * phi;
-        let (edge, stock) = if self.rates[1] == 0.0 {
-            (c(0.0), c(0.0))
-        } else {
-            let edge = exp(ln_b);
-            // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
-            let high = norm_cdf_short_given((d + width) * phi, e * edge * inv_spot * at.carry.in_lanes());
-            (edge * self.rates[1], high * spot * at.stock.in_lanes() * phi)
-        };
-        let jump = (cost - edge) * mg;
-        let tilt = jump * d * g;
-        to[0] += stock - cash;
-        to[1] += stock - jump;
-        to[2] += tilt + edge * mg + stock;
-        [jump, -tilt]
     }
 }
 

@@ -19,7 +19,6 @@ mod between_grid;
 mod chebyshev;
 mod classify;
 mod dates;
-mod european;
 mod evaluate;
 mod exercise;
 mod falling;

@@ -4,12 +4,11 @@
 use super::at_date::{DatePremium, Series, Wait};
 use super::between_dates::ExerciseBoundary;
 use super::chebyshev::Lobatto;
-use super::european::European;
 use super::falling::Falling;
 use super::flow::Flow;
 use super::time_between::TimeBetween;
 use super::tip::Tip;
-use crate::american::recursion::Solution;
+use crate::american::recursion::{European, Solution};
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::dividends::Terms;
 use crate::elementary::exp;

@@ -5,10 +5,10 @@
 //! that are missing. Of 2,358 tables of a start of a fiftieth of the simulated market 31 are built again for it. Never:
 //! a solve, a clock.
 
-use super::european::European;
 use super::exercise::Inputs;
 use super::plan::best_plan;
 use super::table::Table;
+use crate::american::recursion::European;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
 use crate::dividends::{Dividend, Terms};
 use crate::solve::chebyshev;

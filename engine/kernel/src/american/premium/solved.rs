@@ -5,11 +5,10 @@
 use super::between_dates::Nearby;
 use super::chebyshev::{Axis, Lobatto};
 use super::classify::two_sided;
-use super::european::European;
 use super::periods::{DateSolution, HeldPremium, Period};
 use super::problem::Problem;
 use super::windows::put_windows;
-use crate::american::recursion::{AmericanOption, Solution};
+use crate::american::recursion::{AmericanOption, European, Solution};
 use crate::american::settings::{BETWEEN, DATES, SAME, SIZES, TIP};
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};

@@ -2,6 +2,7 @@
 
 use super::at_date::Wait;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
+use crate::american::recursion::Moment;
 use crate::american::settings::{FALLING, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
@@ -52,42 +53,6 @@ pub(super) struct FromPoint<T = f64> {
 pub(super) fn to_come<T: Lanes>(terms: &Terms, from: f64, wait: T) -> T {
     // the dividend of the date `from` counts as paid, although rounding may put it a moment later
     exp(wait * (terms.r - terms.b)) * terms.a(from + SAME.date)
-}
-
-/// A moment of exercise, seen from an earlier time.
-pub(super) struct Moment<T = f64> {
-    /// √wait and 1 over it.
-    pub(super) root: T,
-    pub(super) inv_root: T,
-    /// (r − b)·wait, e^(−(r − b)·wait), e^(−r·wait).
-    pub(super) drift: T,
-    pub(super) carry: T,
-    pub(super) discount: T,
-    /// weight·e^(−r·wait), weight·b·e^(−b·wait).
-    pub(super) cash: T,
-    pub(super) stock: T,
-    /// b·A: the part of the yearly cost of exercise that the dividends to come spare.
-    pub(super) spared: T,
-}
-
-impl<T: Lanes> Moment<T> {
-    /// The moment after `wait` years, with its weight in a quadrature; `escrow`: dividends to come, as of now.
-    pub(super) fn new([r, b]: [f64; 2], wait: T, weight: T, escrow: T) -> Self {
-        let (drift, discount) = (wait * (r - b), exp(wait * -r));
-        let (root, carry) = (wait.sqrt(), exp(-drift));
-        let cash = weight * discount;
-        let inv_carry = T::splat(1.0) / carry;
-        Moment {
-            root,
-            inv_root: T::splat(1.0) / root,
-            drift,
-            carry,
-            discount,
-            cash,
-            stock: cash * inv_carry * b,
-            spared: escrow * inv_carry * b,
-        }
-    }
 }
 
 impl<T: Lanes> FromPoint<T> {

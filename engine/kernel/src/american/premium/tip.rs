@@ -8,15 +8,13 @@
 use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, carried, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
-use super::flow::{Contracts, Flow, FlowTime, LowerBoundary, MomentBoundary};
-use super::time_between::{Moment, TimeBetween, to_come};
-use crate::american::recursion::earned_share;
+use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
+use super::time_between::{TimeBetween, to_come};
+use crate::american::recursion::{Contracts, Moment, by_time, earned_share, gauss};
 use crate::american::settings::{BETWEEN, COLLOCATION, REACHES, SAME, START, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
-use crate::solve::gauss_legendre;
-use std::sync::LazyLock;
 
 /// Inputs of a window, one contract per lane.
 pub(super) struct TippedWindow<'a, L: Lanes> {
@@ -169,21 +167,20 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
 
     /// The excess of holding over exercise at ln X = `x` and the time `t` of each lane.
     fn excess(&self, contracts: &Contracts<L>, t: L, x: L) -> Excess<L> {
-        let Terms { t: expiry, r, b, .. } = *self.terms;
+        let expiry = self.terms.t;
         let c = L::splat;
         let wait = Wait::new(c(self.date) - t, expiry - self.date);
         let escrow = self.escrow(t);
         let holding = HoldingLessPayoff::new(contracts, self.k, c(expiry) - t, escrow, self.at.map(|at| (at, &wait)));
         let at = holding.at(x);
-        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow, [r, b]) }
+        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow) }
     }
 
-    /// Time derivative of the value of holding, from the pricing equation; `at`: excess and its first two slopes.
-    fn by_time(&self, contracts: &Contracts<L>, at: [L; 3], x: L, escrow: L, [r, b]: [f64; 2]) -> L {
+    /// Time derivative of the excess at `x` from itself and its first two slopes, `at`.
+    fn by_time(&self, contracts: &Contracts<L>, at: [L; 3], x: L, escrow: L) -> L {
         let spot = exp(x);
-        let half = contracts.sigma * contracts.sigma * 0.5;
         let held = [at[0] + self.k - escrow - spot, at[1] - spot, at[2] - spot];
-        held[0] * r + (half - (r - b)) * held[1] - half * held[2] + escrow * (r - b)
+        by_time(-1.0, contracts.sigma, contracts.rates, held, escrow)
     }
 
     /// The dividends to come.
@@ -233,7 +230,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
     /// # Accuracy  `TIP.near` of a deviation, of the formula itself a few times that next to the tip
     fn explicit(&self, contracts: &Contracts<L>, t: L, end: L, guess: L, side: RegionSide) -> (L, L) {
         let c = L::splat;
-        let Terms { r, b, .. } = *self.terms;
+        let b = self.terms.b;
         let deviation = self.sigma * (c(self.date) - t).sqrt();
         let (left, sign) = (end - t, if side == RegionSide::Upper { 1.0 } else { -1.0 });
         // the root of a Taylor series
@@ -258,7 +255,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
             let [_, slope, bend] = carried(&at, still);
             let place = x + still;
             let escrow = self.escrow(t);
-            let speed = self.by_time(contracts, [c(0.0), slope, bend], place, escrow, [r, b]) / slope;
+            let speed = self.by_time(contracts, [c(0.0), slope, bend], place, escrow) / slope;
             let xi = (self.sigma / (speed.abs() * left.sqrt()).max(c(SAME.divisor))).min(c(START.pace_most));
             let earns = (contracts.interest - (exp(place) + escrow) * b).max(c(0.0));
             let moved = root(&at, earns * left * earned_share(xi), still);
@@ -283,7 +280,6 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         tip: (L, L),
         curve: L,
     ) -> (LowerBoundary<L>, L) {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(TIP.lower_nodes));
         let c = L::splat;
         let Terms { r, b, .. } = *self.terms;
         let (time, x) = tip;
@@ -306,7 +302,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
             let (t, ln_b) = at(u);
             (t, ln_b, length * (-w * 2.0 * u))
         };
-        let nodes: Vec<(L, L, L)> = RULE.iter().map(&mut node).collect();
+        let nodes: Vec<(L, L, L)> = gauss(TIP.lower_nodes).iter().map(&mut node).collect();
         let begins = at(1.0).1;
         // a moment that has passed has no weight
         let seen = |from: L, escrow: L| {

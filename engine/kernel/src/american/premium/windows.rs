@@ -9,13 +9,13 @@
 use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::between_grid::Fineness;
-use super::european::European;
 use super::falling::Falling;
 use super::flow::FlowTime;
 use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
 use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
+use crate::american::recursion::European;
 use crate::american::settings::{DATES, FALLING, PUT_WINDOW, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
