@@ -8,7 +8,8 @@
 //! left. Values in discounted terms are martingales here, so nothing but exercise changes them far in or out of the
 //! money.
 //!
-//! [`Lattice`] gives premiums, [`Lattices`] every derivative of them too.
+//! [`Lattices`] gives every derivative of a premium. The two average the gain of exercise differently
+//! (`trinomial::Mean`): [`Lattice`] values the simulated market, which must not change.
 //!
 //! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
 

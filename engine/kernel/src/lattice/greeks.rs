@@ -1,13 +1,14 @@
 //! Early exercise premiums with every derivative, from lattices: for values that are needed before the tables are
 //! built. Never: a quote, a table.
 
-use super::trinomial::{Lattice, LatticeGrid, Root, differences, exercised_at_dates};
+use super::trinomial::{LatticeContract, LatticeGrid, Mean};
 use crate::american::most_premium;
 use crate::contract::Right;
 use crate::dividends::Terms;
-use crate::elementary::exp;
+use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, from_logs};
 use crate::lanes::{Lanes, Mask};
+use crate::work::count;
 
 /// ln of the ratio of neighbouring volatilities, two of them on either side: the outer ones are a factor of 1.2 away.
 const APART: f64 = 0.091_160_778_396_977_27;
@@ -26,7 +27,10 @@ pub struct Lattices {
     right: Right,
     terms: Terms,
     s: f64,
-    own: Lattice,
+    /// S − A(0).
+    x: f64,
+    fine: LatticeGrid,
+    coarse: LatticeGrid,
     /// The coarse lattice at a greater r, and at a greater b.
     bumped: [LatticeGrid; 2],
 }
@@ -55,18 +59,42 @@ pub struct Beside<L: Lanes> {
     pub exercised: L::Mask,
 }
 
+/// Premiums at the root of a lattice.
+struct RootPremiums<L: Lanes> {
+    /// Premiums without exercise now, hence smooth across the boundary: in the middle and two nodes up and down,
+    /// `space` apart in ln X.
+    waiting: [L; 5],
+    /// The premium in the middle, with exercise now.
+    value: L,
+    space: L,
+    exercised: L::Mask,
+}
+
 impl Lattices {
     /// The lattices of `terms` at spot `s`: about `steps` layers; `None` without model value (S ≤ A(0)).
     #[must_use]
     pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Option<Self> {
-        let own = Lattice::new(terms, s, right, steps);
-        // bumped rates are exercised at the same dates, so that values compare
-        let dates_only = exercised_at_dates(right, terms);
-        let bumped = [(RATE_BUMP, 0.0), (0.0, RATE_BUMP)].map(|(r, b)| {
-            let moved = Terms { r: terms.r + r, b: terms.b + b, ..terms.clone() };
-            LatticeGrid::new(&moved, right, steps, 1, dates_only)
-        });
-        own.has_value().then(|| Self { right, terms: terms.clone(), s, own, bumped })
+        let x = s - terms.a(0.0);
+        count(|work| work.lattices += 1);
+        let moved = |r: f64, b: f64| Terms { r: terms.r + r, b: terms.b + b, ..terms.clone() };
+        // calls on stock that costs nothing to borrow, bumped rates included, so that they compare
+        let dates_only = right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0;
+        let grid = |terms: &Terms, parts: usize| {
+            let mut grid = LatticeGrid::new(terms, right, steps, parts, Mean::Pieces);
+            if dates_only {
+                grid.exercise_at_dates_only(terms);
+            }
+            grid
+        };
+        (x > 0.0).then(|| Self {
+            right,
+            terms: terms.clone(),
+            s,
+            x,
+            fine: grid(terms, 2),
+            coarse: grid(terms, 1),
+            bumped: [grid(&moved(RATE_BUMP, 0.0), 1), grid(&moved(0.0, RATE_BUMP), 1)],
+        })
     }
 
     /// True if the premium of every lane is negligible.
@@ -84,23 +112,21 @@ impl Lattices {
     pub fn jets<L: Lanes>(&self, k: L, sigma: L) -> LatticeGreeks<L> {
         let c = |v: f64| L::splat(v);
         let ratio = [-2.0, -1.0, 0.0, 1.0, 2.0].map(|n: f64| c((n * APART).exp()));
-        let [fine, coarse] = &self.own.grids;
-        let root = |grid: &LatticeGrid, k: L, sigma: L| self.own.root(grid, k, sigma);
-        let highest = root(coarse, k, sigma * ratio[4]);
+        let highest = self.root(&self.coarse, k, sigma * ratio[4]);
         // exercise at the highest volatility means exercise at all lower ones: most deep contracts end here
         if highest.exercised.all() {
             return LatticeGreeks::none(sigma, highest.exercised);
         }
-        let by_sigma: [Root<L>; 4] = core::array::from_fn(|i| root(coarse, k, sigma * ratio[i]));
+        let by_sigma: [RootPremiums<L>; 4] = core::array::from_fn(|i| self.root(&self.coarse, k, sigma * ratio[i]));
         let by_sigma = |i: usize| if i < 4 { &by_sigma[i] } else { &highest };
-        let (fine, middle) = (root(fine, k, sigma), by_sigma(2));
+        let (fine, coarse) = (self.root(&self.fine, k, sigma), by_sigma(2));
 
         let rich = |fine: L, coarse: L| c(2.0) * fine - coarse;
-        let value = rich(fine.value, middle.value).max(c(0.0));
-        let better = value / middle.value;
+        let value = rich(fine.value, coarse.value).max(c(0.0));
+        let better = value / coarse.value;
         // where the coarse premium is next to nothing the ratio is noise, and would scale all derivatives by it
         let better = L::select(better.abs().lt(c(CORRECTED.1)), better.max(c(CORRECTED.0)), c(1.0));
-        let (f, g) = (fine.by_ln_x(), middle.by_ln_x());
+        let (f, g) = (fine.by_ln_x(), coarse.by_ln_x());
         let x: [L; 4] = core::array::from_fn(|i| rich(f[i], g[i]));
         let values: [L; 5] = core::array::from_fn(|i| by_sigma(i).value * better);
         let [l1, _, _] = differences(&values, c(APART));
@@ -111,7 +137,7 @@ impl Lattices {
         let (xl, xxl) = (differences(&slope, c(APART))[0], differences(&bend, c(APART))[0]);
 
         let by_rate = |grid: &LatticeGrid, i: usize| {
-            (root(grid, k, sigma * ratio[i]).value - by_sigma(i).value) * better * c(1.0 / RATE_BUMP)
+            (self.root(grid, k, sigma * ratio[i]).value - by_sigma(i).value) * better * c(1.0 / RATE_BUMP)
         };
         let r = by_rate(&self.bumped[0], 2);
         let r_l = (by_rate(&self.bumped[0], 3) - r) * c(1.0 / APART);
@@ -120,8 +146,8 @@ impl Lattices {
             [value - x[0], x[1] - x[0]]
         } else {
             // half the distance of two nodes: below that the error of the lattice outweighs the difference
-            let h = middle.space * STRIKE_BUMP;
-            let [up, down] = [exp(h), exp(-h)].map(|by| root(coarse, k * by, sigma).value * better);
+            let h = coarse.space * STRIKE_BUMP;
+            let [up, down] = [exp(h), exp(-h)].map(|by| self.root(&self.coarse, k * by, sigma).value * better);
             [(up - down) / (h + h), (up + down - values[2] - values[2]) / (h * h)]
         };
         // at the outermost volatilities a central difference would need a sixth lattice
@@ -134,7 +160,7 @@ impl Lattices {
             let there = sigma * ratio[i];
             Beside { sigma: there, value: values[i], vega: by_l / there, exercised: by_sigma(i).exercised }
         };
-        let (is, ix, ik) = (c(1.0) / sigma, c(1.0 / self.own.x), c(1.0) / k);
+        let (is, ix, ik) = (c(1.0) / sigma, c(1.0 / self.x), c(1.0) / k);
         let jet = Derivatives {
             v: value,
             x: from_logs(x, ix),
@@ -150,6 +176,18 @@ impl Lattices {
         let beside = [beside(0, -one_sided(values)), beside(4, one_sided(reversed))];
         LatticeGreeks { jet, beside, exercised: fine.exercised }
     }
+
+    fn root<L: Lanes>(&self, grid: &LatticeGrid, k: L, sigma: L) -> RootPremiums<L> {
+        let contract = LatticeContract::new(self.right.phi(), self.x, k, sigma);
+        let mut nodes = grid.waiting(&contract, 2);
+        let (carried, paid) = contract.exercise(&grid.layers[0]);
+        let middle = nodes.x.len() / 2;
+        let waiting = core::array::from_fn(|i| nodes.american[middle + i - 2] - nodes.european[middle + i - 2]);
+        let exercised = nodes.american[middle].le(nodes.x[middle].mul_add(carried, paid));
+        // exercise now is applied last: derivatives are those of holding, the value that of the better
+        nodes.exercise(grid.mean, 1, carried, paid);
+        RootPremiums { waiting, value: nodes.american[middle] - nodes.european[middle], space: ln(nodes.up), exercised }
+    }
 }
 
 impl<L: Lanes> LatticeGreeks<L> {
@@ -164,4 +202,25 @@ impl<L: Lanes> LatticeGreeks<L> {
         });
         Self { jet, beside, exercised }
     }
+}
+
+impl<L: Lanes> RootPremiums<L> {
+    /// First to fourth derivative in ln X.
+    fn by_ln_x(&self) -> [L; 4] {
+        let h = self.space;
+        let [first, second, third] = differences(&self.waiting, h);
+        let [a, b, c, d, e] = self.waiting;
+        let fourth = a + e - L::splat(4.0) * (b + d) + L::splat(6.0) * c;
+        [first, second, third, fourth / (h * h * h * h)]
+    }
+}
+
+/// First to third derivative in the middle of five values `h` apart.
+fn differences<L: Lanes>(v: &[L; 5], h: L) -> [L; 3] {
+    let c = |x: f64| L::splat(x);
+    let [a, b, m, d, e] = *v;
+    let first = (c(8.0) * (d - b) - (e - a)) / (c(12.0) * h);
+    let second = (c(16.0) * (b + d) - (a + e) - c(30.0) * m) / (c(12.0) * h * h);
+    let third = (e - a - c(2.0) * (d - b)) / (c(2.0) * h * h * h);
+    [first, second, third]
 }

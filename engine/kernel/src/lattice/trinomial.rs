@@ -2,8 +2,7 @@
 
 use crate::contract::Right;
 use crate::dividends::{Terms, is_same_date};
-use crate::elementary::{exp, ln};
-use crate::greeks::from_logs;
+use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::work::count;
 
@@ -15,8 +14,6 @@ const NEAR: f64 = 4.0;
 const NEAR_PIECES: f64 = 4.0;
 /// Nodes that a near ex-date needs beyond those that the layers after it need.
 const WIDER: usize = 12;
-/// Least difference of two gains, parts of one, by which their mean divides.
-const FLAT: f64 = 1e-9;
 /// Step of volatility, as a part of it, for vega.
 const BUMP: f64 = 0.01;
 
@@ -25,9 +22,9 @@ const BUMP: f64 = 0.01;
 pub struct Lattice {
     phi: f64,
     /// S − A(0).
-    pub(super) x: f64,
+    x: f64,
     /// The layers at full and at half the steps.
-    pub(super) grids: [LatticeGrid; 2],
+    grids: [LatticeGrid; 2],
 }
 
 /// Early exercise premiums, one contract per lane.
@@ -47,21 +44,33 @@ pub struct LatticePremium<L: Lanes> {
     pub correction: L,
 }
 
+/// Average of the gain of exercise over the cell of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mean {
+    /// From the slope across the cell: a little too high beside the boundary, which makes up for some of the loss by
+    /// exercise at layers only, and slightly above 0 where there is no premium.
+    Slope,
+    /// From the straight pieces to either neighbour: 0 where there is no premium, and more regular in the number of
+    /// layers.
+    Pieces,
+}
+
 /// Layers in time, the first of them now. Up to a first ex-date that is near, steps in time and space are shorter.
 #[derive(Debug)]
 pub(super) struct LatticeGrid {
-    layers: Vec<Layer>,
+    pub(super) layers: Vec<Layer>,
     /// Number of layers before the near ex-date; 0 if none is near.
     near: usize,
     /// Years between layers: before the near ex-date, and the longest after it.
     dt: (f64, f64),
     /// Nodes to either side of the middle one.
     half: usize,
+    pub(super) mean: Mean,
 }
 
 /// One time at which exercise is allowed.
 #[derive(Debug)]
-struct Layer {
+pub(super) struct Layer {
     /// Years from now.
     t: f64,
     /// e^(−bt): takes X to its discounted mean.
@@ -77,74 +86,59 @@ struct Layer {
 }
 
 /// Values on the nodes of one layer.
-struct Nodes<L> {
+pub(super) struct Nodes<L> {
     /// The ratio of neighbouring nodes.
-    up: L,
+    pub(super) up: L,
     /// φX at now, times e^(j·dx).
-    x: Vec<L>,
-    american: Vec<L>,
-    european: Vec<L>,
+    pub(super) x: Vec<L>,
+    pub(super) american: Vec<L>,
+    pub(super) european: Vec<L>,
 }
 
 impl Lattice {
     /// The lattice of `terms` at spot `s`: about `steps` layers, two or more between ex-dates.
     #[must_use]
     pub fn new(terms: &Terms, s: f64, right: Right, steps: usize) -> Self {
+        let x = s - terms.a(0.0);
         count(|work| work.lattices += 1);
-        let dates_only = exercised_at_dates(right, terms);
-        let grid = |parts: usize| LatticeGrid::new(terms, right, steps, parts, dates_only);
-        Self { phi: right.phi(), x: s - terms.a(0.0), grids: [grid(2), grid(1)] }
+        let grid = |parts: usize| LatticeGrid::new(terms, right, steps, parts, Mean::Slope);
+        Self { phi: right.phi(), x, grids: [grid(2), grid(1)] }
     }
 
     /// The premium of each contract, strikes `k` and volatilities `sigma`. Zero where the lattice has none.
     pub fn premium<L: Lanes>(&self, k: L, sigma: L) -> LatticePremium<L> {
-        if !self.has_value() {
+        if self.x.is_nan() || self.x <= 0.0 {
             return LatticePremium::none();
         }
         // the error of a lattice falls with the length of a step: two of them extrapolate to steps of no length
-        let (fine, coarse) = (self.root(&self.grids[0], k, sigma), self.at_half_the_steps(k, sigma));
+        let fine = self.root(0, k, sigma);
+        let coarse = self.at_half_the_steps(k, sigma);
         let value = L::splat(2.0) * fine.value - coarse.value;
-        LatticePremium { vega: coarse.vega, correction: value - coarse.value, value, ..self.of_root(&fine) }
+        LatticePremium {
+            value,
+            slope: fine.slope,
+            curve: fine.curve,
+            exercised: fine.exercised,
+            correction: value - coarse.value,
+            ..coarse
+        }
     }
 
     /// The premium at half the steps only, at a third of the cost; without `correction`.
     pub fn at_half_the_steps<L: Lanes>(&self, k: L, sigma: L) -> LatticePremium<L> {
-        if !self.has_value() {
+        if self.x.is_nan() || self.x <= 0.0 {
             return LatticePremium::none();
         }
-        let coarse = self.root(&self.grids[1], k, sigma);
+        let Root { value, slope, curve, exercised } = self.root(1, k, sigma);
         // by difference on the coarse lattice: extrapolating would double the noise of a difference
-        let wilder = self.root(&self.grids[1], k, sigma * (1.0 + BUMP));
-        LatticePremium { vega: (wilder.value - coarse.value) / (sigma * BUMP), ..self.of_root(&coarse) }
+        let wilder = self.root(1, k, sigma * (1.0 + BUMP));
+        let vega = (wilder.value - value) / (sigma * BUMP);
+        LatticePremium { value, slope, curve, vega, exercised, correction: L::splat(0.0) }
     }
 
-    /// True if the spot exceeds the dividends.
-    pub(super) fn has_value(&self) -> bool {
-        self.x > 0.0
+    fn root<L: Lanes>(&self, grid: usize, k: L, sigma: L) -> Root<L> {
+        self.grids[grid].root(&LatticeContract::new(self.phi, self.x, k, sigma))
     }
-
-    fn of_root<L: Lanes>(&self, root: &Root<L>) -> LatticePremium<L> {
-        let [slope, curve, ..] = from_logs(root.by_ln_x(), L::splat(1.0 / self.x));
-        LatticePremium { value: root.value, slope, curve, exercised: root.exercised, ..LatticePremium::none() }
-    }
-
-    /// The premium at the root of a grid.
-    pub(super) fn root<L: Lanes>(&self, grid: &LatticeGrid, k: L, sigma: L) -> Root<L> {
-        let contract = LatticeContract::new(self.phi, self.x, k, sigma);
-        let mut nodes = grid.waiting(&contract, 2);
-        let (carried, paid) = contract.exercise(&grid.layers[0]);
-        let middle = nodes.x.len() / 2;
-        let waiting = core::array::from_fn(|i| nodes.american[middle + i - 2] - nodes.european[middle + i - 2]);
-        let exercised = nodes.american[middle].le(nodes.x[middle].mul_add(carried, paid));
-        // exercise now is applied last: derivatives are those of holding, the value that of the better
-        nodes.exercise(1, carried, paid);
-        Root { waiting, value: nodes.american[middle] - nodes.european[middle], space: ln(nodes.up), exercised }
-    }
-}
-
-/// True for calls on stock that costs nothing to borrow: waiting between ex-dates costs nothing.
-pub(super) fn exercised_at_dates(right: Right, terms: &Terms) -> bool {
-    right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0
 }
 
 impl<L: Lanes> LatticePremium<L> {
@@ -154,44 +148,19 @@ impl<L: Lanes> LatticePremium<L> {
     }
 }
 
-/// Premiums at the root of a lattice.
+/// Premium now with two slopes in the spot.
 pub(super) struct Root<L: Lanes> {
-    /// Premiums without exercise now, hence smooth across the boundary: in the middle and two nodes up and down,
-    /// `space` apart in ln X.
-    waiting: [L; 5],
-    /// The premium in the middle, with exercise now.
-    pub(super) value: L,
-    pub(super) space: L,
-    pub(super) exercised: L::Mask,
-}
-
-impl<L: Lanes> Root<L> {
-    /// First to fourth derivative in ln X.
-    pub(super) fn by_ln_x(&self) -> [L; 4] {
-        let h = self.space;
-        let [first, second, third] = differences(&self.waiting, h);
-        let [a, b, c, d, e] = self.waiting;
-        let fourth = a + e - L::splat(4.0) * (b + d) + L::splat(6.0) * c;
-        [first, second, third, fourth / (h * h * h * h)]
-    }
-}
-
-/// First to third derivative in the middle of five values `h` apart.
-pub(super) fn differences<L: Lanes>(v: &[L; 5], h: L) -> [L; 3] {
-    let c = |x: f64| L::splat(x);
-    let [a, b, m, d, e] = *v;
-    let first = (c(8.0) * (d - b) - (e - a)) / (c(12.0) * h);
-    let second = (c(16.0) * (b + d) - (a + e) - c(30.0) * m) / (c(12.0) * h * h);
-    let third = (e - a - c(2.0) * (d - b)) / (c(2.0) * h * h * h);
-    [first, second, third]
+    value: L,
+    slope: L,
+    curve: L,
+    exercised: L::Mask,
 }
 
 impl LatticeGrid {
-    /// The grid with `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it. With
-    /// `dates_only` options are exercised at ex-dates and at expiry.
+    /// The grid with `parts` steps for each of `steps`/2 pieces of the term, more where ex-dates divide it.
     ///
     /// # Domain   `steps` of 12 or more, of which each piece between ex-dates takes `parts` times its share; t > 0
-    pub(super) fn new(terms: &Terms, right: Right, steps: usize, parts: usize, dates_only: bool) -> Self {
+    pub(super) fn new(terms: &Terms, right: Right, steps: usize, parts: usize, mean: Mean) -> Self {
         let mut ends: Vec<f64> = terms.divs.iter().map(|d| d.t).filter(|&t| t > 0.0 && t < terms.t).collect();
         ends.push(terms.t);
         // two dividends on one date are one layer
@@ -216,18 +185,29 @@ impl LatticeGrid {
             from = end;
         }
         layers.push(Layer::new(terms, right, terms.t, 0.0));
-        if dates_only {
-            let is_date = |t: f64| terms.divs.iter().any(|d| is_same_date(d.t, t));
-            layers.iter_mut().for_each(|layer| layer.pays = is_date(layer.t));
-        }
         let near = if is_near { NEAR_PIECES as usize * parts } else { 0 };
         // nodes beyond six deviations weigh nothing at the root
         let half = (SPAN * (terms.t / (3.0 * longest)).sqrt()).ceil() as usize + 1;
-        Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest) }
+        Self { half: half.min(layers.len() - near + WIDER), layers, near, dt: (shortest, longest), mean }
+    }
+
+    /// Removes exercise between ex-dates, for options whose waiting costs nothing there.
+    pub(super) fn exercise_at_dates_only(&mut self, terms: &Terms) {
+        let is_date = |t: f64| terms.divs.iter().any(|d| is_same_date(d.t, t));
+        self.layers.iter_mut().for_each(|layer| layer.pays = is_date(layer.t));
+    }
+
+    /// The premium at the root, with exercise now.
+    fn root<L: Lanes>(&self, contract: &LatticeContract<L>) -> Root<L> {
+        let mut nodes = self.waiting(contract, 1);
+        let now = &self.layers[0];
+        let (carried, paid) = contract.exercise(now);
+        nodes.exercise(self.mean, 1, carried, paid);
+        nodes.root(contract, now)
     }
 
     /// The values now without exercise now, up to `wide` nodes from the middle.
-    fn waiting<L: Lanes>(&self, contract: &LatticeContract<L>, wide: usize) -> Nodes<L> {
+    pub(super) fn waiting<L: Lanes>(&self, contract: &LatticeContract<L>, wide: usize) -> Nodes<L> {
         let mut nodes = Nodes::new(self, contract, contract.space(self.dt.1));
         let last = self.layers.len() - 1;
         if self.near > 0 {
@@ -240,7 +220,7 @@ impl LatticeGrid {
             let (carried, paid) = contract.exercise(at);
             nodes.back(wider.min(self.half), contract.weights(at.dt, nodes.up));
             nodes = nodes.finer(finest, ratio, contract.space(self.dt.0), contract);
-            nodes.exercise(finest, carried, paid);
+            nodes.exercise(self.mean, finest, carried, paid);
         }
         let last = if self.near > 0 { self.near } else { last };
         // only the cone that the root can reach is computed
@@ -251,7 +231,7 @@ impl LatticeGrid {
 }
 
 /// The contracts of a block.
-struct LatticeContract<L> {
+pub(super) struct LatticeContract<L> {
     phi: f64,
     x: f64,
     phi_k: L,
@@ -259,7 +239,7 @@ struct LatticeContract<L> {
 }
 
 impl<L: Lanes> LatticeContract<L> {
-    fn new(phi: f64, x: f64, k: L, sigma: L) -> Self {
+    pub(super) fn new(phi: f64, x: f64, k: L, sigma: L) -> Self {
         Self { phi, x, phi_k: k * phi, variance: sigma * sigma }
     }
 
@@ -281,7 +261,7 @@ impl<L: Lanes> LatticeContract<L> {
     }
 
     /// Exercise at a layer pays `carried`·φX + `paid`, discounted to now.
-    fn exercise(&self, layer: &Layer) -> (L, L) {
+    pub(super) fn exercise(&self, layer: &Layer) -> (L, L) {
         let paid = L::splat(self.phi * layer.held * layer.df) - self.phi_k * layer.df;
         (L::splat(layer.carried), paid)
     }
@@ -313,11 +293,11 @@ impl<L: Lanes> Nodes<L> {
         let (carried, paid) = contract.exercise(last);
         let nothing = vec![L::splat(0.0); x.len()];
         let mut nodes = Self { american: nothing.clone(), european: nothing, x, up };
-        nodes.exercise(grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
+        nodes.exercise(grid.mean, grid.half, carried, paid - L::splat(contract.phi * last.held * last.df));
         // at expiry both are the payoff; a dividend at expiry may make exercise right before it pay more
         nodes.european.copy_from_slice(&nodes.american);
         if last.held > 0.0 {
-            nodes.exercise(grid.half, carried, paid);
+            nodes.exercise(grid.mean, grid.half, carried, paid);
         }
         nodes
     }
@@ -343,7 +323,7 @@ impl<L: Lanes> Nodes<L> {
             let wide = (i - start + wide).min(half);
             self.back(wide, weights);
             if layer.pays {
-                self.exercise(wide, carried, paid);
+                self.exercise(grid.mean, wide, carried, paid);
             }
         }
     }
@@ -397,7 +377,42 @@ impl<L: Lanes> Nodes<L> {
     /// # Units   exercise pays φX·`carried` + `paid`: escrow and strike are in `paid`, all in the lattice's discounted
     /// terms
     #[inline(always)]
-    fn exercise(&mut self, wide: usize, carried: L, paid: L) {
+    pub(super) fn exercise(&mut self, mean: Mean, wide: usize, carried: L, paid: L) {
+        match mean {
+            Mean::Slope => self.exercise_by(wide, carried, paid, |[before, here, after]| {
+                let (zero, half) = (L::splat(0.0), L::splat(0.5));
+                let slope = ((after - before) * half).abs();
+                let gain = here.max(zero);
+                // the boundary is in few intervals: elsewhere the mean over an interval is the value at its node
+                if !here.abs().lt(slope * half).any() {
+                    return gain;
+                }
+                let reach = (here + slope * half).max(zero);
+                let mean = reach * reach / (slope + slope).max(L::splat(f64::MIN_POSITIVE));
+                L::select((slope * half).le(here), here, mean)
+            }),
+            Mean::Pieces => self.exercise_by(wide, carried, paid, |[before, here, after]| {
+                let (zero, half) = (L::splat(0.0), L::splat(0.5));
+                let gain = here.max(zero);
+                let crossed = (before * here).lt(zero) | (here * after).lt(zero);
+                if !crossed.any() {
+                    return gain;
+                }
+                // ∫max(v, 0)dv from half way to `end` up to here, over the way between
+                let (square, least) = (gain * gain, gain.mul_add(L::splat(1e-9), L::splat(f64::MIN_POSITIVE)));
+                let part = |end: L| {
+                    let half_way = ((end + here) * half).max(zero);
+                    half_way.neg_mul_add(half_way, square).abs() / (here - end).abs().max(least)
+                };
+                L::select(crossed, (part(before) + part(after)) * half, gain)
+            }),
+        }
+    }
+
+    /// Adds the `gain` of exercise to the nodes up to `wide` from the middle: a function of exercise less waiting at a
+    /// node and its two neighbours.
+    #[inline(always)]
+    fn exercise_by(&mut self, wide: usize, carried: L, paid: L, gain: impl Fn([L; 3]) -> L) {
         let middle = self.x.len() / 2;
         let (first, last) = (middle - wide, middle + wide);
         let (x, a) = (&self.x[..=last], &mut self.american[..=last]);
@@ -406,93 +421,24 @@ impl<L: Lanes> Nodes<L> {
         for j in first..=last {
             // beyond the last node the gain is taken as flat: nothing there reaches the root
             let after = if j < last { x[j + 1].mul_add(carried, paid) - a[j + 1] } else { here };
-            a[j] += mean_gain([before, here, after]);
+            a[j] += gain([before, here, after]);
             (before, here) = (here, after);
         }
     }
-}
 
-/// Mean of a gain above 0 over the cell of a node, from exercise less waiting there and at its two neighbours, along
-/// the straight pieces to either of them.
-#[inline(always)]
-fn mean_gain<L: Lanes>([before, here, after]: [L; 3]) -> L {
-    let (zero, half) = (L::splat(0.0), L::splat(0.5));
-    let gain = here.max(zero);
-    // the boundary is in few cells: elsewhere the mean is the value at the node
-    let crossed = (before * here).lt(zero) | (here * after).lt(zero);
-    if !crossed.any() {
-        return gain;
-    }
-    // ∫max(v, 0)dv from half way to `end` up to here, over the way between
-    let (square, least) = (gain * gain, gain.mul_add(L::splat(FLAT), L::splat(f64::MIN_POSITIVE)));
-    let part = |end: L| {
-        let half_way = ((end + here) * half).max(zero);
-        half_way.neg_mul_add(half_way, square).abs() / (here - end).abs().max(least)
-    };
-    L::select(crossed, (part(before) + part(after)) * half, gain)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::american::draws::Draws;
-    use crate::american::{Band, Pricer};
-    use crate::black76::{Horizon, european_vol};
-    use crate::contract::Style;
-    use crate::dividends::Dividend;
-    use crate::quality::Quality;
-
-    /// A quarter of the contracts have one date, a quarter three.
-    #[test]
-    fn premiums_are_those_of_the_tables() {
-        let mut draws = Draws(7);
-        let mut errors = Vec::new();
-        for i in 0..400u32 {
-            let right = if i % 2 == 0 { Right::Put } else { Right::Call };
-            let t = 0.01 * 300.0f64.powf(draws.unit());
-            let n = [0.0, 0.0, 1.0, 3.0][(i as usize / 2) % 4];
-            let date = |j: u32| (f64::from(j) + draws.between(0.2, 0.8)) * t / n;
-            let divs = (0..n as u32).map(date).map(|t| Dividend { t, amount: 0.7 }).collect();
-            let terms = Terms { t, r: draws.between(0.0, 0.06), b: draws.between(-0.03, 0.06).max(0.0), divs };
-            let sigma = 0.08 * 10.0f64.powf(draws.unit());
-            let k = 100.0 * (sigma * t.sqrt() * draws.between(-1.5, 1.5)).exp();
-            let band = Band { k: (k, k), sigma: (sigma * 0.9, sigma * 1.1) };
-            let pricer = Pricer::new(Style::American, right, &terms, &band, Quality::Full);
-            let value = pricer.at(&terms, 100.0).vol_derivatives(k, sigma).value;
-            if value - right.phi() * (100.0 - k) > 1e-6 {
-                let x = 100.0 - terms.a(0.0);
-                let want = value - european_vol(right.phi(), &Horizon::from(&terms), x, k, sigma).value;
-                let got = Lattice::new(&terms, 100.0, right, 60).premium(k, sigma).value;
-                errors.push((got - want).abs() / 100.0);
-            }
-        }
-        errors.sort_by(f64::total_cmp);
-        let [median, most, all] = [0.5, 0.9, 0.99].map(|part| errors[(part * (errors.len() - 1) as f64) as usize]);
-        assert!(errors.len() > 300 && median < 4e-6 && most < 6e-5 && all < 6e-4, "{median} {most} {all}");
-    }
-
-    #[test]
-    fn a_mean_gain_is_that_of_its_two_pieces() {
-        for [before, here, after] in
-            [[-1.0, 1.0, 3.0], [2.0, -1.0, -4.0], [-3.0, 0.5, -0.1], [1.0, 2.0, 4.0], [-1.0, -2.0, -1.0]]
-        {
-            let n = 100_000;
-            let piece = |end: f64| -> f64 {
-                let at = |i: usize| here + (end - here) * 0.5 * (i as f64 + 0.5) / n as f64;
-                (0..n).map(|i| f64::max(at(i), 0.0)).sum::<f64>() / n as f64
-            };
-            // without a crossing the mean is the value at the node
-            let crosses = before * here < 0.0 || here * after < 0.0;
-            let want = if crosses { 0.5 * (piece(before) + piece(after)) } else { f64::max(here, 0.0) };
-            let got = mean_gain::<f64>([before, here, after]);
-            assert!((got - want).abs() < 1e-8, "{before} {here} {after}: {got} for {want}");
-        }
-    }
-
-    #[test]
-    fn calls_that_cost_nothing_to_borrow_have_no_premium_without_dividends() {
-        let terms = Terms { t: 0.5, r: 0.04, b: 0.0, divs: Vec::new() };
-        let premium = Lattice::new(&terms, 100.0, Right::Call, 40).premium(90.0, 0.3);
-        assert!(premium.value == 0.0 && !premium.exercised, "{premium:?}");
+    /// Premium, slope and curvature in the middle, from the three nodes there.
+    fn root(&self, contract: &LatticeContract<L>, now: &Layer) -> Root<L> {
+        let (m, up) = (self.x.len() / 2, self.up);
+        // errors that both values share cancel in their difference
+        let premium = |j: usize| self.american[j] - self.european[j];
+        let (low, value, high) = (premium(m - 1), premium(m), premium(m + 1));
+        let x = L::splat(contract.x);
+        let (rise, fall) = (x * up - x, x - x / up);
+        let (above, below) = ((high - value) / rise, (value - low) / fall);
+        // nodes are spaced by ratio: differences on uneven steps
+        let curve = (above - below) * 2.0 / (rise + fall);
+        let slope = (above * fall + below * rise) / (rise + fall);
+        let (carried, paid) = contract.exercise(now);
+        Root { value, slope, curve, exercised: self.american[m].le(self.x[m].mul_add(carried, paid)) }
     }
 }
