@@ -121,7 +121,7 @@ impl TermStructure {
     }
 
     /// Total variance at a maturity. Between two expiries what is no event's is linear in variance days. `None`: it is
-    /// not between two expiries, or nobody knows on which side of the event it is.
+    /// not between two expiries, or its side of the event is unknown.
     fn variance_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> Option<TenorVariance> {
         let tenor = tenors.tenor(days)?;
         let at = tenors.now.until(&tenor.reading, self.market_share);

@@ -44,7 +44,7 @@ pub struct EventSpan {
 }
 
 impl EventSpan {
-    /// True if it has passed at an instant, as for an expiry that settles then; `None`: nobody knows.
+    /// True if it has passed at an instant, as for an expiry that settles then; `None`: unknown.
     #[must_use]
     pub fn has_passed(&self, at: Timestamp) -> Option<bool> {
         match () {
