@@ -8,10 +8,7 @@
 use crate::early::Valuation;
 use kernel::contract::Right;
 use kernel::lanes::{Block, Lanes};
-use kernel::normal::{bell, norm_cdf_given};
-
-/// 1/√(2π).
-const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
+use kernel::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 
 /// Probabilities of one right of a block.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +35,7 @@ pub(super) fn chances(
     let (phi, root) = (right.phi(), here.terms.t.sqrt());
     let (bell1, bell2) = (bell(d1), bell(d2));
     let (n1, n2) = (norm_cdf_given(d1 * phi, bell1), norm_cdf_given(d2 * phi, bell2));
-    let (slope, bend, near) = (slope * root, bend * root, bell2 * DENSITY_AT_0);
+    let (slope, bend, near) = (slope * root, bend * root, bell2 * INV_SQRT_2PI);
     // what is missing must stay so: comparisons with NaN are false
     let held = |x: Block| Block::select(x.lt(zero), zero, Block::select(x.gt(one), one, x));
     let itm = held(n2 - near * slope * phi);

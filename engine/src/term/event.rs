@@ -160,7 +160,7 @@ impl NameEvent {
     /// # Domain   any expiries: those without a volatility, a spread or time are left aside
     #[must_use]
     pub fn of(points: &[EventPoint], today: Date, known: &[EventSpan]) -> Self {
-        Self::search(points, today, known, 0.0)
+        Self::search(points, today, known, f64::NEG_INFINITY)
     }
 
     /// As [`Self::of`], but [`Self::most`] is missing where it takes no search to see that there is none.

@@ -489,10 +489,10 @@ mod tests {
         assert_eq!(term.event.state, EventState::Dated);
         let (a, b) = (found.expiries(), term.expiries());
         assert!(a.iter().zip(b).all(|(a, b)| a.holds == b.holds && (a.event - b.event).abs() < 1e-12));
-        let tenors = Tenors::of(calendar.variance(), AAPL.at.parse().unwrap(), &[13.5, 14.9]);
-        let [before, after] = [13.5, 14.9].map(|days| term.iv(&tenors, days));
+        let tenors = Tenors::of(calendar.variance(), AAPL.at.parse().unwrap(), &[13.5, 15.8]);
+        let [before, after] = [13.5, 15.8].map(|days| term.iv(&tenors, days));
         assert!(before < 0.28 && after > 0.31, "{before} {after}");
-        // an expiry of that date, if nobody knows whether it is before the opening or after the close
+        // an expiry of that date, where the time of the event is unknown
         let (term, tenors) = AAPL.knowing(&[event(july(29), EventTime::Unknown)]);
         let unsure = &term.expiries()[5];
         assert!(unsure.holds.is_none() && unsure.event.is_nan() && unsure.ex_event_vol().is_nan());
