@@ -147,6 +147,13 @@ fn normal<L: Lanes, const S: usize>(d: L, e: L) -> L {
     if S > 3 { norm_cdf_given(d, e) } else { norm_cdf_short_given(d, e) }
 }
 
+impl AmericanOption {
+    /// The option in each lane.
+    pub(super) fn contracts<L: Lanes>(&self) -> Contracts<L> {
+        Contracts::new(self.phi, [self.r, self.b], L::splat(self.k), L::splat(self.sigma))
+    }
+}
+
 impl<L: Lanes> Contracts<L> {
     pub(crate) fn new(phi: f64, rates: [f64; 2], k: L, sigma: L) -> Self {
         Self { phi, rates, sigma, inv_sigma: L::splat(1.0) / sigma, interest: k * rates[0] }

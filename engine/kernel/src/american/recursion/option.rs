@@ -1,7 +1,6 @@
 //! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
 
 use super::european::European;
-use super::flow::Contracts;
 use crate::american::settings::RECURSION;
 use crate::dividends::{Dividend, Terms};
 use crate::lanes::Lanes;
@@ -79,10 +78,5 @@ impl AmericanOption {
 
     fn european_of<L: Lanes>(&self, phi: f64, tau: f64) -> European<L> {
         European::new(phi, L::splat(self.european_k), L::splat(self.sigma), tau, self.r, self.b)
-    }
-
-    /// The option in each lane.
-    pub(super) fn contracts<L: Lanes>(&self) -> Contracts<L> {
-        Contracts::new(self.phi, [self.r, self.b], L::splat(self.k), L::splat(self.sigma))
     }
 }
