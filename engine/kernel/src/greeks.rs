@@ -258,7 +258,7 @@ impl<L: Lanes> Derivatives<L> {
         }
     }
 
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
@@ -267,7 +267,7 @@ impl<L: Lanes> Derivatives<L> {
 }
 
 impl<L: Lanes> Greeks<L> {
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
@@ -296,7 +296,7 @@ impl<L: Lanes> VolDerivatives<L> {
         }
     }
 
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {

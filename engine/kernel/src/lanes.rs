@@ -59,7 +59,7 @@ pub trait Lanes:
 
     /// `x` in every lane.
     fn splat(x: f64) -> Self;
-    /// What `of` gives for each lane.
+    /// Lanes with the number that `of` returns for the index of each.
     fn from_fn(of: impl FnMut(usize) -> f64) -> Self;
     /// The first `N` numbers of `from`. Panics if there are fewer.
     fn load(from: &[f64]) -> Self;

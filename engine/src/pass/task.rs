@@ -31,7 +31,7 @@ impl Task<'_> {
         self.book.slices.iter().filter(|slice| slice.settles_at > self.at)
     }
 
-    /// Quotes of these slices, if the chain shows them.
+    /// Quotes of the slices that have not settled; `None` if the chain does not show quotes.
     pub(super) fn chain_quotes(&self) -> Option<Box<ChainQuotes>> {
         self.quotes.then(|| Box::new(ChainQuotes::of(self.live())))
     }

@@ -718,7 +718,7 @@ mod tests {
         }
     }
 
-    /// What a task borrows beside the market and the book.
+    /// Objects that a task borrows besides the market and the book.
     type Others = (Overrides, SpareBlocks, SharedBoundaries);
 
     fn task<'a>(market: MarketData<'a>, book: &'a Book, (overrides, spare, shared): &'a Others) -> Task<'a> {

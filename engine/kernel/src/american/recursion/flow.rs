@@ -233,7 +233,7 @@ impl FlowBlock {
         Self { moment, cost: Block::load(cost), pay: Block::splat(p.b) }
     }
 
-    /// The same moments with another yearly gain from exercise per unit of X.
+    /// Replaces the yearly gain from exercise per unit of X by `pay`.
     fn paying(mut self, pay: Block) -> Self {
         (self.moment.stock, self.pay) = (self.moment.cash / self.moment.carry * pay, pay);
         self
