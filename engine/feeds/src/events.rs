@@ -80,14 +80,9 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<EventRecord, CsvFault> {
     Ok(EventRecord::Market(MarketEvent { date, kind, time, weight }))
 }
 
-/// `bmo`, `amc`, `HH:MM`, or nothing.
+/// The time of an event, as [`EventTime::parse`] reads it.
 pub(crate) fn parse_event_time(bytes: &[u8]) -> Option<EventTime> {
-    match core::str::from_utf8(bytes).ok()? {
-        "" => Some(EventTime::Unknown),
-        word if word.eq_ignore_ascii_case("bmo") => Some(EventTime::BeforeOpening),
-        word if word.eq_ignore_ascii_case("amc") => Some(EventTime::AfterClose),
-        text => text.parse().ok().map(EventTime::At),
-    }
+    EventTime::parse(core::str::from_utf8(bytes).ok()?)
 }
 
 #[cfg(test)]

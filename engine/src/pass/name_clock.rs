@@ -21,6 +21,12 @@ pub(super) struct NameClock<'a> {
     pub(super) known: Vec<EventSpan>,
 }
 
+/// An event, and how likely it is still to come on the next trading day.
+pub(super) struct PassedEvent {
+    event: NameEvent,
+    left: f64,
+}
+
 /// A fitted expiry, as the search for an event sees it.
 pub(super) struct FittedExpiry<'a> {
     pub(super) expiry: Date,
@@ -30,7 +36,6 @@ pub(super) struct FittedExpiry<'a> {
     pub(super) days_vt: f64,
     pub(super) forward: f64,
     pub(super) curve: &'a Curve,
-    pub(super) vol_shift: f64,
     pub(super) strike_milli: &'a [u32],
     pub(super) right: &'a [Right],
     pub(super) quoted: [&'a [f64]; 2],
@@ -58,30 +63,13 @@ impl<'a> NameClock<'a> {
 
     /// How the variance of an expiry that is so many variance days away runs out, with an event of the name if it
     /// holds that.
-    pub(super) fn lapse(&self, days: f64, expiry: Date, settles_at: Timestamp, event: &NameEvent) -> Lapse {
-        let plain = Lapse { days, step: self.step, event: 0.0, event_left: 0.0 };
-        if event.is_in(expiry, settles_at) != Some(true) || event.variance.is_nan() {
-            return plain;
-        }
-        let event_left = match (&event.known, event.from.zip(event.to)) {
-            (Some(known), _) => known.has_passed(self.next_trading_day).map_or(0.5, |has| f64::from(u8::from(!has))),
-            (None, Some((from, to))) => self.sessions_left(from, to),
-            (None, None) => 0.0,
-        };
-        Lapse { event: event.variance, event_left, ..plain }
+    pub(super) fn lapse(&self, days: f64, expiry: Date, settles_at: Timestamp, event: &PassedEvent) -> Lapse {
+        Lapse { days, step: self.step, event: event.event.variance_in(expiry, settles_at), event_left: event.left }
     }
 
-    /// Which part of the sessions after a date and by another one is not over on the next trading day.
-    fn sessions_left(&self, from: Date, to: Date) -> f64 {
-        let (mut all, mut left) = (0.0, 0.0);
-        let mut session = self.calendar.next_session(from);
-        while session <= to {
-            all += 1.0;
-            left += f64::from(u8::from(self.calendar.close(session) > self.next_trading_day));
-            session = self.calendar.next_session(session);
-        }
-        // the interval may have no session, where a user has closed it
-        if all > 0.0 { left / all } else { 0.0 }
+    /// An event, and how likely it is still to come on the next trading day.
+    pub(super) fn until_next(&self, event: NameEvent) -> PassedEvent {
+        PassedEvent { left: event.timing(self.calendar).left_at(self.next_trading_day), event }
     }
 }
 
@@ -91,18 +79,17 @@ pub(super) fn event_of<'a>(
     today: Date,
     known: &[EventSpan],
 ) -> NameEvent {
-    let mut points: Vec<(Date, EventPoint)> = Vec::new();
-    for of in expiries {
+    let mut points: Vec<EventPoint> = Vec::with_capacity(expiries.size_hint().1.unwrap_or_default());
+    for of in expiries.filter(|of| NameEvent::looks_at(of.days)) {
         let Some(point) = of.point() else { continue };
-        match points.last_mut().filter(|(expiry, _)| *expiry == of.expiry) {
+        match points.last_mut().filter(|last| last.expiry() == of.expiry) {
             // of two that settle on one date the one of the close
-            Some(last) if of.settle == Settle::Pm => *last = (of.expiry, point),
+            Some(last) if of.settle == Settle::Pm => *last = point,
             Some(_) => {}
-            None => points.push((of.expiry, point)),
+            None => points.push(point),
         }
     }
-    let points: Vec<EventPoint> = points.into_iter().map(|(_, point)| point).collect();
-    NameEvent::briefly(&points, today, known)
+    NameEvent::briefly(points, today, known)
 }
 
 impl FittedExpiry<'_> {
@@ -111,7 +98,8 @@ impl FittedExpiry<'_> {
         let above = self.strike_milli.partition_point(|&strike| f64::from(strike) <= 1000.0 * self.forward);
         let strike = |row: usize| Some(f64::from(*self.strike_milli.get(row)?) / 1000.0);
         let (low, high) = (strike(above.checked_sub(1)?)?, strike(above)?);
-        let vol = |strike: f64| self.curve.vol(strike) + self.vol_shift;
+        // without the shift of a user: one of one expiry moves no other
+        let vol = |strike: f64| self.curve.vol(strike);
         let vol = vol(low) + (vol(high) - vol(low)) * (self.forward - low) / (high - low);
         let deviation = vol * (self.days / 365.0).sqrt();
         let half = half_spread(self.strike_milli, self.right, self.quoted, self.forward, deviation);

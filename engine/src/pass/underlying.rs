@@ -214,6 +214,7 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
     let today = market.calendar.eastern(at).date();
     let event = event_of(fitted_expiries(book, facts, &inputs, slices, &curves), today, &name_clock.known);
+    let event = name_clock.until_next(event);
     let before = state.session_before();
     let fitted = clock();
     let threads = Threads { many, clock, times: SideTimes::default() };
@@ -466,7 +467,6 @@ fn fitted_expiries<'a>(
             days_vt: facts.days_vt,
             forward: out.fwd,
             curve,
-            vol_shift: facts.vol_shift,
             strike_milli: input.strike_milli,
             right: input.right,
             quoted: [&out.vol_bid, &out.vol_ask],

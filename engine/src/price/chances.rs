@@ -1,9 +1,8 @@
 //! Probabilities that a curve of volatilities implies, a block of strikes at a time. Never: a curve.
 //!
-//! # Method   P(S_T < K) is the slope of undiscounted puts in K, N(−d₂) + n(d₂)·√T·∂σ/∂ln K; its own slope is the
-//!            density
-//! # Source   Breeden, Litzenberger, "Prices of state-contingent claims implicit in option prices", Journal of Business
-//!            51 (1978); touching: the reflection principle, which needs one volatility and no drift of the forward
+//! Method: P(S_T < K) is the slope of undiscounted puts in K, N(−d₂) + n(d₂)·√T·∂σ/∂ln K; its own slope is the density.
+//! Source: Breeden, Litzenberger, "Prices of state-contingent claims implicit in option prices", Journal of Business 51
+//! (1978); touching: the reflection principle, which needs one volatility and no drift of the forward.
 
 use crate::early::Valuation;
 use kernel::contract::Right;

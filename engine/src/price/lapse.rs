@@ -1,14 +1,14 @@
 //! How the variance of an expiry runs out by the variance clock. Never: a date, a clock.
 
-use kernel::lanes::{Block, Lanes};
+use kernel::lanes::Lanes;
 
-/// How the total variance of an expiry runs out until the same clock time on the next trading day, by the variance
-/// clock ([`kernel::calendar::VarianceClock`]).
+/// How the total variance of an expiry runs out until a later moment, in a pass the same clock time on the next trading
+/// day, by the variance clock ([`kernel::calendar::VarianceClock`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lapse {
     /// Variance days to settlement, market events among them.
     pub days: f64,
-    /// Variance days to the same clock time on the next trading day.
+    /// Variance days to that moment.
     pub step: f64,
     /// Total variance of the name's own event, where the expiry holds it; it is in no variance day.
     pub event: f64,
@@ -18,20 +18,20 @@ pub struct Lapse {
 
 impl Lapse {
     /// Total variance without the event's, of total variances at strikes.
-    fn without_event(&self, variance: Block) -> Block {
-        Block::splat(0.0).max(variance - Block::splat(self.event))
+    fn without_event<L: Lanes>(&self, variance: L) -> L {
+        L::splat(0.0).max(variance - L::splat(self.event))
     }
 
     /// Total variances that are left then, of those at strikes now.
     #[must_use]
-    pub(super) fn left(&self, variance: Block) -> Block {
+    pub fn left<L: Lanes>(&self, variance: L) -> L {
         let usual = self.without_event(variance);
         usual * (1.0 - self.step / self.days).clamp(0.0, 1.0) + (variance - usual) * self.event_left
     }
 
     /// Total variance of one variance day, of those to settlement.
     #[must_use]
-    pub(super) fn of_day(&self, variance: Block) -> Block {
+    pub fn of_day<L: Lanes>(&self, variance: L) -> L {
         self.without_event(variance) * (1.0 / self.days)
     }
 }
@@ -39,6 +39,7 @@ impl Lapse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kernel::lanes::Block;
 
     #[test]
     fn variance_runs_out_by_days_and_that_of_an_event_with_it() {

@@ -1,15 +1,15 @@
 //! One event of a name, such as earnings, from its own expiries: the variance that every expiry after it holds and none
 //! before. Its date need not be known; where a user gives it, the place is not looked for. Never: a file of dates.
 //!
-//! # Method   total variances are a short and a long variance a variance day and, from one expiry on, a jump; least
-//!            squares without negative parts, for each place of the jump and each of three half-lives
-//! # Source   Dubinsky, Johannes, Kaeck, Seeger, "Option pricing of earnings announcement risks", Review of Financial
-//!            Studies 32 (2019); bounds and errors: docs/variance-time.md
+//! Method: total variances are a short and a long variance a variance day and, from one expiry on, a jump; least squares
+//! without negative parts, for each place of the jump and each of three half-lives.
+//! Source: Dubinsky, Johannes, Kaeck, Seeger, "Option pricing of earnings announcement risks", Review of Financial
+//! Studies 32 (2019); bounds and errors: docs/variance-time.md.
 
 use super::lines::YEAR_DAYS;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use kernel::calendar::EventSpan;
+use kernel::calendar::{Calendar, EventSpan, VarianceWeights};
 use kernel::elementary::exp;
 
 /// Half-lives of the short variance, variance days.
@@ -23,8 +23,9 @@ const FEWEST: usize = 4;
 const SPREAD_PART: f64 = 0.25;
 const LEAST_VOL: f64 = 0.0004;
 const OF_ITSELF: f64 = 0.02;
-/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and as many variance
-/// days of the name, or times the rest of the first expiry where that holds it.
+/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than so
+/// many variance days of the name and those of [`closed`], or than so many times the rest of the first expiry where that
+/// holds it.
 const GAIN: f64 = 12.0;
 const ERRORS: f64 = 4.0;
 const DAYS: f64 = 1.0;
@@ -52,6 +53,18 @@ impl EventPoint {
         let variance = vol * vol * years;
         let error = (quoted * quoted + (OF_ITSELF * variance).powi(2)).sqrt();
         Self { expiry, settles_at, days, days_vt, variance, error }
+    }
+
+    /// Its expiration date.
+    #[must_use]
+    pub fn expiry(&self) -> Date {
+        self.expiry
+    }
+
+    /// Factors of the long variance, the short variance and the jump in its total variance, and its weight.
+    fn equation(&self, half_life: f64) -> ([f64; 3], f64) {
+        let short = half_life * (1.0 - exp(-self.days_vt / half_life));
+        ([self.days_vt - short, short, 1.0], 1.0 / (self.error * self.error))
     }
 }
 
@@ -137,6 +150,28 @@ impl NameEvent {
         }
     }
 
+    /// Its variance, in an expiry that holds it and where it is known; else 0.
+    #[must_use]
+    pub fn variance_in(&self, expiry: Date, settles_at: Timestamp) -> f64 {
+        let is_known = self.is_in(expiry, settles_at) == Some(true) && self.variance.is_finite();
+        if is_known { self.variance } else { 0.0 }
+    }
+
+    /// When it is likely to come.
+    #[must_use]
+    pub fn timing(&self, calendar: &Calendar) -> EventTiming {
+        match (self.known, self.from.zip(self.to)) {
+            (Some(known), _) => EventTiming::Known(known),
+            (None, Some((from, to))) => {
+                let next = |session: &Date| Some(calendar.next_session(*session));
+                let sessions = core::iter::successors(Some(calendar.next_session(from)), next);
+                let within = sessions.take_while(|session| *session <= to);
+                EventTiming::Within(within.map(|session| calendar.close(session)).collect())
+            }
+            (None, None) => EventTiming::Within(Vec::new()),
+        }
+    }
+
     /// True if it is the only one up to an instant so many calendar days ahead, as far as anything shows: the next one
     /// of a company comes within a quarter.
     #[must_use]
@@ -159,7 +194,7 @@ impl NameEvent {
     ///
     /// # Domain   any expiries: those without a volatility, a spread or time are left aside
     #[must_use]
-    pub fn of(points: &[EventPoint], today: Date, known: &[EventSpan]) -> Self {
+    pub fn of(points: Vec<EventPoint>, today: Date, known: &[EventSpan]) -> Self {
         Self::search(points, today, known, f64::NEG_INFINITY)
     }
 
@@ -167,15 +202,20 @@ impl NameEvent {
     ///
     /// # Cost     of most names a third of a microsecond, of others some microseconds
     #[must_use]
-    pub fn briefly(points: &[EventPoint], today: Date, known: &[EventSpan]) -> Self {
+    pub fn briefly(points: Vec<EventPoint>, today: Date, known: &[EventSpan]) -> Self {
         // no jump gains more than there is to gain
         Self::search(points, today, known, GAIN)
     }
 
+    /// True if the search looks at an expiry so many calendar days away.
+    #[must_use]
+    pub fn looks_at(days: f64) -> bool {
+        LOOKED_AT.contains(&days)
+    }
+
     /// As [`Self::of`]; where the fit without a jump misses by no more than `enough`, places are not tried.
-    fn search(points: &[EventPoint], today: Date, known: &[EventSpan], enough: f64) -> Self {
-        let is_sound = |of: &&EventPoint| LOOKED_AT.contains(&of.days) && of.days_vt > 0.0 && of.error > 0.0;
-        let points: Vec<EventPoint> = points.iter().filter(is_sound).copied().collect();
+    fn search(mut points: Vec<EventPoint>, today: Date, known: &[EventSpan], enough: f64) -> Self {
+        points.retain(|of| Self::looks_at(of.days) && of.days_vt > 0.0 && of.error > 0.0);
         match known {
             [] => Self::found(&points, today, enough),
             [first, later @ ..] => Self::dated(points, today, *first, later.first().map(|second| second.first)),
@@ -189,7 +229,7 @@ impl NameEvent {
             known.has_passed(of.settles_at).is_some() && second.is_none_or(|second| is_before(second, of))
         });
         let place = points.partition_point(|of| known.has_passed(of.settles_at) == Some(false));
-        let fit = (points.len() >= FEWEST).then(|| fit_at(&EventColumns::all(&points), place)).flatten();
+        let fit = (points.len() >= FEWEST).then(|| fit_at(&with_jumps(&points), place)).flatten();
         let implied = fit.map(|fit| (fit.parts[2], (fit.jump_variance * fit.residual(points.len())).sqrt()));
         let (variance, error) = match known.size {
             Some(size) => (size * size, f64::NAN),
@@ -215,13 +255,14 @@ impl NameEvent {
         if n < FEWEST {
             return Self::UNKNOWN;
         }
-        let columns = EventColumns::all(points);
-        let without = columns.iter().map(|of| of.without.fit(DAILY).misfit).fold(f64::INFINITY, f64::min);
+        let misfit = |half_life: f64| EventSums::new(points, half_life).fit(DAILY).misfit;
+        let without = HALF_LIVES.map(misfit).into_iter().fold(f64::INFINITY, f64::min);
         if without < enough {
             return Self { state: EventState::None, ..Self::UNKNOWN };
         }
+        let sums = with_jumps(points);
         // two expiries at least lie after it
-        let with: Vec<EventFit> = (0..n - 1).filter_map(|place| fit_at(&columns, place)).collect();
+        let with: Vec<EventFit> = (0..n - 1).filter_map(|place| fit_at(&sums, place)).collect();
         let Some(place) = (0..with.len()).min_by(|&a, &b| with[a].misfit.total_cmp(&with[b].misfit)) else {
             return Self::UNKNOWN;
         };
@@ -231,7 +272,7 @@ impl NameEvent {
         let rest = points[place].variance - jump;
         let is_large = match place {
             0 => jump > OF_FIRST * rest,
-            _ => jump * points[place].days_vt > DAYS * rest,
+            _ => jump * points[place].days_vt > (DAYS + closed(&points[place - 1], &points[place])) * rest,
         };
         let is_there = without - fit.misfit > GAIN * residual && jump > ERRORS * error && is_large;
         if !is_there {
@@ -254,14 +295,47 @@ impl NameEvent {
     }
 }
 
+/// Variance days that the closed dates between two expiries have more by calendar time than by the clock: so much of a
+/// jump there may be the ruler of whoever quotes, and no event.
+fn closed(before: &EventPoint, after: &EventPoint) -> f64 {
+    let per_day = VarianceWeights::default().year() / YEAR_DAYS;
+    ((after.days - before.days) * per_day - (after.days_vt - before.days_vt)).max(0.0)
+}
+
+/// When an event is likely to come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventTiming {
+    /// On a date that is known.
+    Known(EventSpan),
+    /// In one of some sessions, which close at these instants; none: it has no time, or a user has closed its sessions.
+    Within(Vec<Timestamp>),
+}
+
+impl EventTiming {
+    /// How likely it is still to come at an instant, 0 to 1.
+    #[must_use]
+    pub fn left_at(&self, at: Timestamp) -> f64 {
+        match self {
+            Self::Known(known) => known.has_passed(at).map_or(0.5, |has| f64::from(u8::from(!has))),
+            Self::Within(closes) if closes.is_empty() => 0.0,
+            Self::Within(closes) => closes.iter().filter(|close| **close > at).count() as f64 / closes.len() as f64,
+        }
+    }
+}
+
 /// The best fit with a jump from an expiry on; `None`: there is no such expiry.
-fn fit_at(columns: &[EventColumns], place: usize) -> Option<EventFit> {
-    let of = |columns: &EventColumns| {
-        let with = columns.with.get(place)?;
+fn fit_at(sums: &[Vec<EventSums>], place: usize) -> Option<EventFit> {
+    let of = |of_half_life: &Vec<EventSums>| {
+        let with = of_half_life.get(place)?;
         let fit = with.fit(DAILY | JUMP);
         Some(EventFit { jump_variance: with.jump_variance(&fit), ..fit })
     };
-    columns.iter().filter_map(of).reduce(better)
+    sums.iter().filter_map(of).reduce(better)
+}
+
+/// The sums of each half-life, with a jump from each expiry on.
+fn with_jumps(points: &[EventPoint]) -> [Vec<EventSums>; HALF_LIVES.len()] {
+    HALF_LIVES.map(|half_life| EventSums::new(points, half_life).with_jumps(points, half_life))
 }
 
 /// Long variance, short variance, jump; and how well they fit.
@@ -290,53 +364,43 @@ struct EventSums {
     square: f64,
 }
 
-/// The sums for one half-life: of all expiries without a jump, and with one from each expiry on.
-struct EventColumns {
-    without: EventSums,
-    with: Vec<EventSums>,
-}
-
-impl EventColumns {
-    /// Those of each half-life.
-    fn all(points: &[EventPoint]) -> [Self; HALF_LIVES.len()] {
-        HALF_LIVES.map(|half_life| Self::new(points, half_life))
-    }
-
-    fn new(points: &[EventPoint], half_life: f64) -> Self {
-        let (mut all, mut later) = (EventSums::default(), Vec::with_capacity(points.len()));
-        // from the last expiry to the first, so that each sum has what follows
-        let mut after = ([0.0; 3], 0.0);
-        for of in points.iter().rev() {
-            let short = half_life * (1.0 - exp(-of.days_vt / half_life));
-            let weight = 1.0 / (of.error * of.error);
-            let row = [of.days_vt - short, short, 1.0];
-            all.square += weight * of.variance * of.variance;
-            for a in 0..2 {
-                all.sides[a] += weight * row[a] * of.variance;
-                (0..2).for_each(|b| all.products[a][b] += weight * row[a] * row[b]);
-            }
-            (0..3).for_each(|a| after.0[a] += weight * row[a]);
-            after.1 += weight * of.variance;
-            later.push(after);
-        }
-        let with_jump = |&(products, side): &([f64; 3], f64)| {
-            let mut sums = all;
-            for (a, product) in products.into_iter().enumerate() {
-                (sums.products[a][2], sums.products[2][a]) = (product, product);
-            }
-            sums.sides[2] = side;
-            sums
-        };
-        Self { without: all, with: later.iter().rev().map(with_jump).collect() }
-    }
-}
-
 /// The better of two fits.
 fn better(a: EventFit, b: EventFit) -> EventFit {
     if b.misfit < a.misfit { b } else { a }
 }
 
 impl EventSums {
+    /// Those without a jump.
+    fn new(points: &[EventPoint], half_life: f64) -> Self {
+        let mut all = Self::default();
+        for of in points {
+            let (row, weight) = of.equation(half_life);
+            all.square += weight * of.variance * of.variance;
+            for a in 0..2 {
+                all.sides[a] += weight * row[a] * of.variance;
+                (0..2).for_each(|b| all.products[a][b] += weight * row[a] * row[b]);
+            }
+        }
+        all
+    }
+
+    /// The same with a jump from each expiry on.
+    fn with_jumps(self, points: &[EventPoint], half_life: f64) -> Vec<Self> {
+        let mut all = vec![self; points.len()];
+        // from the last expiry to the first, so that each sum has what follows
+        let (mut products, mut side) = ([0.0; 3], 0.0);
+        for (of, sums) in points.iter().zip(&mut all).rev() {
+            let (row, weight) = of.equation(half_life);
+            (0..3).for_each(|a| products[a] += weight * row[a]);
+            side += weight * of.variance;
+            for (a, product) in products.into_iter().enumerate() {
+                (sums.products[a][2], sums.products[2][a]) = (product, product);
+            }
+            sums.sides[2] = side;
+        }
+        all
+    }
+
     /// Least squares of the chosen parts none of which is negative: the best of all choices among them.
     fn fit(&self, parts: u8) -> EventFit {
         if let Some(fit) = self.of(parts).filter(|fit| fit.parts.iter().all(|&part| part >= 0.0)) {
@@ -401,7 +465,7 @@ fn inverse_of(products: &[[f64; 3]; 3], choice: u8) -> Option<[[f64; 3]; 3]> {
 mod tests {
     use super::*;
     use jiff::civil::date;
-    use kernel::calendar::{Calendar, EventDate, EventTime};
+    use kernel::calendar::{EventDate, EventTime};
     use kernel::contract::Settle;
 
     /// A recorded morning: calendar days, variance days and volatility in percent, to August.
@@ -428,12 +492,12 @@ mod tests {
     #[test]
     fn earnings_are_found_between_two_expiries() {
         let points: Vec<EventPoint> = STOCK.iter().map(point).collect();
-        let event = NameEvent::of(&points, date(2026, 7, 16), &[]);
+        let event = NameEvent::of(points.clone(), date(2026, 7, 16), &[]);
         assert_eq!(
             (event.state, event.from, event.to),
             (EventState::Found, Some(date(2026, 7, 29)), Some(date(2026, 7, 31)))
         );
-        let brief = NameEvent::briefly(&points, date(2026, 7, 16), &[]);
+        let brief = NameEvent::briefly(points.clone(), date(2026, 7, 16), &[]);
         assert_eq!(brief.variance.to_bits(), event.variance.to_bits());
         // a move of 3.75 % plus or minus 0.17
         assert!((event.variance - 0.001406).abs() < 6e-5, "{event:?}");
@@ -444,17 +508,26 @@ mod tests {
     fn nothing_is_found_where_there_is_nothing_or_nothing_can_be_told() {
         let flat = |of: &(i8, i8, f64, f64, f64)| (of.0, of.1, of.2, of.3, 100.0 * (0.0625 * of.3 / of.2 * 1.4).sqrt());
         let points: Vec<EventPoint> = STOCK.iter().map(|of| point(&flat(of))).collect();
-        let event = NameEvent::of(&points, date(2026, 7, 16), &[]);
+        let event = NameEvent::of(points.clone(), date(2026, 7, 16), &[]);
         assert_eq!((event.state, event.variance, event.to), (EventState::None, 0.0, None));
         assert!((0.002..0.03).contains(&event.most) && event.move_sd().is_nan(), "{event:?}");
-        let brief = NameEvent::briefly(&points, date(2026, 7, 16), &[]);
+        let brief = NameEvent::briefly(points.clone(), date(2026, 7, 16), &[]);
         assert_eq!((brief.state, brief.variance), (EventState::None, 0.0));
         // few expiries
-        assert_eq!(NameEvent::of(&points[..3], date(2026, 7, 16), &[]).state, EventState::Unknown);
+        assert_eq!(NameEvent::of(points[..3].to_vec(), date(2026, 7, 16), &[]).state, EventState::Unknown);
         // several places: monthly expiries far from another, of which all hold it
         let early: Vec<EventPoint> =
             points[..4].iter().map(|of| EventPoint { error: 0.3 * of.variance, ..*of }).collect();
-        assert_ne!(NameEvent::of(&early, date(2026, 7, 16), &[]).state, EventState::Found);
+        assert_ne!(NameEvent::of(early, date(2026, 7, 16), &[]).state, EventState::Found);
+    }
+
+    /// Whoever quotes one volatility by calendar time has a jump over each weekend.
+    #[test]
+    fn a_weekend_that_counts_as_three_days_is_no_event() {
+        let points: Vec<EventPoint> =
+            STOCK[..4].iter().chain(&STOCK[6..]).map(|of| point(&(of.0, of.1, of.2, of.3, 15.0))).collect();
+        let event = NameEvent::of(points, date(2026, 7, 16), &[]);
+        assert_eq!(event.state, EventState::None, "{event:?}");
     }
 
     #[test]
@@ -466,7 +539,7 @@ mod tests {
             let percent = 100.0 * (variance / (days / 365.0)).sqrt();
             point(&(month, day, days, days_vt, percent))
         });
-        let event = NameEvent::of(&points, date(2026, 7, 16), &[]);
+        let event = NameEvent::of(points.to_vec(), date(2026, 7, 16), &[]);
         assert_eq!((event.from, event.to), (Some(date(2026, 7, 16)), Some(date(2026, 7, 17))));
         assert!((event.move_sd() - 0.11).abs() < 1e-3, "{event:?}");
     }
@@ -479,10 +552,10 @@ mod tests {
             let event = |date, size| calendar.event_span(&EventDate { date, time, size });
             let known: Vec<EventSpan> =
                 [event(date(2026, 7, day), size)].into_iter().chain(later.map(|date| event(date, None))).collect();
-            NameEvent::of(&points, date(2026, 7, 16), &known)
+            NameEvent::of(points.clone(), date(2026, 7, 16), &known)
         };
         // after the close of the 30th, as found between the 29th and the 31st
-        let found = NameEvent::of(&points, date(2026, 7, 16), &[]);
+        let found = NameEvent::of(points.clone(), date(2026, 7, 16), &[]);
         let dated = of(30, EventTime::AfterClose, None, None);
         assert_eq!((dated.state, dated.from, dated.to), (EventState::Dated, found.from, found.to));
         assert!((dated.variance - found.variance).abs() < 1e-12 && (dated.error - found.error).abs() < 1e-12);

@@ -53,8 +53,10 @@ pub struct TermExpiry {
     /// be in it too.
     pub event: f64,
     settle: Settle,
-    /// N(d₁) and volatility by strike, N(d₁) ascending.
-    by_delta: Vec<[f64; 2]>,
+    /// What a user adds to its volatilities.
+    vol_shift: f64,
+    /// Strikes and their volatilities, ascending.
+    smile: Vec<[f64; 2]>,
 }
 
 impl TermExpiry {
@@ -69,6 +71,7 @@ impl TermExpiry {
         if slice.adjusted || !(days > 0.0 && fwd_price > 0.0) {
             return None;
         }
+        let evidence = chain.evidence.as_ref().and_then(|all| all.slices.get(place));
         let strikes = strikes(chain, slice);
         let at_forward = |of: fn(&StrikeVol) -> f64| {
             let within = strikes.first().is_some_and(|first| first.strike <= fwd_price)
@@ -77,12 +80,6 @@ impl TermExpiry {
         };
         let (vol, confidence) = (at_forward(|at| at.vol), at_forward(|at| at.confidence));
         let t = days / YEAR_DAYS;
-        let n_d1 = |at: &StrikeVol| {
-            let deviation = at.vol * t.sqrt();
-            [norm_cdf(ln(fwd_price / at.strike) / deviation + 0.5 * deviation), at.vol]
-        };
-        let mut by_delta: Vec<[f64; 2]> = strikes.iter().map(n_d1).collect();
-        by_delta.sort_by(|a, b| a[0].total_cmp(&b[0]));
         let rows = slice.rows.start as usize..slice.rows.end as usize;
         let quoted = [Col::BidVol, Col::AskVol].map(|col| &chain.columns.get(col)[rows.clone()]);
         let (listed, right) = (&chain.strike_milli[rows.clone()], &chain.right[rows]);
@@ -104,13 +101,15 @@ impl TermExpiry {
             holds: Some(false),
             event: 0.0,
             settle,
-            by_delta,
+            vol_shift: evidence.map_or(0.0, |of| of.vol_shift),
+            smile: strikes.iter().map(|at| [at.strike, at.vol]).collect(),
         })
     }
 
-    /// As the search for an event sees it.
+    /// As the search for an event sees it: without the shift of a user, who may shift one expiry only.
     fn point(&self) -> EventPoint {
-        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], self.vol, self.half_spread)
+        let vol = self.vol - self.vol_shift;
+        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], vol, self.half_spread)
     }
 
     /// Years to settlement.
@@ -128,15 +127,21 @@ impl TermExpiry {
     /// The volatility where N(d₁) is so much, between strikes; NaN where no strike is as far out.
     #[must_use]
     pub fn vol_at(&self, n_d1: f64) -> f64 {
-        let within = self.by_delta.first().is_some_and(|first| first[0] <= n_d1)
-            && self.by_delta.last().is_some_and(|last| last[0] >= n_d1);
+        let within = self.smile.first().is_some_and(|first| self.n_d1(first) >= n_d1)
+            && self.smile.last().is_some_and(|last| self.n_d1(last) <= n_d1);
         if within { self.vol_near(n_d1) } else { f64::NAN }
+    }
+
+    fn n_d1(&self, &[strike, vol]: &[f64; 2]) -> f64 {
+        let deviation = vol * self.years().sqrt();
+        norm_cdf(ln(self.fwd_price / strike) / deviation + 0.5 * deviation)
     }
 
     /// The same, beyond the last strikes theirs.
     #[must_use]
     pub fn vol_near(&self, n_d1: f64) -> f64 {
-        between(&self.by_delta, n_d1, |at| at[0], |at| at[1])
+        // N(d₁) falls with the strike
+        between(&self.smile, -n_d1, |at| -self.n_d1(at), |at| at[1])
     }
 
     /// Volatility of a call of 25 delta less that of a put, `rr`; and their mean less that at the forward, `fly`.
@@ -187,6 +192,12 @@ impl TermStructure {
     /// That of a chain.
     #[must_use]
     pub fn of(chain: &Chain, calendar: &Calendar) -> Self {
+        Self::knowing(chain, calendar, chain.evidence.as_deref().map_or(&[], |own| &own.events))
+    }
+
+    /// That of a chain, whose events to come are these: ascending, and none if they are looked for.
+    #[must_use]
+    pub fn knowing(chain: &Chain, calendar: &Calendar, events: &[EventSpan]) -> Self {
         let mut expiries: Vec<TermExpiry> = Vec::with_capacity(chain.slices.len());
         for expiry in (0..chain.slices.len()).filter_map(|place| TermExpiry::of(chain, place)) {
             match expiries.last_mut().filter(|last| last.expiry == expiry.expiry) {
@@ -204,8 +215,7 @@ impl TermStructure {
         // what it was computed with goes before what is usual
         let evidence = chain.evidence.as_deref();
         let clock = evidence.and_then(|own| own.clock.as_ref()).unwrap_or(calendar.variance());
-        let known = evidence.map_or(&[][..], |own| &own.events);
-        Self::with_event(expiries, today, known, market_share, clock.clone())
+        Self::with_event(expiries, today, events, market_share, clock.clone())
     }
 
     /// Finds the event of some expiries.
@@ -217,7 +227,7 @@ impl TermStructure {
         clock: VarianceClock,
     ) -> Self {
         let points: Vec<EventPoint> = expiries.iter().map(TermExpiry::point).collect();
-        let event = NameEvent::of(&points, today, known);
+        let event = NameEvent::of(points, today, known);
         for of in &mut expiries {
             of.holds = event.is_in(of.expiry, of.settles_at);
             of.event = match of.holds {
@@ -326,26 +336,54 @@ pub fn half_spread(
     };
     let is_quoted = |&row: &usize| bid_vol[row].is_finite() && ask_vol[row].is_finite();
     let bound = exp(deviation);
-    let mut near: Vec<usize> =
-        outward().take_while(|&row| far(row) < bound).filter(is_quoted).take(NEAR_ROWS).collect();
-    if near.len() < 2 {
-        near = outward().take(NEAREST_ROWS).filter(is_quoted).collect();
+    let mut near = FewRows::of(outward().take_while(|&row| far(row) < bound).filter(is_quoted));
+    if near.all().len() < 2 {
+        near = FewRows::of(outward().take(NEAREST_ROWS).filter(is_quoted));
     }
-    let is_out = |&row: &usize| {
+    let is_out = |row: usize| {
         let ratio = f64::from(strike_milli[row]) / (1000.0 * forward);
         match right[row] {
             Right::Call => ratio >= 1.0 - OUT_OF_MONEY,
             Right::Put => ratio <= 1.0 + OUT_OF_MONEY,
         }
     };
-    let median = |rows: Vec<usize>| {
-        let mut halves: Vec<f64> = rows.iter().map(|&row| 0.5 * (ask_vol[row] - bid_vol[row])).collect();
-        halves.sort_by(f64::total_cmp);
-        let n = halves.len();
-        if n < 2 { f64::NAN } else { 0.5 * (halves[(n - 1) / 2] + halves[n / 2]) }
-    };
-    let out = median(near.iter().copied().filter(|row| is_out(row)).collect());
-    if out.is_nan() { median(near) } else { out }
+    let half = |row: usize| 0.5 * (ask_vol[row] - bid_vol[row]);
+    let out = near.median(half, is_out);
+    if out.is_nan() { near.median(half, |_| true) } else { out }
+}
+
+/// A few rows, on the stack: of every expiry of a pass there are some.
+struct FewRows {
+    rows: [usize; NEAR_ROWS],
+    n: usize,
+}
+
+impl FewRows {
+    /// The first ones of some.
+    fn of(rows: impl Iterator<Item = usize>) -> Self {
+        let mut few = Self { rows: [0; NEAR_ROWS], n: 0 };
+        for (place, row) in few.rows.iter_mut().zip(rows) {
+            *place = row;
+            few.n += 1;
+        }
+        few
+    }
+
+    fn all(&self) -> &[usize] {
+        &self.rows[..self.n]
+    }
+
+    /// The median of a number of those that `is` holds of; NaN: there are fewer than two.
+    fn median(&self, number: impl Fn(usize) -> f64, is: impl Fn(usize) -> bool) -> f64 {
+        let (mut numbers, mut n) = ([0.0; NEAR_ROWS], 0);
+        for &row in self.all().iter().filter(|&&row| is(row)) {
+            numbers[n] = number(row);
+            n += 1;
+        }
+        let numbers = &mut numbers[..n];
+        numbers.sort_unstable_by(f64::total_cmp);
+        if n < 2 { f64::NAN } else { 0.5 * (numbers[(n - 1) / 2] + numbers[n / 2]) }
+    }
 }
 
 #[cfg(test)]
@@ -404,6 +442,11 @@ mod tests {
                 let date: Date = date.parse().unwrap();
                 let settles = calendar.settlement(date, Settle::Pm);
                 let vol = percent / 100.0;
+                // that of a forward of 100 whose N(d₁) is 0.8 or 0.2
+                let strike = |n_d1: f64, vol: f64| {
+                    let v = vol * (kernel::calendar::days_between(at, settles) / 365.0).sqrt();
+                    [100.0 * (0.5 * v * v - 0.841_621_233_572_914_3_f64.copysign(n_d1 - 0.5) * v).exp(), vol]
+                };
                 TermExpiry {
                     slice: 0,
                     expiry: date,
@@ -421,7 +464,8 @@ mod tests {
                     holds: Some(false),
                     event: 0.0,
                     settle: Settle::Pm,
-                    by_delta: vec![[0.2, vol - 0.01], [0.8, vol + 0.02]],
+                    vol_shift: 0.0,
+                    smile: vec![strike(0.8, vol + 0.02), strike(0.2, vol - 0.01)],
                 }
             };
             let expiries = self.vols.iter().map(expiry).collect();
@@ -519,12 +563,12 @@ mod tests {
     fn volatilities_lie_between_strikes_by_delta_and_no_further() {
         let (term, tenors) = AAPL.term();
         let of = &term.expiries()[0];
-        near(of.vol_at(0.5), of.vol + 0.005, 1e-12);
+        near(of.vol_at(0.5), of.vol + 0.005, 1e-9);
         assert!(of.vol_at(0.1).is_nan() && of.vol_at(0.9).is_nan());
         near(of.vol_near(0.1), of.vol - 0.01, 1e-12);
         let (rr, fly) = of.wings();
-        near(rr, -0.025, 1e-12);
-        near(fly, 0.005, 1e-12);
+        near(rr, -0.025, 1e-9);
+        near(fly, 0.005, 1e-9);
         let wing = term.vol_at(&tenors, 30.0, |of| of.vol_at(0.25));
         near(wing, term.iv(&tenors, 30.0) - 0.0075, 3e-4);
     }

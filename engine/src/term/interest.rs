@@ -8,8 +8,10 @@ use kernel::contract::Right;
 /// Contracts of a number of quotes: of calls, and of puts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PutsAndCalls {
-    calls: f64,
-    puts: f64,
+    /// Of the calls; 0 where none is known.
+    pub calls: f64,
+    /// Of the puts.
+    pub puts: f64,
     /// A contract has the number.
     is_known: bool,
 }

@@ -9,7 +9,7 @@ mod interest;
 mod lines;
 mod tenor;
 
-pub use event::{EventPoint, EventState, NameEvent};
+pub use event::{EventPoint, EventState, EventTiming, NameEvent};
 pub use expiries::{TermExpiry, TermStructure, half_spread};
 pub use exposure::{Exposure, Exposures, gamma_flip, multiplier};
 pub use interest::{PutsAndCalls, max_pain};

@@ -125,9 +125,10 @@ impl TermStructure {
     fn variance_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> Option<TenorVariance> {
         let tenor = tenors.tenor(days)?;
         let at = tenors.now.until(&tenor.reading, self.market_share);
-        let known = || self.expiries().iter().filter(|of| of.holds.is_some() && vol(of).is_finite());
-        let a = known().rfind(|of| of.days_vt <= at)?;
-        let b = known().find(|of| of.days_vt > at)?;
+        let expiries = self.expiries();
+        let (before, after) = expiries.split_at(expiries.partition_point(|of| of.days_vt <= at));
+        let is_known = |of: &&TermExpiry| of.holds.is_some() && vol(of).is_finite();
+        let (a, b) = (before.iter().rfind(is_known)?, after.iter().find(is_known)?);
         let size = self.event.variance;
         let has_passed = if a.holds == b.holds {
             a.holds

@@ -19,6 +19,19 @@ pub enum EventTime {
     At(Time),
 }
 
+impl EventTime {
+    /// `bmo`, `amc`, `HH:MM`, or nothing.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "" => Some(Self::Unknown),
+            word if word.eq_ignore_ascii_case("bmo") => Some(Self::BeforeOpening),
+            word if word.eq_ignore_ascii_case("amc") => Some(Self::AfterClose),
+            text => text.parse().ok().map(Self::At),
+        }
+    }
+}
+
 /// An event of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventDate {
