@@ -95,10 +95,10 @@ const EXPIRY: [FileColumn; 8] = [
     column("ex_style", FileCell::Word(FileWord::Style), "", "american or european"),
     column("settle", FileCell::Word(FileWord::Settle), "", "am or pm"),
     column("days", FileCell::Slice(|s| s.days), "calendar days", "time to settlement"),
-    column("days_vt", FileCell::Slice(|s| s.days_vt), "variance days", "time to settlement by the variance clock"),
     column("disc_rate", FileCell::Slice(|s| s.disc_rate), "per year, decimal", "rate, continuously compounded"),
     column("borr_rate", FileCell::Slice(|s| s.borr_rate), "per year, decimal", "implied borrow rate"),
     column("divs", FileCell::Slice(|s| s.divs), SHARE, "cash dividends to expiry"),
+    column("days_vt", FileCell::Slice(|s| s.days_vt), "variance days", "time to settlement by the variance clock"),
 ];
 
 /// Columns of the quote.
@@ -123,20 +123,25 @@ const SERVED: [FileColumn; 2] = [
     column("snapshot_time", FileCell::Time, "UTC", "when the snapshot was valued"),
 ];
 
-/// The columns of files of a recipe, in their order.
+fn number(col: Col) -> FileColumn {
+    column(col.name(), FileCell::Number(col), unit_text(col), col.meaning())
+}
+
+/// The columns of files of a recipe, in the order of the native record.
 #[must_use]
 pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
-    let numbers = Col::ALL.iter().filter(|col| col.group() != Group::Layer);
-    let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
+    let is_later = |col: &Col| matches!(col.group(), Group::Vt | Group::Prob);
+    let is_greek = |col: &Col| col.group() != Group::Layer && !is_later(col);
+    let greeks = Col::ALL.iter().copied().filter(is_greek).map(number);
+    let later = Col::ALL.iter().copied().filter(is_later).map(number);
     let quote: &[FileColumn] = if recipe.quotes { &QUOTE } else { &[] };
-    IDENTITY.into_iter().chain(numbers.map(number)).chain(EXPIRY).chain(quote.iter().copied()).collect()
+    IDENTITY.into_iter().chain(greeks).chain(EXPIRY).chain(later).chain(quote.iter().copied()).collect()
 }
 
 /// The column of a served table that has the name of a field of the native record.
 #[must_use]
 pub fn served_column(name: &str) -> Option<FileColumn> {
-    let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
-    let numbers = Col::ALL.iter().map(number);
+    let numbers = Col::ALL.iter().copied().map(number);
     IDENTITY.into_iter().chain(numbers).chain(EXPIRY).chain(QUOTE).chain(SERVED).rfind(|column| column.name == name)
 }
 

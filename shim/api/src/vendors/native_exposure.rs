@@ -4,8 +4,8 @@
 
 use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{
-    APIKEY, EXP, MAX_DAYS, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_EXP, MIN_STRIKE, ROOT, STRICT, TOKEN, UNDERLYING, native,
-    parse_selection, parse_unserved,
+    APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
+    RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, native, parse_selection, parse_unserved,
 };
 use super::native_facts::{FactSort, LIMIT, limit_of, number, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
@@ -27,14 +27,20 @@ pub const EXPOSURE: Layer = native("/l1/exposure", PARAMETERS, Serve::Facts(pars
 const PARAMETERS: Parameters = &[
     &UNDERLYING.required("SPY"),
     &ROOT,
+    &OSYM,
     &BY,
     &EXP,
-    &MIN_STRIKE,
-    &MAX_STRIKE,
     &MIN_EXP,
     &MAX_EXP,
     &MIN_DAYS,
     &MAX_DAYS,
+    &RIGHT,
+    &MIN_STRIKE,
+    &MAX_STRIKE,
+    &MIN_DELTA,
+    &MAX_DELTA,
+    &CENTER,
+    &STRIKE_COUNT,
     &SORT,
     &LIMIT,
     &NATIVE_FORMAT,

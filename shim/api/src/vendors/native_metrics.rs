@@ -17,6 +17,8 @@ use crate::rows::table::Fact;
 use crate::selection::Selection;
 use engine::store::chain::Chain;
 use engine::term::{Tenors, TermStructure};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 /// Metrics of names and expiries.
 pub const METRICS: Layer = native("/l1/metrics", PARAMETERS, Serve::Facts(parse));
@@ -87,17 +89,19 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
 
 /// A row for each name.
 fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
-    let mut tenors: Option<Tenors> = None;
+    // many names are valued at one instant
+    let mut known: BTreeMap<Timestamp, Tenors> = BTreeMap::new();
     let of_name = |of: &Picked| {
-        let term = TermStructure::of(&of.chain, context.calendar);
-        // names of one snapshot are mostly valued at one instant
-        if tenors.as_ref().is_none_or(|known| !known.are_of(&term.clock, of.chain.valued_at)) {
-            tenors = Some(Tenors::new(&term.clock, of.chain.valued_at));
+        let (term, at) = (TermStructure::of(&of.chain, context.calendar), of.chain.valued_at);
+        let new = || Tenors::new(&term.clock, at);
+        let tenors = known.entry(at).or_insert_with(new);
+        if !tenors.are_of(&term.clock, at) {
+            *tenors = new();
         }
-        let metrics = NameMetrics::new(&of.chain, &term, tenors.as_ref()?);
-        Some(row(NAME, |find| find(&metrics), &of.chain, clock))
+        let metrics = NameMetrics::new(&of.chain, &term, tenors);
+        row(NAME, |find| find(&metrics), &of.chain, clock)
     };
-    picked.iter().filter_map(of_name).collect()
+    picked.iter().map(of_name).collect()
 }
 
 /// A row for each expiry of each name.
