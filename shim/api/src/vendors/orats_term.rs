@@ -17,7 +17,9 @@ use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
 use crate::rows::table::Fact;
 use engine::store::chain::Chain;
-use engine::term::{Tenors, TermExpiry, TermStructure};
+use engine::store::evidence::CountedDividend;
+use engine::store::quotes::QuoteNumber;
+use engine::term::{PutsAndCalls, Tenors, TermExpiry, TermStructure};
 use kernel::contract::Symbol;
 use kernel::elementary::ln;
 
@@ -188,8 +190,38 @@ const FORWARDS: [(&str, f64, f64); 5] = [
     ("180_90", 90.0, 180.0),
     ("90_30", 30.0, 90.0),
 ];
-const YEAR: f64 = 365.0;
 const TWO_YEARS: f64 = 730.0;
+
+/// What bid and ask volatilities at the forward differ by.
+fn width(expiry: &TermExpiry) -> f64 {
+    2.0 * expiry.half_spread
+}
+
+/// The dividends of a year to come: their sum and number, and the first one.
+struct YearOfDividends {
+    sum: f64,
+    n: f64,
+    next: Option<CountedDividend>,
+}
+
+impl YearOfDividends {
+    fn of(chain: &Chain) -> Self {
+        let all = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.dividends);
+        let within = || all.iter().filter(|dividend| dividend.t > 0.0 && dividend.t <= 1.0);
+        Self {
+            sum: within().map(|dividend| dividend.amount).sum(),
+            n: within().count() as f64,
+            next: within().next().copied(),
+        }
+    }
+
+    /// Nothing implies dividends here.
+    fn put(&self, record: &mut Record) {
+        record.number("annActDiv", self.sum);
+        record.number("nextDiv", self.next.map_or(0.0, |next| next.amount));
+        record.zeros(&["annIdiv", "impliedNextDiv"]);
+    }
+}
 
 /// Volatilities at the money of every constant time, without the name's event and with it.
 fn put_vols(record: &mut Record, term: &NameTerm, last: &str) {
@@ -205,18 +237,17 @@ fn put_vols(record: &mut Record, term: &NameTerm, last: &str) {
 fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     records(names, context, |chain, term, all| {
         let mut record = Record::new(chain, clock);
-        let dividends = term.at(YEAR, |expiry| expiry.divs);
         record.number("stockPrice", term.at(0.0, |expiry| expiry.und_price));
-        record.number("annActDiv", dividends);
-        record.number("annIdiv", dividends);
-        record.zeros(&["nextDiv", "impliedNextDiv"]);
+        YearOfDividends::of(chain).put(&mut record);
         record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
         record.number("borrow2y", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
         record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         put_vols(&mut record, term, "1y");
         let event = &term.structure.event;
         ["impliedMove", "impliedEarningsMove"].iter().for_each(|name| record.number(name, event.move_sd()));
-        record.zeros(&["ieeEarnEffect", "mwAdj30", "mwAdj2y"]);
+        record.zeros(&["ieeEarnEffect"]);
+        record.number("mwAdj30", term.at(30.0, width));
+        record.number("mwAdj2y", term.at(TWO_YEARS, width));
         record.zeros(&["rDrv30", "rDrv2y", "rSlp30", "rSlp2y"]);
         record.number("rVol30", term.vol(30.0));
         record.number("rVol2y", term.vol(TWO_YEARS));
@@ -261,7 +292,7 @@ fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -
             record.number("residualYieldRate", expiry.borr_rate);
             record.zeros(&["residualRateSlp", "residualR2"]);
             record.number("confidence", expiry.confidence);
-            record.zeros(&["mwVol"]);
+            record.number("mwVol", width(expiry));
             for percent in (0..=100).rev().step_by(5) {
                 record.number(&format!("vol{percent}"), expiry.vol_near(f64::from(percent) / 100.0));
             }
@@ -281,10 +312,6 @@ fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -
 const CORE_ZEROS: &[&str] = &[
     "assetType",
     "mktCap",
-    "cVolu",
-    "cOi",
-    "pVolu",
-    "pOi",
     "orFcst20d",
     "orIvFcst20d",
     "orFcstInf",
@@ -302,8 +329,6 @@ const CORE_ZEROS: &[&str] = &[
     "derivInf",
     "derivFcst",
     "derivFcstInf",
-    "mktWidthVol",
-    "mktWidthVolInf",
     "rip",
     "ivEarnReturn",
     "fcstR2",
@@ -337,10 +362,7 @@ const CORE_ZEROS: &[&str] = &[
     "stkPxChng6m",
     "clsPx1y",
     "stkPxChng1y",
-    "divFreq",
-    "divYield",
     "divGrwth",
-    "divAmt",
     "lastErnTod",
     "absAvgErnMv",
     "impliedIee",
@@ -383,11 +405,8 @@ const CORE_ZEROS: &[&str] = &[
     "etfSlopeRatioAvgStdv1y",
     "impliedR2",
     "contango",
-    "nextDiv",
-    "impliedNextDiv",
     "error",
     "wksNextErn",
-    "oi",
     "straPxM1",
     "straPxM2",
     "smoothStraPxM1",
@@ -418,9 +437,8 @@ const CORE_WINDOWS: [&str; 9] = ["5d", "10d", "20d", "60d", "90d", "120d", "252d
 const CORE_WORDS: [&str; 4] = ["sector", "etfIncl", "bestEtf", "sectorName"];
 /// Substitute for an unknown date.
 const NO_DATE: &str = "1970-01-01";
-/// Number of expiries in core data: the first ones at least a week away; at the vendor, the first monthly ones.
+/// Number of expiries in core data: the first monthly ones.
 const CORE_EXPIRIES: usize = 4;
-const WEEK_DAYS: f64 = 7.0;
 
 fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     records(names, context, |chain, term, all| {
@@ -428,7 +446,8 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("pxAtmIv", term.at(0.0, |expiry| expiry.und_price));
         record.number("pxCls", term.at(0.0, |expiry| expiry.und_price));
         record.zeros(CORE_ZEROS);
-        let mut expiries = term.structure.expiries().iter().filter(|expiry| expiry.days >= WEEK_DAYS);
+        let is_monthly = |expiry: &&TermExpiry| context.calendar.monthly_expiry(expiry.expiry) == expiry.expiry;
+        let mut expiries = term.structure.expiries().iter().filter(is_monthly);
         for n in 1..=CORE_EXPIRIES {
             let expiry = expiries.next();
             let vol = expiry.map_or(0.0, |expiry| expiry.vol);
@@ -439,14 +458,29 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         }
         record.number("iRate5wk", term.at(35.0, |expiry| expiry.disc_rate));
         record.number("iRateLt", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
-        let dividends = term.at(YEAR, |expiry| expiry.divs);
-        record.number("annActDiv", dividends);
-        record.number("annIdiv", dividends);
+        let dividends = YearOfDividends::of(chain);
+        dividends.put(&mut record);
+        record.number("divFreq", dividends.n);
+        record.number("divAmt", dividends.next.map_or(0.0, |next| next.amount));
+        record.number("divYield", 100.0 * dividends.sum / term.at(0.0, |expiry| expiry.und_price));
+        record.number("mktWidthVol", term.at(30.0, width));
+        record.number("mktWidthVolInf", term.at(TWO_YEARS, width));
+        for (calls, puts, number) in
+            [("cVolu", "pVolu", QuoteNumber::Volume), ("cOi", "pOi", QuoteNumber::OpenInterest)]
+        {
+            let of = PutsAndCalls::of(chain, &chain.slices, number);
+            record.number(calls, of.calls);
+            record.number(puts, of.puts);
+            if number == QuoteNumber::OpenInterest {
+                record.number("oi", of.calls + of.puts);
+            }
+        }
         record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
         record.number("borrow2yr", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
         record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         CORE_WORDS.iter().for_each(|name| record.word(name, ""));
-        ["divDate", "nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
+        record.word("divDate", &dividends.next.map_or(NO_DATE.to_owned(), |next| next.ex_date.to_string()));
+        ["nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
         for n in 1..=12 {
             record.word(&format!("ernDate{n}"), NO_DATE);
             CORE_SERIES.iter().for_each(|name| record.number(&format!("{name}{n}"), 0.0));
