@@ -20,8 +20,8 @@ pub struct NameLapse {
 }
 
 impl NameLapse {
-    /// That of a chain; `None`: volatility stays as it is. Events of the grid stand in the place of those that are known
-    /// or found.
+    /// That of a chain; `None`: volatility stays. Events of the grid stand in the place of those that are known or
+    /// found.
     #[must_use]
     pub fn of(chain: &Chain, grid: &ScenarioGrid, calendar: &Calendar, roots: &RootTable) -> Option<Self> {
         if grid.clock == ScenarioClock::Calendar {
