@@ -132,16 +132,16 @@ impl TermExpiry {
         if within { self.vol_near(n_d1) } else { f64::NAN }
     }
 
-    fn n_d1(&self, &[strike, vol]: &[f64; 2]) -> f64 {
-        let deviation = vol * self.years().sqrt();
-        norm_cdf(ln(self.fwd_price / strike) / deviation + 0.5 * deviation)
-    }
-
-    /// The same, beyond the last strikes theirs.
+    /// The volatility where N(d₁) is so much; beyond the last strikes theirs.
     #[must_use]
     pub fn vol_near(&self, n_d1: f64) -> f64 {
         // N(d₁) falls with the strike
         between(&self.smile, -n_d1, |at| -self.n_d1(at), |at| at[1])
+    }
+
+    fn n_d1(&self, &[strike, vol]: &[f64; 2]) -> f64 {
+        let deviation = vol * self.years().sqrt();
+        norm_cdf(ln(self.fwd_price / strike) / deviation + 0.5 * deviation)
     }
 
     /// Volatility of a call of 25 delta less that of a put, `rr`; and their mean less that at the forward, `fly`.
@@ -153,12 +153,10 @@ impl TermExpiry {
 
     /// Slope of volatility in ln K at the forward, between the strikes beside it.
     #[must_use]
-    pub fn slope(&self, chain: &Chain) -> f64 {
-        let Some(slice) = chain.slices.get(self.slice) else { return f64::NAN };
-        let strikes = strikes(chain, slice);
-        let above = strikes.partition_point(|at| at.strike <= self.fwd_price);
-        match (above.checked_sub(1).and_then(|below| strikes.get(below)), strikes.get(above)) {
-            (Some(a), Some(b)) => (b.vol - a.vol) / ln(b.strike / a.strike),
+    pub fn slope(&self) -> f64 {
+        let above = self.smile.partition_point(|&[strike, _]| strike <= self.fwd_price);
+        match (above.checked_sub(1).and_then(|below| self.smile.get(below)), self.smile.get(above)) {
+            (Some([low, a]), Some([high, b])) => (b - a) / ln(high / low),
             _ => f64::NAN,
         }
     }

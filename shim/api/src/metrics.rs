@@ -259,7 +259,7 @@ pub const EXPIRY: &[MetricColumn<OfExpiry>] = &[
     number("forward_vol_vt", |of| of.or_crossed(of.term.forward_vols(of.place).1)),
     number("skew25", |of| or(of.of.wings().0, NO_WING)),
     number("fly25", |of| or(of.of.wings().1, NO_WING)),
-    number("atm_skew", |of| of.vol(of.of.slope(of.chain))),
+    number("atm_skew", |of| of.vol(of.of.slope())),
     number("straddle", |of| of.vol(of.of.expected_move() * of.of.fwd_price)),
     number("expected_move", |of| of.vol(of.of.expected_move())),
     number("move_sd", |of| of.vol(of.of.variance().sqrt())),
