@@ -103,8 +103,17 @@ impl SimMarket {
         };
         let mut names: Vec<Planned> = names.into_iter().filter_map(plan).collect();
         names.sort_by_key(|n| n.symbol);
-        let lister = Lister { seed, calendar, date, session, curves, roots: RootTable::embedded(), dirty };
+        let lister =
+            Lister { seed, calendar, date, session, curves, roots: RootTable::embedded(), dirty, by_variance: false };
         Self { lister, rates, names }
+    }
+
+    /// The same market where variance runs by the variance clock instead of calendar time; to be called before a name is
+    /// listed.
+    #[must_use]
+    pub fn in_variance_time(mut self) -> Self {
+        self.lister.by_variance = true;
+        self
     }
 
     /// The name at a place, listed.

@@ -24,12 +24,13 @@ const SPREAD_PART: f64 = 0.25;
 const LEAST_VOL: f64 = 0.0004;
 const OF_ITSELF: f64 = 0.02;
 /// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than so
-/// many variance days of the name and those of [`closed`], or than so many times the rest of the first expiry where that
-/// holds it.
+/// many variance days of the name, or than so many times the rest of the first expiry where that holds it. By calendar
+/// time it must be a part of that: a jump that one ruler alone shows is how somebody counts weekends.
 const GAIN: f64 = 12.0;
 const ERRORS: f64 = 4.0;
 const DAYS: f64 = 1.0;
 const OF_FIRST: f64 = 2.0;
+const BY_CALENDAR: f64 = 0.5;
 /// Another place within so much of the best one leaves the place open.
 const OTHER: f64 = 4.0;
 
@@ -59,6 +60,11 @@ impl EventPoint {
     #[must_use]
     pub fn expiry(&self) -> Date {
         self.expiry
+    }
+
+    /// The same where every calendar day counts alike.
+    fn by_calendar(&self) -> Self {
+        Self { days_vt: self.days * VarianceWeights::default().year() / YEAR_DAYS, ..*self }
     }
 
     /// Factors of the long variance, the short variance and the jump in its total variance, and its weight.
@@ -269,13 +275,13 @@ impl NameEvent {
         let fit = &with[place];
         let residual = fit.residual(n);
         let (jump, error) = (fit.parts[2], (fit.jump_variance * residual).sqrt());
-        let rest = points[place].variance - jump;
-        let is_large = match place {
-            0 => jump > OF_FIRST * rest,
-            _ => jump * points[place].days_vt > (DAYS + closed(&points[place - 1], &points[place])) * rest,
+        let is_by_calendar = || {
+            let calendar: Vec<EventPoint> = points.iter().map(EventPoint::by_calendar).collect();
+            let fit = fit_at(&with_jumps(&calendar), place);
+            fit.is_some_and(|fit| is_large(fit.parts[2], &calendar, place, BY_CALENDAR))
         };
-        let is_there = without - fit.misfit > GAIN * residual && jump > ERRORS * error && is_large;
-        if !is_there {
+        let is_sure = without - fit.misfit > GAIN * residual && jump > ERRORS * error;
+        if !(is_sure && is_large(jump, points, place, 1.0) && is_by_calendar()) {
             let most = (jump + 2.0 * error).sqrt();
             return Self { state: EventState::None, most, ..Self::UNKNOWN };
         }
@@ -293,13 +299,6 @@ impl NameEvent {
             ..Self::UNKNOWN
         }
     }
-}
-
-/// Variance days that the closed dates between two expiries have more by calendar time than by the clock: so much of a
-/// jump there may be the ruler of whoever quotes, and no event.
-fn closed(before: &EventPoint, after: &EventPoint) -> f64 {
-    let per_day = VarianceWeights::default().year() / YEAR_DAYS;
-    ((after.days - before.days) * per_day - (after.days_vt - before.days_vt)).max(0.0)
 }
 
 /// When an event is likely to come.
@@ -320,6 +319,16 @@ impl EventTiming {
             Self::Within(closes) if closes.is_empty() => 0.0,
             Self::Within(closes) => closes.iter().filter(|close| **close > at).count() as f64 / closes.len() as f64,
         }
+    }
+}
+
+/// True if a jump is large beside what the name does without it; `part` of what that takes is enough.
+fn is_large(jump: f64, points: &[EventPoint], place: usize, part: f64) -> bool {
+    let first = &points[place];
+    let rest = first.variance - jump;
+    match place {
+        0 => jump > part * OF_FIRST * rest,
+        _ => jump * first.days_vt > part * DAYS * rest,
     }
 }
 
@@ -465,6 +474,7 @@ fn inverse_of(products: &[[f64; 3]; 3], choice: u8) -> Option<[[f64; 3]; 3]> {
 mod tests {
     use super::*;
     use jiff::civil::date;
+    use kernel::calendar::shift::ShiftDate;
     use kernel::calendar::{EventDate, EventTime};
     use kernel::contract::Settle;
 
@@ -521,13 +531,22 @@ mod tests {
         assert_ne!(NameEvent::of(early, date(2026, 7, 16), &[]).state, EventState::Found);
     }
 
-    /// Whoever quotes one volatility by calendar time has a jump over each weekend.
+    /// Whoever quotes one volatility by calendar time has a jump over each weekend, and one in the middle of a week after
+    /// an expiry without a weekend.
     #[test]
     fn a_weekend_that_counts_as_three_days_is_no_event() {
-        let points: Vec<EventPoint> =
-            STOCK[..4].iter().chain(&STOCK[6..]).map(|of| point(&(of.0, of.1, of.2, of.3, 15.0))).collect();
-        let event = NameEvent::of(points, date(2026, 7, 16), &[]);
-        assert_eq!(event.state, EventState::None, "{event:?}");
+        let flat = |of: &(i8, i8, f64, f64, f64)| point(&(of.0, of.1, of.2, of.3, 15.0));
+        let short: Vec<EventPoint> = STOCK[..4].iter().chain(&STOCK[6..]).map(flat).collect();
+        // a Wednesday: to Friday, then from Friday to Friday
+        let weeks = (0..6_i32).map(|n| {
+            let (expiry, n) = (date(2026, 7, 17).plus_days(7 * n), f64::from(n));
+            let settles_at = Calendar::embedded().settlement(expiry, Settle::Pm);
+            EventPoint::new(expiry, settles_at, [2.2 + 7.0 * n, 2.37 + 5.15 * n], 0.2, 0.001)
+        });
+        for points in [short, weeks.collect()] {
+            let event = NameEvent::of(points, date(2026, 7, 15), &[]);
+            assert_eq!(event.state, EventState::None, "{event:?}");
+        }
     }
 
     #[test]
