@@ -68,6 +68,13 @@ fn rows_are_sorted_cut_off_and_alike_in_every_format() {
     }
     assert_eq!(get_from(&showing(), &format!("{target}&format=ndjson")).body.lines().count(), json.len());
     assert!(get_from(&showing(), &format!("{target}&format=html")).body.contains("<table"));
+    let text = get_from(&showing(), &format!("{target}&format=prometheus")).body;
+    for row in json.iter().filter(|row| row["atm_vol"].is_number()) {
+        let (name, expiry) = (row["underlying"].as_str().unwrap(), row["expiry"].as_str().unwrap());
+        let head = format!("greeksd_atm_vol{{underlying=\"{name}\",expiry=\"{expiry}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&head)).unwrap_or_else(|| panic!("{head}: {text}"));
+        assert!((line.parse::<f64>().unwrap() - row["atm_vol"].as_f64().unwrap()).abs() < 1e-6, "{line}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::rows::listing;
 use crate::rows::number::Print;
 use crate::rows::table::Fact;
 use crate::selection::symbols::{SymbolFacts, SymbolState};
-use crate::vendors::layer::{FactTable, List, Reply, RequestContext, SymbolList};
+use crate::vendors::layer::{FactForm, FactTable, List, Reply, RequestContext, SymbolList};
 use engine::store::chain::Uncomputed;
 use engine::store::columns::Unit;
 use jiff::Timestamp;
@@ -69,6 +69,13 @@ pub(super) fn of_facts(table: &FactTable) -> Value {
         (_, true) => or_null(json!({ "type": "number" })),
         (_, false) => or_null(json!({ "type": "string" })),
     };
+    match table.form {
+        FactForm::Table(format) => {
+            return json!({ content_type(format): { "schema": { "type": "string", "format": "binary" } } });
+        }
+        FactForm::Gauges => return json!({ "text/plain": { "schema": { "type": "string" } } }),
+        FactForm::Text(_) => {}
+    }
     let members = table.heads.iter().map(|head| Member { name: head.name, schema: schema(head), required: true });
     by_type(&json!({ "type": "array", "items": object(members.collect()) }))
 }

@@ -15,10 +15,10 @@ use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::Parameters;
 use crate::refusal::Refusal;
-use crate::rows::binary::{TableStream, content_type};
+use crate::rows::binary::{self, TableStream, content_type};
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
-use crate::rows::frame::{ARRAYS, Format};
+use crate::rows::frame::{ARRAYS, Format, json_text};
 use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing::{self, ListingPiece};
@@ -41,6 +41,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The type of gauges.
+const GAUGES: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Header of a page of symbols with more to follow: the value for the parameter `cursor`.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
@@ -245,7 +247,7 @@ pub struct FactTable {
     /// At which past moment; `None`: now.
     pub past: Option<PastQuestion>,
     /// In which form.
-    pub format: Format,
+    pub form: FactForm,
     /// What it is, for a reader.
     pub title: &'static str,
     /// The columns.
@@ -256,6 +258,17 @@ pub struct FactTable {
     pub order: Option<FactOrder>,
     /// How many of them are shown.
     pub limit: Option<usize>,
+}
+
+/// The form of a table of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactForm {
+    /// Text.
+    Text(Format),
+    /// The text format of Prometheus: a gauge for each number.
+    Gauges,
+    /// A table of columns.
+    Table(TableFormat),
 }
 
 /// By which column rows are sorted; those without a number there come last.
@@ -637,17 +650,30 @@ impl Layer {
             order.sort(&mut rows);
         }
         rows.truncate(of.limit.unwrap_or(usize::MAX));
-        let mut heading = Heading::default();
-        if of.format == Format::Html {
-            of.title.clone_into(&mut heading.title);
-            heading.lines = (context.note)();
-            heading.lines.extend(warning.clone());
-            heading.lines.push(counted(rows.len(), "row"));
-        }
-        let body = table::write(of.format, &heading, of.heads, &rows);
-        let mut answer = Answer::full(self.name, 200, of.format.frame().content_type, body);
+        let is_page = of.form == FactForm::Text(Format::Html);
+        let (kind, body) = match of.form {
+            FactForm::Text(format) => {
+                let mut heading = Heading::default();
+                if is_page {
+                    of.title.clone_into(&mut heading.title);
+                    heading.lines = (context.note)();
+                    heading.lines.extend(warning.clone());
+                    heading.lines.push(counted(rows.len(), "row"));
+                }
+                (format.frame().content_type, table::write(format, &heading, of.heads, &rows))
+            }
+            FactForm::Gauges => (GAUGES, table::gauges(of.heads, &rows).into_bytes()),
+            FactForm::Table(format) => match binary::facts(format, of.heads, &rows) {
+                Ok(body) => (content_type(format), body),
+                Err(why) => {
+                    let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
+                    return Ok(Answer::full(self.name, 500, JSON, body));
+                }
+            },
+        };
+        let mut answer = Answer::full(self.name, 200, kind, body);
         answer.headers.extend(warning.as_deref().map(warning_header));
-        Ok(answer.of_edition(context.edition.filter(|_| of.format != Format::Html)))
+        Ok(answer.of_edition(context.edition.filter(|_| !is_page)))
     }
 
     fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {

@@ -2,19 +2,19 @@
 //! they assume: docs/metrics.md.
 #![allow(clippy::arithmetic_side_effects, reason = "sums of floats")]
 
-use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
+use super::layer::{FactForm, FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, native, parse_selection, parse_unserved,
 };
-use super::native_facts::{FactSort, LIMIT, limit_of, number, order_of, sort_by, word};
+use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, number, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
-use super::parameter::NATIVE_FORMAT;
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
+use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use crate::rows::table::Fact;
 use engine::store::chain::{Chain, Slice};
@@ -43,7 +43,7 @@ const PARAMETERS: Parameters = &[
     &STRIKE_COUNT,
     &SORT,
     &LIMIT,
-    &NATIVE_FORMAT,
+    &FORMAT,
     &AS_OF,
     &STRICT,
     &APIKEY,
@@ -119,7 +119,7 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         selection,
         unserved: parse_unserved(query)?,
         past: native_past::parse_moment(query)?,
-        format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
+        form: query.get(&FORMAT)?.unwrap_or(FactForm::Text(Format::Json)),
         title: "Exposure of open contracts",
         heads: HEADS,
         rows,

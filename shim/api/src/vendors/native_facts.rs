@@ -1,11 +1,27 @@
 //! What the native tables of numbers share: heads, the order of rows, how many of them. Never: a number.
 
-use super::layer::FactOrder;
+use super::layer::{FactForm, FactOrder};
 use crate::query::Query;
-use crate::query::parameter::{Param, ReadAs, WholeNumber};
+use crate::query::parameter::{OneWord, Param, ReadAs, WholeNumber};
 use crate::refusal::Refusal;
+use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
+#[cfg(feature = "tables")]
+use history::tables::TableFormat;
 
+pub(super) const FORMAT: Param<OneWord<FactForm>> =
+    Param::new("format", OneWord(FORMS), "Format of the response; prometheus has a gauge for each number");
+const FORMS: &[(&str, FactForm)] = &[
+    ("json", FactForm::Text(Format::Json)),
+    ("csv", FactForm::Text(Format::PointCsv)),
+    ("ndjson", FactForm::Text(Format::Ndjson)),
+    ("html", FactForm::Text(Format::Html)),
+    ("prometheus", FactForm::Gauges),
+    #[cfg(feature = "tables")]
+    ("arrow", FactForm::Table(TableFormat::Arrow)),
+    #[cfg(feature = "tables")]
+    ("parquet", FactForm::Table(TableFormat::Parquet)),
+];
 pub(super) const LIMIT: Param<WholeNumber> = Param::new("limit", WholeNumber::from(1), "Maximum number of rows");
 
 /// The parameter `sort`, read by [`FactSort::parse`].

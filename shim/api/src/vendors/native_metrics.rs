@@ -1,17 +1,18 @@
 //! `GET /l1/metrics`: numbers of a name above its contracts, one row for each name or for each of its expiries. What
 //! they mean: docs/metrics.md.
 
-use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
+use super::layer::{FactForm, FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
-use super::native_facts::{FactSort, LIMIT, limit_of, order_of, sort_by, word};
+use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
-use super::parameter::{ANY, NATIVE_FORMAT};
+use super::parameter::ANY;
 use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, MetricColumn, NAME, NameMetrics, OfExpiry, OfName};
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
+use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use crate::rows::table::Fact;
 use crate::selection::Selection;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 pub const METRICS: Layer = native("/l1/metrics", PARAMETERS, Serve::Facts(parse));
 
 const PARAMETERS: Parameters =
-    &[&UNDERLYING.required("SPY"), &BY, &SORT, &LIMIT, &NATIVE_FORMAT, &AS_OF, &STRICT, &APIKEY, &TOKEN];
+    &[&UNDERLYING.required("SPY"), &BY, &SORT, &LIMIT, &FORMAT, &AS_OF, &STRICT, &APIKEY, &TOKEN];
 
 const BY: Param<OneWord<MetricRows>> = Param::new(
     "by",
@@ -78,7 +79,7 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         },
         unserved: parse_unserved(query)?,
         past: native_past::parse_moment(query)?,
-        format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
+        form: query.get(&FORMAT)?.unwrap_or(FactForm::Text(Format::Json)),
         title: "Metrics",
         heads,
         rows,
