@@ -133,6 +133,10 @@ bench-http *args:
 rates-table *args:
     python3 engine/data/refresh_treasury.py {{ args }}
 
+# the built-in dates of news of the whole market, with what its publishers announce; `--page KIND FILE` reads saved pages
+market-events *args:
+    python3 engine/kernel/data/refresh_market_events.py {{ args }}
+
 # pandas, polars, DuckDB and pyarrow on the daemon's URLs while snapshots change
 frames *args:
     cargo build --release --locked

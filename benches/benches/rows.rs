@@ -70,6 +70,7 @@ fn chain() -> Arc<Chain> {
             settles_at: Timestamp::UNIX_EPOCH,
             adjusted: false,
             days: 7.0 * f64::from(s) + 0.012_345,
+            days_vt: 5.0 * f64::from(s) + 0.017,
             und_price: 6_001.25,
             fwd_price: 6_001.25 + 17.0 * f64::from(s) / 3.0,
             disc_rate: 0.041,

@@ -5,6 +5,7 @@
 //! have the order of the books, so the same input gives the same bytes on any number of threads.
 
 mod market_data;
+mod name_clock;
 mod report;
 mod stages;
 mod task;

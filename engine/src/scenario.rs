@@ -8,13 +8,16 @@
 #![allow(clippy::arithmetic_side_effects, reason = "sums of floats and of places within vectors that are sized here")]
 
 mod curve;
+mod name_lapse;
 mod path;
 mod revalue;
 mod shock;
 mod tables;
 
+pub use name_lapse::NameLapse;
 pub use revalue::{Revalued, ScenarioRows, ShareValues, Unvalued, revalue, revalue_share};
 pub use shock::{
-    ExerciseOutcome, ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights,
+    ExerciseOutcome, ScenarioClock, ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule,
+    VolUnit, VolWeights,
 };
 pub use tables::ScenarioTables;

@@ -32,6 +32,7 @@ _NONE = {
     "calendar": ("date", "status", "name"),
     "deliverables": ("root", "shares"),
     "overrides": ("underlying", "what"),
+    "events": ("date", "symbol", "kind"),
 }
 
 
@@ -98,6 +99,7 @@ def greeks(
     rates: Reference | None = None,
     overrides: Reference | None = None,
     deliverables: Reference | None = None,
+    events: Reference | None = None,
     calendar: Reference | None = None,
     at: datetime.datetime | str | None = None,
     accuracy: str = "full",
@@ -129,7 +131,7 @@ def greeks(
       ``und_price`` (or ``und_bid`` and ``und_ask``), ``root``, ``osym``, ``bid_size``, ``ask_size``, ``volume``,
       ``open_interest``. Vendors' layouts are recognized by their columns (docs/history.md).
     - `dividends`: ``underlying, ex_date, amount[, status][, declared_date]``; `rates`: ``date, tenor_days, rate``
-      (continuously compounded, decimal), ``"zero"``, or one number for a flat curve; `overrides`, `deliverables`, `calendar`: with
+      (continuously compounded, decimal), ``"zero"``, or one number for a flat curve; `overrides`, `deliverables`, `events`, `calendar`: with
       the columns of the files of the same names (docs/feeds.md). Each is a table or the path of a CSV file. An empty list of dividends says that none is paid.
       Without rates those that European chains imply count, else the US Treasury's of the day.
     - `at`: the instant of every quote, whatever the rows say: for one chain as it is now. A text without an offset is
@@ -203,6 +205,7 @@ def greeks(
             "calendar": _reference("calendar", calendar),
             "deliverables": _reference("deliverables", deliverables),
             "overrides": _reference("overrides", overrides),
+            "events": _reference("events", events),
             "at": instant,
             # the input and the output of the command, which are not used
             "options": [*options, "--output", out, "quotes"],
@@ -316,6 +319,7 @@ def batch(
     rates: Any = None,
     overrides: Any = None,
     deliverables: Any = None,
+    events: Any = None,
     calendar: Any = None,
     reference_as_named: bool = False,
     columns: Mapping[str, str] | None = None,
@@ -354,6 +358,7 @@ def batch(
         rates=_paths(rates),
         overrides=_paths(overrides),
         deliverables=_paths(deliverables),
+        events=_paths(events),
         calendar=_paths(calendar),
         reference_as_named=reference_as_named,
         columns=_column_map(columns),

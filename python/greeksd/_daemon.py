@@ -64,8 +64,8 @@ class Daemon:
         """Contracts with their Greeks, a row each, as the daemon has them now.
 
         One of `underlying`, `root`, `osym` says which: a name, or several. `greeks` are groups of fields (``core``,
-        ``extra``, ``exotic``, ``chain``, ``quote``; ``all`` is the first four). `filters` are the parameters of
-        ``/l1/greeks`` (docs/api.md): ``exp``, ``min_days``, ``max_days``, ``right``, ``min_strike``, ``max_strike``,
+        ``extra``, ``exotic``, ``chain``, ``vt``, ``prob``, ``quote``; ``all`` is the first four). `filters` are the
+        parameters of ``/l1/greeks`` (docs/api.md): ``exp``, ``min_days``, ``max_days``, ``right``, ``min_strike``, ``max_strike``,
         ``min_delta``, ``center``, ``strike_count``, ``as_of`` (a past moment), … Units are in `Table.units`.
         """
         return self._table({"underlying": underlying, "root": root, "osym": osym, "greeks": greeks, **filters})
@@ -97,6 +97,27 @@ class Daemon:
         """
         moments = {"start": start, "end": end, "interval": interval}
         return self._table({"underlying": underlying, "greeks": greeks, **moments, **filters})
+
+    def metrics(
+        self, underlying: str | Iterable[str] = "*", *, by: str = "name", **filters: Any
+    ) -> list[dict[str, Any]]:
+        """Numbers of names, or of their expiries with ``by="expiry"`` (docs/metrics.md): a row each.
+
+        ``iv30d``, ``skew25_30d``, ``event_move`` and others; ``None`` is not known, and ``missing`` says why. `filters`
+        are ``sort`` (``"-iv30d"``), ``limit``, ``as_of``, ``strict``.
+        """
+        rows: list[dict[str, Any]] = self._json("/l1/metrics", {"underlying": underlying, "by": by, **filters})
+        return rows
+
+    def exposure(self, underlying: str | Iterable[str], *, by: str = "name", **filters: Any) -> list[dict[str, Any]]:
+        """Exposures of open contracts (docs/metrics.md), a row for each ``name``, ``expiry``, ``strike`` or
+        ``expiry_strike``; of a daemon with ``show_quotes``.
+
+        ``gex``, ``vanna_exp`` and ``charm_exp`` are calls less puts: they assume that dealers are long calls and short
+        puts. `filters` are ``sort``, ``limit``, ``as_of`` and those of `chain`.
+        """
+        rows: list[dict[str, Any]] = self._json("/l1/exposure", {"underlying": underlying, "by": by, **filters})
+        return rows
 
     def explain(self, osym: str, *, as_of: Any = None) -> dict[str, Any]:
         """Everything behind one contract's numbers (docs/explain.md)."""

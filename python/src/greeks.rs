@@ -74,6 +74,7 @@ pub(crate) struct GreeksArguments<'py> {
     calendar: Vec<GivenReference<'py>>,
     deliverables: Vec<GivenReference<'py>>,
     overrides: Vec<GivenReference<'py>>,
+    events: Vec<GivenReference<'py>>,
     /// Time of the quotes: RFC 3339, or Eastern time without an offset.
     at: Option<String>,
     /// Options of `greeksd batch`.
@@ -214,6 +215,7 @@ impl GreeksArguments<'_> {
             days: documents("<calendar>", &self.calendar)?,
             deliverables: documents("<deliverables>", &self.deliverables)?,
             overrides: documents("<overrides>", &self.overrides)?,
+            events: documents("<events>", &self.events)?,
         })
     }
 }

@@ -70,6 +70,18 @@ class Simulated(unittest.TestCase):
         puts = self.daemon.term_structure("SPY", center=-0.25).to_pandas()
         self.assertEqual(set(puts.right), {"put"})
 
+    def test_numbers_of_names(self):
+        until(lambda: self.daemon.health()["pending"] == 0)
+        rows = self.daemon.metrics(sort="-iv30d", limit=3)
+        self.assertEqual(len(rows), 3)
+        self.assertTrue(rows[0]["iv30d"] >= rows[1]["iv30d"] >= rows[2]["iv30d"] > 0)
+        terms = self.daemon.metrics(["SPY", "KO"], by="expiry")
+        self.assertEqual({row["underlying"] for row in terms}, {"SPY", "KO"})
+        # without quotes there is no open interest, and the row says so
+        exposed = self.daemon.exposure("SPY", by="strike")[0]
+        self.assertIsNone(exposed["gex"])
+        self.assertIn("gex:no_open_interest", exposed["missing"])
+
     def test_an_explanation_and_what_else_there_is(self):
         osym = self.daemon.chain("KO", max_days=60).to_dict()["osym"][3]
         why = self.daemon.explain(osym)

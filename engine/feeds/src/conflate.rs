@@ -142,6 +142,7 @@ impl Conflated {
             days: self.days.take(|day| day),
             // no feed that pushes has them
             deliverables: None,
+            events: None,
         }
     }
 

@@ -1,7 +1,7 @@
-//! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv` and `overrides.csv`,
-//! all three optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder of recordings,
-//! one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and rates counts
-//! where the folder has no file of them.
+//! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv`, `overrides.csv` and
+//! `events.csv`, all optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder of
+//! recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and
+//! rates counts where the folder has no file of them.
 //!
 //! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so
 //! that a contract which left its file leaves the market too. Most programs write in place, so a changed file is read
@@ -10,6 +10,7 @@
 
 use super::chains::Chains;
 use super::csv::decompress;
+use super::events::parse_events;
 use super::recording::{is_recording, read_recording};
 use super::reference::{parse_days, parse_deliverables, parse_dividends, parse_rates};
 use core::mem;
@@ -29,8 +30,9 @@ const DIVIDENDS: &str = "dividends.csv";
 const DELIVERABLES: &str = "deliverables.csv";
 const RATES: &str = "rates.csv";
 const OVERRIDES: &str = "overrides.csv";
+const EVENTS: &str = "events.csv";
 /// Every file of reference data.
-const REFERENCE: [&str; 4] = [DIVIDENDS, DELIVERABLES, RATES, OVERRIDES];
+const REFERENCE: [&str; 5] = [DIVIDENDS, DELIVERABLES, RATES, OVERRIDES, EVENTS];
 /// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
 pub const SETTLED: Duration = Duration::from_millis(250);
 
@@ -191,9 +193,10 @@ impl DirFeed {
         self.poll_chains(&files, &mut poll);
         self.add_recorded(poll.batch);
         self.begun = true;
-        let Batch { reset, dividends, deliverables, rates, days, .. } = &batch;
-        let has_reference = dividends.is_some() || deliverables.is_some() || rates.is_some() || days.is_some();
-        let any = !reset.is_empty() || has_reference;
+        let Batch { reset, dividends, deliverables, rates, days, events, .. } = &batch;
+        let has_reference =
+            [dividends.is_some(), deliverables.is_some(), rates.is_some(), days.is_some(), events.is_some()];
+        let any = !reset.is_empty() || has_reference.contains(&true);
         Ok((any || report.records > 0 || !report.errors.is_empty()).then_some((batch, report)))
     }
 
@@ -376,6 +379,7 @@ impl DirFeed {
         let rates = self.reread(RATES, parse_rates, poll);
         poll.batch.deliverables = self.reread(DELIVERABLES, parse_deliverables, poll);
         let days = self.reread(OVERRIDES, parse_days, poll);
+        poll.batch.events = self.reread(EVENTS, parse_events, poll);
         (poll.batch.dividends, poll.batch.rates, poll.batch.days) = (dividends, rates, days);
     }
 

@@ -24,6 +24,7 @@ pub mod databento;
 pub mod databento_live;
 pub mod declared;
 pub mod dir;
+pub mod events;
 pub mod fields;
 pub mod intake;
 mod json;

@@ -2,7 +2,9 @@
 //! leave out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
 
 use super::csv::{Column, CsvFault, Row, optional, read_rows, required};
+use super::events::parse_event_time;
 use super::spelling::{parse_root, parse_strike};
+use kernel::calendar::EventDate;
 use kernel::contract::Deliverable;
 use kernel::error::Reason;
 use kernel::limits::{self, Bound};
@@ -11,7 +13,7 @@ use kernel::report::Report;
 use std::collections::HashSet;
 use std::path::Path;
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
     required("underlying"),
     optional("root"),
     optional("expiry"),
@@ -20,6 +22,7 @@ const COLUMNS: [Column; 8] = [
     required("what"),
     optional("value"),
     optional("date"),
+    optional("time"),
 ];
 const UNDERLYING: usize = 0;
 const ROOT: usize = 1;
@@ -29,8 +32,9 @@ const RIGHT: usize = 4;
 const WHAT: usize = 5;
 const VALUE: usize = 6;
 const DATE: usize = 7;
+const TIME: usize = 8;
 
-/// Reads `underlying,root,expiry,strike,right,what,value,date`, of which `underlying` and `what` must be there. A
+/// Reads `underlying,root,expiry,strike,right,what,value,date,time`, of which `underlying` and `what` must be there. A
 /// second row that says the same kind of the same contracts (and ex-date) is refused, and the first kept; so is a row
 /// with a field that its word has no use for, since it would not do what it seems to say.
 #[must_use]
@@ -41,6 +45,7 @@ pub fn parse_overrides(file: &Path, bytes: &[u8]) -> (Vec<OverrideRecord>, Repor
         let date = match record.what {
             Override::Dividend(date, _) => Some(date),
             Override::Deliverable(_, from) => from,
+            Override::Event(event) => Some(event.date),
             _ => None,
         };
         // which of two would count is not written anywhere: the second is refused, with its line
@@ -80,8 +85,19 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, CsvFault> {
             let from = is_there(DATE).then(|| row.date(DATE)).transpose()?;
             (Override::Deliverable(deliverable(row)?, from), &[EXPIRY, STRIKE, RIGHT])
         }
+        "event" => {
+            let (date, percent) = (row.date(DATE)?, row.number_or_nan(VALUE, limits::EVENT_MOVE)?);
+            let size = Some(percent / 100.0).filter(|size| !size.is_nan());
+            let time = row.bytes(TIME).unwrap_or_default();
+            let time = parse_event_time(time).ok_or((TIME, Reason::NotATime))?;
+            (Override::Event(EventDate { date, time, size }), &[ROOT, EXPIRY, STRIKE, RIGHT])
+        }
         _ => return Err((WHAT, Reason::NotAWord)),
     };
+    let is_timed = matches!(what, Override::Event(_));
+    if !is_timed && is_there(TIME) {
+        return Err((TIME, Reason::Unused));
+    }
     // a cell that would be ignored is a mistake of the user, and is better refused than obeyed in part
     if let Some(&column) = unused.iter().find(|&&column| is_there(column)) {
         return Err((column, Reason::Unused));
@@ -94,9 +110,9 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, CsvFault> {
     if matches!(what, Override::Deliverable(..)) && scope.root.is_none() {
         return Err((ROOT, Reason::Missing));
     }
-    // so would a dividend or a forward of every name, or every contract of the market left out
-    let is_of_names =
-        matches!(what, Override::Dividend(..) | Override::Forward(_)) || scope.is_of_all() && what == Override::Exclude;
+    // so would a dividend, a forward or an event of every name, or every contract of the market left out
+    let is_of_names = matches!(what, Override::Dividend(..) | Override::Forward(_) | Override::Event(_))
+        || scope.is_of_all() && what == Override::Exclude;
     if scope.underlying.is_none() && is_of_names {
         return Err((UNDERLYING, Reason::NotASymbol));
     }
@@ -121,7 +137,7 @@ mod tests {
     use kernel::contract::Right;
     use proptest::prelude::*;
 
-    const HEADER: &str = "underlying,root,expiry,strike,right,what,value,date\n";
+    const HEADER: &str = "underlying,root,expiry,strike,right,what,value,date,time\n";
 
     fn parse(rows: &str) -> (Vec<OverrideRecord>, Vec<(u64, &'static str, Reason)>) {
         let (records, report) = parse_overrides(Path::new("o.csv"), format!("{HEADER}{rows}").as_bytes());
@@ -132,10 +148,10 @@ mod tests {
     fn each_word_is_read_with_what_it_is_about() {
         let rows = "KO,,,,,dividend,0.51,2026-12-01\nKO,,,,,no_dividends,,\nGME,GME,2026-12-18,,,borrow,0.35,\n\
             *,,,,,rate,0.04,\nVIX,,2026-12-16,,,forward,21.5,\n*,,,,,vol_shift,-1.5,\n\
-            SPX,SPXW,2026-12-18,5000,put,exclude,,\n";
+            SPX,SPXW,2026-12-18,5000,put,exclude,,\nNVDA,,,,,event,7,2026-12-02,amc\n";
         let (records, refused) = parse(rows);
         assert_eq!(refused, []);
-        assert_eq!(records.iter().map(|r| r.what.kind()).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(records.iter().map(|r| r.what.kind()).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 8]);
         assert_eq!(records[0].what, Override::Dividend(date(2026, 12, 1), 0.51));
         assert_eq!((records[3].scope, records[3].what), (OverrideScope::default(), Override::Rate(0.04)));
         assert_eq!([records[4].what, records[5].what], [Override::Forward(21.5), Override::VolShift(-1.5)]);
@@ -161,6 +177,9 @@ mod tests {
             ("KO,,,,,borow,0.1,", "what", Reason::NotAWord),
             ("*,,,,,exclude,,", "underlying", Reason::NotASymbol),
             ("K?,,,,,rate,0.1,", "underlying", Reason::NotASymbol),
+            ("*,,,,,event,,2026-12-02", "underlying", Reason::NotASymbol),
+            ("KO,,,,,event,,", "date", Reason::Missing),
+            ("KO,,,,,rate,0.1,,amc", "time", Reason::Unused),
             ("F,,,,,rate,0.2,", "what", Reason::Duplicate),
         ];
         for (row, field, reason) in bad {

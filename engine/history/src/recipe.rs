@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made
 /// again.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Settings of the computation of units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,14 +5,14 @@ use crate::digest::Digest;
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
+use engine::store::ingest::with_events;
 use engine::store::overrides::Overrides;
 use feeds::declared::with_projected;
 use feeds::{DeclaredDividend, DividendKind};
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, Day};
 use kernel::contract::{RootTable, Symbol};
-use kernel::records::OverrideRecord;
-use kernel::records::{DividendRecord, RateRecord};
+use kernel::records::{DividendRecord, EventRecord, OverrideRecord, RateRecord};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ pub struct ReferenceRecords {
     pub days: Vec<(Date, Day)>,
     /// Overrides of feeds and quotes.
     pub overrides: Vec<OverrideRecord>,
+    /// Events that are known by date.
+    pub events: Vec<EventRecord>,
 }
 
 /// Dividends and rates of a recording.
@@ -54,7 +56,7 @@ pub struct ReferenceSet {
     /// Dates of declaration, if given, by underlying and ex-date.
     declared: BTreeMap<Symbol, BTreeMap<Date, Date>>,
     overrides: Arc<Overrides>,
-    /// Digest of dates and overrides.
+    /// Digest of dates, events and overrides.
     shared: Digest,
 }
 
@@ -80,14 +82,14 @@ impl ReferenceSet {
         let mut days = records.days.clone();
         days.sort_by_key(|&(date, _)| date);
         // their debug text distinguishes any two
-        shared.bytes(format!("{days:?}{:?}", records.overrides).as_bytes());
+        shared.bytes(format!("{days:?}{:?}{:?}", records.overrides, records.events).as_bytes());
         let rates = match records.zero_rates {
             true => RateTable::zero(),
             false => RateTable::of(RateSource::User, DiscountCurves::new(&records.rates)),
         };
         Self {
             records: Arc::new(records.clone()),
-            calendar: Calendar::embedded().with_overrides(days),
+            calendar: with_events(Calendar::embedded().with_overrides(days), &records.events, &roots),
             rates,
             dividends,
             declared,

@@ -4,6 +4,7 @@
 use crate::reference::ReferenceRecords;
 use feeds::csv::decompress;
 use feeds::dir::read_raw;
+use feeds::events::parse_events;
 use feeds::overrides::parse_overrides;
 use feeds::reference::{parse_dated_dividends, parse_days, parse_deliverables, parse_rates};
 use kernel::error::Refused;
@@ -45,6 +46,8 @@ pub struct ReferenceDocuments {
     pub deliverables: Vec<ReferenceDocument>,
     /// Overrides of feeds and quotes.
     pub overrides: Vec<ReferenceDocument>,
+    /// Events that are known by date.
+    pub events: Vec<ReferenceDocument>,
 }
 
 /// Records read from documents.
@@ -79,6 +82,7 @@ impl ReferenceDocuments {
             zero_rates: self.zero_rates,
             days: read.all(&self.days, parse_days)?,
             overrides,
+            events: read.all(&self.events, parse_events)?,
         };
         Ok(read)
     }

@@ -90,7 +90,7 @@ const IDENTITY: [FileColumn; 11] = [
 ];
 
 /// Columns that are constant over an expiry.
-const EXPIRY: [FileColumn; 7] = [
+const EXPIRY: [FileColumn; 8] = [
     column("fwd_price", FileCell::Slice(|s| s.fwd_price), SHARE, "calibrated forward"),
     column("ex_style", FileCell::Word(FileWord::Style), "", "american or european"),
     column("settle", FileCell::Word(FileWord::Settle), "", "am or pm"),
@@ -98,6 +98,7 @@ const EXPIRY: [FileColumn; 7] = [
     column("disc_rate", FileCell::Slice(|s| s.disc_rate), "per year, decimal", "rate, continuously compounded"),
     column("borr_rate", FileCell::Slice(|s| s.borr_rate), "per year, decimal", "implied borrow rate"),
     column("divs", FileCell::Slice(|s| s.divs), SHARE, "cash dividends to expiry"),
+    column("days_vt", FileCell::Slice(|s| s.days_vt), "variance days", "time to settlement by the variance clock"),
 ];
 
 /// Columns of the quote.
@@ -122,34 +123,41 @@ const SERVED: [FileColumn; 2] = [
     column("snapshot_time", FileCell::Time, "UTC", "when the snapshot was valued"),
 ];
 
-/// The columns of files of a recipe, in their order.
+fn number(col: Col) -> FileColumn {
+    column(col.name(), FileCell::Number(col), unit_text(col), col.meaning())
+}
+
+/// The columns of files of a recipe, in the order of the native record.
 #[must_use]
 pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
-    let numbers = Col::ALL.iter().filter(|col| col.group() != Group::Layer);
-    let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
+    let is_later = |col: &Col| matches!(col.group(), Group::Vt | Group::Prob);
+    let is_greek = |col: &Col| col.group() != Group::Layer && !is_later(col);
+    let greeks = Col::ALL.iter().copied().filter(is_greek).map(number);
+    let later = Col::ALL.iter().copied().filter(is_later).map(number);
     let quote: &[FileColumn] = if recipe.quotes { &QUOTE } else { &[] };
-    IDENTITY.into_iter().chain(numbers.map(number)).chain(EXPIRY).chain(quote.iter().copied()).collect()
+    IDENTITY.into_iter().chain(greeks).chain(EXPIRY).chain(later).chain(quote.iter().copied()).collect()
 }
 
 /// The column of a served table that has the name of a field of the native record.
 #[must_use]
 pub fn served_column(name: &str) -> Option<FileColumn> {
-    let number = |&col: &Col| column(col.name(), FileCell::Number(col), unit_text(col), col.meaning());
-    let numbers = Col::ALL.iter().map(number);
+    let numbers = Col::ALL.iter().copied().map(number);
     IDENTITY.into_iter().chain(numbers).chain(EXPIRY).chain(QUOTE).chain(SERVED).rfind(|column| column.name == name)
 }
 
 /// The field groups of files of a recipe.
 #[must_use]
 pub const fn file_groups(recipe: Recipe) -> &'static str {
-    if recipe.quotes { "core,extra,exotic,chain,quote" } else { "core,extra,exotic,chain" }
+    if recipe.quotes { "core,extra,exotic,chain,vt,prob,quote" } else { "core,extra,exotic,chain,vt,prob" }
 }
 
 /// The unit of a column in words; empty: it has none.
 #[must_use]
 pub fn unit_text(col: Col) -> &'static str {
     match (col, col.unit()) {
-        (Col::SvcTheo | Col::Decay, _) => SHARE,
+        (Col::SvcTheo | Col::Decay | Col::DecayVt, _) => SHARE,
+        (Col::ThetaVt, _) => "per variance day",
+        (Col::Density, _) => "per currency unit",
         (Col::SvcVol | Col::BidVol | Col::AskVol | Col::PrevVol, _) => "per square root of a year, decimal",
         (Col::Volga | Col::Vanna | Col::Zomma | Col::Ultima | Col::Vera, _) => "volatility and rate per 1.00",
         (_, Unit::PerPercent) => "per 1 %",

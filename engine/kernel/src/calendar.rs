@@ -5,26 +5,26 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod day;
+mod eastern;
 pub mod expirations;
+mod known;
 mod rules;
 pub mod shift;
+mod variance;
 
 pub use day::Day;
+pub use known::{EventDate, EventSpan, EventTime};
+pub use variance::{ClockReading, MarketEvent, MarketEventKind, VarianceClock, VarianceWeights};
 
+use self::eastern::{CLOSE, CLOSE_EARLY, NEW_YORK, OPEN};
 use self::shift::ShiftDate;
-use crate::contract::Settle;
+use crate::contract::{Settle, Symbol};
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime, Time, date, time};
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::civil::{Date, DateTime, Time, date};
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The opening of every session.
-const OPEN: Time = time(9, 30, 0, 0);
-/// The close of a full session.
-const CLOSE: Time = time(16, 0, 0, 0);
-/// The close of an early one.
-const CLOSE_EARLY: Time = time(13, 0, 0, 0);
 /// Greatest distance of a search for a session.
 const SEARCH_DAYS: i32 = 60;
 const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -34,12 +34,17 @@ const DAYS_PER_YEAR: f64 = 365.0;
 static SPECIAL: LazyLock<BTreeMap<Date, Day>> =
     LazyLock::new(|| parse_days(include_str!("../data/special_days.csv")).expect("the embedded table is well formed"));
 
+/// The variance clock of the dates that the crate knows, made once.
+static CLOCK: LazyLock<VarianceClock> = LazyLock::new(|| VarianceClock::new(|date| day_by(&SPECIAL, date)));
+
 /// The trading calendar, in US Eastern time. A value: made once, passed down.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     zone: TimeZone,
     /// Dates that no rule gives.
     special: BTreeMap<Date, Day>,
+    variance: VarianceClock,
+    known: known::KnownEvents,
 }
 
 impl Calendar {
@@ -53,24 +58,78 @@ impl Calendar {
     /// Never: zone and table are compiled in, and tests read both.
     #[must_use]
     pub fn embedded() -> Self {
-        // the bundled zones and not the machine's: results must not depend on where the daemon runs
-        let zone = TimeZoneDatabase::bundled().get("America/New_York");
-        Self { zone: zone.expect("the bundled zones have New York"), special: SPECIAL.clone() }
+        Self { zone: NEW_YORK.clone(), special: SPECIAL.clone(), variance: CLOCK.clone(), known: Default::default() }
     }
 
     /// The calendar with `days` in place of its own.
     #[must_use]
     pub fn with_overrides(mut self, days: impl IntoIterator<Item = (Date, Day)>) -> Self {
         // later ones win, so a user's correction replaces an embedded day
-        self.special.extend(days);
+        let mut changed = false;
+        for (date, day) in days {
+            changed |= self.special.insert(date, day) != Some(day);
+        }
+        if changed {
+            self.variance = self.variance.with_days(|d| day_by(&self.special, d));
+        }
         self
+    }
+
+    /// The same calendar with a variance clock of these events in place of its own.
+    #[must_use]
+    pub fn with_events(mut self, events: impl IntoIterator<Item = MarketEvent>) -> Self {
+        self.variance = self.variance.with_events(events);
+        self
+    }
+
+    /// The same calendar with a variance clock of these weights.
+    #[must_use]
+    pub fn with_weights(mut self, weights: VarianceWeights) -> Self {
+        self.variance = self.variance.with_weights(weights);
+        self
+    }
+
+    /// The calendar with these events of names in place of its own. Of two of one name and date the later one counts.
+    #[must_use]
+    pub fn with_known_events(self, events: impl IntoIterator<Item = (Symbol, EventDate)>) -> Self {
+        Self { known: known::by_name(events), ..self }
+    }
+
+    /// The events of a name that are known, ascending by date.
+    #[must_use]
+    pub fn known_events(&self, underlying: Symbol) -> &[EventDate] {
+        self.known.get(&underlying).map_or(&[], Vec::as_slice)
+    }
+
+    /// The instants of an event: what comes while the market is closed has its effect at the next opening.
+    #[must_use]
+    pub fn event_span(&self, event: &EventDate) -> EventSpan {
+        let opening = |date: Date| self.instant(date.to_datetime(OPEN));
+        let (before, after) = (self.session_on_or_after(event.date), self.next_session(event.date));
+        let at = |time: Time| match () {
+            () if before != event.date || time <= OPEN => opening(before),
+            () if time >= CLOSE => opening(after),
+            () => self.instant(event.date.to_datetime(time)),
+        };
+        let (first, last) = match event.time {
+            EventTime::Unknown => (opening(before), opening(after)),
+            EventTime::BeforeOpening => (opening(before), opening(before)),
+            EventTime::AfterClose => (opening(after), opening(after)),
+            EventTime::At(time) => (at(time), at(time)),
+        };
+        EventSpan { date: event.date, first, last, size: event.size }
+    }
+
+    /// How much of the market's movement lies between instants.
+    #[must_use]
+    pub fn variance(&self) -> &VarianceClock {
+        &self.variance
     }
 
     /// Kind of day: session, early close or closed.
     #[must_use]
     pub fn day(&self, d: Date) -> Day {
-        // the rules give every usual year; the table has closures that no rule foresees, such as days of mourning
-        self.special.get(&d).copied().unwrap_or_else(|| rules::day(d))
+        day_by(&self.special, d)
     }
 
     /// True if a date has a session.
@@ -166,8 +225,7 @@ impl Calendar {
     /// that occurs twice is the first; beyond the range of instants, the last instant.
     #[must_use]
     pub fn instant(&self, at: DateTime) -> Timestamp {
-        // changes of clocks are on Sundays, so no session is ambiguous; a date at the end of time saturates
-        self.zone.to_ambiguous_timestamp(at).compatible().unwrap_or(Timestamp::MAX)
+        eastern::instant(at)
     }
 
     /// The zone itself, to print times in.
@@ -182,6 +240,12 @@ impl Calendar {
         let at = if self.day(d) == Day::Early { CLOSE_EARLY } else { CLOSE };
         self.instant(d.to_datetime(at))
     }
+}
+
+/// What the market does on a date.
+fn day_by(special: &BTreeMap<Date, Day>, d: Date) -> Day {
+    // the rules give every usual year; the table has closures that no rule foresees, such as days of mourning
+    special.get(&d).copied().unwrap_or_else(|| rules::day(d))
 }
 
 /// The date itself, or the last one before it that has a session. The date too where none is found in two months.

@@ -23,6 +23,10 @@ pub enum Group {
     Exotic,
     /// Constant per expiry.
     Chain,
+    /// In variance time.
+    Vt,
+    /// Probabilities.
+    Prob,
     /// Quotes. No [`Col`] is of this group: a quote is not computed.
     Quote,
     /// Vendor layers only.
@@ -31,7 +35,7 @@ pub enum Group {
 
 impl Group {
     /// The groups that a viewer offers, in its order.
-    pub const VIEWED: [Self; 4] = [Self::Core, Self::Extra, Self::Exotic, Self::Quote];
+    pub const VIEWED: [Self; 6] = [Self::Core, Self::Extra, Self::Exotic, Self::Vt, Self::Prob, Self::Quote];
 
     /// The word in a request.
     #[must_use]
@@ -41,6 +45,8 @@ impl Group {
             Self::Extra => "extra",
             Self::Exotic => "exotic",
             Self::Chain => "chain",
+            Self::Vt => "vt",
+            Self::Prob => "prob",
             Self::Quote => "quote",
             Self::Layer => "layer",
         }
@@ -54,6 +60,8 @@ impl Group {
             Self::Extra => "second order, volatilities",
             Self::Exotic => "third order",
             Self::Chain => "constant per expiry",
+            Self::Vt => "in variance time",
+            Self::Prob => "probabilities",
             Self::Quote => "quotes of the feed",
             Self::Layer => "vendor layers only",
         }
@@ -115,10 +123,15 @@ pub const VIEWED: &[ViewedColumn] = {
         viewed(Col::Color, "Color", Digits(3), "change of gamma per year"),
         viewed(Col::Ultima, "Ultima", Digits(3), "third derivative in volatility"),
         viewed(Col::Vera, "Vera", Digits(3), "derivative in rate and volatility"),
-        // of the feed and not of the engine, so no `Col`: they have names in the viewers only
-        quote("bid", "Bid", Price(2), "bid of the feed"),
-        quote("ask", "Ask", Price(2), "ask of the feed"),
-        quote("mid", "Mid", Price(3), "middle of bid and ask"),
+        other("days_vt", "DaysVt", Group::Vt, Decimals(2), "variance days to settlement"),
+        viewed(Col::DecayVt, "DecayVt", Decimals(3), "decay by the variance clock"),
+        viewed(Col::ThetaVt, "ThetaVt", Decimals(3), "loss of value per variance day"),
+        viewed(Col::ProbItm, "P(ITM)", Decimals(3), "probability to end in the money"),
+        viewed(Col::ProbTouch, "P(hit)", Decimals(3), "probability to trade at the strike"),
+        viewed(Col::Density, "Density", Digits(3), "density of the price at settlement"),
+        other("bid", "Bid", Group::Quote, Price(2), "bid of the feed"),
+        other("ask", "Ask", Group::Quote, Price(2), "ask of the feed"),
+        other("mid", "Mid", Group::Quote, Price(3), "middle of bid and ask"),
     ]
 };
 
@@ -126,8 +139,15 @@ const fn viewed(col: Col, title: &'static str, shape: Shape, help: &'static str)
     ViewedColumn { name: col.name(), title, group: col.group(), shape, help }
 }
 
-const fn quote(name: &'static str, title: &'static str, shape: Shape, help: &'static str) -> ViewedColumn {
-    ViewedColumn { name, title, group: Group::Quote, shape, help }
+/// What is no [`Col`].
+const fn other(
+    name: &'static str,
+    title: &'static str,
+    group: Group,
+    shape: Shape,
+    help: &'static str,
+) -> ViewedColumn {
+    ViewedColumn { name, title, group, shape, help }
 }
 
 macro_rules! columns {
@@ -200,6 +220,11 @@ columns! {
     dual_gamma  DualGamma  Layer  false of(Greek::DualGamma);
     d1          D1         Layer  false of(Greek::D1);
     d2          D2         Layer  false of(Greek::D2);
+    decay_vt    DecayVt    Vt     true  Other(Plain, "decay, where volatility runs out by the variance clock");
+    theta_vt    ThetaVt    Vt     true  Other(Plain, "what a hedged option loses in a variance day, without carry");
+    prob_itm    ProbItm    Prob   true  Other(Plain, "probability to settle in the money, by the slope of the curve");
+    prob_touch  ProbTouch  Prob   true  Other(Plain, "probability to trade at the strike until settlement, about");
+    density     Density    Prob   true  Other(Plain, "density of the price at settlement, at the strike");
 }
 
 impl Col {

@@ -65,6 +65,8 @@ bounds! {
     BETA             -100.0    100.0           "1"                       "beta of an underlying";
     VOL_SHIFT        -500.0    500.0           "points, 1 is 1 %"        "shift of volatilities";
     RATE_PERCENT     -50.0     200.0           "per year, percent"       "published interest rate";
+    EVENT_MOVE       0.0       200.0           "percent"                 "move of an event";
+    EVENT_DAYS       0.0       100.0           "variance days"           "size of an event of the market";
     TENOR_DAYS       0.5       36_525.0        "calendar days"           "tenor of a rate";
     DOCUMENT_BYTES   0.0       134_217_728.0   "bytes, decompressed"     "document of a vendor";
     ALERT_BYTES      0.0       1_048_576.0     "bytes"                   "file of alert rules";

@@ -1,7 +1,7 @@
 //! Records that feeds deliver, whatever their format, and that stores take in. Never: a format, a column.
 #![warn(clippy::arithmetic_side_effects)]
 
-use crate::calendar::Day;
+use crate::calendar::{Day, EventDate, MarketEvent};
 use crate::contract::{ContractKey, Deliverable, Right, Symbol};
 use crate::error::Reason;
 use crate::limits;
@@ -109,6 +109,17 @@ pub struct Batch {
     pub rates: Option<Vec<RateRecord>>,
     /// Dates on which the feed overrides the calendar; `None`: as before.
     pub days: Option<Vec<(Date, Day)>>,
+    /// Every event that is known by date; `None`: as before.
+    pub events: Option<Vec<EventRecord>>,
+}
+
+/// An event that is known by date.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventRecord {
+    /// Of a name.
+    Name(Symbol, EventDate),
+    /// Of the whole market.
+    Market(MarketEvent),
 }
 
 /// The names whose dividends a source covers: for such a name, no dividend means that none is paid.
@@ -259,12 +270,14 @@ pub enum Override {
     Exclude,
     /// The deliverable of an adjusted root, from a date on; `None`: at any time.
     Deliverable(Deliverable, Option<Date>),
+    /// An event of a name, known by date.
+    Event(EventDate),
 }
 
 impl Override {
     /// The words of the file, in the order of [`Override::kind`].
-    pub const KINDS: [&'static str; 8] =
-        ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude", "deliverable"];
+    pub const KINDS: [&'static str; 9] =
+        ["dividend", "no_dividends", "borrow", "rate", "forward", "vol_shift", "exclude", "deliverable", "event"];
 
     /// Index of the kind in [`Override::KINDS`].
     #[must_use]
@@ -278,6 +291,7 @@ impl Override {
             Self::VolShift(_) => 5,
             Self::Exclude => 6,
             Self::Deliverable(..) => 7,
+            Self::Event(_) => 8,
         }
     }
 }

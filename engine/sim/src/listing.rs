@@ -15,8 +15,8 @@ use super::symbols::{Name, Root};
 use super::tier::Tier;
 use engine::rates::curve::DiscountCurves;
 use jiff::civil::Date;
-use kernel::calendar::Calendar;
 use kernel::calendar::shift::ShiftDate;
+use kernel::calendar::{Calendar, VarianceClock};
 use kernel::contract::{RootTable, Settle, Symbol};
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ pub(super) struct Lister {
     pub(super) roots: RootTable,
     /// True if some names are dirty.
     pub(super) dirty: bool,
+    /// True if variance runs by the variance clock.
+    pub(super) by_variance: bool,
 }
 
 impl Lister {
@@ -75,6 +77,10 @@ impl Lister {
             session: self.session,
             dividends: dividends.iter().map(ex).collect(),
             earnings: self.earnings(name.earnings, chance.sub(CHANCE_EARNINGS)),
+            variance: self.by_variance.then(|| {
+                let share = VarianceClock::share_of_market_events(symbol, self.roots.is_index(symbol));
+                (self.calendar.variance().clone(), share)
+            }),
             dirt: if self.dirty { Dirt::of(chance.sub(CHANCE_DIRT), name.tier) } else { None },
         };
         let mut series = Vec::new();

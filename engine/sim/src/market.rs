@@ -103,8 +103,17 @@ impl SimMarket {
         };
         let mut names: Vec<Planned> = names.into_iter().filter_map(plan).collect();
         names.sort_by_key(|n| n.symbol);
-        let lister = Lister { seed, calendar, date, session, curves, roots: RootTable::embedded(), dirty };
+        let lister =
+            Lister { seed, calendar, date, session, curves, roots: RootTable::embedded(), dirty, by_variance: false };
         Self { lister, rates, names }
+    }
+
+    /// The same market where variance runs by the variance clock instead of calendar time; to be called before a name is
+    /// listed.
+    #[must_use]
+    pub fn in_variance_time(mut self) -> Self {
+        self.lister.by_variance = true;
+        self
     }
 
     /// The name at a place, listed.
@@ -241,6 +250,15 @@ impl SimMarket {
             updated.slices += usize::from(slice.stale);
         }
         updated
+    }
+
+    /// Earnings of underlying `i` after an instant: from when on prices have them, and the total variance that they
+    /// add.
+    #[must_use]
+    pub fn earnings(&self, i: usize, now: Timestamp) -> Vec<(Timestamp, f64)> {
+        let all = self.name(i).map_or(&[][..], |name| &name.shared.earnings);
+        let second = |&(at, variance): &(i64, f64)| Some((Timestamp::from_second(at).ok()?, variance));
+        all.iter().filter_map(second).filter(|&(at, _)| at > now).collect()
     }
 
     /// True if underlying `i` has bad data in the mass, for good.

@@ -12,6 +12,7 @@ use engine::rates::curve::DiscountCurves;
 use engine::store::book::BookSlice;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use kernel::calendar::VarianceClock;
 use kernel::contract::{ForwardBasis, Right, RootFacts, Style};
 use kernel::dividends::{Dividend, Terms};
 use std::collections::BTreeMap;
@@ -76,6 +77,8 @@ pub(super) struct Shared {
     pub(super) dividends: Vec<(i64, f64)>,
     /// Earnings to come: (seconds, total variance).
     pub(super) earnings: Vec<(i64, f64)>,
+    /// The variance clock that variance runs by, and what market events count; `None`: calendar time.
+    pub(super) variance: Option<(VarianceClock, f64)>,
     /// Permanent faults of the name.
     pub(super) dirt: Option<Dirt>,
 }
@@ -91,6 +94,14 @@ pub(super) struct Moment {
 impl Shared {
     pub(super) fn moment(&self, u: i64) -> Moment {
         Moment { u, spot: self.path.spot(u), variance_scale: self.path.variance_scale(u) }
+    }
+
+    /// Years of variance from one second to another, which are `t` years apart.
+    fn variance_years(&self, from: i64, to: i64, t: f64) -> f64 {
+        let instant = |second: i64| Timestamp::from_second(second).unwrap_or_default();
+        self.variance
+            .as_ref()
+            .map_or(t, |(clock, share)| clock.days(instant(from), instant(to), *share) / clock.weights().year())
     }
 
     /// The spot as the feed has it at `u` seconds; NaN where none comes.
@@ -212,11 +223,12 @@ impl Series {
         let years = |at: i64| (at - u) as f64 / SECONDS_PER_DAY / 365.0;
         let t = years(self.settles());
         let due = |at: i64| at > u && at <= self.settles();
+        let of_variance = shared.variance_years(u, self.settles(), t);
         let jumps = shared.earnings.iter().filter(|e| due(e.0) && e.0 < self.settles()).map(|e| e.1).sum();
         let r = shared.curves.on(shared.date).map_or(0.0, |curve| curve.rate(t));
         if self.listing.facts.basis == ForwardBasis::Parity {
             let pull = kernel::elementary::exp(-VOLATILITY_PULL * t);
-            let smile = shared.term.smile(t, jumps, variance_scale);
+            let smile = shared.term.smile_by(of_variance, t, jumps, variance_scale);
             return SliceTruth::on_forward(VOLATILITY_FAR + (spot - VOLATILITY_FAR) * pull, t, r, smile);
         }
         let scale = 1.0 + self.listing.extra;
@@ -226,7 +238,7 @@ impl Series {
         // The surface is that of the spot; what the model lets diffuse is the spot less the dividends up to the expiry,
         // and a later expiry would have the spot move less today if that moved no more in proportion.
         let net = s / (s - terms.a(0.0));
-        SliceTruth::carried(s, terms, shared.term.smile(t, jumps, variance_scale * net * net))
+        SliceTruth::carried(s, terms, shared.term.smile_by(of_variance, t, jumps, variance_scale * net * net))
     }
 
     /// The instant whose premiums serve at `u`: some part of the time to expiry ago. Depends on `u` alone.

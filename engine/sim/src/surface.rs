@@ -90,9 +90,14 @@ impl Term {
 
     /// The smile at `t` years, with `jumps` of total variance from earnings and all variance times `scale`.
     pub(super) fn smile(self, t: f64, jumps: f64, scale: f64) -> Smile {
+        self.smile_by(t, t, jumps, scale)
+    }
+
+    /// The same at `t` years, of which variance takes `years`.
+    pub(super) fn smile_by(self, years: f64, t: f64, jumps: f64, scale: f64) -> Smile {
         let shape = self.class.shape();
-        let variance = self.long + (self.short - self.long) * decay_mean(shape.kappa * t);
-        Smile::new(&Shape { rho: self.rho, ..shape }, (variance * t + jumps) * scale, t)
+        let variance = self.long + (self.short - self.long) * decay_mean(shape.kappa * years);
+        Smile::new(&Shape { rho: self.rho, ..shape }, (variance * years + jumps) * scale, t)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Names that cannot be computed: their contracts are still listed, with the reason. All reasons are decided here.
 //! Never: a formula.
 
+use super::name_clock::NameClock;
 use super::report::ChainReport;
 use super::task::Task;
 use crate::store::book::BookSlice;
@@ -66,12 +67,13 @@ pub(super) fn identity_only(
         quotes: task.chain_quotes(),
         evidence: None,
     };
+    let clock = NameClock::new(task);
     let mut start = 0;
     for slice in live {
         let rows = start..start + slice.rows();
         prev_vols(slice, &mut chain.columns.get_mut(Col::PrevVol)[rows.clone()]);
         start = rows.end;
-        chain.slices.push(identity(slice, rows, at));
+        chain.slices.push(identity(slice, rows, at, &clock));
     }
     let slices = u32::try_from(chain.slices.len()).unwrap_or(u32::MAX);
     let report = ChainReport { slices, contracts: chain.rows(), ..ChainReport::default() };
@@ -80,7 +82,7 @@ pub(super) fn identity_only(
 }
 
 /// A slice with terms but without values.
-fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
+fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp, clock: &NameClock<'_>) -> Slice {
     let BookSlice { root, expiry, listed, style, settle, settles_at, adjusted, .. } = *slice;
     let row = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
     Slice {
@@ -93,6 +95,7 @@ fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp) -> Slice {
         settles_at,
         adjusted,
         days: days_between(at, settles_at),
+        days_vt: clock.days(settles_at),
         und_price: f64::NAN,
         fwd_price: f64::NAN,
         disc_rate: f64::NAN,

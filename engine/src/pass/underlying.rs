@@ -3,6 +3,7 @@
 //! Pure: the same book, instant and calendar give the same chain. [`ChainState`] saves work from one pass to the next;
 //! numbers depend on it only within the tolerances of the solvers. Never: a formula.
 
+use super::name_clock::{FittedExpiry, NameClock, event_of};
 use super::report::ChainReport;
 use super::stages::{SideTimes, Stage};
 use super::task::Task;
@@ -21,7 +22,7 @@ use crate::store::evidence::{
 };
 use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
-use crate::surface::{Curve, DefaultSmoother, SurfaceInput};
+use crate::surface::{Curve, DefaultSmoother, Fitted, SurfaceInput};
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use kernel::calendar::{days_between, years_between};
 use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
@@ -86,6 +87,7 @@ pub(super) struct Scratch {
 struct SliceFacts {
     /// Index of the slice in the book.
     place: usize,
+    days_vt: f64,
     t: f64,
     r: f64,
     divs: Vec<Dividend>,
@@ -190,7 +192,8 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     state.roll(session);
     state.settle(book, at);
     let Scratch { facts, slices, priced, calibration, smoother } = scratch;
-    let n = prepare(task, facts);
+    let name_clock = NameClock::new(task);
+    let n = prepare(task, &name_clock, facts);
     let facts = &facts[..n];
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
@@ -214,6 +217,9 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let calibrated = clock();
     let in_calibration = threads.times.spent(calibrated - began);
     let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
+    let today = market.calendar.eastern(at).date();
+    let event = event_of(fitted_expiries(book, facts, &inputs, slices, &curves), today, &name_clock.known);
+    let event = name_clock.until_next(event);
     let before = state.session_before();
     let fitted = clock();
     let threads = Threads { many, clock, times: SideTimes::default() };
@@ -224,7 +230,8 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
         let terms = facts[i].deliverable;
         // an adjusted root whose deliverable is unknown has identity only
         if !book_slice.adjusted || terms.is_some() {
-            price_slice(&inputs[i], slice, &curves[i], priced);
+            let lapse = name_clock.lapse(facts[i].days_vt, book_slice.expiry, book_slice.settles_at, &event);
+            price_slice(&inputs[i], slice, &curves[i], &lapse, priced);
             if let Some(terms) = terms {
                 per_share(&terms, facts[i].paid_by_cash, priced);
             }
@@ -237,7 +244,10 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
             Finished { of, facts: &facts[i], input: &inputs[i], work: &slices[i], priced: &priced[i] }
         })
         .collect();
-    let (chain, mut report) = assemble(task, &finished, &implied);
+    let (mut chain, mut report) = assemble(task, &finished, &implied);
+    if let Some(evidence) = &mut chain.evidence {
+        evidence.events = name_clock.known;
+    }
     report.dividends_refused = facts.iter().map(|facts| facts.divs_refused).max().unwrap_or_default();
     let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
     report.stages[Stage::Calibrate as usize] = in_calibration.saturating_sub(report.early.nanos - late);
@@ -298,6 +308,7 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
         (Col::Color, shares * shares),
         (Col::DualDelta, strike),
         (Col::DualGamma, strike * strike),
+        (Col::Density, strike),
     ];
     for (col, factor) in factors {
         columns.get_mut(col).iter_mut().for_each(|x| *x *= factor);
@@ -312,8 +323,8 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
 
 /// Collects time, rate, dividends and ages of every slice that has not settled; returns their number.
 ///
-/// # Domain   any book; `facts` grows as needed and is reused
-fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
+/// # Domain   any book; `facts` grows to what is needed and is used again
+fn prepare(task: &Task<'_>, clock: &NameClock<'_>, facts: &mut Vec<SliceFacts>) -> usize {
     let Task { market, book, at, overrides, .. } = *task;
     let today = market.calendar.eastern(at).date();
     let curve = market.rates.on(at, today).curve;
@@ -329,6 +340,7 @@ fn prepare(task: &Task<'_>, facts: &mut Vec<SliceFacts>) -> usize {
         n += 1;
         facts.place = place;
         facts.t = years_between(at, slice.settles_at);
+        facts.days_vt = clock.days(slice.settles_at);
         let place = OverridePlace { underlying: book.underlying, root: slice.root, expiry: slice.expiry };
         let known = overrides.rate(place);
         facts.rate_is_known = known.is_some();
@@ -418,6 +430,32 @@ fn dividend_times(task: &Task<'_>) -> Vec<Dividend> {
     let dividends = overrides.dividends(book.underlying, &book.dividends);
     let timed = dividends.iter().map(|&(date, amount)| (market.calendar.ex_instant(date), amount));
     timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
+}
+
+/// The expiries that have a curve, without those of adjusted roots.
+fn fitted_expiries<'a>(
+    book: &'a Book,
+    facts: &'a [SliceFacts],
+    inputs: &'a [SliceInput<'a>],
+    slices: &'a [SliceWork],
+    curves: &'a [Curve],
+) -> impl Iterator<Item = FittedExpiry<'a>> {
+    let all = facts.iter().zip(inputs).zip(slices).zip(curves);
+    all.filter_map(|(((facts, input), slice), curve)| {
+        let (of, out) = (&book.slices[facts.place], &slice.draft.out);
+        (!of.adjusted && curve.is_known()).then(|| FittedExpiry {
+            expiry: of.expiry,
+            settle: of.settle,
+            settles_at: of.settles_at,
+            days: 365.0 * facts.t,
+            days_vt: facts.days_vt,
+            forward: out.fwd,
+            curve,
+            strike_milli: input.strike_milli,
+            right: input.right,
+            quoted: [&out.vol_bid, &out.vol_ask],
+        })
+    })
 }
 
 /// Inputs of the surface fit.
@@ -552,6 +590,8 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         slices: slices.iter().map(Finished::evidence).collect(),
         rates: Some(market.rates.on(at, market.calendar.eastern(at).date()).origin),
         dividends_known: book.dividends_known || overrides.has_dividends(book.underlying),
+        events: Vec::new(),
+        clock: Some(market.calendar.variance().clone()),
     }
 }
 
@@ -600,6 +640,7 @@ impl Finished<'_> {
             settles_at,
             adjusted,
             days: days_between(at, settles_at),
+            days_vt: self.facts.days_vt,
             und_price: known(out.und / shares),
             fwd_price: known(out.fwd / shares),
             disc_rate: known(self.input.r),
@@ -677,7 +718,7 @@ mod tests {
         let others = Others::default();
         let task = task(market, &book, &others);
         let mut facts = Vec::new();
-        assert_eq!(prepare(&task, &mut facts), 2, "one has settled");
+        assert_eq!(prepare(&task, &NameClock::new(&task), &mut facts), 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
         assert!((facts[0].t - 30.0 / 365.0).abs() < 1e-12);
         // the one of the 20th went ex that morning
@@ -687,7 +728,7 @@ mod tests {
         assert!(adjusted.bid.iter().chain(adjusted.ask).all(|price| price.is_nan()), "its deliverable is not the spot");
         assert!((facts[0].input(&task, 0.003).bid[0] - 1.0).abs() < 1e-12);
         // memory of a longer chain is used again
-        assert_eq!((prepare(&task, &mut facts), facts.len(), facts[0].divs.len()), (2, 2, 1));
+        assert_eq!((prepare(&task, &NameClock::new(&task), &mut facts), facts.len(), facts[0].divs.len()), (2, 2, 1));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Raw units to native units, blocks to columns. NaN means missing; infinity never occurs.
 
+use super::chances::Chances;
 use super::priced::PricedSlice;
 use crate::early::BlockMethod;
 use crate::store::columns::Col;
@@ -16,6 +17,9 @@ pub(super) struct ValuedBlock<'a> {
     pub(super) sigma: Numbers,
     pub(super) greeks: Greeks<Numbers>,
     pub(super) decay: Numbers,
+    pub(super) decay_vt: Numbers,
+    pub(super) theta_vt: Numbers,
+    pub(super) chances: Chances,
     pub(super) method: BlockMethod,
 }
 
@@ -34,8 +38,10 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
     greeks
 };
 
-/// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value, so
-/// all its numbers stay missing.
+/// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
+/// its numbers stay missing. A number of the variance clock or of the slope of the curve may be missing by itself.
+///
+/// # Domain   rows of `out` that are missing so far, in the places that the ladder gives
 pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     let PricedSlice { columns, methods, .. } = out;
     // a finite number times zero is zero, any other is NaN
@@ -54,6 +60,16 @@ pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
     }
     write(Col::SvcVol, of.sigma);
     write(Col::Decay, of.decay);
+    let Chances { itm, touch, density } = of.chances;
+    for (col, x) in [
+        (Col::DecayVt, of.decay_vt),
+        (Col::ThetaVt, of.theta_vt),
+        (Col::ProbItm, itm),
+        (Col::ProbTouch, touch),
+        (Col::Density, density),
+    ] {
+        write(col, x + x * zero);
+    }
     poison.store(&mut numbers);
     let mut priced = 0;
     for lane in (0..BLOCK).filter(|&lane| !numbers[lane].is_nan()) {

@@ -1,5 +1,6 @@
 //! One expiry from its calibration and its curve to finished columns. Never: a fault of a quote, a neighbour.
 
+use super::lapse::Lapse;
 use super::priced::{PricedSlice, Valued};
 use super::value::value_slice;
 use crate::calibrate::chain::SliceWork;
@@ -15,10 +16,19 @@ use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. `priced` has as many rows
-/// as the slice, all missing but `prev_vol`. Quotes far from the curve are marked in `slice.draft.out`, and the curve's
-/// volatilities are kept as first guesses of the next pass; both use the curve as fitted, without the user's shift.
-pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl Fitted, priced: &mut PricedSlice) {
+/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. `priced` has as many
+/// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
+/// and its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift
+/// that a user adds.
+///
+/// # Domain   `lapse` of an expiry that has not settled: its days are positive
+pub fn price_slice(
+    input: &SliceInput<'_>,
+    slice: &mut SliceWork,
+    curve: &impl Fitted,
+    lapse: &Lapse,
+    priced: &mut PricedSlice,
+) {
     let SliceWork { state, draft } = slice;
     let columns = &mut priced.columns;
     let (terms, out, room) = draft.finished();
@@ -40,7 +50,7 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     } else {
         EarlyWork::default()
     };
-    let rows = value_slice(&here, ladder, valued_at, early, priced);
+    let rows = value_slice(&here, ladder, valued_at, |k| curve.bends_at(k), early, lapse, priced);
     iv_errors(input, &mut priced.columns);
     out.find_outliers(priced.columns.get(Col::SvcVol), shift);
     // a shifted curve need not pass through its quotes

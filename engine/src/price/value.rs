@@ -1,12 +1,15 @@
 //! Values and Greeks of one slice, a block of strikes and one right at a time: the European part in closed form, and
 //! the early-exercise premium. Call or put is decided once per block and never inside a kernel.
 
+use super::chances::chances;
+use super::lapse::Lapse;
 use super::priced::PricedSlice;
 use super::publish::{ValuedBlock, publish};
 use crate::early::{BlockMethod, EarlyExercise, Valuation, plain};
 use crate::store::ladder::Ladder;
-use kernel::black76::european_vol;
+use kernel::black76::{Horizon, european_vol};
 use kernel::contract::{Right, Style};
+use kernel::greeks::SpotInputs;
 use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN
@@ -19,19 +22,23 @@ pub(super) fn value_slice(
     here: &Valuation<'_>,
     ladder: &Ladder,
     sigma: &[f64],
+    bends_at: impl Fn(Block) -> [Block; 2],
     early: &EarlyExercise,
+    lapse: &Lapse,
     out: &mut PricedSlice,
 ) -> u32 {
     let american = here.style == Style::American;
     let mut priced = 0;
     let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
+    let x = SpotInputs::new(here.terms, here.s).x;
     for block in 0..ladder.blocks() {
         let (k, sigma) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
+        let bends = bends_at(k);
         for right in [Right::Call, Right::Put] {
             let mut greeks = plain(right, here, k, sigma);
             let added = american.then(|| early.add(here, right, block, k, sigma, &mut greeks));
             let payoff = (Block::splat(next_spot) - k) * Block::splat(right.phi());
-            let next = match &next_horizon {
+            let next = |sigma: Block| match &next_horizon {
                 Some((horizon, x)) => {
                     let european = european_vol(right.phi(), horizon, Block::splat(*x), k, sigma).value;
                     added.map_or(european, |added| added.next.value(european, payoff))
@@ -39,9 +46,77 @@ pub(super) fn value_slice(
                 None => payoff.max(Block::splat(0.0)),
             };
             let method = added.map_or_else(BlockMethod::european, |added| added.method);
-            let decay = next - greeks.value;
-            priced += publish(&ValuedBlock { ladder, right, block, sigma, greeks, decay, method }, out);
+            let variance = sigma * sigma * here.terms.t;
+            let by_clock = |(horizon, _): &(Horizon, f64)| (lapse.left(variance) * (1.0 / horizon.t)).sqrt();
+            let [decay, decay_vt] =
+                [sigma, next_horizon.as_ref().map_or(sigma, by_clock)].map(|s| next(s) - greeks.value);
+            let theta_vt = Block::splat(0.0) - greeks.gamma * lapse.of_day(variance) * (0.5 * x * x);
+            let chances = chances(right, here, k, sigma, [greeks.d1, greeks.d2], bends);
+            let valued =
+                ValuedBlock { ladder, right, block, sigma, greeks, decay, decay_vt, theta_vt, chances, method };
+            priced += publish(&valued, out);
         }
     }
     priced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::columns::Col;
+    use kernel::dividends::Terms;
+    use kernel::lanes::BLOCK;
+    use kernel::quality::Quality;
+
+    /// Days, variance days and variance days to the next trading day of an option; strike, spot, rates, volatility.
+    type Recorded = ([f64; 3], [f64; 5]);
+
+    /// Value, decay, decay in variance time, theta, theta in variance time of a call.
+    fn call(([days, days_vt, step_vt], [k, s, r, b, sigma]): Recorded, event: f64) -> [f64; 5] {
+        let ladder = Ladder::new(&[(1000.0 * k) as u32; 2], &[Right::Call, Right::Put]);
+        let terms = Terms { t: days / 365.0, r, b, divs: Vec::new() };
+        let here = Valuation { style: Style::European, quality: Quality::Full, s, terms: &terms, step: 1.0 / 365.0 };
+        let lapse = Lapse { days: days_vt, step: step_vt, event, event_left: 1.0 };
+        let mut out = PricedSlice::default();
+        out.reset(2);
+        let rows = value_slice(
+            &here,
+            &ladder,
+            &[sigma; BLOCK],
+            |_| [Block::splat(0.0); 2],
+            &EarlyExercise::default(),
+            &lapse,
+            &mut out,
+        );
+        assert_eq!(rows, 2);
+        [Col::SvcTheo, Col::Decay, Col::DecayVt, Col::Theta, Col::ThetaVt].map(|col| out.columns.get(col)[0])
+    }
+
+    /// SPX at the close of Thursday 14 September 2023: options of Monday, and of Wednesday when the Federal Reserve met
+    const MONDAY: Recorded =
+        ([1432.25 / 360.0, 2.138_190_476, 1.0], [4510.0, 4_509.040_608, 0.054_739_604, 0.016_132_880, 0.076_888_67]);
+    const WEDNESDAY: Recorded =
+        ([2152.25 / 360.0, 5.438_190_476, 1.0], [4510.0, 4_508.914_966, 0.054_540_846, 0.013_733_676, 0.094_977_25]);
+
+    #[test]
+    fn a_weekend_is_little_of_what_an_option_of_monday_has_to_lose() {
+        let of = |recorded: Recorded, wanted: [f64; 5]| {
+            for (found, wanted) in call(recorded, 0.0).into_iter().zip(wanted) {
+                assert!((found - wanted).abs() < 1e-3, "{found} is not {wanted}");
+            }
+        };
+        of(MONDAY, [14.909_755, -2.185_980, -4.144_078, -2.055_520, -3.374_589]);
+        of(WEDNESDAY, [22.832_846, -2.166_846, -2.366_782, -2.083_557, -2.008_154]);
+    }
+
+    #[test]
+    fn an_event_to_come_is_not_lost() {
+        let [value, _, plain, _, theta] = call(MONDAY, 0.0);
+        let variance = 0.076_888_67_f64.powi(2) * MONDAY.0[0] / 365.0;
+        let [same, _, with, _, with_theta] = call(MONDAY, 0.5 * variance);
+        assert!(
+            (same - value).abs() < 1e-12 && with > plain && (with_theta - 0.5 * theta).abs() < 1e-9,
+            "{with} {plain}"
+        );
+    }
 }

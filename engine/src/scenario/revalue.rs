@@ -1,18 +1,21 @@
 //! Contracts of one expiry over a grid of scenarios.
 
 use super::curve::StrikeCurve;
+use super::name_lapse::NameLapse;
 use super::path::ExpiryPath;
 use super::shock::{ExerciseOutcome, ScenarioGrid, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit};
 use super::tables::{LaneInputs, ScenarioTables, TableKey, TableTime, TablesAt};
 use crate::explain::value_basis;
+use crate::price::Lapse;
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp, Unit};
 use kernel::american::Band;
 use kernel::calendar::years_between;
 use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
 use kernel::dividends::{Dividend, Terms};
 
+const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 /// Lower bound of a shifted volatility, per √year, unless it was lower before.
 const LEAST_VOL: f64 = 0.01;
 /// Upper bound of a shifted volatility, per √year.
@@ -40,6 +43,8 @@ pub struct ScenarioRows<'a> {
     pub rows: &'a [usize],
     /// The outcome of exercise.
     pub delivery: ExerciseOutcome,
+    /// How volatility runs out; `None`: it stays.
+    pub lapse: Option<&'a NameLapse>,
 }
 
 /// Reason why contracts cannot be revalued.
@@ -178,7 +183,10 @@ struct SliceScenarios<'a> {
     tables: &'a ScenarioTables,
     full: bool,
     delivery: ExerciseOutcome,
+    lapse: Option<&'a NameLapse>,
     path: ExpiryPath,
+    /// Years to settlement now.
+    years: f64,
     s: f64,
     fwd: f64,
     deliverable: Option<Deliverable>,
@@ -216,7 +224,7 @@ impl<'a> SliceScenarios<'a> {
         tables: &'a ScenarioTables,
         full: bool,
     ) -> Result<Self, Unvalued> {
-        let &ScenarioRows { chain, slice, delivery, .. } = rows;
+        let &ScenarioRows { chain, slice, delivery, lapse, .. } = rows;
         let of = chain.slices.get(slice).ok_or(Unvalued::NotListed)?;
         let Some(evidence) = chain.evidence.as_ref() else { return Err(Unvalued::Restored) };
         let deliverable = evidence.slices.get(slice).and_then(|own| own.deliverable);
@@ -235,6 +243,8 @@ impl<'a> SliceScenarios<'a> {
             tables,
             full,
             delivery,
+            lapse,
+            years: basis.terms.t,
             s: basis.s,
             fwd: basis.terms.fwd(basis.s),
             path: ExpiryPath::new(&basis, of.und_price, of.fwd_price, dividends, grid),
@@ -417,10 +427,11 @@ impl<'a> SliceScenarios<'a> {
     /// # Domain   `terms` are of the expiry at the moment that `key` is of; no value where S ≤ A(0)
     fn read(&self, key: TableKey, terms: &Terms, of: &RightAt<'_>, spots: &[f64], full: bool) -> Vec<ScenarioValue> {
         let sticks = self.grid.vol_rule == VolRule::StickyStrike;
+        let lapse = self.lapse_until(terms);
         let of_spot = |s: f64| {
             let ratio = if sticks { 1.0 } else { self.fwd / terms.fwd(s) };
             let pairs = of.rows.iter().flat_map(move |row| {
-                let vol = self.base_vol(row, ratio);
+                let vol = self.vol_left(self.base_vol(row, ratio), lapse.as_ref(), terms);
                 self.grid.vol.iter().map(move |&by| (row.k, self.shifted(vol, by)))
             });
             LaneInputs::new(pairs)
@@ -468,6 +479,21 @@ impl<'a> SliceScenarios<'a> {
         self.curve.at(row.listed_milli * ratio)
     }
 
+    /// How variance runs out until a moment of these terms; `None`: it is now, or volatility stays.
+    fn lapse_until(&self, terms: &Terms) -> Option<Lapse> {
+        let name = self.lapse.filter(|_| terms.t < self.years)?;
+        let left = SignedDuration::try_from_secs_f64(terms.t * SECONDS_PER_YEAR).ok()?;
+        // to the second: what is at a moment is at it, whatever a sum of floats rounds
+        let at = self.slice.settles_at.checked_sub(left).ok()?.round(Unit::Second).ok()?;
+        Some(name.until(self.slice, at))
+    }
+
+    /// The volatility that is left of one of now.
+    fn vol_left(&self, vol: f64, lapse: Option<&Lapse>, terms: &Terms) -> f64 {
+        let left = |lapse: &Lapse| (lapse.left(vol * vol * self.years) / terms.t).sqrt().max(LEAST_VOL.min(vol));
+        lapse.map_or(vol, left)
+    }
+
     fn shifted(&self, vol: f64, by: f64) -> f64 {
         let by = by / 100.0 * self.weight;
         let moved = match self.grid.vol_unit {
@@ -485,9 +511,10 @@ impl<'a> SliceScenarios<'a> {
         } else {
             spots.iter().map(|&s| self.fwd / terms.fwd(s)).filter(|ratio| *ratio > 0.0).collect()
         };
+        let lapse = self.lapse_until(terms);
         let band = |row: &RowInputs| {
             let vols = ratios.iter().flat_map(|&ratio| {
-                let vol = self.base_vol(row, ratio);
+                let vol = self.vol_left(self.base_vol(row, ratio), lapse.as_ref(), terms);
                 shifts().map(move |&by| self.shifted(vol, by))
             });
             let (low, high) = vols.fold((f64::INFINITY, 0.0_f64), |(low, high), vol| (low.min(vol), high.max(vol)));

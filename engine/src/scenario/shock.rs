@@ -2,7 +2,8 @@
 
 use jiff::civil::{Date, DateTime};
 use jiff::{SignedDuration, Span, Timestamp};
-use kernel::calendar::Calendar;
+use kernel::calendar::{Calendar, EventDate};
+use kernel::contract::Symbol;
 
 /// Unit of a move of the spot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,6 +35,16 @@ pub enum VolRule {
     StickyStrike,
     /// The volatility of the strike with the same ratio to the forward before the move.
     StickyMoneyness,
+}
+
+/// Clock by which the variance of an expiry runs out on the way to a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ScenarioClock {
+    /// Calendar time: an expiry keeps its volatility.
+    #[default]
+    Calendar,
+    /// The variance clock: sessions, nights, closed dates, news of the market and the event of the name.
+    Variance,
 }
 
 /// Weights of a shift of volatility, by expiry.
@@ -112,6 +123,10 @@ pub struct ScenarioGrid {
     pub vol_weights: VolWeights,
     /// Moments.
     pub at: Vec<ScenarioMoment>,
+    /// Clock of volatility on the way to them.
+    pub clock: ScenarioClock,
+    /// Events of names, in the place of those that are known or found; only by the variance clock.
+    pub events: Vec<(Symbol, EventDate)>,
     /// Added to every discount rate, per year, decimal.
     pub rate: f64,
     /// Added to every borrow rate, per year, decimal.
@@ -141,6 +156,8 @@ impl Default for ScenarioGrid {
             vol_rule: VolRule::default(),
             vol_weights: VolWeights::default(),
             at: vec![ScenarioMoment::Now],
+            clock: ScenarioClock::default(),
+            events: Vec::new(),
             rate: 0.0,
             borrow: 0.0,
             dividends: 1.0,

@@ -259,8 +259,8 @@ impl Encoder {
         self.u8(u8::from(slice.settle == Settle::Pm));
         self.u8(u8::from(slice.adjusted));
         self.time(slice.settles_at);
-        let Slice { days, und_price, fwd_price, disc_rate, borr_rate, divs, .. } = *slice;
-        self.f64s(&[days, und_price, fwd_price, disc_rate, borr_rate, divs]);
+        let Slice { days, days_vt, und_price, fwd_price, disc_rate, borr_rate, divs, .. } = *slice;
+        self.f64s(&[days, days_vt, und_price, fwd_price, disc_rate, borr_rate, divs]);
     }
 }
 
@@ -388,7 +388,7 @@ impl<'a> Decoder<'a> {
         let style = if self.flag()? { Style::European } else { Style::American };
         let settle = if self.flag()? { Settle::Pm } else { Settle::Am };
         let (adjusted, settles_at) = (self.flag()?, self.time()?);
-        let [days, und_price, fwd_price, disc_rate, borr_rate, divs] = self.f64s(6)?.try_into().ok()?;
+        let [days, days_vt, und_price, fwd_price, disc_rate, borr_rate, divs] = self.f64s(7)?.try_into().ok()?;
         Some(Slice {
             root,
             expiry,
@@ -399,6 +399,7 @@ impl<'a> Decoder<'a> {
             settles_at,
             adjusted,
             days,
+            days_vt,
             und_price,
             fwd_price,
             disc_rate,

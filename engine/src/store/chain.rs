@@ -116,6 +116,8 @@ pub struct Slice {
     pub adjusted: bool,
     /// Fractional calendar days to settlement.
     pub days: f64,
+    /// Variance days to settlement by the variance clock, market events among them, the name's own not.
+    pub days_vt: f64,
     /// The underlying price that the slice is valued at: the published spot, else the implied one; F for the VIX
     /// family.
     pub und_price: f64,

@@ -3,6 +3,7 @@
 
 use crate::rates::source::RateOrigin;
 use jiff::{Timestamp, civil::Date};
+use kernel::calendar::{EventSpan, VarianceClock};
 use kernel::contract::Deliverable;
 
 /// Inputs of a chain.
@@ -22,6 +23,10 @@ pub struct ChainEvidence {
     pub rates: Option<RateOrigin>,
     /// True if a source of dividends covers the name; false: its dividends are unknown, rather than none.
     pub dividends_known: bool,
+    /// Events of the name that are known by date and to come, ascending.
+    pub events: Vec<EventSpan>,
+    /// The clock that its variance days are of.
+    pub clock: Option<VarianceClock>,
 }
 
 /// A dividend that values count with.

@@ -4,12 +4,12 @@
 use super::book::{Book, BookSlice, QuoteCounts};
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
-use kernel::calendar::{Calendar, Day, expirations::canonical_expiry};
+use kernel::calendar::{Calendar, Day, VarianceClock, expirations::canonical_expiry};
 use kernel::contract::{ContractKey, Deliverable, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
 use kernel::error::Reason;
 use kernel::limits;
 use kernel::records::{Activity, Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
-use kernel::records::{Override, OverrideRecord};
+use kernel::records::{EventRecord, Override, OverrideRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that was quoted: the books, the discount curves, and the calendar and root table that they are read by.
@@ -18,7 +18,12 @@ pub struct Store {
     roots: RootTable,
     /// The calendar before a feed's own dates.
     calendar_base: Calendar,
+    /// The calendar with what feeds know better.
     calendar: Calendar,
+    /// Dates of sessions that feeds know better.
+    days: Vec<(Date, Day)>,
+    /// Events that feeds know by date.
+    events: Vec<EventRecord>,
     curves: DiscountCurves,
     /// Books by underlying.
     books: Vec<Book>,
@@ -91,6 +96,8 @@ impl Store {
             roots,
             calendar_base: calendar.clone(),
             calendar,
+            days: Vec::new(),
+            events: Vec::new(),
             curves: DiscountCurves::default(),
             books: Vec::new(),
             spot_times: BTreeMap::new(),
@@ -171,10 +178,18 @@ impl Store {
     }
 
     /// [`Self::ingest`], which also adds the admitted records to `admitted`.
+    ///
+    /// # Domain   any batch; what cannot be used is counted
     pub fn ingest_noting(&mut self, batch: &Batch, now: Timestamp, mut admitted: Option<&mut Admitted>) -> Ingested {
         self.latest = latest_at(now);
         if let Some(days) = &batch.days {
-            self.set_days(days);
+            self.days.clone_from(days);
+        }
+        if let Some(events) = &batch.events {
+            self.events.clone_from(events);
+        }
+        if batch.days.is_some() || batch.events.is_some() {
+            self.set_calendar();
         }
         let before: Vec<Book> = batch.reset.iter().filter_map(|&underlying| self.forget(underlying)).collect();
         if let Some(dividends) = &batch.dividends {
@@ -195,7 +210,7 @@ impl Store {
                 admitted.spots.push(SpotRecord { underlying: self.roots.canonical(spot.underlying), ..*spot });
             }
         }
-        if batch.rates.is_none() && batch.days.is_none() {
+        if batch.rates.is_none() && batch.days.is_none() && batch.events.is_none() {
             before.iter().for_each(|book| self.restore_stale_marks(book));
         }
         out
@@ -340,8 +355,9 @@ impl Store {
         }
     }
 
-    fn set_days(&mut self, days: &[(Date, Day)]) {
-        self.calendar = self.calendar_base.clone().with_overrides(days.iter().copied());
+    fn set_calendar(&mut self) {
+        let base = self.calendar_base.clone().with_overrides(self.days.iter().copied());
+        self.calendar = with_events(base, &self.events, &self.roots);
         for slice in self.books.iter_mut().flat_map(|b| &mut b.slices) {
             slice.settles_at = self.calendar.settlement(slice.listed, slice.settle);
             // A date may also be the next trading day of any contract.
@@ -468,6 +484,24 @@ impl Store {
             }
         }
     }
+}
+
+/// The calendar with these events in addition to those that it has of the market.
+#[must_use]
+pub fn with_events(calendar: Calendar, events: &[EventRecord], roots: &RootTable) -> Calendar {
+    if events.is_empty() {
+        return calendar;
+    }
+    let of_market = events.iter().filter_map(|event| match event {
+        EventRecord::Market(event) => Some(*event),
+        EventRecord::Name(..) => None,
+    });
+    let of_names = events.iter().filter_map(|event| match event {
+        EventRecord::Name(name, event) => Some((roots.canonical(*name), *event)),
+        EventRecord::Market(_) => None,
+    });
+    let market = VarianceClock::market_events().iter().copied().chain(of_market);
+    calendar.with_events(market).with_known_events(of_names)
 }
 
 /// A quote with other counts.

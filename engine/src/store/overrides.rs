@@ -2,6 +2,7 @@
 //! counts, an expiry before a root. Never: a formula, a file.
 
 use jiff::civil::Date;
+use kernel::calendar::EventDate;
 use kernel::calendar::expirations::canonical_expiry;
 use kernel::contract::{Deliverable, Right, RootTable, Symbol};
 use kernel::records::{Override, OverrideRecord, OverrideScope};
@@ -22,6 +23,7 @@ pub struct Overrides {
     /// Names whose dividends from the feed are ignored; `None`: all names.
     no_dividends: BTreeMap<Option<Symbol>, ()>,
     dividends: BTreeMap<Symbol, BTreeMap<Date, f64>>,
+    events: BTreeMap<Symbol, BTreeMap<Date, EventDate>>,
     /// Excluded contracts by underlying.
     excluded: BTreeMap<Option<Symbol>, Vec<OverrideScope>>,
     /// Deliverables by underlying and root, then by their first date.
@@ -61,7 +63,10 @@ impl Overrides {
                     _ = all.dividends.entry(name).or_default().insert(date, amount);
                 }
                 // the reader refuses it
-                (Override::Dividend(..), None) => {}
+                (Override::Dividend(..) | Override::Event(_), None) => {}
+                (Override::Event(event), Some(name)) => {
+                    _ = all.events.entry(name).or_default().insert(event.date, event);
+                }
                 (Override::NoDividends, name) => _ = all.no_dividends.insert(name, ()),
                 (Override::Borrow(b), _) => _ = all.borrow.insert(key, b),
                 (Override::Rate(r), _) => _ = all.rate.insert(key, r),
@@ -137,6 +142,14 @@ impl Overrides {
         Cow::Owned(all.into_iter().filter(|&(_, amount)| amount > 0.0).collect())
     }
 
+    /// The events of a name, ascending: those that are known unless overridden, and the overrides.
+    #[must_use]
+    pub fn events(&self, underlying: Symbol, known: &[EventDate]) -> Vec<EventDate> {
+        let mut all: BTreeMap<Date, EventDate> = known.iter().map(|event| (event.date, *event)).collect();
+        all.extend(self.events.get(&underlying).into_iter().flatten());
+        all.into_values().filter(|event| event.size != Some(0.0)).collect()
+    }
+
     /// Fills `excluded` by row with whether quotes of an expiry do not count; empties it where all do.
     pub fn fill_excluded(&self, place: OverridePlace, strike_milli: &[u32], right: &[Right], excluded: &mut Vec<bool>) {
         excluded.clear();
@@ -171,6 +184,7 @@ mod tests {
     use super::*;
     use feeds::overrides::parse_overrides;
     use jiff::civil::date;
+    use kernel::calendar::EventTime;
     use std::path::Path;
 
     fn overrides(rows: &str) -> Overrides {
@@ -186,6 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn events_go_before_those_that_are_known_and_zero_strikes_out() {
+        let all = overrides("KO,,,,,event,0,2026-12-02\nKO,,,,,event,4,2026-12-09\n");
+        let known = |day, size| EventDate { date: date(2026, 12, day), time: EventTime::AfterClose, size };
+        let [ko, pep] = ["KO", "PEP"].map(|name| Symbol::parse(name).unwrap());
+        let events = all.events(ko, &[known(2, None), known(9, None), known(16, Some(0.02))]);
+        let shown = |event: &EventDate| (event.date.day(), event.time, event.size);
+        assert_eq!(
+            events.iter().map(shown).collect::<Vec<_>>(),
+            [(9, EventTime::Unknown, Some(0.04)), (16, EventTime::AfterClose, Some(0.02))]
+        );
+        assert_eq!(all.events(pep, &[known(2, None)]), [known(2, None)]);
+    }
+
+    #[test]
     fn what_names_more_counts() {
         let all = overrides(
             "*,,,,,rate,0.01,\nSPX,,,,,rate,0.02,\nSPX,SPXW,,,,rate,0.03,\nSPXW,,2026-12-18,,,rate,0.04,\n\
@@ -197,7 +225,7 @@ mod tests {
         assert_eq!(rate("SPX", "SPXW", 1), Some(3));
         assert_eq!(rate("SPX", "SPX", 18), Some(4), "an underlying may be spelt as its root");
         assert_eq!(rate("SPX", "SPXW", 18), Some(5));
-        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0, 0, 0, 0]));
+        assert_eq!((all.borrow(place("SPX", "SPX", 1)), all.counts()), (None, [0, 0, 0, 5, 0, 0, 0, 0, 0]));
     }
 
     #[test]
@@ -210,7 +238,7 @@ mod tests {
         assert_eq!([forward("SPX", 18), forward("SPXW", 18), forward("SPX", 19)], [Some(5100), Some(5090), None]);
         let shift = |name, day| (all.vol_shift(place(name, name, day)) * 1e4).round() as i32;
         assert_eq!([shift("KO", 18), shift("SPX", 1), shift("SPX", 18)], [-100, 250, 0], "a shift of nothing is one");
-        assert_eq!(all.counts(), [0, 0, 0, 0, 2, 3, 0, 0]);
+        assert_eq!(all.counts(), [0, 0, 0, 0, 2, 3, 0, 0, 0]);
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub trait Fitted {
 
     /// Volatility per √year and confidence, 0 to 1, at a block of strikes, currency per share.
     fn at_strikes(&self, strikes: Block) -> (Block, Block);
+
+    /// The first two derivatives of volatility in ln K at a block of strikes; NaN further than a standard deviation
+    /// from the outermost quotes.
+    fn bends_at(&self, strikes: Block) -> [Block; 2];
 }
 
 /// A method that turns the volatilities of a chain into one curve per expiry. [`super::DefaultSmoother`] names the one

@@ -199,16 +199,16 @@ impl Spline {
     }
 
     /// Value and first two derivatives at `u`; beyond the knots the derivatives are zero.
+    #[inline(always)]
     #[must_use]
-    pub fn jet(&self, u: f64) -> [f64; 3] {
+    pub fn jet<L: Lanes>(&self, u: L) -> [L; 3] {
         let KnotInterval { i, f } = self.locate(u);
         let [value, d1, d2] = piece_jet(self.gather(i), f);
         let (start, end) = self.ends();
-        // the value is held there, so a slope would not be its derivative
-        if u < start || u > end {
-            return [value, 0.0, 0.0];
-        }
-        [value, d1 / self.step, d2 / (self.step * self.step)]
+        // the value is held beyond, so a slope would not be its derivative
+        let inside = L::splat(start).le(u) & u.le(L::splat(end));
+        let held = |x: L| L::select(inside, x, L::splat(0.0));
+        [value, held(d1 / self.step), held(d2 / (self.step * self.step))]
     }
 }
 

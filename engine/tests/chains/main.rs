@@ -26,3 +26,4 @@ mod spoil;
 mod surface_figures;
 mod truth;
 mod uncomputed;
+mod worked;

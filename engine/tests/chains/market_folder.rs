@@ -188,6 +188,8 @@ fn reference_files_come_whole_when_they_change() {
     assert_eq!(poll(&mut feed).0.deliverables.map(|d| d.len()), Some(1));
     fs::remove_file(&deliverables).unwrap();
     assert_eq!(poll(&mut feed).0.deliverables.map(|d| d.len()), Some(0));
+    fs::write(folder.join("events.csv"), "date,symbol,kind\n2026-12-02,AAA,earnings\n2026-12-09,*,fomc\n").unwrap();
+    assert_eq!(poll(&mut feed).0.events.map(|events| events.len()), Some(2));
     fs::remove_dir_all(folder).unwrap();
 }
 

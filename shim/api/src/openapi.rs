@@ -265,6 +265,7 @@ fn summary(layer: &Layer) -> &'static str {
         Serve::Rows(_) => "Greeks of contracts",
         Serve::Listing(_) => "Expirations",
         Serve::Symbols(_) => "Underlyings served, one row each",
+        Serve::Facts(_) => "Numbers of names and expiries: volatilities at constant maturities, skew, events, moves",
         Serve::Catalog(_) => "Available items, of recorded days or of the current market",
         Serve::Names(_) => "Prices of underlyings",
         Serve::Text(_) => "An endpoint that clients of this API also call",

@@ -191,19 +191,19 @@ impl Route {
 
 /// Appends a metric in Prometheus text format, a line for each sample: its labels and its value. Names get the prefix
 /// `greeksd_`. A name that ends in `_total` is of a counter, any other of a gauge.
-pub fn write_metric<'l, const N: usize, V: Display>(
+pub fn write_metric<'l, L: AsRef<[(&'l str, &'l str)]>, V: Display>(
     out: &mut String,
     name: &str,
     help: &str,
-    samples: impl IntoIterator<Item = ([(&'static str, &'l str); N], V)>,
+    samples: impl IntoIterator<Item = (L, V)>,
 ) {
     write_head(out, name, if name.ends_with("_total") { "counter" } else { "gauge" }, help);
-    samples.into_iter().for_each(|(labels, value)| write_sample(out, name, &labels, value));
+    samples.into_iter().for_each(|(labels, value)| write_sample(out, name, labels.as_ref(), value));
 }
 
 /// Appends a metric without labels, as [`write_metric`] does.
 pub fn write_number(out: &mut String, name: &str, help: &str, value: impl Display) {
-    write_metric(out, name, help, [([], value)]);
+    write_metric(out, name, help, [([("", ""); 0], value)]);
 }
 
 fn write_head(out: &mut String, name: &str, kind: &str, help: &str) {

@@ -1,13 +1,13 @@
 //! Precedence among sources: for each item, the first source in the user's order that has it is used. Items are the
 //! quotes of a name, the price of a name, the dividends of a name, the discount curves, and the dates that override the
-//! calendar's. Dividends and rates of users override those of vendors. A source keeps its items even if its connection
-//! fails, so that values do not jump between vendors. Never: a store, a clock.
+//! calendar's, and those of events. Dividends and rates of users override those of vendors. A source keeps its items
+//! even if its connection fails, so that values do not jump between vendors. Never: a store, a clock.
 
 use crate::facts::Used;
 use jiff::civil::Date;
 use kernel::calendar::Day;
 use kernel::contract::{RootTable, Symbol};
-use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
+use kernel::records::{Batch, DividendCover, DividendRecord, EventRecord, QuoteRecord, RateRecord, SpotRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The items of each source, and the sources in use.
@@ -32,6 +32,7 @@ struct SourceReference {
     dividend_cover: DividendCover,
     rates: Vec<RateRecord>,
     days: Vec<(Date, Day)>,
+    events: Vec<EventRecord>,
 }
 
 impl Precedence {
@@ -101,19 +102,21 @@ impl Precedence {
 
     fn admit_reference(&mut self, source: usize, batch: &mut Batch) {
         let own = &mut self.references[source];
-        let has = (batch.dividends.is_some(), batch.rates.is_some(), batch.days.is_some());
+        let has = (batch.dividends.is_some(), batch.rates.is_some(), batch.days.is_some(), batch.events.is_some());
         if let Some(dividends) = batch.dividends.take() {
             own.dividends = dividends;
             own.dividend_cover.extend(&batch.dividend_cover);
         }
         batch.rates.take().into_iter().for_each(|rates| own.rates = rates);
         batch.days.take().into_iter().for_each(|days| own.days = days);
+        batch.events.take().into_iter().for_each(|events| own.events = events);
         batch.dividends = has.0.then(|| self.dividends());
         batch.dividend_cover = DividendCover::default();
         self.references.iter().for_each(|reference| batch.dividend_cover.extend(&reference.dividend_cover));
         let rates = || self.rates_source().map(|source| self.references[source].rates.clone()).unwrap_or_default();
         batch.rates = has.1.then(rates);
         batch.days = has.2.then(|| first_of(&self.references, |r| &r.days));
+        batch.events = has.3.then(|| first_of(&self.references, |r| &r.events));
     }
 
     /// The source whose rates are used.

@@ -364,7 +364,7 @@ impl DayRows for RecordedFolder {
 
     fn reference(&self) -> Batch {
         let reference = self.reference.load_full();
-        let ReferenceRecords { dividends, rates, days, overrides, .. } = reference.records().clone();
+        let ReferenceRecords { dividends, rates, days, overrides, events, .. } = reference.records().clone();
         let is_deliverable = |record: &OverrideRecord| matches!(record.what, Override::Deliverable(..));
         let deliverables = overrides.into_iter().filter(is_deliverable).collect();
         Batch {
@@ -372,6 +372,7 @@ impl DayRows for RecordedFolder {
             deliverables: Some(deliverables),
             rates: Some(rates),
             days: Some(days),
+            events: Some(events),
             ..Batch::default()
         }
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and prints its figures")]
 
 mod arrange;
+mod facts;
 mod http_golden;
 mod native;
 mod quotes;

@@ -75,7 +75,7 @@ fn quoted(chain: &Chain) -> ChainQuotes {
     ChainQuotes::of(slices.iter())
 }
 
-fn showing() -> Service {
+pub(super) fn showing() -> Service {
     let snapshot = market();
     let with = |chain: &Arc<Chain>| {
         let quotes = Some(Box::new(quoted(chain)));

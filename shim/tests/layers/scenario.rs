@@ -81,6 +81,44 @@ fn number(row: &Value, field: &str) -> f64 {
 }
 
 #[test]
+fn by_the_variance_clock_a_day_costs_decay_vt() {
+    let served = rows("/l1/greeks?underlying=SPX&greeks=core,vt");
+    let next = rows("/l1/scenario?underlying=SPX&at=next&clock=variance");
+    let is_known = |row: &Value| row["decay_vt"].is_number() && number(row, "days_vt") > 2.0;
+    let pairs: Vec<_> = served.iter().zip(&next).filter(|(served, _)| is_known(served)).collect();
+    assert!(pairs.len() > 100);
+    for (served, next) in pairs {
+        assert_eq!(served["osym"], next["osym"]);
+        let (decay, profit) = (number(served, "decay_vt"), number(next, "profit"));
+        assert!((decay - profit).abs() < 1e-4, "{}: {decay} {profit}", served["osym"]);
+    }
+}
+
+#[test]
+fn an_event_is_there_until_it_has_passed() {
+    let of = "underlying=KO&exp=2026-12-18&center=atm&right=call";
+    let served = rows(&format!("/l1/greeks?{of}&greeks=core,chain"))[0].clone();
+    let years = number(&served, "days") / 365.0;
+    let variance = number(&served, "svc_vol").powi(2) * years;
+    let size: f64 = 0.02;
+    let left = |at: &str, percent: f64| {
+        let row = rows(&format!("/l1/scenario?{of}&at={at}&event=KO:2026-12-02:bmo:{percent}%"))[0].clone();
+        number(&row, "vol").powi(2)
+    };
+    let event = size * size / variance;
+    assert!((0.1..0.9).contains(&event), "{served}");
+    // after the event nothing of it is left, before it all of it
+    let after = left("2026-12-02T12:00", 2.0) / left("2026-12-02T12:00", 0.0);
+    assert!((after - (1.0 - event)).abs() < 1e-3, "{after} {event}");
+    assert!(left("2026-12-01", 2.0) > left("2026-12-01", 0.0));
+    // in calendar time an expiry keeps its volatility
+    let plain = rows(&format!("/l1/scenario?{of}&at=2026-12-02T12:00"))[0].clone();
+    assert_eq!(plain["vol"], served["svc_vol"]);
+    let warned = get_from(&service_of("symbol,quantity\n").0, &format!("/l1/scenario?{of}&event=NVDA:2026-12-02:7%"));
+    assert!(warned.headers.iter().any(|line| line.contains("NVDA")), "{:?}", warned.headers);
+}
+
+#[test]
 fn a_scenario_without_a_shock_is_the_served_row() {
     for name in ["KO", "SPX"] {
         let served = rows(&format!("/l1/greeks?underlying={name}"));

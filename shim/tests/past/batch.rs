@@ -164,7 +164,7 @@ fn text_is_that_of_the_native_record() {
                 lines[0]
             );
             assert!(
-                lines[1].contains("\"core,extra,exotic,chain,quote\"")
+                lines[1].contains("\"core,extra,exotic,chain,vt,prob,quote\"")
                     && lines[1].contains("2026-11-17T16:00:00.000-05:00")
             );
             continue;

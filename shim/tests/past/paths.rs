@@ -66,7 +66,7 @@ fn served(feed: &str, more: &str) -> Values {
     let mut daemon = Daemon::start(feed, &["--threads", "2"]);
     daemon.wait("everything at full accuracy", |health| health["pending"] == 0 && health["preliminary"] == 0);
     let batches = NAMES.iter().flat_map(|name| {
-        let target = format!("/l1/greeks?underlying={name}&greeks=all&format=parquet{more}");
+        let target = format!("/l1/greeks?underlying={name}&greeks=all,vt,prob&format=parquet{more}");
         let response = support::Client::new(daemon.address).get(&target);
         assert_eq!(response.status, 200, "{feed}: {}", response.text());
         of_parquet(response.body)

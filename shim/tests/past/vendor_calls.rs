@@ -159,10 +159,16 @@ fn orats_has_term_structures_of_past_days() {
     }
     assert_eq!((&rows[0]["ticker"], &rows[0]["expirDate"]), (&"ACME".into(), &"2026-12-18".into()));
     let summary = served.json("/datav2/hist/summaries?ticker=ACME&tradeDate=2026-11-18")["data"][0].clone();
-    near(&summary["iv10d"], &rows[0]["atmiv"], 1.0);
+    // ten days are before the first expiry: 0 where the native endpoint has null
+    let metrics = served.json("/l1/metrics?underlying=ACME&as_of=2026-11-18")[0].clone();
+    assert!(metrics["iv10d"].is_null() && summary["iv10d"] == 0.0, "{metrics} {summary}");
+    let by_expiry = served.json("/l1/metrics?underlying=ACME&by=expiry&as_of=2026-11-18")[0].clone();
+    near(&by_expiry["atm_vol"], &rows[0]["atmiv"], 1.0);
     assert_eq!(summary["updatedAt"], "2026-11-18T21:00:00Z");
     let core = served.json("/datav2/hist/cores?ticker=ACME&tradeDate=2026-11-18")["data"][0].clone();
     near(&core["atmIvM1"], &rows[0]["atmiv"], 1.0);
+    // nothing implies dividends: no copy of those that are known
+    assert!(core["annIdiv"] == 0.0 && summary["annIdiv"] == 0.0 && core["cOi"] == 0.0, "{core}");
     let tickers = served.json("/datav2/tickers")["data"].clone();
     let first = serde_json::json!({"ticker": "ACME", "min": "2026-11-18", "max": "2026-11-19"});
     assert_eq!((tickers.as_array().unwrap().len(), &tickers[0]), (2, &first));

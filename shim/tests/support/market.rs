@@ -98,6 +98,7 @@ fn push_slice(chain: &mut Chain, listing: &Listing) {
         settles_at,
         adjusted: listing.adjusted,
         days: missing(days),
+        days_vt: missing(0.75 * days),
         und_price: missing(chain.spot),
         fwd_price: missing(listing.fwd_price),
         disc_rate: missing(0.041),

@@ -126,6 +126,9 @@ pub struct ReferencePaths {
     /// quotes]
     #[arg(long, value_name = "FILE")]
     pub deliverables: Vec<PathBuf>,
+    /// Events known by date (CSV: date,symbol,kind,time,move) [default: events.csv in or beside the folder of quotes]
+    #[arg(long, value_name = "FILE")]
+    pub events: Vec<PathBuf>,
     /// Discount curves (CSV: date,tenor_days,rate), or zero [default: rates.csv in or beside the folder of quotes;
     /// without one, implied by the day's European chains among the quotes, else built in]
     #[arg(long, value_name = "FILE")]

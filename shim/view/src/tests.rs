@@ -442,14 +442,14 @@ fn only_what_can_be_seen_is_asked_for() {
     assert_eq!(groups(&state).unwrap().len(), 3);
     assert_eq!(state.wants().watch.len(), 3);
     // quotes that are not shown are not asked for again, until another daemon answers
-    press(&mut state, &[Key::Char('g')]);
+    press(&mut state, &[Key::Char('g'); 3]);
     state.on_news(News::NoQuotes);
     let says = |state: &State| state.message.as_ref().is_some_and(|(text, _)| text.contains("--show-quotes"));
     assert!(state.wants().without_quotes && says(&state));
     // it is said to whoever asks for them later, too
     press(&mut state, &[Key::Char('g')]);
     assert!(!says(&state));
-    press(&mut state, &[Key::Char('g'), Key::Char('g'), Key::Char('g'), Key::Char('g')]);
+    press(&mut state, &[Key::Char('g'); Group::VIEWED.len()]);
     assert!(says(&state));
     state.on_news(News::Offline(String::new()));
     state.on_news(News::Daemon(daemon()));
@@ -535,7 +535,7 @@ fn columns_are_chosen_and_put_in_order() {
     // a group stands in their place, and they come back
     press(&mut state, &[Key::Char('g'), Key::Char('g')]);
     assert_eq!(state.columns(), Column::of(Group::Extra));
-    press(&mut state, &[Key::Char('g'), Key::Char('g'), Key::Char('g')]);
+    press(&mut state, &[Key::Char('g'); Group::VIEWED.len() - 1]);
     assert_eq!(names(&state), "delta gamma svc_theo vega mid theta");
     press(&mut state, &[Key::Char('c')]);
     for _ in 0..10 {

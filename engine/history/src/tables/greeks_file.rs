@@ -168,9 +168,9 @@ impl Chains<'_> {
         let strikes = whole("strike_milli")?;
         let symbols = batch.column_by_name("osym").ok_or("no column osym")?;
         let symbols = symbols.as_string_opt::<i32>().ok_or("osym: no text")?;
-        let of_slice = ["und_price", "fwd_price", "days", "disc_rate", "borr_rate", "divs"].map(numbers);
-        let [und_price, fwd_price, days, disc_rate, borr_rate, divs] = of_slice;
-        let (und_price, fwd_price, days) = (und_price?, fwd_price?, days?);
+        let of_slice = ["und_price", "fwd_price", "days", "days_vt", "disc_rate", "borr_rate", "divs"].map(numbers);
+        let [und_price, fwd_price, days, days_vt, disc_rate, borr_rate, divs] = of_slice;
+        let (und_price, fwd_price, days, days_vt) = (und_price?, fwd_price?, days?, days_vt?);
         let (disc_rate, borr_rate, divs) = (disc_rate?, borr_rate?, divs?);
         let shown = columns.iter().filter_map(|column| match column.cell {
             FileCell::Number(col) => Some((col, column.name)),
@@ -204,6 +204,7 @@ impl Chains<'_> {
                     settles_at: self.reference.calendar().settlement(listed, settle),
                     adjusted: self.reference.roots().facts_at(root, self.underlying, at).identity_only.is_some(),
                     days: days[row],
+                    days_vt: days_vt[row],
                     und_price: und_price[row],
                     fwd_price: fwd_price[row],
                     disc_rate: disc_rate[row],

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails; tables are printed")]
 
 mod calibration;
+mod events;
 mod small;
 mod whole;
 mod work;

@@ -1,4 +1,5 @@
 use super::*;
+use kernel::calendar::{EventDate, EventTime, MarketEvent, MarketEventKind};
 use kernel::records::Activity;
 use proptest::prelude::*;
 
@@ -279,6 +280,31 @@ fn a_feeds_own_early_close_moves_settlements() {
     assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T13:00:00-05:00".parse().unwrap());
     store.ingest(&Batch { days: Some(Vec::new()), ..Batch::default() }, now());
     assert_eq!(store.books()[0].slices[0].settles_at, "2026-12-18T16:00:00-05:00".parse().unwrap());
+}
+
+#[test]
+fn events_of_a_feed_are_in_its_calendar() {
+    let mut store = filled(vec![quote("10:00", "KO", "KO261218C00070000", 1.0, 2.0)]);
+    let ko = Symbol::parse("KO").unwrap();
+    let (from, to) = ("2026-12-07T16:00:00-05:00".parse().unwrap(), "2026-12-08T16:00:00-05:00".parse().unwrap());
+    let day = Date::constant(2026, 12, 8);
+    let event = EventDate { date: day, time: EventTime::BeforeOpening, size: None };
+    let market = MarketEvent { date: day, kind: MarketEventKind::Other, time: None, weight: Some(0.5) };
+    store.books_mut()[0].slices[0].stale = false;
+    let events = vec![EventRecord::Name(ko, event), EventRecord::Market(market)];
+    store.ingest(&Batch { events: Some(events), ..Batch::default() }, now());
+    assert!(store.books()[0].slices[0].stale);
+    let of_market = |store: &Store| [1.0, 0.0].map(|share| store.calendar().variance().days(from, to, share));
+    let [with, without] = of_market(&store);
+    assert!((with - without - 0.5).abs() < 1e-9, "{with} {without}");
+    assert_eq!(store.calendar().known_events(ko), [event]);
+    // dates of sessions that come later leave them in place
+    store.ingest(&Batch { days: Some(vec![(day, Day::Early)]), ..Batch::default() }, now());
+    assert_eq!(store.calendar().known_events(ko), [event]);
+    store.ingest(&Batch { events: Some(Vec::new()), ..Batch::default() }, now());
+    assert_eq!(store.calendar().known_events(ko), []);
+    let [with, without] = of_market(&store);
+    assert!((with - without).abs() < 1e-12, "{with} {without}");
 }
 
 /// A quote of the time and contract given.

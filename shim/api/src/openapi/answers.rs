@@ -1,7 +1,7 @@
 //! Schemas of the answers of an endpoint: the answer to the examples of its table, joined with the answer to each other
 //! word, flag and path word that the tables allow. Never: a parameter that is not in the table.
 
-use super::schema::{either_content, of_catalog, of_listing, of_rows, of_symbols, of_text};
+use super::schema::{either_content, of_catalog, of_facts, of_listing, of_rows, of_symbols, of_text};
 use super::words::{samples_of_segment, segments};
 use crate::query::Query;
 use crate::query::parameter::{Parameter, ParameterForm};
@@ -100,6 +100,7 @@ fn answer(layer: &Layer, context: &RequestContext<'_>, request: &Allowed) -> Res
         Serve::Rows(parse) => of_rows(parse(&query)?, &clock, context),
         Serve::Listing(parse) => of_listing(&parse(&query)?, &clock),
         Serve::Symbols(parse) => of_symbols(&parse(&query)?, &clock),
+        Serve::Facts(parse) => of_facts(&parse(&query)?),
         Serve::Catalog(parse) => of_catalog(parse(&query)?, &clock),
         Serve::Names(parse) => {
             let list = parse(&query)?;

@@ -7,13 +7,13 @@ use crate::rows::binary::content_type;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, SliceNumber, Source, Text, Unpriced};
 use crate::rows::frame::Format;
-use crate::rows::heading::Heading;
+use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::layout::{AnswerLayout, Walk};
 use crate::rows::listing;
 use crate::rows::number::Print;
 use crate::rows::table::Fact;
 use crate::selection::symbols::{SymbolFacts, SymbolState};
-use crate::vendors::layer::{List, Reply, RequestContext, SymbolList};
+use crate::vendors::layer::{FactForm, FactTable, List, Reply, RequestContext, SymbolList};
 use engine::store::chain::Uncomputed;
 use engine::store::columns::Unit;
 use jiff::Timestamp;
@@ -62,7 +62,25 @@ pub(super) fn of_symbols(list: &SymbolList, clock: &Clock) -> Value {
     by_type(&json!({ "type": "array", "items": object(members.collect()) }))
 }
 
-/// The content of a catalog, by type: the schema of an entry of today.
+/// The content of a table of numbers, by type: any cell may be missing, and the last one says why.
+pub(super) fn of_facts(table: &FactTable) -> Value {
+    let schema = |head: &ColumnHead<'_>| match (head.name, head.is_number) {
+        ("missing", _) => json!({ "type": "array", "items": { "type": "string" } }),
+        (_, true) => or_null(json!({ "type": "number" })),
+        (_, false) => or_null(json!({ "type": "string" })),
+    };
+    match table.form {
+        FactForm::Table(format) => {
+            return json!({ content_type(format): { "schema": { "type": "string", "format": "binary" } } });
+        }
+        FactForm::Gauges => return json!({ "text/plain": { "schema": { "type": "string" } } }),
+        FactForm::Text(_) => {}
+    }
+    let members = table.heads.iter().map(|head| Member { name: head.name, schema: schema(head), required: true });
+    by_type(&json!({ "type": "array", "items": object(members.collect()) }))
+}
+
+/// The content of a list of what there is, by type: what an entry of today would look like.
 pub(super) fn of_catalog(catalog: Catalog, clock: &Clock) -> Value {
     let entry = CatalogEntry {
         last: Some(clock.today()),
@@ -361,6 +379,7 @@ fn of_slice(number: SliceNumber) -> &'static str {
         SliceNumber::UndPrice => "Price of the underlying",
         SliceNumber::FwdPrice => "Calibrated forward price of the expiry",
         SliceNumber::Days => "Fractional calendar days to settlement",
+        SliceNumber::DaysVt => "Variance days to settlement: sessions, nights, closed dates and market events",
         SliceNumber::DiscRate => "Discount rate to settlement, continuously compounded, a year",
         SliceNumber::BorrRate => "Implied borrow rate, a year",
         SliceNumber::Divs => "Sum of the dividends to expiry, currency per share",

@@ -2,10 +2,12 @@
 //! text.
 
 use super::field::Field;
+use super::heading::ColumnHead;
+use super::table::Fact;
 use crate::picked::Picked;
 use engine::store::chain::Chain;
 use history::schema::{FileColumn, served_column};
-use history::tables::{TableFormat, TableRows, TableSymbols, TableWriter};
+use history::tables::{PlainColumn, PlainWriter, TableFormat, TableRows, TableSymbols, TableWriter};
 use http::stream::{Progress, Stream};
 use std::collections::BTreeSet;
 use std::io;
@@ -25,6 +27,22 @@ pub const fn content_type(format: TableFormat) -> &'static str {
         TableFormat::Arrow => "application/vnd.apache.arrow.stream",
         TableFormat::Parquet => "application/vnd.apache.parquet",
     }
+}
+
+/// A whole table of facts, of which all numbers are one kind of column and everything else is text.
+///
+/// # Errors
+/// The library refuses it.
+pub fn facts(format: TableFormat, columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> io::Result<Vec<u8>> {
+    let mut writer = PlainWriter::new(format, columns.iter().map(|head| (head.name, head.is_number)))?;
+    let column = |(place, head): (usize, &ColumnHead<'_>)| match head.is_number {
+        true => PlainColumn::Numbers(rows.iter().map(|row| row[place].number()).collect()),
+        false => PlainColumn::Words(rows.iter().map(|row| row[place].words()).collect()),
+    };
+    let (columns, mut out): (Vec<PlainColumn>, _) = (columns.iter().enumerate().map(column).collect(), Vec::new());
+    writer.write(&columns, &mut out)?;
+    writer.finish(&mut out)?;
+    Ok(out)
 }
 
 /// An answer that is being written as a table.

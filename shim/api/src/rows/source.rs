@@ -29,6 +29,8 @@ pub enum SliceNumber {
     FwdPrice,
     /// Fractional calendar days to settlement.
     Days,
+    /// Variance days to settlement.
+    DaysVt,
     /// Rate to settlement.
     DiscRate,
     /// Implied borrow rate.
@@ -86,6 +88,7 @@ impl SliceNumber {
             Self::UndPrice => slice.und_price,
             Self::FwdPrice => slice.fwd_price,
             Self::Days => slice.days,
+            Self::DaysVt => slice.days_vt,
             Self::DiscRate => slice.disc_rate,
             Self::BorrRate => slice.borr_rate,
             Self::Divs => slice.divs,

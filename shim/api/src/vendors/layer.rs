@@ -15,10 +15,10 @@ use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::Parameters;
 use crate::refusal::Refusal;
-use crate::rows::binary::{TableStream, content_type};
+use crate::rows::binary::{self, TableStream, content_type};
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
-use crate::rows::frame::{ARRAYS, Format};
+use crate::rows::frame::{ARRAYS, Format, json_text};
 use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing::{self, ListingPiece};
@@ -41,6 +41,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The type of gauges.
+const GAUGES: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Header of a page of symbols with more to follow: the value for the parameter `cursor`.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
@@ -73,6 +75,8 @@ pub enum Serve {
     Listing(fn(&Query<'_>) -> Result<List, Refusal>),
     /// A list of underlyings.
     Symbols(fn(&Query<'_>) -> Result<SymbolList, Refusal>),
+    /// A table of numbers of underlyings.
+    Facts(fn(&Query<'_>) -> Result<FactTable, Refusal>),
     /// A catalog: a list of roots, dates, strikes or contracts.
     Catalog(fn(&Query<'_>) -> Result<Catalog, Refusal>),
     /// JSON about underlyings, from their chains.
@@ -230,6 +234,66 @@ pub struct SymbolColumn {
     pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
 }
 
+/// The rows of a table of underlyings.
+pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
+
+/// A table of numbers of underlyings: of which, and what of them in which form.
+#[derive(Clone, Debug)]
+pub struct FactTable {
+    /// Of which.
+    pub selection: Selection,
+    /// What becomes of names that are not served.
+    pub unserved: Unserved,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+    /// In which form.
+    pub form: FactForm,
+    /// What it is, for a reader.
+    pub title: &'static str,
+    /// The columns.
+    pub heads: &'static [ColumnHead<'static>],
+    /// Makes the rows, which have a cell for each column.
+    pub rows: FactRows,
+    /// In which order they come.
+    pub order: Option<FactOrder>,
+    /// How many of them are shown.
+    pub limit: Option<usize>,
+}
+
+/// The form of a table of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactForm {
+    /// Text.
+    Text(Format),
+    /// The text format of Prometheus: a gauge for each number.
+    Gauges,
+    /// A table of columns.
+    Table(TableFormat),
+}
+
+/// By which column rows are sorted; those without a number there come last.
+#[derive(Clone, Copy, Debug)]
+pub struct FactOrder {
+    /// Its place.
+    pub place: usize,
+    /// The largest comes first.
+    pub is_descending: bool,
+}
+
+impl FactOrder {
+    fn sort(self, rows: &mut [Vec<Fact>]) {
+        let number = |row: &Vec<Fact>| match row.get(self.place) {
+            Some(Fact::Number(x)) if x.is_finite() => Some(*x),
+            _ => None,
+        };
+        rows.sort_by(|a, b| match (number(a), number(b)) {
+            (Some(a), Some(b)) if self.is_descending => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+    }
+}
+
 /// Inputs of an answer besides the request's path and query.
 pub struct RequestContext<'a> {
     /// The market.
@@ -280,6 +344,7 @@ enum Content {
     Rows(Box<Reply>),
     Listing(Box<List>),
     Symbols(Box<SymbolList>),
+    Facts(Box<FactTable>),
     Catalog(Box<Catalog>),
     Names(Box<NameList>),
     Text(String),
@@ -308,6 +373,7 @@ impl LayerRequest {
         let (selection, listed) = match &self.content {
             Ok(Content::Rows(reply)) => (Some(&reply.selection), &[][..]),
             Ok(Content::Listing(list)) => (Some(&list.selection), &[][..]),
+            Ok(Content::Facts(table)) => (Some(&table.selection), &[][..]),
             Ok(Content::Names(list)) => (None, &list.symbols[..]),
             // such lists have no requested names
             Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => (None, &[][..]),
@@ -327,6 +393,7 @@ impl LayerRequest {
             Content::Rows(reply) => reply.past.as_ref(),
             Content::Listing(list) => list.past.as_ref(),
             Content::Symbols(list) => list.past.as_ref(),
+            Content::Facts(table) => table.past.as_ref(),
             Content::Names(list) => list.past.as_ref(),
             // without a day, the list is about all recorded days
             Content::Catalog(_) | Content::Text(_) => None,
@@ -347,7 +414,11 @@ impl LayerRequest {
     /// True if the request is for the rows of every name.
     #[must_use]
     pub fn asks_for_everything(&self) -> bool {
-        matches!(&self.content, Ok(Content::Rows(reply)) if reply.selection.everything)
+        match &self.content {
+            Ok(Content::Rows(reply)) => reply.selection.everything,
+            Ok(Content::Facts(table)) => table.selection.everything,
+            _ => false,
+        }
     }
 
     /// The requested catalog, if any.
@@ -381,6 +452,7 @@ impl LayerRequest {
             }
             Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
             Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
+            Ok(Content::Facts(table)) => is_heavy(snapshot, &table.selection, true),
             Ok(Content::Catalog(_)) => true,
             Ok(Content::Names(_) | Content::Text(_)) | Err(_) => false,
         }
@@ -421,6 +493,7 @@ impl Layer {
             Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
             Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
             Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
+            Serve::Facts(parse) => parse(query).map(|table| Content::Facts(Box::new(table))),
             Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
             Serve::Names(parse) => parse(query).map(|list| Content::Names(Box::new(list))),
             Serve::Text(write) => write(query).map(Content::Text),
@@ -438,6 +511,7 @@ impl Layer {
             Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
             Content::Listing(list) => self.list(&list, context, &clock),
             Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
+            Content::Facts(table) => self.facts(&table, context, &clock),
             Content::Catalog(catalog) => {
                 let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
                 // before the first snapshot it is unknown whether the list is empty
@@ -566,6 +640,40 @@ impl Layer {
         let around = (list.around)(clock);
         let body = listing::write(&around.open, &expirations, &list.item, &around.close, clock);
         Ok(Answer::full(self.name, 200, JSON, body))
+    }
+
+    fn facts(&self, of: &FactTable, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let picked = select(context.snapshot, &of.selection)?;
+        let warning = warning(of.unserved, context.snapshot, &of.selection, picked.is_empty())?;
+        let mut rows = (of.rows)(&picked, context, clock);
+        if let Some(order) = of.order {
+            order.sort(&mut rows);
+        }
+        rows.truncate(of.limit.unwrap_or(usize::MAX));
+        let is_page = of.form == FactForm::Text(Format::Html);
+        let (kind, body) = match of.form {
+            FactForm::Text(format) => {
+                let mut heading = Heading::default();
+                if is_page {
+                    of.title.clone_into(&mut heading.title);
+                    heading.lines = (context.note)();
+                    heading.lines.extend(warning.clone());
+                    heading.lines.push(counted(rows.len(), "row"));
+                }
+                (format.frame().content_type, table::write(format, &heading, of.heads, &rows))
+            }
+            FactForm::Gauges => (GAUGES, table::gauges(of.heads, &rows).into_bytes()),
+            FactForm::Table(format) => match binary::facts(format, of.heads, &rows) {
+                Ok(body) => (content_type(format), body),
+                Err(why) => {
+                    let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
+                    return Ok(Answer::full(self.name, 500, JSON, body));
+                }
+            },
+        };
+        let mut answer = Answer::full(self.name, 200, kind, body);
+        answer.headers.extend(warning.as_deref().map(warning_header));
+        Ok(answer.of_edition(context.edition.filter(|_| !is_page)))
     }
 
     fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {

@@ -74,6 +74,12 @@ pub const FIELDS: &[Field] = &[
     slice("disc_rate", SliceNumber::DiscRate, Group::Chain),
     slice("borr_rate", SliceNumber::BorrRate, Group::Chain),
     slice("divs", SliceNumber::Divs, Group::Chain),
+    slice("days_vt", SliceNumber::DaysVt, Group::Vt),
+    column(Col::DecayVt),
+    column(Col::ThetaVt),
+    column(Col::ProbItm),
+    column(Col::ProbTouch),
+    column(Col::Density),
     quote("bid", QuoteNumber::Bid),
     quote("ask", QuoteNumber::Ask),
     count("bid_size", QuoteNumber::BidSize),
@@ -200,8 +206,8 @@ const MIN_OPEN_INTEREST: Param<FiniteNumber> =
 const GREEKS: Param<WordList<Option<Group>>> = Param::new(
     "greeks",
     WordList(GROUP_WORDS),
-    "Field groups, comma-separated; all is core, extra, exotic and chain; quote needs a daemon with \
-     --show-quotes [default: core]",
+    "Field groups, comma-separated; all is core, extra, exotic and chain; vt is in variance time, prob are \
+     probabilities; quote needs a daemon with --show-quotes [default: core]",
 );
 pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
     "center",
@@ -239,12 +245,15 @@ const GROUP_WORDS: &[(&str, Option<Group>)] = &[
     (Group::Extra.name(), Some(Group::Extra)),
     (Group::Exotic.name(), Some(Group::Exotic)),
     (Group::Chain.name(), Some(Group::Chain)),
+    (Group::Vt.name(), Some(Group::Vt)),
+    (Group::Prob.name(), Some(Group::Prob)),
     (Group::Quote.name(), Some(Group::Quote)),
     ("all", None),
 ];
 
 /// The groups in the order of a row.
-const GROUPS: [Group; 5] = [Group::Core, Group::Extra, Group::Exotic, Group::Chain, Group::Quote];
+const GROUPS: [Group; 7] =
+    [Group::Core, Group::Extra, Group::Exotic, Group::Chain, Group::Vt, Group::Prob, Group::Quote];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let past = native_past::parse(query)?;
@@ -401,10 +410,12 @@ fn read_center(text: &str) -> Option<Center> {
     }
 }
 
-/// The requested groups, each once, in the order of a row. `all` means the groups of the interface, without quotes.
+/// The groups wanted, each once, in the order of a row. All of them are those of the interface, without variance
+/// time, probabilities and quotes.
 fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
     let wanted = query.get(&GREEKS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
-    let shown = |group: Group| wanted.iter().any(|w| w.map_or(group != Group::Quote, |w| w == group));
+    let is_in_all = |group: Group| !matches!(group, Group::Vt | Group::Prob | Group::Quote);
+    let shown = |group: Group| wanted.iter().any(|w| w.map_or(is_in_all(group), |w| w == group));
     Ok(GROUPS.into_iter().filter(|&group| shown(group)).map(|group| (group.name(), group)).collect())
 }
 
@@ -442,12 +453,14 @@ mod tests {
     use super::*;
 
     /// The groups of the interface and their fields, written down again so that the table can be wrong.
-    const SPEC: [(&str, &str); 6] = [
+    const SPEC: [(&str, &str); 8] = [
         ("", "underlying root expiry strike right osym greeks"),
         ("core", "und_price delta gamma vega theta decay rho svc_theo svc_vol"),
         ("extra", "vanna volga charm veta bid_vol ask_vol prev_vol conf_vol"),
         ("exotic", "speed zomma color ultima vera lambda epsilon"),
         ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
+        ("vt", "days_vt decay_vt theta_vt"),
+        ("prob", "prob_itm prob_touch density"),
         ("quote", "bid ask bid_size ask_size mid quote_time volume open_interest"),
     ];
 
@@ -461,11 +474,12 @@ mod tests {
 
     #[test]
     fn groups_have_the_fields_of_the_interface_in_its_order() {
-        let [identity, core, extra, exotic, chain, quote] = SPEC.map(|(_, names)| names);
+        let [identity, core, extra, exotic, chain, vt, prob, quote] = SPEC.map(|(_, names)| names);
         assert_eq!(names("root=A"), format!("{identity} {core}"));
         assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
         assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
         assert_eq!(names("root=A&greeks=quote,core"), format!("{identity} {core} {quote}"));
+        assert_eq!(names("root=A&greeks=prob,vt,chain"), format!("{identity} {chain} {vt} {prob}"));
         assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes.is_some());
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
             let reply = reply(&format!("root=A&greeks={all}")).unwrap();
@@ -509,7 +523,10 @@ mod tests {
             ("foo=1", "400 unknown parameter: foo"),
             ("root=A&right=x", "400 right: not one of call, put, both, c, p: x"),
             ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html, arrow, parquet: xml"),
-            ("root=A&greeks=core,first", "400 greeks: not one of core, extra, exotic, chain, quote, all: first"),
+            (
+                "root=A&greeks=core,first",
+                "400 greeks: not one of core, extra, exotic, chain, vt, prob, quote, all: first",
+            ),
             ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),
             ("root=A&exp=2026-12-18,*", "400 exp: not a date: *"),
             ("root=A&min_exp=soon", "400 min_exp: not a date: soon"),

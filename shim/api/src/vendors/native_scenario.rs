@@ -6,17 +6,21 @@ use super::native::{
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
 };
 use super::parameter::{A_SYMBOL, ANY, NATIVE_FORMAT};
-use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs, ReadEach};
 use crate::query::{Query, items, parse_date};
 use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use crate::selection::Selection;
 use crate::selection::unserved::Unserved;
-use engine::scenario::{ExerciseOutcome, ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit, VolWeights};
+use engine::scenario::{
+    ExerciseOutcome, ScenarioClock, ScenarioGrid, ScenarioMoment, SpotUnit, VolRule, VolUnit, VolWeights,
+};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
+use kernel::calendar::{EventDate, EventTime};
 use kernel::contract::Symbol;
+use kernel::limits;
 
 /// Maximum points of one axis.
 pub const AXIS_MOST: usize = 401;
@@ -48,6 +52,8 @@ pub const PARAMETERS: Parameters = &[
     &VOL_RULE,
     &VOL_WEIGHT,
     &AT,
+    &CLOCK,
+    &EVENT,
     &RATE,
     &BORROW,
     &DIVIDENDS,
@@ -135,6 +141,18 @@ const AT: Param<ReadAs<Vec<ScenarioMoment>>> = Param::new(
      time [default: now]",
 )
 .such_as("now");
+const CLOCK: Param<OneWord<ScenarioClock>> = Param::new(
+    "clock",
+    OneWord(&[("calendar", ScenarioClock::Calendar), ("variance", ScenarioClock::Variance)]),
+    "On the way to a moment volatility stays (calendar), or variance runs out by sessions, news of the market and the \
+     event of the name (variance) [default: calendar, or variance with event]",
+);
+const EVENT: Param<ReadEach<(Symbol, EventDate)>> = Param::new(
+    "event",
+    ReadEach(ReadAs { read: read_event, wants: "NAME:DATE:MOVE%, or NAME:DATE:TIME:MOVE% with bmo, amc or HH:MM" }),
+    "Events in the place of those that are known or found, comma-separated, such as NVDA:2026-12-02:amc:7%: the name, \
+     the date, the time (bmo, amc or HH:MM; may be left out) and one standard deviation of the move",
+);
 const RATE: Param<FiniteNumber> = Param::new("rate", FiniteNumber, "Added to discount rates, in points of percent");
 const BORROW: Param<FiniteNumber> = Param::new("borrow", FiniteNumber, "Added to borrow rates, in points of percent");
 const DIVIDENDS: Param<FiniteNumber> =
@@ -356,6 +374,11 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
 
 fn parse_grid(query: &Query<'_>) -> Result<ScenarioGrid, Refusal> {
     let plain = ScenarioGrid::default();
+    let (clock, events) = (query.get(&CLOCK)?, query.get(&EVENT)?.unwrap_or_default());
+    if clock == Some(ScenarioClock::Calendar) && !events.is_empty() {
+        return Err(Refusal::Conflict { reason: "event needs clock=variance" });
+    }
+    let by_events = if events.is_empty() { ScenarioClock::Calendar } else { ScenarioClock::Variance };
     // points of percent to decimals, within what a market can have
     let points = |param: &Param<FiniteNumber>, most: f64| match query.get(param)? {
         Some(points) if points.abs() <= most => Ok(points),
@@ -374,6 +397,8 @@ fn parse_grid(query: &Query<'_>) -> Result<ScenarioGrid, Refusal> {
         vol_rule: query.get(&VOL_RULE)?.unwrap_or_default(),
         vol_weights: query.get(&VOL_WEIGHT)?.unwrap_or_default(),
         at: query.get(&AT)?.unwrap_or(plain.at),
+        clock: clock.unwrap_or(by_events),
+        events,
         rate: points(&RATE, 20.0)? / 100.0,
         borrow: points(&BORROW, 200.0)? / 100.0,
         dividends: (1.0 + points(&DIVIDENDS, 1000.0)? / 100.0).max(0.0),
@@ -452,6 +477,17 @@ fn read_moment(text: &str) -> Option<ScenarioMoment> {
     instant.or_else(|| text.parse::<DateTime>().ok().filter(|at| in_range(at.year())).map(ScenarioMoment::Clock))
 }
 
+/// `NAME:DATE:MOVE%` or `NAME:DATE:TIME:MOVE%`.
+fn read_event(text: &str) -> Option<(Symbol, EventDate)> {
+    let (name, rest) = text.split_once(':')?;
+    let (date, rest) = rest.split_once(':')?;
+    let (time, percent) = rest.rsplit_once(':').unwrap_or(("", rest));
+    let percent = read_number(percent.strip_suffix('%').unwrap_or(percent))?;
+    let size = limits::EVENT_MOVE.holds(percent).then_some(percent / 100.0)?;
+    let event = EventDate { date: parse_date(date)?, time: EventTime::parse(time)?, size: Some(size) };
+    Some((Symbol::parse_underlying(name)?, event))
+}
+
 fn read_weights(text: &str) -> Option<VolWeights> {
     if text.eq_ignore_ascii_case("equal") {
         return Some(VolWeights::Equal);
@@ -502,6 +538,27 @@ mod tests {
         assert!(matches!(read_moment("2026-12-18T10:30:00-05:00"), Some(ScenarioMoment::At(_))));
         for bad in ["", "5", "-5d", "+5x", "yesterday", "2026-13-01", "999999999d", "9999-01-01T10:00", "é"] {
             assert_eq!(read_moment(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_event_has_a_name_a_date_and_a_size_and_runs_out_by_the_variance_clock() {
+        let grid = |query: &str| parsed(&format!("underlying=NVDA&{query}")).map(|request| request.grid);
+        let event = |time| EventDate { date: jiff::civil::date(2026, 12, 2), time, size: Some(0.07) };
+        let nvda = Symbol::parse("NVDA").unwrap();
+        for (text, time) in [
+            ("NVDA:2026-12-02:7%", EventTime::Unknown),
+            ("nvda:2026-12-02:amc:7", EventTime::AfterClose),
+            ("NVDA:20261202:09:45:7%", EventTime::At(jiff::civil::time(9, 45, 0, 0))),
+        ] {
+            let found = grid(&format!("event={text}")).unwrap();
+            assert_eq!((found.clock, found.events), (ScenarioClock::Variance, vec![(nvda, event(time))]), "{text}");
+        }
+        assert_eq!(grid("").unwrap().clock, ScenarioClock::Calendar);
+        assert_eq!(grid("clock=variance").unwrap().clock, ScenarioClock::Variance);
+        assert_eq!(grid("clock=calendar&event=NVDA:2026-12-02:7%").unwrap_err(), "event needs clock=variance");
+        for bad in ["NVDA", "NVDA:2026-12-02", "NVDA:soon:7%", "NVDA:2026-12-02:-7%", "NVDA:2026-12-02:noon:7%"] {
+            assert!(grid(&format!("event={bad}")).unwrap_err().starts_with("event: not NAME:DATE"), "{bad}");
         }
     }
 

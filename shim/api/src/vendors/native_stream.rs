@@ -81,6 +81,7 @@ const OF_SLICES: &[StreamField] = &[
     StreamField::Slice("und_price", |slice| slice.und_price),
     StreamField::Slice("fwd_price", |slice| slice.fwd_price),
     StreamField::Slice("days", |slice| slice.days),
+    StreamField::Slice("days_vt", |slice| slice.days_vt),
     StreamField::Slice("disc_rate", |slice| slice.disc_rate),
     StreamField::Slice("borr_rate", |slice| slice.borr_rate),
     StreamField::Slice("divs", |slice| slice.divs),

@@ -1,6 +1,6 @@
 //! ORATS beyond strikes: `GET /datav2/{summaries, cores, monies/implied}`, the same of past days under `/datav2/hist`.
-//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. Fields that the vendor
-//! computes from earnings, share prices or forecasts are zero, because its client refuses null.
+//! One record a ticker, or a ticker and expiry; and `GET /datav2/tickers`, the days of each. What the vendor computes
+//! from prices of shares and its own forecasts is zero, because its client refuses null; so is what is not known here.
 
 use super::body;
 use super::layer::{Layer, NameList, RequestContext, Serve};
@@ -16,9 +16,12 @@ use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
 use crate::rows::table::Fact;
-use crate::term::{ExpirySummary, TermStructure};
 use engine::store::chain::Chain;
+use engine::store::evidence::CountedDividend;
+use engine::store::quotes::QuoteNumber;
+use engine::term::{PutsAndCalls, Tenors, TermExpiry, TermStructure};
 use kernel::contract::Symbol;
+use kernel::elementary::ln;
 
 /// Summaries of tickers.
 pub const SUMMARIES: Layer = at("/datav2/summaries", NOW, |query| now(query, write_summaries));
@@ -97,14 +100,14 @@ fn of_day(query: &Query<'_>, write: Write) -> Result<NameList, Refusal> {
 fn records(
     names: &[String],
     context: &RequestContext<'_>,
-    mut of: impl FnMut(&Chain, &TermStructure, &mut Vec<String>),
+    mut of: impl FnMut(&Chain, &NameTerm, &mut Vec<String>),
 ) -> Result<String, Refusal> {
     let mut all = Vec::new();
     for name in names {
         let Some(symbol) = Symbol::parse_underlying(name) else { continue };
         let underlying = context.roots.underlying_of(symbol);
         match context.snapshot.chain(underlying) {
-            Some(chain) => of(chain, &TermStructure::of(chain), &mut all),
+            Some(chain) => of(chain, &NameTerm::of(chain, context), &mut all),
             None if context.snapshot.is_pending(underlying) => return Err(Refusal::Busy),
             None => {}
         }
@@ -112,7 +115,42 @@ fn records(
     Ok(format!(r#"{{"data":[{}]}}"#, all.join(",")))
 }
 
-/// Writes one record.
+/// The expiries of a name, and its maturities.
+struct NameTerm {
+    structure: TermStructure,
+    tenors: Tenors,
+}
+
+impl NameTerm {
+    fn of(chain: &Chain, context: &RequestContext<'_>) -> Self {
+        let days = TIMES.map(|(_, days)| days);
+        let structure = TermStructure::of(chain, context.calendar);
+        let tenors = Tenors::of(&structure.clock, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
+        Self { structure, tenors }
+    }
+
+    fn vol(&self, days: f64) -> f64 {
+        self.structure.iv(&self.tenors, days)
+    }
+
+    /// Without the event of the name: the same where there is none, nothing where that is not known.
+    fn ex_event_vol(&self, days: f64) -> f64 {
+        self.structure.ex_event_vol_at(&self.tenors, days, |of| of.vol)
+    }
+
+    /// A number of the expiries, linear in days.
+    fn at(&self, days: f64, number: impl Fn(&TermExpiry) -> f64) -> f64 {
+        self.structure.at(days, number)
+    }
+}
+
+/// The volatility between two maturities that both imply.
+fn forward_vol(vol: impl Fn(f64) -> f64, from: f64, to: f64) -> f64 {
+    let variance = |days: f64| vol(days).powi(2) * days;
+    ((variance(to) - variance(from)) / (to - from)).sqrt()
+}
+
+/// One record in the making.
 struct Record(String);
 
 impl Record {
@@ -152,17 +190,46 @@ const FORWARDS: [(&str, f64, f64); 5] = [
     ("180_90", 90.0, 180.0),
     ("90_30", 30.0, 90.0),
 ];
-const AT_MONEY: f64 = 0.5;
-const YEAR: f64 = 365.0;
 const TWO_YEARS: f64 = 730.0;
 
-/// Writes at-the-money volatilities at each constant time. Earnings are not modelled, so those with and without
-/// earnings are equal.
-fn put_vols(record: &mut Record, term: &TermStructure, last: &str) {
+/// What bid and ask volatilities at the forward differ by.
+fn width(expiry: &TermExpiry) -> f64 {
+    2.0 * expiry.half_spread
+}
+
+/// The dividends of a year to come: their sum and number, and the first one.
+struct YearOfDividends {
+    sum: f64,
+    n: f64,
+    next: Option<CountedDividend>,
+}
+
+impl YearOfDividends {
+    fn of(chain: &Chain) -> Self {
+        let all = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.dividends);
+        let within = || all.iter().filter(|dividend| dividend.t > 0.0 && dividend.t <= 1.0);
+        Self {
+            sum: within().map(|dividend| dividend.amount).sum(),
+            n: within().count() as f64,
+            next: within().next().copied(),
+        }
+    }
+
+    /// Nothing implies dividends here.
+    fn put(&self, record: &mut Record) {
+        record.number("annActDiv", self.sum);
+        record.number("nextDiv", self.next.map_or(0.0, |next| next.amount));
+        record.zeros(&["annIdiv", "impliedNextDiv"]);
+    }
+}
+
+/// Volatilities at the money of every constant time, without the name's event and with it.
+fn put_vols(record: &mut Record, term: &NameTerm, last: &str) {
     for prefix in ["exErnIv", "iv"] {
         for (end, days) in TIMES {
             let end = if end == "1y" { last } else { end };
-            record.number(&format!("{prefix}{end}"), term.vol_at(days, AT_MONEY));
+            let vol = if prefix == "iv" { term.vol(days) } else { term.ex_event_vol(days) };
+            record.number(&format!("{prefix}{end}"), vol);
         }
     }
 }
@@ -170,34 +237,39 @@ fn put_vols(record: &mut Record, term: &TermStructure, last: &str) {
 fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     records(names, context, |chain, term, all| {
         let mut record = Record::new(chain, clock);
-        let dividends = term.at(YEAR, |expiry| expiry.divs);
         record.number("stockPrice", term.at(0.0, |expiry| expiry.und_price));
-        record.number("annActDiv", dividends);
-        record.number("annIdiv", dividends);
-        record.zeros(&["nextDiv", "impliedNextDiv"]);
+        YearOfDividends::of(chain).put(&mut record);
         record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
         record.number("borrow2y", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
-        record.number("confidence", term.at(30.0, ExpirySummary::confidence));
+        record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         put_vols(&mut record, term, "1y");
-        record.zeros(&["ieeEarnEffect", "impliedMove", "impliedEarningsMove", "mwAdj30", "mwAdj2y"]);
+        let event = &term.structure.event;
+        ["impliedMove", "impliedEarningsMove"].iter().for_each(|name| record.number(name, event.move_sd()));
+        record.zeros(&["ieeEarnEffect"]);
+        record.number("mwAdj30", term.at(30.0, width));
+        record.number("mwAdj2y", term.at(TWO_YEARS, width));
         record.zeros(&["rDrv30", "rDrv2y", "rSlp30", "rSlp2y"]);
-        record.number("rVol30", term.vol_at(30.0, AT_MONEY));
-        record.number("rVol2y", term.vol_at(TWO_YEARS, AT_MONEY));
+        record.number("rVol30", term.vol(30.0));
+        record.number("rVol2y", term.vol(TWO_YEARS));
         record.zeros(&["rip"]);
         record.number("riskFree30", term.at(30.0, |expiry| expiry.disc_rate));
         record.number("riskFree2y", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
         record.zeros(&["skewing", "contango", "totalErrorConf"]);
         for percent in [5.0, 25.0, 75.0, 95.0] {
-            for prefix in ["dlt", "exErnDlt"] {
-                for (end, days) in TIMES {
-                    record.number(&format!("{prefix}{percent}Iv{end}"), term.vol_at(days, percent / 100.0));
-                }
+            let NameTerm { structure, tenors } = term;
+            let vol = |of: &TermExpiry| of.vol_at(percent / 100.0);
+            for (end, days) in TIMES {
+                record.number(&format!("dlt{percent}Iv{end}"), structure.vol_at(tenors, days, vol));
+            }
+            for (end, days) in TIMES {
+                record.number(&format!("exErnDlt{percent}Iv{end}"), structure.ex_event_vol_at(tenors, days, vol));
             }
         }
-        for prefix in ["fwd", "fexErn"] {
-            for (end, from, to) in FORWARDS {
-                record.number(&format!("{prefix}{end}"), term.forward_vol(from, to));
-            }
+        for (end, from, to) in FORWARDS {
+            record.number(&format!("fwd{end}"), forward_vol(|days| term.vol(days), from, to));
+        }
+        for (end, from, to) in FORWARDS {
+            record.number(&format!("fexErn{end}"), forward_vol(|days| term.ex_event_vol(days), from, to));
         }
         for prefix in ["ffwd", "ffexErn", "fbfwd", "fbfexErn"] {
             FORWARDS.iter().for_each(|(end, ..)| record.number(&format!("{prefix}{end}"), 0.0));
@@ -208,25 +280,29 @@ fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock
 
 fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     records(names, context, |chain, term, all| {
-        for expiry in term.expiries() {
+        for expiry in term.structure.expiries() {
             let mut record = Record::new(chain, clock);
             record.word("expirDate", &expiry.expiry.to_string());
             record.number("stockPrice", expiry.und_price);
             record.number("spotPrice", expiry.und_price);
             record.number("riskFreeRate", expiry.disc_rate);
-            record.number("yieldRate", expiry.yield_rate);
+            // what discount rate, borrow and dividends leave of the growth of the forward
+            let growth = ln(expiry.fwd_price / expiry.und_price) / expiry.years();
+            record.number("yieldRate", expiry.disc_rate - growth);
             record.number("residualYieldRate", expiry.borr_rate);
             record.zeros(&["residualRateSlp", "residualR2"]);
-            record.number("confidence", expiry.confidence());
-            record.zeros(&["mwVol"]);
+            record.number("confidence", expiry.confidence);
+            record.number("mwVol", width(expiry));
             for percent in (0..=100).rev().step_by(5) {
-                record.number(&format!("vol{percent}"), expiry.vol_at(f64::from(percent) / 100.0));
+                record.number(&format!("vol{percent}"), expiry.vol_near(f64::from(percent) / 100.0));
             }
-            record.number("atmiv", expiry.vol_at(AT_MONEY));
+            record.number("atmiv", expiry.vol);
             record.zeros(&["slope", "deriv", "fit"]);
-            record.number("calVol", expiry.vol_at(AT_MONEY));
-            record.number("unadjVol", expiry.vol_at(AT_MONEY));
-            record.zeros(&["earnEffect"]);
+            let is_known = term.structure.event.is_known();
+            let without = if is_known { expiry.ex_event_vol() } else { f64::NAN };
+            record.number("calVol", without);
+            record.number("unadjVol", expiry.vol);
+            record.number("earnEffect", expiry.vol - without);
             all.push(record.end(clock));
         }
     })
@@ -236,10 +312,6 @@ fn write_monies(names: &[String], context: &RequestContext<'_>, clock: &Clock) -
 const CORE_ZEROS: &[&str] = &[
     "assetType",
     "mktCap",
-    "cVolu",
-    "cOi",
-    "pVolu",
-    "pOi",
     "orFcst20d",
     "orIvFcst20d",
     "orFcstInf",
@@ -257,8 +329,6 @@ const CORE_ZEROS: &[&str] = &[
     "derivInf",
     "derivFcst",
     "derivFcstInf",
-    "mktWidthVol",
-    "mktWidthVolInf",
     "rip",
     "ivEarnReturn",
     "fcstR2",
@@ -292,10 +362,7 @@ const CORE_ZEROS: &[&str] = &[
     "stkPxChng6m",
     "clsPx1y",
     "stkPxChng1y",
-    "divFreq",
-    "divYield",
     "divGrwth",
-    "divAmt",
     "lastErnTod",
     "absAvgErnMv",
     "impliedIee",
@@ -338,11 +405,8 @@ const CORE_ZEROS: &[&str] = &[
     "etfSlopeRatioAvgStdv1y",
     "impliedR2",
     "contango",
-    "nextDiv",
-    "impliedNextDiv",
     "error",
     "wksNextErn",
-    "oi",
     "straPxM1",
     "straPxM2",
     "smoothStraPxM1",
@@ -373,9 +437,8 @@ const CORE_WINDOWS: [&str; 9] = ["5d", "10d", "20d", "60d", "90d", "120d", "252d
 const CORE_WORDS: [&str; 4] = ["sector", "etfIncl", "bestEtf", "sectorName"];
 /// Substitute for an unknown date.
 const NO_DATE: &str = "1970-01-01";
-/// Number of expiries in core data: the first ones at least a week away; at the vendor, the first monthly ones.
+/// Number of expiries in core data: the first monthly ones.
 const CORE_EXPIRIES: usize = 4;
-const WEEK_DAYS: f64 = 7.0;
 
 fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) -> Result<String, Refusal> {
     records(names, context, |chain, term, all| {
@@ -383,10 +446,11 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("pxAtmIv", term.at(0.0, |expiry| expiry.und_price));
         record.number("pxCls", term.at(0.0, |expiry| expiry.und_price));
         record.zeros(CORE_ZEROS);
-        let mut expiries = term.expiries().iter().filter(|expiry| expiry.days >= WEEK_DAYS);
+        let is_monthly = |expiry: &&TermExpiry| context.calendar.monthly_expiry(expiry.expiry) == expiry.expiry;
+        let mut expiries = term.structure.expiries().iter().filter(is_monthly);
         for n in 1..=CORE_EXPIRIES {
             let expiry = expiries.next();
-            let vol = expiry.map_or(0.0, |expiry| expiry.vol_at(AT_MONEY));
+            let vol = expiry.map_or(0.0, |expiry| expiry.vol);
             record.number(&format!("atmIvM{n}"), vol);
             record.number(&format!("atmFitIvM{n}"), vol);
             record.number(&format!("atmFcstIvM{n}"), 0.0);
@@ -394,14 +458,29 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         }
         record.number("iRate5wk", term.at(35.0, |expiry| expiry.disc_rate));
         record.number("iRateLt", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
-        let dividends = term.at(YEAR, |expiry| expiry.divs);
-        record.number("annActDiv", dividends);
-        record.number("annIdiv", dividends);
+        let dividends = YearOfDividends::of(chain);
+        dividends.put(&mut record);
+        record.number("divFreq", dividends.n);
+        record.number("divAmt", dividends.next.map_or(0.0, |next| next.amount));
+        record.number("divYield", 100.0 * dividends.sum / term.at(0.0, |expiry| expiry.und_price));
+        record.number("mktWidthVol", term.at(30.0, width));
+        record.number("mktWidthVolInf", term.at(TWO_YEARS, width));
+        for (calls, puts, number) in
+            [("cVolu", "pVolu", QuoteNumber::Volume), ("cOi", "pOi", QuoteNumber::OpenInterest)]
+        {
+            let of = PutsAndCalls::of(chain, &chain.slices, number);
+            record.number(calls, of.calls);
+            record.number(puts, of.puts);
+            if number == QuoteNumber::OpenInterest {
+                record.number("oi", of.calls + of.puts);
+            }
+        }
         record.number("borrow30", term.at(30.0, |expiry| expiry.borr_rate));
         record.number("borrow2yr", term.at(TWO_YEARS, |expiry| expiry.borr_rate));
-        record.number("confidence", term.at(30.0, ExpirySummary::confidence));
+        record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         CORE_WORDS.iter().for_each(|name| record.word(name, ""));
-        ["divDate", "nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
+        record.word("divDate", &dividends.next.map_or(NO_DATE.to_owned(), |next| next.ex_date.to_string()));
+        ["nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
         for n in 1..=12 {
             record.word(&format!("ernDate{n}"), NO_DATE);
             CORE_SERIES.iter().for_each(|name| record.number(&format!("{name}{n}"), 0.0));

@@ -4,9 +4,9 @@
 
 use super::layer::Layer;
 use super::{
-    alpaca, alphavantage, intrinio, intrinio_past, livevol, marketdata, native, native_symbols, orats, orats_term,
-    polygon, polygon_analytics, thetadata_lists, thetadata_v2, thetadata_v2_bulk, thetadata_v2_past, thetadata_v3,
-    thetadata_v3_past, tradier,
+    alpaca, alphavantage, intrinio, intrinio_past, livevol, marketdata, native, native_exposure, native_metrics,
+    native_symbols, orats, orats_term, polygon, polygon_analytics, thetadata_lists, thetadata_v2, thetadata_v2_bulk,
+    thetadata_v2_past, thetadata_v3, thetadata_v3_past, tradier,
 };
 use http::percent::decode_strict;
 
@@ -29,6 +29,8 @@ pub const NAMES: [&str; 11] = [
 pub const LAYERS: &[&Layer] = &[
     &native::NATIVE,
     &native_symbols::SYMBOLS,
+    &native_metrics::METRICS,
+    &native_exposure::EXPOSURE,
     &alphavantage::OPTIONS,
     &orats::STRIKES,
     &orats::STRIKES_JSON,

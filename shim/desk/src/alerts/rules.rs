@@ -4,6 +4,7 @@
 //! SPY spot < 700
 //! SPY atm_vol 30d > 20 hysteresis 1 quiet 15m
 //! KO borrow > 3%
+//! NVDA event_move > 7%
 //! SPY261218C00700000 delta > 0.6
 //! positions dollar_delta abs > 100000
 //! positions vega account ira < -5000
@@ -11,10 +12,12 @@
 
 use crate::listed::find;
 use crate::positions::valued::ValuedBook;
+use api::metrics::{Metric, MetricColumn, NAME, NameMetrics, OfName};
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
 use engine::store::columns::Col;
-use engine::term;
+use engine::term::{Tenors, TermStructure};
+use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::Instrument;
 use std::time::Duration;
@@ -53,6 +56,8 @@ enum AlertSubject {
     AtmVol(Symbol, f64),
     /// In percent, at a tenor in days.
     Borrow(Symbol, f64),
+    /// A number of `/l1/metrics`, as it stands there.
+    Metric(Symbol, &'static MetricColumn<OfName>),
     Contract(ContractKey, Col),
     Positions {
         number: fn(&PositionNumbers) -> f64,
@@ -88,14 +93,26 @@ impl AlertRule {
 
     /// The number that the rule compares; NaN if it is missing.
     #[must_use]
-    pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
+    pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable, calendar: &Calendar) -> f64 {
         let chain = |name: &Symbol| snapshot.chain(*name);
         match &self.subject {
             AlertSubject::Spot(name) => {
                 chain(name).map_or(f64::NAN, |of| if of.spot.is_nan() { of.implied_spot } else { of.spot })
             }
-            AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| 100.0 * term::vol_at(of, *days)),
-            AlertSubject::Borrow(name, days) => chain(name).map_or(f64::NAN, |of| 100.0 * term::borrow_at(of, *days)),
+            AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| {
+                let term = TermStructure::of(of, calendar);
+                100.0 * term.iv(&Tenors::of(&term.clock, of.valued_at, &[*days]), *days)
+            }),
+            AlertSubject::Borrow(name, days) => chain(name)
+                .map_or(f64::NAN, |of| 100.0 * TermStructure::of(of, calendar).at(*days, |expiry| expiry.borr_rate)),
+            AlertSubject::Metric(name, column) => chain(name).map_or(f64::NAN, |of| {
+                let term = TermStructure::of(of, calendar);
+                let tenors = Tenors::new(&term.clock, of.valued_at);
+                match (column.find)(&NameMetrics::new(of, &term, &tenors)) {
+                    Metric::Number(x) => x,
+                    Metric::Word(_) | Metric::Missing(_) => f64::NAN,
+                }
+            }),
             AlertSubject::Contract(key, col) => {
                 let place = find(Instrument::Contract(*key), snapshot, roots);
                 place.map_or(f64::NAN, |place| place.chain.columns.get(*col)[place.row])
@@ -110,9 +127,10 @@ impl AlertRule {
     #[must_use]
     pub fn unserved(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> Option<String> {
         match &self.subject {
-            AlertSubject::Spot(name) | AlertSubject::AtmVol(name, _) | AlertSubject::Borrow(name, _) => {
-                snapshot.chain(*name).is_none().then(|| format!("{name} is not served"))
-            }
+            AlertSubject::Spot(name)
+            | AlertSubject::AtmVol(name, _)
+            | AlertSubject::Borrow(name, _)
+            | AlertSubject::Metric(name, _) => snapshot.chain(*name).is_none().then(|| format!("{name} is not served")),
             AlertSubject::Contract(key, _) => {
                 let why = find(Instrument::Contract(*key), snapshot, roots).err()?;
                 Some(format!("the contract is {}", why.name().replace('_', " ")))
@@ -168,11 +186,18 @@ fn parse_rule(text: &str, line: u64) -> Result<AlertRule, String> {
     };
     let left: Vec<&str> = left.iter().copied().filter(|word| *word != "abs").collect();
     rule.subject = subject(&left)?;
+    // metrics are decimal: 7 % of one is 0.07
+    let is_decimal = matches!(rule.subject, AlertSubject::Metric(..));
+    let scaled = |x: f64, word: &str| if is_decimal && word.ends_with('%') { x / 100.0 } else { x };
+    rule.threshold = scaled(rule.threshold, right[0]);
     let mut rest = right[1..].iter();
     while let Some(word) = rest.next() {
         let value = rest.next().ok_or_else(|| format!("{word}: no value"))?;
         match *word {
-            "hysteresis" => rule.hysteresis = number(value).filter(|x| *x >= 0.0).ok_or("hysteresis: not a number")?,
+            "hysteresis" => {
+                let by = number(value).filter(|x| *x >= 0.0).ok_or("hysteresis: not a number")?;
+                rule.hysteresis = scaled(by, value);
+            }
             "quiet" => rule.quiet = duration(value).ok_or("quiet: not a time such as 15m or 30s")?,
             word => return Err(format!("{word}: expected hysteresis or quiet")),
         }
@@ -197,7 +222,9 @@ fn subject(words: &[&str]) -> Result<AlertSubject, String> {
     let (name, what, rest) = match (first, rest) {
         ("borrow" | "spot" | "atm_vol", [name, rest @ ..]) => (*name, first, rest),
         (name, [what, rest @ ..]) => (name, *what, rest),
-        (_, []) => return Err("expected a number of the name: spot, atm_vol or borrow".to_owned()),
+        (_, []) => {
+            return Err("expected a number of the name: spot, atm_vol, borrow or one of /l1/metrics".to_owned());
+        }
     };
     let symbol = Symbol::parse_underlying(name).ok_or_else(|| format!("{name}: not a symbol"))?;
     let days = match rest {
@@ -209,7 +236,10 @@ fn subject(words: &[&str]) -> Result<AlertSubject, String> {
         "spot" if rest.is_empty() => Ok(AlertSubject::Spot(symbol)),
         "atm_vol" => Ok(AlertSubject::AtmVol(symbol, days)),
         "borrow" => Ok(AlertSubject::Borrow(symbol, days)),
-        _ => Err(format!("{what}: expected spot, atm_vol or borrow")),
+        _ => match NAME.iter().find(|column| column.is_number && column.name == what) {
+            Some(column) if rest.is_empty() => Ok(AlertSubject::Metric(symbol, column)),
+            _ => Err(format!("{what}: expected spot, atm_vol, borrow or a number of /l1/metrics")),
+        },
     }
 }
 
@@ -286,11 +316,25 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_metrics_is_decimal_whether_or_not_the_rule_says_percent() {
+        let (rules, complaints) = parse_rules(
+            "NVDA event_move > 7% hysteresis 1%\nNVDA event_move > 0.07 hysteresis 0.01\nKO rr25_30d < -0.05",
+        );
+        assert_eq!(complaints, Vec::<String>::new());
+        for rule in &rules[..2] {
+            let states = [0.0701, 0.065, 0.0599].map(|x| rule.state(x));
+            assert_eq!(states, [AlertState::On, AlertState::Same, AlertState::Off], "{}", rule.text);
+        }
+    }
+
+    #[test]
     fn a_line_that_cannot_be_read_is_named() {
         for (bad, why) in [
             ("SPY spot 700", "no comparison"),
             ("SPY spot > x", "no number"),
             ("SPY gamma > 1", "gamma: expected spot"),
+            ("SPY event_state > 1", "event_state: expected spot"),
+            ("SPY iv30d 60d > 1", "iv30d: expected spot"),
             ("SPY atm_vol 30 > 1", "30: not a tenor"),
             ("positions charm > 1", "charm: not a column"),
             ("positions vega of ira > 1", "of: expected account"),
@@ -310,6 +354,7 @@ mod tests {
         for (rule, why) in [
             ("VIX spot > 20", "VIX is not served"),
             ("KO borrow > 3%", "KO is not served"),
+            ("KO iv30d > 30%", "KO is not served"),
             ("SPY261218C00700000 delta > 0.6", "the contract is not listed"),
             ("positions vega > 0", "no positions"),
             ("positions vega account nobody > 0", "no positions nobody"),

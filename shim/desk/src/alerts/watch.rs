@@ -6,6 +6,7 @@ use super::rules::{AlertRule, AlertState, parse_rules};
 use crate::positions::valued::ValuedBook;
 use crate::watched_file::{self, WatchedFile};
 use engine::snapshot::Snapshot;
+use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
 use kernel::limits;
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ pub struct AlertWatch {
     log: Arc<AlertLog>,
     sender: AlertSender,
     roots: RootTable,
+    calendar: Calendar,
     began: Instant,
 }
 
@@ -53,6 +55,7 @@ impl AlertWatch {
             log,
             sender,
             roots: RootTable::embedded(),
+            calendar: Calendar::embedded(),
             began: Instant::now(),
         };
         watch.reload().map_err(|why| format!("alerts {}: {why}", path.display()))?;
@@ -84,7 +87,7 @@ impl AlertWatch {
         }
         let now = self.began.elapsed();
         for rule in &self.rules {
-            let value = rule.value(snapshot, valued, &self.roots);
+            let value = rule.value(snapshot, valued, &self.roots, &self.calendar);
             let known = self.states.entry(rule.text.clone()).or_default();
             // until every name was computed once, a missing one may still come
             let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());

@@ -7,7 +7,7 @@ use api::selection::{not_yet, select};
 use api::vendors::native_scenario::{
     HeldSubject, ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST,
 };
-use engine::scenario::{ExerciseOutcome, ScenarioGrid, Unvalued};
+use engine::scenario::{ExerciseOutcome, NameLapse, ScenarioGrid, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -25,6 +25,8 @@ const NO_POSITION: &str = "no position matches";
 const NO_SUCH_TIME: &str = "lies before the values";
 /// Names follow that move as the index does, since no position gives their beta.
 const WITHOUT_BETA: &str = "no beta, moved as the index:";
+/// Names have an event in the request, and no contract.
+const EVENT_OF_NOTHING: &str = "event of a name without contracts here:";
 
 /// Instruments that are revalued together.
 #[derive(Clone, Debug)]
@@ -86,6 +88,8 @@ pub struct Legs {
     pub warning: Option<String>,
     /// The moments of the grid, by underlying.
     moments: HashMap<Symbol, Vec<Timestamp>>,
+    /// How volatility runs out, of names where it does.
+    lapses: HashMap<Symbol, NameLapse>,
     /// The scenarios of names that move by beta.
     grids: HashMap<Symbol, ScenarioGrid>,
 }
@@ -157,19 +161,22 @@ impl Legs {
                 reason: "too many expiries times moments (50000 at most): ask for fewer names, expiries or moments",
             });
         }
-        let mut moments = HashMap::new();
+        let (mut moments, mut lapses) = (HashMap::new(), HashMap::new());
         for chain in legs.iter().filter_map(Leg::chain) {
             if let Entry::Vacant(entry) = moments.entry(chain.underlying) {
                 entry.insert(moments_of(&request.grid, chain, calendar)?);
+                lapses.extend(NameLapse::of(chain, &request.grid, calendar, roots).map(|of| (chain.underlying, of)));
             }
         }
         let (grids, without) = by_beta(request, &legs, book, roots);
-        let warning = warning.or_else(|| {
-            (!without.is_empty()).then(|| {
-                format!("{WITHOUT_BETA} {}", without.iter().map(Symbol::to_string).collect::<Vec<_>>().join(","))
-            })
-        });
-        Ok(Self { legs, warning, moments, grids })
+        let is_nowhere = |name: &Symbol| !moments.contains_key(&roots.canonical(*name));
+        let nowhere: BTreeSet<Symbol> = request.grid.events.iter().map(|(name, _)| *name).filter(is_nowhere).collect();
+        let named = |why: &str, names: &BTreeSet<Symbol>| {
+            let names: Vec<String> = names.iter().map(Symbol::to_string).collect();
+            (!names.is_empty()).then(|| format!("{why} {}", names.join(",")))
+        };
+        let warning = warning.or_else(|| named(EVENT_OF_NOTHING, &nowhere)).or_else(|| named(WITHOUT_BETA, &without));
+        Ok(Self { legs, warning, moments, lapses, grids })
     }
 
     /// Bytes of the legs.
@@ -183,6 +190,12 @@ impl Legs {
     #[must_use]
     pub fn grid<'a>(&'a self, chain: &Chain, asked: &'a ScenarioGrid) -> &'a ScenarioGrid {
         self.grids.get(&chain.underlying).unwrap_or(asked)
+    }
+
+    /// How the volatility of a chain runs out; `None`: it stays.
+    #[must_use]
+    pub fn lapse(&self, chain: &Chain) -> Option<&NameLapse> {
+        self.lapses.get(&chain.underlying)
     }
 
     /// The moments of the grid for a chain.

@@ -185,7 +185,7 @@ impl<'a> ScenarioWriter<'a> {
         delivery: ExerciseOutcome,
     ) -> Result<Revalued, Unvalued> {
         let rows: Vec<usize> = held.iter().map(|held| held.row).collect();
-        let of = ScenarioRows { chain, slice, rows: &rows, delivery };
+        let of = ScenarioRows { chain, slice, rows: &rows, delivery, lapse: self.legs.lapse(chain) };
         let grid = self.legs.grid(chain, &self.request.grid);
         revalue(&of, grid, self.legs.moments(chain), self.tables, self.request.with_greeks)
     }

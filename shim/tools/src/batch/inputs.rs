@@ -21,12 +21,13 @@ const DEPTH: usize = 16;
 /// Endings of the names of files of quotes, where a folder is given.
 const ENDINGS: [&str; 8] = [".csv", ".csv.gz", ".txt", ".txt.gz", ".zip", ".ndjson", ".ndjson.gz", ".parquet"];
 /// Files of a folder that are no quotes.
-const BESIDE: [&str; 9] = [
+const BESIDE: [&str; 10] = [
     "readme.txt",
     "deliverables.csv",
     "dividends.csv",
     "rates.csv",
     "overrides.csv",
+    "events.csv",
     "underlying_prices.parquet",
     "underlying.parquet",
     "underlying_prices.csv",

@@ -19,6 +19,7 @@ pub struct NamedFiles {
     rates: Vec<PathBuf>,
     days: Vec<PathBuf>,
     deliverables: Vec<PathBuf>,
+    events: Vec<PathBuf>,
 }
 
 impl NamedFiles {
@@ -30,6 +31,7 @@ impl NamedFiles {
             ("--rates", &self.rates),
             ("--calendar", &self.days),
             ("--deliverables", &self.deliverables),
+            ("--events", &self.events),
         ];
         let files = lists.into_iter().flat_map(|(option, files)| files.iter().map(move |file| (option, file)));
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -71,6 +73,7 @@ impl ReferenceFiles {
         let zero_rates = named.rates.iter().any(|path| path == Path::new(ZERO_RATES));
         let rates = if zero_rates { Vec::new() } else { rates };
         let deliverables = found(&named.deliverables, "deliverables.csv");
+        let events = found(&named.events, "events.csv");
         let files = |paths: &[PathBuf]| paths.iter().cloned().map(ReferenceDocument::File).collect();
         let documents = ReferenceDocuments {
             dividends: files(&dividends),
@@ -79,11 +82,12 @@ impl ReferenceFiles {
             days: files(&calendar),
             deliverables: files(&deliverables),
             overrides: files(named.overrides.as_slice()),
+            events: files(&events),
         };
         let DocumentRecords { records, paths, refused, places } = documents.read()?;
         let mut notes: Vec<String> =
             places.iter().take(PLACES_SHOWN).map(|place| format!("refused: {place}")).collect();
-        let named = NamedFiles { dividends, rates, days: calendar, deliverables };
+        let named = NamedFiles { dividends, rates, days: calendar, deliverables, events };
         if named.dividends.is_empty() {
             notes.push("no dividends: give dividends.csv or --dividends".to_owned());
         }

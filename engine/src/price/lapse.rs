@@ -1,0 +1,60 @@
+//! How the variance of an expiry runs out by the variance clock. Never: a date, a clock.
+
+use kernel::lanes::Lanes;
+
+/// How the total variance of an expiry runs out until a later moment, in a pass the same clock time on the next trading
+/// day, by the variance clock ([`kernel::calendar::VarianceClock`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lapse {
+    /// Variance days to settlement, market events among them.
+    pub days: f64,
+    /// Variance days to that moment.
+    pub step: f64,
+    /// Total variance of the name's own event, where the expiry holds it; it is in no variance day.
+    pub event: f64,
+    /// How likely the event is still to come then, 0 to 1.
+    pub event_left: f64,
+}
+
+impl Lapse {
+    /// Total variance without the event's, of total variances at strikes.
+    fn without_event<L: Lanes>(&self, variance: L) -> L {
+        L::splat(0.0).max(variance - L::splat(self.event))
+    }
+
+    /// Total variances that are left then, of those at strikes now.
+    #[must_use]
+    pub fn left<L: Lanes>(&self, variance: L) -> L {
+        let usual = self.without_event(variance);
+        usual * (1.0 - self.step / self.days).clamp(0.0, 1.0) + (variance - usual) * self.event_left
+    }
+
+    /// Total variance of one variance day, of those to settlement.
+    #[must_use]
+    pub fn of_day<L: Lanes>(&self, variance: L) -> L {
+        self.without_event(variance) * (1.0 / self.days)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::lanes::Block;
+
+    #[test]
+    fn variance_runs_out_by_days_and_that_of_an_event_with_it() {
+        let lane = |x: Block| x.lane(0);
+        let plain = Lapse { days: 5.0, step: 1.15, event: 0.0, event_left: 0.0 };
+        let w = Block::splat(0.01);
+        assert!((lane(plain.left(w)) - 0.01 * 3.85 / 5.0).abs() < 1e-15);
+        assert!((lane(plain.of_day(w)) - 0.002).abs() < 1e-15);
+        let before = Lapse { event: 0.004, event_left: 0.25, ..plain };
+        assert!((lane(before.left(w)) - (0.006 * 3.85 / 5.0 + 0.001)).abs() < 1e-15);
+        assert!((lane(before.of_day(w)) - 0.0012).abs() < 1e-15);
+        // far from the money a curve may have less than the event's: all of it is the event's
+        let w = Block::splat(0.003);
+        assert!((lane(before.left(w)) - 0.00075).abs() < 1e-15 && lane(before.of_day(w)) == 0.0);
+        // the next session may be later than settlement
+        assert!(lane(Lapse { step: 9.0, ..plain }.left(w)) == 0.0);
+    }
+}

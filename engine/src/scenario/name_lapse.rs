@@ -1,0 +1,54 @@
+//! How the volatility of a name runs out on the way to a moment, by the variance clock. Never: a value.
+
+use super::shock::{ScenarioClock, ScenarioGrid};
+use crate::price::Lapse;
+use crate::store::chain::{Chain, Slice};
+use crate::term::{EventTiming, NameEvent, TermStructure};
+use jiff::Timestamp;
+use kernel::calendar::{Calendar, EventSpan, VarianceClock};
+use kernel::contract::{RootTable, Symbol};
+
+/// The variance clock of a name and its event, in scenarios.
+#[derive(Clone, Debug)]
+pub struct NameLapse {
+    clock: VarianceClock,
+    valued_at: Timestamp,
+    /// What market events count for, of their size for an index.
+    market_share: f64,
+    event: NameEvent,
+    timing: EventTiming,
+}
+
+impl NameLapse {
+    /// That of a chain; `None`: volatility stays. Events of the grid stand in the place of those that are known or
+    /// found.
+    #[must_use]
+    pub fn of(chain: &Chain, grid: &ScenarioGrid, calendar: &Calendar, roots: &RootTable) -> Option<Self> {
+        if grid.clock == ScenarioClock::Calendar {
+            return None;
+        }
+        let is_own = |name: Symbol| roots.canonical(name) == chain.underlying;
+        let own = grid.events.iter().filter(|(name, _)| is_own(*name));
+        let mut assumed: Vec<EventSpan> = own.map(|(_, event)| calendar.event_span(event)).collect();
+        assumed.retain(|event| event.last > chain.valued_at);
+        assumed.sort_by_key(|event| event.last);
+        let term = match assumed.is_empty() {
+            true => TermStructure::of(chain, calendar),
+            false => TermStructure::knowing(chain, calendar, &assumed),
+        };
+        let timing = term.event.timing(calendar);
+        let (clock, market_share) = (term.clock.clone(), term.market_share);
+        Some(Self { clock, valued_at: chain.valued_at, market_share, event: term.event, timing })
+    }
+
+    /// How the variance of a slice runs out until a moment.
+    pub(super) fn until(&self, slice: &Slice, at: Timestamp) -> Lapse {
+        let days = |to: Timestamp| self.clock.days(self.valued_at, to, self.market_share);
+        Lapse {
+            days: days(slice.settles_at),
+            step: days(at),
+            event: self.event.variance_in(slice.expiry, slice.settles_at),
+            event_left: self.timing.left_at(at),
+        }
+    }
+}

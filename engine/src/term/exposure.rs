@@ -1,0 +1,297 @@
+//! What everybody who is long an open contract has of a Greek together, in currency of the underlying: sums of Greeks
+//! times open contracts, calls and puts apart. Whoever wants one number of both has to assume who is long and who is
+//! short. Never: a price of an option.
+
+use super::lines::YEAR_DAYS;
+use crate::store::chain::{Chain, Slice};
+use crate::store::columns::Col;
+use crate::store::quotes::QuoteNumber;
+use core::ops::{AddAssign, Range};
+use kernel::contract::{Right, RootTable};
+use kernel::elementary::{exp, ln};
+use kernel::normal::bell;
+
+/// Part of the price, and points of volatility, that exposures are of: 1 %.
+const PERCENT: f64 = 0.01;
+/// How far from its price, as a part of it, the price is looked for at which gamma changes its sign, and in which
+/// steps.
+const FLIP_REACH: f64 = 0.25;
+const FLIP_STEPS: i32 = 100;
+
+/// Exposures of open contracts of one right, of those who are long.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Exposure {
+    /// Currency of delta gained where the underlying rises by 1 %.
+    pub gamma: f64,
+    /// Currency of delta gained for a point of volatility.
+    pub vanna: f64,
+    /// Currency of delta gained in a calendar day.
+    pub charm: f64,
+    /// Currency of delta.
+    pub delta: f64,
+    /// Contracts.
+    pub open: f64,
+}
+
+impl AddAssign for Exposure {
+    fn add_assign(&mut self, other: Self) {
+        self.gamma += other.gamma;
+        self.vanna += other.vanna;
+        self.charm += other.charm;
+        self.delta += other.delta;
+        self.open += other.open;
+    }
+}
+
+/// Exposures of some contracts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Exposures {
+    /// Of the calls.
+    pub calls: Exposure,
+    /// Of the puts.
+    pub puts: Exposure,
+    /// Contracts whose open interest is known.
+    pub known: u32,
+    /// Contracts whose open interest is not known.
+    pub unknown: u32,
+    /// Contracts that are open and have no value: their part is missing.
+    pub unpriced: u32,
+}
+
+impl AddAssign for Exposures {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.puts += other.puts;
+        self.known += other.known;
+        self.unknown += other.unknown;
+        self.unpriced += other.unpriced;
+    }
+}
+
+impl Exposures {
+    /// Those of a row of a slice, whose contracts are of so many shares ([`multiplier`]). None of an adjusted root.
+    ///
+    /// # Domain   any row of the slice
+    #[must_use]
+    pub fn of(chain: &Chain, slice: &Slice, row: usize, multiplier: f64) -> Self {
+        let mut all = Self::default();
+        if slice.adjusted {
+            return all;
+        }
+        let open = open_interest(chain, row);
+        if open.is_nan() {
+            all.unknown = 1;
+            return all;
+        }
+        all.known = 1;
+        let number = |col: Col| chain.columns.get(col)[row] * col.unit().divisor();
+        if open == 0.0 {
+            return all;
+        }
+        if number(Col::Gamma).is_nan() {
+            all.unpriced = 1;
+            return all;
+        }
+        let s = slice.und_price;
+        let shares = open * multiplier;
+        let of = Exposure {
+            gamma: number(Col::Gamma) * shares * s * s * PERCENT,
+            vanna: number(Col::Vanna) * shares * s * PERCENT,
+            charm: number(Col::Charm) * shares * s / YEAR_DAYS,
+            delta: number(Col::Delta) * shares * s,
+            open,
+        };
+        match chain.right[row] {
+            Right::Call => all.calls = of,
+            Right::Put => all.puts = of,
+        }
+        all
+    }
+
+    /// What `of` gives of calls less what it gives of puts: that of somebody who is long calls and short puts.
+    #[must_use]
+    pub fn net(&self, of: fn(&Exposure) -> f64) -> f64 {
+        of(&self.calls) - of(&self.puts)
+    }
+}
+
+fn open_interest(chain: &Chain, row: usize) -> f64 {
+    chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, QuoteNumber::OpenInterest))
+}
+
+/// Shares of a contract of a slice.
+#[must_use]
+pub fn multiplier(chain: &Chain, slice: &Slice, roots: &RootTable) -> f64 {
+    f64::from(roots.facts(slice.root, chain.underlying).multiplier)
+}
+
+/// Open contracts of a strike, calls less puts, as their gamma depends on the price.
+struct NetStrike {
+    /// Shares times discount factor and forward, over the standard deviation.
+    size: f64,
+    /// ln(F/K) and the standard deviation.
+    moneyness: f64,
+    deviation: f64,
+}
+
+impl NetStrike {
+    /// What it adds to the gamma at so many times the price of now, but for factors that are alike for all.
+    fn gamma(&self, times: f64) -> f64 {
+        let d1 = (self.moneyness + ln(times)) / self.deviation + 0.5 * self.deviation;
+        self.size * times * bell(d1)
+    }
+}
+
+/// The price nearest to that of now, within a quarter of it, at which the gamma of calls less that of puts changes its
+/// sign: by Black's formula, volatilities of strikes unchanged, forwards in proportion. NaN: there is none.
+///
+/// # Domain   rows of the chain, any
+#[must_use]
+pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> f64 {
+    let mut all: Vec<NetStrike> = Vec::new();
+    let vols = chain.columns.get(Col::SvcVol);
+    for slice in chain.slices.iter().filter(|slice| !slice.adjusted) {
+        let years = slice.days / YEAR_DAYS;
+        let shares = multiplier(chain, slice, roots) * exp(-slice.disc_rate * years) * slice.fwd_price;
+        let within = |range: &Range<u32>| range.start.max(slice.rows.start)..range.end.min(slice.rows.end);
+        for row in rows.iter().flat_map(within).map(|row| row as usize) {
+            let (open, vol) = (open_interest(chain, row), vols[row]);
+            if !(open > 0.0 && vol > 0.0) {
+                continue;
+            }
+            let deviation = vol * years.sqrt();
+            let sign = if chain.right[row] == Right::Call { 1.0 } else { -1.0 };
+            let strike = f64::from(chain.strike_milli[row]) / 1000.0;
+            let moneyness = ln(slice.fwd_price / strike);
+            all.push(NetStrike { size: sign * open * shares / deviation, moneyness, deviation });
+        }
+    }
+    let gamma = |times: f64| all.iter().map(|strike| strike.gamma(times)).sum::<f64>();
+    let price = chain.slices.iter().map(|slice| slice.und_price).find(|price| price.is_finite()).unwrap_or(f64::NAN);
+    let now = gamma(1.0);
+    if now == 0.0 || now.is_nan() {
+        return f64::NAN;
+    }
+    // outward on both sides, a step at a time, from where the sign is still that of now
+    let mut ends = [1.0, 1.0];
+    for n in 1..=FLIP_STEPS {
+        for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
+            let next = 1.0 + side * FLIP_REACH * f64::from(n) / f64::from(FLIP_STEPS);
+            if gamma(next) * now < 0.0 {
+                return price * crossing(gamma, *end, next);
+            }
+            *end = next;
+        }
+    }
+    f64::NAN
+}
+
+/// Where a function changes its sign between two places at which its signs differ.
+fn crossing(f: impl Fn(f64) -> f64, mut from: f64, mut to: f64) -> f64 {
+    let start = f(from);
+    // to a billionth of what they differ by
+    for _ in 0..30 {
+        let middle = 0.5 * (from + to);
+        if f(middle) * start > 0.0 { from = middle } else { to = middle }
+    }
+    0.5 * (from + to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::columns::Columns;
+    use crate::store::doubted::FirmQuotes;
+    use crate::store::quotes::ChainQuotes;
+    use jiff::Timestamp;
+    use kernel::contract::{Settle, Style, Symbol};
+
+    const VOL: f64 = 0.3;
+    const DAYS: f64 = 36.5;
+
+    /// Calls and puts of 90 and 110, at 105 without rates, with so many contracts open by row.
+    fn chain(open: [f64; 4]) -> Chain {
+        let root = Symbol::parse("KO").unwrap();
+        let expiry = "2026-12-18".parse().unwrap();
+        let mut columns = Columns::missing(4);
+        columns.get_mut(Col::SvcVol).fill(VOL);
+        for (col, x) in [(Col::Gamma, 0.02), (Col::Vanna, 0.5), (Col::Charm, -0.73), (Col::Delta, 0.4)] {
+            columns.get_mut(col).fill(x);
+        }
+        let counts = open.map(|open| [f64::NAN, f64::NAN, 10.0, open]);
+        let quotes = ChainQuotes::new(vec![[1.0, 1.1]; 4], counts.to_vec(), vec![Timestamp::UNIX_EPOCH; 4]);
+        let slice = Slice {
+            root,
+            expiry,
+            listed: expiry,
+            rows: 0..4,
+            style: Style::American,
+            settle: Settle::Pm,
+            settles_at: Timestamp::UNIX_EPOCH,
+            adjusted: false,
+            days: DAYS,
+            days_vt: DAYS,
+            und_price: 105.0,
+            fwd_price: 105.0,
+            disc_rate: 0.0,
+            borr_rate: 0.0,
+            divs: 0.0,
+        };
+        Chain {
+            underlying: root,
+            spot: 105.0,
+            implied_spot: f64::NAN,
+            implied_spot_error: f64::NAN,
+            spot_off: false,
+            doubt: None,
+            firm: FirmQuotes::default(),
+            uncomputed: None,
+            valued_at: Timestamp::UNIX_EPOCH,
+            preliminary: false,
+            slices: vec![slice],
+            strike_milli: vec![90_000, 90_000, 110_000, 110_000],
+            right: [Right::Call, Right::Put].repeat(2),
+            dropped: vec![None; 4],
+            columns,
+            quotes: Some(Box::new(quotes)),
+            evidence: None,
+        }
+    }
+
+    fn all(chain: &Chain) -> Exposures {
+        let mut all = Exposures::default();
+        (0..4).for_each(|row| all += Exposures::of(chain, &chain.slices[0], row, 100.0));
+        all
+    }
+
+    #[test]
+    fn exposures_are_sums_over_open_contracts() {
+        let mut chain = chain([3.0, 5.0, 7.0, f64::NAN]);
+        let found = all(&chain);
+        assert_eq!((found.calls.open, found.puts.open, found.known, found.unknown), (10.0, 5.0, 3, 1));
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9 * wanted.abs(), "{found} {wanted}");
+        near(found.calls.gamma, 0.02 * 1000.0 * 105.0 * 105.0 * 0.01);
+        near(found.net(|of| of.gamma), 0.02 * 500.0 * 105.0 * 105.0 * 0.01);
+        near(found.puts.vanna, 0.5 * 500.0 * 105.0 * 0.01);
+        // per year in the column, per day here
+        near(found.calls.charm, -0.73 * 1000.0 * 105.0 / 365.0);
+        near(found.puts.delta, 0.4 * 500.0 * 105.0);
+        chain.columns.get_mut(Col::Gamma)[0] = f64::NAN;
+        let found = all(&chain);
+        assert_eq!((found.calls.open, found.unpriced), (7.0, 1));
+        chain.slices[0].adjusted = true;
+        assert_eq!(all(&chain), Exposures::default());
+    }
+
+    #[test]
+    fn gamma_flips_between_calls_above_and_puts_below() {
+        let roots = RootTable::embedded();
+        let flip = |open: [f64; 4]| gamma_flip(&chain(open), std::slice::from_ref(&(0..4)), &roots);
+        let v = VOL * (DAYS / YEAR_DAYS).sqrt();
+        let wanted = (90.0_f64 * 110.0).sqrt() * (-0.5 * v * v).exp();
+        let found = flip([0.0, 50.0, 50.0, 0.0]);
+        assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
+        // more puts than calls of either strike: everywhere below zero
+        assert!(flip([1.0, 50.0, 1.0, 50.0]).is_nan() && flip([0.0; 4]).is_nan() && flip([f64::NAN; 4]).is_nan());
+    }
+}

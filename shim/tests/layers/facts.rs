@@ -1,0 +1,111 @@
+//! `GET /l1/metrics` and `/l1/exposure`: tables of numbers of names, in each format, sorted and cut off.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use super::quotes::showing;
+use crate::support::market::{get, get_from};
+use serde_json::Value;
+
+fn rows(target: &str) -> Vec<Value> {
+    let got = get_from(&showing(), target);
+    assert_eq!((got.status, got.content_type), (200, "application/json"), "{target}: {}", got.body);
+    serde_json::from_str(&got.body).unwrap()
+}
+
+/// A cell is missing if and only if the last column says why, but for what a row is not about.
+#[test]
+fn every_missing_number_has_a_reason() {
+    for (target, not_about) in [
+        ("/l1/metrics?underlying=*", &[][..]),
+        ("/l1/metrics?underlying=*&by=expiry", &[]),
+        ("/l1/exposure?underlying=*", &["root", "expiry", "strike", "max_pain", "max_pain_paid"]),
+        ("/l1/exposure?underlying=*&by=expiry", &["strike", "gamma_flip"]),
+        ("/l1/exposure?underlying=*&by=strike", &["root", "expiry", "max_pain", "max_pain_paid", "gamma_flip"]),
+    ] {
+        let rows = rows(target);
+        assert!(rows.len() > 2, "{target}");
+        for row in &rows {
+            let reasons: Vec<&str> = row["missing"].as_array().unwrap().iter().map(|of| of.as_str().unwrap()).collect();
+            for (name, cell) in row.as_object().unwrap().iter().filter(|(name, _)| *name != "missing") {
+                let has_reason = reasons.iter().any(|reason| reason.starts_with(&format!("{name}:")));
+                let is_expected = cell.is_null() && !not_about.contains(&name.as_str());
+                assert_eq!(has_reason, is_expected, "{target} {name}: {row}");
+            }
+        }
+    }
+    // without quotes there is no open interest, and no sum of it
+    let got: Vec<Value> = serde_json::from_str(&get("/l1/exposure?underlying=SPX").body).unwrap();
+    assert!(got[0]["gex"].is_null() && got[0]["missing"][0] == "gex:no_open_interest", "{}", got[0]);
+}
+
+#[test]
+fn rows_are_sorted_cut_off_and_alike_in_every_format() {
+    let strikes = |more: &str| -> Vec<f64> {
+        let rows = rows(&format!("/l1/exposure?underlying=SPX&by=strike{more}"));
+        rows.iter().map(|row| row["call_oi"].as_f64().unwrap()).collect()
+    };
+    let all = strikes("&sort=-call_oi");
+    assert!(all.len() > 3 && all.is_sorted_by(|a, b| a >= b), "{all:?}");
+    assert_eq!(strikes("&sort=-call_oi&limit=2"), all[..2]);
+    let target = "/l1/metrics?underlying=SPX,ACME&by=expiry";
+    let csv = get_from(&showing(), &format!("{target}&format=csv"));
+    let mut reader = csv::Reader::from_reader(csv.body.as_bytes());
+    let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let json = rows(target);
+    assert_eq!(records.len(), json.len());
+    for (record, row) in records.iter().zip(&json) {
+        for (name, cell) in header.iter().zip(record).filter(|(name, _)| *name != "missing") {
+            match &row[name.as_str()] {
+                Value::Null => assert_eq!(cell, "", "{name}"),
+                Value::String(text) => assert_eq!(cell, text, "{name}"),
+                number => {
+                    let [found, wanted] =
+                        [cell.parse().ok(), number.as_f64()].map(|x: Option<f64>| x.unwrap().to_bits());
+                    assert_eq!(found, wanted, "{name}");
+                }
+            }
+        }
+    }
+    assert_eq!(get_from(&showing(), &format!("{target}&format=ndjson")).body.lines().count(), json.len());
+    assert!(get_from(&showing(), &format!("{target}&format=html")).body.contains("<table"));
+    let text = get_from(&showing(), &format!("{target}&format=prometheus")).body;
+    for row in json.iter().filter(|row| row["atm_vol"].is_number()) {
+        let (name, expiry) = (row["underlying"].as_str().unwrap(), row["expiry"].as_str().unwrap());
+        let head = format!("greeksd_atm_vol{{underlying=\"{name}\",expiry=\"{expiry}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&head)).unwrap_or_else(|| panic!("{head}: {text}"));
+        assert!((line.parse::<f64>().unwrap() - row["atm_vol"].as_f64().unwrap()).abs() < 1e-6, "{line}");
+    }
+}
+
+#[test]
+fn exposures_of_strikes_and_expiries_add_up_to_those_of_the_name() {
+    let sum = |by: &str, column: &str| -> f64 {
+        let rows = rows(&format!("/l1/exposure?underlying=SPX&by={by}"));
+        rows.iter().map(|row| row[column].as_f64().unwrap_or(0.0)).sum()
+    };
+    for column in ["gex", "call_gamma", "put_vanna", "charm_exp", "delta_exp", "put_oi", "oi_missing"] {
+        let name = sum("name", column);
+        for by in ["expiry", "strike", "expiry_strike"] {
+            let other = sum(by, column);
+            assert!((other - name).abs() <= 1e-4 * name.abs().max(1.0), "{by} {column}: {other} {name}");
+        }
+    }
+    for row in rows("/l1/exposure?underlying=SPX") {
+        assert_eq!(row["assumes"], "dealers_long_calls_short_puts");
+    }
+}
+
+#[test]
+fn contracts_are_chosen_as_elsewhere_and_bad_requests_refused() {
+    let expiries = |more: &str| rows(&format!("/l1/exposure?underlying=SPX&by=expiry{more}")).len();
+    assert!(expiries("&exp=2026-11-20") < expiries(""));
+    for (target, why) in [
+        ("/l1/exposure", "underlying"),
+        ("/l1/exposure?underlying=SPX&by=right", "by: not one of name, expiry, strike, expiry_strike"),
+        ("/l1/exposure?underlying=SPX&sort=root", "sort: not a column of numbers"),
+        ("/l1/metrics?underlying=SPX&exp=2026-11-20", "unknown parameter: exp"),
+    ] {
+        let got = get(target);
+        assert!(got.status == 400 && got.body.contains(why), "{target}: {}", got.body);
+    }
+}
