@@ -248,7 +248,7 @@ mod tests {
             uncomputed: None,
             valued_at: Timestamp::UNIX_EPOCH,
             preliminary: false,
-            slices: vec![slice],
+            slices: [slice].into_iter().collect(),
             strike_milli: vec![90_000, 90_000, 110_000, 110_000],
             right: [Right::Call, Right::Put].repeat(2),
             dropped: vec![None; 4],
@@ -279,7 +279,8 @@ mod tests {
         chain.columns.get_mut(Col::Gamma)[0] = f64::NAN;
         let found = all(&chain);
         assert_eq!((found.calls.open, found.unpriced), (7.0, 1));
-        chain.slices[0].adjusted = true;
+        let adjusted = Slice { adjusted: true, ..chain.slices[0].clone() };
+        chain.slices = [adjusted].into_iter().collect();
         assert_eq!(all(&chain), Exposures::default());
     }
 
