@@ -4,12 +4,16 @@
 use super::native::{APIKEY, TOKEN};
 use super::native_past::{self, AS_OF};
 use super::parameter::A_CONTRACT;
+use crate::operation::Operation;
 use crate::past::PastQuestion;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
 use crate::refusal::Refusal;
 use kernel::contract::ContractKey;
+use serde_json::json;
 
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/explain";
 /// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
 
@@ -41,6 +45,15 @@ pub struct ExplainQuestion {
     pub form: ExplanationForm,
     /// Past moment; `None`: the present.
     pub past: Option<PastQuestion>,
+}
+
+/// The description of the endpoint.
+#[must_use]
+pub fn operation() -> Operation {
+    let content = json!({ "application/json": { "schema": { "type": "object" } },
+                          "text/plain": { "schema": { "type": "string" } } });
+    let title = "Explanation of one contract: inputs, calibration, values, warnings";
+    Operation::native(PATH, title, PARAMETERS, &["400", "404", "502", "503"], &content)
 }
 
 /// Parses a query.

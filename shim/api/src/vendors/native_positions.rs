@@ -2,6 +2,7 @@
 
 use super::native::{APIKEY, SHAPES, Shape, TOKEN};
 use super::parameter::A_SYMBOL;
+use crate::operation::{Operation, refused};
 use crate::query::Query;
 use crate::query::parameter::{ItemList, OneWord, Param, Parameters, ReadAs, WordList};
 use crate::refusal::Refusal;
@@ -9,7 +10,10 @@ use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use history::tables::TableFormat;
 use kernel::contract::Symbol;
+use serde_json::json;
 
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/positions";
 /// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[&BY, &ACCOUNT, &UNDERLYING, &INDEX, &FORMAT, &APIKEY, &TOKEN];
 
@@ -116,6 +120,27 @@ const fn word(name: &'static str) -> ColumnHead<'static> {
 
 const fn number(name: &'static str) -> ColumnHead<'static> {
     ColumnHead { name, is_number: true }
+}
+
+/// The descriptions of the endpoint's methods.
+#[must_use]
+pub fn operations() -> [Operation; 2] {
+    let title = "Positions: value, profit and Greeks, by contract, expiry, underlying, account and in total";
+    let mut responses = refused(&["400", "403", "421", "503"]);
+    let fields = json!({ "source": { "type": "string" }, "lines": { "type": "integer" },
+                         "refused": { "type": "integer" },
+                         "errors": { "type": "array", "items": { "type": "string" } } });
+    let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
+    responses.insert("200".to_owned(), json!({ "description": "What was taken", "content": content }));
+    responses.insert("405".to_owned(), json!({ "description": "The daemon runs without --allow-positions" }));
+    responses.insert("413".to_owned(), json!({ "description": "More than 8 MB" }));
+    let described = json!({ "operationId": "put_l1_positions", "tags": ["native"],
+                            "summary": "Replace all positions; from this machine, with --allow-positions",
+                            "requestBody": { "required": true,
+                                             "content": { "text/csv": { "schema": { "type": "string" } } } },
+                            "responses": responses });
+    let put = Operation { path: PATH, method: "put", described };
+    [Operation::rows(PATH, title, PARAMETERS, &["400", "503"], &[COLUMNS]), put]
 }
 
 /// Parses a query.

@@ -6,6 +6,7 @@ use super::native::{
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
 };
 use super::parameter::{A_SYMBOL, ANY, NATIVE_FORMAT};
+use crate::operation::Operation;
 use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs};
 use crate::query::{Query, items, parse_date};
 use crate::refusal::Refusal;
@@ -33,6 +34,8 @@ pub const SUMS_MOST: usize = 1_000_000;
 /// Maximum distance of a moment, days.
 const DAYS_MOST: i32 = 20_000;
 
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/scenario";
 /// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[
     &UNDERLYING,
@@ -297,6 +300,21 @@ impl ScenarioRequest {
         };
         [names.as_slice(), SCENARIO, state, &values[..shown]].concat()
     }
+}
+
+/// The description of the endpoint.
+#[must_use]
+pub fn operation() -> Operation {
+    let of_contracts = [IDENTITY, SCENARIO, PER_SHARE].concat();
+    let of_positions = [HELD, IDENTITY, SCENARIO, &PER_SHARE[..2], OF_POSITIONS].concat();
+    let of_sums = [GROUP, SCENARIO, &[MISSING], OF_POSITIONS].concat();
+    Operation::rows(
+        PATH,
+        "Contracts or positions at other spots, volatilities, times, rates, borrow rates and dividends",
+        PARAMETERS,
+        &["400", "404", "502", "503"],
+        &[&of_contracts, &of_positions, &of_sums],
+    )
 }
 
 /// Parses a query.

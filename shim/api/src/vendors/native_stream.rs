@@ -5,6 +5,7 @@ use super::native::{
     RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
 };
 use super::native_positions::PositionRows;
+use crate::operation::Operation;
 use crate::query::parameter::{FiniteNumber, Param, Parameters, ReadAs, TrueFalse};
 use crate::query::{Query, items};
 use crate::refusal::Refusal;
@@ -12,9 +13,12 @@ use crate::selection::Selection;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use kernel::greeks::Unit;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/stream";
 /// Parameters of the endpoint.
 pub const PARAMETERS: Parameters = &[
     &UNDERLYING,
@@ -121,6 +125,14 @@ pub struct StreamRequest {
     pub positions: Option<PositionRows>,
     /// Hits of alert rules.
     pub alerts: bool,
+}
+
+/// The description of the endpoint.
+#[must_use]
+pub fn operation() -> Operation {
+    let title = "Rows as they change, as server-sent events: an image first, then what has changed";
+    let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+    Operation::native(PATH, title, PARAMETERS, &["400", "502", "503"], &content)
 }
 
 /// Parses a query.
