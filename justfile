@@ -14,6 +14,10 @@ check:
 test:
     cargo test --release --workspace --locked
 
+# one crate's tests, in a build that keeps what did not change: `just quick kernel`, `just quick greeksd --test layers`
+quick crate *args:
+    cargo test --profile fast --locked -p {{ if crate == "greeksd" { crate } else { "greeksd-" + crate } }} {{ args }}
+
 # the same kernels and golden files without AVX2 and FMA
 test-isa:
     RUSTFLAGS="" cargo test --release --locked -p greeksd-kernel -p greeksd-engine --target-dir target/portable
@@ -44,6 +48,11 @@ golden-remake *args:
 # the same, compared with the files there: exit code 1 and the rows where a value differs by more than its error
 golden-check *args:
     @just golden-remake --check {{ args }}
+
+# golden/recursion.csv.gz: reference values of this build, which later builds are compared with; SHARE rows in a hundred
+freeze share="100":
+    cargo run --release --locked -p greeksd-testkit --example freeze -- {{ share }} > target/recursion.csv.gz
+    mv target/recursion.csv.gz golden/recursion.csv.gz
 
 # a folder of recorded chains (absolute path): forwards, volatilities and Greeks against the vendors', dirt, reading
 chains folder:
@@ -77,6 +86,19 @@ restart *args:
 faults *args:
     cargo build --release --locked -p greeksd --features fault-injection --target-dir target/fault-injection
     python3 tests/faults/run.py {{ args }}
+
+# a line for each; what they write is in target/trials; exit code 1 where one fails
+# what CI does not run, one after another, for hours: `just trials soak kill` runs those two
+trials *names="explain scenario positions stream scale nautilus lean backtest truth faults restart kill soak":
+    #!/usr/bin/env bash
+    mkdir -p target/trials
+    failed=0
+    for name in {{ names }}; do
+      start=$SECONDS said=passed
+      "{{ just_executable() }}" "$name" > "target/trials/$name.log" 2>&1 || { said=FAILED failed=1; }
+      printf '%-10s %s %6d s  %s\n' "$name" "$said" $((SECONDS - start)) "$(tail -n 1 "target/trials/$name.log")"
+    done
+    exit $failed
 
 # what passes over a simulated market do, counted, and how long their stages take: `just steady full=0.05`
 steady *args:

@@ -4,4 +4,4 @@ mod parameters;
 mod value;
 
 pub use parameters::{ParameterCell, ParameterColumns};
-pub use value::{COLUMNS, ExplicitContract, ExplicitValues, PriceInput, ValueColumn, value};
+pub use value::{COLUMNS, ExplicitContract, ExplicitValues, PriceInput, ValueColumn};

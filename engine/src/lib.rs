@@ -56,7 +56,7 @@
 //!   one point only, 0.69 s without the premium by volatility.
 //! - the last pass: borrow, forward shift, curve (`SliceState`): 0.72 s without borrow, 0.19 s without shift.
 //! - searches (`calibrate/remembered.rs`): 1.23 s without them, 73,000 searches a pass for 550.
-//! - boundaries without dividends that names share (`american/shared.rs` of the kernel): without them a start takes 252
+//! - boundaries without dividends that names share (`SharedBoundaries` of the kernel): without them a start takes 252
 //!   s of processor for 218, and 1,716 MB for 1,350.
 #![deny(unsafe_code)]
 #![warn(clippy::print_stderr)]

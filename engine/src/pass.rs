@@ -22,6 +22,7 @@ use crate::store::columns::SpareBlocks;
 use crate::store::overrides::Overrides;
 use crate::store::session::SessionVols;
 use jiff::Timestamp;
+use kernel::american::SharedBoundaries;
 use kernel::contract::Symbol;
 use kernel::quality::Quality;
 use rayon::prelude::*;
@@ -75,6 +76,8 @@ pub struct Passes {
     keeps_quotes: bool,
     /// Overrides of feeds and quotes.
     overrides: Arc<Overrides>,
+    /// Exercise boundaries that names share.
+    shared: SharedBoundaries,
     /// Clock that stages are timed by, nanoseconds since any instant.
     clock: fn() -> u64,
     /// Chains of the last run whose computation panicked.
@@ -111,6 +114,7 @@ impl Passes {
             prior: Arc::default(),
             keeps_quotes: false,
             overrides: Arc::default(),
+            shared: SharedBoundaries::default(),
             clock: || 0,
             failed: Vec::new(),
         })
@@ -134,6 +138,11 @@ impl Passes {
     /// Sets `prev_vol` of chains that have not seen the end of a session.
     pub fn set_prior(&mut self, prior: impl Into<Arc<SessionVols>>) {
         self.prior = prior.into();
+    }
+
+    /// Shares exercise boundaries with other passes from here on: that saves their solution, and changes no number.
+    pub fn share(&mut self, shared: SharedBoundaries) {
+        self.shared = shared;
     }
 
     /// Sets the overrides of feeds and quotes from the next run on.
@@ -191,7 +200,7 @@ impl Passes {
         // each chain owns its state while it is computed, so that no lock is needed
         let states: Vec<ChainState> = work.iter().map(|(book, _)| self.take_state(book.underlying)).collect();
         let (unused, spare) = (&self.scratch, &self.spare);
-        let (quotes, overrides, clock) = (self.keeps_quotes, &*self.overrides, self.clock);
+        let (quotes, overrides, shared, clock) = (self.keeps_quotes, &*self.overrides, &self.shared, self.clock);
         let done: Vec<Result<(Computed, ChainState), Arc<Chain>>> = self.pool.install(|| {
             work.par_iter()
                 .zip(states)
@@ -199,7 +208,7 @@ impl Passes {
                 .map(|(&(book, at), mut state)| {
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
-                    let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, clock };
+                    let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, shared, clock };
                     let mut worked = ChainReport::default();
                     // neither bad input nor a panic stops the other chains; the state and memory of this one are lost
                     // then

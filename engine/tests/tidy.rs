@@ -75,13 +75,18 @@ fn crates() -> impl Iterator<Item = String> {
 
 /// The dependencies of a crate's program, without those of its tests.
 fn dependencies(folder: &str) -> BTreeSet<String> {
+    dependencies_of(folder, |section| !section.contains("dev-"))
+}
+
+/// The names of what a crate depends on, by some sections of its manifest.
+fn dependencies_of(folder: &str, is_wanted: fn(&str) -> bool) -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("Cargo.toml");
     let text = fs::read_to_string(path).unwrap();
     let mut found = BTreeSet::new();
     let mut inside = false;
     for line in text.lines() {
         if line.starts_with('[') {
-            inside = line.ends_with("dependencies]") && !line.contains("dev-");
+            inside = line.ends_with("dependencies]") && is_wanted(line);
         } else if let Some(end) = line.find(['.', ' ']).filter(|_| inside && !line.starts_with('#')) {
             found.insert(line[..end].to_owned());
         }
@@ -111,6 +116,40 @@ fn crates_name_only_what_their_walls_admit() {
             homes.iter().all(|folder| dependencies(folder).contains(library)),
             "{library}: a home does not name it"
         );
+    }
+}
+
+/// The text of every source file under a path, tests included.
+fn code_under(path: &Path) -> String {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| code_under(&entry.unwrap().path())).collect(),
+        Err(_) if path.extension().is_some_and(|ending| ending == "rs") => fs::read_to_string(path).unwrap(),
+        Err(_) => String::new(),
+    }
+}
+
+#[test]
+fn every_dependency_is_named_in_its_crate() {
+    let is_named = |text: &str, library: &str| {
+        let library = library.replace('-', "_");
+        text.match_indices(&library).any(|(at, _)| {
+            let (before, after) = (text[..at].chars().next_back(), &text[at + library.len()..]);
+            let is_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            !is_word && ["::", ";", " as "].iter().any(|next| after.starts_with(next))
+        })
+    };
+    for folder in WALLS.iter().map(|(folder, _)| *folder).chain(["benches"]) {
+        let program: String = sources(&format!("{folder}/src")).into_iter().map(|source| source.text).collect();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+        let tests: String =
+            ["src", "tests", "benches", "examples"].iter().map(|of| code_under(&root.join(of))).collect();
+        for library in dependencies(folder) {
+            let is_used = is_named(&program, &library) || (folder == "benches" && is_named(&tests, &library));
+            assert!(is_used, "{folder} depends on {library} and does not name it");
+        }
+        for library in dependencies_of(folder, |section| section.contains("dev-")) {
+            assert!(is_named(&tests, &library), "the tests of {folder} depend on {library} and do not name it");
+        }
     }
 }
 
@@ -251,60 +290,14 @@ fn settings_have_a_unit_and_a_reason() {
     assert!(seen > 150, "{seen} settings");
 }
 
-/// Returns the choices among the number literals of code: decimals that are no whole number of sixteenths, as
-/// tolerances and tuned factors are, and fractions of mathematics written as fractions are not; whole numbers that cap
-/// an iteration or size a quadrature. Lists of coefficients are none.
-fn chosen_literals(code: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut in_list = false;
-    for line in code.lines() {
-        let item = line.trim_start();
-        let item = item.strip_prefix("pub").map_or(item, |rest| rest.split_once(' ').map_or("", |(_, item)| item));
-        in_list |= item.starts_with("const ") && item.contains(": [");
-        let caps = line.contains("for _ in ") || line.contains("gauss_legendre(");
-        let words = line.split(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '_' | '-'));
-        let words = words.flat_map(|word| word.split("..")).map(|word| word.trim_start_matches('-'));
-        for word in words.filter(|word| !in_list && word.starts_with(|c: char| c.is_ascii_digit())) {
-            let plain = word.replace('_', "").replace("f64", "");
-            let Ok(number) = plain.trim_end_matches(['.', '-']).parse::<f64>() else { continue };
-            if number * 16.0 % 1.0 != 0.0 || (caps && number > 1.0) {
-                found.push(word);
-            }
-        }
-        in_list &= !line.ends_with(';');
-    }
-    found
-}
-
-/// Early exercise has hundreds of numbers: outside of its table no constant is a number or a pair of numbers with a
-/// literal above 1 in it, and no literal is a choice.
+/// A setting that nothing reads is no choice any more.
 #[test]
-fn numbers_of_early_exercise_stand_in_its_table() {
-    assert_eq!(chosen_literals("x.max(1e-9) * -0.3 + 0.5 - 1.0 / 24.0"), ["1e-9", "0.3"]);
-    assert_eq!(chosen_literals("for _ in 0..14 {\nfor i in 0..4 {\ngauss_legendre(20)"), ["14", "20"]);
-    assert_eq!(chosen_literals("const A: [f64; 3] = [\n    0.3,\n];\nf(0.7)"), ["0.7"]);
+fn settings_of_early_exercise_are_read() {
     let rooms = sources("engine/kernel/src");
-    let (table, others): (Vec<_>, Vec<_>) =
-        rooms.iter().filter(|s| module(&s.file) == "american").partition(|s| s.file == "american/settings.rs");
-    assert!(table.len() == 1 && others.len() > 20);
-    for source in &others {
-        let found = chosen_literals(&source.code);
-        assert!(found.is_empty(), "{}: {found:?}: settings.rs", source.file);
-        for line in source.code.lines().filter(|line| !line.contains("<const ") && !line.contains("[const {")) {
-            let Some((_, rest)) = line.split_once("const ") else { continue };
-            let Some((name, is)) = rest.split_once(": ") else { continue };
-            let Some((kind, value)) = is.split_once(" = ") else { continue };
-            let number = ["f64", "usize", "u32", "i32", "(f64", "(usize", "[f64; 2", "[usize; 2"];
-            let literal = value.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
-            let mut literal = literal.filter_map(|word| word.replace('_', "").parse::<f64>().ok());
-            let is_choice = number.iter().any(|word| kind.starts_with(word)) && literal.any(|number| number > 1.0);
-            assert!(!is_choice, "{}: {name}: settings.rs", source.file);
-        }
-    }
     for (method, settings) in kernel::american::settings::ALL {
         for setting in *settings {
             let name = format!("{method}.{}", setting.name);
-            assert!(others.iter().any(|source| source.code.contains(&name)), "nothing reads {name}");
+            assert!(rooms.iter().any(|source| source.code.contains(&name)), "nothing reads {name}");
         }
     }
 }

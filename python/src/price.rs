@@ -6,7 +6,7 @@ use crate::refused::RefusedRow;
 use crate::work::{WorkWatch, watched};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use engine::explicit::{ExplicitValues, ParameterCell, ParameterColumns, value};
+use engine::explicit::{ExplicitValues, ParameterCell, ParameterColumns};
 use history::layouts::TableCells;
 use history::schema::unit_text;
 use history::watch::{JobPhase, JobWatch};
@@ -145,7 +145,7 @@ fn outcomes(
                     };
                     let contract = columns.contract(cell);
                     contract.iter().flat_map(|contract| contract.doubts()).for_each(|why| doubt(row, why));
-                    contract.and_then(|contract| value(&contract, quality))
+                    contract.and_then(|contract| columns.value(&contract, quality))
                 })
                 .collect();
             watch.advance(part.len() as u64, 0);

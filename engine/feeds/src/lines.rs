@@ -50,8 +50,8 @@ impl LineParser {
         Self { roots, source: Arc::new(source.to_path_buf()), line: 0, last: None }
     }
 
-    /// Reads whole lines that follow those before. The batch has the dividends and rates of these lines only
-    /// ([`Conflated`](super::conflate::Conflated) adds them up).
+    /// Reads the next whole lines. The batch has dividends and rates of `bytes` alone;
+    /// [`Conflated`](super::conflate::Conflated) adds up those of several calls.
     pub fn parse(&mut self, bytes: &[u8]) -> (Batch, Report) {
         let (mut batch, mut report) = (Batch::default(), Report::default());
         // the last line feed ends a line and begins none, so that places stay right over several calls

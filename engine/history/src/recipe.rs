@@ -12,6 +12,7 @@ use engine::pass::{Computed, MarketData, Passes};
 use engine::store::chain::Chain;
 use engine::store::ingest::{Ingested, Store};
 use jiff::Timestamp;
+use kernel::american::SharedBoundaries;
 use kernel::contract::Symbol;
 use kernel::quality::Quality;
 use kernel::records::{Batch, DividendCover, SpotRecord};
@@ -98,6 +99,11 @@ impl<'r> UnitPasses<'r> {
             store.keep_sizes();
         }
         Ok(Self { reference, recipe, store, passes, underlying: None, is_begun: false })
+    }
+
+    /// Shares exercise boundaries with others from here on, as [`Passes::share`] does.
+    pub fn share(&mut self, shared: SharedBoundaries) {
+        self.passes.share(shared);
     }
 
     /// Begins a unit: nothing is remembered of the one before.

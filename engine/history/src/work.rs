@@ -17,6 +17,7 @@ use crate::whole::UnitFault;
 use engine::explain::doubts_of;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use kernel::american::SharedBoundaries;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -94,6 +95,7 @@ impl Work<'_> {
             shared: self.plans.iter().map(|_| Mutex::default()).collect(),
             waiting: Mutex::new(0),
             freed: Condvar::new(),
+            boundaries: SharedBoundaries::default(),
             manifest: Mutex::new(manifest),
             done: Mutex::default(),
             has_failed: AtomicBool::new(false),
@@ -125,6 +127,8 @@ struct WorkerPool<'a, 'm> {
     /// Rows of computed units that wait to be written.
     waiting: Mutex<u64>,
     freed: Condvar,
+    /// Exercise boundaries that names share, whichever thread computes them.
+    boundaries: SharedBoundaries,
     manifest: Mutex<&'m mut Manifest>,
     done: Mutex<WorkOutcome>,
     has_failed: AtomicBool,
@@ -138,6 +142,7 @@ impl WorkerPool<'_, '_> {
     /// Runs one worker thread until no unit is left.
     fn run_worker(&self) -> io::Result<()> {
         let mut passes = UnitPasses::new(self.work.reference, self.work.recipe)?;
+        passes.share(self.boundaries.clone());
         while self.wait_for_room() {
             let Some(&position) = self.positions.get(self.next.fetch_add(1, Ordering::Relaxed)) else { break };
             let plan = &self.work.plans[position.plan];

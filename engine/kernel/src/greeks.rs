@@ -240,28 +240,34 @@ impl<L: Lanes> Derivatives<L> {
         }
     }
 
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// `f` of the numbers of both.
+    #[inline(always)]
+    #[must_use]
+    pub fn zip(&self, other: &Self, f: impl Fn(L, L) -> L) -> Self {
+        Self {
+            v: f(self.v, other.v),
+            x: core::array::from_fn(|i| f(self.x[i], other.x[i])),
+            sigma: core::array::from_fn(|i| f(self.sigma[i], other.sigma[i])),
+            x_sigma: f(self.x_sigma, other.x_sigma),
+            xx_sigma: f(self.xx_sigma, other.xx_sigma),
+            r: f(self.r, other.r),
+            r_sigma: f(self.r_sigma, other.r_sigma),
+            b: f(self.b, other.b),
+            k: core::array::from_fn(|i| f(self.k[i], other.k[i])),
+            d: core::array::from_fn(|i| f(self.d[i], other.d[i])),
+        }
+    }
+
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |a: L, b: L| L::select(mask, a, b);
-        Self {
-            v: pick(yes.v, no.v),
-            x: core::array::from_fn(|i| pick(yes.x[i], no.x[i])),
-            sigma: core::array::from_fn(|i| pick(yes.sigma[i], no.sigma[i])),
-            x_sigma: pick(yes.x_sigma, no.x_sigma),
-            xx_sigma: pick(yes.xx_sigma, no.xx_sigma),
-            r: pick(yes.r, no.r),
-            r_sigma: pick(yes.r_sigma, no.r_sigma),
-            b: pick(yes.b, no.b),
-            k: core::array::from_fn(|i| pick(yes.k[i], no.k[i])),
-            d: core::array::from_fn(|i| pick(yes.d[i], no.d[i])),
-        }
+        yes.zip(no, |yes, no| L::select(mask, yes, no))
     }
 }
 
 impl<L: Lanes> Greeks<L> {
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
@@ -270,18 +276,53 @@ impl<L: Lanes> Greeks<L> {
 }
 
 impl<L: Lanes> VolDerivatives<L> {
-    /// `yes` in the lanes where the mask says so, else `no`.
+    /// A value that moves with volatility at one pace.
+    #[inline(always)]
+    #[must_use]
+    pub fn straight(value: L, vega: L) -> Self {
+        let zero = L::splat(0.0);
+        Self { value, vega, volga: zero, ultima: zero }
+    }
+
+    /// `f` of the numbers of both.
+    #[inline(always)]
+    #[must_use]
+    pub fn zip(&self, other: &Self, f: impl Fn(L, L) -> L) -> Self {
+        Self {
+            value: f(self.value, other.value),
+            vega: f(self.vega, other.vega),
+            volga: f(self.volga, other.volga),
+            ultima: f(self.ultima, other.ultima),
+        }
+    }
+
+    /// Returns `yes` in the lanes of the mask, and `no` in the others.
     #[inline(always)]
     #[must_use]
     pub fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |a: L, b: L| L::select(mask, a, b);
-        Self {
-            value: pick(yes.value, no.value),
-            vega: pick(yes.vega, no.vega),
-            volga: pick(yes.volga, no.volga),
-            ultima: pick(yes.ultima, no.ultima),
-        }
+        yes.zip(no, |yes, no| L::select(mask, yes, no))
     }
+}
+
+/// From the first four derivatives in the logarithm of a positive number to those in the number, whose `inverse` is
+/// 1 over it.
+#[inline(always)]
+pub(crate) fn from_logs<L: Lanes>([l1, l2, l3, l4]: [L; 4], inverse: L) -> [L; 4] {
+    let c = |v: f64| L::splat(v);
+    let square = inverse * inverse;
+    [
+        l1 * inverse,
+        (l2 - l1) * square,
+        (l3 - c(3.0) * l2 + c(2.0) * l1) * square * inverse,
+        (l4 - c(6.0) * l3 + c(11.0) * l2 - c(6.0) * l1) * square * square,
+    ]
+}
+
+/// The derivative in time of a price or premium at fixed X, from its value and its first two derivatives in ln X: the
+/// pricing equation. `half`: σ²/2.
+#[inline(always)]
+pub(crate) fn by_time<L: Lanes>(r: f64, b: f64, half: L, [v, l1, l2]: [L; 3]) -> L {
+    half.neg_mul_add(l2 - l1, L::splat(r) * v - L::splat(r - b) * l1)
 }
 
 /// The market of one expiry as the chain rule sees it.
@@ -372,5 +413,43 @@ pub fn exercised<L: Lanes>(phi: f64, s: f64, k: L, d: [L; 2]) -> Greeks<L> {
         d1: d[0],
         d2: d[1],
         ..Greeks::from_fn(|_| zero)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::black76::{Horizon, european};
+
+    #[test]
+    fn derivatives_of_powers_come_from_their_logarithms() {
+        for (x, p) in [(0.3f64, -1.5), (2.0, 0.5), (80.0, 3.0)] {
+            let value = x.powf(p);
+            let got = from_logs([p, p * p, p * p * p, p * p * p * p].map(|by| by * value), 1.0 / x);
+            let mut want = value;
+            for (n, got) in got.into_iter().enumerate() {
+                want *= (p - n as f64) / x;
+                assert!(
+                    (got - want).abs() <= 1e-13 * value * (10.0 / x).powi(n as i32 + 1),
+                    "x^{p} at {x}, {n}: {got} {want}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn european_values_age_by_the_pricing_equation() {
+        for (phi, r, b, k, sigma) in
+            [(1.0, 0.05, 0.02, 90.0, 0.2), (-1.0, 0.03, -0.01, 130.0, 0.4), (-1.0, 0.0, 0.05, 99.0, 0.1)]
+        {
+            let at = |t: f64| european(phi, &Horizon::new(t, r, b), 100.0, k, sigma);
+            let (t, h) = (0.7, 1e-4);
+            let jet = at(t);
+            let [first, second, ..] = jet.x;
+            let logs = [jet.v, first * 100.0, second * 1e4 + first * 100.0];
+            let want = (at(t - h).v - at(t + h).v) / (2.0 * h);
+            let got = by_time(r, b, 0.5 * sigma * sigma, logs);
+            assert!((got - want).abs() < 1e-6, "{got} for {want}");
+        }
     }
 }

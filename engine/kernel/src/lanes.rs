@@ -59,6 +59,8 @@ pub trait Lanes:
 
     /// `x` in every lane.
     fn splat(x: f64) -> Self;
+    /// Lanes with the number that `of` returns for the index of each.
+    fn from_fn(of: impl FnMut(usize) -> f64) -> Self;
     /// The first `N` numbers of `from`. Panics if there are fewer.
     fn load(from: &[f64]) -> Self;
     /// Writes the lanes to the first `N` places of `to`. Panics if there are fewer.
@@ -106,7 +108,7 @@ impl<L: Lanes> InLanes<L> for f64 {
     }
 }
 
-impl InLanes<Self> for Block {
+impl<R: Lanes, const G: usize> InLanes<Self> for Registers<R, G> {
     #[inline(always)]
     fn in_lanes(self) -> Self {
         self
@@ -140,6 +142,10 @@ impl Lanes for f64 {
     #[inline(always)]
     fn splat(x: f64) -> Self {
         x
+    }
+    #[inline(always)]
+    fn from_fn(mut of: impl FnMut(usize) -> f64) -> Self {
+        of(0)
     }
     #[inline(always)]
     fn load(from: &[f64]) -> Self {
@@ -242,6 +248,10 @@ macro_rules! register {
             #[inline(always)]
             fn splat(x: f64) -> Self {
                 $register::splat(x)
+            }
+            #[inline(always)]
+            fn from_fn(of: impl FnMut(usize) -> f64) -> Self {
+                $register::new(core::array::from_fn(of))
             }
             #[inline(always)]
             fn load(from: &[f64]) -> Self {
@@ -417,6 +427,10 @@ impl<R: Lanes, const G: usize> Lanes for Registers<R, G> {
     #[inline(always)]
     fn splat(x: f64) -> Self {
         Registers([R::splat(x); G])
+    }
+    #[inline(always)]
+    fn from_fn(mut of: impl FnMut(usize) -> f64) -> Self {
+        Registers(each!(i => R::from_fn(|lane| of(i * R::N + lane))))
     }
     #[inline(always)]
     fn load(from: &[f64]) -> Self {

@@ -6,8 +6,7 @@
 //! are written once over [`lanes::Lanes`]; kernels speak raw units (vega per 1.00 of volatility, theta per year) and
 //! the letters of docs/model.md: `s k t r b sigma fwd df phi`.
 //!
-//! Nothing here asks what time it is or reads an environment variable; of globals there are the boundaries that names
-//! share (`american/shared.rs`) and the counts of [`work`].
+//! Nothing here asks what time it is or reads an environment variable; of globals there are the counts of [`work`].
 //!
 //! # Rooms
 //!

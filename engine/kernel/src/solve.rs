@@ -64,6 +64,22 @@ pub fn lobatto_to_chebyshev(n: usize) -> Vec<Vec<f64>> {
     (0..=n).map(|j| (0..=n).map(|i| entry(j, i)).collect()).collect()
 }
 
+/// The Chebyshev polynomials T_0, T_1, … at `u`.
+#[inline(always)]
+pub fn chebyshev<L: Lanes>(u: L) -> impl Iterator<Item = L> {
+    let twice = u + u;
+    // T₋₁ = T₁ = u starts the recursion
+    let (mut before, mut now) = (u, L::splat(1.0));
+    core::iter::repeat_with(
+        #[inline(always)]
+        move || {
+            let term = now;
+            (before, now) = (term, twice.mul_add(term, -before));
+            term
+        },
+    )
+}
+
 /// The `m` roots of T_m, from near 1 down to near −1.
 #[must_use]
 pub fn chebyshev_roots(m: usize) -> Vec<f64> {
@@ -217,6 +233,15 @@ mod tests {
             let direct: f64 = lobatto_row(14, z).iter().zip(&values).map(|(w, v)| w * v).sum();
             let series: f64 = coefficients.iter().enumerate().map(|(j, c)| c * (j as f64 * z.acos()).cos()).sum();
             assert!((direct - f(z)).abs() <= 1e-13 && (series - f(z)).abs() <= 1e-13, "{z}: {direct} {series}");
+        }
+    }
+
+    #[test]
+    fn chebyshev_polynomials_are_cosines() {
+        for u in [-1.0, -0.37, 0.0, 0.8, 1.0f64] {
+            for (n, term) in chebyshev(u).take(40).enumerate() {
+                assert!((term - (n as f64 * u.acos()).cos()).abs() < 1e-13, "T_{n}({u}) = {term}");
+            }
         }
     }
 

@@ -387,7 +387,7 @@ impl ExpiryOrder {
         }
     }
 
-    /// The quote that contradicts more others than any of those contradicts; `None`: there is none.
+    /// Returns a quote that contradicts more quotes than each of these does; `None`: there is none.
     fn worst(&mut self) -> Option<usize> {
         for quoted in &mut self.column {
             quoted.blame = 0;

@@ -2,6 +2,7 @@
 
 use crate::early::{EarlyExercise, EarlyWork, Valuation};
 use crate::store::ladder::Ladder;
+use kernel::american::SharedBoundaries;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::quality::Quality;
@@ -44,6 +45,8 @@ pub struct SliceInput<'a> {
     pub shares: Option<f64>,
     /// Shift added to the curve's volatilities before values are computed, per √year: 0.01 is a point.
     pub vol_shift: f64,
+    /// Exercise boundaries that names share; no number depends on who solved them.
+    pub shared: &'a SharedBoundaries,
     /// Nanoseconds since any instant, to time stages by; no number depends on it.
     pub clock: fn() -> u64,
 }
@@ -93,7 +96,7 @@ impl SliceInput<'_> {
         sigma: &[f64],
     ) -> EarlyWork {
         let began = (self.clock)();
-        let done = early.update(here, ladder, sigma);
+        let done = early.update(self.shared, here, ladder, sigma);
         EarlyWork { nanos: (self.clock)() - began, ..done }
     }
 }

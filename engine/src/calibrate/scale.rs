@@ -10,7 +10,7 @@ use crate::store::chain::Uncomputed;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;
 
-/// Which of strikes and prices is in other units; `None`: neither.
+/// Finds whether strikes or prices are in other units than the spot; `None`: neither are.
 ///
 /// # Domain   slices with their ladders, any quotes; an expiry needs two strikes with both sides of call and put
 /// # Cost     a few ns a slice

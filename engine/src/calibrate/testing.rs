@@ -2,6 +2,7 @@
 
 use super::chain::{ChainCalibration, OneByOne, SliceWork};
 use super::input::{ForcedCarry, SliceInput};
+use kernel::american::SharedBoundaries;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
@@ -21,6 +22,7 @@ pub(crate) struct OwnedSlice {
     pub(crate) bid: Vec<f64>,
     pub(crate) ask: Vec<f64>,
     pub(crate) age_s: Vec<f64>,
+    pub(crate) shared: SharedBoundaries,
 }
 
 /// European, r = 4 %, no dividends; rows are (strike, right, bid, ask).
@@ -36,6 +38,7 @@ pub(crate) fn slice(s: f64, t: f64, rows: &[(u32, Right, f64, f64)]) -> OwnedSli
         bid: rows.iter().map(|r| r.2).collect(),
         ask: rows.iter().map(|r| r.3).collect(),
         age_s: vec![0.0; rows.len()],
+        shared: SharedBoundaries::default(),
     }
 }
 
@@ -87,6 +90,7 @@ impl OwnedSlice {
             excluded: &[],
             forced: ForcedCarry::default(),
             shares: None,
+            shared: &self.shared,
             clock: || 0,
             vol_shift: 0.0,
         }

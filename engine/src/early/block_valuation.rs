@@ -1,11 +1,11 @@
 //! Inputs of the valuation of a block of strikes, and their distance from an expansion point. Never: a premium.
 
 use super::expansion::{ExpansionPoint, load, rounded};
-use super::settings::EXERCISE;
 use super::validity::MarketLimits;
 use super::valuation::Valuation;
 use super::work::Left;
 use kernel::contract::Right;
+use kernel::dividends::SET_BACK;
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
 /// Inputs of the valuation of a block.
@@ -42,7 +42,7 @@ impl<'a> BlockValuation<'a> {
         let by = if limits.scales { at.elapsed(self.here.terms) } else { at.unscaled(self.here.terms) };
         if !self.vols_are_near(at, limits.sigma, by.root) {
             Some(Left::Volatility)
-        } else if elapsed < -EXERCISE.same_date || elapsed > limits.time * t && !by.is_scaled() {
+        } else if elapsed < -SET_BACK || elapsed > limits.time * t && !by.is_scaled() {
             Some(Left::Time)
         } else if by.dr.abs() * t > limits.rates {
             Some(Left::Rate)

@@ -1,15 +1,16 @@
 //! Greeks from trinomial lattices instead of premium tables: accurate to about 1e-4 of a price, without building tables
 //! first. The preliminary pass of a cold start uses them. Never: a table.
 
+use super::method::mask;
 use super::settings::LATTICE;
 use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, plain};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
-use kernel::american::{Band, never_exercised};
+use kernel::american::{Band, exercised_now, never_exercised};
 use kernel::black76::{Horizon, european, european_vol};
 use kernel::contract::Right;
 use kernel::dividends::Terms;
-use kernel::greeks::{Derivatives, Greeks, SpotInputs, VolDerivatives, exercised, finish};
+use kernel::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 use kernel::quality::Quality;
@@ -79,7 +80,7 @@ impl<'a> LatticePair<'a> {
             Some(lattices) => lattices.jets(k, sigma),
             None => {
                 // borrowed stock far in the money: worth no more than now
-                let now = european_now.value.lt(payoff) & Block::splat(0.0).lt(payoff);
+                let now = exercised_now(right, european_now.value, Block::splat(s), k, mask(0));
                 if !now.any() {
                     return (None, 0, 0);
                 }
@@ -89,8 +90,8 @@ impl<'a> LatticePair<'a> {
         let market = SpotInputs::new(terms, s);
         let horizon = Horizon::from(terms);
         let x = Block::splat(market.x);
-        let waiting = finish(&sum(&european(phi, &horizon, x, k, sigma), &found.jet), &market, sigma);
-        let now = found.exercised | waiting.value.le(payoff);
+        let waiting = finish(&european(phi, &horizon, x, k, sigma).zip(&found.jet, |a, b| a + b), &market, sigma);
+        let now = exercised_now(right, waiting.value, Block::splat(s), k, mask(0)) | found.exercised;
         let american = Greeks::select(now, &exercised(phi, s, k, [waiting.d1, waiting.d2]), &waiting);
         let [low, high] = found.beside.map(|b| {
             let european = european_vol(phi, &horizon, x, k, b.sigma);
@@ -116,7 +117,7 @@ impl<'a> LatticePair<'a> {
     ) -> (VolDerivatives<Block>, u8) {
         let c = |v: f64| Block::splat(v);
         let none = (american.value - plain.value, american.vega - plain.vega);
-        let Some((s, next)) = &self.next else { return (straight(none.0, none.1), 0) };
+        let Some((s, next)) = &self.next else { return (VolDerivatives::straight(none.0, none.1), 0) };
         if self.near {
             let Valuation { s, terms, step, .. } = *self.here;
             let (drift, x) = ((terms.r - terms.b) * s, s - terms.a(0.0));
@@ -125,7 +126,7 @@ impl<'a> LatticePair<'a> {
                 [american.theta - plain.theta, american.charm - plain.charm, american.color - plain.color];
             let bend = c(terms.r) * theta - c(drift) * charm - half * color;
             let value = none.0 + c(step) * (theta + c(0.5 * step) * bend);
-            return (straight(value, none.1 + c(step) * (american.veta - plain.veta)), bits);
+            return (VolDerivatives::straight(value, none.1 + c(step) * (american.veta - plain.veta)), bits);
         }
         let lattice = self.sides[right as usize].next.get_or_init(|| Lattice::new(next, *s, right, self.layers));
         let phi = right.phi();
@@ -138,30 +139,9 @@ impl<'a> LatticePair<'a> {
     }
 }
 
-/// A European option's derivatives and those of a premium.
-fn sum(a: &Derivatives<Block>, b: &Derivatives<Block>) -> Derivatives<Block> {
-    Derivatives {
-        v: a.v + b.v,
-        x: core::array::from_fn(|i| a.x[i] + b.x[i]),
-        sigma: core::array::from_fn(|i| a.sigma[i] + b.sigma[i]),
-        x_sigma: a.x_sigma + b.x_sigma,
-        xx_sigma: a.xx_sigma + b.xx_sigma,
-        r: a.r + b.r,
-        r_sigma: a.r_sigma + b.r_sigma,
-        b: a.b + b.b,
-        k: core::array::from_fn(|i| a.k[i] + b.k[i]),
-        d: a.d,
-    }
-}
-
 /// Payoff of exercise less the European value.
 fn less(payoff: Block, european: &VolDerivatives<Block>) -> VolDerivatives<Block> {
-    straight(payoff - european.value, -european.vega)
-}
-
-fn straight(value: Block, vega: Block) -> VolDerivatives<Block> {
-    let zero = Block::splat(0.0);
-    VolDerivatives { value, vega, volga: zero, ultima: zero }
+    VolDerivatives::straight(payoff - european.value, -european.vega)
 }
 
 fn pick(
@@ -170,5 +150,5 @@ fn pick(
     value: Block,
     vega: Block,
 ) -> VolDerivatives<Block> {
-    VolDerivatives::select(now, exercised, &straight(value, vega))
+    VolDerivatives::select(now, exercised, &VolDerivatives::straight(value, vega))
 }

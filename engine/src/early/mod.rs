@@ -28,16 +28,15 @@ pub use work::{EarlyWork, Left};
 
 use crate::store::ladder::Ladder;
 use block_valuation::BlockValuation;
-use kernel::american::Counts;
+use kernel::american::{Counts, SharedBoundaries};
 use kernel::contract::Right;
-use kernel::dividends::{Dividend, Terms};
+use kernel::dividends::{Dividend, Terms, are_same};
 use kernel::greeks::Greeks;
 use kernel::lanes::{BLOCK, Block, Lanes};
 use kernel::quality::Quality;
 use kernel::work::Work;
 use lattice::LatticePair;
 use premium::{BlockPremium, Tables};
-use settings::EXERCISE;
 use tables::{Pricers, bands, span};
 
 /// Early exercise of one slice: the premium of every strike and right over its European value.
@@ -61,10 +60,7 @@ impl EarlyExercise {
         let blocks = ladder.blocks();
         let (known, t) = &mut self.dividends;
         let age = *t - terms.t;
-        let same = known.len() == terms.divs.len()
-            && known.iter().zip(&terms.divs).all(|(old, new)| {
-                (old.t - age - new.t).abs() < EXERCISE.same_date && (old.amount - new.amount).abs() <= 1e-9 * old.amount
-            });
+        let same = are_same(known, &terms.divs, age);
         if !same {
             known.clear();
             known.extend_from_slice(&terms.divs);
@@ -91,7 +87,13 @@ impl EarlyExercise {
     /// # Accuracy the tolerances of the tables, or 1e-4 of a price at preliminary quality
     /// # Cost     a look where the expansions hold; milliseconds where tables have to be built
     /// (PERF.md)
-    pub fn update(&mut self, here: &Valuation<'_>, ladder: &Ladder, sigma: &[f64]) -> EarlyWork {
+    pub fn update(
+        &mut self,
+        shared: &SharedBoundaries,
+        here: &Valuation<'_>,
+        ladder: &Ladder,
+        sigma: &[f64],
+    ) -> EarlyWork {
         self.forget_others(ladder, here.terms);
         let before = Work::of_thread();
         let mut done = EarlyWork::default();
@@ -113,7 +115,7 @@ impl EarlyExercise {
                 }
                 if is_first {
                     next = here.next_session();
-                    self.build(here, next.as_ref(), ladder, sigma, &mut done);
+                    self.build(shared, here, next.as_ref(), ladder, sigma, &mut done);
                 }
                 let Self { tables, later, blocks, .. } = self;
                 let Some(now) = tables.get() else { continue };
@@ -154,6 +156,7 @@ impl EarlyExercise {
     /// Builds the tables for now and for the next trading day, if missing.
     fn build(
         &mut self,
+        shared: &SharedBoundaries,
         here: &Valuation<'_>,
         next: Option<&(f64, Terms)>,
         ladder: &Ladder,
@@ -161,11 +164,11 @@ impl EarlyExercise {
         work: &mut EarlyWork,
     ) {
         let [near, roomy] = bands(ladder.strikes(), sigma);
-        self.tables.serve(here, here.terms, &near, &roomy, work);
+        self.tables.serve(shared, here, here.terms, &near, &roomy, work);
         if let Some((_, later)) = next
             && !self.tables.serves_terms(later)
         {
-            self.later.serve(here, later, &near, &roomy, work);
+            self.later.serve(shared, here, later, &near, &roomy, work);
         }
     }
 

@@ -12,19 +12,22 @@ use super::by_volatility::{NextSessionChange, PremiumByVol, VolPolynomial};
 use super::expansion::{self, Expansion, ExpansionPoint, between, load};
 use super::lattice::{LatticePair, Taken};
 use super::method::{BlockMethod, NextSession, PremiumAdded, bits, mask};
-use super::settings::{BETWEEN, EXERCISE, EXPANSION};
+use super::settings::{BETWEEN, EXPANSION};
 use super::tables::nodes;
 use super::validity::{NOTHING, OF_LATTICE, ONE_POINT, OTHER_VOLATILITIES};
 use super::valuation::{Valuation, lanes_at_intrinsic, plain};
 use super::work::{EarlyWork, Left};
 use crate::store::evidence::ValueMethod;
-use kernel::american::Pricer;
+use kernel::american::{Pricer, exercised_now};
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::Right;
-use kernel::dividends::Terms;
+use kernel::dividends::{Terms, is_same_date};
 use kernel::greeks::{Greeks, VolDerivatives, exercised};
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::quality::Quality;
+
+/// Rounding of the difference of two values, parts of the strike: a premium below is none.
+const ROUNDING: f64 = 1e-13;
 
 /// The premium of one right of a block of strikes.
 #[derive(Clone, Debug)]
@@ -146,7 +149,7 @@ impl BlockPremium {
         let at = &polynomial.at;
         let boundary_is_far = place.away(at) <= EXPANSION.spot * place.deviation
             || self.free.is_near(at.s, place.here.s, place.drift(at));
-        let is_of_the_day = (polynomial.step - place.here.step).abs() < EXERCISE.same_date;
+        let is_of_the_day = is_same_date(polynomial.step, place.here.step);
         place
             .left(at, &OTHER_VOLATILITIES)
             .or_else(|| (!boundary_is_far).then_some(Left::Boundary))
@@ -229,7 +232,7 @@ impl BlockPremium {
         if before != self.exercised {
             self.by_volatility = None;
         }
-        if gain.abs().le(place.k * EXERCISE.no_premium).all() {
+        if gain.abs().le(place.k * ROUNDING).all() {
             return PremiumSource::Nothing(Box::new(jets.at));
         }
         PremiumSource::One(Box::new(jets))
@@ -240,7 +243,7 @@ impl BlockPremium {
         let at = place.expansion_point(here.s);
         let sigma = load(&at.sigma);
         let zero = Block::splat(0.0);
-        let nothing = VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero };
+        let nothing = VolDerivatives::straight(zero, zero);
         let now = self.read(here, sigma).map_or(nothing, |premium| vol_derivatives(&premium));
         let side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
         let (least, most) = tables.now.at(here.terms, here.s).sigma_range(k, sigma);
@@ -302,7 +305,7 @@ impl BlockPremium {
         }
         let mut now = mask(self.exercised);
         if !self.quality.is_final() {
-            now = now | greeks.value.lt((Block::splat(here.s) - k) * right.phi());
+            now = now | exercised_now(right, greeks.value, Block::splat(here.s), k, mask(0));
         }
         if now.any() {
             let row = exercised(right.phi(), here.s, k, d);
@@ -350,12 +353,7 @@ fn premium_vol(
 }
 
 fn difference(a: &VolDerivatives<Block>, b: &VolDerivatives<Block>) -> VolDerivatives<Block> {
-    VolDerivatives {
-        value: a.value - b.value,
-        vega: a.vega - b.vega,
-        volga: a.volga - b.volga,
-        ultima: a.ultima - b.ultima,
-    }
+    a.zip(b, |a, b| a - b)
 }
 
 fn vol_derivatives(greeks: &Greeks<Block>) -> VolDerivatives<Block> {

@@ -4,16 +4,6 @@
 use kernel::settings;
 
 settings! {
-    /// When exercise is certain, and when it adds nothing.
-    EXERCISE: ExerciseSettings {
-        /// A value within this of the payoff of exercise counts as exercise.
-        certain: f64 = 1e-9, "of the strike", Judgement("far below the error of any table, far above rounding");
-        /// A premium below this, of a whole block, is none.
-        no_premium: f64 = 1e-13, "of the strike", Judgement("rounding of two values of about the strike");
-        /// Dates nearer to each other are the same date.
-        same_date: f64 = 1e-7, "years", Judgement("three seconds: instants of one date differ by rounding of their years");
-    }
-
     /// Tables of an expiry, and the volatilities that they are asked for (`tables.rs`).
     TABLES: TableSettings {
         /// The least volatility that is looked for.
@@ -88,9 +78,9 @@ settings! {
         rates: f64 = 5.7e-4, "1", Test("premiums_by_volatility_are_as_stale_as_the_table_says");
         /// A volatility nearer to that of the curve is no node: a contract whose tables end at its own volatility.
         node_least: f64 = 0.02, "of the volatility", Judgement("the coefficients of a nearer node would be differences of rounding");
-        /// The curve may be off by this part of its highest term,
+        /// Part of the curve's highest term by which the curve may be off.
         doubt_highest: f64 = 0.1, "of the highest term", Judgement("the next term of such series is a tenth of the last");
-        /// and beyond its nodes by this part of what the straight piece adds.
+        /// Part of what the straight piece beyond its nodes adds by which the curve may be off.
         doubt_beyond: f64 = 0.5, "of the straight piece", Judgement("a premium bends there, and half of a tangent is no information");
     }
 
@@ -109,9 +99,9 @@ settings! {
     /// Volatilities that were searched for (`calibrate/remembered.rs`).
     SEARCHED: SearchedSettings {
         /// A price without a volatility is searched again when it has moved against the exercise value by this part of
-        /// its time value
+        /// its time value and by `still_none_of_spot`.
         still_none: f64 = 0.25, "of the time value", Judgement("of a price at its exercise value nothing changes by small moves");
-        /// and this part of the spot.
+        /// Part of the spot by which a price must have moved beside `still_none`.
         still_none_of_spot: f64 = 2e-4, "of the spot", Judgement("two basis points, for time values of nothing");
         /// A volatility may move by this before it is searched again.
         sigma: f64 = 0.08, "of itself", Test("remembered_searches_are_as_stale_as_the_table_says");

@@ -3,7 +3,7 @@
 use super::settings::{TABLES, VOL};
 use super::valuation::Valuation;
 use super::work::EarlyWork;
-use kernel::american::{Band, Pricer, Refit};
+use kernel::american::{Band, Pricer, Refit, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::lanes::{Block, Lanes};
@@ -21,6 +21,7 @@ impl Pricers {
     /// `bands` as of [`bands`].
     pub(super) fn serve(
         &mut self,
+        shared: &SharedBoundaries,
         here: &Valuation<'_>,
         terms: &Terms,
         near: &[Band],
@@ -42,8 +43,10 @@ impl Pricers {
                 }
             }
             none => {
-                *none =
-                    Some([Right::Call, Right::Put].map(|right| Pricer::new(style, right, terms, bands, self.quality)));
+                *none = Some(
+                    [Right::Call, Right::Put]
+                        .map(|right| Pricer::sharing(shared, style, right, terms, bands, self.quality)),
+                );
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Inputs and quality of the valuation of a slice. Never: a table, a state.
 
-use super::settings::{EXERCISE, LATTICE};
+use super::method::{bits, mask};
+use super::settings::LATTICE;
+use kernel::american::exercised_now;
 use kernel::black76::{Horizon, european as black};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms, escrowed};
 use kernel::greeks::{Greeks, SpotInputs, finish};
-use kernel::lanes::{BLOCK, Block, Lanes, Mask};
+use kernel::lanes::{Block, Lanes};
 use kernel::quality::Quality;
 
 /// Layers of the lattices that value early exercise at a quality; `None`: tables.
@@ -78,7 +80,5 @@ pub fn plain(right: Right, here: &Valuation<'_>, k: Block, sigma: Block) -> Gree
 
 /// The lanes whose value is what exercising now pays.
 pub(super) fn lanes_at_intrinsic(right: Right, s: f64, k: Block, value: Block) -> u8 {
-    let payoff = (Block::splat(s) - k) * Block::splat(right.phi());
-    let at = (value - payoff).abs().le(k * EXERCISE.certain) & payoff.gt(Block::splat(0.0));
-    (0..BLOCK).fold(0, |bits, lane| bits | u8::from(at.lane(lane)) << lane)
+    bits(exercised_now(right, value, Block::splat(s), k, mask(u8::MAX)))
 }

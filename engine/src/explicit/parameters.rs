@@ -1,9 +1,11 @@
 //! The columns that describe a contract, and from their cells to the contract or to what is wrong with one. Never: a
 //! value.
 
-use super::value::{COLUMNS, ExplicitContract, PriceInput, ValueColumn};
+use super::value::{COLUMNS, ExplicitContract, ExplicitValues, PriceInput, ValueColumn, value};
+use kernel::american::SharedBoundaries;
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
+use kernel::quality::Quality;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -37,6 +39,8 @@ impl fmt::Display for ParameterCell<'_> {
 pub struct ParameterColumns {
     inputs: Vec<(&'static str, usize)>,
     is_implied: bool,
+    /// Exercise boundaries that the contracts of the table share.
+    shared: SharedBoundaries,
 }
 
 impl ParameterColumns {
@@ -53,7 +57,15 @@ impl ParameterColumns {
         }
         let given = is_implied.then_some("price");
         let inputs = INPUTS.into_iter().chain(given).filter_map(|name| Some((name, place(name)?))).collect();
-        Ok(Self { inputs, is_implied })
+        Ok(Self { inputs, is_implied, shared: SharedBoundaries::default() })
+    }
+
+    /// Prices one contract of the table.
+    ///
+    /// # Errors
+    /// Why it has no value, or no implied volatility, in words.
+    pub fn value(&self, contract: &ExplicitContract, scheme: Quality) -> Result<ExplicitValues, String> {
+        value(&self.shared, contract, scheme)
     }
 
     /// Names and places, in the order in which they are shown.

@@ -1,7 +1,7 @@
 //! Values of one contract, and the columns that they are shown under. Never: a cell of a table.
 
 use crate::store::columns::{Col, Unit};
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::Greeks;
@@ -108,13 +108,17 @@ pub const COLUMNS: [ValueColumn; 22] = [
     ValueColumn { name: "fwd", col: None, of: |p| p.fwd, unit: Unit::Plain },
 ];
 
-/// Prices one contract.
+/// Prices one contract; contracts with the same `shared` boundaries share what they solve.
 ///
 /// # Errors
 /// Why it has no value, or no implied volatility, in words.
 ///
 /// # Domain   what [`ParameterColumns::contract`](super::ParameterColumns::contract) lets in
-pub fn value(contract: &ExplicitContract, scheme: Quality) -> Result<ExplicitValues, String> {
+pub(super) fn value(
+    shared: &SharedBoundaries,
+    contract: &ExplicitContract,
+    scheme: Quality,
+) -> Result<ExplicitValues, String> {
     let ExplicitContract { s, k, terms, .. } = contract;
     if terms.a(0.0) >= *s {
         return Err("no model value: the dividends are worth more than the spot".to_owned());
@@ -122,12 +126,12 @@ pub fn value(contract: &ExplicitContract, scheme: Quality) -> Result<ExplicitVal
     let (style, right) = (contract.style, contract.right);
     let tables = |reach: f64, sigma: f64| {
         let band = Band { k: (*k, *k), sigma: (sigma / reach, sigma * reach) };
-        Pricer::new(style, right, terms, &band, scheme)
+        Pricer::sharing(shared, style, right, terms, &band, scheme)
     };
     let (pricer, sigma) = match contract.asked {
         PriceInput::At(sigma) => (tables(1.0, sigma), sigma),
         PriceInput::Implied(price) => {
-            let near = implied(contract, price, scheme)?;
+            let near = implied(shared, contract, price, scheme)?;
             let pricer = tables(POLISH_REACH, near);
             let polished = solve(&pricer.at(terms, *s), *k, price, near);
             (pricer, if polished.status(0) == ImpliedStatus::Ok { polished.sigma } else { near })
@@ -148,17 +152,18 @@ pub fn value(contract: &ExplicitContract, scheme: Quality) -> Result<ExplicitVal
 /// The volatility at which the contract is worth `price`.
 ///
 /// Goes from band to band, each narrow enough for one set of tables, towards the side that the last one pointed to.
-fn implied(contract: &ExplicitContract, price: f64, scheme: Quality) -> Result<f64, String> {
-    let european = search(contract, Style::European, price, scheme, START_SIGMA);
+fn implied(shared: &SharedBoundaries, contract: &ExplicitContract, price: f64, scheme: Quality) -> Result<f64, String> {
+    let european = search(shared, contract, Style::European, price, scheme, START_SIGMA);
     if contract.style == Style::European {
         return european.map_err(|status| reason(status, price));
     }
     // An American option is worth more than the European one, so its volatility lies below.
     let start = european.unwrap_or(START_SIGMA);
-    search(contract, Style::American, price, scheme, start).map_err(|status| reason(status, price))
+    search(shared, contract, Style::American, price, scheme, start).map_err(|status| reason(status, price))
 }
 
 fn search(
+    shared: &SharedBoundaries,
     contract: &ExplicitContract,
     style: Style,
     price: f64,
@@ -170,7 +175,7 @@ fn search(
     let mut last = ImpliedStatus::Ok;
     loop {
         let band = Band { k: (*k, *k), sigma: (low.max(SIGMA.0), high.min(SIGMA.1)) };
-        let pricer = Pricer::new(style, *right, terms, &band, scheme);
+        let pricer = Pricer::sharing(shared, style, *right, terms, &band, scheme);
         let found = solve(&pricer.at(terms, *s), *k, price, start);
         let status = found.status(0);
         match status {

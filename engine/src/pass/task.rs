@@ -6,6 +6,7 @@ use crate::store::columns::SpareBlocks;
 use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
+use kernel::american::SharedBoundaries;
 use kernel::quality::Quality;
 
 /// A name to compute: book, instant and quality.
@@ -19,6 +20,7 @@ pub(super) struct Task<'a> {
     pub(super) quotes: bool,
     pub(super) overrides: &'a Overrides,
     pub(super) spare: &'a SpareBlocks,
+    pub(super) shared: &'a SharedBoundaries,
     /// Clock that stages are timed by, nanoseconds since any instant.
     pub(super) clock: fn() -> u64,
 }
@@ -29,7 +31,7 @@ impl Task<'_> {
         self.book.slices.iter().filter(|slice| slice.settles_at > self.at)
     }
 
-    /// Quotes of these slices, if the chain shows them.
+    /// Quotes of the slices that have not settled; `None` if the chain does not show quotes.
     pub(super) fn chain_quotes(&self) -> Option<Box<ChainQuotes>> {
         self.quotes.then(|| Box::new(ChainQuotes::of(self.live())))
     }

@@ -110,6 +110,7 @@ mod tests {
     use crate::store::columns::SpareBlocks;
     use crate::store::overrides::Overrides;
     use jiff::Timestamp;
+    use kernel::american::SharedBoundaries;
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style, Symbol};
     use kernel::quality::Quality;
@@ -120,7 +121,9 @@ mod tests {
         let market = MarketData { calendar: &calendar, rates: &curves };
         let overrides = &Overrides::default();
         let spare = &SpareBlocks::default();
-        f(&Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides, spare, clock: || 0 })
+        let shared = &SharedBoundaries::default();
+        let (quality, quotes) = (Quality::Full, false);
+        f(&Task { market, book, at: at(), quality, quotes, overrides, spare, shared, clock: || 0 })
     }
 
     fn at() -> Timestamp {

@@ -422,6 +422,7 @@ impl SliceFacts {
             excluded: &self.excluded,
             forced: self.forced,
             vol_shift: self.vol_shift,
+            shared: task.shared,
             clock: task.clock,
         }
     }
@@ -631,6 +632,7 @@ mod tests {
     use crate::rates::table::RateTable;
     use crate::store::columns::SpareBlocks;
     use crate::store::overrides::Overrides;
+    use kernel::american::SharedBoundaries;
     use kernel::calendar::Calendar;
     use kernel::contract::{ForwardBasis, Right, Settle, Style};
     use kernel::quality::Quality;
@@ -675,8 +677,12 @@ mod tests {
         }
     }
 
-    fn task<'a>(market: MarketData<'a>, book: &'a Book, overrides: &'a Overrides, spare: &'a SpareBlocks) -> Task<'a> {
-        Task { market, book, at: at(), quality: Quality::Full, quotes: false, overrides, spare, clock: || 0 }
+    /// Objects that a task borrows besides the market and the book.
+    type Others = (Overrides, SpareBlocks, SharedBoundaries);
+
+    fn task<'a>(market: MarketData<'a>, book: &'a Book, (overrides, spare, shared): &'a Others) -> Task<'a> {
+        let (quality, quotes) = (Quality::Full, false);
+        Task { market, book, at: at(), quality, quotes, overrides, spare, shared, clock: || 0 }
     }
 
     #[test]
@@ -684,8 +690,8 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 0, false), slice("ABC", 30, false), slice("ABC1", 90, true)]);
-        let (overrides, spare) = Default::default();
-        let task = task(market, &book, &overrides, &spare);
+        let others = Others::default();
+        let task = task(market, &book, &others);
         let mut facts = Vec::new();
         assert_eq!(prepare(&task, &mut facts), 2, "one has settled");
         assert_eq!(facts.iter().map(|f| f.place).collect::<Vec<_>>(), [1, 2]);
@@ -705,8 +711,8 @@ mod tests {
         let (calendar, curves) = (Calendar::embedded(), RateTable::zero());
         let market = MarketData { calendar: &calendar, rates: &curves };
         let book = book(vec![slice("ABC", 30, false)]);
-        let (overrides, spare) = Default::default();
-        let task = task(market, &book, &overrides, &spare);
+        let others = Others::default();
+        let task = task(market, &book, &others);
         let found = evidence(&task, &[], &Calibration::default());
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];

@@ -4,7 +4,7 @@
 
 use super::shock::{ScenarioMoment, ScenarioState, ScenarioValue};
 use jiff::civil::Date;
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style, Symbol};
 use kernel::dividends::Terms;
 use kernel::greeks::Greek;
@@ -43,6 +43,8 @@ pub(super) enum TableTime {
 pub struct ScenarioTables {
     held: Mutex<HeldTables>,
     most_bytes: usize,
+    /// Exercise boundaries that names share.
+    shared: SharedBoundaries,
 }
 
 #[derive(Debug, Default)]
@@ -128,7 +130,7 @@ impl ScenarioTables {
     /// Tables of at most about so many bytes.
     #[must_use]
     pub fn new(most_bytes: usize) -> Self {
-        Self { held: Mutex::default(), most_bytes }
+        Self { held: Mutex::default(), most_bytes, shared: SharedBoundaries::default() }
     }
 
     /// Bytes held.
@@ -156,7 +158,10 @@ impl ScenarioTables {
                 known.refit(terms, &wider(bands, ROOM));
                 known
             }
-            None => Pricer::new(style, key.right, terms, &wider(bands, ROOM), Quality::Full),
+            None => {
+                let bands = wider(bands, ROOM);
+                Pricer::sharing(&self.shared, style, key.right, terms, &bands, Quality::Full)
+            }
         };
         let found = read(&TablesAt { pricer: &served, terms });
         let bytes = served.bytes();

@@ -158,7 +158,7 @@ settings! {
         fits: usize = 3, "rounds", Judgement("a fit against bounds moves other places, so that a second and third look pays");
         /// Maximum rounds that move the curves at the remaining places without a fit.
         nudges: usize = 12, "rounds", Judgement("a limit: docs/surface.md names what is left");
-        /// Number of those rounds after which smoothing follows if the density became thin.
+        /// Rounds of moving after which smoothing follows if the density became thin.
         smoothed: usize = 8, "rounds", Judgement("the last nudges must not be undone");
         /// Passes of smoothing after such a round.
         smoothings: usize = 10, "passes", Judgement("a nudge makes a small bend only");

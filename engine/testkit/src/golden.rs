@@ -1,10 +1,26 @@
 //! The option files of golden/: contracts with their reference values. golden/README.md describes the columns.
 
+use flate2::read::GzDecoder;
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
-use kernel::greeks::AtTheMoney;
+use kernel::greeks::{AtTheMoney, Greek};
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// The values of golden/recursion.csv.gz, with the digits after the first.
+pub const FROZEN: [(Greek, usize); 9] = [
+    (Greek::Value, 11),
+    (Greek::Delta, 9),
+    (Greek::Gamma, 8),
+    (Greek::Vega, 7),
+    (Greek::Volga, 6),
+    (Greek::Theta, 7),
+    (Greek::Rho, 7),
+    (Greek::Epsilon, 7),
+    (Greek::DualDelta, 8),
+];
 
 /// One contract with its reference values.
 #[derive(Clone, Debug)]
@@ -70,14 +86,17 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden")
 }
 
-/// Every row of a file of golden/, or of another with its columns: an absolute path.
+/// Every row of a file of golden/, or of another with its columns: an absolute path. A name that ends in `.gz` is that
+/// of a compressed file.
 ///
 /// # Panics
 /// The file is not there, not whole or empty.
 #[must_use]
 pub fn rows(file: &str) -> Vec<GoldenRow> {
     let path = folder().join(file);
-    let mut reader = csv::Reader::from_path(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let bytes = File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text: Box<dyn Read> = if file.ends_with(".gz") { Box::new(GzDecoder::new(bytes)) } else { Box::new(bytes) };
+    let mut reader = csv::Reader::from_reader(text);
     let names = reader.headers().unwrap().clone();
     let rows: Vec<GoldenRow> = reader.records().map(|record| row(&names, &record.unwrap())).collect();
     assert!(!rows.is_empty(), "{file} is empty");

@@ -2,6 +2,7 @@
 //! need them are ignored unless asked for, and fail where the recordings are not found.
 
 use engine::calibrate::{ForcedCarry, SliceInput};
+use kernel::american::SharedBoundaries;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::Dividend;
 use kernel::quality::Quality;
@@ -42,6 +43,8 @@ pub struct RecordedSlice {
     pub ask: Vec<f64>,
     /// Age of each quote, seconds.
     pub age_s: Vec<f64>,
+    /// Its exercise boundaries.
+    pub shared: SharedBoundaries,
     /// The vendor's volatility.
     pub vendor_iv: Vec<f64>,
     /// The vendor's delta.
@@ -73,6 +76,7 @@ impl RecordedSlice {
             excluded: &[],
             forced: ForcedCarry::default(),
             shares: None,
+            shared: &self.shared,
             clock: || 0,
             vol_shift: 0.0,
         }
@@ -176,6 +180,7 @@ pub fn load(name: &str) -> Recorded {
             bid: column(0),
             ask: column(1),
             age_s: vec![0.0; rows.len()],
+            shared: SharedBoundaries::default(),
             vendor_iv: column(2),
             vendor_delta: column(3),
             vendor_gamma: column(4),

@@ -3,7 +3,7 @@
 use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
 use engine::calibrate::{Calibrated, ForcedCarry, SliceInput};
 use engine::surface::{Curve, SurfaceInput, fit};
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::normal::norm_cdf;
@@ -29,6 +29,7 @@ pub(crate) struct TrueSlice {
     pub(crate) ask: Vec<f64>,
     pub(crate) age_s: Vec<f64>,
     pub(crate) sigma: Vec<f64>,
+    pub(crate) shared: SharedBoundaries,
 }
 
 /// What distinguishes one drawn name from another.
@@ -92,6 +93,7 @@ impl Market {
             ask: rows.iter().map(|r| r.2 + r.3).collect(),
             age_s: vec![0.0; rows.len()],
             sigma: vec![0.2; rows.len()],
+            shared: SharedBoundaries::default(),
         };
         Self { s, style: Style::European, slices: vec![slice(t), slice(1.5 * t)] }
     }
@@ -119,6 +121,7 @@ fn draw_slice(dice: &mut Random, name: &Name, s: f64, t: f64) -> TrueSlice {
         age_s: Vec::new(),
         sigma: Vec::new(),
         divs: terms.divs.clone(),
+        shared: SharedBoundaries::default(),
     };
     let strike = |i: usize| f64::from(out.strike_milli[i]) * 1e-3;
     let smile = |k: f64| {
@@ -181,6 +184,7 @@ impl TrueSlice {
             forced: ForcedCarry::default(),
             shares: None,
             vol_shift: 0.0,
+            shared: &self.shared,
             clock: || 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;
-use kernel::american::Counts;
+use kernel::american::{Counts, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks};
@@ -22,7 +22,7 @@ fn greeks(row: &Row) -> Greeks<Block> {
         Valuation { style: Style::American, quality: Quality::Preliminary, s: row.s, terms: &row.terms, step: STEP };
     let mut early = EarlyExercise::default();
     let sigma = vec![row.sigma.unwrap(); ladder.strikes().len()];
-    early.update(&here, &ladder, &sigma);
+    early.update(&SharedBoundaries::default(), &here, &ladder, &sigma);
     let (k, sigma) = (ladder.block(0), Block::splat(sigma[0]));
     let mut greeks = plain(row.right, &here, k, sigma);
     early.add(&here, row.right, 0, k, sigma, &mut greeks);
@@ -86,7 +86,7 @@ fn certain_cases_need_no_lattice() {
     let here = Valuation { style: Style::American, quality: Quality::Preliminary, s: 100.0, terms: &terms, step: STEP };
     let mut early = EarlyExercise::default();
     let (k, sigma) = (ladder.block(0), Block::splat(0.2));
-    early.update(&here, &ladder, &[0.2; 8]);
+    early.update(&SharedBoundaries::default(), &here, &ladder, &[0.2; 8]);
     let value = |right: Right| {
         let mut greeks = plain(right, &here, k, sigma);
         early.add(&here, right, 0, k, sigma, &mut greeks);
@@ -107,7 +107,10 @@ fn tables_take_over_from_lattices() {
     let mut early = EarlyExercise::default();
     let mut taken = |quality: Quality, sigma: f64| {
         let here = Valuation { quality, ..here };
-        (early.update(&here, &ladder, &[sigma; 16]).taken(), early.tables() != Counts::default())
+        (
+            early.update(&SharedBoundaries::default(), &here, &ladder, &[sigma; 16]).taken(),
+            early.tables() != Counts::default(),
+        )
     };
     assert_eq!(taken(Quality::Preliminary, 0.3), (4, false), "two rights of two blocks, and no table");
     assert_eq!(taken(Quality::Preliminary, 0.309), (0, false), "a volatility nearby");

@@ -3,7 +3,7 @@
 
 use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::ladder::Ladder;
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
@@ -65,7 +65,7 @@ fn check(paths: &[Path], least: f64) {
                 Valuation { style: Style::American, quality: Quality::Full, s: 100.0, terms: &terms, step: STEP };
             let mut early = EarlyExercise::default();
             let sigma = vec![SIGMA; ladder.strikes().len()];
-            early.update(&here, &ladder, &sigma);
+            early.update(&SharedBoundaries::default(), &here, &ladder, &sigma);
             for &(ds, dv, dt) in *path {
                 let later = dt * t;
                 let divs = terms.divs.iter().map(|d| Dividend { t: d.t - later, amount: d.amount }).collect();
@@ -73,7 +73,7 @@ fn check(paths: &[Path], least: f64) {
                 let s = 100.0 * (1.0 + ds * SIGMA * t.sqrt());
                 let sigma = vec![SIGMA * (1.0 + dv); ladder.strikes().len()];
                 let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &now, step: STEP };
-                let fresh = early.update(&here, &ladder, &sigma).taken() as usize;
+                let fresh = early.update(&SharedBoundaries::default(), &here, &ladder, &sigma).taken() as usize;
                 asked += 2 * ladder.blocks();
                 held += 2 * ladder.blocks() - fresh;
                 for right in [Right::Call, Right::Put] {
@@ -125,7 +125,7 @@ fn a_sweep_of_the_spot_crosses_anchors_without_a_jump() {
         for i in 0..300 {
             let s = 100.0 * (1.0 + f64::from(i) * 0.001 * SIGMA * 0.5f64.sqrt());
             let here = Valuation { style: Style::American, quality: Quality::Full, s, terms: &terms, step: STEP };
-            anchors += early.update(&here, &ladder, &sigma).taken();
+            anchors += early.update(&SharedBoundaries::default(), &here, &ladder, &sigma).taken();
             for right in [Right::Call, Right::Put] {
                 let at = pricers[right as usize].at(&terms, s);
                 let money: Greeks<Block> = at.greeks(Block::splat(100.0), Block::splat(SIGMA));

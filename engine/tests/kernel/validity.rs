@@ -6,6 +6,7 @@ use engine::early::validity::{MemoryLayer, Moved, TABLE, Validity, markdown, sta
 use engine::early::{EarlyExercise, Valuation, plain};
 use engine::store::evidence::ValueMethod;
 use engine::store::ladder::Ladder;
+use kernel::american::SharedBoundaries;
 use kernel::black76::Horizon;
 use kernel::black76::european_vol;
 use kernel::contract::{Right, Style};
@@ -84,7 +85,9 @@ impl Place {
     }
 
     fn update(&self, early: &mut EarlyExercise, ladder: &Ladder) -> usize {
-        early.update(&self.here(), ladder, &vec![self.sigma; ladder.strikes().len()]).taken() as usize
+        early
+            .update(&SharedBoundaries::default(), &self.here(), ladder, &vec![self.sigma; ladder.strikes().len()])
+            .taken() as usize
     }
 }
 

@@ -42,7 +42,7 @@ pub fn parse_token(parameter: &str, text: &str) -> Result<ContractKey, Refusal> 
     key.ok_or_else(|| Refusal::invalid(parameter, text, "a page token"))
 }
 
-/// Those `parameters` that a query has, as a query text sorted by name.
+/// Writes the `parameters` that a query has as a query text, sorted by name.
 #[must_use]
 pub fn filters<'a>(query: &Query<'_>, parameters: impl IntoIterator<Item = &'a str>) -> String {
     let pair = |name: &str| Some(format!("{name}={}", percent_encode(query.first(name)?)));

@@ -1,6 +1,7 @@
-//! Metrics of the server: requests, bytes and latency by route, and open connections, as plain atomics. Never: a lock.
+//! Metrics of the server: requests, bytes and latency by route, and open connections, as plain atomics; and the text
+//! format of Prometheus, for all metrics of the program. Never: a lock.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,8 +10,8 @@ use std::time::Duration;
 const BUCKETS_US: [u64; 14] =
     [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000];
 
-/// Status classes, 1xx to 5xx.
-const CLASSES: usize = 5;
+/// Status classes.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Route of requests that the server itself refuses.
 const REFUSED: &str = "refused";
@@ -32,7 +33,7 @@ pub struct Metrics {
 #[derive(Debug)]
 struct Route {
     name: &'static str,
-    classes: [AtomicU64; CLASSES],
+    classes: [AtomicU64; CLASSES.len()],
     bytes: AtomicU64,
     micros: AtomicU64,
     buckets: [AtomicU64; BUCKETS_US.len() + 1],
@@ -93,36 +94,25 @@ impl Metrics {
     /// Appends all counters in Prometheus text format.
     pub fn write_prometheus(&self, out: &mut String) {
         let value = |n: &AtomicU64| n.load(Ordering::Relaxed);
-        header(out, "greeksd_http_connections_open", "gauge", "Open connections");
-        let _ = writeln!(out, "greeksd_http_connections_open {}", value(&self.open));
-        header(out, "greeksd_http_connections_total", "counter", "Connections accepted");
-        let _ = writeln!(out, "greeksd_http_connections_total {}", value(&self.accepted));
-        header(out, "greeksd_http_cache_hits_total", "counter", "Responses served from the response cache");
-        let _ = writeln!(out, "greeksd_http_cache_hits_total {}", value(&self.cache_hits));
-        header(
+        write_number(out, "http_connections_open", "Open connections", value(&self.open));
+        write_number(out, "http_connections_total", "Connections accepted", value(&self.accepted));
+        write_number(out, "http_cache_hits_total", "Responses served from the response cache", value(&self.cache_hits));
+        write_number(
             out,
-            "greeksd_http_cache_bytes",
-            "gauge",
+            "http_cache_bytes",
             "Bytes of cached response bodies, including evicted ones that a client still reads",
+            self.cache_bytes(),
         );
-        let _ = writeln!(out, "greeksd_http_cache_bytes {}", self.cache_bytes());
-        header(out, "greeksd_http_requests_total", "counter", "Requests answered, by route and status class");
-        for route in &self.routes {
-            for (class, count) in (1..).zip(&route.classes).filter(|(_, count)| value(count) > 0) {
-                let (name, count) = (route.name, value(count));
-                let _ = writeln!(out, "greeksd_http_requests_total{{route=\"{name}\",class=\"{class}xx\"}} {count}");
-            }
-        }
-        header(out, "greeksd_http_response_bytes_total", "counter", "Bytes of responses including heads, by route");
-        for route in &self.routes {
-            let _ =
-                writeln!(out, "greeksd_http_response_bytes_total{{route=\"{}\"}} {}", route.name, value(&route.bytes));
-        }
-        let name = "greeksd_http_request_seconds";
-        header(out, name, "histogram", "Time from a parsed request head to the last byte of the response, by route");
-        for route in &self.routes {
-            route.write_histogram(name, out);
-        }
+        let requests = self.routes.iter().flat_map(|route| {
+            let counts = CLASSES.into_iter().zip(&route.classes).filter(|(_, count)| value(count) > 0);
+            counts.map(|(class, count)| ([("route", route.name), ("class", class)], value(count)))
+        });
+        write_metric(out, "http_requests_total", "Requests answered, by route and status class", requests);
+        let bytes = self.routes.iter().map(|route| ([("route", route.name)], value(&route.bytes)));
+        write_metric(out, "http_response_bytes_total", "Bytes of responses including heads, by route", bytes);
+        let help = "Time from a parsed request head to the last byte of the response, by route";
+        write_head(out, "http_request_seconds", "histogram", help);
+        self.routes.iter().for_each(|route| route.write_histogram("http_request_seconds", out));
     }
 
     /// Counts a connection until the returned value is dropped.
@@ -147,7 +137,7 @@ impl Metrics {
         // a dozen routes: a scan is faster than a hash; an unknown one counts as refused
         let Some(route) = self.routes.iter().find(|r| r.name == route).or(self.routes.last()) else { return };
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let class = usize::from(status / 100).clamp(1, CLASSES) - 1;
+        let class = usize::from(status / 100).clamp(1, CLASSES.len()) - 1;
         // each answer counts in one bucket; the cumulative counts of Prometheus are computed when they are read
         let bucket = BUCKETS_US.partition_point(|&bound| bound < micros);
         route.classes[class].fetch_add(1, Ordering::Relaxed);
@@ -191,15 +181,42 @@ impl Route {
         for (i, count) in self.buckets.iter().enumerate() {
             total += count.load(Ordering::Relaxed);
             let bound = BUCKETS_US.get(i).map_or_else(|| "+Inf".to_owned(), |&us| seconds(us));
-            let _ = writeln!(out, "{metric}_bucket{{route=\"{name}\",le=\"{bound}\"}} {total}");
+            write_sample(out, &format!("{metric}_bucket"), &[("route", name), ("le", &bound)], total);
         }
         let sum = seconds(self.micros.load(Ordering::Relaxed));
-        let _ = writeln!(out, "{metric}_sum{{route=\"{name}\"}} {sum}\n{metric}_count{{route=\"{name}\"}} {total}");
+        write_sample(out, &format!("{metric}_sum"), &[("route", name)], sum);
+        write_sample(out, &format!("{metric}_count"), &[("route", name)], total);
     }
 }
 
-fn header(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+/// Appends a metric in Prometheus text format, a line for each sample: its labels and its value. Names get the prefix
+/// `greeksd_`. A name that ends in `_total` is of a counter, any other of a gauge.
+pub fn write_metric<'l, const N: usize, V: Display>(
+    out: &mut String,
+    name: &str,
+    help: &str,
+    samples: impl IntoIterator<Item = ([(&'static str, &'l str); N], V)>,
+) {
+    write_head(out, name, if name.ends_with("_total") { "counter" } else { "gauge" }, help);
+    samples.into_iter().for_each(|(labels, value)| write_sample(out, name, &labels, value));
+}
+
+/// Appends a metric without labels, as [`write_metric`] does.
+pub fn write_number(out: &mut String, name: &str, help: &str, value: impl Display) {
+    write_metric(out, name, help, [([], value)]);
+}
+
+fn write_head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP greeksd_{name} {help}\n# TYPE greeksd_{name} {kind}");
+}
+
+fn write_sample(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    let _ = write!(out, "greeksd_{name}");
+    for (i, (label, text)) in labels.iter().enumerate() {
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let _ = write!(out, "{}{label}=\"{text}\"", if i == 0 { '{' } else { ',' });
+    }
+    let _ = writeln!(out, "{} {value}", if labels.is_empty() { "" } else { "}" });
 }
 
 /// Microseconds as decimal seconds, without a float in between.
@@ -239,5 +256,16 @@ mod tests {
         assert_eq!((metrics.requests(), metrics.open_connections()), (3, 1));
         drop(connection);
         assert_eq!(metrics.open_connections(), 0);
+    }
+
+    #[test]
+    fn labels_are_escaped_and_a_name_says_the_type() {
+        let mut out = String::new();
+        write_metric(&mut out, "lines_total", "Lines", [([("feed", "a\\b\"c\nd"), ("kind", "x")], 7)]);
+        write_number(&mut out, "age_seconds", "Age", 1.5);
+        let want = "# HELP greeksd_lines_total Lines\n# TYPE greeksd_lines_total counter\n\
+                    greeksd_lines_total{feed=\"a\\\\b\\\"c\\nd\",kind=\"x\"} 7\n\
+                    # HELP greeksd_age_seconds Age\n# TYPE greeksd_age_seconds gauge\ngreeksd_age_seconds 1.5\n";
+        assert_eq!(out, want);
     }
 }

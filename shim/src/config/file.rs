@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use strsim::levenshtein;
 
 /// The keys of the file: the options of `serve`, without those of one start (`--config`, `--print-config`).
 fn keys() -> impl Iterator<Item = &'static str> {
@@ -128,25 +129,11 @@ fn spell(key: &str, value: &toml::Value) -> Option<String> {
 
 /// Suggests the nearest key, else lists all keys.
 fn hint(name: &str) -> String {
-    let closest = keys().min_by_key(|key| distance(key, name));
-    match closest.filter(|key| distance(key, name) <= 2) {
-        Some(key) => format!("did you mean `{key}`?"),
+    let closest = keys().map(|key| (levenshtein(key, name), key)).min_by_key(|(letters, _)| *letters);
+    match closest.filter(|(letters, _)| *letters <= 2) {
+        Some((_, key)) => format!("did you mean `{key}`?"),
         None => format!("the keys are {}", keys().collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// Number of letters to insert, delete or change between two words (Levenshtein distance).
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -204,11 +191,5 @@ mod tests {
             let error = parse(text).expect_err(text);
             assert!(error.contains(want) && error.contains("greeksd.toml"), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn distance_counts_letters() {
-        assert_eq!((distance("feed", "feed"), distance("feed", "fed"), distance("log", "logs")), (0, 1, 1));
-        assert_eq!((distance("", "abc"), distance("kitten", "sitting")), (3, 3));
     }
 }

@@ -2,6 +2,7 @@
 //! `greeksd.toml` and a line of `--print-config`. A new option is a field of [`Config`] with its default, and a row.
 //! Never: the origin of a value.
 
+use self::Form::{Flag, List, One};
 use super::origin::Origin;
 use super::resolved::Config;
 use super::value::{self, FEEDS_APART, MB, Shown};
@@ -27,354 +28,141 @@ pub(super) struct ServeOption {
     /// memory, or the servers that receive keys. docs/security.md has the list.
     pub(super) is_of_user: bool,
     help: &'static str,
-    /// Checks one item of a list; `None`: `set` checks it.
-    check: Option<Check>,
     /// Parses a value and sets it; the error is a hint for the user.
     pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
     /// The value as TOML; `None` if it is not set.
     pub(super) shown: fn(&Config) -> Option<String>,
 }
 
-/// Number of values of an option, and their separator.
+/// Number of values of an option.
 #[derive(Clone, Copy)]
 enum Form {
     /// One value.
     One,
     /// One value, `true` if it is left out.
     Flag,
-    /// Several values: a repeated option, or one text with this separator.
-    List(char),
+    /// Several values: a repeated option, or one text with this separator; each is checked.
+    List(char, Check),
 }
 
-/// Every option of `serve`, in the order of the help.
-pub(super) const OPTIONS: &[ServeOption] = &[
-    ServeOption {
-        key: "listen",
-        variable: "GREEKSD_LISTEN",
-        value: "ADDRESS:PORT",
-        form: Form::List(','),
-        is_of_user: false,
-        help: "Addresses to listen on; repeatable, or separated by commas [default: 127.0.0.1:2112,[::1]:2112]",
-        check: Some(|item| value::address(item).map(drop)),
-        set: |config, text| value::all(text, value::address).map(|given| config.listen = given),
-        shown: |config| Some(value::shown_list(&config.listen)),
-    },
-    ServeOption {
-        key: "allow-remote",
-        variable: "GREEKSD_ALLOW_REMOTE",
-        value: "BOOL",
-        form: Form::Flag,
-        is_of_user: true,
-        help: "Allow --listen and --feed tcp: to name addresses that other machines can reach",
-        check: None,
-        set: |config, text| value::flag(text).map(|given| config.allow_remote = given),
-        shown: |config| Some(config.allow_remote.shown()),
-    },
-    ServeOption {
-        key: "feed",
-        variable: "GREEKSD_FEED",
-        value: "SPEC",
-        form: Form::List(FEEDS_APART),
-        is_of_user: false,
-        help: "Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed, for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live: databento:NAMES. docs/feeds.md describes each feed",
-        check: None,
-        set: |config, text| value::feeds(text).map(|given| config.feeds = given),
-        shown: |config| Some(value::shown_feeds(&config.feeds)),
-    },
-    ServeOption {
-        key: "key-file",
-        variable: "GREEKSD_KEY_FILE",
-        value: "FILE",
-        form: Form::One,
-        is_of_user: true,
-        help: "File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables of the same names override it",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.key_file = Some(given)),
-        shown: |config| config.key_file.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "feed-ca",
-        variable: "GREEKSD_FEED_CA",
-        value: "FILE",
-        form: Form::One,
-        is_of_user: true,
-        help: "CA certificates (PEM) to verify vendors' servers with, instead of those of the system",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.feed_ca = Some(given)),
-        shown: |config| config.feed_ca.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "now",
-        variable: "GREEKSD_NOW",
-        value: "TIME",
-        form: Form::One,
-        is_of_user: false,
-        help: "Fix the market clock at this instant (RFC 3339)",
-        check: None,
-        set: |config, text| value::instant(text).map(|given| config.now = Some(given)),
-        shown: |config| config.now.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "clock",
-        variable: "GREEKSD_CLOCK",
-        value: "TIME",
-        form: Form::One,
-        is_of_user: false,
-        help: "Start the market clock at this instant (Eastern time unless an offset is given: 2026-11-20T09:25)",
-        check: None,
-        set: |config, text| value::start(text).map(|given| config.clock = Some(given)),
-        shown: |config| config.clock.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "speed",
-        variable: "GREEKSD_SPEED",
-        value: "TIMES",
-        form: Form::One,
-        is_of_user: false,
-        help: "Speed of the clock that --clock starts, as a multiple of real time, up to 10000 [default: 1]",
-        check: None,
-        set: |config, text| value::speed(text).map(|given| config.speed = Some(given)),
-        shown: |config| config.speed.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "refresh",
-        variable: "GREEKSD_REFRESH",
-        value: "SECONDS",
-        form: Form::One,
-        is_of_user: false,
-        help: "Minimum time between two snapshots, 0.1 to 5 [default: 1]",
-        check: None,
-        set: |config, text| value::refresh(text).map(|given| config.refresh = Duration::from_secs_f64(given)),
-        shown: |config| Some(config.refresh.as_secs_f64().shown()),
-    },
-    ServeOption {
-        key: "threads",
-        variable: "GREEKSD_THREADS",
-        value: "N",
-        form: Form::One,
-        is_of_user: false,
-        help: "Number of compute threads [default: one per core]",
-        check: None,
-        set: |config, text| value::threads(text).map(|given| config.threads = given),
-        shown: |config| Some(config.threads.shown()),
-    },
-    ServeOption {
-        key: "state-dir",
-        variable: "GREEKSD_STATE_DIR",
-        value: "DIR",
-        form: Form::One,
-        is_of_user: true,
-        help: "Folder for the state that survives a restart: last values, market, rates [default: none for sim, else the platform's state folder]",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.state_dir = Some(given)),
-        shown: |config| config.state_dir.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "record",
-        variable: "GREEKSD_RECORD",
-        value: "DIR",
-        form: Form::One,
-        is_of_user: true,
-        help: "Record incoming quotes, prices, dividends and rates, one compressed file per day; --feed dir:DIR reads them",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.record = Some(given)),
-        shown: |config| config.record.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "record-keep",
-        variable: "GREEKSD_RECORD_KEEP",
-        value: "DAYS|BYTES",
-        form: Form::One,
-        is_of_user: true,
-        help: "How much of a recording to keep, as days or bytes: 30d, 20GB; the oldest days are removed, the newest one never [default: everything]",
-        check: None,
-        set: |config, text| value::record_keep(text).map(|given| config.record_keep = Some(given)),
-        shown: |config| config.record_keep.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "overrides",
-        variable: "GREEKSD_OVERRIDES",
-        value: "FILE",
-        form: Form::One,
-        is_of_user: true,
-        help: "CSV file of overrides of feeds and quotes: dividends, borrow, rates, excluded contracts; reloaded when it changes",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.overrides = Some(given)),
-        shown: |config| config.overrides.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "rates",
-        variable: "GREEKSD_RATES",
-        value: "MODE",
-        form: Form::One,
-        is_of_user: true,
-        help: "Discount curves: auto (from the feeds, else implied by European chains, else built in) or zero [default: auto]",
-        check: None,
-        set: |config, text| value::rates(text).map(|given| config.rates = given),
-        shown: |config| Some(config.rates.shown()),
-    },
-    ServeOption {
-        key: "log",
-        variable: "GREEKSD_LOG",
-        value: "FORM",
-        form: Form::One,
-        is_of_user: false,
-        help: "Log format: text or json [default: text]",
-        check: None,
-        set: |config, text| value::log(text).map(|given| config.log = given),
-        shown: |config| Some(config.log.shown()),
-    },
-    ServeOption {
-        key: "log-level",
-        variable: "GREEKSD_LOG_LEVEL",
-        value: "LEVEL",
-        form: Form::One,
-        is_of_user: false,
-        help: "Log level: off, error, warn, info, debug or trace [default: info]",
-        check: None,
-        set: |config, text| value::log_level(text).map(|given| config.log_level = given),
-        shown: |config| Some(config.log_level.shown()),
-    },
-    ServeOption {
-        key: "log-file",
-        variable: "GREEKSD_LOG_FILE",
-        value: "FILE",
-        form: Form::One,
-        is_of_user: true,
-        help: "Write the log to this file instead of standard error; at 10 MB it is renamed to FILE.old and a new one begun",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.log_file = Some(given)),
-        shown: |config| config.log_file.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "allow-host",
-        variable: "GREEKSD_ALLOW_HOST",
-        value: "NAME",
-        form: Form::List(','),
-        is_of_user: true,
-        help: "Host name to accept in requests, besides IP addresses, localhost and *.localhost; repeatable",
-        check: Some(|item| value::host(item).map(drop)),
-        set: |config, text| value::all(text, value::host).map(|given| config.allow_hosts = given),
-        shown: |config| Some(value::shown_list(&config.allow_hosts)),
-    },
-    ServeOption {
-        key: "old-snapshots-mb",
-        variable: "GREEKSD_OLD_SNAPSHOTS_MB",
-        value: "MB",
-        form: Form::One,
-        is_of_user: true,
-        help: "Memory limit for old snapshots that slow readers still hold, in MB, 16 to 1000000; above it, requests for several names get status 503 [default: 1000]",
-        check: None,
-        set: |config, text| value::megabytes(text).map(|given| config.old_snapshot_bytes = given as u64 * MB),
-        shown: |config| Some((config.old_snapshot_bytes / MB).to_string()),
-    },
-    ServeOption {
-        key: "response-cache-mb",
-        variable: "GREEKSD_RESPONSE_CACHE_MB",
-        value: "MB",
-        form: Form::One,
-        is_of_user: true,
-        help: "Memory limit of the response cache, in MB, 0 to 100000 [default: 64]",
-        check: None,
-        set: |config, text| value::cache_megabytes(text).map(|given| config.response_cache_bytes = given * MB as usize),
-        shown: |config| Some((config.response_cache_bytes / MB as usize).to_string()),
-    },
-    ServeOption {
-        key: "gzip-loopback",
-        variable: "GREEKSD_GZIP_LOOPBACK",
-        value: "BOOL",
-        form: Form::Flag,
-        is_of_user: true,
-        help: "Also compress responses to clients on this machine that accept gzip; remote clients always get it [default: false]",
-        check: None,
-        set: |config, text| value::flag(text).map(|given| config.gzip_loopback = given),
-        shown: |config| Some(config.gzip_loopback.shown()),
-    },
-    ServeOption {
-        key: "show-quotes",
-        variable: "GREEKSD_SHOW_QUOTES",
-        value: "BOOL",
-        form: Form::Flag,
-        is_of_user: true,
-        help: "Serve the feed's quotes: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks accepts greeks=quote",
-        check: None,
-        set: |config, text| value::flag(text).map(|given| config.show_quotes = given),
-        shown: |config| Some(config.show_quotes.shown()),
-    },
-    ServeOption {
-        key: "positions",
-        variable: "GREEKSD_POSITIONS",
-        value: "FILE",
-        form: Form::One,
-        is_of_user: true,
-        help: "CSV file of positions (account,osym or symbol,quantity,price,beta), served by /l1/positions and usable in /l1/scenario; reloaded when it changes",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.positions = Some(given)),
-        shown: |config| config.positions.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "allow-positions",
-        variable: "GREEKSD_ALLOW_POSITIONS",
-        value: "BOOL",
-        form: Form::Flag,
-        is_of_user: true,
-        help: "Let programs on this machine replace the positions: PUT /l1/positions with a CSV body of up to 8 MB",
-        check: None,
-        set: |config, text| value::flag(text).map(|given| config.allow_positions = given),
-        shown: |config| Some(config.allow_positions.shown()),
-    },
-    ServeOption {
-        key: "alerts",
-        variable: "GREEKSD_ALERTS",
-        value: "FILE",
-        form: Form::One,
-        is_of_user: true,
-        help: "File of alert rules, one comparison a line, such as: SPY atm_vol 30d > 20; hits go to the log and to /l1/stream?alerts=true; reloaded when it changes",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.alerts = Some(given)),
-        shown: |config| config.alerts.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "alert-command",
-        variable: "GREEKSD_ALERT_COMMAND",
-        value: "PROGRAM",
-        form: Form::One,
-        is_of_user: true,
-        help: "Program to run at each hit of an alert rule, with the hit as JSON as its argument; it may take 10 s",
-        check: None,
-        set: |config, text| value::folder(text).map(|given| config.alert_targets.command = Some(given)),
-        shown: |config| config.alert_targets.command.as_ref().map(Shown::shown),
-    },
-    ServeOption {
-        key: "alert-webhook",
-        variable: "GREEKSD_ALERT_WEBHOOK",
-        value: "URL",
-        form: Form::One,
-        is_of_user: true,
-        help: "Address of this machine to post each hit of an alert rule to as JSON, such as http://127.0.0.1:8080/alert",
-        check: None,
-        set: |config, text| Webhook::parse(text).map(|given| config.alert_targets.webhook = Some(given)),
-        shown: |config| config.alert_targets.webhook.as_ref().map(|webhook| webhook.to_string().shown()),
-    },
-    ServeOption {
-        key: "history-mb",
-        variable: "GREEKSD_HISTORY_MB",
-        value: "MB",
-        form: Form::One,
-        is_of_user: true,
-        help: "Memory limit for computed past days (--feed history:DIR), in MB, 16 to 1000000; the least recently used days are dropped, and computed again on request [default: 1000]",
-        check: None,
-        set: |config, text| value::megabytes(text).map(|given| config.history_bytes = given as u64 * MB),
-        shown: |config| Some((config.history_bytes / MB).to_string()),
-    },
-];
+/// Only the user's own file may set the option.
+const USER: bool = true;
+/// A file in the current folder, perhaps of somebody else, may set the option, too.
+const ANYBODY: bool = false;
+
+/// Setter of an option: a parser and the field of its value, or the first of two functions.
+macro_rules! set {
+    ([$read:path => $($field:ident).+]) => { |config, text| $read(text).map(|given| config.$($field).+ = given.into()) };
+    ([$set:expr; $shown:expr]) => { $set };
+}
+
+/// Text of the value of an option: that of its field, or the second of two functions.
+macro_rules! shown {
+    ([$read:path => $($field:ident).+]) => { |config| config.$($field).+.shown() };
+    ([$set:expr; $shown:expr]) => { $shown };
+}
+
+/// Makes [`OPTIONS`] from rows: key, variable, placeholder, form, who may set it, parser and field, help.
+macro_rules! options {
+    ($($key:literal, $variable:literal, $value:literal, $form:expr, $of:expr, $access:tt, $help:literal;)+) => {
+        /// Every option of `serve`, in the order of the help.
+        pub(super) const OPTIONS: &[ServeOption] = &[$(ServeOption {
+            key: $key,
+            variable: $variable,
+            value: $value,
+            form: $form,
+            is_of_user: $of,
+            help: $help,
+            set: set!($access),
+            shown: shown!($access),
+        }),+];
+    };
+}
+
+options! {
+    "listen", "GREEKSD_LISTEN", "ADDRESS:PORT", List(',', |item| value::address(item).map(drop)), ANYBODY,
+        [value::addresses => listen],
+        "Addresses to listen on; repeatable, or separated by commas [default: 127.0.0.1:2112,[::1]:2112]";
+    "allow-remote", "GREEKSD_ALLOW_REMOTE", "BOOL", Flag, USER, [value::flag => allow_remote],
+        "Allow --listen and --feed tcp: to name addresses that other machines can reach";
+    "feed", "GREEKSD_FEED", "SPEC", List(FEEDS_APART, |item| value::feed(item).map(drop)), ANYBODY, [
+        |config, text| value::feeds(text).map(|given| config.feeds = given);
+        |config| value::shown_feeds(&config.feeds)
+    ],
+        "Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed, for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live: databento:NAMES. docs/feeds.md describes each feed";
+    "key-file", "GREEKSD_KEY_FILE", "FILE", One, USER, [value::folder => key_file],
+        "File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables of the same names override it";
+    "feed-ca", "GREEKSD_FEED_CA", "FILE", One, USER, [value::folder => feed_ca],
+        "CA certificates (PEM) to verify vendors' servers with, instead of those of the system";
+    "now", "GREEKSD_NOW", "TIME", One, ANYBODY, [value::instant => now],
+        "Fix the market clock at this instant (RFC 3339)";
+    "clock", "GREEKSD_CLOCK", "TIME", One, ANYBODY, [value::start => clock],
+        "Start the market clock at this instant (Eastern time unless an offset is given: 2026-11-20T09:25)";
+    "speed", "GREEKSD_SPEED", "TIMES", One, ANYBODY, [value::speed => speed],
+        "Speed of the clock that --clock starts, as a multiple of real time, up to 10000 [default: 1]";
+    "refresh", "GREEKSD_REFRESH", "SECONDS", One, ANYBODY, [
+        |config, text| value::refresh(text).map(|given| config.refresh = Duration::from_secs_f64(given));
+        |config| config.refresh.as_secs_f64().shown()
+    ],
+        "Minimum time between two snapshots, 0.1 to 5 [default: 1]";
+    "threads", "GREEKSD_THREADS", "N", One, ANYBODY, [value::threads => threads],
+        "Number of compute threads [default: one per core]";
+    "state-dir", "GREEKSD_STATE_DIR", "DIR", One, USER, [value::folder => state_dir],
+        "Folder for the state that survives a restart: last values, market, rates [default: none for sim, else the platform's state folder]";
+    "record", "GREEKSD_RECORD", "DIR", One, USER, [value::folder => record],
+        "Record incoming quotes, prices, dividends and rates, one compressed file per day; --feed dir:DIR reads them";
+    "record-keep", "GREEKSD_RECORD_KEEP", "DAYS|BYTES", One, USER, [value::record_keep => record_keep],
+        "How much of a recording to keep, as days or bytes: 30d, 20GB; the oldest days are removed, the newest one never [default: everything]";
+    "overrides", "GREEKSD_OVERRIDES", "FILE", One, USER, [value::folder => overrides],
+        "CSV file of overrides of feeds and quotes: dividends, borrow, rates, excluded contracts; reloaded when it changes";
+    "rates", "GREEKSD_RATES", "MODE", One, USER, [value::rates => rates],
+        "Discount curves: auto (from the feeds, else implied by European chains, else built in) or zero [default: auto]";
+    "log", "GREEKSD_LOG", "FORM", One, ANYBODY, [value::log => log],
+        "Log format: text or json [default: text]";
+    "log-level", "GREEKSD_LOG_LEVEL", "LEVEL", One, ANYBODY, [value::log_level => log_level],
+        "Log level: off, error, warn, info, debug or trace [default: info]";
+    "log-file", "GREEKSD_LOG_FILE", "FILE", One, USER, [value::folder => log_file],
+        "Write the log to this file instead of standard error; at 10 MB it is renamed to FILE.old and a new one begun";
+    "allow-host", "GREEKSD_ALLOW_HOST", "NAME", List(',', |item| value::host(item).map(drop)), USER,
+        [value::hosts => allow_hosts],
+        "Host name to accept in requests, besides IP addresses, localhost and *.localhost; repeatable";
+    "old-snapshots-mb", "GREEKSD_OLD_SNAPSHOTS_MB", "MB", One, USER, [
+        |config, text| value::megabytes(text).map(|given| config.old_snapshot_bytes = given as u64 * MB);
+        |config| Some((config.old_snapshot_bytes / MB).to_string())
+    ],
+        "Memory limit for old snapshots that slow readers still hold, in MB, 16 to 1000000; above it, requests for several names get status 503 [default: 1000]";
+    "response-cache-mb", "GREEKSD_RESPONSE_CACHE_MB", "MB", One, USER, [
+        |config, text| value::cache_megabytes(text).map(|given| config.response_cache_bytes = given * MB as usize);
+        |config| Some((config.response_cache_bytes / MB as usize).to_string())
+    ],
+        "Memory limit of the response cache, in MB, 0 to 100000 [default: 64]";
+    "gzip-loopback", "GREEKSD_GZIP_LOOPBACK", "BOOL", Flag, USER, [value::flag => gzip_loopback],
+        "Also compress responses to clients on this machine that accept gzip; remote clients always get it [default: false]";
+    "show-quotes", "GREEKSD_SHOW_QUOTES", "BOOL", Flag, USER, [value::flag => show_quotes],
+        "Serve the feed's quotes: layers fill bid, ask, sizes, mid and quote time, and /l1/greeks accepts greeks=quote";
+    "positions", "GREEKSD_POSITIONS", "FILE", One, USER, [value::folder => positions],
+        "CSV file of positions (account,osym or symbol,quantity,price,beta), served by /l1/positions and usable in /l1/scenario; reloaded when it changes";
+    "allow-positions", "GREEKSD_ALLOW_POSITIONS", "BOOL", Flag, USER, [value::flag => allow_positions],
+        "Let programs on this machine replace the positions: PUT /l1/positions with a CSV body of up to 8 MB";
+    "alerts", "GREEKSD_ALERTS", "FILE", One, USER, [value::folder => alerts],
+        "File of alert rules, one comparison a line, such as: SPY atm_vol 30d > 20; hits go to the log and to /l1/stream?alerts=true; reloaded when it changes";
+    "alert-command", "GREEKSD_ALERT_COMMAND", "PROGRAM", One, USER, [value::folder => alert_targets.command],
+        "Program to run at each hit of an alert rule, with the hit as JSON as its argument; it may take 10 s";
+    "alert-webhook", "GREEKSD_ALERT_WEBHOOK", "URL", One, USER, [Webhook::parse => alert_targets.webhook],
+        "Address of this machine to post each hit of an alert rule to as JSON, such as http://127.0.0.1:8080/alert";
+    "history-mb", "GREEKSD_HISTORY_MB", "MB", One, USER, [
+        |config, text| value::megabytes(text).map(|given| config.history_bytes = given as u64 * MB);
+        |config| Some((config.history_bytes / MB).to_string())
+    ],
+        "Memory limit for computed past days (--feed history:DIR), in MB, 16 to 1000000; the least recently used days are dropped, and computed again on request [default: 1000]";
+}
 
 impl ServeOption {
     /// The option for clap: its values are checked, and stay text.
     fn argument(&'static self) -> Arg {
-        let check = move |text: &str| match self.check {
-            Some(check) => check(text).map(|()| text.to_owned()),
-            None => (self.set)(&mut Config::default(), text).map(|()| text.to_owned()),
+        let check = move |text: &str| match self.form {
+            List(_, check) => check(text).map(|()| text.to_owned()),
+            One | Flag => (self.set)(&mut Config::default(), text).map(|()| text.to_owned()),
         };
         let argument = Arg::new(self.key)
             .long(self.key)
@@ -384,9 +172,9 @@ impl ServeOption {
             .help(self.help)
             .value_parser(check);
         match self.form {
-            Form::One => argument,
-            Form::Flag => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
-            Form::List(separator) => argument.action(clap::ArgAction::Append).value_delimiter(separator),
+            One => argument,
+            Flag => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+            List(separator, _) => argument.action(clap::ArgAction::Append).value_delimiter(separator),
         }
     }
 }
@@ -427,7 +215,7 @@ impl FromArgMatches for GivenOptions {
                 _ => continue,
             };
             let texts: Vec<&str> = matches.get_many(option.key).unwrap_or_default().map(String::as_str).collect();
-            let separator = if let Form::List(separator) = option.form { separator.to_string() } else { String::new() };
+            let separator = if let List(separator, _) = option.form { separator.to_string() } else { String::new() };
             self.0.insert(option.key, (texts.join(&separator), origin));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! One parser and one printed form for each kind of value, common to options, variables and keys.
 
 use api::past::moment::AsOf;
+use desk::alerts::deliver::Webhook;
 use host::clock::SPEED;
 use host::log::Log;
 use jiff::Timestamp;
@@ -43,68 +44,82 @@ pub enum RatesMode {
 /// Separator of several feeds in one text.
 pub(super) const FEEDS_APART: char = ';';
 
-/// A value that `--print-config` shows as TOML.
+/// A value that `--print-config` shows as TOML; `None` if it is not set.
 pub(super) trait Shown {
-    fn shown(&self) -> String;
+    fn shown(&self) -> Option<String>;
+}
+
+/// Implements [`Shown`] by a format.
+macro_rules! shown_as {
+    ($($format:literal: $($kind:ty),+;)+) => {
+        $($(impl Shown for $kind {
+            fn shown(&self) -> Option<String> {
+                Some(format!($format, self))
+            }
+        })+)+
+    };
+}
+
+shown_as! {
+    "{}": usize, bool;
+    "{:?}": f64;
+    "\"{}\"": SocketAddr, Timestamp, LevelFilter;
 }
 
 impl Shown for String {
-    fn shown(&self) -> String {
-        toml::Value::String(self.clone()).to_string()
+    fn shown(&self) -> Option<String> {
+        Some(toml::Value::String(self.clone()).to_string())
     }
 }
-impl Shown for SocketAddr {
-    fn shown(&self) -> String {
-        format!("\"{self}\"")
-    }
-}
-impl Shown for Timestamp {
-    fn shown(&self) -> String {
-        format!("\"{self}\"")
-    }
-}
+
 impl Shown for PathBuf {
-    fn shown(&self) -> String {
+    fn shown(&self) -> Option<String> {
         self.display().to_string().shown()
     }
 }
+
+impl Shown for Webhook {
+    fn shown(&self) -> Option<String> {
+        self.to_string().shown()
+    }
+}
+
+impl<T: Shown> Shown for Option<T> {
+    fn shown(&self) -> Option<String> {
+        self.as_ref().and_then(Shown::shown)
+    }
+}
+
+impl<T: Shown> Shown for [T] {
+    fn shown(&self) -> Option<String> {
+        Some(format!("[{}]", self.iter().filter_map(Shown::shown).collect::<Vec<_>>().join(", ")))
+    }
+}
+
 impl Shown for Log {
-    fn shown(&self) -> String {
-        format!("\"{}\"", if *self == Self::Json { "json" } else { "text" })
+    fn shown(&self) -> Option<String> {
+        Some(format!("\"{}\"", if *self == Self::Json { "json" } else { "text" }))
     }
 }
+
 impl Shown for RatesMode {
-    fn shown(&self) -> String {
-        format!("\"{}\"", if *self == Self::Zero { "zero" } else { "auto" })
+    fn shown(&self) -> Option<String> {
+        Some(format!("\"{}\"", if *self == Self::Zero { "zero" } else { "auto" }))
     }
 }
+
 impl Shown for RecordKeep {
-    fn shown(&self) -> String {
-        match self {
+    fn shown(&self) -> Option<String> {
+        Some(match self {
             Self::Days(days) => format!("\"{days}d\""),
             Self::Bytes(bytes) => format!("\"{}MB\"", bytes / MB),
-        }
+        })
     }
 }
-impl Shown for LevelFilter {
-    fn shown(&self) -> String {
-        format!("\"{self}\"")
-    }
-}
-impl Shown for f64 {
-    fn shown(&self) -> String {
-        format!("{self:?}")
-    }
-}
-impl Shown for usize {
-    fn shown(&self) -> String {
-        self.to_string()
-    }
-}
-impl Shown for bool {
-    fn shown(&self) -> String {
-        self.to_string()
-    }
+
+/// Parses addresses with commas between them.
+pub(super) fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
+    api::query::items(text).map(address).collect()
 }
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
@@ -119,19 +134,9 @@ pub(super) fn feeds(all: &str) -> Result<Vec<String>, String> {
     all.split(FEEDS_APART).map(feed).collect()
 }
 
-/// Parses the items of a list with commas.
-pub(super) fn all<T>(text: &str, item: fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
-    api::query::items(text).map(item).collect()
-}
-
-/// A list as TOML.
-pub(super) fn shown_list<T: Shown>(list: &[T]) -> String {
-    format!("[{}]", list.iter().map(Shown::shown).collect::<Vec<_>>().join(", "))
-}
-
 /// Feeds as TOML: a single one has no brackets.
-pub(super) fn shown_feeds(feeds: &[String]) -> String {
-    if let [one] = feeds { one.shown() } else { shown_list(feeds) }
+pub(super) fn shown_feeds(feeds: &[String]) -> Option<String> {
+    if let [one] = feeds { one.shown() } else { feeds.shown() }
 }
 
 /// Parses an amount of recordings: `30d`, `500MB`, `20GB`, `2TB`.
@@ -184,6 +189,11 @@ pub(super) fn past_moment(text: &str) -> Result<String, String> {
 
 pub(super) fn folder(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("expected a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
+/// Parses names of hosts with commas between them.
+pub(super) fn hosts(text: &str) -> Result<Vec<String>, String> {
+    api::query::items(text).map(host).collect()
 }
 
 pub(super) fn host(text: &str) -> Result<String, String> {

@@ -82,7 +82,9 @@ export class Axes {
     for (const [value, text] of across) {
       const x = this.x(value);
       path += `M${x.toFixed(1)} ${TOP}V${this.height - this.bottom}`;
-      if (this.bottom > 8) words.push([Math.min(Math.max(x, LEFT), this.width - RIGHT - 4), this.height - 6, "middle", text]);
+      // half a word of this size: the last one must not be cut
+      const right = this.width - Math.max(RIGHT + 4, 3.2 * text.length);
+      if (this.bottom > 8) words.push([Math.min(Math.max(x, LEFT), right), this.height - 6, "middle", text]);
     }
     set(this.grid, "d", path);
     while (this.labels.children.length > words.length) this.labels.lastChild.remove();

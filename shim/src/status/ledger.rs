@@ -1,20 +1,15 @@
 //! Memory by purpose: bytes of everything that grows with feeds and requests, summed over live objects. Never: a bound,
 //! which stands where the memory is taken.
 
-use std::fmt::Write;
+use http::metrics::write_metric;
 
 /// Purpose of memory, as a label, and its bytes.
 pub type Entry = (&'static str, u64);
 
 /// Appends the ledger as one metric.
 pub fn write_prometheus(entries: &[Entry], out: &mut String) {
-    out.push_str(
-        "# HELP greeksd_memory_bytes Allocated bytes by purpose, without the overhead of the allocator\n\
-         # TYPE greeksd_memory_bytes gauge\n",
-    );
-    for (of, bytes) in entries {
-        let _ = writeln!(out, "greeksd_memory_bytes{{of=\"{of}\"}} {bytes}");
-    }
+    let samples = entries.iter().map(|&(of, bytes)| ([("of", of)], bytes));
+    write_metric(out, "memory_bytes", "Allocated bytes by purpose, without the overhead of the allocator", samples);
 }
 
 #[cfg(test)]

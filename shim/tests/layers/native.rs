@@ -453,6 +453,7 @@ fn a_scan_finds_the_first_rows_of_all_names_by_a_number() {
         ("/l1/greeks?underlying=*&where=gamma%3Ex", "where: not conditions such as"),
         ("/l1/greeks?underlying=*&sort=right", "sort: not a number of the row"),
         ("/l1/greeks?underlying=*&limit=0", "limit"),
+        ("/l1/greeks?underlying=*&limit=10001", "limit: not a number of rows from 1 to 10000"),
     ] {
         let got = get(target);
         assert!(got.status == 400 && got.body.contains(said), "{target}: {}", got.body);

@@ -6,6 +6,7 @@ use super::options::ColumnMap;
 use super::refusal::{LayoutError, NearLayout, shown};
 use kernel::contract::Right;
 use std::path::Path;
+use strsim::levenshtein;
 
 /// Number of layouts that the message of a refused header names.
 const NEAREST_SHOWN: usize = 2;
@@ -231,24 +232,13 @@ fn slip_of(column: &LayoutColumn, header: &[String], layout: &Layout) -> Option<
     slips.min_by_key(|(letters, ..)| *letters).map(|(.., name)| shown(name))
 }
 
-/// Edit distance of two names, in either case.
+/// Edit distance of two names, in either case; the maximum if their lengths alone rule out a slip: a name of a header
+/// has any length.
 fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
-    let length = b.chars().count();
-    if a.chars().count().abs_diff(length) > SLIP_LETTERS {
-        return usize::MAX / SLIP_PART / 2;
+    match a.chars().count().abs_diff(b.chars().count()) {
+        ..=SLIP_LETTERS => levenshtein(&a.to_ascii_lowercase(), &b.to_ascii_lowercase()),
+        _ => usize::MAX,
     }
-    let mut row: Vec<usize> = (0..=length).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let changed = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = changed.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[length]
 }
 
 #[cfg(test)]

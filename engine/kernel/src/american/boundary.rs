@@ -17,10 +17,57 @@ use crate::lanes::{Block, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::quality::Quality;
 use crate::solve::{
-    chebyshev_roots, eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev, roots_to_monomials,
+    chebyshev, chebyshev_roots, eliminate, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev,
+    roots_to_monomials,
 };
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
+
+/// Least half range of ln σ of a table: over less, derivatives in σ divide by almost nothing.
+const HALF_LEAST: f64 = 0.05;
+/// Step, per year, of the one-sided difference of the equations in a rate: the root of rounding, less the size of a
+/// rate.
+const BUMP: f64 = 1e-6;
+/// Greatest `BUMP` of the put's rate, as a part of that rate, which must not cross 0.
+const BUMP_PART: f64 = 0.01;
+/// Most steps of Newton's method. It takes 4 to 10 as a rule, 13 at most in golden/.
+const MOST_STEPS: usize = 30;
+/// A step of ln B below this part of σ√t ends the iteration: its square is below rounding of ln B.
+const CONVERGED: f64 = 2e-5;
+/// Part of the distance to B(0+) that a step leaves at least.
+const STEP_LEFT: f64 = 0.1;
+/// Distance below B(0+), in σ√t, at which a start lies at least, also where a neighbour's boundary is extrapolated too
+/// far.
+const BELOW_START: f64 = 1e-3;
+/// Least move of the borrow rate, per year, that a cubic serves: an interval of no length has none.
+const REACH_LEAST: f64 = 1e-6;
+/// Part of the reach by which a range next to the kink extends beyond its middle.
+const KEPT_AT_KINK: f64 = 0.05;
+/// Least time to expiry, years, in powers of 1/time: an hour before, no move of a rate is worth anything.
+pub(super) const TIME_LEAST: f64 = 1e-4;
+/// Distance in ln X that is added to `BOUNDARY.far`, for low volatilities.
+const FAR_EXTRA: f64 = 0.7;
+/// An end of the range nearer to the middle than this part of the range does not determine the cubic, whose second
+/// difference divides by the square of that distance.
+const NO_BEND: f64 = 1e-9;
+/// The derivative in r follows from that in b by an identity with the factor b/r, which loses digits. Above this
+/// factor, the derivative in b follows from that in r.
+const FAR_ABOVE: f64 = 3.0;
+/// Decay times after which the boundary is the perpetual one: e^−25 is 1e-11.
+const SETTLED: f64 = 25.0;
+/// Least rate of that decay, per year: below, a boundary never settles, whatever the life.
+const DECAY_LEAST: f64 = 1e-9;
+/// Least exponent less 1 of Bjerksund and Stensland: the perpetual boundary divides by it.
+const EXPONENT_LEAST: f64 = 1e-6;
+/// Least rise of Bjerksund and Stensland's boundary to the perpetual one, parts of B(0+): its exponential divides by
+/// it.
+const RISE_LEAST: f64 = 1e-6;
+/// Least distance of a start from B(0+), parts of B(0+): ln²(B/B(0+)) has its root there.
+const START_LEAST: f64 = 1e-7;
+/// Least ln²(B/B(0+)) in a solve: its root is 1e-10 of the boundary.
+const HEIGHT_LEAST: f64 = 1e-20;
+/// Least ln²(B/B(0+))/σ² that a read takes from a table, whose interpolation may dip below 0.
+const HEIGHT_READ: f64 = 1e-12;
 
 /// Volatility nodes of a table: the lanes of a solve.
 pub(super) const NODES: usize = Sigmas::N;
@@ -92,16 +139,16 @@ impl Put {
         let reach = sigma * Sigmas::splat(self.t.sqrt());
         let mut y = near;
         y[last] = ln_b0;
-        for _ in 0..BOUNDARY.most_steps {
+        for _ in 0..MOST_STEPS {
             let mut system = self.system(grid, sigma, &y);
-            system.eliminate();
+            eliminate(&mut system.jacobian, &mut system.residual);
             let mut worst = Sigmas::splat(0.0);
             for (y, step) in y.iter_mut().zip(&system.residual) {
                 worst = worst.max((*step / reach).abs());
                 // at most one standard deviation, and a part of the way to B(0+) is always left
-                *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(BOUNDARY.step_left));
+                *y = (*y - step.max(-reach).min(reach)).min(ln_b0 + (*y - ln_b0) * Sigmas::splat(STEP_LEFT));
             }
-            if !worst.gt(Sigmas::splat(BOUNDARY.converged)).any() {
+            if !worst.gt(Sigmas::splat(CONVERGED)).any() {
                 break;
             }
         }
@@ -129,7 +176,7 @@ impl Put {
             let unused = &mut [Sigmas::splat(0.0); MOST_POINTS];
             *residual = next.pasting::<false>(grid, i, sigma, &moved, unused) - *residual;
         }
-        system.eliminate();
+        eliminate(&mut system.jacobian, &mut system.residual);
         let slope = |change: &Sigmas| (Sigmas::splat(shift) - *change) / Sigmas::splat(step);
         let at_expiry = Sigmas::splat(shift / step);
         system.residual.iter().map(slope).chain([at_expiry]).collect()
@@ -150,13 +197,13 @@ impl Put {
         let carry = c(self.yield_ - self.rate) / s2;
         let a = carry - 0.5;
         let root = (a * a + c(2.0 * self.yield_) / s2).max(c(0.0)).sqrt();
-        let beta = (c(0.5) - carry + root).max(c(1.0 + BOUNDARY.exponent_least));
+        let beta = (c(0.5) - carry + root).max(c(1.0 + EXPONENT_LEAST));
         let (b0, b_inf) = (c((-self.ln_b0()).exp()), beta / (beta - 1.0));
         let width = sigma * c(tau.sqrt());
         let reach = (c((self.yield_ - self.rate) * tau) + width + width).max(width * 0.5);
-        let gap = (b_inf - b0).max(b0 * c(BOUNDARY.rise_least));
+        let gap = (b_inf - b0).max(b0 * c(RISE_LEAST));
         let b = b0 + gap * (c(1.0) - exp(-(reach * b0 / gap)));
-        -ln(b.max(b0 * c(1.0 + BOUNDARY.start_least)))
+        -ln(b.max(b0 * c(1.0 + START_LEAST)))
     }
 
     /// Residual of smooth pasting at collocation point `i`, as a difference of ln B; with `SLOPES` its derivatives.
@@ -193,7 +240,7 @@ impl Put {
         for (j, (sin, weight)) in grid.inner.iter().enumerate() {
             let row = &grid.rows[i * n_inner + j][..last];
             let at_u = row.iter().zip(&h).fold(c(0.0), |acc, (w, h)| h.mul_add(c(*w), acc));
-            let below = at_u.max(c(BOUNDARY.height_least)).sqrt();
+            let below = at_u.max(c(HEIGHT_LEAST)).sqrt();
             let root_wait = root_tau * sin;
             let u = tau - root_wait * root_wait;
             let part = self.densities(sigma, y[i] - ln_b0 + below, root_wait);
@@ -206,7 +253,7 @@ impl Put {
                 num_y += part_num_y;
                 den_y += part_den_y;
                 // next to expiry the interpolant of h may dip below 0
-                let per_h = Sigmas::select(at_u.gt(c(BOUNDARY.height_least)), c(0.5) / below, c(0.0));
+                let per_h = Sigmas::select(at_u.gt(c(HEIGHT_LEAST)), c(0.5) / below, c(0.0));
                 let by = [part_num_y * per_h, part_den_y * per_h];
                 for (sums, by) in by_h.iter_mut().zip(by) {
                     for (sum, w) in sums.iter_mut().zip(row) {
@@ -246,18 +293,11 @@ impl Put {
     }
 }
 
-/// Linear equations of a Newton step, one system per lane.
+/// Linear equations of a Newton step, one system per lane. The matrix is nearly triangular: a boundary point depends on
+/// later times, hence on points after it.
 struct System {
     residual: Vec<Sigmas>,
     jacobian: Vec<[Sigmas; MOST_POINTS]>,
-}
-
-impl System {
-    /// Replaces the residual by the solution. The matrix is nearly triangular: a boundary point depends on later times,
-    /// hence on points after it.
-    fn eliminate(&mut self) {
-        eliminate(&mut self.jacobian, &mut self.residual);
-    }
 }
 
 /// A rate of docs/model.md.
@@ -353,7 +393,7 @@ impl Boundary {
         let Domain { right, t, r, b, sigma, range, far } = *domain;
         let grid = Collocation::of(scheme);
         let (lo, hi) = (sigma.0.ln(), sigma.1.ln());
-        let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(BOUNDARY.sigma_half_least));
+        let (centre, half) = (0.5 * (lo + hi), (0.5 * (hi - lo)).max(HALF_LEAST));
         let nodes: Vec<f64> = chebyshev_roots(NODES).iter().map(|x| (centre + half * x).exp()).collect();
         let (rate, yield_) = put_rates(right, r, b);
         let span = t.min(domain.settles_at(sigma));
@@ -389,8 +429,7 @@ impl Boundary {
             let reach = lanes * Sigmas::splat(put.t.sqrt());
             let near = |(y, slope): (&Sigmas, &Sigmas)| {
                 let step = *slope * Sigmas::splat(to - b);
-                (*y + step.max(-reach).min(reach))
-                    .min(Sigmas::splat(put.ln_b0()) - reach * Sigmas::splat(BOUNDARY.below_start))
+                (*y + step.max(-reach).min(reach)).min(Sigmas::splat(put.ln_b0()) - reach * Sigmas::splat(BELOW_START))
             };
             let start = if far { put.starts_from(&base, &y) } else { y.iter().zip(&in_b.1).map(near).collect() };
             height(&put, &put.solve(grid, lanes, start))
@@ -406,8 +445,7 @@ impl Boundary {
                 return [(high[order][p] - h) / up, 0.0, 0.0];
             }
             // an end of the range that coincides with b does not determine the bend
-            let bend =
-                |at: f64, value: f64| (at.abs() > BOUNDARY.no_bend).then(|| (value - h - slope * at) / (at * at));
+            let bend = |at: f64, value: f64| (at.abs() > NO_BEND).then(|| (value - h - slope * at) / (at * at));
             match (bend(down, low[order][p]), bend(up, high[order][p])) {
                 (Some(low), Some(high)) => {
                     let third = (high - low) / (up - down);
@@ -424,7 +462,7 @@ impl Boundary {
                 by_r: by_r[order].map(|c| c as f32),
             }
         };
-        let moved = if b.abs() > BOUNDARY.far_above * r.abs() { Rate::R } else { Rate::B };
+        let moved = if b.abs() > FAR_ABOVE * r.abs() { Rate::R } else { Rate::B };
         let h = (0..h.len()).map(order).collect();
         Self { domain: *domain, span, moved, starts_below, centre, half, h }
     }
@@ -506,15 +544,13 @@ impl BoundaryAtRates {
     #[inline(always)]
     pub(super) fn at_time<const SLOPES: bool>(&self, tau: f64) -> BoundaryAtTime {
         let z = 2.0 * (tau * self.per_span).clamp(0.0, 1.0).sqrt() - 1.0;
-        let (mut before, mut now) = (z, 1.0);
         let [mut h, mut slope] = [Sigmas::splat(0.0); 2];
-        for order in &self.h[..self.orders] {
-            let t = Sigmas::splat(now);
+        for (order, t) in self.h[..self.orders].iter().zip(chebyshev(z)) {
+            let t = Sigmas::splat(t);
             h = order[0].mul_add(t, h);
             if SLOPES {
                 slope = order[1].mul_add(t, slope);
             }
-            (before, now) = (now, 2.0 * z * now - before);
         }
         let mut out = BoundaryAtTime { h: [0.0; NODES], slope: [0.0; NODES], ln_b0: self.ln_b0, sign: self.sign };
         h.store(&mut out.h);
@@ -537,7 +573,7 @@ fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
 /// negative if there is none.
 fn far_borrow(right: Right, r: f64, t: f64, sigma: f64) -> f64 {
     if right == Right::Call && r > 0.0 {
-        r * (-BOUNDARY.far * sigma * t.sqrt() - BOUNDARY.far_extra).exp()
+        r * (-BOUNDARY.far * sigma * t.sqrt() - FAR_EXTRA).exp()
     } else {
         f64::NEG_INFINITY
     }
@@ -547,11 +583,9 @@ fn far_borrow(right: Right, r: f64, t: f64, sigma: f64) -> f64 {
 /// borrow that exercise earns, away from 0 unless it is below `far`.
 fn borrow_range(right: Right, r: f64, b: f64, t: f64, far: f64) -> (f64, f64) {
     let size = r.abs().max(b.abs());
-    let reach = (BOUNDARY.reach * size.powf(2.0 / 3.0) * t.max(BOUNDARY.time_least).powf(-1.0 / 3.0))
-        .min(BOUNDARY.reach_most * size);
-    let reach = reach
-        .min((BOUNDARY.reach_to_kink * (r - b).abs()).max(BOUNDARY.reach_at_kink * size))
-        .max(BOUNDARY.reach_least);
+    let reach =
+        (BOUNDARY.reach * size.powf(2.0 / 3.0) * t.max(TIME_LEAST).powf(-1.0 / 3.0)).min(BOUNDARY.reach_most * size);
+    let reach = reach.min((BOUNDARY.reach_to_kink * (r - b).abs()).max(BOUNDARY.reach_at_kink * size)).max(REACH_LEAST);
     let (mut low, mut high) = (b - reach, b + reach);
     if right == Right::Call && r > 0.0 {
         (low, high) = (low.max((1.0 - BOUNDARY.reach_most) * b), high.min(((1.0 + BOUNDARY.reach_most) * b).max(far)));
@@ -559,7 +593,7 @@ fn borrow_range(right: Right, r: f64, b: f64, t: f64, far: f64) -> (f64, f64) {
         low = low.max(0.0);
     }
     // next to the kink the range keeps a part of its width, beyond the kink
-    let least = BOUNDARY.kept_at_kink * reach;
+    let least = KEPT_AT_KINK * reach;
     if b >= r { (low.max(r.min(b - least)), high) } else { (low, high.min(r.max(b + least))) }
 }
 
@@ -573,15 +607,15 @@ fn settling(rate: f64, yield_: f64, sigma: (f64, f64)) -> f64 {
         let drift = rate - yield_ - 0.5 * sigma * sigma;
         drift * drift / (2.0 * sigma * sigma) + rate
     };
-    BOUNDARY.settled / lambda(still).min(lambda(sigma.0)).min(lambda(sigma.1)).max(BOUNDARY.decay_least)
+    SETTLED / lambda(still).min(lambda(sigma.0)).min(lambda(sigma.1)).max(DECAY_LEAST)
 }
 
 /// The step of a difference: away from the kink at rate = yield, and never across 0 of the put's rate.
 fn bump(by: Rate, put: &Put, right: Right) -> f64 {
     if (by == Rate::R) != (right == Right::Put) {
-        return if put.yield_ >= put.rate { BOUNDARY.bump } else { -BOUNDARY.bump };
+        return if put.yield_ >= put.rate { BUMP } else { -BUMP };
     }
-    if put.rate >= put.yield_ { BOUNDARY.bump } else { -BOUNDARY.bump.min(BOUNDARY.bump_part * put.rate) }
+    if put.rate >= put.yield_ { BUMP } else { -BUMP.min(BUMP_PART * put.rate) }
 }
 
 /// From values at (collocation point, volatility node) to coefficients (Chebyshev order, power of scaled ln sigma).
@@ -635,11 +669,11 @@ impl BoundaryAtTime {
         let [h, h1, h2, h3] = taylor(&self.h, place);
         let [p, p1] = slope_taylor(&self.slope, place);
         // interpolation may dip below 0 next to expiry, where the boundary is at ln_b0 anyway
-        let flat = h.le(c(BOUNDARY.height_read));
+        let flat = h.le(c(HEIGHT_READ));
         let keep = |v: L| L::select(flat, c(0.0), v);
         let (h1, h2, h3) = (keep(h1) * unit, keep(h2) * c(2.0 * unit * unit), keep(h3) * c(6.0 * unit * unit * unit));
         let (p, p1) = (keep(p), keep(p1) * unit);
-        let root = h.max(c(BOUNDARY.height_read)).sqrt();
+        let root = h.max(c(HEIGHT_READ)).sqrt();
         let inv = c(0.5) / root;
         let root1 = h1 * inv;
         let root2 = (root1 * root1).neg_mul_add(c(2.0), h2) * inv;

@@ -15,6 +15,10 @@ use crate::quality::Quality;
 use crate::solve::crowded;
 use std::sync::LazyLock;
 
+/// Classes of distance from the boundary, each half as far as the one before. Fewer are inaccurate for a spot next to
+/// the boundary.
+const DISTANCES: usize = 11;
+
 /// A quadrature over the life of the option: u/t, tau/t = 1 − u/t and the weight of each node.
 pub(super) struct Rule(Vec<(f64, f64, f64)>);
 
@@ -34,7 +38,7 @@ impl Rule {
 
     /// The rule with the fewest nodes that serves every lane.
     fn serving<L: Lanes>(quality: Quality, reach: &Reach<L>) -> &'static Self {
-        type Rules = [[[Rule; INTEGRAL.distances]; 2]; 2];
+        type Rules = [[[Rule; DISTANCES]; 2]; 2];
         static RULES: LazyLock<Rules> = LazyLock::new(|| {
             let rule = |n: usize, class: usize| {
                 Rule::new(n + class * INTEGRAL.more_close, SPOT_NODES.nearest * 0.5f64.powi(class as i32))
@@ -46,7 +50,7 @@ impl Rule {
             let least = L::splat(0.5f64.powi(class as i32));
             !reach.distance.lt(least).any()
         };
-        let class = (0..INTEGRAL.distances - 1).find(|&class| is_far(class)).unwrap_or(INTEGRAL.distances - 1);
+        let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
         let drifts = reach.drift.gt(L::splat(INTEGRAL.drift)).any();
         &RULES[usize::from(quality == Quality::Reference)][usize::from(drifts)][class]
     }

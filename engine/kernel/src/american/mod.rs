@@ -5,9 +5,9 @@
 
 mod band;
 mod boundary;
-mod classes;
 mod integral;
 mod no_dividends;
+mod pays;
 pub mod premium;
 mod recursion;
 mod reference;
@@ -22,10 +22,13 @@ use crate::contract::{Right, Style};
 use crate::quality::Quality;
 use crate::work::count;
 pub use band::{Band, Counts};
-use classes::{Class, class};
 use no_dividends::NoDividends;
+pub use pays::exercised_now;
+pub(crate) use pays::most_premium;
+use pays::{Class, class};
 use premium::PremiumTables;
 use settings::CLASSES;
+pub use shared::SharedBoundaries;
 
 /// Result of [`Pricer::refit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,7 @@ pub struct Pricer {
     right: Right,
     band: Band,
     scheme: Quality,
+    shared: SharedBoundaries,
     method: Method,
 }
 
@@ -78,14 +82,27 @@ impl Pricer {
         bands: &B,
         scheme: Quality,
     ) -> Self {
+        Self::sharing(&SharedBoundaries::default(), style, right, terms, bands, scheme)
+    }
+
+    /// As [`Pricer::new`], with boundaries without dividends that pricers share.
+    #[must_use]
+    pub fn sharing<B: AsRef<[Band]> + ?Sized>(
+        shared: &SharedBoundaries,
+        style: Style,
+        right: Right,
+        terms: &Terms,
+        bands: &B,
+        scheme: Quality,
+    ) -> Self {
         let (band, bands) = (Band::around(bands.as_ref()), bands.as_ref());
         let method = match Self::class(style, right, terms, &band, CLASSES.lost) {
             Class::European => Method::European,
-            Class::OneBoundary => Method::NoDividends(NoDividends::new(right, terms, &band, scheme)),
+            Class::OneBoundary => Method::NoDividends(NoDividends::new(shared, right, terms, band.sigma, scheme)),
             Class::TwoBoundaries | Class::Dividends if scheme == Quality::Reference => Method::Recursion,
-            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(right, terms, bands)),
+            Class::TwoBoundaries | Class::Dividends => Method::Premium(PremiumTables::new(shared, right, terms, bands)),
         };
-        Self { style, right, band, scheme, method }
+        Self { style, right, band, scheme, shared: shared.clone(), method }
     }
 
     fn class(style: Style, right: Right, terms: &Terms, band: &Band, lost: f64) -> Class {
@@ -134,7 +151,7 @@ impl Pricer {
         let bands = bands.as_ref();
         let wide = self.band.with(&Band::around(bands));
         if !self.serves_with(terms, &wide) {
-            *self = Self::new(self.style, self.right, terms, bands, self.scheme);
+            *self = Self::sharing(&self.shared, self.style, self.right, terms, bands, self.scheme);
             return Refit::Built;
         }
         if self.holds(bands) {
@@ -142,7 +159,7 @@ impl Pricer {
         }
         match &mut self.method {
             Method::European | Method::Recursion => {}
-            Method::NoDividends(tables) => tables.widen(self.right, terms, wide.sigma),
+            Method::NoDividends(tables) => tables.widen(&self.shared, terms, wide.sigma),
             Method::Premium(tables) => tables.widen(bands),
         }
         self.band = wide;
@@ -236,8 +253,7 @@ impl PricerAt<'_> {
             Method::Premium(tables) => tables.vol_derivatives(self.terms, self.s, k, sigma),
             Method::Recursion => reference::vol_derivatives(self.pricer.right, self.terms, x, k, sigma),
         };
-        let zero = L::splat(0.0);
-        let payoff = VolDerivatives { value: (L::splat(self.s) - k) * phi, vega: zero, volga: zero, ultima: zero };
+        let payoff = VolDerivatives::straight((L::splat(self.s) - k) * phi, L::splat(0.0));
         VolDerivatives::select(now, &payoff, &jet)
     }
 
@@ -281,13 +297,16 @@ impl PricerAt<'_> {
         self.exercise_value(k).max(L::splat(0.0).max(at_expiry))
     }
 
-    /// The lanes of an American call with b > 0 whose European `value` is below the intrinsic value: far in the money.
+    /// The lanes without a premium that are exercised now. With b > 0 a call may be, far in the money.
     #[inline(always)]
     fn at_intrinsic<L: Lanes>(&self, value: L, k: L) -> L::Mask {
-        let american = self.pricer.style == Style::American;
-        let borrowed_call = american && self.pricer.right == Right::Call && self.terms.b > 0.0;
-        let s = L::splat(if borrowed_call { self.s } else { f64::NEG_INFINITY });
-        (value + k).lt(s)
+        let s = L::splat(self.s);
+        let never = s.lt(s);
+        if self.pricer.style == Style::European {
+            return never;
+        }
+        let may = if self.pricer.right == Right::Call && self.terms.b > 0.0 { !never } else { never };
+        exercised_now(self.pricer.right, value, s, k, may)
     }
 
     /// The strike where strike and volatility lie in the band, else NaN.
@@ -305,21 +324,21 @@ impl PricerAt<'_> {
 
 /// Random numbers and rows of dividends for the tests of this room.
 #[cfg(test)]
-mod draws {
+pub(crate) mod draws {
     use crate::dividends::Dividend;
 
     /// A stream of numbers.
-    pub(super) struct Draws(pub(super) u64);
+    pub(crate) struct Draws(pub(crate) u64);
 
     impl Draws {
         /// In [0, 1).
-        pub(super) fn unit(&mut self) -> f64 {
+        pub(crate) fn unit(&mut self) -> f64 {
             self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             (self.0 >> 11) as f64 / (1u64 << 53) as f64
         }
 
         /// In [lo, hi).
-        pub(super) fn between(&mut self, lo: f64, hi: f64) -> f64 {
+        pub(crate) fn between(&mut self, lo: f64, hi: f64) -> f64 {
             lo + (hi - lo) * self.unit()
         }
     }

@@ -1,30 +1,45 @@
 //! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
 
-use super::band::Band;
 use super::boundary::{BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
-use super::settings::{NO_DIVIDENDS, SAME};
-use super::shared::{Ends, SharedBoundary};
+use super::pays::exercised_now;
+use super::settings::NO_DIVIDENDS;
+use super::shared::{Ends, SharedBoundaries, SharedBoundary};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::elementary::exp;
-use crate::greeks::{Derivatives, VolDerivatives};
+use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
+
+/// Deviations out of the money beyond which the premium, below 1e-10 of the strike, counts as none.
+const FAR_OUT: f64 = 6.5;
+/// Distance over which a premium changes whose exercise begins later, in deviations of ln X until it begins.
+const WAIT: f64 = 2.0;
+/// Volatilities within this part of each other are the same end of a table: ends of adjoining tables differ by
+/// rounding.
+const SAME_SIGMA: f64 = 1e-3;
 
 /// Boundaries of one (terms, right) that together cover a range of volatilities.
 #[derive(Clone, Debug)]
 pub(super) struct NoDividends {
-    phi: f64,
+    right: Right,
     scheme: Quality,
     /// Ascending and adjoining in sigma.
     tables: Box<[SharedBoundary]>,
 }
 
 impl NoDividends {
-    pub(super) fn new(right: Right, terms: &Terms, band: &Band, scheme: Quality) -> Self {
-        Self { phi: right.phi(), scheme, tables: SharedBoundary::over(right, terms, band.sigma, scheme).into() }
+    pub(super) fn new(
+        shared: &SharedBoundaries,
+        right: Right,
+        terms: &Terms,
+        sigma: (f64, f64),
+        scheme: Quality,
+    ) -> Self {
+        let tables = SharedBoundary::over(shared, right, terms, sigma, scheme).into();
+        Self { right, scheme, tables }
     }
 
     /// Bytes held.
@@ -38,14 +53,15 @@ impl NoDividends {
     }
 
     /// Adds boundaries at `terms` so that the tables also serve `sigma`. Existing boundaries stay.
-    pub(super) fn widen(&mut self, right: Right, terms: &Terms, sigma: (f64, f64)) {
+    pub(super) fn widen(&mut self, shared: &SharedBoundaries, terms: &Terms, sigma: (f64, f64)) {
         let known = (self.tables[0].domain.sigma.0, self.tables[self.tables.len() - 1].domain.sigma.1);
-        let wide = SharedBoundary::over(right, terms, (sigma.0.min(known.0), sigma.1.max(known.1)), self.scheme);
+        let sigma = (sigma.0.min(known.0), sigma.1.max(known.1));
+        let wide = SharedBoundary::over(shared, self.right, terms, sigma, self.scheme);
         let (below, above): (Vec<SharedBoundary>, Vec<SharedBoundary>) = wide
             .into_iter()
             .filter(|table| {
-                table.domain.sigma.0 < (1.0 - NO_DIVIDENDS.same_sigma) * known.0
-                    || table.domain.sigma.1 > (1.0 + NO_DIVIDENDS.same_sigma) * known.1
+                table.domain.sigma.0 < (1.0 - SAME_SIGMA) * known.0
+                    || table.domain.sigma.1 > (1.0 + SAME_SIGMA) * known.1
             })
             .partition(|table| table.domain.sigma.0 < known.0);
         let held = core::mem::take(&mut self.tables);
@@ -64,13 +80,13 @@ impl NoDividends {
 
     /// True for a call that exercise gains nothing for: b ≤ 0 ≤ r.
     fn out_of_reach(&self, terms: &Terms) -> bool {
-        self.phi > 0.0 && terms.b <= 0.0 && terms.r >= 0.0
+        self.right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0
     }
 
     /// Value and derivatives, and the lanes where exercising now is optimal. `terms` must be [served](Self::serves).
     pub(super) fn jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
         let x = L::splat(x);
-        let plain = european(self.phi, &Horizon::from(terms), x, k, sigma);
+        let plain = european(self.right.phi(), &Horizon::from(terms), x, k, sigma);
         let mut jet = plain;
         let mut exercised = self.nowhere(sigma);
         for table in self.live(terms) {
@@ -82,7 +98,7 @@ impl NoDividends {
             }
             exercised = exercised | part.beyond;
         }
-        (jet, exercised | at_intrinsic(self.phi, jet.v, x, k))
+        (jet, exercised | exercised_now(self.right, jet.v, x, k, !self.nowhere(sigma)))
     }
 
     /// Value and volatility derivatives, and the lanes where exercising now is optimal; see [`Self::jet`].
@@ -94,18 +110,20 @@ impl NoDividends {
         sigma: L,
     ) -> (VolDerivatives<L>, L::Mask) {
         let x = L::splat(x);
-        let plain = european_vol(self.phi, &Horizon::from(terms), x, k, sigma);
+        let plain = european_vol(self.right.phi(), &Horizon::from(terms), x, k, sigma);
         let mut jet = plain;
         let mut exercised = self.nowhere(sigma);
         for table in self.live(terms) {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
                 let gain = premium::<L, false>(&part.at, table.get(), &part.curve, &part.reach, self.scheme);
-                jet = VolDerivatives::select(part.lanes, &add_vol(&plain, &gain), &jet);
+                let [vega, volga, ultima] = gain.sigma;
+                let gain = VolDerivatives { value: gain.v, vega, volga, ultima };
+                jet = VolDerivatives::select(part.lanes, &plain.zip(&gain, |plain, gain| plain + gain), &jet);
             }
             exercised = exercised | part.beyond;
         }
-        (jet, exercised | at_intrinsic(self.phi, jet.value, x, k))
+        (jet, exercised | exercised_now(self.right, jet.value, x, k, !self.nowhere(sigma)))
     }
 
     /// The premium of exercise that begins `from` years from now, and its derivatives in the rates; without `FULL` only
@@ -127,12 +145,12 @@ impl NoDividends {
             if !lanes.any() {
                 continue;
             }
-            let at = Contract::new(self.phi, terms, from, x, k, table.within(sigma));
+            let at = Contract::new(self.right.phi(), terms, from, x, k, table.within(sigma));
             let (table, life) = (table.get(), terms.t - from);
             let curve = table.at_rates::<FULL>(terms.r, terms.b);
             let ln_b = curve.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
             let width = at.sigma * c(life.sqrt());
-            let waits = c(NO_DIVIDENDS.wait * (from / life).sqrt());
+            let waits = c(WAIT * (from / life).sqrt());
             let reach = Reach {
                 distance: L::select(lanes, ((at.ln_xk - ln_b).abs() / width).max(waits), c(f64::INFINITY)),
                 drift: L::select(lanes, c((terms.r - terms.b).abs() * terms.t) / width, c(0.0)),
@@ -193,18 +211,18 @@ impl NoDividends {
     ) -> Option<ServedLanes<L>> {
         let c = |v: f64| L::splat(v);
         let lanes = table.lanes(sigma, self.ends(table));
-        let at = Contract::new(self.phi, terms, 0.0, x, k, table.within(sigma));
+        let at = Contract::new(self.right.phi(), terms, 0.0, x, k, table.within(sigma));
         let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
         // a drift away from the money does not spare the premium: exercise would come before it
-        let drift = (self.phi * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.phi), c(drift)).lt(width * -NO_DIVIDENDS.far_out);
+        let drift = (self.right.phi() * (terms.r - terms.b) * terms.t).max(0.0);
+        let far_out = ln_xk.mul_add(c(self.right.phi()), c(drift)).lt(width * -FAR_OUT);
         if !(lanes & !far_out).any() {
             return None;
         }
         let table = table.get();
         let curve = table.at_rates::<FULL>(terms.r, terms.b);
         let ln_b = curve.at_time::<false>(terms.t).ln_b(at.sigma, table.place(at.sigma).0);
-        let inside = (ln_xk - ln_b) * -self.phi;
+        let inside = (ln_xk - ln_b) * -self.right.phi();
         let beyond = inside.le(c(0.0)) & lanes;
         let idle = beyond | far_out | !lanes;
         let reach = Reach {
@@ -244,12 +262,11 @@ fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved:
     let c = |v: f64| L::splat(v);
     let (t, life, r, b) = (c(at.t), c(at.t - at.from), c(at.r), c(at.b));
     let ([l1, l2, ..], [vega, volga, _]) = (gain.l, gain.sigma);
-    let (drift, half) = (r - b, at.sigma * at.sigma * 0.5);
-    let later = half.mul_add(l2 - l1, drift.mul_add(l1, -(r * gain.v)));
-    let bend = gain.ll_sigma - gain.l_sigma;
-    let later_sigma = half.mul_add(bend, at.sigma.mul_add(l2 - l1, drift.mul_add(gain.l_sigma, -(r * vega))));
-    let total = t * later + life * first[0] - c(0.5) * at.sigma * vega;
-    let total_sigma = t * later_sigma + life * first[1] - c(0.5) * at.sigma.mul_add(volga, vega);
+    let half = at.sigma * at.sigma * 0.5;
+    let aged = by_time(at.r, at.b, half, [gain.v, l1, l2]);
+    let aged_sigma = at.sigma.neg_mul_add(l2 - l1, by_time(at.r, at.b, half, [vega, gain.l_sigma, gain.ll_sigma]));
+    let total = life * first[0] - t * aged - c(0.5) * at.sigma * vega;
+    let total_sigma = life * first[1] - t * aged_sigma - c(0.5) * at.sigma.mul_add(volga, vega);
     match moved {
         Rate::R => RateDerivatives { r: gain.rate, r_sigma: gain.rate_sigma, b: (total - r * gain.rate) / b },
         Rate::B => RateDerivatives {
@@ -258,11 +275,6 @@ fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved:
             b: gain.rate,
         },
     }
-}
-
-/// The lanes where a value does not exceed the exercise value (docs/model.md).
-pub(super) fn at_intrinsic<L: Lanes>(phi: f64, value: L, x: L, k: L) -> L::Mask {
-    (value - (x - k) * phi).lt(k * SAME.exercised)
 }
 
 /// The lanes of a block that one table serves, and the inputs of their integral.
@@ -280,27 +292,19 @@ struct ServedLanes<L: Lanes> {
 /// European value plus premium, at fixed X. Without dividends the value is homogeneous in (X, K): its derivatives in
 /// the strike follow from that.
 #[inline(always)]
-pub(super) fn add<L: Lanes>(
-    plain: &Derivatives<L>,
-    gain: &Premium<L>,
-    at: &Contract<L>,
-    moved: Rate,
-) -> Derivatives<L> {
+fn add<L: Lanes>(plain: &Derivatives<L>, gain: &Premium<L>, at: &Contract<L>, moved: Rate) -> Derivatives<L> {
     let c = |v: f64| L::splat(v);
-    let [l1, l2, l3, l4] = gain.l;
     let inv_x = c(1.0) / at.x;
-    let inv_xx = inv_x * inv_x;
     let mut jet = *plain;
     jet.v += gain.v;
-    jet.x[0] = l1.mul_add(inv_x, jet.x[0]);
-    jet.x[1] = (l2 - l1).mul_add(inv_xx, jet.x[1]);
-    jet.x[2] = (l3 - c(3.0) * l2 + l1 + l1).mul_add(inv_xx * inv_x, jet.x[2]);
-    jet.x[3] = (l4 - c(6.0) * l3 + c(11.0) * l2 - c(6.0) * l1).mul_add(inv_xx * inv_xx, jet.x[3]);
+    for (sum, gain) in jet.x.iter_mut().zip(from_logs(gain.l, inv_x)) {
+        *sum += gain;
+    }
     for (sum, gain) in jet.sigma.iter_mut().zip(gain.sigma) {
         *sum += gain;
     }
     jet.x_sigma = gain.l_sigma.mul_add(inv_x, jet.x_sigma);
-    jet.xx_sigma = (gain.ll_sigma - gain.l_sigma).mul_add(inv_xx, jet.xx_sigma);
+    jet.xx_sigma = (gain.ll_sigma - gain.l_sigma).mul_add(inv_x * inv_x, jet.xx_sigma);
     let inv_k = c(1.0) / at.k;
     jet.k = [(jet.v - at.x * jet.x[0]) * inv_k, at.x * at.x * jet.x[1] * inv_k * inv_k];
     let rates = by_rates(gain, at, [c(0.0); 2], moved);
@@ -308,14 +312,4 @@ pub(super) fn add<L: Lanes>(
     jet.r_sigma += rates.r_sigma;
     jet.b += rates.b;
     jet
-}
-
-#[inline(always)]
-pub(super) fn add_vol<L: Lanes>(plain: &VolDerivatives<L>, gain: &Premium<L>) -> VolDerivatives<L> {
-    VolDerivatives {
-        value: plain.value + gain.v,
-        vega: plain.vega + gain.sigma[0],
-        volga: plain.volga + gain.sigma[1],
-        ultima: plain.ultima + gain.sigma[2],
-    }
 }

@@ -3,14 +3,19 @@
 //! The derivatives in the spot are those of the recursion. All others are differences of recursions at shifted inputs,
 //! which are as smooth as the value, up to the boundary. Never: a table, a cache.
 
-use super::no_dividends::at_intrinsic;
+use super::pays::exercised_now;
 use super::recursion::{AmericanOption, Solution};
 use super::settings::REFERENCE;
 use crate::black76::{Horizon, european};
 use crate::contract::Right;
 use crate::dividends::Terms;
-use crate::greeks::{Derivatives, VolDerivatives};
+use crate::greeks::{Derivatives, VolDerivatives, from_logs};
 use crate::lanes::Lanes;
+
+/// Greatest step of a rate that must keep its sign, as a part of the rate: half way to 0.
+const RATE_PART: f64 = 0.5;
+/// Rates nearer to 0, per year, are 0: their difference is taken on one side, or would divide rounding by the step.
+const NO_RATE: f64 = 1e-7;
 
 /// Central differences over seven points: weights of the points to the right of the middle; those to the left have the
 /// same weights, with opposite sign in odd derivatives. The last of `SECOND` is the weight of the middle.
@@ -72,10 +77,10 @@ impl Contract<'_> {
         if !keeps_sign {
             return [-REFERENCE.rate_step, REFERENCE.rate_step];
         }
-        if rate.abs() < REFERENCE.no_rate {
+        if rate.abs() < NO_RATE {
             return [0.0, REFERENCE.rate_step];
         }
-        let step = REFERENCE.rate_step.min(REFERENCE.rate_part * rate.abs());
+        let step = REFERENCE.rate_step.min(RATE_PART * rate.abs());
         [-step, step]
     }
 
@@ -92,11 +97,9 @@ impl Contract<'_> {
     /// ∂/∂b.
     fn b(&self, middle: f64) -> f64 {
         // with r < 0 the sign of b decides how many boundaries there are
-        let [low, high] = Self::steps(self.terms.b, self.terms.r < -REFERENCE.no_rate);
+        let [low, high] = Self::steps(self.terms.b, self.terms.r < -NO_RATE);
         let at = |b: f64| self.moved(0.0, b, self.k, self.sigma)[0];
-        let is_free = self.right == Right::Call
-            && self.terms.r.abs() < REFERENCE.no_rate
-            && self.terms.b.abs() < REFERENCE.no_rate;
+        let is_free = self.right == Right::Call && self.terms.r.abs() < NO_RATE && self.terms.b.abs() < NO_RATE;
         if is_free {
             // above b = 0 the derivative approaches its limit like 1/ln b, from below it is smooth
             return (3.0 * middle - 4.0 * at(low) + at(2.0 * low)) / (-2.0 * low);
@@ -106,9 +109,9 @@ impl Contract<'_> {
 }
 
 /// Derivatives in ln X to those in X.
-fn in_x(x: f64, [v, a, b, c, d]: [f64; 5]) -> [f64; 5] {
-    let x2 = x * x;
-    [v, a / x, (b - a) / x2, (c - 3.0 * b + 2.0 * a) / (x2 * x), (d - 6.0 * c + 11.0 * b - 6.0 * a) / (x2 * x2)]
+fn in_x(x: f64, [v, logs @ ..]: [f64; 5]) -> [f64; 5] {
+    let [x1, x2, x3, x4] = from_logs(logs, 1.0 / x);
+    [v, x1, x2, x3, x4]
 }
 
 impl Contract<'_> {
@@ -185,7 +188,7 @@ pub(super) fn derivatives<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, s
     };
     let exercised = lanes.iter().map(|(_, is)| f64::from(u8::from(*is))).collect::<Vec<_>>();
     let now = L::load(&exercised).gt(L::splat(0.5));
-    (jet, now | at_intrinsic(right.phi(), jet.v, L::splat(x + terms.a(0.0)), k))
+    (jet, now | exercised_now(right, jet.v, L::splat(x + terms.a(0.0)), k, k.le(k)))
 }
 
 /// Value and σ derivatives, and the lanes where exercising now is optimal.
@@ -214,7 +217,7 @@ pub(super) fn vol_derivatives<L: Lanes>(
         ultima: by(|lane| lane.1[2]),
     };
     let now = by(|lane| lane.2).gt(L::splat(0.5));
-    (jet, now | at_intrinsic(right.phi(), jet.value, L::splat(x + terms.a(0.0)), k))
+    (jet, now | exercised_now(right, jet.value, L::splat(x + terms.a(0.0)), k, k.le(k)))
 }
 
 /// The spot at which exercise becomes optimal; NaN where it does not.

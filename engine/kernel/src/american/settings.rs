@@ -1,35 +1,46 @@
-//! Settings of early exercise: each number of its methods, with its unit, the cost of a larger or smaller value, and
-//! the reason for the value. Where no reason is on record, a test is named that bounds the errors with the value in
-//! use. Mathematical constants (coefficients of a formula, lanes of a register) stand beside their formula.
+//! Settings of early exercise: numbers that trade accuracy for time, with their unit, the cost of a larger or smaller
+//! value, and the reason for the value. Where no reason is on record, a test is named that bounds the errors with the
+//! value in use. All other numbers (caps of iterations, ends of searches, guards of divisors) are constants of their
+//! formula.
 
+use crate::dividends::SAME_DATE;
 use crate::settings;
 
-settings! {
-    /// Tolerances of every file of the room: differences that count as none, amounts that count as nothing.
-    SAME: SameSettings {
-        /// Times nearer to each other are one; right before an ex-date is this much before it.
-        instant: f64 = 1e-12, "years", Judgement("30 µs: above the rounding of a time of centuries, below any time between two dates");
-        /// Dates nearer to each other are one; a shorter interval between two dates is none.
-        date: f64 = 1e-9, "years", Judgement("30 ms: dates come in days, and their years carry rounding only");
-        /// An option whose value exceeds its exercise value by less than this is exercised now (docs/model.md).
-        exercised: f64 = 1e-9, "of the strike", Judgement("far below the error of any table, far above rounding");
-        /// A gain from exercise, or a shortfall behind it, below this counts as none.
-        no_gain: f64 = 1e-13, "of the strike", Judgement("rounding of a difference of two values of about the strike");
-        /// A rate below this counts as 0: its sign selects no method.
-        no_rate: f64 = 1e-9, "per year", Judgement("1e-7 of the strike over a hundred years");
-        /// Tolerance of a root in ln X.
-        root: f64 = 1e-13, "1", Judgement("rounding of ln X of about 5 is 1e-15; a hundred times that, so that a search ends");
-        /// Least divisor of a quotient that is only compared or capped.
-        divisor: f64 = 1e-300, "1", Judgement("far above the least double, far below any amount or rate");
-        /// Deviates are cut off here: beyond, the normal distribution is 0 or 1 and its density 0.
-        deviate: f64 = 38.0, "standard deviations", Judgement("e^(−38²/2) is 1e-314, the last digits of a double");
-        /// Lower bound of the strike less the dividends, where only its logarithm is needed.
-        strike_left: f64 = 1e-3, "of the strike", Judgement("a call with a strike of a thousandth is the stock");
-        /// Upper bound of the loss by exercising late, in units of rate·X·σ·t^1.5: ∫√(u/2π)du from 0 to 1.
-        late_loss: f64 = 0.27, "1", Measured("the integral is 0.266, rounded up to stay a bound");
-    }
+/// Tolerances of every file of the room: differences that count as none, amounts that count as nothing.
+pub(super) struct Tolerances {
+    /// Times nearer to each other are one, years; right before an ex-date is this much before it: 30 µs, above the
+    /// rounding of a time of centuries.
+    pub(super) instant: f64,
+    /// Dates nearer to each other are one, years; a shorter interval between two dates is none.
+    pub(super) date: f64,
+    /// A gain from exercise, or a shortfall behind it, below this part of the strike is rounding.
+    pub(super) no_gain: f64,
+    /// A rate below this, per year, counts as 0, and its sign selects no method: 1e-7 of the strike in a hundred years.
+    pub(super) no_rate: f64,
+    /// Tolerance of a root in ln X, a hundred times its rounding, so that a search ends.
+    pub(super) root: f64,
+    /// Least divisor of a quotient that is only compared or capped.
+    pub(super) divisor: f64,
+    /// Standard deviations at which deviates are cut off: e^(−38²/2) is 1e-314, the last digits of a double.
+    pub(super) deviate: f64,
+    /// Least part of the strike that dividends leave, where only its logarithm is needed: such a call is the stock.
+    pub(super) strike_left: f64,
+}
 
-    /// Classes of options, among them those that are never worth exercising early (`classes.rs`).
+/// The tolerances in use.
+pub(super) const SAME: Tolerances = Tolerances {
+    instant: 1e-12,
+    date: SAME_DATE,
+    no_gain: 1e-13,
+    no_rate: 1e-9,
+    root: 1e-13,
+    divisor: 1e-300,
+    deviate: 38.0,
+    strike_left: 1e-3,
+};
+
+settings! {
+    /// Classes of options, among them those that are never worth exercising early (`pays.rs`).
     CLASSES: ClassSettings {
         /// A premium below this counts as none. Larger drops prices, smaller builds boundaries for nothing.
         negligible: f64 = 1e-7, "of the strike (put), the stock (call)", Judgement("a fiftieth of the price tolerance");
@@ -38,8 +49,6 @@ settings! {
         /// Loss that a call may suffer by exercise now or at expiry only, while the pricer is kept. It exceeds `lost`,
         /// so that noise about `lost` does not rebuild pricers in turn.
         lost_kept: f64 = 2e-5, "of the value", Judgement("four times what the choice admits");
-        /// The spot from which exercise earns must lie above the strike by this for the bound on the loss to hold.
-        rest_least: f64 = 0.5, "of that spot", Bounded("american_values_without_dividends_meet_their_bounds");
     }
 
     /// The exercise boundary without dividends (`boundary.rs`).
@@ -56,20 +65,6 @@ settings! {
         sigma_ratio: f64 = 2.5, "1", Bounded("american_values_without_dividends_meet_their_bounds");
         /// Greatest ratio of volatilities that one table spans with `Quality::Reference`.
         sigma_ratio_accurate: f64 = 1.6, "1", Bounded("accurate_american_values_without_dividends_meet_their_bounds");
-        /// Lower bound of half the range of ln σ: on a shorter one, derivatives in σ divide by almost nothing.
-        sigma_half_least: f64 = 0.05, "1", Bounded("american_values_without_dividends_meet_their_bounds");
-        /// Step of the one-sided difference of the equations in a rate.
-        bump: f64 = 1e-6, "per year", Judgement("the root of rounding, less the size of a rate");
-        /// Greatest `bump` of the put's rate as a part of that rate, which must not cross 0.
-        bump_part: f64 = 0.01, "of the rate", Judgement("the equations bend over the size of the rate");
-        /// Most steps of Newton's method.
-        most_steps: usize = 30, "1", Measured("4 to 10 are taken, 13 at most in golden/");
-        /// A step of ln B below this ends the iteration: the error is about its square.
-        converged: f64 = 2e-5, "of σ√t", Judgement("its square is below rounding of ln B");
-        /// A step leaves at least this part of the distance to B(0+).
-        step_left: f64 = 0.1, "of the way", Bounded("boundaries_exist_for_hard_terms");
-        /// A start lies at least this far below B(0+), also where a neighbour's boundary was extrapolated too far.
-        below_start: f64 = 1e-3, "of σ√t", Bounded("boundaries_exist_for_hard_terms");
         /// The borrow rate may move by this times size^⅔·t^(−⅓), where size is the greater of the two rates. The error
         /// of a cubic is of fourth order in the move over the rate, times rate and time. Smaller solves more often.
         reach: f64 = 0.0215, "(per year)^⅓·years^⅓", Bounded("moved_boundaries_agree_with_fresh_ones");
@@ -79,40 +74,13 @@ settings! {
         reach_to_kink: f64 = 0.2, "of |r − b|", Bounded("moved_boundaries_agree_with_fresh_ones");
         /// Move of the borrow rate that is allowed at the kink r = b.
         reach_at_kink: f64 = 0.005, "of the greater rate", Bounded("moved_boundaries_agree_with_fresh_ones");
-        /// Least move of the borrow rate that is allowed, whatever the rates.
-        reach_least: f64 = 1e-6, "per year", Judgement("an interval of no length has no cubic");
-        /// Part of its width by which a range next to the kink extends beyond its middle.
-        kept_at_kink: f64 = 0.05, "of the reach", Bounded("moved_boundaries_agree_with_fresh_ones");
-        /// Lower bound of the time to expiry in powers of 1/time.
-        time_least: f64 = 1e-4, "years", Judgement("an hour: any move of a rate is worth nothing then");
         /// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock.
         far: f64 = 4.0, "standard deviations", Judgement("the normal probability beyond is 3e-5, times what a boundary so far off can earn");
-        /// Distance in ln X that is added to `far`, for low volatilities.
-        far_extra: f64 = 0.7, "1", Bounded("american_values_without_dividends_meet_their_bounds");
         /// Part of its range by which a table also serves rates beyond either end, so that noise about an end does not
         /// build tables in turn.
         beyond: f64 = 0.2, "of the range", Bounded("moved_boundaries_agree_with_fresh_ones");
-        /// An end of the range nearer than this to the middle does not determine the cubic.
-        no_bend: f64 = 1e-9, "of the range", Judgement("the second difference would divide by its square");
-        /// The derivative in r follows from that in b by an identity with the factor b/r. Where b/r exceeds this, the
-        /// derivative in b follows from that in r.
-        far_above: f64 = 3.0, "1", Judgement("the factor is the loss of digits");
         /// Greatest move of the rate from where the boundary was solved.
         rate_part: f64 = 5e-3, "of the greater rate", Bounded("moved_boundaries_agree_with_fresh_ones");
-        /// Number of decay times after which the boundary is the perpetual one.
-        settled: f64 = 25.0, "1", Measured("e^−25 is 1e-11");
-        /// Lower bound of the rate of that decay.
-        decay_least: f64 = 1e-9, "per year", Judgement("a boundary never settles then, whatever the life");
-        /// Lower bound of Bjerksund and Stensland's exponent less 1.
-        exponent_least: f64 = 1e-6, "1", Judgement("the perpetual boundary divides by it");
-        /// Lower bound of the rise of Bjerksund and Stensland's boundary from expiry to the perpetual one.
-        rise_least: f64 = 1e-6, "of B(0+)", Judgement("its exponential divides by it");
-        /// Lower bound of the distance of a start from B(0+).
-        start_least: f64 = 1e-7, "of B(0+)", Judgement("ln²(B/B(0+)) has its root there");
-        /// Values of ln²(B/B(0+)) below this count as 0 in a solve.
-        height_least: f64 = 1e-20, "1", Judgement("a part of 1e-10 of the boundary");
-        /// Values of ln²(B/B(0+))/σ² below this count as 0 when a table is read: interpolation may dip there.
-        height_read: f64 = 1e-12, "years", Judgement("a boundary 1e-6 deviations from its end");
     }
 
     /// Rules over the time in which exercise earns, for any spot: without dividends and in the recursion.
@@ -136,21 +104,12 @@ settings! {
         more_drift: usize = 3, "1", Bounded("a_boundary_that_settles_early_in_a_long_life_is_still_resolved");
         /// A drift over the life above this is great: the spot drifts across the boundary, and the integrand is a step.
         drift: f64 = 4.0, "standard deviations", Bounded("a_boundary_that_settles_early_in_a_long_life_is_still_resolved");
-        /// Classes of distance from the boundary, each half as far as the one before. Fewer are inaccurate for a spot
-        /// next to the boundary.
-        distances: usize = 11, "1", Bounded("values_meet_at_the_exercise_boundary");
     }
 
     /// American options without dividends (`no_dividends.rs`).
     NO_DIVIDENDS: NoDividendSettings {
         /// Part of the time to expiry that must be left: the nodes of a boundary lie densest next to expiry.
         age: f64 = 0.5, "of the time to expiry", Bounded("moved_boundaries_agree_with_fresh_ones");
-        /// Early exercise of an option this far out of the money counts as worthless.
-        far_out: f64 = 6.5, "standard deviations", Judgement("the premium there is below 1e-10 of the strike");
-        /// A premium whose exercise begins later changes over this part of the deviation of ln X until it begins.
-        wait: f64 = 2.0, "of the deviation", Bounded("values_and_slopes_are_those_of_the_recursion");
-        /// Volatilities that differ by less are the same end of a table.
-        same_sigma: f64 = 1e-3, "of the volatility", Judgement("ends of adjoining tables differ by rounding, neighbours by a factor");
     }
 
     /// Boundaries that names share (`shared.rs`). Wider cells are solved less often, and serve their edges worse.
@@ -163,18 +122,10 @@ settings! {
         borrow_part: f64 = 0.25, "of the reach of a boundary", Bounded("american_values_without_dividends_do_not_jump");
         /// Ratio of the ends of a cell of the borrow rate, where the reach is a part of the rate itself.
         borrow_ratio: f64 = 1.12, "1", Bounded("american_values_without_dividends_do_not_jump");
-        /// A borrow rate nearer to the rate than this has a cell of its own: the boundary has a kink there.
-        at_kink: f64 = 0.05, "of the greater rate", Bounded("every_cell_serves_its_terms");
         /// Ratio of the ends of a cell of volatility.
         sigma_cell: f64 = 1.8, "1", Judgement("narrow enough that ultima does not jump at their ends");
-        /// Lower bound of volatilities.
-        sigma_least: f64 = 1e-4, "per √year", Judgement("a hundredth of a percent: the boundary is that of no volatility");
-        /// Rates below this have cells of their own.
-        small: f64 = 1e-4, "per year", Judgement("cells of a size of its own would never end towards 0");
         /// Boundaries that each shard keeps without a holder: the latest ones.
         kept: usize = 256, "1", Measured("a batch of 335 recorded names takes 0.83 of the time for it, and 7 to 15 MB more");
-        /// Shards of the cache, so that threads seldom wait for each other; a power of two.
-        shards: usize = 16, "1", Judgement("a few times the threads of a machine");
     }
 
     /// Reference values with dividends: steps of differences of recursions (`reference.rs`). Larger ones leave higher
@@ -190,10 +141,6 @@ settings! {
         strike_least: f64 = 5e-4, "of K", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Step of r and b.
         rate_step: f64 = 2e-4, "per year", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Upper bound of the step of a rate that must keep its sign.
-        rate_part: f64 = 0.5, "of the rate", Judgement("half way to 0");
-        /// Rates nearer to 0 count as 0: their difference is taken on one side.
-        no_rate: f64 = 1e-7, "per year", Judgement("a step of half of it would divide rounding by it");
     }
 
     /// The recursion over ex-dates (`recursion/mod.rs`, `recursion/option.rs`, `recursion/interval.rs`).
@@ -349,10 +296,6 @@ settings! {
         instead: f64 = 0.7, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Tolerance of a point of the coarse boundary.
         close: f64 = 1e-4, "standard deviations", Judgement("three digits, and one to spare");
-        /// Most steps of false position.
-        false_steps: usize = 14, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Every so many steps of false position one halves the bracket.
-        halves: usize = 5, "steps", Judgement("false position may keep one end");
     }
 
     /// Windows of exercise of puts before an ex-date (`recursion/window.rs`).
@@ -400,8 +343,6 @@ settings! {
         gap_least: f64 = 1e-6, "years", Judgement("half a minute before an ex-date");
         /// Times at which the search for the last gain at X = 0 looks.
         gain_scan: usize = 16, "1", Bounded("values_exceed_payoff_and_european_value");
-        /// Halvings between two times of `gain_scan`.
-        gain_halvings: usize = 60, "1", Judgement("rounding of a time");
         /// Places at which the search for a region above X = 0 looks.
         tip_scan: usize = 24, "1", Bounded("values_exceed_payoff_and_european_value");
         /// Depth of the search for a region above X = 0, in deviations of ln X over the whole life.
@@ -484,19 +425,8 @@ settings! {
         b_move: f64 = 3.5e-3, "(per year)^⅓·√years", Bounded("moved_tables_agree_with_fresh_ones");
         /// Greatest move of b as a part of the greater rate.
         b_part: f64 = 0.1, "of the greater rate", Bounded("moved_tables_agree_with_fresh_ones");
-        /// Dates of the tables and of terms shifted in time may differ by this.
-        date_slack: f64 = 1e-7, "years", Judgement("three seconds: instants of one date differ by rounding of their years");
-        /// Dividends that differ by less are equal.
-        same_amount: f64 = 1e-9, "of the amount", Judgement("rounding of an amount");
-        /// A table that describes an ex-date is read until this long before it.
-        until: f64 = 1e-6, "years", Judgement("half a minute: the deviation until then is a divisor");
         /// A premium below this counts as none. Larger drops it, smaller builds tables for nothing.
         negligible: f64 = 2.5e-7, "of the spot", Judgement("a twentieth of the price tolerance of an option far out of the money");
-        /// A value read from a table of now is replaced by the best plan if it falls short of it by more than this.
-        short: f64 = 2e-5, "of the strike", Judgement("more than a table's error");
-        /// A value read from a table at an ex-date is replaced by the best plan if it falls short of it by more than
-        /// this.
-        short_ahead: f64 = 2e-5, "of the strike", Judgement("ten times that of a table of now");
         /// Greatest age of a table of the premium now.
         age: f64 = 4.5 / 365.0, "years", Judgement("over a long weekend");
         /// Greatest age of a table of the premium now, of the time to the next date.
@@ -509,18 +439,10 @@ settings! {
         window_years: f64 = 0.012, "years", Judgement("the premium lost is below 1e-4");
         /// A put's first exercise window is ignored if it is shorter than this and than `window_years`.
         window_part: f64 = 0.4, "of the way to the ex-date", Judgement("the premium lost is below 1e-4");
-        /// Strikes at which the first ex-date changes are equal within this ratio.
-        same_strike: f64 = 1.02, "1", Bounded("tiles_cover_the_bands_that_they_are_laid_for");
-        /// Tolerance, as a ratio, of a strike at which a put's first ex-date changes.
-        close: f64 = 1.001, "1", Judgement("strikes of a chain lie further apart");
-        /// Part of the interest that waiting must earn: below 1, so that equality counts as worth exercising.
-        interest: f64 = 0.999, "of the interest", Bounded("calls_with_dividends_meet_their_bounds");
         /// Deviations of ln X up to which a call's gain from borrow is computed.
         highest: f64 = 2.0, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
         /// Upper bound of `highest` in ln X.
         highest_most: f64 = 1.5, "ln X", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Lower bound of the rate, where the wait for a dividend divides by it.
-        rate_least: f64 = 1e-6, "per year", Judgement("such a wait is longer than any life");
     }
 
     /// Layout of tables (`premium/layout.rs`).
@@ -533,14 +455,9 @@ settings! {
         /// Logarithm of the strike ratio that a table of puts, or of calls exercised between dates, may span where it
         /// exceeds σ√t.
         strikes_wide: f64 = 0.36, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// A put's first window may grow, over the strikes of a table, by this many times its wait for the ex-date.
-        window_grows: f64 = 1.0, "of that time", Bounded("puts_with_dividends_meet_their_bounds");
         /// Deviations by which ln(strike less dividends) may move against ln(strike) within a table of calls exercised
         /// between dates.
         front_deviations: f64 = 0.35, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
-        /// Factor by which a table of calls is fitted beyond the volatilities that it serves: fitted on more, calls do
-        /// not meet the payoff at their boundary.
-        beyond_call: f64 = 1.0, "1", Bounded("borders_of_tables_do_not_show");
         /// Factor by which a table of puts is fitted beyond the volatilities that it serves: third derivatives are
         /// worst at the ends.
         beyond_put: f64 = 1.1, "1", Bounded("borders_of_tables_do_not_show");
@@ -553,8 +470,6 @@ settings! {
         far_deviations: f64 = 2.5, "standard deviations", Bounded("calls_with_dividends_meet_their_bounds");
         /// Lower bound of the volatility ratio that `far_deviations` admits.
         sigma_far: f64 = 1.2, "1", Bounded("calls_with_dividends_meet_their_bounds");
-        /// A range that exceeds a whole number of parts by less is cut into that number.
-        whole: f64 = 1e-9, "parts", Judgement("rounding of a logarithm");
     }
 
     /// Reading a table of a date to come (`premium/evaluate.rs`). More nodes cost in proportion, for every contract.
@@ -569,26 +484,8 @@ settings! {
         window_soon: f64 = 8.4, "standard deviations", Bounded("values_differenced_agree_with_their_own_derivatives");
         /// Nodes of the integral back from an ex-date that is soon.
         nodes_soon: usize = 40, "1", Bounded("values_differenced_agree_with_their_own_derivatives");
-        /// An integral over a shorter range is 0.
-        length_least: f64 = 1e-12, "units of σ", Judgement("rounding of a distance of about 1");
         /// Most terms of a Chebyshev series.
         most_terms: usize = 96, "1", Bounded("what_is_hard_to_resolve_keeps_price_and_delta");
-    }
-
-    /// Exercise at one date in closed form (`premium/exercise.rs`).
-    ONE_DATE: OneDateSettings {
-        /// Steps of Newton's method to the exercise point.
-        steps: usize = 14, "1", Measured("from 5 on they hardly move it");
-        /// Standard deviations above the strike beyond which an exercise point counts as none.
-        nowhere: f64 = 9.0, "standard deviations", Measured("what is lost is below 1e-15 of the strike");
-        /// Lower bound of the amount that exercise keeps and of the put that it gives up.
-        least: f64 = 1e-15, "of the strike", Judgement("their logarithms are compared");
-        /// There is no exercise point if the slope of value less payoff is below this.
-        found: f64 = 1e-9, "1", Judgement("the derivatives of the point divide by it");
-        /// Correlation above which the integral over the correlation loses digits.
-        steep: f64 = 0.97, "1", Measured("twenty nodes leave 6e-15 there; 1e-12 above");
-        /// Upper bound of −(product of two deviates) above the correlation `steep`.
-        product_most: f64 = 300.0, "1", Measured("e^(300/2) is 1e65, whose square is a double");
     }
 
     /// Calls that are exercised between dates: the boundary there (`premium/between_dates.rs`).
@@ -738,10 +635,6 @@ settings! {
         more_anchored: f64 = 1.3, "1", Bounded("options_with_dividends_meet_their_bounds");
         /// Square of the factor of the terms of a table of now, per life over the time to the next ex-date.
         more_soon: f64 = 0.3, "1", Bounded("options_with_dividends_meet_their_bounds");
-        /// Lower bound of the time to the next ex-date in `more_soon`.
-        soon_least: f64 = 1e-6, "years", Judgement("half a minute: the number of terms is capped anyway");
-        /// Lower bound of −ln(B/K) of a put, where its logarithm is tabulated.
-        placed_least: f64 = 1e-9, "ln X", Judgement("the boundary is at the strike");
     }
 
     /// Derivatives of a table in the rates (`premium/rates.rs`, `premium/table.rs`).
@@ -773,8 +666,6 @@ settings! {
         /// Greatest bend between the nodes of the move of a call's boundary, where derivatives are measured from it:
         /// the highest Chebyshev terms in ln σ and 1/K.
         boundary_bends: f64 = 0.03, "of σ√τ", Bounded("moved_tables_agree_with_fresh_ones");
-        /// Move of a rate that `boundary_moves` and `boundary_bends` refer to.
-        unit_move: f64 = 1e-3, "per year", Judgement("twice what a table moves by");
         /// Last terms of a series of derivatives are dropped where all contracts are below this.
         worth: f64 = 2e-5, "of the strike, per unit of the rate", Bounded("moved_tables_agree_with_fresh_ones");
         /// Part of the table's terms that the derivatives take.
@@ -901,8 +792,6 @@ settings! {
 
     /// Exercise of calls until the date of their table (`premium/until_date.rs`).
     UNTIL_DATE: UntilDateSettings {
-        /// Deviations below the boundary beyond which exercise gains nothing.
-        out_of_reach: f64 = 8.0, "standard deviations", Measured("the normal probability beyond is below 1e-15");
         /// Nodes of the integral.
         nodes: usize = 32, "1", Bounded("calls_with_dividends_meet_their_bounds");
         /// √(time/life) from which the nodes spread out.
@@ -936,13 +825,3 @@ pub(super) const CHECKED_SIGMAS: [f64; 5] = [-1.0, -0.5, 0.0, 0.5, 1.0];
 ///
 /// Bounded: `ordinary_tables_are_built_once_and_unresolved_ones_are_counted`
 pub(super) const CHECKED_STRIKES: [f64; 3] = [-1.0, 0.0, 1.0];
-
-/// Greatest correlation, and number of nodes that integrate over correlations up to it: to 1e-13 of the bivariate
-/// normal distribution.
-///
-/// Measured: against 80 nodes, over deviates from −6 to 6
-pub(super) const CORRELATIONS: [(f64, usize); 8] =
-    [(0.2, 5), (0.4, 6), (0.5, 7), (0.6, 8), (0.75, 10), (0.85, 12), (0.925, 14), (1.0, 20)];
-
-/// Most nodes of an integral over the correlation.
-pub(super) const CORRELATION_NODES: usize = CORRELATIONS[CORRELATIONS.len() - 1].1;

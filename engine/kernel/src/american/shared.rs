@@ -15,7 +15,16 @@ use crate::lanes::Lanes;
 use crate::quality::Quality;
 use crate::work::count;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// A borrow rate nearer to the rate than this part of the greater one has a cell of its own, beside the kink.
+const AT_KINK: f64 = 0.05;
+/// Least volatility, per √year: a boundary at a hundredth of a percent is that of none.
+const SIGMA_LEAST: f64 = 1e-4;
+/// Rates below this, per year, have cells of their own: cells in proportion to a rate never end towards 0.
+const SMALL: f64 = 1e-4;
+/// Shards of the cache, a power of two, a few for each thread of a machine, so that threads seldom wait for each other.
+const SHARDS: usize = 16;
 
 /// True for the first and for the last boundary of a range of volatilities: these also serve all that lies beyond.
 #[derive(Clone, Copy, Debug)]
@@ -35,28 +44,26 @@ pub(super) struct SharedBoundary {
 impl SharedBoundary {
     /// Adjoining boundaries that cover a range of volatilities: one per cell, or cut from the range itself where cells
     /// do not apply.
-    pub(super) fn over(right: Right, terms: &Terms, sigma: (f64, f64), scheme: Quality) -> Vec<Self> {
-        let sigma = (sigma.0.max(SHARED.sigma_least), sigma.1.max(SHARED.sigma_least));
+    pub(super) fn over(
+        shared: &SharedBoundaries,
+        right: Right,
+        terms: &Terms,
+        sigma: (f64, f64),
+        scheme: Quality,
+    ) -> Vec<Self> {
+        let sigma = (sigma.0.max(SIGMA_LEAST), sigma.1.max(SIGMA_LEAST));
         if scheme < Quality::Reference {
             let at = |sigma: f64| (sigma.ln() / SHARED.sigma_cell.ln()).floor() as i32;
             let edge = |i: i32| SHARED.sigma_cell.powi(i);
             let cells = (at(sigma.0)..=at(sigma.1)).map(|i| cell(right, terms, (edge(i), edge(i + 1))));
             if let Some(cells) = cells.collect::<Option<Vec<Domain>>>() {
-                return cells.into_iter().map(|domain| Self::of(domain, scheme)).collect();
+                return cells.into_iter().map(|domain| shared.boundary(domain, scheme)).collect();
             }
         }
         let n = ((sigma.1 / sigma.0).ln() / sigma_ratio(scheme).ln()).ceil().max(1.0);
         let edge = |i: i32| sigma.0 * (sigma.1 / sigma.0).powf(f64::from(i) / n);
         let domain = |i: i32| Domain::new(right, terms.r, terms.b, terms.t, (edge(i), edge(i + 1)));
-        (0..n as i32).map(|i| Self::of(domain(i), scheme)).collect()
-    }
-
-    /// The cached boundary of `domain`, or a new one.
-    fn of(domain: Domain, scheme: Quality) -> Self {
-        let key = Key::new(&domain, scheme);
-        let mut shard = shard(&key).lock().unwrap_or_else(PoisonError::into_inner);
-        let boundary = shard.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shard.add(key));
-        SharedBoundary { domain, scheme, boundary }
+        (0..n as i32).map(|i| shared.boundary(domain(i), scheme)).collect()
     }
 
     /// The boundary; the first call solves it.
@@ -91,7 +98,7 @@ impl SharedBoundary {
 fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let Terms { t, r, b, .. } = *terms;
     let later = ((t.ln() / SHARED.time_cell).ceil() * SHARED.time_cell).exp().max(t);
-    let middle = if r.abs() < SHARED.small { r } else { geometric(r, SHARED.rate_cell) };
+    let middle = if r.abs() < SMALL { r } else { geometric(r, SHARED.rate_cell) };
     let at = |b: f64| Domain::new(right, middle, b, later, sigma);
     let serves = |domain: &Domain| domain.holds(b) && domain.reaches(r, b) && clear_of_kink(domain, r, b);
     let linear = || {
@@ -101,13 +108,13 @@ fn cell(right: Right, terms: &Terms, sigma: (f64, f64)) -> Option<Domain> {
     let of_its_size = || at(geometric(b, SHARED.borrow_ratio.ln()));
     let alike = b.abs() <= r.abs() && [sigma.0, sigma.1].iter().all(|&s| at(b).settles_at((s, s)) > later);
     let shared = alike.then(linear).filter(serves);
-    shared.or_else(|| (alike && b.abs() > SHARED.small).then(of_its_size).filter(serves))
+    shared.or_else(|| (alike && b.abs() > SMALL).then(of_its_size).filter(serves))
 }
 
 /// True if `domain` and the rates lie on the same side of r = b, and not at it.
 fn clear_of_kink(domain: &Domain, r: f64, b: f64) -> bool {
     let gap = domain.r - domain.b;
-    gap.abs() > SHARED.at_kink * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
+    gap.abs() > AT_KINK * domain.r.abs().max(domain.b.abs()) && gap * (r - b) > 0.0
 }
 
 /// The middle of the cell of `x`, where cells have the width `width` in ln |x|.
@@ -130,8 +137,24 @@ impl Key {
     }
 }
 
+/// The boundaries that pricers share, for any number of threads. A clone is a handle to the same ones.
+#[derive(Clone, Debug, Default)]
+pub struct SharedBoundaries(Arc<[Mutex<CacheShard>; SHARDS]>);
+
+impl SharedBoundaries {
+    /// The cached boundary of `domain`, or a new one.
+    fn boundary(&self, domain: Domain, scheme: Quality) -> SharedBoundary {
+        let key = Key::new(&domain, scheme);
+        let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let shard = &self.0[(mixed >> (u64::BITS - SHARDS.ilog2())) as usize];
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let boundary = shard.held.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| shard.add(key));
+        SharedBoundary { domain, scheme, boundary }
+    }
+}
+
 /// A part of the cache: boundaries by key, and the latest ones, which it keeps alive.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct CacheShard {
     held: HashMap<Key, Weak<OnceLock<Boundary>>>,
     recent: VecDeque<Arc<OnceLock<Boundary>>>,
@@ -152,13 +175,6 @@ impl CacheShard {
     }
 }
 
-/// The shard that caches a key's boundary. There are several, so that threads seldom wait for each other.
-fn shard(key: &Key) -> &'static Mutex<CacheShard> {
-    static SHARDS: LazyLock<[Mutex<CacheShard>; SHARED.shards]> = LazyLock::new(Default::default);
-    let mixed = key.numbers.iter().fold(0u64, |mixed, n| (mixed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    &SHARDS[(mixed >> (u64::BITS - SHARED.shards.ilog2())) as usize]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,7 +185,8 @@ mod tests {
 
     #[test]
     fn terms_that_are_close_share_a_boundary() {
-        let of = |t, r, b, sigma| SharedBoundary::over(Right::Put, &terms(t, r, b), sigma, Quality::Full);
+        let shared = SharedBoundaries::default();
+        let of = |t, r, b, sigma| SharedBoundary::over(&shared, Right::Put, &terms(t, r, b), sigma, Quality::Full);
         let one = of(0.52, 0.04, 0.0011, (0.21, 0.3));
         let other = of(0.521, 0.040001, 0.0009, (0.25, 0.31));
         assert!(one.iter().any(|one| other.iter().any(|other| Arc::ptr_eq(&one.boundary, &other.boundary))));
@@ -180,12 +197,13 @@ mod tests {
 
     #[test]
     fn every_cell_serves_its_terms() {
+        let all = SharedBoundaries::default();
         for right in [Right::Call, Right::Put] {
             for r in [1e-6, 0.003, 0.04, 0.06] {
                 let borrow = [-0.03, -0.004, 0.0, 1e-9, 1e-4, 0.003, 0.0399, 0.04, 0.041, 0.2, 2.0];
                 for b in borrow.into_iter().filter(|&b| right == Right::Put || b > 0.0) {
                     for t in [1e-5, 0.003, 0.2, 2.7] {
-                        for shared in SharedBoundary::over(right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
+                        for shared in SharedBoundary::over(&all, right, &terms(t, r, b), (0.1, 0.9), Quality::Full) {
                             let Domain { t: latest, .. } = shared.domain;
                             assert!(shared.domain.reaches(r, b), "{right:?} {r} {b} {t}: {:?}", shared.domain);
                             assert!(t <= latest && latest <= 1.2 * t);

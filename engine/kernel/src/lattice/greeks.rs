@@ -2,12 +2,12 @@
 //! built. Never: a quote, a table.
 
 use super::trinomial::{LatticeContract, LatticeGrid, Mean};
+use crate::american::most_premium;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::greeks::Derivatives;
+use crate::greeks::{Derivatives, from_logs};
 use crate::lanes::{Lanes, Mask};
-use crate::normal::norm_cdf;
 use crate::work::count;
 
 /// ln of the ratio of neighbouring volatilities, two of them on either side: the outer ones are a factor of 1.2 away.
@@ -97,19 +97,11 @@ impl Lattices {
         })
     }
 
-    /// True if the premium of every lane is negligible: the greatest gain from exercise times the probability of ending
-    /// in the money is below `NEGLIGIBLE` of the spot.
+    /// True if the premium of every lane is negligible.
     #[must_use]
     pub fn is_negligible<L: Lanes>(&self, k: L, sigma: L) -> bool {
-        let (c, &Terms { t, r, b, .. }) = (|v: f64| L::splat(v), &self.terms);
-        let collected = self.terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
-        let deviation = sigma * c(t.sqrt());
-        // a call exercised early collects the dividends
-        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(1e-3)) } else { k };
-        let d = (ln(c(self.s) / pays_from) + c((r - b) * t)) / deviation;
-        let in_the_money = norm_cdf(d * c(self.right.phi()) + deviation * 0.5);
-        let gain = k.max(c(self.s)) * c((r.abs() + b.abs()) * t) + collected;
-        (gain * in_the_money).le(c(NEGLIGIBLE * self.s)).all()
+        let most = most_premium(self.right, &self.terms, L::splat(self.s), k, sigma);
+        most.le(L::splat(NEGLIGIBLE * self.s)).all()
     }
 
     /// The premium of each contract, strikes `k` and volatilities `sigma`.
@@ -171,12 +163,7 @@ impl Lattices {
         let (is, ix, ik) = (c(1.0) / sigma, c(1.0 / self.x), c(1.0) / k);
         let jet = Derivatives {
             v: value,
-            x: [
-                x[0] * ix,
-                (x[1] - x[0]) * ix * ix,
-                (x[2] - c(3.0) * x[1] + c(2.0) * x[0]) * ix * ix * ix,
-                (x[3] - c(6.0) * x[2] + c(11.0) * x[1] - c(6.0) * x[0]) * ix * ix * ix * ix,
-            ],
+            x: from_logs(x, ix),
             sigma: [l1 * is, (l2 - l1) * is * is, c(0.0)],
             x_sigma: xl * ix * is,
             xx_sigma: (xxl - xl) * ix * ix * is,

@@ -1,7 +1,7 @@
 //! The trinomial lattice: layers, nodes, and the gain of exercise on them. Never: a quote, a table.
 
 use crate::contract::Right;
-use crate::dividends::Terms;
+use crate::dividends::{Terms, is_same_date};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::work::count;
@@ -14,8 +14,6 @@ const NEAR: f64 = 4.0;
 const NEAR_PIECES: f64 = 4.0;
 /// Nodes that a near ex-date needs beyond those that the layers after it need.
 const WIDER: usize = 12;
-/// Dates that differ by less are equal, years.
-const SAME_DATE: f64 = 1e-9;
 /// Step of volatility, as a part of it, for vega.
 const BUMP: f64 = 0.01;
 
@@ -195,7 +193,7 @@ impl LatticeGrid {
 
     /// Removes exercise between ex-dates, for options whose waiting costs nothing there.
     pub(super) fn exercise_at_dates_only(&mut self, terms: &Terms) {
-        let is_date = |t: f64| terms.divs.iter().any(|d| (d.t - t).abs() < SAME_DATE);
+        let is_date = |t: f64| terms.divs.iter().any(|d| is_same_date(d.t, t));
         self.layers.iter_mut().for_each(|layer| layer.pays = is_date(layer.t));
     }
 
@@ -271,11 +269,8 @@ impl<L: Lanes> LatticeContract<L> {
 
 impl Layer {
     fn new(terms: &Terms, right: Right, t: f64, dt: f64) -> Self {
-        let carry = terms.r - terms.b;
         // a call is exercised right before the dividend leaves the stock, a put right after
-        let collected = |at: f64| at > t || (at >= t && right == Right::Call);
-        let held = terms.divs.iter().filter(|d| d.t <= terms.t && collected(d.t));
-        let held = held.map(|d| d.amount * exp(-carry * (d.t - t))).sum();
+        let [held, _] = terms.collected(t, if right == Right::Call { t.next_down() } else { t });
         Self { t, carried: exp(-terms.b * t), df: exp(-terms.r * t), held, dt, pays: true }
     }
 }

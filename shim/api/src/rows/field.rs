@@ -53,7 +53,7 @@ pub enum Cell {
     },
     /// A strike in thousandths, an integer.
     StrikeMilli,
-    /// The same text in every row, without quotes: `0`, `null`, `false`.
+    /// Constant text, without quotes: `0`, `null`, `false`.
     Verbatim(&'static str),
     /// `true` if exercise now has a positive payoff, else `false`.
     InTheMoney,
@@ -87,7 +87,7 @@ pub struct QuoteCell {
 /// Substitute for market data where quotes are not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hidden {
-    /// The same text in every format, without quotes; `null` is empty in CSV and HTML.
+    /// Constant text in every format, without quotes; `null` is empty in CSV and HTML.
     Verbatim(&'static str),
     /// Zero, printed as the column's numbers are.
     Zero,
@@ -142,7 +142,7 @@ pub enum Text {
     Groups,
     /// The current date in Eastern time, `YYYY-MM-DD`.
     Today,
-    /// The same word in every row.
+    /// Constant word.
     Fixed(&'static str),
     /// `AAPL Dec 18 2026 $150.00 Call`: root, expiry, strike, and the words for call and put.
     Description([&'static str; 2]),

@@ -326,7 +326,11 @@ fn parse_scan(query: &Query<'_>) -> Result<Option<Scan>, Refusal> {
     if conditions.is_none() && order.is_none() && limit.is_none() {
         return Ok(None);
     }
-    let limit = limit.unwrap_or(SCANNED).min(SCANNED_MOST);
+    let limit = limit.unwrap_or(SCANNED);
+    if limit > SCANNED_MOST {
+        let asked = query.text(&LIMIT).unwrap_or_default();
+        return Err(Refusal::invalid(LIMIT.name(), asked, format!("a number of rows from 1 to {SCANNED_MOST}")));
+    }
     Ok(Some(Scan { conditions: conditions.unwrap_or_default(), order, limit }))
 }
 

@@ -1,6 +1,6 @@
 //! Lines of the file: turns a record into a contract, and values into text. Never: the meaning of a value.
 
-use engine::explicit::{ParameterCell, ParameterColumns, value};
+use engine::explicit::{ParameterCell, ParameterColumns};
 use feeds::text::numbers::parse_number;
 use feeds::text::{Decimal, Dialect};
 use kernel::quality::Quality;
@@ -52,7 +52,7 @@ impl Layout {
         };
         let contract = columns.contract(cell);
         let doubts = contract.iter().flat_map(|contract| contract.doubts()).collect();
-        let outcome = contract.and_then(|contract| value(&contract, scheme));
+        let outcome = contract.and_then(|contract| columns.value(&contract, scheme));
         let mut text = Vec::with_capacity(640);
         for &(_, place) in columns.inputs() {
             write_cell(record.get(place).unwrap_or_default(), &mut text);

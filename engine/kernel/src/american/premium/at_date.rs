@@ -2,19 +2,18 @@
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
 use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
+use crate::american::recursion::{clenshaw, gauss};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, InLanes, Lanes};
+use crate::lanes::{InLanes, Lanes};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
-use crate::solve::gauss_legendre;
-use std::sync::LazyLock;
 
 /// Value and first three derivatives in ln X.
-pub(super) type ValueSlopes = [Block; 4];
+pub(super) type ValueSlopes<L> = [L; 4];
 
 /// The premium at one date.
 #[derive(Clone)]
-pub(super) struct DatePremium {
+pub(super) struct DatePremium<L: Lanes> {
     /// +1 call, −1 put.
     pub(super) phi: f64,
     pub(super) rates: [f64; 2],
@@ -22,34 +21,34 @@ pub(super) struct DatePremium {
     pub(super) tau: f64,
     /// Value at the date of the dividends from it on (for a put: after it).
     pub(super) collected: f64,
-    pub(super) k: Block,
-    pub(super) sigma: Block,
+    pub(super) k: L,
+    pub(super) sigma: L,
     /// ln of the X from which on the option is exercised; in lanes without exercise, from which on the premium is a
     /// line in X.
-    pub(super) boundary: Block,
-    pub(super) exercised: <Block as Lanes>::Mask,
+    pub(super) boundary: L,
+    pub(super) exercised: L::Mask,
     /// Constant and slope in X of that line.
-    pub(super) line: [Block; 2],
+    pub(super) line: [L; 2],
     /// The premium at the boundary.
-    pub(super) edge: Block,
+    pub(super) edge: L,
     /// The premium while holding, from the boundary on; `None`: it is 0.
-    pub(super) series: Option<Series>,
+    pub(super) series: Option<Series<L>>,
     /// The far end of the region of exercise; `None`: out of reach.
-    pub(super) end: Option<RegionEnd>,
+    pub(super) end: Option<RegionEnd<L>>,
 }
 
 /// A Chebyshev series in the distance from a given ln X, by lane: its length in units of σ, and its coefficients.
-pub(super) type Series = (Block, Vec<Block>);
+pub(super) type Series<L> = (L, Vec<L>);
 
 /// The far end of a region of exercise: beyond it the option is held again.
 #[derive(Clone)]
-pub(super) struct RegionEnd {
+pub(super) struct RegionEnd<L> {
     /// ln X of the end; out of reach in lanes without an end.
-    pub(super) x: Block,
+    pub(super) x: L,
     /// Constant and slope of the line in X that the premium approaches beyond.
-    pub(super) line: [Block; 2],
+    pub(super) line: [L; 2],
     /// The premium less that line, from the end on; `None`: 0.
-    pub(super) series: Option<Series>,
+    pub(super) series: Option<Series<L>>,
 }
 
 /// The wait from an earlier time to a date, with what expectations over it need. `T`: a time that all lanes share, or
@@ -73,7 +72,7 @@ impl<T: Lanes> Wait<T> {
     }
 }
 
-impl DatePremium {
+impl<L: Lanes> DatePremium<L> {
     /// The premium of strikes `ratio` times as high, where no dividends are to come.
     pub(super) fn scaled(&self, ratio: f64) -> Self {
         let series = self.series.as_ref();
@@ -89,22 +88,19 @@ impl DatePremium {
     }
 
     /// The premium while the option is held, `away` units of σ from the boundary.
-    pub(super) fn held(&self, away: f64) -> Block {
-        let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
-        let u = Block::splat(2.0 * away) / *reach - 1.0;
-        let [sum] = clenshaw(terms, &[u.min(Block::splat(1.0))]);
-        Block::select(u.le(Block::splat(1.0)), sum, Block::splat(0.0))
+    pub(super) fn held(&self, away: f64) -> L {
+        let Some((reach, terms)) = &self.series else { return L::splat(0.0) };
+        let u = L::splat(2.0 * away) / *reach - 1.0;
+        let [sum] = clenshaw(terms.iter().copied(), &[u.min(L::splat(1.0))]);
+        L::select(u.le(L::splat(1.0)), sum, L::splat(0.0))
     }
 
     /// Slope of the premium at the boundary, along ln X towards exercise.
-    pub(super) fn slope_held(&self) -> Block {
-        let Some((reach, terms)) = &self.series else { return Block::splat(0.0) };
+    pub(super) fn slope_held(&self) -> L {
+        let Some((reach, terms)) = &self.series else { return L::splat(0.0) };
         // the derivative of a Chebyshev polynomial at −1
         let slope = |n: usize| (n * n) as f64 * if n % 2 == 1 { -1.0 } else { 1.0 };
-        let sum = terms
-            .iter()
-            .enumerate()
-            .fold(Block::splat(0.0), |sum, (n, term)| term.mul_add(Block::splat(slope(n)), sum));
+        let sum = terms.iter().enumerate().fold(L::splat(0.0), |sum, (n, term)| term.mul_add(L::splat(slope(n)), sum));
         sum * 2.0 / (*reach * self.sigma)
     }
 
@@ -115,9 +111,9 @@ impl DatePremium {
     /// # Units     currency per share
     /// # Accuracy  4e-8 of the strike with thirty weekly dividends
     #[inline(never)]
-    pub(super) fn expected<const SLOPES: bool, T: InLanes<Block>>(&self, from: &Wait<T>, x: Block) -> ValueSlopes {
+    pub(super) fn expected<const SLOPES: bool, T: InLanes<L>>(&self, from: &Wait<T>, x: L) -> ValueSlopes<L> {
         let phi = self.phi;
-        let root: Block = from.root.in_lanes();
+        let root: L = from.root.in_lanes();
         let seen = Transition::new(self, from, x);
         let cut = seen.cut::<SLOPES>(self.boundary);
         let mut sums = seen.beyond::<SLOPES, T>(self, from, &cut, self.exercised, self.line);
@@ -132,7 +128,7 @@ impl DatePremium {
             seen.add_beyond::<SLOPES, T>(self, from, &cut, end.line, &mut sums);
             if let Some(series) = &end.series {
                 if SLOPES {
-                    let [edge] = clenshaw(&series.1, &[Block::splat(-1.0)]);
+                    let [edge] = clenshaw(series.1.iter().copied(), &[L::splat(-1.0)]);
                     seen.add_edge(&cut, edge * -phi, &mut sums);
                 }
                 seen.add_series::<SLOPES>(cut.z, -phi, root, series, &mut sums);
@@ -143,26 +139,26 @@ impl DatePremium {
 }
 
 /// Distribution of ln X at a date, given ln X = `x` at an earlier time.
-struct Transition {
-    x: Block,
-    spot: Block,
+struct Transition<L> {
+    x: L,
+    spot: L,
     /// Standard deviation of ln X over the wait, and (r − b)·wait.
-    width: Block,
-    drift: Block,
+    width: L,
+    drift: L,
     /// e^(−r·wait).
-    df: Block,
+    df: L,
 }
 
 /// A ln X that cuts the premium at a date in two, with its normal deviate and the discounted density there.
-struct Cut {
-    x: Block,
-    z: Block,
-    density: Block,
+struct Cut<L> {
+    x: L,
+    z: L,
+    density: L,
 }
 
-impl Transition {
+impl<L: Lanes> Transition<L> {
     #[inline(always)]
-    fn new<T: InLanes<Block>>(at: &DatePremium, from: &Wait<T>, x: Block) -> Self {
+    fn new<T: InLanes<L>>(at: &DatePremium<L>, from: &Wait<T>, x: L) -> Self {
         let [r, b] = at.rates;
         let width = at.sigma * from.root.in_lanes();
         let drift = (from.wait * (r - b)).in_lanes();
@@ -171,7 +167,7 @@ impl Transition {
 
     /// The cut at ln X = `x` at the date; without `SLOPES` its density is undefined.
     #[inline(always)]
-    fn cut<const SLOPES: bool>(&self, x: Block) -> Cut {
+    fn cut<const SLOPES: bool>(&self, x: L) -> Cut<L> {
         let z = (x - self.x - self.drift) / self.width + self.width * 0.5;
         let density = if SLOPES { bell(z) * self.df * INV_SQRT_2PI } else { z };
         Cut { x, z, density }
@@ -179,8 +175,8 @@ impl Transition {
 
     /// Adds to the derivatives the contribution of a moving cut at which the premium is `edge`.
     #[inline(always)]
-    fn add_edge(&self, cut: &Cut, edge: Block, to: &mut ValueSlopes) {
-        let (z, inv) = (cut.z, Block::splat(1.0) / self.width);
+    fn add_edge(&self, cut: &Cut<L>, edge: L, to: &mut ValueSlopes<L>) {
+        let (z, inv) = (cut.z, L::splat(1.0) / self.width);
         let edge = cut.density * inv * edge;
         to[1] += edge;
         to[2] += edge * z * inv;
@@ -192,9 +188,8 @@ impl Transition {
     ///
     /// # Domain  `phi` is 1 or −1
     #[inline(always)]
-    fn add_series<const SLOPES: bool>(&self, z: Block, phi: f64, root: Block, series: &Series, to: &mut ValueSlopes) {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(DATES.nodes));
-        let c = Block::splat;
+    fn add_series<const SLOPES: bool>(&self, z: L, phi: f64, root: L, series: &Series<L>, to: &mut ValueSlopes<L>) {
+        let c = L::splat;
         let (reach, coefficients) = series;
         let centre = z * root * phi;
         let window = root * if SLOPES { DATES.window_above } else { DATES.window };
@@ -203,9 +198,9 @@ impl Transition {
         let scale = c(2.0) / *reach;
         let inv_root = c(phi) / root;
         let mut held = [c(0.0); 4];
-        for nodes in RULE.chunks_exact(DATES.side_by_side) {
-            let w: [Block; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
-            let values = clenshaw(coefficients, &w.map(|w| w * scale - 1.0));
+        for nodes in gauss(DATES.nodes).chunks_exact(DATES.side_by_side) {
+            let w: [L; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
+            let values = clenshaw(coefficients.iter().copied(), &w.map(|w| w * scale - 1.0));
             for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
                 let deviate = z - *w * inv_root;
                 let part = bell(deviate) * *weight * value;
@@ -230,15 +225,15 @@ impl Transition {
 
     /// Adds the expectation beyond the cut of the `line` in X less the premium of exercise.
     #[inline(never)]
-    fn add_beyond<const SLOPES: bool, T: InLanes<Block>>(
+    fn add_beyond<const SLOPES: bool, T: InLanes<L>>(
         &self,
-        at: &DatePremium,
+        at: &DatePremium<L>,
         from: &Wait<T>,
-        cut: &Cut,
-        line: [Block; 2],
-        to: &mut ValueSlopes,
+        cut: &Cut<L>,
+        line: [L; 2],
+        to: &mut ValueSlopes<L>,
     ) {
-        let nowhere = at.k.lt(Block::splat(0.0));
+        let nowhere = at.k.lt(L::splat(0.0));
         let exercised = self.beyond::<SLOPES, T>(at, from, cut, at.exercised, line);
         let held = self.beyond::<SLOPES, T>(at, from, cut, nowhere, line);
         for ((to, held), exercised) in to.iter_mut().zip(held).zip(exercised) {
@@ -252,15 +247,15 @@ impl Transition {
     ///
     /// # Shapes  one contract per lane
     #[inline(always)]
-    fn beyond<const SLOPES: bool, T: InLanes<Block>>(
+    fn beyond<const SLOPES: bool, T: InLanes<L>>(
         &self,
-        at: &DatePremium,
+        at: &DatePremium<L>,
         from: &Wait<T>,
-        cut: &Cut,
-        exercised: <Block as Lanes>::Mask,
-        line: [Block; 2],
-    ) -> ValueSlopes {
-        let c = Block::splat;
+        cut: &Cut<L>,
+        exercised: L::Mask,
+        line: [L; 2],
+    ) -> ValueSlopes<L> {
+        let c = L::splat;
         let (phi, [r, b], Wait { wait, correlation, .. }) = (at.phi, at.rates, from);
         let Self { x, spot, width, df, .. } = *self;
         let Cut { z, density, .. } = *cut;
@@ -278,7 +273,7 @@ impl Transition {
         let stock = (share - both[0]) * phi;
         let paid = stock - ((at.k - at.collected) * cash - both[1]) * phi;
         let mut sums = [c(0.0); 4];
-        sums[0] = Block::select(exercised, paid, constant * cash + slope * share);
+        sums[0] = L::select(exercised, paid, constant * cash + slope * share);
         if SLOPES {
             let (inv, inv_whole) = (c(1.0) / width, c(1.0) / whole);
             let [by_a, by_d] = normal_pair_slopes(high, d1 * phi, correlation);
@@ -290,24 +285,10 @@ impl Transition {
             let bend = stock + at_boundary - later_share * first;
             let third = bend + edge_bend - later_share * (first + second * phi);
             let reached = share + at_boundary * phi;
-            sums[1] = Block::select(exercised, stock, slope * share);
-            sums[2] = Block::select(exercised, bend, slope * reached);
-            sums[3] = Block::select(exercised, third, slope * (reached + edge_bend * phi));
+            sums[1] = L::select(exercised, stock, slope * share);
+            sums[2] = L::select(exercised, bend, slope * reached);
+            sums[3] = L::select(exercised, third, slope * (reached + edge_bend * phi));
         }
         sums
     }
-}
-
-/// Sums a Chebyshev series of each lane, at several places side by side.
-#[inline(always)]
-fn clenshaw<const N: usize>(terms: &[Block], u: &[Block; N]) -> [Block; N] {
-    let twice = u.map(|u| u + u);
-    let zero = [Block::splat(0.0); N];
-    let (mut one, mut two) = (zero, zero);
-    for &term in terms[1..].iter().rev() {
-        for i in 0..N {
-            (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
-        }
-    }
-    core::array::from_fn(|i| u[i].mul_add(one[i], terms[0] - two[i]))
 }

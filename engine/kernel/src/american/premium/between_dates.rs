@@ -8,77 +8,78 @@
 
 use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
-use super::flow::{Contracts, Flow, FlowTime, LowerBoundary, MomentBoundary};
-use super::time_between::{FromPoint, Moment, TimeBetween};
+use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
+use super::time_between::{FromPoint, TimeBetween};
+use crate::american::recursion::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, COLLOCATION, PACES, RATES, SAME};
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, InLanes, Lanes, Mask};
+use crate::lanes::{InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 use crate::solve::eliminate;
 
 /// The exercise boundary over a stretch of time, one contract per lane.
 #[derive(Clone)]
-pub(super) struct ExerciseBoundary {
+pub(super) struct ExerciseBoundary<L> {
     /// ln B at the end and at the begin, and the lowest ln B.
-    end: Block,
-    begin: Block,
-    lowest: Block,
+    end: L,
+    begin: L,
+    lowest: L,
     /// The unknowns at the points: ln B, or its excess over the shape of a boundary that runs away.
-    y: PerPoint,
+    y: PerPoint<L>,
     /// Chebyshev coefficients of the unknowns in 1 − 2η/`BETWEEN.reach`.
-    terms: Vec<Block>,
+    terms: Vec<L>,
     /// The moments of the flow from the begin on, and ln B at these.
     spot: &'static [GridNode],
-    ln_b: Vec<Block>,
-    contracts: Contracts,
+    ln_b: Vec<L>,
+    contracts: Contracts<L>,
 }
 
 /// Value of holding, from a time within a stretch until the next date, less the payoff of exercise.
-pub(super) struct HoldingLessPayoff<'a, T> {
+pub(super) struct HoldingLessPayoff<'a, L: Lanes, T> {
     phi: f64,
-    date: Option<(&'a DatePremium, &'a Wait<T>)>,
+    date: Option<(&'a DatePremium<L>, &'a Wait<T>)>,
     /// ln K less the drift to expiry, σ√τ and 1 over it.
-    centre: Block,
-    width: Block,
-    inv_width: Block,
+    centre: L,
+    width: L,
+    inv_width: L,
     /// e^(−bτ), K·e^(−rτ).
-    share: Block,
-    cash: Block,
+    share: L,
+    cash: L,
     /// Amount that exercise keeps at X = 0, and its increase per unit of X.
-    kept: Block,
-    borrow: Block,
+    kept: L,
+    borrow: L,
 }
 
-impl<'a, T: InLanes<Block>> HoldingLessPayoff<'a, T> {
+impl<'a, L: Lanes, T: InLanes<L>> HoldingLessPayoff<'a, L, T> {
     /// Holding less payoff `tau` years before expiry, with dividends to come of `escrow`; `date`: the premium at the
     /// next date, and the wait until then.
     pub(super) fn new(
-        contracts: &Contracts,
-        k: Block,
+        contracts: &Contracts<L>,
+        k: L,
         tau: T,
         escrow: T,
-        date: Option<(&'a DatePremium, &'a Wait<T>)>,
+        date: Option<(&'a DatePremium<L>, &'a Wait<T>)>,
     ) -> Self {
         let Contracts { phi, sigma, rates: [r, b], .. } = *contracts;
         let width = sigma * tau.sqrt().in_lanes();
-        let (share, discount): (Block, Block) = (exp(tau * -b).in_lanes(), exp(tau * -r).in_lanes());
+        let (share, discount): (L, L) = (exp(tau * -b).in_lanes(), exp(tau * -r).in_lanes());
         Self {
             phi,
             date,
             centre: ln(k) - (tau * (r - b)).in_lanes(),
             width,
-            inv_width: Block::splat(1.0) / width,
+            inv_width: L::splat(1.0) / width,
             share,
             cash: k * discount,
             kept: k * (discount - 1.0) + escrow.in_lanes(),
-            borrow: Block::splat(1.0) - share,
+            borrow: L::splat(1.0) - share,
         }
     }
 
     /// Value and slopes of holding less payoff at ln X = `x`: the European option of the other right (by parity) and
     /// the premium of later exercise, less the amount that exercise keeps.
     #[inline(never)]
-    pub(super) fn at(&self, x: Block) -> ValueSlopes {
+    pub(super) fn at(&self, x: L) -> ValueSlopes<L> {
         let spot = exp(x);
         let d1 = (x - self.centre).mul_add(self.inv_width, self.width * 0.5);
         let d2 = d1 - self.width;
@@ -127,51 +128,46 @@ impl<T> Nearby<T> {
 }
 
 /// A number per collocation point. Boundaries with fewer points leave the rest unused.
-pub(super) type PerPoint = [Block; BETWEEN.points];
+pub(super) type PerPoint<L> = [L; BETWEEN.points];
 
 /// The collocation equations of a boundary, one contract per lane.
-pub(super) struct Search<'a, T> {
+pub(super) struct Search<'a, L: Lanes, T> {
     pub(super) stretch: &'a TimeBetween<T>,
     pub(super) grid: &'static BetweenGrid,
-    pub(super) contracts: Contracts,
-    pub(super) k: Block,
+    pub(super) contracts: Contracts<L>,
+    pub(super) k: L,
     /// Holding less payoff, by point.
-    pub(super) holdings: Vec<HoldingLessPayoff<'a, T>>,
+    pub(super) holdings: Vec<HoldingLessPayoff<'a, L, T>>,
     /// ln B beyond which exercise loses.
-    pub(super) limits: PerPoint,
+    pub(super) limits: PerPoint<L>,
     /// Offset of ln B from the unknowns.
-    pub(super) from: PerPoint,
+    pub(super) from: PerPoint<L>,
     /// λ in deviations of ln X over the time left.
-    pub(super) pace: PerPoint,
+    pub(super) pace: PerPoint<L>,
     /// Longest step.
-    pub(super) most: PerPoint,
+    pub(super) most: PerPoint<L>,
     /// The moments seen from each point.
     pub(super) moments: Vec<&'a [Moment<T>]>,
     /// The part of ln B at those moments that does not depend on the unknowns.
-    pub(super) fixed: Vec<Vec<Block>>,
+    pub(super) fixed: Vec<Vec<L>>,
     /// Number of points to solve, from the begin on: the last point of a window stays at its start.
     pub(super) n: usize,
     /// A boundary is found if the residual of its equations is below this.
     pub(super) missed: f64,
     /// The lower boundary of the region, if it has one.
-    pub(super) lower: Option<&'a LowerBoundary>,
+    pub(super) lower: Option<&'a LowerBoundary<L>>,
     /// Lanes whose boundary stays where it starts.
-    pub(super) is_settled: <Block as Lanes>::Mask,
+    pub(super) is_settled: L::Mask,
 }
 
-impl<T: InLanes<Block>> Search<'_, T> {
-    /// The one of two ln X that lies further towards exercise.
-    pub(super) fn beyond(phi: f64, a: Block, b: Block) -> Block {
-        if phi > 0.0 { a.max(b) } else { a.min(b) }
-    }
-
+impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
     /// Newton's method from the unknowns `y`; false if the boundary of a lane is not found. Lanes that do not converge
     /// are tried again with other weights of smooth pasting, since these equations have the same boundary; but not if
     /// the start is the solution of another strike, since the caller then tries the lanes' own start.
     ///
     /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
     /// # Accuracy  `BETWEEN.converged`, the last step, whose square the error is about
-    pub(super) fn solve<U>(&self, y: &mut [Block], near: Option<Nearby<U>>) -> bool {
+    pub(super) fn solve<U>(&self, y: &mut [L], near: Option<Nearby<U>>) -> bool {
         if matches!(near, Some(Nearby::Rates(_))) {
             self.follow(y);
             return true;
@@ -185,25 +181,25 @@ impl<T: InLanes<Block>> Search<'_, T> {
             }
             let mut again = start.clone();
             let now = self.newton(&mut again, pace, steps, converged);
-            y.iter_mut().zip(&again).for_each(|(y, again)| *y = Block::select(found, *y, *again));
+            y.iter_mut().zip(&again).for_each(|(y, again)| *y = L::select(found, *y, *again));
             found = found | now;
         }
         found.all()
     }
 
     /// A few steps of Newton's method from the unknowns `y` of rates close by; lanes that do not converge keep them.
-    fn follow(&self, y: &mut [Block]) {
+    fn follow(&self, y: &mut [L]) {
         let near = y.to_vec();
         let found = self.newton(y, 1.0, RATES.follow_steps, RATES.followed);
-        y.iter_mut().zip(near).for_each(|(y, near)| *y = Block::select(found, *y, near));
+        y.iter_mut().zip(near).for_each(|(y, near)| *y = L::select(found, *y, near));
     }
 
     /// At most `steps` of Newton's method from the unknowns `y`, with λ times `pace`, until one is shorter than
     /// `converged`. Returns the lanes whose boundary is found; their unknowns stay as they are from then on.
     ///
     /// # Shapes  one contract per lane
-    fn newton(&self, y: &mut [Block], pace: f64, steps: usize, converged: f64) -> <Block as Lanes>::Mask {
-        let c = Block::splat;
+    fn newton(&self, y: &mut [L], pace: f64, steps: usize, converged: f64) -> L::Mask {
+        let c = L::splat;
         let Self { stretch, grid, contracts, n, .. } = *self;
         let (phi, sigma) = (contracts.phi, contracts.sigma);
         let mut jacobian = [[c(0.0); BETWEEN.points]; BETWEEN.points];
@@ -244,8 +240,8 @@ impl<T: InLanes<Block>> Search<'_, T> {
                 let by = residual[i].max(-most).min(most);
                 worst = worst.max((residual[i] / most).abs());
                 let limit = self.limits[i] - self.from[i];
-                let next = Self::beyond(phi, y[i] - by, limit + (y[i] - limit) * COLLOCATION.limit_left);
-                y[i] = Block::select(done, y[i], next);
+                let next = beyond(phi, y[i] - by, limit + (y[i] - limit) * COLLOCATION.limit_left);
+                y[i] = L::select(done, y[i], next);
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(self.k * BETWEEN.missed);
@@ -265,10 +261,10 @@ impl<T: InLanes<Block>> Search<'_, T> {
 
     /// The boundary with the unknowns `y` and this `end`; `at_spot`: the part of ln B at the moments seen from the
     /// begin that does not depend on the unknowns.
-    pub(super) fn found(&self, y: &[Block], end: Block, at_spot: Vec<Block>) -> ExerciseBoundary {
+    pub(super) fn found(&self, y: &[L], end: L, at_spot: Vec<L>) -> ExerciseBoundary<L> {
         let grid = self.grid;
         let product =
-            |row: &Vec<f64>| row.iter().zip(y).fold(Block::splat(0.0), |sum, (w, y)| y.mul_add(Block::splat(*w), sum));
+            |row: &Vec<f64>| row.iter().zip(y).fold(L::splat(0.0), |sum, (w, y)| y.mul_add(L::splat(*w), sum));
         ExerciseBoundary {
             end,
             begin: y[0] + self.from[0],
@@ -282,7 +278,12 @@ impl<T: InLanes<Block>> Search<'_, T> {
     }
 }
 
-impl ExerciseBoundary {
+/// The one of two ln X that lies further towards exercise.
+fn beyond<L: Lanes>(phi: f64, a: L, b: L) -> L {
+    if phi > 0.0 { a.max(b) } else { a.min(b) }
+}
+
+impl<L: InLanes<L>> ExerciseBoundary<L> {
     /// Solves the boundary of a stretch before a date at which the premium is `at`, or before expiry. `near`: the
     /// boundary at rates close by. `None`: the boundary of a lane is not found.
     ///
@@ -291,18 +292,18 @@ impl ExerciseBoundary {
     /// # Accuracy  `premiums_between_dates_are_those_of_the_recursion`
     pub(super) fn to_date(
         stretch: &TimeBetween,
-        at: Option<&DatePremium>,
+        at: Option<&DatePremium<L>>,
         near: Option<&Self>,
-        k: Block,
-        sigma: Block,
+        k: L,
+        sigma: L,
     ) -> Option<Self> {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
-        let beyond = |a: Block, b: Block| Search::<f64>::beyond(stretch.phi, a, b);
+        let further = |a: L, b: L| beyond(stretch.phi, a, b);
         let kink = at.map_or(ln(k), |at| at.boundary);
-        let end = if contracts.rates[1] > 0.0 { beyond(kink, ln(contracts.earns(k, stretch.escrow))) } else { kink };
+        let end = if contracts.rates[1] > 0.0 { further(kink, ln(contracts.earns(k, stretch.escrow))) } else { kink };
         let grid = BetweenGrid::at_date();
         let points = &stretch.from_points;
-        let fixed = |nodes: &[GridNode]| -> Vec<Block> { nodes.iter().map(|node| end * node.end).collect() };
+        let fixed = |nodes: &[GridNode]| -> Vec<L> { nodes.iter().map(|node| end * node.end).collect() };
         let search = Search {
             stretch,
             grid,
@@ -310,22 +311,22 @@ impl ExerciseBoundary {
             k,
             holdings: contracts.holdings(stretch, at, k),
             limits: per_point(points, |seen| contracts.limit(k, seen)),
-            from: [Block::splat(0.0); BETWEEN.points],
-            pace: [Block::splat(1.0); BETWEEN.points],
+            from: [L::splat(0.0); BETWEEN.points],
+            pace: [L::splat(1.0); BETWEEN.points],
             most: per_point(points, |seen| sigma * seen.left.sqrt()),
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
             fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
             n: points.len(),
             missed: 0.0,
             lower: None,
-            is_settled: k.lt(Block::splat(0.0)),
+            is_settled: k.lt(L::splat(0.0)),
         };
-        let mut y = near.map_or([Block::splat(0.0); BETWEEN.points], |near| near.y);
+        let mut y = near.map_or([L::splat(0.0); BETWEEN.points], |near| near.y);
         let y = &mut y[..points.len()];
         if near.is_none() {
             let start = BoundaryStart::new(stretch, at, k, sigma);
             for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
-                *y = beyond(start.at(seen.left, end), *limit);
+                *y = further(start.at(seen.left, end), *limit);
             }
         }
         search.solve(y, near.map(Nearby::Rates)).then(|| search.found(y, end, fixed(&grid.spot)))
@@ -336,21 +337,21 @@ impl ExerciseBoundary {
         let by = ratio.ln();
         let mut scaled = self.clone();
         (scaled.end, scaled.begin) = (self.end + by, self.begin + by);
-        scaled.terms[0] += Block::splat(by);
-        scaled.y.iter_mut().for_each(|y| *y += Block::splat(by));
-        scaled.ln_b.iter_mut().for_each(|ln_b| *ln_b += Block::splat(by));
+        scaled.terms[0] += L::splat(by);
+        scaled.y.iter_mut().for_each(|y| *y += L::splat(by));
+        scaled.ln_b.iter_mut().for_each(|ln_b| *ln_b += L::splat(by));
         scaled.contracts.interest = self.contracts.interest * ratio;
         scaled
     }
 
     /// The flow of exercise along the boundary, seen from the begin of the stretch.
-    pub(super) fn flow<T: FlowTime>(&self, stretch: &TimeBetween<T>) -> Flow {
+    pub(super) fn flow<T: FlowTime<L>>(&self, stretch: &TimeBetween<T>) -> Flow<L> {
         Flow::new(T::moments(self.seen(stretch)), self.contracts)
     }
 
     /// The moments seen from the begin, each with its boundary.
-    pub(super) fn seen<T: InLanes<Block>>(&self, stretch: &TimeBetween<T>) -> Vec<(Moment<T>, MomentBoundary)> {
-        let seen = |(moment, ln_b): (Moment<T>, &Block)| {
+    pub(super) fn seen<T: InLanes<L>>(&self, stretch: &TimeBetween<T>) -> Vec<(Moment<T>, MomentBoundary<L>)> {
+        let seen = |(moment, ln_b): (Moment<T>, &L)| {
             let edge = MomentBoundary::new(&moment, *ln_b);
             (moment, edge)
         };
@@ -358,33 +359,29 @@ impl ExerciseBoundary {
     }
 
     /// ln of the X from which on the option is exercised at the begin.
-    pub(super) fn begin(&self) -> Block {
+    pub(super) fn begin(&self) -> L {
         self.begin
     }
 
     /// ln of the lowest X at which the option is exercised, of a region that has one.
-    pub(super) fn lowest(&self) -> Block {
+    pub(super) fn lowest(&self) -> L {
         self.lowest
     }
 
     /// ln B at the end, then its Chebyshev coefficients in 1 − 2η/`BETWEEN.reach`.
-    pub(super) fn boundary(&self) -> impl Iterator<Item = Block> {
+    pub(super) fn boundary(&self) -> impl Iterator<Item = L> {
         core::iter::once(self.end).chain(self.terms.iter().copied())
     }
 }
 
-impl Contracts {
-    pub(super) fn new(phi: f64, rates: [f64; 2], k: Block, sigma: Block) -> Self {
-        Self { phi, rates, sigma, inv_sigma: Block::splat(1.0) / sigma, interest: k * rates[0] }
-    }
-
+impl<L: Lanes> Contracts<L> {
     /// Holding less payoff at each point of `stretch`.
-    pub(super) fn holdings<'a, T: InLanes<Block>>(
+    pub(super) fn holdings<'a, T: InLanes<L>>(
         &self,
         stretch: &'a TimeBetween<T>,
-        at: Option<&'a DatePremium>,
-        k: Block,
-    ) -> Vec<HoldingLessPayoff<'a, T>> {
+        at: Option<&'a DatePremium<L>>,
+        k: L,
+    ) -> Vec<HoldingLessPayoff<'a, L, T>> {
         let holding = |seen: &'a FromPoint<T>| {
             HoldingLessPayoff::new(self, k, stretch.tau + seen.left, seen.escrow, at.zip(seen.wait.as_ref()))
         };
@@ -392,26 +389,26 @@ impl Contracts {
     }
 
     /// The strike less the dividends to come.
-    fn pays(k: Block, escrow: Block) -> Block {
+    fn pays(k: L, escrow: L) -> L {
         (k - escrow).max(k * SAME.strike_left)
     }
 
     /// The X from which on exercise earns.
-    fn earns<T: InLanes<Block>>(&self, k: Block, escrow: T) -> Block {
+    fn earns<T: InLanes<L>>(&self, k: L, escrow: T) -> L {
         let ([r, b], escrow) = (self.rates, escrow.in_lanes());
         if b > 0.0 { (k * (r / b) - escrow).max(k * SAME.strike_left) } else { Self::pays(k, escrow) }
     }
 
     /// ln B beyond which exercise at a point loses.
-    pub(super) fn limit<T: InLanes<Block>>(&self, k: Block, seen: &FromPoint<T>) -> Block {
+    pub(super) fn limit<T: InLanes<L>>(&self, k: L, seen: &FromPoint<T>) -> L {
         let pays = Self::pays(k, seen.escrow.in_lanes());
-        Search::<T>::beyond(self.phi, ln(pays), ln(self.earns(k, seen.escrow)))
+        beyond(self.phi, ln(pays), ln(self.earns(k, seen.escrow)))
     }
 }
 
 /// The number that `of` gives for each point.
-pub(super) fn per_point<P>(points: &[P], of: impl Fn(&P) -> Block) -> PerPoint {
-    let mut all = [Block::splat(0.0); BETWEEN.points];
+pub(super) fn per_point<P, L: Lanes>(points: &[P], of: impl Fn(&P) -> L) -> PerPoint<L> {
+    let mut all = [L::splat(0.0); BETWEEN.points];
     for (to, point) in all.iter_mut().zip(points) {
         *to = of(point);
     }
@@ -420,21 +417,21 @@ pub(super) fn per_point<P>(points: &[P], of: impl Fn(&P) -> Block) -> PerPoint {
 
 /// Value and first two derivatives at a distance of `h` in ln X, by the Taylor series.
 #[inline(always)]
-pub(super) fn carried(at: &ValueSlopes, h: Block) -> [Block; 3] {
+pub(super) fn carried<L: Lanes>(at: &ValueSlopes<L>, h: L) -> [L; 3] {
     let [value, slope, bend, third] = *at;
     let second = bend + h * third;
     [value + h * (slope + h * (bend * 0.5 + h * third * (1.0 / 6.0))), slope + h * (bend + h * third * 0.5), second]
 }
 
 /// Approximation of a boundary shortly before the end of its stretch.
-struct BoundaryStart {
+struct BoundaryStart<L> {
     phi: f64,
-    sigma: Block,
+    sigma: L,
     /// Yearly cost of waiting at the kink, and its slope in ln X.
-    cost: [Block; 2],
+    cost: [L; 2],
     /// σ times the angle of value and payoff there.
-    angle: Block,
-    none: Block,
+    angle: L,
+    none: L,
 }
 
 /// Standard deviations by which a boundary lies beyond the kink at its end, a polynomial in (ln s + 8)/8, s being the
@@ -442,8 +439,8 @@ struct BoundaryStart {
 /// integral equation; 0.05 off at most.
 const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
 
-impl BoundaryStart {
-    fn new(stretch: &TimeBetween, at: Option<&DatePremium>, k: Block, sigma: Block) -> Self {
+impl<L: Lanes> BoundaryStart<L> {
+    fn new(stretch: &TimeBetween, at: Option<&DatePremium<L>>, k: L, sigma: L) -> Self {
         let (phi, [r, b], tau) = (stretch.phi, stretch.rates, stretch.tau);
         let kink = at.map_or(ln(k), |at| at.boundary);
         let spot = exp(kink);
@@ -458,15 +455,15 @@ impl BoundaryStart {
     }
 
     /// ln B `left` years before the end, where it is `end`.
-    fn at(&self, left: f64, end: Block) -> Block {
-        let c = Block::splat;
+    fn at(&self, left: f64, end: L) -> L {
+        let c = L::splat;
         let deviation = self.sigma * left.sqrt();
         // the cost grows up to the boundary
         let cost = self.cost[0] + self.cost[1] * deviation * BETWEEN.above_level;
         let ln_ratio = ln(cost.max(self.none) / self.angle);
         let q = (ln_ratio + ln_ratio + left.ln()).max(c(BETWEEN.fitted_from)).min(c(BETWEEN.fitted_to));
         let above = ABOVE.iter().rev().fold(c(0.0), |sum, a| sum.mul_add((q + 8.0) * 0.125, c(*a)));
-        let away = Block::select(self.cost[0].gt(self.none), above, c(BETWEEN.above_level));
+        let away = L::select(self.cost[0].gt(self.none), above, c(BETWEEN.above_level));
         end + deviation * away * self.phi
     }
 }

@@ -3,7 +3,7 @@
 //! finance.
 
 use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, REACHES, SPOT_NODES};
-use crate::lanes::{Block, Lanes};
+use crate::lanes::Lanes;
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::{LazyLock, OnceLock};
 
@@ -145,8 +145,8 @@ impl GridNode {
 
     /// ln B at the moment from the unknowns `y` at the points, and the part `fixed` that does not depend on them.
     #[inline(always)]
-    pub(super) fn ln_b(&self, y: &[Block], fixed: Block) -> Block {
-        self.row.iter().zip(y).fold(fixed, |sum, (w, y)| y.mul_add(Block::splat(*w), sum))
+    pub(super) fn ln_b<L: Lanes>(&self, y: &[L], fixed: L) -> L {
+        self.row.iter().zip(y).fold(fixed, |sum, (w, y)| y.mul_add(L::splat(*w), sum))
     }
 }
 

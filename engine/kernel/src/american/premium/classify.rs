@@ -2,12 +2,21 @@
 //! volatility's smile.
 
 use super::super::band::Band;
-use super::super::classes::late_call_loses;
+use super::super::pays::late_call_loses;
 use crate::american::settings::{BETWEEN, CLASSES, CLASSIFY, SAME};
 use crate::dividends::Terms;
 use crate::elementary::ln;
 use crate::lanes::Lanes;
 use crate::normal::norm_cdf;
+
+/// Strikes at which the first ex-date changes are one within this ratio.
+const SAME_STRIKE: f64 = 1.02;
+/// Ratio to which a strike is found at which a put's first ex-date changes: strikes of a chain lie further apart.
+const CLOSE: f64 = 1.001;
+/// Part of the interest that waiting must earn: below 1, so that equality counts as worth exercising.
+const INTEREST: f64 = 0.999;
+/// Least rate, per year, by which the wait for a dividend divides: such a wait is longer than any life.
+const RATE_LEAST: f64 = 1e-6;
 
 /// Begin of the time in which early exercise can pay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,7 +122,7 @@ fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
     let gap = next - here.t;
     let highest = (CLASSIFY.highest * sigma * next.sqrt()).min(CLASSIFY.highest_most).exp();
-    (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * CLASSIFY.interest)
+    (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * INTEREST)
 }
 
 /// The strikes, ascending, at which the begin of exercise changes. No table spans such a strike.
@@ -142,11 +151,11 @@ fn put_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
     let mut strikes = Vec::new();
     let mut from = low;
     while from < high {
-        let to = (from * CLASSIFY.same_strike).min(high);
+        let to = (from * SAME_STRIKE).min(high);
         let (mut below, mut above) = (from, to);
         let there = window(terms, from);
         if there != window(terms, to) {
-            while above > below * CLASSIFY.close {
+            while above > below * CLOSE {
                 let middle = (below * above).sqrt();
                 *(if window(terms, middle) == there { &mut below } else { &mut above }) = middle;
             }
@@ -191,7 +200,7 @@ fn call_changes(terms: &Terms, bands: &[Band]) -> Vec<f64> {
             break; // exercise before this date can pay at every strike
         }
         let up_to = -amount / per_strike;
-        if up_to > most * CLASSIFY.same_strike {
+        if up_to > most * SAME_STRIKE {
             strikes.push(up_to);
             most = up_to;
         }
@@ -212,7 +221,7 @@ fn put_start(terms: &Terms, span: &Span) -> ExerciseStart {
     }
     let first = |terms: &Terms| {
         // a table may end where this changes
-        let ends = [span.k.0 * CLASSIFY.close, span.k.1 / CLASSIFY.close].map(|k| deterministic_put_start(terms, k));
+        let ends = [span.k.0 * CLOSE, span.k.1 / CLOSE].map(|k| deterministic_put_start(terms, k));
         ends.into_iter().flatten().fold(f64::INFINITY, f64::min)
     };
     let date = first(terms);
@@ -251,5 +260,5 @@ fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
 
 /// Length in years of the time before an ex-date in which waiting for the dividend beats the interest on the strike.
 fn gap_before(amount: f64, k: f64, r: f64) -> f64 {
-    (1.0 + amount / k).ln() / r.max(CLASSIFY.rate_least)
+    (1.0 + amount / k).ln() / r.max(RATE_LEAST)
 }

@@ -7,21 +7,21 @@
 
 use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::ExerciseBoundary;
-use super::european::European;
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
+use crate::american::recursion::European;
 use crate::american::settings::{BETWEEN, DATES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes, Mask};
+use crate::lanes::{InLanes, Lanes, Mask};
 use std::sync::Arc;
 
-impl DateSolution {
+impl<L: InLanes<L>> DateSolution<L> {
     /// Solves a block of calls back to right before the date at which the first of `periods` ends; with `now`, to the
     /// begin of that period, which is now. `None`: a boundary between dates is not found.
     ///
     /// # Shapes  one contract per lane
     /// # Cost    10 µs a date for eight contracts that are exercised at dates only, 0.1 ms where they are between dates
-    pub(super) fn of_calls(terms: &Terms, periods: &[Arc<Period>], now: bool, contracts: [Block; 2]) -> Option<Self> {
+    pub(super) fn of_calls(terms: &Terms, periods: &[Arc<Period>], now: bool, contracts: [L; 2]) -> Option<Self> {
         let [k, sigma] = contracts;
         let last = periods.last()?;
         let mut later = LaterExercise::new(last, None, last.solve(None, k, sigma)?);
@@ -36,7 +36,7 @@ impl DateSolution {
                 return Some(Self {
                     k,
                     sigma,
-                    boundary: Block::select(region.exercised, region.boundary, Block::splat(f64::NAN)),
+                    boundary: L::select(region.exercised, region.boundary, L::splat(f64::NAN)),
                     is_exercised: region.exercised.any(),
                     has_end: region.ends_near,
                     far: decision.far(),
@@ -48,7 +48,7 @@ impl DateSolution {
             }
             later = LaterExercise::new(before, at, between);
         }
-        let boundary = later.between.as_ref().map_or(Block::splat(f64::NAN), ExerciseBoundary::begin);
+        let boundary = later.between.as_ref().map_or(L::splat(f64::NAN), ExerciseBoundary::begin);
         Some(Self {
             k,
             sigma,
@@ -65,7 +65,7 @@ impl DateSolution {
 }
 
 /// The decision on exercise right before one date, by lane.
-struct ExerciseDecision {
+struct ExerciseDecision<L> {
     rates: [f64; 2],
     /// Years from the date to expiry.
     tau: f64,
@@ -73,20 +73,20 @@ struct ExerciseDecision {
     collected: f64,
     /// The dividend of the date.
     dividend: f64,
-    k: Block,
-    sigma: Block,
-    ln_k: Block,
+    k: L,
+    sigma: L,
+    ln_k: L,
     /// Standard deviation of ln X from the date to expiry, and from now to expiry.
-    width: Block,
-    whole: Block,
+    width: L,
+    whole: L,
     /// Cost of exercise, K·(1 − e^(−rτ)), and its saving per unit of X, 1 − e^(−bτ).
-    interest: Block,
+    interest: L,
     borrow: f64,
-    put: European<Block>,
+    put: European<L>,
 }
 
-impl ExerciseDecision {
-    fn new(terms: &Terms, t: f64, k: Block, sigma: Block) -> Self {
+impl<L: InLanes<L>> ExerciseDecision<L> {
+    fn new(terms: &Terms, t: f64, k: L, sigma: L) -> Self {
         let tau = terms.t - t;
         Self {
             rates: [terms.r, terms.b],
@@ -105,16 +105,16 @@ impl ExerciseDecision {
     }
 
     /// ln X below which the premium is negligible.
-    fn far(&self) -> Block {
+    fn far(&self) -> L {
         ln((self.k - self.collected).max(self.k * DATES.far_least)) - self.width * DATES.far
     }
 
     /// The two sides of the decision at ln X = `x`: the value of waiting less (X − K), and the amount that exercise
     /// keeps.
-    fn sides(&self, later: &LaterExercise, x: Block) -> (Block, Block) {
+    fn sides(&self, later: &LaterExercise<L>, x: L) -> (L, L) {
         let spot = exp(x);
         let held = later.premium(x);
-        let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
+        let kept = spot.mul_add(L::splat(self.borrow), L::splat(self.collected) - self.interest);
         (self.put.at(x, spot) + held, kept)
     }
 
@@ -122,8 +122,8 @@ impl ExerciseDecision {
     ///
     /// # Shapes  one contract per lane
     /// # Accuracy  `DATES.found`: premiums are of second order in it
-    fn region(&self, later: &LaterExercise, wait: f64) -> Region {
-        let c = Block::splat;
+    fn region(&self, later: &LaterExercise<L>, wait: f64) -> Region<L> {
+        let c = L::splat;
         let least = self.k * SAME.no_gain;
         let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
         let near = later.between.as_ref().map(ExerciseBoundary::begin);
@@ -131,13 +131,13 @@ impl ExerciseDecision {
         let nowhere = self.ln_k + self.width * DATES.nowhere;
         let mut top = near.map_or(nowhere, |near| near.max(nowhere));
         // the logarithm of waiting over exercise is almost a parabola
-        let gap = |x: Block| {
+        let gap = |x: L| {
             let (mut waiting, kept) = self.sides(later, x);
             if let Some(near) = near {
                 // right after the date the call is exercised too: the gain is the dividend
-                waiting = Block::select(x.lt(near), waiting, kept - self.dividend);
+                waiting = L::select(x.lt(near), waiting, kept - self.dividend);
             }
-            Block::select(kept.gt(least), ln(waiting.max(least) / kept.max(least)), c(f64::INFINITY))
+            L::select(kept.gt(least), ln(waiting.max(least) / kept.max(least)), c(f64::INFINITY))
         };
         // with b < 0 exercise keeps nothing above this
         let idle = (self.borrow < 0.0).then(|| ln((c(self.collected) - self.interest).max(least) / -self.borrow));
@@ -147,7 +147,7 @@ impl ExerciseDecision {
             for i in 1..=DATES.scan {
                 let x = low + (most - low) * (i as f64 / DATES.scan as f64);
                 let here = gap(x);
-                (best, top) = (best.min(here), Block::select(here.lt(best), x, top));
+                (best, top) = (best.min(here), L::select(here.lt(best), x, top));
             }
         }
         let exercised = gap(top).lt(c(0.0));
@@ -157,40 +157,40 @@ impl ExerciseDecision {
             let out_of_reach = self.ln_k + self.whole * DATES.top + DATES.endless_extra;
             let ends = exercised & idle.lt(out_of_reach);
             ends.any().then(|| {
-                let gain = |x: Block| {
+                let gain = |x: L| {
                     let (waiting, kept) = self.sides(later, x);
                     (kept - waiting) / self.k
                 };
                 let end = self.crossing(gain, [top.min(idle), idle], idle, found);
-                Block::select(ends, end, out_of_reach + self.whole * DATES.top)
+                L::select(ends, end, out_of_reach + self.whole * DATES.top)
             })
         });
         let enough = self.sigma * (DATES.endless * wait.sqrt()) + DATES.endless_extra;
         let ends_near = end.is_some_and(|end| (exercised & (end - boundary).lt(enough)).any());
         let cut = self.ln_k + self.whole * DATES.top;
-        Region { boundary: Block::select(exercised, boundary, cut), exercised, end, ends_near }
+        Region { boundary: L::select(exercised, boundary, cut), exercised, end, ends_near }
     }
 
     /// The ln X between the `ends` at which `gap` falls below 0, by a search from `start`. `gap` is above 0 at the
     /// first end and below 0 at the second.
-    fn crossing(&self, gap: impl Fn(Block) -> Block, ends: [Block; 2], start: Block, found: f64) -> Block {
-        let c = Block::splat;
+    fn crossing(&self, gap: impl Fn(L) -> L, ends: [L; 2], start: L, found: f64) -> L {
+        let c = L::splat;
         let [mut below, mut above] = ends;
         let (mut x, mut before) = (start.min(above), (c(f64::NAN), c(f64::NAN)));
         for step in 0..DATES.steps {
             let here = gap(x);
             let waits = c(0.0).lt(here);
-            below = Block::select(waits, x, below);
-            above = Block::select(waits, above, x);
+            below = L::select(waits, x, below);
+            above = L::select(waits, above, x);
             let secant = x - here * (x - before.0) / (here - before.1);
-            let first = x + Block::select(waits, self.width * DATES.first_step, self.width * -DATES.first_step);
+            let first = x + L::select(waits, self.width * DATES.first_step, self.width * -DATES.first_step);
             // not a number where there is no step before
-            let next = Block::select(secant.le(c(f64::MAX)) & c(f64::MIN).le(secant), secant, first);
+            let next = L::select(secant.le(c(f64::MAX)) & c(f64::MIN).le(secant), secant, first);
             // where nothing is kept the gap is infinite
             let inside = below.lt(next) & next.lt(above) & here.lt(c(f64::INFINITY));
             let halves = step > DATES.halved_after && step % 2 == 0;
             let middle = (below + above) * 0.5;
-            let next = if halves { middle } else { Block::select(inside, next, middle) };
+            let next = if halves { middle } else { L::select(inside, next, middle) };
             before = (x, here);
             let moved = (next - x).abs();
             x = next;
@@ -202,15 +202,15 @@ impl ExerciseDecision {
     }
 
     /// The premium right before the date.
-    fn premium(&self, region: &Region, later: &LaterExercise) -> DatePremium {
+    fn premium(&self, region: &Region<L>, later: &LaterExercise<L>) -> DatePremium<L> {
         let Region { boundary, exercised, end, .. } = *region;
-        let mut line = [Block::splat(0.0); 2];
+        let mut line = [L::splat(0.0); 2];
         if !exercised.all() && !later.is_nothing() {
             line = later.line(1.0, boundary, self.width);
         }
         let spot = exp(boundary);
-        let kept = spot.mul_add(Block::splat(self.borrow), Block::splat(self.collected) - self.interest);
-        let edge = Block::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
+        let kept = spot.mul_add(L::splat(self.borrow), L::splat(self.collected) - self.interest);
+        let edge = L::select(exercised, kept - self.put.at(boundary, spot), line[1].mul_add(spot, line[0]));
         let series = (!later.is_nothing()).then(|| later.series(1.0, [boundary, self.far()], self.sigma, self.tau));
         let end = end.map(|x| RegionEnd { x, line: later.line(1.0, x, self.width), series: None });
         let Self { rates, tau, collected, k, sigma, .. } = *self;
@@ -219,13 +219,13 @@ impl ExerciseDecision {
 }
 
 /// The region of ln X in which calls gain by exercise right before a date.
-struct Region {
+struct Region<L: Lanes> {
     /// The lower end; in lanes without a region, the ln X that cuts the premium in two.
-    boundary: Block,
+    boundary: L,
     /// The lanes that have a region.
-    exercised: <Block as Lanes>::Mask,
+    exercised: L::Mask,
     /// The upper end; `None`: out of reach.
-    end: Option<Block>,
+    end: Option<L>,
     /// True if the upper end of a lane is so near that the date before must take it into account.
     ends_near: bool,
 }
@@ -240,6 +240,7 @@ mod tests {
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
+    use crate::lanes::Block;
 
     /// The terms right after the dividend number `first`.
     fn after(terms: &Terms, first: usize) -> Terms {

@@ -15,8 +15,11 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell};
-use crate::solve::gauss_legendre;
+use crate::solve::{chebyshev, gauss_legendre};
 use std::sync::LazyLock;
+
+/// Least range of an integral, in units of σ: the rounding of a distance of about 1.
+const LENGTH_LEAST: f64 = 1e-12;
 
 /// Most coefficients of one tensor polynomial.
 pub(super) const MOST_NODES: usize = SIZES.refined_strikes * SIZES.sigma_nodes;
@@ -334,7 +337,7 @@ impl Table {
         let from = (centre - c(window * root)).max(zero).min(c(self.reach));
         let to = (centre + c(window * root)).max(from).min(c(self.reach));
         let length = to - from;
-        if !length.gt(c(EVALUATE.length_least)).any() {
+        if !length.gt(c(LENGTH_LEAST)).any() {
             return sum;
         }
         let units = self.units(on);
@@ -376,12 +379,10 @@ type Tangent<L> = ([L; 2], L);
 /// Sums Chebyshev series of functions of (l, 1/K) at `u`.
 #[inline(always)]
 fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>], u: L) -> (Local<L>, Tangent<L>) {
-    let twice = u + u;
-    let (mut before, mut t) = (u, L::splat(1.0));
     let zero = L::splat(0.0);
     let mut sum = Local { s: [zero; 4], k: [zero; 2] };
     let mut slope = ([zero; 2], zero);
-    for (term, f) in f.iter().enumerate() {
+    for ((term, f), t) in f.iter().enumerate().zip(chebyshev(u)) {
         for i in 0..4 {
             sum.s[i] = f.s[i].mul_add(t, sum.s[i]);
         }
@@ -395,9 +396,6 @@ fn sum_series<L: Lanes, const ALL: bool>(f: &[Local<L>], tangents: &[Tangent<L>]
             slope.0[1] = r[1].mul_add(t, slope.0[1]);
             slope.1 = b.mul_add(t, slope.1);
         }
-        // T₋₁ = T₁ = u starts the recursion
-        let next = twice.mul_add(t, -before);
-        (before, t) = (t, next);
     }
     (sum, slope)
 }

@@ -10,42 +10,42 @@
 use super::at_date::DatePremium;
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
-use super::flow::Contracts;
-use super::time_between::{Line, Moment, TimeBetween};
+use super::time_between::{Line, TimeBetween};
+use crate::american::recursion::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, InLanes, Lanes, Mask};
+use crate::lanes::{InLanes, Lanes, Mask};
 
 /// The boundary of one window, by collocation point and lane.
 #[derive(Clone, Copy)]
-pub(super) struct Falling {
+pub(super) struct Falling<L> {
     /// ln(X/K) at which the chance of ending above the later boundary is worth the gain from exercise at X = 0.
-    level: PerPoint,
+    level: PerPoint<L>,
     /// Distance in ln X over which the value of that chance falls to 1/e.
-    scale: PerPoint,
+    scale: PerPoint<L>,
     /// The boundary less the shape, in ln X.
-    excess: PerPoint,
+    excess: PerPoint<L>,
     /// The sign of b; with 0 the level alone is the shape.
     sign: f64,
     /// η at which the shape turns, in cells of `FALLING`.
     corner: usize,
 }
 
-impl Falling {
+impl<L: InLanes<L>> Falling<L> {
     /// Solves the boundary of a put's window that closes before a date, at which the premium is `at`; `near`: the
     /// solution of a strike or of rates close by. `None`: the boundary of a lane is not found.
     ///
     /// # Shapes    one contract per lane
     /// # Domain    r > 0, b ≥ −`TIP.borrow_least`
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    pub(super) fn solve<T: InLanes<Block>>(
+    pub(super) fn solve<T: InLanes<L>>(
         stretch: &TimeBetween<T>,
         fineness: Fineness,
-        at: Option<&DatePremium>,
+        at: Option<&DatePremium<L>>,
         near: Option<Nearby<&Self>>,
-        k: Block,
-        sigma: Block,
-    ) -> Option<(ExerciseBoundary, Self)> {
+        k: L,
+        sigma: L,
+    ) -> Option<(ExerciseBoundary<L>, Self)> {
         let contracts = Contracts::new(stretch.phi, stretch.rates, k, sigma);
         let (points, ln_k) = (&stretch.from_points, ln(k));
         let lines: Vec<Line<T>> = points.iter().filter_map(|seen| Some(stretch.lines(seen.left)?.now())).collect();
@@ -71,7 +71,7 @@ impl Falling {
         let from = falling.at_points(&lines, ln_k, sigma);
         let pace = points_of.pace(&from, contracts.inv_sigma);
         // moments of the last `life` years, and the part of ln B there that does not depend on the unknowns
-        let seen_at = |nodes: &[GridNode], life: T| -> (Vec<Moment<T>>, Vec<Block>) {
+        let seen_at = |nodes: &[GridNode], life: T| -> (Vec<Moment<T>>, Vec<L>) {
             let Some(lines) = stretch.lines(life) else { return (Vec::new(), Vec::new()) };
             let of = |(moment, node): (Moment<T>, &GridNode)| {
                 let fixed = falling.fixed(&node.row, &lines.at(&moment), ln_k, sigma);
@@ -97,7 +97,7 @@ impl Falling {
             n: points.len() - 1,
             missed: FALLING.missed,
             lower: None,
-            is_settled: k.lt(Block::splat(0.0)),
+            is_settled: k.lt(L::splat(0.0)),
         };
         if !search.solve(&mut falling.excess[..left.len()], near) {
             return None;
@@ -108,17 +108,17 @@ impl Falling {
 
 /// The collocation points of a window: years left, the line of exercise against waiting, the value of holding, and the
 /// ln X beyond which exercise loses.
-struct WindowPoints<'a, T> {
+struct WindowPoints<'a, L: Lanes, T> {
     left: &'a [T],
     lines: &'a [Line<T>],
-    holdings: &'a [HoldingLessPayoff<'a, T>],
-    limits: &'a [Block],
+    holdings: &'a [HoldingLessPayoff<'a, L, T>],
+    limits: &'a [L],
 }
 
-impl<T: InLanes<Block>> WindowPoints<'_, T> {
+impl<L: Lanes, T: InLanes<L>> WindowPoints<'_, L, T> {
     /// λ of the equations in deviations of the time left, where the boundary moves as `shape` does.
-    fn pace(&self, shape: &PerPoint, inv_sigma: Block) -> PerPoint {
-        let (c, left) = (Block::splat, self.left);
+    fn pace(&self, shape: &PerPoint<L>, inv_sigma: L) -> PerPoint<L> {
+        let (c, left) = (L::splat, self.left);
         let mut pace = [c(1.0); BETWEEN.points];
         for i in 0..left.len() {
             let (from, to) = if i + 1 < left.len() { (i, i + 1) } else { (i - 1, i) };
@@ -131,20 +131,20 @@ impl<T: InLanes<Block>> WindowPoints<'_, T> {
 }
 
 /// Start of the search for the levels.
-enum FallStart<'a> {
+enum FallStart<'a, L> {
     /// This ln X for the first point, and the level of each point for the next.
-    Above(Block),
+    Above(L),
     /// The levels of a strike close by.
-    Near(&'a Falling),
+    Near(&'a Falling<L>),
 }
 
-impl Falling {
+impl<L: InLanes<L>> Falling<L> {
     /// Levels and scales of a boundary, before its excess is solved.
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  levels to `FALLING.found` of a deviation: the excess takes up what they are off by
-    fn new<T: InLanes<Block>>(contracts: &Contracts, points: &WindowPoints<T>, start: FallStart, ln_k: Block) -> Self {
-        let c = Block::splat;
+    fn new<T: InLanes<L>>(contracts: &Contracts<L>, points: &WindowPoints<L, T>, start: FallStart<L>, ln_k: L) -> Self {
+        let c = L::splat;
         let WindowPoints { lines, holdings, limits, .. } = *points;
         let [_, b] = contracts.rates;
         let sign = if b == 0.0 { 0.0 } else { b.signum() };
@@ -180,8 +180,8 @@ impl Falling {
     }
 
     /// The shape at the collocation points.
-    fn at_points<T: InLanes<Block>>(&self, lines: &[Line<T>], ln_k: Block, sigma: Block) -> PerPoint {
-        let mut shapes = [Block::splat(0.0); BETWEEN.points];
+    fn at_points<T: InLanes<L>>(&self, lines: &[Line<T>], ln_k: L, sigma: L) -> PerPoint<L> {
+        let mut shapes = [L::splat(0.0); BETWEEN.points];
         for (i, line) in lines.iter().enumerate() {
             shapes[i] = shape(self.sign, self.level[i] + ln_k, self.scale[i], line, sigma);
         }
@@ -190,7 +190,7 @@ impl Falling {
 
     /// The cell of `FALLING` in which the lanes turn from the level to the line, on average; `FALLING.cells` if they do
     /// not turn. `lines`: η and line of the points.
-    fn corner<T: InLanes<Block>>(&self, lines: impl Iterator<Item = (f64, Line<T>)>, ln_k: Block) -> usize {
+    fn corner<T: InLanes<L>>(&self, lines: impl Iterator<Item = (f64, Line<T>)>, ln_k: L) -> usize {
         if self.sign == 0.0 {
             return FALLING.cells;
         }
@@ -198,7 +198,7 @@ impl Falling {
         for ((eta, line), level) in lines.zip(&self.level) {
             // by how much the line lies above the level, on average
             let gap = line.edge.in_lanes() - ln_k - *level;
-            let above = (0..Block::N).map(|lane| gap.lane(lane)).sum::<f64>() / Block::N as f64;
+            let above = (0..L::N).map(|lane| gap.lane(lane)).sum::<f64>() / L::N as f64;
             if above <= 0.0 {
                 let turn = before.map_or(0.0, |(from, gap)| from + (eta - from) * gap / (gap - above));
                 return ((turn / FALLING.cell).round() as usize).min(FALLING.cells - 1);
@@ -209,9 +209,9 @@ impl Falling {
     }
 
     /// ln B without the excess, at a place with the weights `row` of the points.
-    fn fixed<T: InLanes<Block>>(&self, row: &[f64], line: &Line<T>, ln_k: Block, sigma: Block) -> Block {
-        let of = |values: &[Block]| {
-            row.iter().zip(values).fold(Block::splat(0.0), |sum, (w, value)| value.mul_add(Block::splat(*w), sum))
+    fn fixed<T: InLanes<L>>(&self, row: &[f64], line: &Line<T>, ln_k: L, sigma: L) -> L {
+        let of = |values: &[L]| {
+            row.iter().zip(values).fold(L::splat(0.0), |sum, (w, value)| value.mul_add(L::splat(*w), sum))
         };
         shape(self.sign, of(&self.level) + ln_k, of(&self.scale), line, sigma)
     }
@@ -221,12 +221,12 @@ impl Falling {
 /// the borrow add up to what exercise gains.
 ///
 /// # Accuracy  `FALLING.shaped`
-fn shape<T: InLanes<Block>>(sign: f64, level: Block, scale: Block, line: &Line<T>, sigma: Block) -> Block {
+fn shape<L: Lanes, T: InLanes<L>>(sign: f64, level: L, scale: L, line: &Line<T>, sigma: L) -> L {
     let Line { edge, root, .. } = *line;
     if sign == 0.0 {
         return level;
     }
-    let c = Block::splat;
+    let c = L::splat;
     let edge = edge.in_lanes();
     let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root).in_lanes()));
     let mut x = if sign > 0.0 { level.min(edge) } else { level };

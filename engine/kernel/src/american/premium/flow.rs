@@ -1,118 +1,60 @@
 //! The flow that exercise along a boundary earns until it ends (Kim 1990), as a sum over moments. One strike and
 //! volatility a lane. Never: a boundary's search.
 
-use super::time_between::Moment;
+use crate::american::recursion::{Contracts, Moment, within};
 use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
-use crate::lanes::{Block, InLanes, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, norm_cdf_short_given};
+use crate::lanes::{InLanes, Lanes, Mask, Registers};
+use crate::normal::norm_cdf_short_given;
 
 /// Value at one time of exercise along a boundary after it.
-pub(super) struct Flow {
-    pub(super) moments: FlowMoments,
-    pub(super) contracts: Contracts,
+pub(super) struct Flow<L> {
+    pub(super) moments: FlowMoments<L>,
+    pub(super) contracts: Contracts<L>,
     /// φ·ln X below which the flow is negligible.
-    pub(super) idle: Block,
+    pub(super) idle: L,
 }
 
 /// Moments of exercise, each with its boundary: at times shared by all lanes, or per lane.
-pub(super) enum FlowMoments {
-    Shared(Vec<(Moment, MomentBoundary)>),
-    Own(Vec<(Moment<Block>, MomentBoundary)>),
+pub(super) enum FlowMoments<L> {
+    Shared(Vec<(Moment, MomentBoundary<L>)>),
+    Own(Vec<(Moment<L>, MomentBoundary<L>)>),
 }
 
 /// A type of times: shared by all lanes, or per lane.
-pub(super) trait FlowTime: InLanes<Block> {
+pub(super) trait FlowTime<L: Lanes>: InLanes<L> {
     /// The moments of a flow from moments at times of this type.
-    fn moments(seen: Vec<(Moment<Self>, MomentBoundary)>) -> FlowMoments;
+    fn moments(seen: Vec<(Moment<Self>, MomentBoundary<L>)>) -> FlowMoments<L>;
 }
 
-impl FlowTime for f64 {
-    fn moments(seen: Vec<(Moment<Self>, MomentBoundary)>) -> FlowMoments {
+impl<L: Lanes> FlowTime<L> for f64 {
+    fn moments(seen: Vec<(Moment<Self>, MomentBoundary<L>)>) -> FlowMoments<L> {
         FlowMoments::Shared(seen)
     }
 }
 
-impl FlowTime for Block {
-    fn moments(seen: Vec<(Moment<Self>, MomentBoundary)>) -> FlowMoments {
+impl<R: Lanes, const G: usize> FlowTime<Self> for Registers<R, G> {
+    fn moments(seen: Vec<(Moment<Self>, MomentBoundary<Self>)>) -> FlowMoments<Self> {
         FlowMoments::Own(seen)
     }
 }
 
 /// The boundary at a moment.
-pub(super) struct MomentBoundary {
+pub(super) struct MomentBoundary<L> {
     /// ln B less the drift of ln X until the moment.
-    pub(super) level: Block,
+    pub(super) level: L,
     /// The factor that turns n(d) into n(d+)·X.
-    pub(super) turn: Block,
+    pub(super) turn: L,
 }
 
-impl MomentBoundary {
-    pub(super) fn new<T: InLanes<Block>>(moment: &Moment<T>, ln_b: Block) -> Self {
+impl<L: Lanes> MomentBoundary<L> {
+    pub(super) fn new<T: InLanes<L>>(moment: &Moment<T>, ln_b: L) -> Self {
         Self { level: ln_b - moment.drift.in_lanes(), turn: exp(ln_b) * moment.carry.in_lanes() }
     }
 }
 
-/// Contracts, one per lane; `interest`: a year's interest on their strikes.
-#[derive(Clone, Copy)]
-pub(super) struct Contracts {
-    pub(super) phi: f64,
-    pub(super) rates: [f64; 2],
-    pub(super) sigma: Block,
-    pub(super) inv_sigma: Block,
-    pub(super) interest: Block,
-}
-
-/// Clamps a deviate to where the density is not yet negligible: products with a smaller density are subnormal, and
-/// slow.
-#[inline(always)]
-fn within(d: Block) -> Block {
-    let most = Block::splat(BETWEEN.deviate);
-    d.max(-most).min(most)
-}
-
-impl Contracts {
-    /// Adds value and two slopes of a moment at ln X = `x` to `to`. Returns the derivatives of value and first slope in
-    /// ln B at the moment.
-    ///
-    /// # Source  Kim (1990); derivatives in closed form
-    #[inline(always)]
-    pub(super) fn add<T: InLanes<Block>>(
-        &self,
-        at: &Moment<T>,
-        x: Block,
-        spot: Block,
-        inv_spot: Block,
-        ln_b: Block,
-        to: &mut [Block; 3],
-    ) -> [Block; 2] {
-        let c = Block::splat;
-        let (g, width) = (self.inv_sigma * at.inv_root.in_lanes(), self.sigma * at.root.in_lanes());
-        let (cost, cash) = (self.interest - at.spared.in_lanes(), at.cash.in_lanes());
-        let d = within((x - ln_b + at.drift.in_lanes()) * g - width * 0.5);
-        let e = exp(d * d * -0.5);
-        let mg = e * g * cash * INV_SQRT_2PI;
-        let phi = self.phi;
-        let cash = cost * norm_cdf_short_given(d * phi, e) * cash * phi;
-        let (edge, stock) = if self.rates[1] == 0.0 {
-            (c(0.0), c(0.0))
-        } else {
-            let edge = exp(ln_b);
-            // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
-            let high = norm_cdf_short_given((d + width) * phi, e * edge * inv_spot * at.carry.in_lanes());
-            (edge * self.rates[1], high * spot * at.stock.in_lanes() * phi)
-        };
-        let jump = (cost - edge) * mg;
-        let tilt = jump * d * g;
-        to[0] += stock - cash;
-        to[1] += stock - jump;
-        to[2] += tilt + edge * mg + stock;
-        [jump, -tilt]
-    }
-}
-
-impl Flow {
-    pub(super) fn new(moments: FlowMoments, contracts: Contracts) -> Self {
+impl<L: InLanes<L>> Flow<L> {
+    pub(super) fn new(moments: FlowMoments<L>, contracts: Contracts<L>) -> Self {
         let idle = match &moments {
             FlowMoments::Shared(moments) => contracts.idle(moments),
             FlowMoments::Own(moments) => contracts.idle(moments),
@@ -122,9 +64,9 @@ impl Flow {
 
     /// The value at ln X = `x`, where the option is held.
     #[inline(never)]
-    pub(super) fn value(&self, x: Block) -> Block {
+    pub(super) fn value(&self, x: L) -> L {
         if (x * self.contracts.phi).lt(self.idle).all() {
-            return Block::splat(0.0);
+            return L::splat(0.0);
         }
         match &self.moments {
             FlowMoments::Shared(moments) => self.contracts.sum(moments, x),
@@ -133,18 +75,18 @@ impl Flow {
     }
 }
 
-impl Contracts {
+impl<L: Lanes> Contracts<L> {
     /// φ·ln X below which no moment's boundary is in reach.
-    fn idle<T: InLanes<Block>>(&self, moments: &[(Moment<T>, MomentBoundary)]) -> Block {
-        moments.iter().fold(Block::splat(f64::INFINITY), |idle, (at, edge)| {
+    fn idle<T: InLanes<L>>(&self, moments: &[(Moment<T>, MomentBoundary<L>)]) -> L {
+        moments.iter().fold(L::splat(f64::INFINITY), |idle, (at, edge)| {
             idle.min(edge.level * self.phi - self.sigma * (at.root.in_lanes() * BETWEEN.out_of_reach))
         })
     }
 
     /// Value of moments of exercise at ln X = `x`.
     #[inline(always)]
-    fn sum<T: InLanes<Block>>(&self, moments: &[(Moment<T>, MomentBoundary)], x: Block) -> Block {
-        let mut sum = Block::splat(0.0);
+    fn sum<T: InLanes<L>>(&self, moments: &[(Moment<T>, MomentBoundary<L>)], x: L) -> L {
+        let mut sum = L::splat(0.0);
         let Self { phi, sigma, inv_sigma, interest, .. } = *self;
         let (spot, inv_spot) = (exp(x), exp(-x));
         for (at, edge) in moments {
@@ -160,20 +102,20 @@ impl Contracts {
 }
 
 /// A region's lower boundary as moments, with negative weights, of the exercise that does not take place below it.
-pub(super) struct LowerBoundary {
-    pub(super) from_begin: Vec<(Moment<Block>, MomentBoundary)>,
-    pub(super) from_points: Vec<Vec<Moment<Block>>>,
-    pub(super) ln_b: Vec<Block>,
+pub(super) struct LowerBoundary<L> {
+    pub(super) from_begin: Vec<(Moment<L>, MomentBoundary<L>)>,
+    pub(super) from_points: Vec<Vec<Moment<L>>>,
+    pub(super) ln_b: Vec<L>,
 }
 
-impl LowerBoundary {
+impl<L: InLanes<L>> LowerBoundary<L> {
     /// The lowest ln B.
-    pub(super) fn lowest(&self) -> Block {
-        self.ln_b.iter().fold(Block::splat(f64::INFINITY), |lowest, ln_b| lowest.min(*ln_b))
+    pub(super) fn lowest(&self) -> L {
+        self.ln_b.iter().fold(L::splat(f64::INFINITY), |lowest, ln_b| lowest.min(*ln_b))
     }
 
     /// Adds its part, which is negative, of the flow at collocation point `i` and ln X = `x`.
-    pub(super) fn add(&self, contracts: &Contracts, i: usize, x: Block, to: &mut [Block; 3]) {
+    pub(super) fn add(&self, contracts: &Contracts<L>, i: usize, x: L, to: &mut [L; 3]) {
         let (spot, inv_spot) = (exp(x), exp(-x));
         for (moment, ln_b) in self.from_points[i].iter().zip(&self.ln_b) {
             contracts.add(moment, x, spot, inv_spot, *ln_b, to);

@@ -4,8 +4,8 @@
 use super::classify::Span;
 use super::exercise::{Inputs, premium_series};
 use super::taylor::{Taylor, at};
-use crate::american::band::Band;
 use crate::american::no_dividends::NoDividends;
+use crate::american::shared::SharedBoundaries;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
@@ -24,9 +24,8 @@ impl core::fmt::Debug for LastInterval {
 
 impl LastInterval {
     /// The boundaries from `stop` years after `terms` on, for the volatilities of `span`.
-    pub(super) fn new(terms: &Terms, stop: f64, span: &Span) -> Self {
-        let band = Band { k: span.k, sigma: span.sigma };
-        Self(NoDividends::new(Right::Put, &after(terms, terms.t - stop), &band, Quality::Full))
+    pub(super) fn new(shared: &SharedBoundaries, terms: &Terms, stop: f64, span: &Span) -> Self {
+        Self(NoDividends::new(shared, Right::Put, &after(terms, terms.t - stop), span.sigma, Quality::Full))
     }
 
     /// True if the boundaries serve the rates of `terms`; `life`: years from the last ex-date to expiry.
@@ -83,7 +82,7 @@ mod tests {
 
     fn premium(terms: &Terms, x: f64, k: f64, sigma: f64) -> Taylor<f64> {
         let stop = terms.divs.last().expect("a dividend").t;
-        let last = LastInterval::new(terms, stop, &SPAN);
+        let last = LastInterval::new(&SharedBoundaries::default(), terms, stop, &SPAN);
         last.premium::<f64, true>(terms, stop, &Inputs::new(x.exp(), k, sigma))
     }
 

@@ -8,10 +8,14 @@ use super::super::band::Band;
 use super::classify::{Depth, Span, changes, continuous, first_window};
 use super::table::Table;
 use crate::american::settings::{LAYOUT, SAME};
+use crate::american::shared::SharedBoundaries;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
 use std::sync::OnceLock;
+
+/// A range that exceeds a whole number of parts by less is cut into that number: the rounding of a logarithm.
+const WHOLE: f64 = 1e-9;
 
 /// A range of strikes and volatilities with its table. The first evaluation that needs the table builds it: a chain
 /// lists many strikes whose premium is 0, and their tables would be most of the cost of a start.
@@ -62,12 +66,12 @@ impl TablePart {
     }
 
     /// The table of a depth; the first call builds it.
-    pub(super) fn table(&self, right: Right, terms: &Terms, depth: Depth) -> &Table {
+    pub(super) fn table(&self, shared: &SharedBoundaries, right: Right, terms: &Terms, depth: Depth) -> &Table {
         let (depth, table) = match &self.deep {
             Some(deep) if depth == Depth::Deep => (depth, deep),
             _ => (Depth::Usual, &self.table),
         };
-        table.get_or_init(|| Box::new(Table::build(right.phi(), terms, &Span { depth, ..self.span })))
+        table.get_or_init(|| Box::new(Table::build(shared, right.phi(), terms, &Span { depth, ..self.span })))
     }
 
     /// True if the tile serves any part of `band`.
@@ -134,7 +138,7 @@ fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
 /// Logarithm of the strike ratio over which a put's first window grows by about its length again: shortly before a
 /// window closes its boundary falls away within a few strikes.
 fn window_strikes(terms: &Terms, k: f64) -> f64 {
-    first_window(terms, k).map_or(f64::INFINITY, |(length, wait)| LAYOUT.window_grows * length / wait)
+    first_window(terms, k).map_or(f64::INFINITY, |(length, wait)| length / wait)
 }
 
 /// The tiles of `bands`; bands close to each other share one.
@@ -143,7 +147,9 @@ fn window_strikes(terms: &Terms, k: f64) -> f64 {
 pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePart> {
     let mut bands = bands.to_vec();
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
-    let beyond = if right == Right::Call { LAYOUT.beyond_call } else { LAYOUT.beyond_put };
+    // fitted on more volatilities than they serve, calls do not meet the payoff at their boundary; third derivatives of
+    // puts are worst at the ends
+    let beyond = if right == Right::Call { 1.0 } else { LAYOUT.beyond_put };
     let most = |k: f64, sigma: (f64, f64)| strikes(right, terms, &Band { k: (k, k), sigma }).exp();
     let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();
@@ -228,7 +234,7 @@ fn split_at(low: f64, high: f64, cuts: &[f64], most: impl Fn(f64) -> f64) -> Vec
 
 /// Cuts the range from `lo` to `hi` into parts of equal ratio, none wider than `most`.
 fn split(lo: f64, hi: f64, most: f64) -> Vec<(f64, f64)> {
-    let n = ((hi / lo).ln() / most.ln() - LAYOUT.whole).ceil().max(1.0) as usize;
+    let n = ((hi / lo).ln() / most.ln() - WHOLE).ceil().max(1.0) as usize;
     let edge = |i: usize| if i == n { hi } else { lo * (hi / lo).powf(i as f64 / n as f64) };
     (0..n).map(|i| (edge(i), edge(i + 1))).collect()
 }

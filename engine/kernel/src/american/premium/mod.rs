@@ -19,7 +19,6 @@ mod between_grid;
 mod chebyshev;
 mod classify;
 mod dates;
-mod european;
 mod evaluate;
 mod exercise;
 mod falling;
@@ -41,21 +40,29 @@ mod until_date;
 mod windows;
 
 use super::band::{Band, Counts};
-use crate::american::settings::{BOUNDARY, SAME, TABLES};
+use super::pays::{exercised_now, most_premium};
+use super::shared::SharedBoundaries;
+use crate::american::boundary::TIME_LEAST;
+use crate::american::settings::TABLES;
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
-use crate::dividends::Terms;
-use crate::elementary::{exp, ln};
-use crate::greeks::{Derivatives, VolDerivatives};
+use crate::dividends::{SAME_DATE, SET_BACK, Terms, are_same};
+use crate::elementary::exp;
+use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
-use crate::normal::norm_cdf;
 use classify::{Depth, Span, deep};
 use evaluate::Clock;
 use exercise::Inputs;
 use layout::{TablePart, covered, tiles};
-use plan::{best_plan, collected};
+use plan::best_plan;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
+
+/// Years before an ex-date, half a minute, until which its table is read: the deviation until the date is a divisor.
+const UNTIL: f64 = 1e-6;
+/// Shortfall of a value behind the best plan, parts of the strike, from which on the plan replaces it: more than a
+/// table's error.
+const SHORT: f64 = 2e-5;
 
 /// Inputs of an evaluation, one contract per lane, at one spot.
 #[derive(Clone, Copy)]
@@ -83,6 +90,7 @@ struct Reading<'a, L> {
 pub struct PremiumTables {
     right: Right,
     terms: Terms,
+    shared: SharedBoundaries,
     /// Tables with the bands that they serve. Where two serve the same contract, the later one is read.
     tiles: Vec<TablePart>,
 }
@@ -114,10 +122,10 @@ impl PremiumTables {
     /// for the derivatives in the rates; more where dividends are monthly.
     /// A table serves bands within a strike ratio of 1.43 (put), 1.2 (call) or exp(σ√t), and a volatility ratio of 2
     #[must_use]
-    pub fn new(right: Right, terms: &Terms, bands: &[Band]) -> Self {
+    pub fn new(shared: &SharedBoundaries, right: Right, terms: &Terms, bands: &[Band]) -> Self {
         let terms = live(terms);
         let tiles = tiles(right, &terms, bands);
-        PremiumTables { right, terms, tiles }
+        PremiumTables { right, terms, shared: shared.clone(), tiles }
     }
 
     /// The tables built so far.
@@ -162,11 +170,11 @@ impl PremiumTables {
     ) {
         let deep = deep.filter(|_| tile.has_deep()).map(|deep| lanes & deep).filter(|deep| deep.any());
         if let Some(deep) = deep {
-            serving.push(tile.table(self.right, &self.terms, Depth::Deep), deep);
+            serving.push(tile.table(&self.shared, self.right, &self.terms, Depth::Deep), deep);
         }
         let usual = deep.map_or(lanes, |deep| lanes & !deep);
         if usual.any() {
-            serving.push(tile.table(self.right, &self.terms, Depth::Usual), usual);
+            serving.push(tile.table(&self.shared, self.right, &self.terms, Depth::Usual), usual);
         }
     }
 
@@ -212,21 +220,9 @@ impl PremiumTables {
         covered(band, &self.tiles)
     }
 
-    /// The lanes whose premium is not negligible. It is negligible far out of the money, where the greatest gain from
-    /// exercise times the probability of ending in the money is below `TABLES.negligible` of the spot: half of a tenth
-    /// of the price tolerance of such an option.
+    /// The lanes whose premium is not negligible.
     fn needed<L: Lanes>(&self, terms: &Terms, spot: L, k: L, sigma: L) -> L::Mask {
-        let Terms { t, r, b, .. } = *terms;
-        let c = |v: f64| L::splat(v);
-        let collected = terms.divs.iter().map(|d| d.amount).sum::<f64>() * ((b - r).max(0.0) * t).exp();
-        let deviation = sigma * c(t.sqrt());
-        // a call exercised early collects the dividends
-        let pays_from = if self.right == Right::Call { (k - collected).max(k * c(SAME.strike_left)) } else { k };
-        let d = (ln(spot / pays_from) + c((r - b) * t)) / deviation;
-        let phi = c(self.right.phi());
-        let in_the_money = norm_cdf(d * phi + deviation * 0.5);
-        let gain = spot.max(k) * c((r.abs() + b.abs()) * t) + collected;
-        c(TABLES.negligible).lt(gain * in_the_money / spot)
+        L::splat(TABLES.negligible).lt(most_premium(self.right, terms, spot, k, sigma) / spot)
     }
 
     /// True if the tables still serve `terms`: the same dividends are to come, no date that a table describes has
@@ -238,21 +234,17 @@ impl PremiumTables {
     pub fn serves(&self, terms: &Terms) -> bool {
         let terms = live(terms);
         let age = self.terms.t - terms.t;
-        let same = self.terms.divs.len() == terms.divs.len()
-            && self.terms.divs.iter().zip(&terms.divs).all(|(old, new)| {
-                (old.t - age - new.t).abs() < TABLES.date_slack
-                    && (old.amount - new.amount).abs() <= TABLES.same_amount * old.amount.abs()
-            });
+        let same = are_same(&self.terms.divs, &terms.divs, age);
         let size = self.terms.r.abs().max(self.terms.b.abs());
-        let aligned = (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(BOUNDARY.time_least).sqrt())
-            .min(TABLES.b_part * size);
+        let aligned =
+            (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(TIME_LEAST).sqrt()).min(TABLES.b_part * size);
         // exercise anywhere between the dates of a call is harder to follow
         let coarse = self.built().any(|table| table.until.is_some() || table.is_anchored());
         let b_move = if coarse { TABLES.rate_move } else { aligned.max(TABLES.rate_move) };
         same && (terms.r - self.terms.r).abs() <= TABLES.rate_move
             && (terms.b - self.terms.b).abs() <= b_move
             && terms.t > 0.0
-            && age > -TABLES.date_slack
+            && age > -SET_BACK
             && self.built().all(|t| t.serves_age(age, &self.terms) && t.serves_rates(&self.terms, &terms))
     }
 
@@ -330,19 +322,11 @@ impl PremiumTables {
         let (premium, (exercised, whole)) = self.premium::<L, false>(terms, &contracts, &serving);
         if whole.any() {
             let zero = L::splat(0.0);
-            jet = VolDerivatives::select(
-                whole,
-                &VolDerivatives { value: zero, vega: zero, volga: zero, ultima: zero },
-                &jet,
-            );
+            jet = VolDerivatives::select(whole, &VolDerivatives::straight(zero, zero), &jet);
         }
-        let (value, [vega, volga, ultima]) = (premium.value(), by_sigma(&premium, sigma));
-        jet = VolDerivatives {
-            value: jet.value + value,
-            vega: jet.vega + vega,
-            volga: jet.volga + volga,
-            ultima: jet.ultima + ultima,
-        };
+        let [vega, volga, ultima] = by_sigma(&premium, sigma);
+        let premium = VolDerivatives { value: premium.value(), vega, volga, ultima };
+        jet = jet.zip(&premium, |jet, premium| jet + premium);
         (jet, exercised | self.at_intrinsic(jet.value, s, k, &serving))
     }
 
@@ -372,13 +356,11 @@ impl PremiumTables {
     /// The lanes whose value is the intrinsic value or less, and whose option may be worth exercising. With b > 0 a
     /// call always may, far enough in the money, even if its table has no premium.
     fn at_intrinsic<L: Lanes>(&self, value: L, s: f64, k: L, serving: &Serving<'_, L>) -> L::Mask {
-        let intrinsic = (L::splat(s) - k) * L::splat(self.right.phi());
         let borrowed_call = self.right == Right::Call && self.terms.b > 0.0;
         let american = serving.iter().filter(|(t, _)| borrowed_call || !matches!(t.layout, Layout::European));
         let may = american.fold(k.lt(k), |some, (_, inside)| some | inside);
-        let gain = value - intrinsic;
-        // far below the intrinsic value no table is needed: volatility is small, the forward far on the other side
-        (may & gain.lt(k * SAME.exercised)) | gain.lt(k * -SAME.exercised)
+        // far below the payoff no table is needed: volatility is small, the forward far on the other side
+        exercised_now(self.right, value, L::splat(s), k, may)
     }
 
     /// The premium as a series, each lane from the table that serves it; 0 in the lanes that need none.
@@ -437,8 +419,7 @@ impl PremiumTables {
         }
         let plan = best_plan(phi, at.terms, &at.on);
         let value = at.european + premium.value();
-        let short =
-            (value + at.on.strike.value() * (if ahead { TABLES.short_ahead } else { TABLES.short })).lt(plan.value());
+        let short = (value + at.on.strike.value() * SHORT).lt(plan.value());
         let whole = if anchored { short | (beyond & zero.lt(plan.value())) } else { short };
         replace_where(premium, whole, &plan);
         whole
@@ -448,7 +429,8 @@ impl PremiumTables {
     fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
-        let (a, a_r) = collected(terms, stop, stop - 3.0 * TABLES.date_slack * self.right.phi());
+        // a call collects the dividend of the date, a put does not
+        let [a, a_r] = terms.collected(stop, stop - 3.0 * SAME_DATE * self.right.phi());
         let needed = ALL || moved.iter().any(|by| *by != 0.0);
         let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
         Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
@@ -482,18 +464,14 @@ fn extrapolate<L: Lanes>(end: L, sigma: L, premium: &mut Taylor<L>) {
 fn advance_time<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor<L>) {
     let c = |v: f64| L::splat(v);
     let p = premium.0;
-    // P_t = rP − (r − b − σ²/2)·P_x − σ²/2·P_xx in terms of x = ln X, and its derivatives in x and ln σ
     let variance = sigma * sigma;
-    let half = variance * 0.5;
-    let drift = c(terms.r - terms.b) - half;
-    let aged = |v: L, by_x: L, by_xx: L| c(terms.r) * v - drift * by_x - half * by_xx;
+    let aged = |v: L, by_x: L, by_xx: L| by_time(terms.r, terms.b, variance * 0.5, [v, by_x, by_xx]);
     let two = c(2.0);
-    let vega = aged(p[at::L], p[at::XL], two * p[at::XXL]) + variance * (p[at::X] - two * p[at::XX]);
     let moves = [
         (at::ONE, aged(p[at::ONE], p[at::X], two * p[at::XX])),
         (at::X, aged(p[at::X], two * p[at::XX], c(6.0) * p[at::XXX])),
         (at::XX, aged(p[at::XX], c(3.0) * p[at::XXX], c(12.0) * p[at::XXXX])),
-        (at::L, vega),
+        (at::L, aged(p[at::L], p[at::XL], two * p[at::XXL]) + variance * (p[at::X] - two * p[at::XX])),
     ];
     for (i, by_t) in moves {
         premium.0[i] = by_t.mul_add(c(dt), premium.0[i]);
@@ -529,7 +507,7 @@ impl Table {
         match self.layout {
             Layout::European | Layout::LowerStrike(_) => true,
             Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate => {
-                age < self.stop - TABLES.until
+                age < self.stop - UNTIL
             }
             Layout::Now | Layout::Anchored => age <= TABLES.age.min(TABLES.age_part * next),
         }
@@ -555,12 +533,11 @@ fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, x: L, k:
     let c = |v: f64| L::splat(v);
     let p = &premium.0;
     let (ix, ik, is) = (c(1.0) / x, c(1.0) / k, c(1.0) / sigma);
-    let [p1, p2, p3, p4] = [p[at::X], p[at::XX] * 2.0, p[at::XXX] * 6.0, p[at::XXXX] * 24.0];
+    let by_x = from_logs([p[at::X], p[at::XX] * 2.0, p[at::XXX] * 6.0, p[at::XXXX] * 24.0], ix);
     jet.v += p[at::ONE];
-    jet.x[0] += p1 * ix;
-    jet.x[1] += (p2 - p1) * ix * ix;
-    jet.x[2] += (p3 - c(3.0) * p2 + c(2.0) * p1) * ix * ix * ix;
-    jet.x[3] += (p4 - c(6.0) * p3 + c(11.0) * p2 - c(6.0) * p1) * ix * ix * ix * ix;
+    for (sum, premium) in jet.x.iter_mut().zip(by_x) {
+        *sum += premium;
+    }
     for (sum, premium) in jet.sigma.iter_mut().zip(by_sigma(premium, sigma)) {
         *sum += premium;
     }
@@ -575,8 +552,8 @@ fn add_premium<L: Lanes>(jet: &mut Derivatives<L>, premium: &Taylor<L>, x: L, k:
 
 /// Vega, volga and ultima of a premium.
 fn by_sigma<L: Lanes>(premium: &Taylor<L>, sigma: L) -> [L; 3] {
-    let c = |v: f64| L::splat(v);
-    let (p, is) = (&premium.0, c(1.0) / sigma);
-    let [l1, l2, l3] = [p[at::L], p[at::LL] * 2.0, p[at::LLL] * 6.0];
-    [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + c(2.0) * l1) * is * is * is]
+    let (p, none) = (&premium.0, L::splat(0.0));
+    let logs = [p[at::L], p[at::LL] * 2.0, p[at::LLL] * 6.0, none];
+    let [vega, volga, ultima, _] = from_logs(logs, L::splat(1.0) / sigma);
+    [vega, volga, ultima]
 }

@@ -4,62 +4,61 @@
 use super::at_date::{DatePremium, Series, Wait};
 use super::between_dates::ExerciseBoundary;
 use super::chebyshev::Lobatto;
-use super::european::European;
 use super::falling::Falling;
 use super::flow::Flow;
 use super::time_between::TimeBetween;
 use super::tip::Tip;
-use crate::american::recursion::Solution;
+use crate::american::recursion::{European, Solution};
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::dividends::Terms;
 use crate::elementary::exp;
-use crate::lanes::{Block, Lanes, Mask};
+use crate::lanes::{InLanes, Lanes, Mask};
 use std::sync::Arc;
 
 /// The solution of one block at the date that a table describes.
-pub(super) struct DateSolution {
-    pub(super) k: Block,
-    pub(super) sigma: Block,
+pub(super) struct DateSolution<L: Lanes> {
+    pub(super) k: L,
+    pub(super) sigma: L,
     /// ln B: exercise is optimal from X = B on; NaN: nowhere.
-    pub(super) boundary: Block,
+    pub(super) boundary: L,
     /// True if any lane has a region of exercise.
     pub(super) is_exercised: bool,
     /// True if the region of any lane has a second boundary.
     pub(super) has_end: bool,
     /// ln X beyond which the premium, away from exercise, is negligible.
-    pub(super) far: Block,
-    pub(super) held: HeldPremium,
+    pub(super) far: L,
+    pub(super) held: HeldPremium<L>,
     /// The boundary of exercise from now until the date; `None`: there is no such exercise.
-    pub(super) before: Option<ExerciseBoundary>,
+    pub(super) before: Option<ExerciseBoundary<L>>,
     /// Begin of each window of a put, years from now, and the window's boundary.
-    pub(super) windows: Vec<(f64, WindowBoundary)>,
+    pub(super) windows: Vec<(f64, WindowBoundary<L>)>,
     /// The period after a put's last ex-date.
-    pub(super) after_last: Option<AfterLast>,
+    pub(super) after_last: Option<AfterLast<L>>,
 }
 
 /// The premium while the option is held.
-pub(super) enum HeldPremium {
+pub(super) enum HeldPremium<L: Lanes> {
     /// From later exercise, one contract per lane; for calls exercised until the date also as a series, `at`.
-    Lanes { later: Box<LaterExercise>, at: Option<Box<DatePremium>> },
+    Lanes { later: Box<LaterExercise<L>>, at: Option<Box<DatePremium<L>>> },
     /// One recursion of the reference per contract.
     Each(Vec<Solution>),
 }
 
 /// The boundary of a put's window, by its end.
 #[derive(Clone)]
-pub(super) enum WindowBoundary {
+pub(super) enum WindowBoundary<L> {
     /// The boundary falls to 0.
-    Falling(Box<Falling>),
+    Falling(Box<Falling<L>>),
     /// The boundary ends in a tip at a positive X.
-    Tip(Box<Tip>),
+    Tip(Box<Tip<L>>),
 }
 
-impl WindowBoundary {
-    pub(super) fn falling(&self) -> Option<&Falling> {
+impl<L: Lanes> WindowBoundary<L> {
+    pub(super) fn falling(&self) -> Option<&Falling<L>> {
         if let Self::Falling(falling) = self { Some(falling) } else { None }
     }
 
-    pub(super) fn tip(&self) -> Option<&Tip> {
+    pub(super) fn tip(&self) -> Option<&Tip<L>> {
         if let Self::Tip(tip) = self { Some(tip) } else { None }
     }
 }
@@ -83,7 +82,12 @@ impl Period {
 
     /// The boundary within the period, given the premium `at` its end. Outer `None`: a boundary is not found; inner
     /// `None`: exercise within the period does not pay.
-    pub(super) fn solve(&self, at: Option<&DatePremium>, k: Block, sigma: Block) -> Option<Option<ExerciseBoundary>> {
+    pub(super) fn solve<L: InLanes<L>>(
+        &self,
+        at: Option<&DatePremium<L>>,
+        k: L,
+        sigma: L,
+    ) -> Option<Option<ExerciseBoundary<L>>> {
         self.stretch
             .as_ref()
             .map_or(Some(None), |stretch| ExerciseBoundary::to_date(stretch, at, None, k, sigma).map(Some))
@@ -91,43 +95,43 @@ impl Period {
 }
 
 /// Exercise after a date: within the period until the next date, and the premium there.
-pub(super) struct LaterExercise {
+pub(super) struct LaterExercise<L: Lanes> {
     pub(super) period: Arc<Period>,
-    pub(super) at: Option<DatePremium>,
-    pub(super) between: Option<ExerciseBoundary>,
+    pub(super) at: Option<DatePremium<L>>,
+    pub(super) between: Option<ExerciseBoundary<L>>,
     /// Value at the begin of the period of exercise within it.
-    pub(super) flow: Option<Flow>,
+    pub(super) flow: Option<Flow<L>>,
     /// The region of exercise at the begin, of puts that are not exercised at X = 0 there.
-    pub(super) island: Option<Island>,
+    pub(super) island: Option<Island<L>>,
 }
 
 /// A region of exercise with two ends: a put is worth its payoff between them. In lanes without a region the lower end
 /// lies above the upper one.
 #[derive(Clone, Copy)]
-pub(super) struct Island {
-    pub(super) lower: Block,
-    pub(super) upper: Block,
+pub(super) struct Island<L> {
+    pub(super) lower: L,
+    pub(super) upper: L,
     /// Payoff of exercise at X = 0.
-    pub(super) paid: Block,
-    pub(super) european: European<Block>,
+    pub(super) paid: L,
+    pub(super) european: European<L>,
 }
 
-impl Island {
+impl<L: Lanes> Island<L> {
     /// The lanes that have a region.
-    pub(super) fn is_there(&self) -> <Block as Lanes>::Mask {
+    pub(super) fn is_there(&self) -> L::Mask {
         self.lower.lt(self.upper)
     }
 
     /// Payoff of exercise less the European value, at ln X = `x`.
-    pub(super) fn exercise(&self, x: Block) -> Block {
+    pub(super) fn exercise(&self, x: L) -> L {
         let spot = exp(x);
         self.paid - spot - self.european.at(x, spot)
     }
 }
 
-impl LaterExercise {
+impl<L: InLanes<L>> LaterExercise<L> {
     /// Later exercise of calls.
-    pub(super) fn new(period: &Arc<Period>, at: Option<DatePremium>, between: Option<ExerciseBoundary>) -> Self {
+    pub(super) fn new(period: &Arc<Period>, at: Option<DatePremium<L>>, between: Option<ExerciseBoundary<L>>) -> Self {
         let flow = period.stretch.as_ref().zip(between.as_ref()).map(|(stretch, between)| between.flow(stretch));
         Self { period: Arc::clone(period), at, between, flow, island: None }
     }
@@ -137,8 +141,8 @@ impl LaterExercise {
     pub(super) fn of_puts(
         [from, to]: [f64; 2],
         t: f64,
-        at: Option<DatePremium>,
-        window: Option<(ExerciseBoundary, Flow)>,
+        at: Option<DatePremium<L>>,
+        window: Option<(ExerciseBoundary<L>, Flow<L>)>,
     ) -> Self {
         let wait = (to < t).then(|| Wait::new(to - from, t - to));
         let period = Arc::new(Period { from, to, wait, stretch: None });
@@ -151,8 +155,8 @@ impl LaterExercise {
     }
 
     /// The premium at ln X = `x`, where the option is held right after the date.
-    pub(super) fn premium(&self, x: Block) -> Block {
-        let mut sum = Block::splat(0.0);
+    pub(super) fn premium(&self, x: L) -> L {
+        let mut sum = L::splat(0.0);
         if let (Some(at), Some(wait)) = (&self.at, &self.period.wait) {
             sum += at.expected::<false, f64>(wait, x)[0];
         }
@@ -161,20 +165,20 @@ impl LaterExercise {
         }
         let Some(island) = &self.island else { return sum };
         let inside = island.lower.lt(x) & x.lt(island.upper);
-        if inside.any() { Block::select(inside, island.exercise(x), sum) } else { sum }
+        if inside.any() { L::select(inside, island.exercise(x), sum) } else { sum }
     }
 
     /// ln X below which a put's premium is a line in X: exercise after the next date is almost certain.
-    pub(super) fn lowest(&self, sigma: Block) -> Block {
+    pub(super) fn lowest(&self, sigma: L) -> L {
         let of_date = self.at.iter().map(|at| at.end.as_ref().map_or(at.boundary, |end| end.x));
         let boundaries = of_date.chain(self.between.iter().map(ExerciseBoundary::lowest));
         let root = self.period.wait.as_ref().map_or(0.0, Wait::root);
-        boundaries.fold(Block::splat(f64::INFINITY), Block::min) - sigma * (root * DATES.top)
+        boundaries.fold(L::splat(f64::INFINITY), L::min) - sigma * (root * DATES.top)
     }
 
     /// The tangent, as a line in X, of the premium at ln X = `x`: constant and slope. `width`: deviation of ln X until
     /// expiry.
-    pub(super) fn line(&self, phi: f64, x: Block, width: Block) -> [Block; 2] {
+    pub(super) fn line(&self, phi: f64, x: L, width: L) -> [L; 2] {
         let step = width * (DATES.slope_step * phi);
         let value = self.premium(x);
         let slope = (value - self.premium(x - step)) / step;
@@ -185,7 +189,7 @@ impl LaterExercise {
     /// end; right after a date `tau` years before expiry.
     ///
     /// # Shapes  one contract per lane
-    pub(super) fn series(&self, phi: f64, ends: [Block; 2], sigma: Block, tau: f64) -> Series {
+    pub(super) fn series(&self, phi: f64, ends: [L; 2], sigma: L, tau: f64) -> Series<L> {
         self.series_of(phi, ends, sigma, tau, |x| self.premium(x))
     }
 
@@ -193,15 +197,15 @@ impl LaterExercise {
     pub(super) fn series_of(
         &self,
         phi: f64,
-        [boundary, far]: [Block; 2],
-        sigma: Block,
+        [boundary, far]: [L; 2],
+        sigma: L,
         tau: f64,
-        of: impl Fn(Block) -> Block,
-    ) -> Series {
+        of: impl Fn(L) -> L,
+    ) -> Series<L> {
         let width = sigma * tau.sqrt();
         let reach = ((boundary - far) * phi).max(width * DATES.reach_least) / sigma;
         let place = |u: f64| boundary - sigma * reach * (0.5 * (1.0 + u) * phi);
-        let deviations = (0..Block::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
+        let deviations = (0..L::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
         let usual = if self.between.is_some() { BETWEEN.terms } else { DATES.terms };
         let terms = (usual as f64 * (deviations / DATES.usual).max(1.0)) as usize;
         (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| of(place(u))))
@@ -210,12 +214,12 @@ impl LaterExercise {
 
 /// The period after the last ex-date: its boundary, and the premium at its begin. Both are of first degree in X and K,
 /// since no dividend is left.
-pub(super) struct AfterLast {
-    pub(super) between: ExerciseBoundary,
-    pub(super) at: Option<DatePremium>,
+pub(super) struct AfterLast<L: Lanes> {
+    pub(super) between: ExerciseBoundary<L>,
+    pub(super) at: Option<DatePremium<L>>,
 }
 
-impl AfterLast {
+impl<L: InLanes<L>> AfterLast<L> {
     /// The solution of strikes `ratio` times as high.
     pub(super) fn scaled(&self, ratio: f64) -> Self {
         Self { between: self.between.scaled(ratio), at: self.at.as_ref().map(|at| at.scaled(ratio)) }

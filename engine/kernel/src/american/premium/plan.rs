@@ -55,19 +55,33 @@ pub(super) fn best_plan<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Ta
     // right before an ex-date for a call, right after it for a put
     let dates = terms.divs.iter().map(|d| (d.t, if phi > 0.0 { d.t - SAME.instant } else { d.t }));
     for (t, collects_after) in core::iter::once(now).chain(dates) {
-        let (a, a_r) = collected(terms, t, collects_after);
+        let [a, a_r] = terms.collected(t, collects_after);
         let date = Date::new(terms, t, a, a_r);
         best = Date::select(date.value(phi, on).gt(best.value(phi, on)), &date, &best);
     }
     best.series(phi, on)
 }
 
-/// Value at `t` of the dividends after `after`, and its derivative in r.
-pub(super) fn collected(terms: &Terms, t: f64, after: f64) -> (f64, f64) {
-    let carry = terms.r - terms.b;
-    let live = terms.divs.iter().filter(|d| d.t > after && d.t <= terms.t);
-    live.fold((0.0, 0.0), |(a, a_r), d| {
-        let worth = d.amount * (-carry * (d.t - t)).exp();
-        (a + worth, a_r - (d.t - t) * worth)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::american::draws::{Draws, every};
+
+    #[test]
+    fn the_best_plan_is_the_best_of_all_dates() {
+        let mut draws = Draws(5);
+        for i in 0..300 {
+            let phi = if i % 2 == 0 { 1.0 } else { -1.0 };
+            let t = draws.between(0.05, 2.0);
+            let divs = every(0.25, draws.between(0.01, 0.25), t, draws.between(0.0, 3.0));
+            let terms = Terms { t, r: draws.between(-0.02, 0.08), b: draws.between(-0.05, 0.05), divs };
+            let (x, k) = (draws.between(40.0, 160.0), draws.between(40.0, 160.0));
+            let got = best_plan(phi, &terms, &Inputs::new(x, k, 0.2)).value();
+            let at = |t: f64, a: f64| phi * (x * (-terms.b * t).exp() - (k - a) * (-terms.r * t).exp());
+            let side = |t: f64| if phi > 0.0 { t - 1e-12 } else { t };
+            let dates = terms.divs.iter().map(|d| at(d.t, terms.a(side(d.t))));
+            let want = dates.chain([at(0.0, terms.a(0.0)), at(t, 0.0)]).fold(f64::NEG_INFINITY, f64::max);
+            assert!((got - want).abs() < 1e-9, "{phi} {terms:?} X {x} K {k}: {got} for {want}");
+        }
+    }
 }

@@ -9,6 +9,9 @@ use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
 use crate::work::count;
 
+/// Move of a rate, per year, to which `boundary_moves` and `boundary_bends` refer: twice what a table moves by.
+const UNIT_MOVE: f64 = 1e-3;
+
 impl Table {
     /// The derivatives in the rates; `terms`: those of the table's build. They cost as much as the table itself, and
     /// tables of the next trading day are read for values only: the first read solves them.
@@ -54,8 +57,7 @@ impl Rates {
         let deviation = (problem.terms.t - problem.stop).sqrt();
         let is_steady = |by: &RateMove| {
             // the move of the boundary, in units of σ√τ
-            let moved =
-                |lane: usize| by.slope(|i| all[i].boundary(lane)) * RATES.unit_move / (pairs[lane].1 * deviation);
+            let moved = |lane: usize| by.slope(|i| all[i].boundary(lane)) * UNIT_MOVE / (pairs[lane].1 * deviation);
             if table.phi < 0.0 {
                 return (0..pairs.len()).all(|lane| moved(lane).abs() <= RATES.boundary_moves);
             }

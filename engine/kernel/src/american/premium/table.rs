@@ -11,9 +11,12 @@ use super::chebyshev::{Axis, local_slope};
 use super::classify::Span;
 use super::last_interval::LastInterval;
 use super::problem::Problem;
-use crate::american::settings::{BETWEEN, RATES, SIZES};
+use crate::american::settings::{BETWEEN, RATES};
 use crate::dividends::Terms;
 use std::sync::OnceLock;
+
+/// Least −ln(B/K) of a put whose logarithm is tabulated: the boundary is at the strike.
+const PLACED_LEAST: f64 = 1e-9;
 
 /// Meaning of a table's coefficients.
 #[derive(Clone, Debug)]
@@ -141,6 +144,6 @@ impl Table {
 
     /// The tabulated function of ln(B/K): itself for calls, ln(−ln(B/K)) for puts, which is almost linear in ln σ.
     pub(super) fn placed(&self, relative: f64) -> f64 {
-        if self.phi > 0.0 { relative } else { (-relative).max(SIZES.placed_least).ln() }
+        if self.phi > 0.0 { relative } else { (-relative).max(PLACED_LEAST).ln() }
     }
 }

@@ -9,28 +9,32 @@ use super::problem::Problem;
 use super::solved::{Solved, pairs};
 use super::table::{Layout, Table, UntilDate};
 use crate::american::settings::{EVALUATE, SAME, SIZES};
+use crate::american::shared::SharedBoundaries;
 use crate::dividends::Terms;
 use crate::work::count;
 use std::sync::OnceLock;
+
+/// Least time to the next ex-date in `SIZES.more_soon`, years: the number of terms is capped anyway.
+const SOON_LEAST: f64 = 1e-6;
 
 impl Table {
     /// Builds the table of `span` at `terms`; a second time with more strikes and terms where it is not resolved.
     ///
     /// # Cost  1 ms with quarterly dividends, several times that where it is refined
-    pub(super) fn build(phi: f64, terms: &Terms, span: &Span) -> Self {
+    pub(super) fn build(shared: &SharedBoundaries, phi: f64, terms: &Terms, span: &Span) -> Self {
         count(|work| work.tables += 1);
-        let table = Self::with(phi, terms, span, false);
+        let table = Self::with(shared, phi, terms, span, false);
         if table.is_resolved(terms) {
             return table;
         }
         count(|work| work.tables_refined += 1);
-        Self::with(phi, terms, span, true)
+        Self::with(shared, phi, terms, span, true)
     }
 
     /// Builds the table once; `refined`: with more strikes and terms.
     ///
     /// # Domain  live dividends only, in order of their dates
-    fn with(phi: f64, terms: &Terms, span: &Span, refined: bool) -> Self {
+    fn with(shared: &SharedBoundaries, phi: f64, terms: &Terms, span: &Span, refined: bool) -> Self {
         let (lo, hi) = span.sigma;
         let mut table = Table {
             phi,
@@ -63,7 +67,7 @@ impl Table {
             return table;
         }
         if phi < 0.0 && table.stop > 0.0 && terms.divs.iter().all(|d| d.t <= table.stop + SAME.date) {
-            table.layout = Layout::LastInterval(LastInterval::new(terms, table.stop, span));
+            table.layout = Layout::LastInterval(LastInterval::new(shared, terms, table.stop, span));
             return table;
         }
         table.fill(terms);
@@ -174,7 +178,7 @@ impl Table {
         let mut more = (deviations / SIZES.usual).max(1.0);
         if matches!(self.layout, Layout::Anchored) {
             let next = terms.divs.first().map_or(terms.t, |d| d.t);
-            more = more.max((SIZES.more_soon * terms.t / next.max(SIZES.soon_least)).sqrt());
+            more = more.max((SIZES.more_soon * terms.t / next.max(SOON_LEAST)).sqrt());
         }
         if matches!(self.layout, Layout::AnchoredAtExDate) {
             more = more.max(SIZES.more_anchored);

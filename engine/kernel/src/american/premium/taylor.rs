@@ -163,3 +163,68 @@ fn product<V: Lanes>(a: &Taylor<V>, b: &Taylor<V>) -> Taylor<V> {
     c[B] = first(B);
     Taylor(c)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::american::draws::Draws;
+
+    /// Powers of (x, l, q, r, b) of each monomial.
+    const POWERS: [[i32; 5]; TERMS] = [
+        [0, 0, 0, 0, 0],
+        [1, 0, 0, 0, 0],
+        [2, 0, 0, 0, 0],
+        [3, 0, 0, 0, 0],
+        [4, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0],
+        [0, 2, 0, 0, 0],
+        [0, 3, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [2, 1, 0, 0, 0],
+        [0, 0, 1, 0, 0],
+        [0, 0, 2, 0, 0],
+        [0, 0, 0, 1, 0],
+        [0, 1, 0, 1, 0],
+        [0, 0, 0, 0, 1],
+    ];
+
+    #[test]
+    fn products_are_those_of_polynomials() {
+        let mut draws = Draws(11);
+        for _ in 0..50 {
+            let [a, b]: [Taylor<f64>; 2] =
+                core::array::from_fn(|_| Taylor(core::array::from_fn(|_| draws.between(-2.0, 2.0))));
+            let got = (a * b).0;
+            for (i, of) in POWERS.iter().enumerate() {
+                let mut want = 0.0;
+                for (j, one) in POWERS.iter().enumerate() {
+                    for (k, other) in POWERS.iter().enumerate() {
+                        if (0..5).all(|v| one[v] + other[v] == of[v]) {
+                            want += a.0[j] * b.0[k];
+                        }
+                    }
+                }
+                assert!((got[i] - want).abs() < 1e-12, "{of:?}: {} for {want}", got[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_function_of_a_series_is_composed_of_its_derivatives() {
+        let series = Taylor::constant(0.7).with(at::X, 1.0).with(at::L, -0.5).with(at::Q, 0.2).with(at::XL, 0.3);
+        let value = 0.7f64.exp();
+        let got = series.compose([value; 5]).0;
+        // e^(0.7 + x − l/2 + q/5 + 0.3xl)
+        for (i, want) in [
+            (at::ONE, 1.0),
+            (at::X, 1.0),
+            (at::XXXX, 1.0 / 24.0),
+            (at::LLL, -0.125 / 6.0),
+            (at::XL, -0.5 + 0.3),
+            (at::XXL, -0.25 + 0.3),
+            (at::QQ, 0.02),
+        ] {
+            assert!((got[i] / value - want).abs() < 1e-14, "{i}: {} for {want}", got[i] / value);
+        }
+    }
+}

@@ -2,10 +2,11 @@
 
 use super::at_date::Wait;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
+use crate::american::recursion::Moment;
 use crate::american::settings::{FALLING, SAME};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, InLanes, Lanes};
+use crate::lanes::{InLanes, Lanes};
 
 /// The end of a window of puts that closes before a date, where the boundary runs away to 0. `T`: of one strike, or per
 /// lane.
@@ -54,45 +55,12 @@ pub(super) fn to_come<T: Lanes>(terms: &Terms, from: f64, wait: T) -> T {
     exp(wait * (terms.r - terms.b)) * terms.a(from + SAME.date)
 }
 
-/// A moment of exercise, seen from an earlier time.
-pub(super) struct Moment<T = f64> {
-    /// √wait and 1 over it.
-    pub(super) root: T,
-    pub(super) inv_root: T,
-    /// (r − b)·wait, e^(−(r − b)·wait), e^(−r·wait).
-    pub(super) drift: T,
-    pub(super) carry: T,
-    pub(super) discount: T,
-    /// weight·e^(−r·wait), weight·b·e^(−b·wait).
-    pub(super) cash: T,
-    pub(super) stock: T,
-    /// b·A: the part of the yearly cost of exercise that the dividends to come spare.
-    pub(super) spared: T,
-}
-
-impl<T: Lanes> Moment<T> {
-    /// The moment after `wait` years, with its weight in a quadrature; `escrow`: dividends to come, as of now.
-    pub(super) fn new([r, b]: [f64; 2], wait: T, weight: T, escrow: T) -> Self {
-        let (drift, discount) = (wait * (r - b), exp(wait * -r));
-        let (root, carry) = (wait.sqrt(), exp(-drift));
-        let cash = weight * discount;
-        let inv_carry = T::splat(1.0) / carry;
-        Moment {
-            root,
-            inv_root: T::splat(1.0) / root,
-            drift,
-            carry,
-            discount,
-            cash,
-            stock: cash * inv_carry * b,
-            spared: escrow * inv_carry * b,
-        }
-    }
-}
-
-impl<T: InLanes<Block>> FromPoint<T> {
+impl<T: Lanes> FromPoint<T> {
     /// √(years until the next date, or expiry).
-    pub(super) fn until_date(&self) -> Block {
+    pub(super) fn until_date<L: Lanes>(&self) -> L
+    where
+        T: InLanes<L>,
+    {
         self.wait.as_ref().map_or(self.left.sqrt(), Wait::root).in_lanes()
     }
 }
@@ -106,9 +74,9 @@ impl TimeBetween {
     }
 }
 
-impl TimeBetween<Block> {
+impl<L: Lanes> TimeBetween<L> {
     /// The window of puts with b < 0 until its tip, at `tip` years from now.
-    pub(super) fn to_tip(terms: &Terms, from: f64, tip: Block, date: f64, grid: &BetweenGrid) -> Self {
+    pub(super) fn to_tip(terms: &Terms, from: f64, tip: L, date: f64, grid: &BetweenGrid) -> Self {
         Self::new(-1.0, terms, [from, date], tip, None, grid)
     }
 }

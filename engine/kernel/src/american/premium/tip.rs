@@ -8,50 +8,48 @@
 use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, carried, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
-use super::flow::{Contracts, Flow, FlowMoments, LowerBoundary, MomentBoundary};
-use super::time_between::{Moment, TimeBetween, to_come};
-use crate::american::recursion::earned_share;
+use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
+use super::time_between::{TimeBetween, to_come};
+use crate::american::recursion::{Contracts, Moment, by_time, earned_share, gauss};
 use crate::american::settings::{BETWEEN, COLLOCATION, REACHES, SAME, START, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes, Mask};
-use crate::solve::gauss_legendre;
-use std::sync::LazyLock;
+use crate::lanes::{Lanes, Mask};
 
 /// Inputs of a window, one contract per lane.
-pub(super) struct TippedWindow<'a> {
+pub(super) struct TippedWindow<'a, L: Lanes> {
     pub(super) terms: &'a Terms,
     /// Years from now to its begin, to the last gain from exercise at X = 0, and to the date.
     pub(super) from: f64,
-    pub(super) close: Block,
+    pub(super) close: L,
     pub(super) date: f64,
     /// Payoff at X = 0 of exercise right after the date.
-    pub(super) paid: Block,
+    pub(super) paid: L,
     /// The premium at the date; `None`: it is expiry.
-    pub(super) at: Option<&'a DatePremium>,
-    pub(super) k: Block,
-    pub(super) sigma: Block,
+    pub(super) at: Option<&'a DatePremium<L>>,
+    pub(super) k: L,
+    pub(super) sigma: L,
     /// Lanes in which exercise gains nowhere.
-    pub(super) never_gains: <Block as Lanes>::Mask,
+    pub(super) never_gains: L::Mask,
 }
 
 /// The tip of a window and its upper boundary, by lane.
 #[derive(Clone, Copy)]
-pub(super) struct Tip {
+pub(super) struct Tip<L> {
     /// Years from now to the tip, and ln(X/K) of the tip.
-    time: Block,
-    level: Block,
+    time: L,
+    level: L,
     /// ln of the X at which the lower boundary begins.
-    pub(super) lower: Block,
+    pub(super) lower: L,
     /// ln B of the upper boundary at the collocation points, and λ there.
-    upper: PerPoint,
-    pace: PerPoint,
+    upper: PerPoint<L>,
+    pace: PerPoint<L>,
 }
 
 /// Value of holding less the payoff of exercise at one time and ln X, with its derivatives in ln X and in time.
-struct Excess {
-    at: ValueSlopes,
-    by_time: Block,
+struct Excess<L> {
+    at: ValueSlopes<L>,
+    by_time: L,
 }
 
 /// One of the two boundaries of a region.
@@ -63,7 +61,7 @@ enum RegionSide {
     Lower,
 }
 
-impl TippedWindow<'_> {
+impl<L: FlowTime<L>> TippedWindow<'_, L> {
     /// Solves the window; `near`: the tip of a strike or of rates close by. `None`: the tip or the boundary of a lane
     /// is not found.
     ///
@@ -73,9 +71,9 @@ impl TippedWindow<'_> {
     pub(super) fn solve(
         &self,
         fineness: Fineness,
-        near: Option<Nearby<&Tip>>,
-    ) -> Option<(ExerciseBoundary, Flow, Tip)> {
-        let c = Block::splat;
+        near: Option<Nearby<&Tip<L>>>,
+    ) -> Option<(ExerciseBoundary<L>, Flow<L>, Tip<L>)> {
+        let c = L::splat;
         let Terms { r, b, .. } = *self.terms;
         let contracts = Contracts::new(-1.0, [r, b], self.k, self.sigma);
         let ln_k = ln(self.k);
@@ -83,9 +81,9 @@ impl TippedWindow<'_> {
         let at_rates = near.and_then(Nearby::at_rates);
         // the points reach as near to the tip as the boundary turns there
         let is_open = c(self.from + SAME.date).lt(self.close);
-        let turns = Block::select(is_open, self.close, time);
+        let turns = L::select(is_open, self.close, time);
         let part = (turns - self.from) / ((c(self.date) - turns) * TIP.resolved);
-        let most = (0..Block::N).map(|lane| part.lane(lane)).fold(1.0, f64::max);
+        let most = (0..L::N).map(|lane| part.lane(lane)).fold(1.0, f64::max);
         let resolved = most.ln().sqrt();
         let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
         let grid = BetweenGrid::at_tip(reach, fineness);
@@ -107,10 +105,10 @@ impl TippedWindow<'_> {
                 };
                 let guess = (x + away).min(contracts.limit(self.k, seen));
                 (y[i], pace[i]) = self.explicit(&contracts, time - seen.left, time, guess, RegionSide::Upper);
-                y[i] = Block::select(self.never_gains, x, y[i]);
+                y[i] = L::select(self.never_gains, x, y[i]);
             }
         }
-        let fixed = |nodes: &[GridNode]| -> Vec<Block> { nodes.iter().map(|node| x * node.end).collect() };
+        let fixed = |nodes: &[GridNode]| -> Vec<L> { nodes.iter().map(|node| x * node.end).collect() };
         let search = Search {
             stretch: &stretch,
             grid,
@@ -138,7 +136,7 @@ impl TippedWindow<'_> {
         moments.extend(lower.from_begin);
         Some((
             between,
-            Flow::new(FlowMoments::Own(moments), contracts),
+            Flow::new(L::moments(moments), contracts),
             Tip { time, level: x - ln_k, lower: begins, upper: y, pace },
         ))
     }
@@ -146,56 +144,55 @@ impl TippedWindow<'_> {
     /// The lanes in which exercise gains nowhere at the begin, and hence never: the gain falls until the date.
     ///
     /// # Accuracy  gains between places `TIP.scan_step` apart may be missed
-    pub(super) fn lanes_without_gain(&self) -> <Block as Lanes>::Mask {
+    pub(super) fn lanes_without_gain(&self) -> L::Mask {
         let contracts = Contracts::new(-1.0, [self.terms.r, self.terms.b], self.k, self.sigma);
-        let least = self.least(&contracts, Block::splat(self.from)).0;
+        let least = self.least(&contracts, L::splat(self.from)).0;
         (self.k * -TIP.gain_least).le(least)
     }
 
     /// The least excess of holding over exercise at the time `t`, and the ln X of it, approximately.
-    fn least(&self, contracts: &Contracts, t: Block) -> (Block, Block) {
-        let c = Block::splat;
+    fn least(&self, contracts: &Contracts<L>, t: L) -> (L, L) {
+        let c = L::splat;
         let (ln_k, deviation) = (ln(self.k), self.sigma * (c(self.date) - t).sqrt());
         // right before the date holding is worth least next to the boundary there
-        let top = self.at.map_or(ln_k, |at| Block::select(at.exercised, ln_k.min(at.boundary + deviation), ln_k));
+        let top = self.at.map_or(ln_k, |at| L::select(at.exercised, ln_k.min(at.boundary + deviation), ln_k));
         let (mut least, mut x) = (c(f64::INFINITY), top);
         for i in 1..=TIP.scan {
             let place = top - deviation * (TIP.scan_step * i as f64);
             let [value, ..] = self.excess(contracts, t, place).at;
-            (least, x) = (least.min(value), Block::select(value.lt(least), place, x));
+            (least, x) = (least.min(value), L::select(value.lt(least), place, x));
         }
         (least, x)
     }
 
     /// The excess of holding over exercise at ln X = `x` and the time `t` of each lane.
-    fn excess(&self, contracts: &Contracts, t: Block, x: Block) -> Excess {
-        let Terms { t: expiry, r, b, .. } = *self.terms;
-        let c = Block::splat;
+    fn excess(&self, contracts: &Contracts<L>, t: L, x: L) -> Excess<L> {
+        let expiry = self.terms.t;
+        let c = L::splat;
         let wait = Wait::new(c(self.date) - t, expiry - self.date);
         let escrow = self.escrow(t);
         let holding = HoldingLessPayoff::new(contracts, self.k, c(expiry) - t, escrow, self.at.map(|at| (at, &wait)));
         let at = holding.at(x);
-        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow, [r, b]) }
+        Excess { at, by_time: self.by_time(contracts, [at[0], at[1], at[2]], x, escrow) }
     }
 
-    /// Time derivative of the value of holding, from the pricing equation; `at`: excess and its first two slopes.
-    fn by_time(&self, contracts: &Contracts, at: [Block; 3], x: Block, escrow: Block, [r, b]: [f64; 2]) -> Block {
+    /// Time derivative of the excess at `x` from itself and its first two slopes, `at`.
+    fn by_time(&self, contracts: &Contracts<L>, at: [L; 3], x: L, escrow: L) -> L {
         let spot = exp(x);
-        let half = contracts.sigma * contracts.sigma * 0.5;
         let held = [at[0] + self.k - escrow - spot, at[1] - spot, at[2] - spot];
-        held[0] * r + (half - (r - b)) * held[1] - half * held[2] + escrow * (r - b)
+        by_time(-1.0, contracts.sigma, contracts.rates, held, escrow)
     }
 
     /// The dividends to come.
-    fn escrow(&self, t: Block) -> Block {
+    fn escrow(&self, t: L) -> L {
         to_come(self.terms, self.from, t - self.from)
     }
 
     /// Time and ln X of the tip, where the least excess of holding over exercise is 0.
     ///
     /// # Accuracy  `TIP.found` of the time until the date
-    fn tip(&self, contracts: &Contracts, near: Option<&Tip>, ln_k: Block) -> Option<(Block, Block)> {
-        let c = Block::splat;
+    fn tip(&self, contracts: &Contracts<L>, near: Option<&Tip<L>>, ln_k: L) -> Option<(L, L)> {
+        let c = L::splat;
         let until = c(self.date) - self.close;
         let deviation = self.sigma * until.sqrt();
         let (mut t, mut x) = if let Some(near) = near {
@@ -207,9 +204,9 @@ impl TippedWindow<'_> {
         };
         for _ in 0..TIP.steps {
             let Excess { at, by_time } = self.excess(contracts, t, x);
-            let down = Block::select(at[1].lt(c(0.0)), c(1.0), c(-1.0)) * deviation;
+            let down = L::select(at[1].lt(c(0.0)), c(1.0), c(-1.0)) * deviation;
             let most = deviation * TIP.step;
-            let step = Block::select(c(0.0).lt(at[2]), -at[1] / at[2], down).max(-most).min(most);
+            let step = L::select(c(0.0).lt(at[2]), -at[1] / at[2], down).max(-most).min(most);
             let value = carried(&at, step)[0];
             let wait = c(self.date) - t;
             let later = (-value / by_time).max(wait * -TIP.time_step).min(wait * TIP.time_step);
@@ -219,7 +216,7 @@ impl TippedWindow<'_> {
             if (settled | self.never_gains).all() {
                 let is_after = self.close.max(c(self.from)).lt(t) & t.lt(c(self.date));
                 // a window that never gains counts as open for a moment
-                let t = Block::select(self.never_gains, c(self.from + SAME.date), t);
+                let t = L::select(self.never_gains, c(self.from + SAME.date), t);
                 return (is_after | self.never_gains).all().then_some((t, x));
             }
         }
@@ -231,13 +228,13 @@ impl TippedWindow<'_> {
     /// boundary with this pace earns. The search starts at ln X = `guess`.
     ///
     /// # Accuracy  `TIP.near` of a deviation, of the formula itself a few times that next to the tip
-    fn explicit(&self, contracts: &Contracts, t: Block, end: Block, guess: Block, side: RegionSide) -> (Block, Block) {
-        let c = Block::splat;
-        let Terms { r, b, .. } = *self.terms;
+    fn explicit(&self, contracts: &Contracts<L>, t: L, end: L, guess: L, side: RegionSide) -> (L, L) {
+        let c = L::splat;
+        let b = self.terms.b;
         let deviation = self.sigma * (c(self.date) - t).sqrt();
         let (left, sign) = (end - t, if side == RegionSide::Upper { 1.0 } else { -1.0 });
         // the root of a Taylor series
-        let root = |at: &ValueSlopes, add: Block, from: Block| {
+        let root = |at: &ValueSlopes<L>, add: L, from: L| {
             let mut h = from;
             for _ in 0..TIP.series_steps {
                 let [value, slope, _] = carried(at, h);
@@ -258,7 +255,7 @@ impl TippedWindow<'_> {
             let [_, slope, bend] = carried(&at, still);
             let place = x + still;
             let escrow = self.escrow(t);
-            let speed = self.by_time(contracts, [c(0.0), slope, bend], place, escrow, [r, b]) / slope;
+            let speed = self.by_time(contracts, [c(0.0), slope, bend], place, escrow) / slope;
             let xi = (self.sigma / (speed.abs() * left.sqrt()).max(c(SAME.divisor))).min(c(START.pace_most));
             let earns = (contracts.interest - (exp(place) + escrow) * b).max(c(0.0));
             let moved = root(&at, earns * left * earned_share(xi), still);
@@ -278,13 +275,12 @@ impl TippedWindow<'_> {
     /// # Accuracy  that of [`Self::explicit`]
     fn lower(
         &self,
-        contracts: &Contracts,
-        stretch: &TimeBetween<Block>,
-        tip: (Block, Block),
-        curve: Block,
-    ) -> (LowerBoundary, Block) {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(TIP.lower_nodes));
-        let c = Block::splat;
+        contracts: &Contracts<L>,
+        stretch: &TimeBetween<L>,
+        tip: (L, L),
+        curve: L,
+    ) -> (LowerBoundary<L>, L) {
+        let c = L::splat;
         let Terms { r, b, .. } = *self.terms;
         let (time, x) = tip;
         let length = time - self.close;
@@ -298,7 +294,7 @@ impl TippedWindow<'_> {
             let line = ln((gain / borrow).max(c(SAME.divisor)));
             let guess = (x + slope * u).max(line).min(x);
             let ln_b = self.explicit(contracts, t, time, guess, RegionSide::Lower).0.min(x);
-            let ln_b = Block::select(self.never_gains, x, ln_b);
+            let ln_b = L::select(self.never_gains, x, ln_b);
             slope = (ln_b - x) / u;
             (t, ln_b)
         };
@@ -306,18 +302,18 @@ impl TippedWindow<'_> {
             let (t, ln_b) = at(u);
             (t, ln_b, length * (-w * 2.0 * u))
         };
-        let nodes: Vec<(Block, Block, Block)> = RULE.iter().map(&mut node).collect();
+        let nodes: Vec<(L, L, L)> = gauss(TIP.lower_nodes).iter().map(&mut node).collect();
         let begins = at(1.0).1;
         // a moment that has passed has no weight
-        let seen = |from: Block, escrow: Block| {
-            move |&(t, _, weight): &(Block, Block, Block)| {
+        let seen = |from: L, escrow: L| {
+            move |&(t, _, weight): &(L, L, L)| {
                 let wait = t - from;
                 let ahead = c(SAME.instant).lt(wait);
-                Moment::new([r, b], wait.max(c(SAME.instant)), Block::select(ahead, weight, c(0.0)), escrow)
+                Moment::new([r, b], wait.max(c(SAME.instant)), L::select(ahead, weight, c(0.0)), escrow)
             }
         };
         let begin = seen(c(self.from), stretch.escrow(stretch.length));
-        let from_point = |left: Block, escrow: Block| nodes.iter().map(seen(time - left, escrow)).collect();
+        let from_point = |left: L, escrow: L| nodes.iter().map(seen(time - left, escrow)).collect();
         let boundary = LowerBoundary {
             from_begin: nodes
                 .iter()

@@ -11,8 +11,12 @@ use crate::american::boundary::BoundaryPoint;
 use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule};
 use crate::american::settings::UNTIL_DATE;
 use crate::dividends::Terms;
+use crate::greeks::from_logs;
 use crate::lanes::{Lanes, Mask};
 use std::sync::LazyLock;
+
+/// Deviations below the boundary beyond which exercise gains nothing: the normal probability is below 1e-15.
+const OUT_OF_REACH: f64 = 8.0;
 
 /// The tensors of the boundary, evaluated at the strike and volatility of each lane.
 struct LocalTensors<L> {
@@ -55,8 +59,8 @@ impl<L: Lanes> LocalTensors<L> {
             }
         }
         let [y, l1, l2, l3] = s;
-        let is = on.inv_sigma;
-        let sigma = [l1 * is, (l2 - l1) * is * is, (l3 - c(3.0) * l2 + l1 + l1) * is * is * is];
+        let [s1, s2, s3, _] = from_logs([l1, l2, l3, zero], on.inv_sigma);
+        let sigma = [s1, s2, s3];
         // the tensors are functions of 1/K
         let inverse = c(1.0) / on.k;
         let k = [c(1.0) - k[0] * inverse, (k[0] + k[1] * inverse) * inverse];
@@ -141,13 +145,13 @@ impl Table {
         let (x, sigma, ln_k) = (on.x.value(), on.sigma.value(), on.log_strike.value());
         let width = sigma * clock.stop.sqrt();
         let nothing = (Taylor::constant(zero), x.lt(x));
-        if !(ln_k + until.lowest - width * UNTIL_DATE.out_of_reach).lt(x).any() {
+        if !(ln_k + until.lowest - width * OUT_OF_REACH).lt(x).any() {
             return nothing;
         }
         let tensors = self.tensors::<L, ALL>(until, clock, on);
         let away = (ln_k + tensors.value(self.eta(clock.stop)) - x) / width;
         let now = away.lt(zero);
-        let idle = now | c(UNTIL_DATE.out_of_reach).lt(away);
+        let idle = now | c(OUT_OF_REACH).lt(away);
         if idle.all() {
             return (nothing.0, now);
         }

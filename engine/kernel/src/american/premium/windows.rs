@@ -9,17 +9,17 @@
 use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::between_grid::Fineness;
-use super::european::European;
 use super::falling::Falling;
 use super::flow::FlowTime;
 use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
 use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
+use crate::american::recursion::European;
 use crate::american::settings::{DATES, FALLING, PUT_WINDOW, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
-use crate::lanes::{Block, Lanes, Mask};
+use crate::lanes::{Lanes, Mask};
 use crate::solve::bracketed_root;
 
 /// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
@@ -28,12 +28,12 @@ use crate::solve::bracketed_root;
 /// # Shapes  one contract per lane; `strike`: shared by all lanes, or per lane
 /// # Domain  `near`: the solution of one strike close by, or at rates close by, or none
 /// # Cost    0.1 ms a window; with b < 0 twice that
-pub(super) fn put_windows<T: FlowTime>(
+pub(super) fn put_windows<L: FlowTime<L>, T: FlowTime<L>>(
     problem: &Problem,
     strike: T,
-    sigma: Block,
-    near: Option<Nearby<&DateSolution>>,
-) -> Option<DateSolution> {
+    sigma: L,
+    near: Option<Nearby<&DateSolution<L>>>,
+) -> Option<DateSolution<L>> {
     let Problem { ref terms, stop, .. } = *problem;
     if terms.r < 0.0 {
         return None;
@@ -53,33 +53,33 @@ pub(super) fn put_windows<T: FlowTime>(
 }
 
 /// State of the backward induction: the solution from expiry back to a date.
-struct BackwardInduction<'a, T> {
+struct BackwardInduction<'a, L: Lanes, T> {
     terms: &'a Terms,
     strike: T,
-    k: Block,
-    sigma: Block,
+    k: L,
+    sigma: L,
     /// The date, years from now: exercise right after it pays at some X, or it is expiry.
     date: f64,
     /// Exercise after the date.
-    later: LaterExercise,
+    later: LaterExercise<L>,
     /// The premium right after the date, once computed.
-    at: Option<DatePremium>,
+    at: Option<DatePremium<L>>,
     /// Value of the put at X = 0 right after the date.
     worth: T,
-    windows: Vec<(f64, WindowBoundary)>,
-    after_last: Option<AfterLast>,
+    windows: Vec<(f64, WindowBoundary<L>)>,
+    after_last: Option<AfterLast<L>>,
 }
 
-impl<'a, T: FlowTime> BackwardInduction<'a, T> {
+impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
     /// The state right before expiry.
-    fn at_expiry(terms: &'a Terms, strike: T, sigma: Block) -> Self {
+    fn at_expiry(terms: &'a Terms, strike: T, sigma: L) -> Self {
         let later = LaterExercise::of_puts([terms.t; 2], terms.t, None, None);
         let (k, date) = (strike.in_lanes(), terms.t);
         Self { terms, strike, k, sigma, date, later, at: None, worth: strike, windows: Vec::new(), after_last: None }
     }
 
     /// Solves back to right after `last`, the last date before expiry, or now if `is_first`.
-    fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&DateSolution>>) -> Option<()> {
+    fn after_last(&mut self, last: f64, is_first: bool, near: Option<Nearby<&DateSolution<L>>>) -> Option<()> {
         let stretch = TimeBetween::to_date(-1.0, self.terms, last, self.date);
         let after_near = near.and_then(|near| near.and_then(|near| near.after_last.as_ref()));
         let (between, at) = match (after_near, near) {
@@ -106,9 +106,9 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
     ///
     /// # Domain    `from` before the date; a dividend at the date, or the date is expiry
     /// # Accuracy  `premiums_of_puts_are_those_of_the_recursion`
-    fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&DateSolution>>) -> Option<()> {
+    fn window(&mut self, from: f64, fineness: Fineness, near: Option<Nearby<&DateSolution<L>>>) -> Option<()> {
         let Self { terms, strike, k, sigma, date, .. } = *self;
-        let c = Block::splat;
+        let c = L::splat;
         let end = ClosingWindow { fineness, date, strike, paid: strike - terms.a(date) };
         let closing: T =
             for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closing_time(terms, end, from));
@@ -135,7 +135,7 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
                 return Some(());
             }
         }
-        let is_same = |(begin, _): &&(f64, WindowBoundary)| (begin - from).abs() < SAME.date;
+        let is_same = |(begin, _): &&(f64, WindowBoundary<L>)| (begin - from).abs() < SAME.date;
         let near = near.and_then(|near| near.and_then(|near| near.windows.iter().find(is_same)));
         let near = near.and_then(|near| near.and_then(|(_, close)| Some(close)));
         let tipped = || {
@@ -175,7 +175,7 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
     }
 
     /// The solution right after `stop`.
-    fn first(mut self, stop: f64) -> DateSolution {
+    fn first(mut self, stop: f64) -> DateSolution<L> {
         let Self { terms, k, sigma, date, .. } = self;
         let is_exercised = date - stop < SAME.date;
         if !is_exercised {
@@ -184,7 +184,7 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
         }
         let Self { later, windows, after_last, .. } = self;
         let between = later.between.as_ref().filter(|_| later.island.is_none());
-        let boundary = between.map_or(Block::splat(f64::NAN), ExerciseBoundary::begin);
+        let boundary = between.map_or(L::splat(f64::NAN), ExerciseBoundary::begin);
         let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES.far);
         let held = HeldPremium::Lanes { later: Box::new(later), at: None };
         DateSolution { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last }
@@ -193,12 +193,12 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
     /// The premium right after the date; `None` at expiry, where there is no premium.
     ///
     /// # Accuracy  `regions_that_begin_above_0_are_those_of_the_recursion`
-    fn premium(&self) -> Option<DatePremium> {
+    fn premium(&self) -> Option<DatePremium<L>> {
         let Self { terms, k, sigma, date: t, ref later, .. } = *self;
         let tau = terms.t - t;
         let begin = later.between.as_ref()?.begin();
         let far = ln(k) + sigma * tau.sqrt() * DATES.far;
-        let at = |boundary, exercised, line: [Block; 2], edge, end| DatePremium {
+        let at = |boundary, exercised, line: [L; 2], edge, end| DatePremium {
             phi: -1.0,
             rates: [terms.r, terms.b],
             tau,
@@ -219,14 +219,14 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
         };
         let (is_there, lowest) = (island.is_there(), later.lowest(sigma));
         let line = later.line(-1.0, lowest, sigma * tau.sqrt());
-        let on_line = |x: Block| line[1].mul_add(exp(x), line[0]);
-        let x = Block::select(is_there, island.lower, lowest);
+        let on_line = |x: L| line[1].mul_add(exp(x), line[0]);
+        let x = L::select(is_there, island.lower, lowest);
         // below the lower end the option is held until the next date
-        let held = |x: Block| Block::select(is_there, later.premium(x) - on_line(x), k * 0.0);
+        let held = |x: L| L::select(is_there, later.premium(x) - on_line(x), k * 0.0);
         let series = later.series_of(1.0, [x, lowest], sigma, tau, held);
         let end = RegionEnd { x, line, series: Some(series) };
-        let boundary = Block::select(is_there, begin, lowest);
-        let edge = Block::select(is_there, island.exercise(begin), on_line(lowest));
+        let boundary = L::select(is_there, begin, lowest);
+        let edge = L::select(is_there, island.exercise(begin), on_line(lowest));
         Some(at(boundary, is_there, line, edge, Some(end)))
     }
 }
@@ -234,16 +234,14 @@ impl<'a, T: FlowTime> BackwardInduction<'a, T> {
 /// The number that `of` gives for each strike.
 fn for_each_strike<T: Lanes>(end: &ClosingWindow<T>, of: impl Fn(&ClosingWindow) -> f64) -> T {
     let ClosingWindow { fineness, date, strike, paid } = *end;
-    let mut values = [0.0; Block::N];
-    for lane in 0..T::N {
+    let mut before = 0.0;
+    T::from_fn(|lane| {
         let is_as_before = lane > 0 && (strike.lane(lane) - strike.lane(lane - 1)).abs() < SAME.root;
-        values[lane] = if is_as_before {
-            values[lane - 1]
-        } else {
-            of(&ClosingWindow { fineness, date, strike: strike.lane(lane), paid: paid.lane(lane) })
-        };
-    }
-    T::load(&values)
+        if !is_as_before {
+            before = of(&ClosingWindow { fineness, date, strike: strike.lane(lane), paid: paid.lane(lane) });
+        }
+        before
+    })
 }
 
 /// Times at which windows may begin: `stop`, and the ex-dates after it.
@@ -278,8 +276,9 @@ mod tests {
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};
     use crate::dividends::Dividend;
+    use crate::lanes::Block;
 
-    fn later(first: &DateSolution) -> &LaterExercise {
+    fn later(first: &DateSolution<Block>) -> &LaterExercise<Block> {
         let HeldPremium::Lanes { later, .. } = &first.held else { panic!("solved in lanes") };
         later
     }
@@ -318,7 +317,7 @@ mod tests {
             let sigmas = [0.2, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.4];
             let problem =
                 Problem { phi: -1.0, terms: terms.clone(), stop: 0.0, continuous: true, fineness: Fineness::First };
-            let mut near: Option<DateSolution> = None;
+            let mut near: Option<DateSolution<Block>> = None;
             for k in [90.0, 100.0, 110.0] {
                 let solved = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
                     .expect("exercised now");
@@ -527,7 +526,7 @@ mod tests {
             let problem =
                 Problem { phi: -1.0, terms: terms.clone(), stop: first, continuous: true, fineness: Fineness::First };
             let sigmas: [f64; 8] = core::array::from_fn(|i| sigma * 1.7f64.powf(i.min(5) as f64 / 5.0));
-            let mut near: Option<DateSolution> = None;
+            let mut near: Option<DateSolution<Block>> = None;
             for k in [50.0, 50.3, 51.0] {
                 let Some(solved) = put_windows(&problem, k, Block::load(&sigmas), near.as_ref().map(Nearby::Strike))
                 else {

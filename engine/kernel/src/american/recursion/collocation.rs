@@ -6,10 +6,11 @@
 use super::flow::{FlowBlock, FlowSums, Flows};
 use super::interval::{Holding, Interval};
 use super::option::{AmericanOption, Slopes};
-use super::rules::{Geometry, INNER, POINTS, points, solve_in_place};
+use super::rules::{Geometry, INNER, POINTS, points};
 use super::stretch::Stretch;
 use crate::american::settings::{COLLOCATION, REACHES, SAME};
 use crate::lanes::{Block, Lanes};
+use crate::solve::eliminate;
 
 const N: usize = Block::N;
 const BLOCKS: usize = INNER / N;
@@ -77,8 +78,9 @@ impl Stretch {
         let (mut before, mut step) = (self.ln_b, [0.0; POINTS]);
         let (mut norm_before, mut last, mut moved, mut norm) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, 0.0);
         for steps in 0..COLLOCATION.most_steps {
-            let mut matrix = vec![vec![0.0; n]; n];
-            let mut residual = vec![0.0; n];
+            let mut matrix = [[0.0; POINTS]; POINTS];
+            let mut residual = [0.0; POINTS];
+            let residual = &mut residual[..n];
             for k in 0..n {
                 if pinned[k] {
                     matrix[k][k] = 1.0;
@@ -100,7 +102,7 @@ impl Stretch {
                 }
             }
             norm_before = norm;
-            solve_in_place(&mut matrix, &mut residual);
+            eliminate(&mut matrix[..n], residual);
             let most = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
             if !most.is_finite() {
                 moved = f64::INFINITY;

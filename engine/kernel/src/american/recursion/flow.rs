@@ -6,9 +6,10 @@
 //! cost, and 1 for b. The lanes are moments.
 
 use super::option::{AmericanOption, Slopes};
+use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
-use crate::lanes::{Block, Lanes};
-use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
+use crate::lanes::{Block, InLanes, Lanes};
+use crate::normal::{INV_SQRT_2PI, norm_cdf_given, norm_cdf_short_given};
 
 /// Moments that are summed side by side.
 const N: usize = Block::N;
@@ -65,9 +66,8 @@ impl FlowNodes {
             let lanes =
                 |of: fn(&FlowMoment) -> f64| -> [f64; N] { core::array::from_fn(|i| of(some.get(i).unwrap_or(&none))) };
             let wait = lanes(|moment| moment.time).map(|time| time - t);
-            let mut block = FlowBlock::new(p, &wait, &lanes(|moment| moment.weight), &lanes(|moment| moment.cost));
-            block.pay = Block::load(&lanes(|moment| moment.pay));
-            (block, Block::load(&lanes(|moment| moment.ln_b)))
+            let block = FlowBlock::new(p, &wait, &lanes(|moment| moment.weight), &lanes(|moment| moment.cost));
+            (block.paying(Block::load(&lanes(|moment| moment.pay))), Block::load(&lanes(|moment| moment.ln_b)))
         };
         Flows(ahead.chunks(N).map(block).collect())
     }
@@ -87,17 +87,140 @@ impl Flows {
     }
 }
 
+/// A moment of exercise, seen from an earlier time. `T`: a time that all lanes share, or each lane's own.
+pub(crate) struct Moment<T = f64> {
+    /// √wait and 1 over it.
+    pub(crate) root: T,
+    pub(crate) inv_root: T,
+    /// (r − b)·wait, e^(−(r − b)·wait), e^(−r·wait).
+    pub(crate) drift: T,
+    pub(crate) carry: T,
+    pub(crate) discount: T,
+    /// weight·e^(−r·wait), weight·b·e^(−b·wait).
+    pub(crate) cash: T,
+    pub(crate) stock: T,
+    /// b·A: the part of the yearly cost of exercise that the dividends to come spare.
+    pub(crate) spared: T,
+}
+
+impl<T: Lanes> Moment<T> {
+    /// The moment after `wait` years, with its weight in a quadrature; `escrow`: dividends to come, as of now.
+    pub(crate) fn new([r, b]: [f64; 2], wait: T, weight: T, escrow: T) -> Self {
+        let (drift, discount) = (wait * (r - b), exp(wait * -r));
+        let (root, carry) = (wait.sqrt(), exp(-drift));
+        let cash = weight * discount;
+        let inv_carry = T::splat(1.0) / carry;
+        Moment {
+            root,
+            inv_root: T::splat(1.0) / root,
+            drift,
+            carry,
+            discount,
+            cash,
+            stock: cash * inv_carry * b,
+            spared: escrow * inv_carry * b,
+        }
+    }
+}
+
+/// Contracts, one per lane; `interest`: a year's interest on their strikes.
+#[derive(Clone, Copy)]
+pub(crate) struct Contracts<L> {
+    pub(crate) phi: f64,
+    pub(crate) rates: [f64; 2],
+    pub(crate) sigma: L,
+    pub(crate) inv_sigma: L,
+    pub(crate) interest: L,
+}
+
+/// Clamps a deviate to where the density is not yet negligible: products with a smaller density are subnormal, and
+/// slow.
+#[inline(always)]
+pub(crate) fn within<L: Lanes>(d: L) -> L {
+    let most = L::splat(BETWEEN.deviate);
+    d.max(-most).min(most)
+}
+
+/// N(d) given `e` = exp(−d²/2), as accurate as a sum with `S` values needs it.
+#[inline(always)]
+fn normal<L: Lanes, const S: usize>(d: L, e: L) -> L {
+    if S > 3 { norm_cdf_given(d, e) } else { norm_cdf_short_given(d, e) }
+}
+
+impl AmericanOption {
+    /// The option in each lane.
+    pub(super) fn contracts<L: Lanes>(&self) -> Contracts<L> {
+        Contracts::new(self.phi, [self.r, self.b], L::splat(self.k), L::splat(self.sigma))
+    }
+}
+
+impl<L: Lanes> Contracts<L> {
+    pub(crate) fn new(phi: f64, rates: [f64; 2], k: L, sigma: L) -> Self {
+        Self { phi, rates, sigma, inv_sigma: L::splat(1.0) / sigma, interest: k * rates[0] }
+    }
+
+    /// Adds value and two slopes of a moment at ln X = `x` to `to`. Returns the derivatives of value and first slope in
+    /// ln B at the moment.
+    #[inline(always)]
+    pub(crate) fn add<T: InLanes<L>>(
+        &self,
+        at: &Moment<T>,
+        x: L,
+        spot: L,
+        inv_spot: L,
+        ln_b: L,
+        to: &mut [L; 3],
+    ) -> [L; 2] {
+        let earns = [self.interest - at.spared.in_lanes(), L::splat(self.rates[1])];
+        self.add_moment(at, earns, [x, spot, inv_spot], ln_b, to)
+    }
+
+    /// [`Self::add`] of a moment at which exercise costs the first of `earns` a year, and gains the second per unit of
+    /// X; with four slopes normal probabilities are taken to full accuracy. `place`: ln X, X and 1/X.
+    ///
+    /// # Domain  no gain where b = 0
+    /// # Source  Kim (1990); derivatives in closed form
+    #[inline(always)]
+    fn add_moment<T: InLanes<L>, const S: usize>(
+        &self,
+        at: &Moment<T>,
+        earns: [L; 2],
+        place: [L; 3],
+        ln_b: L,
+        to: &mut [L; S],
+    ) -> [L; 2] {
+        let (c, phi, [cost, gain], [x, spot, inv_spot]) = (L::splat, self.phi, earns, place);
+        let (g, width) = (self.inv_sigma * at.inv_root.in_lanes(), self.sigma * at.root.in_lanes());
+        let cash = at.cash.in_lanes();
+        let d = within((x - ln_b + at.drift.in_lanes()) * g - width * 0.5);
+        let e = exp(d * d * -0.5);
+        let mg = e * g * cash * INV_SQRT_2PI;
+        let cash = cost * normal::<L, S>(d * phi, e) * cash * phi;
+        let (edge, stock) = if self.rates[1] == 0.0 {
+            (c(0.0), c(0.0))
+        } else {
+            let edge = exp(ln_b);
+            // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
+            let high = normal::<L, S>((d + width) * phi, e * edge * inv_spot * at.carry.in_lanes());
+            (edge * gain, high * spot * at.stock.in_lanes() * phi)
+        };
+        let (jump, lift) = ((cost - edge) * mg, edge * mg);
+        let tilt = jump * d * g;
+        to[0] += stock - cash;
+        to[1] += stock - jump;
+        to[2] += tilt + lift + stock;
+        if let [_, _, _, third, fourth] = &mut to[..] {
+            let (both, bend, twist) = (lift + stock, (d * d - 1.0) * g * g, (d * d - 3.0) * d * g * g * g);
+            *third += both - lift * d * g - jump * bend;
+            *fourth += jump.mul_add(twist, lift.mul_add(bend - d * g, both));
+        }
+        [jump, -tilt]
+    }
+}
+
 /// Moments, one per lane, with the terms that depend neither on x nor on the boundary.
 pub(super) struct FlowBlock {
-    wait: Block,
-    /// 1/(σ√wait), σ√wait.
-    inv_width: Block,
-    width: Block,
-    /// weight·e^(−r·wait), weight·e^(−b·wait).
-    cash: Block,
-    stock: Block,
-    /// e^(−(r − b)·wait).
-    carry: Block,
+    moment: Moment<Block>,
     cost: Block,
     pay: Block,
 }
@@ -106,18 +229,14 @@ impl FlowBlock {
     /// Moments `wait` years ahead, all above 0.
     #[inline(always)]
     pub(super) fn new(p: &AmericanOption, wait: &[f64; N], weight: &[f64; N], cost: &[f64; N]) -> Self {
-        let (wait, weight) = (Block::load(wait), Block::load(weight));
-        let width = wait.sqrt() * p.sigma;
-        Self {
-            wait,
-            inv_width: Block::splat(1.0) / width,
-            width,
-            cash: exp(wait * -p.r) * weight,
-            carry: exp(wait * (p.b - p.r)),
-            stock: exp(wait * -p.b) * weight,
-            cost: Block::load(cost),
-            pay: Block::splat(p.b),
-        }
+        let moment = Moment::new([p.r, p.b], Block::load(wait), Block::load(weight), Block::splat(0.0));
+        Self { moment, cost: Block::load(cost), pay: Block::splat(p.b) }
+    }
+
+    /// Replaces the yearly gain from exercise per unit of X by `pay`.
+    fn paying(mut self, pay: Block) -> Self {
+        (self.moment.stock, self.pay) = (self.moment.cash / self.moment.carry * pay, pay);
+        self
     }
 }
 
@@ -141,39 +260,9 @@ impl FlowSums {
     /// Adds value and slopes of some moments at x. Returns the derivatives of value and first slope in ln B at each.
     ///
     /// # Shapes  one moment per lane
-    /// # Source  Kim (1990); derivatives in x in closed form
     #[inline(always)]
     pub(super) fn add(&mut self, p: &AmericanOption, at: &FlowBlock, x: f64, ln_b: Block) -> [Block; 2] {
-        let c = Block::splat;
-        let g = at.inv_width;
-        let d = (at.wait * (p.r - p.b) - ln_b + x) * g - at.width * 0.5;
-        let e = bell(d);
-        let low = norm_cdf_given(d * p.phi, e);
-        // weight·e^(−r·wait)·n(d), per unit of x
-        let mg = e * at.cash * g * INV_SQRT_2PI;
-        let cash = at.cost * at.cash * low * p.phi;
-        let (edge, stock) = if p.b == 0.0 {
-            (c(0.0), c(0.0))
-        } else {
-            let (edge, spot) = (exp(ln_b), x.exp());
-            // n(d+) = n(d)·(B/X)·e^(−(r−b)·wait)
-            let e_high = e * edge * at.carry * (1.0 / spot);
-            let high = norm_cdf_given((d + at.width) * p.phi, e_high);
-            (edge * at.pay, at.stock * at.pay * high * (p.phi * spot))
-        };
-        let jump = (at.cost - edge) * mg;
-        let dg = d * g;
-        let bend = (d * d - 1.0) * g * g;
-        let twist = (d * d - 3.0) * dg * g * g;
-        let lift = edge * mg;
-        let both = lift + stock;
-        let sums = &mut self.0;
-        sums[0] += stock - cash;
-        sums[1] += stock - jump;
-        sums[2] += jump.mul_add(dg, both);
-        sums[3] += both - lift * dg - jump * bend;
-        sums[4] += jump.mul_add(twist, lift.mul_add(bend - dg, both));
-        // ∂d/∂ln B = −g; the derivatives of edge and stock cancel in the slope
-        [jump, -(jump * dg)]
+        let place = [x, x.exp(), (-x).exp()].map(Block::splat);
+        p.contracts().add_moment(&at.moment, [at.cost, at.pay], place, ln_b, &mut self.0)
     }
 }

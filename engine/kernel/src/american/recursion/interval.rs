@@ -1,7 +1,8 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
+use super::european::{European, by_time};
 use super::flow::{FlowMoment, FlowNodes, Flows};
-use super::option::{AmericanOption, EuropeanValue, Slopes};
+use super::option::{AmericanOption, Slopes};
 use super::premium::{DatePremium, Kernel};
 use super::rules::SpotRule;
 use super::stretch::{Curve, Stretch};
@@ -98,9 +99,8 @@ impl Interval {
     /// Time derivative of the value of holding less the payoff, from its slopes `at` by the pricing equation.
     pub(super) fn by_time(&self, p: &AmericanOption, x: f64, t: f64, at: &Slopes) -> f64 {
         let (escrow, spot) = (self.escrow(p, t), p.phi * x.exp());
-        let (w, w1, w2) = (at[0] + p.phi * (escrow - p.k) + spot, at[1] + spot, at[2] + spot);
-        let half = 0.5 * p.sigma * p.sigma;
-        p.r * w - (p.r - p.b - half) * w1 - half * w2 - p.phi * (p.r - p.b) * escrow
+        let held = [at[0] + p.phi * (escrow - p.k) + spot, at[1] + spot, at[2] + spot];
+        by_time(p.phi, p.sigma, [p.r, p.b], held, escrow)
     }
 
     /// The valuation at `t`, ready for any x.
@@ -115,7 +115,7 @@ impl Interval {
 
 /// The value of holding from one time to the end of an interval, as a function of x.
 pub(super) struct Holding {
-    european: EuropeanValue,
+    european: European<f64>,
     /// The density of x at the end of the interval; `None`: the premium there is 0.
     kernel: Option<Kernel>,
     /// Exercise of a put after the interval.
@@ -127,7 +127,7 @@ pub(super) struct Holding {
 impl Holding {
     /// Value and slopes at x.
     pub(super) fn value(&self, p: &AmericanOption, interval: &Interval, x: f64) -> Slopes {
-        let mut out = self.european.at(x, x.exp());
+        let mut out = self.european.slopes(x, x.exp());
         if let Some(kernel) = &self.kernel {
             interval.premium.expect(p, kernel, x, &mut out);
         }

@@ -7,6 +7,7 @@
 //! the next date.
 
 mod collocation;
+mod european;
 mod flow;
 mod interval;
 mod option;
@@ -19,12 +20,15 @@ mod window;
 
 use crate::american::settings::{RECURSION, SAME};
 use collocation::Outcome;
+pub(super) use european::{European, by_time};
 use flow::FlowNodes;
+pub(super) use flow::{Contracts, Moment, within};
 use interval::Interval;
 pub(super) use option::AmericanOption;
 use option::Slopes;
 use premium::{DatePremium, Piece};
 use rules::REACH;
+pub(super) use rules::{clenshaw, gauss};
 pub(super) use start::earned_share;
 
 /// A solved option: the premium of exercise after the next ex-date, and the boundary until then.
@@ -92,12 +96,12 @@ impl Solution {
     /// Premiums over the European value at the ln X in `places`; the value is the payoff where the option is exercised.
     pub(super) fn premiums(&self, places: impl Iterator<Item = f64>) -> Vec<f64> {
         let p = &self.option;
-        let european = AmericanOption { european_k: p.k, ..p.clone() }.european(p.t);
+        let european: European<f64> = AmericanOption { european_k: p.k, ..p.clone() }.european(p.t);
         let (seen, escrow) = (self.now.valuation(p, 0.0), self.now.escrow(p, 0.0));
         let premium = |x: f64| {
             let spot = x.exp();
             let value = if self.is_exercised(x) { p.phi * (spot + escrow - p.k) } else { seen.value(x)[0] };
-            value - european.at(x, spot)[0]
+            value - european.at(x, spot)
         };
         places.map(premium).collect()
     }
@@ -205,13 +209,13 @@ impl Interval {
         let seen = self.valuation(p, self.from);
         let premium = |x: f64| if is_later { seen.premium(x) } else { (0.0, 0.0) };
         let series = |lo: f64, hi: f64, from_low: bool| Piece::series(lo, hi, from_low, p.k, |x| premium(x).0);
-        let opposite = AmericanOption { phi: -p.phi, ..p.clone() }.european(tau);
+        let opposite: European<f64> = p.opposite(tau);
         // gain from exercise right before the date over holding
         let gain = |x: f64| match near {
             Some(near) if x >= near => before - after,
             _ => {
                 x.exp() * -(-p.b * tau).exp_m1() + before - p.k + p.european_k * (-p.r * tau).exp()
-                    - opposite.at(x, x.exp())[0]
+                    - opposite.at(x, x.exp())
                     - premium(x).0
             }
         };
@@ -363,7 +367,7 @@ mod tests {
                     continue;
                 }
                 let [value, slope, ..] = solution.value(x);
-                let least = p.european(p.t).at(x, x.exp())[0].max(p.phi * (x.exp() + escrow - p.k));
+                let least = p.european::<f64>(p.t).at(x, x.exp()).max(p.phi * (x.exp() + escrow - p.k));
                 assert!(value >= least - 2e-5 * p.k, "{p:?} at {deviations}: {value} below {least}");
                 assert!(slope.abs() <= 1.001 * (x + p.b.abs() * p.t).exp(), "{p:?} at {deviations}: slope {slope}");
             }

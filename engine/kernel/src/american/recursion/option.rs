@@ -1,8 +1,9 @@
 //! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
 
-use super::rules::normals;
-use crate::american::settings::{RECURSION, SAME};
+use super::european::European;
+use crate::american::settings::RECURSION;
 use crate::dividends::{Dividend, Terms};
+use crate::lanes::Lanes;
 
 /// Value and first to fourth derivative in x.
 pub(super) type Slopes = [f64; 5];
@@ -66,41 +67,16 @@ impl AmericanOption {
     }
 
     /// The European value `tau` years before expiry.
-    pub(super) fn european(&self, tau: f64) -> EuropeanValue {
-        let w = self.width(tau);
-        EuropeanValue {
-            phi: self.phi,
-            inv_width: 1.0 / w,
-            width: w,
-            shift: ((self.r - self.b) * tau - self.european_k.ln()) / w + 0.5 * w,
-            stock: (-self.b * tau).exp(),
-            cash: self.european_k * (-self.r * tau).exp(),
-        }
+    pub(super) fn european<L: Lanes>(&self, tau: f64) -> European<L> {
+        self.european_of(self.phi, tau)
     }
-}
 
-/// The European value at one time, as a function of x.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct EuropeanValue {
-    phi: f64,
-    width: f64,
-    inv_width: f64,
-    /// d1 less x/(σ√τ).
-    shift: f64,
-    stock: f64,
-    cash: f64,
-}
+    /// The European value of the other right, `tau` years before expiry.
+    pub(super) fn opposite<L: Lanes>(&self, tau: f64) -> European<L> {
+        self.european_of(-self.phi, tau)
+    }
 
-impl EuropeanValue {
-    /// Value and slopes at `x`, `spot` being e^x.
-    pub(super) fn at(&self, x: f64, spot: f64) -> Slopes {
-        let Self { phi, width, inv_width, .. } = *self;
-        let d1 = x.mul_add(inv_width, self.shift).clamp(-SAME.deviate, SAME.deviate);
-        let (cdf, density) = normals(&[d1, d1 - width, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], phi);
-        let slope = phi * spot * self.stock * cdf[0];
-        let bend = spot * self.stock * density[0] * inv_width;
-        let turn = 1.0 - d1 * inv_width;
-        let (first, second) = (slope + bend, slope + bend + bend * turn);
-        [slope - phi * self.cash * cdf[1], slope, first, second, second + bend * (turn * turn - inv_width * inv_width)]
+    fn european_of<L: Lanes>(&self, phi: f64, tau: f64) -> European<L> {
+        European::new(phi, L::splat(self.european_k), L::splat(self.sigma), tau, self.r, self.b)
     }
 }

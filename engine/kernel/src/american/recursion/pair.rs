@@ -4,10 +4,11 @@ use super::collocation::Outcome;
 use super::flow::{FlowBlock, FlowSums};
 use super::interval::Interval;
 use super::option::AmericanOption;
-use super::rules::{Geometry, INNER, POINTS, REACH, points, solve_in_place};
+use super::rules::{Geometry, INNER, POINTS, REACH, points};
 use super::stretch::Stretch;
 use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
+use crate::solve::eliminate;
 
 const N: usize = Block::N;
 
@@ -54,15 +55,15 @@ impl Interval {
         let most = PAIR.step_most * apart.abs();
         let mut last = f64::INFINITY;
         for steps in 0..PAIR.most_steps {
-            let mut matrix = vec![vec![0.0; 2 * POINTS]; 2 * POINTS];
-            let mut residual = vec![0.0; 2 * POINTS];
+            let mut matrix = [[0.0; 2 * POINTS]; 2 * POINTS];
+            let mut residual = [0.0; 2 * POINTS];
             for j in 0..2 {
                 for k in 0..POINTS {
                     let row = j * POINTS + k;
                     residual[row] = self.pair_equation(p, &both, j, k, &mut matrix[row]);
                 }
             }
-            solve_in_place(&mut matrix, &mut residual);
+            eliminate(&mut matrix, &mut residual);
             let step = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
             if !step.is_finite() {
                 return None;

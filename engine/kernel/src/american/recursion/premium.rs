@@ -5,12 +5,13 @@
 //! makes a line less the European option of the other right. Elsewhere it is a Chebyshev series. The lanes are nodes of
 //! the quadrature.
 
+use super::european::European;
 use super::option::{AmericanOption, Slopes};
 use super::rules::{clenshaw, gauss, normals};
 use crate::american::settings::{DATE_PREMIUM, SAME};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, TwoBlocks};
-use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
+use crate::normal::INV_SQRT_2PI;
 use std::f64::consts::PI;
 
 /// Nodes that are summed side by side.
@@ -87,11 +88,11 @@ impl DatePremium {
             match piece {
                 Piece::Line { lo, hi, c0, c1 } => at.line(mean, *lo, *hi, [*c0, *c1], to),
                 Piece::Opposite { lo, hi } => {
-                    let (w, centre) = (at.opposite.width, -at.opposite.carry);
+                    let (w, centre) = (at.opposite.width.lane(0), at.opposite.centre.lane(0));
                     let reach = (DATE_PREMIUM.opposite + w) * w;
                     let (lo, hi) =
                         if p.phi > 0.0 { (*lo, hi.min(centre + reach)) } else { (lo.max(centre - reach), *hi) };
-                    at.integrate(mean, lo, hi, to, |x| at.opposite.at(x));
+                    at.integrate(mean, lo, hi, to, |x| -at.opposite.at(x, exp(x)));
                 }
                 Piece::Series { lo, hi, from_low, terms } => {
                     let scale = 1.0 / (hi - lo);
@@ -102,46 +103,12 @@ impl DatePremium {
                         } else {
                             NodeLanes::splat(1.0) - (NodeLanes::splat(1.0) - f).sqrt()
                         };
-                        clenshaw(terms, v * 2.0 - 1.0)
+                        let [sum] = clenshaw(terms.iter().map(|term| NodeLanes::splat(*term)), &[v * 2.0 - 1.0]);
+                        sum
                     });
                 }
             }
         }
-    }
-}
-
-/// Minus the European option of the other right at one date.
-#[derive(Clone, Copy, Debug)]
-struct Opposite {
-    phi: f64,
-    width: f64,
-    inv_width: f64,
-    /// (r − b)τ − ln K.
-    carry: f64,
-    stock: f64,
-    cash: f64,
-}
-
-impl Opposite {
-    fn new(p: &AmericanOption, tau: f64) -> Self {
-        let width = p.width(tau);
-        Self {
-            phi: -p.phi,
-            width,
-            inv_width: 1.0 / width,
-            carry: (p.r - p.b) * tau - p.european_k.ln(),
-            stock: (-p.b * tau).exp(),
-            cash: p.european_k * (-p.r * tau).exp(),
-        }
-    }
-
-    #[inline(always)]
-    fn at(&self, x: NodeLanes) -> NodeLanes {
-        let d = (x + self.carry) * self.inv_width - 0.5 * self.width;
-        let high = d + self.width;
-        let n = norm_cdf_given(d * self.phi, bell(d));
-        let n_high = norm_cdf_given(high * self.phi, bell(high));
-        (n * self.cash - exp(x) * n_high * self.stock) * self.phi
     }
 }
 
@@ -153,7 +120,7 @@ pub(super) struct Kernel {
     drift: f64,
     width: f64,
     inv_width: f64,
-    opposite: Opposite,
+    opposite: European<NodeLanes>,
 }
 
 impl Kernel {
@@ -165,7 +132,7 @@ impl Kernel {
             drift: (p.r - p.b - 0.5 * p.sigma * p.sigma) * s,
             width,
             inv_width: 1.0 / width,
-            opposite: Opposite::new(p, tau),
+            opposite: p.opposite(tau),
         }
     }
 

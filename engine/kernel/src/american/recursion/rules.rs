@@ -15,7 +15,7 @@ pub(super) const INNER: usize = COLLOCATION.inner;
 pub(super) const REACH: usize = REACHES.len() - 1;
 
 /// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
-pub(super) fn gauss(n: usize) -> &'static [(f64, f64)] {
+pub(crate) fn gauss(n: usize) -> &'static [(f64, f64)] {
     static ALL: [OnceLock<Vec<(f64, f64)>>; COLLOCATION.most_nodes + 1] =
         [const { OnceLock::new() }; COLLOCATION.most_nodes + 1];
     ALL[n].get_or_init(|| gauss_legendre(n))
@@ -137,38 +137,19 @@ pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
     core::array::from_fn(|j| matrix[j].iter().zip(values).map(|(m, v)| m * v).sum())
 }
 
-/// Solves `matrix`·x = `right` in place by elimination with row pivots; the solution is left in `right`.
-pub(super) fn solve_in_place(matrix: &mut [Vec<f64>], right: &mut [f64]) {
-    let n = right.len();
-    for c in 0..n {
-        let pivot = (c..n).max_by(|&a, &b| matrix[a][c].abs().total_cmp(&matrix[b][c].abs())).unwrap_or(c);
-        matrix.swap(c, pivot);
-        right.swap(c, pivot);
-        let (done, left) = matrix.split_at_mut(c + 1);
-        let row = &done[c];
-        for (i, other) in left.iter_mut().enumerate() {
-            let factor = other[c] / row[c];
-            for (a, b) in other[c..].iter_mut().zip(&row[c..]) {
-                *a -= factor * b;
-            }
-            right[c + 1 + i] -= factor * right[c];
+/// Sums a Chebyshev series at several places side by side.
+#[inline(always)]
+pub(crate) fn clenshaw<L: Lanes, const N: usize>(mut terms: impl DoubleEndedIterator<Item = L>, u: &[L; N]) -> [L; N] {
+    let twice = u.map(|u| u + u);
+    let zero = [L::splat(0.0); N];
+    let Some(first) = terms.next() else { return zero };
+    let (mut one, mut two) = (zero, zero);
+    for term in terms.rev() {
+        for i in 0..N {
+            (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
         }
     }
-    for c in (0..n).rev() {
-        let sum: f64 = (c + 1..n).map(|m| matrix[c][m] * right[m]).sum();
-        right[c] = (right[c] - sum) / matrix[c][c];
-    }
-}
-
-/// Sums a Chebyshev series.
-#[inline(always)]
-pub(super) fn clenshaw<L: Lanes>(terms: &[f64], u: L) -> L {
-    let twice = u + u;
-    let (mut one, mut two) = (L::splat(0.0), L::splat(0.0));
-    for &term in terms[1..].iter().rev() {
-        (one, two) = (twice.mul_add(one, L::splat(term) - two), one);
-    }
-    u.mul_add(one, L::splat(terms[0]) - two)
+    core::array::from_fn(|i| u[i].mul_add(one[i], first - two[i]))
 }
 
 /// N(sign·z) and n(z), eight at a time.

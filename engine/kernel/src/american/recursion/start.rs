@@ -10,6 +10,7 @@ use crate::american::settings::{COLLOCATION, REACHES, SAME, START};
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
+use crate::solve::bracketed_root;
 
 /// Points of the coarse boundary, and nodes of the flow from each.
 const COARSE: usize = START.points;
@@ -243,27 +244,27 @@ impl Interval {
             sums.total(&mut at);
             at[0] - dir * deviation * at[1]
         };
-        let (mut a, mut fa) = (limit, equation(limit));
-        if fa <= 0.0 {
+        if equation(limit) <= 0.0 {
             return limit;
         }
+        let mut a = limit;
         let mut step = START.out * deviation;
         if k + 1 < COARSE {
             let (c, fc) = (y[k + 1], equation(y[k + 1]));
             if fc > 0.0 && (c - a) * dir > 0.0 {
-                (a, fa) = (c, fc);
+                a = c;
             } else if fc <= 0.0 {
                 step = (c - a).abs().max(START.out_least);
             }
         }
-        let (mut b, mut fb) = (a, fa);
+        let (mut b, mut fb) = (a, f64::INFINITY);
         for _ in 0..START.out_steps {
             b = a + dir * step;
             fb = equation(b);
             if fb <= 0.0 {
                 break;
             }
-            (a, fa) = (b, fb);
+            a = b;
             step *= START.out_grows;
             if step > START.out_most {
                 break;
@@ -273,35 +274,8 @@ impl Interval {
         if fb > 0.0 || far {
             return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * START.instead };
         }
-        illinois(equation, [a, b], [fa, fb], START.close * deviation)
+        bracketed_root(equation, a, b, START.close * deviation).unwrap_or(b)
     }
-}
-
-/// A root between two `ends` by false position. `values`: the function at the ends, above 0 at the first one.
-fn illinois(f: impl Fn(f64) -> f64, ends: [f64; 2], values: [f64; 2], close: f64) -> f64 {
-    let ([mut a, mut b], [mut fa, mut fb]) = (ends, values);
-    let (mut side, mut x) = (0, b);
-    for i in 0..START.false_steps {
-        x = if (i + 1).is_multiple_of(START.halves) { 0.5 * (a + b) } else { (a * fb - b * fa) / (fb - fa) };
-        let fx = f(x);
-        if (a - b).abs() < close {
-            break;
-        }
-        if fx > 0.0 {
-            (a, fa) = (x, fx);
-            if side == 1 {
-                fb *= 0.5;
-            }
-            side = 1;
-        } else {
-            (b, fb) = (x, fx);
-            if side == -1 {
-                fa *= 0.5;
-            }
-            side = -1;
-        }
-    }
-    x
 }
 
 /// Cubic through equidistant points with the slopes of their neighbours.

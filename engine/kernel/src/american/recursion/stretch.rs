@@ -67,7 +67,8 @@ impl Curve<'_> {
     pub(super) fn at(&self, eta: f64) -> f64 {
         let (stretch, reach) = (self.stretch, REACHES[self.stretch.reach]);
         if eta < reach {
-            return clenshaw(&self.terms, 2.0 * eta / reach - 1.0);
+            let [ln_b] = clenshaw(self.terms.iter().copied(), &[2.0 * eta / reach - 1.0]);
+            return ln_b;
         }
         if stretch.pace.is_some() {
             return open_tail(eta, reach).iter().zip(&stretch.tail).map(|(w, y)| w * y).sum();

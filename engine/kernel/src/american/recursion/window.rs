@@ -11,7 +11,8 @@ use super::option::AmericanOption;
 use super::rules::{POINTS, gauss, points, reach_class};
 use super::start::{Explicit, Side};
 use super::stretch::Stretch;
-use crate::american::settings::{CLOSING_STRIKES, COLLOCATION, REACHES, RECURSION, SAME, WINDOW};
+use crate::american::settings::{CLOSING_STRIKES, COLLOCATION, PUT_WINDOW, REACHES, RECURSION, SAME, WINDOW};
+use crate::solve::bracketed_root;
 
 impl Interval {
     /// ln of the X above which exercise of a put at `t` loses.
@@ -34,12 +35,8 @@ impl Interval {
         for j in 1..=WINDOW.gain_scan {
             let t = self.end - length * (j as f64 / WINDOW.gain_scan as f64).powi(2);
             if self.gain_at_zero(p, t) > 0.0 {
-                let (mut gains, mut loses) = (t, after);
-                for _ in 0..WINDOW.gain_halvings {
-                    let middle = 0.5 * (gains + loses);
-                    *(if self.gain_at_zero(p, middle) > 0.0 { &mut gains } else { &mut loses }) = middle;
-                }
-                return 0.5 * (gains + loses);
+                let gain = |t: f64| self.gain_at_zero(p, t);
+                return bracketed_root(gain, t, after, PUT_WINDOW.found).unwrap_or(after);
             }
             after = t;
         }
