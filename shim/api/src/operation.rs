@@ -17,13 +17,8 @@ pub struct Operation {
 
 impl Operation {
     /// A request of the native API. `refusals` are the statuses of its refusals, `content` what it answers by type.
-    pub(crate) fn native(
-        path: &'static str,
-        title: &str,
-        parameters: Parameters,
-        refusals: &[&str],
-        content: &Value,
-    ) -> Self {
+    #[must_use]
+    pub fn native(path: &'static str, title: &str, parameters: Parameters, refusals: &[&str], content: &Value) -> Self {
         let mut responses = refused(refusals);
         responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
         let parameters: Vec<Value> = parameters.iter().map(|of| query_parameter(*of)).collect();
@@ -33,7 +28,8 @@ impl Operation {
     }
 
     /// A request of the native API whose rows are a table of some of these columns.
-    pub(crate) fn rows(
+    #[must_use]
+    pub fn rows(
         path: &'static str,
         title: &str,
         parameters: Parameters,

@@ -7,23 +7,28 @@ use super::parameter::A_CONTRACT;
 use crate::operation::Operation;
 use crate::past::PastQuestion;
 use crate::query::Query;
-use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{OneWord, Param, ReadAs, parameters};
 use crate::refusal::Refusal;
 use kernel::contract::ContractKey;
 use serde_json::json;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/l1/explain";
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
 
-const OSYM: Param<ReadAs<ContractKey>> = Param::new(
-    "osym",
-    ReadAs { wants: "the OSI symbol of a contract, such as SPXW  261218C05000000", ..A_CONTRACT },
-    "The contract, as a padded or compact OSI symbol",
-)
-.required("SPY   261218C00700000");
-const FORMAT: Param<OneWord<ExplanationForm>> = Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    const OSYM: Param<ReadAs<ContractKey>> = Param::new(
+        "osym",
+        ReadAs { wants: "the OSI symbol of a contract, such as SPXW  261218C05000000", ..A_CONTRACT },
+        "The contract, as a padded or compact OSI symbol",
+    )
+    .required("SPY   261218C00700000");
+    const FORMAT: Param<OneWord<ExplanationForm>> =
+        Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
+    use AS_OF, APIKEY, TOKEN;
+}
+
 const FORMS: &[(&str, ExplanationForm)] = &[("json", ExplanationForm::Json), ("text", ExplanationForm::Text)];
 
 /// Form of an explanation.

@@ -4,7 +4,7 @@ use super::native::{APIKEY, SHAPES, Shape, TOKEN};
 use super::parameter::A_SYMBOL;
 use crate::operation::{Operation, refused};
 use crate::query::Query;
-use crate::query::parameter::{ItemList, OneWord, Param, Parameters, ReadAs, WordList};
+use crate::query::parameter::{ItemList, OneWord, Param, ReadAs, WordList, parameters};
 use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
@@ -14,19 +14,26 @@ use serde_json::json;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/l1/positions";
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[&BY, &ACCOUNT, &UNDERLYING, &INDEX, &FORMAT, &APIKEY, &TOKEN];
 
-const BY: Param<WordList<PositionRows>> = Param::new(
-    "by",
-    WordList(LEVELS),
-    "Levels of rows: each contract, or sums by expiry, underlying, account or of all [default: all levels]",
-);
-const ACCOUNT: Param<ItemList> = Param::new("account", ItemList, "Accounts, comma-separated [default: all]");
-const UNDERLYING: Param<ItemList> = Param::new("underlying", ItemList, "Underlyings, comma-separated [default: all]");
-const INDEX: Param<ReadAs<Symbol>> =
-    Param::new("index", A_SYMBOL, "Underlying whose shares express beta_shares; betas are a column of the positions");
-const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    const BY: Param<WordList<PositionRows>> = Param::new(
+        "by",
+        WordList(LEVELS),
+        "Levels of rows: each contract, or sums by expiry, underlying, account or of all [default: all levels]",
+    );
+    const ACCOUNT: Param<ItemList> = Param::new("account", ItemList, "Accounts, comma-separated [default: all]");
+    const UNDERLYING: Param<ItemList> =
+        Param::new("underlying", ItemList, "Underlyings, comma-separated [default: all]");
+    const INDEX: Param<ReadAs<Symbol>> = Param::new(
+        "index",
+        A_SYMBOL,
+        "Underlying whose shares express beta_shares; betas are a column of the positions",
+    );
+    const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+    use APIKEY, TOKEN;
+}
 
 const LEVELS: &[(&str, PositionRows)] = &[
     ("contract", PositionRows::Contract),

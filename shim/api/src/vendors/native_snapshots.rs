@@ -8,17 +8,20 @@ use crate::operation::Operation;
 use crate::past::PastQuestion;
 use crate::past::moment::AsOf;
 use crate::query::Query;
-use crate::query::parameter::{Param, Parameters, ReadAs};
+use crate::query::parameter::{Param, ReadAs, parameters};
 use crate::refusal::Refusal;
 use kernel::contract::Symbol;
 use serde_json::json;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/l1/snapshots";
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[&UNDERLYING, &AS_OF, &APIKEY, &TOKEN];
 
-const UNDERLYING: Param<ReadAs<Symbol>> = Param::new("underlying", A_SYMBOL, "The underlying").required("SPY");
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    const UNDERLYING: Param<ReadAs<Symbol>> = Param::new("underlying", A_SYMBOL, "The underlying").required("SPY");
+    use AS_OF, APIKEY, TOKEN;
+}
 
 /// Parsed request for snapshots around a moment.
 #[derive(Clone, Debug)]
