@@ -13,6 +13,7 @@ mod revalue;
 mod shock;
 mod tables;
 
+pub(crate) use curve::StrikeCurve;
 pub use revalue::{Revalued, ScenarioRows, ShareValues, Unvalued, revalue, revalue_share};
 pub use shock::{
     ExerciseOutcome, ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule, VolUnit, VolWeights,

@@ -11,6 +11,7 @@ mod positions;
 mod scenario;
 mod service;
 mod snapshots;
+mod strategy;
 mod stream;
 
 use api::edition;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 const UNKNOWN: &str = "unknown";
 
 /// The endpoints that are no layers, in the order of their routes in metrics.
-static OWN: [&dyn Endpoint; 10] = [
+static OWN: [&dyn Endpoint; 11] = [
     &pages::Viewer,
     &pages::EXAMPLES,
     &DESCRIPTION,
@@ -38,6 +39,7 @@ static OWN: [&dyn Endpoint; 10] = [
     &explain::EXPLAIN,
     &snapshots::SNAPSHOTS,
     &scenario::SCENARIO,
+    &strategy::STRATEGY,
     &positions::POSITIONS,
     &stream::STREAM,
 ];
