@@ -14,6 +14,7 @@ mod revalue;
 mod shock;
 mod tables;
 
+pub(crate) use curve::StrikeCurve;
 pub use name_lapse::NameLapse;
 pub use revalue::{Revalued, ScenarioRows, ShareValues, Unvalued, revalue, revalue_share};
 pub use shock::{

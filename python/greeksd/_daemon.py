@@ -124,6 +124,12 @@ class Daemon:
         why: dict[str, Any] = self._json("/l1/explain", {"osym": osym, "as_of": as_of})
         return why
 
+    def strategy(self, legs: str | Iterable[str], *, entry: str | None = None, as_of: Any = None) -> dict[str, Any]:
+        """Legs as a whole (``/l1/strategy``): ``strategy(["-1 SPY 12/18 712 C", "+1 SPY 12/18 720 C"])``."""
+        asked = {"legs": legs if isinstance(legs, str) else ",".join(legs), "entry": entry, "as_of": as_of}
+        whole: dict[str, Any] = self._json("/l1/strategy", asked)
+        return whole
+
     def symbols(self, **filters: Any) -> list[dict[str, Any]]:
         """The underlyings that are served (``/l1/symbols``)."""
         rows: list[dict[str, Any]] = self._json("/l1/symbols", filters)

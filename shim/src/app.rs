@@ -1,110 +1,114 @@
-//! Answers requests: finds the layer or page of a path, and loads one snapshot per request. Never: a vendor's shape, a
+//! Answers requests: finds the endpoint of a path, and has its request parsed and answered. Never: a vendor's shape, a
 //! computation.
+//!
+//! An endpoint is a layer, or a file of this folder with a row in [`OWN`].
 
-use crate::front::{self, ServiceState, viewer};
-use crate::past::archive::Archive;
-use crate::past::{
-    self,
-    market::{PastMarket, PastRequest},
-};
-use crate::status::{Status, ledger};
+mod endpoint;
+mod explain;
+mod layers;
+mod pages;
+mod positions;
+mod scenario;
+mod service;
+mod snapshots;
+mod strategy;
+mod stream;
+
 use api::edition;
 use api::openapi;
-use api::past::{PastQuestion, SHOWS_THE_PRESENT};
-use api::query::Query;
+use api::operation::Operation;
 use api::refusal::Refusal;
-use api::vendors::layer::{Layer, LayerRequest, RequestContext};
 use api::vendors::native;
-use api::vendors::native_explain::ExplainQuestion;
-use api::vendors::native_snapshots;
-use api::vendors::routes::{NAMES, layer_at};
-use arc_swap::ArcSwap;
-use desk::alerts::log::AlertLog;
-use desk::positions::answer as positions;
-use desk::positions::desk::PositionDesk;
-use desk::scenario::answer::{self as scenarios, ScenarioDesk, ScenarioSurroundings};
-use desk::stream::desk::{self as streams, StreamDesk};
-use desk::stream::events::EventSources;
+use api::vendors::routes::{LAYERS, NAMES, Segments};
+use endpoint::{Asked, Endpoint, Page, ParsedRequest};
 use engine::snapshot::Snapshot;
-use engine::store::chain::Chain;
-use http::percent::decode_strict;
-use http::{Answer, Answered, App, Metrics, ReceivedBody, Request};
-use kernel::calendar::Calendar;
-use kernel::contract::{RootTable, Symbol};
-use sources::requested::RequestedNames;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
-use tools::explain::answer::{self as explaining, Explaining};
-use tools::explain::document::{MarketPart, Surroundings};
+use http::{Answer, Answered, App, ReceivedBody, Request};
+pub use service::Service;
+use std::sync::Arc;
 
-/// Names of the routes that are no layers.
-const PAGES: [&str; 10] = [
-    "front",
-    "openapi",
-    "health",
-    "metrics",
-    explaining::ROUTE,
-    past::snapshots::ROUTE,
-    scenarios::ROUTE,
-    positions::ROUTE,
-    streams::ROUTE,
-    "unknown",
+/// Route of paths without an endpoint.
+const UNKNOWN: &str = "unknown";
+
+/// The endpoints that are no layers, in the order of their routes in metrics.
+static OWN: [&dyn Endpoint; 11] = [
+    &pages::Viewer,
+    &pages::EXAMPLES,
+    &DESCRIPTION,
+    &pages::HEALTH,
+    &pages::COUNTERS,
+    &explain::EXPLAIN,
+    &snapshots::SNAPSHOTS,
+    &scenario::SCENARIO,
+    &strategy::STRATEGY,
+    &positions::POSITIONS,
+    &stream::STREAM,
 ];
 
-/// The service behind the server.
-pub struct Service {
-    market: Arc<ArcSwap<Snapshot>>,
-    status: Arc<Status>,
-    metrics: Arc<Metrics>,
-    roots: Arc<RootTable>,
-    calendar: Calendar,
-    old_snapshot_bytes: u64,
-    requested: Arc<RequestedNames>,
-    shows_quotes: bool,
-    /// Recorded days, if the feed has them.
-    past: Option<Arc<PastMarket>>,
-    /// The body of `/openapi.json`, made at the first request.
-    openapi: OnceLock<Vec<u8>>,
-    explaining: Explaining,
-    scenarios: ScenarioDesk,
-    positions: Arc<PositionDesk>,
-    streams: StreamDesk,
-    alerts: Arc<AlertLog>,
-    /// Random number of this run of the daemon.
-    run: u64,
-}
+/// The description of every endpoint.
+static DESCRIPTION: Page = Page {
+    route: "openapi",
+    path: "/openapi.json",
+    is_heavy: false,
+    answer: |service, _| {
+        let snapshot = service.market.load_full();
+        // only its example of `/health` could change
+        let body = service.openapi.get_or_init(|| openapi::document(operations(service, &snapshot)));
+        Answer::full("openapi", 200, "application/json", body.clone())
+    },
+    put: None,
+    operations: |_, _| vec![openapi::description()],
+};
 
-/// Names of all routes, by which [`Metrics::new`] counts requests.
+/// Names of all routes, by which [`http::Metrics::new`] counts requests.
 #[must_use]
 pub fn route_names() -> Vec<&'static str> {
-    NAMES.into_iter().chain(PAGES).collect()
+    let mut names: Vec<&str> = NAMES.into();
+    for route in OWN.iter().map(|endpoint| endpoint.route()).chain([UNKNOWN]) {
+        if !names.contains(&route) {
+            names.push(route);
+        }
+    }
+    names
+}
+
+/// Every endpoint, in the order in which paths are tried.
+fn endpoints() -> impl Iterator<Item = &'static dyn Endpoint> {
+    LAYERS.iter().map(|&layer| layer as &dyn Endpoint).chain(OWN.iter().copied())
+}
+
+/// The endpoint at a raw path, and the words in the path.
+fn endpoint_at(raw_path: &str) -> Option<(&'static dyn Endpoint, Segments)> {
+    endpoints().find_map(|endpoint| Some((endpoint, endpoint.segments(raw_path)?)))
+}
+
+/// The operations of every endpoint.
+fn operations(service: &Service, snapshot: &Snapshot) -> Vec<Operation> {
+    endpoints().flat_map(|endpoint| endpoint.operations(service, snapshot)).collect()
 }
 
 impl App for Service {
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
-        if let Some(heavy) = self.heavy_page(request) {
-            return heavy;
-        }
-        let Some((layer, parsed)) = parse(request.raw_path(), request.query()) else {
-            return Answered::Now(self.page(request.raw_path(), request.query()));
+        let last_event = request.header("last-event-id");
+        let asked = Asked { query: request.query(), host: request.host(), last_event, ..Asked::default() };
+        let Some(ParsedRequest { is_heavy, answer }) = self.parse(request.raw_path(), asked) else {
+            return Answered::Now(unknown());
         };
-        if !parsed.asks_for_the_past() && !parsed.is_heavy(&self.market.load()) {
-            return Answered::Now(self.answer_parsed(layer, parsed, request.host()));
+        if !is_heavy {
+            return Answered::Now(answer(self));
         }
-        let (service, host) = (Arc::clone(self), request.host().map(str::to_owned));
-        Answered::Heavy(Box::new(move || service.answer_parsed(layer, parsed, host.as_deref())))
+        let service = Arc::clone(self);
+        Answered::Heavy(Box::new(move || answer(&service)))
     }
 
     fn refuses(&self, request: &Request<'_>) -> Option<Answer> {
-        let path = request.path();
-        let is_taken = path.strip_suffix('/').unwrap_or(&path) == openapi::POSITIONS;
-        let refused = || Answer::full("unknown", 405, "application/json", r#"{"error":"method not allowed"}"#);
-        (!is_taken).then(|| refused().with_header("Allow", "GET, HEAD"))
+        let refused = || Answer::full(UNKNOWN, 405, "application/json", r#"{"error":"method not allowed"}"#);
+        let taking = endpoint_at(request.raw_path()).and_then(|(endpoint, _)| endpoint.put());
+        taking.is_none().then(|| refused().with_header("Allow", "GET, HEAD"))
     }
 
-    fn take(self: &Arc<Self>, _: &Request<'_>, body: ReceivedBody) -> Answered {
-        Answered::Now(positions::put(&self.positions, body))
+    fn take(self: &Arc<Self>, request: &Request<'_>, body: ReceivedBody) -> Answered {
+        let taking = endpoint_at(request.raw_path()).and_then(|(endpoint, _)| endpoint.put());
+        Answered::Now(taking.map_or_else(unknown, |take| take(self, body)))
     }
 
     fn edition(&self) -> Option<u64> {
@@ -113,113 +117,9 @@ impl App for Service {
 }
 
 impl Service {
-    /// A service that answers from the snapshots published in `market`.
-    #[must_use]
-    pub fn new(market: Arc<ArcSwap<Snapshot>>, status: Arc<Status>, metrics: Arc<Metrics>) -> Self {
-        let (roots, calendar) = (Arc::new(RootTable::embedded()), Calendar::embedded());
-        let positions = Arc::new(PositionDesk::new(Arc::clone(&roots), calendar.clone(), false, false));
-        let (requested, old_snapshot_bytes) = (Arc::default(), u64::MAX);
-        Self {
-            market,
-            status,
-            metrics,
-            roots,
-            calendar,
-            old_snapshot_bytes,
-            requested,
-            shows_quotes: false,
-            past: None,
-            openapi: OnceLock::new(),
-            explaining: Explaining::default(),
-            scenarios: ScenarioDesk::default(),
-            positions,
-            streams: StreamDesk::default(),
-            alerts: Arc::default(),
-            run: RandomState::new().build_hasher().finish(),
-        }
-    }
-
-    /// Refuses requests for several names while readers hold more than `most` bytes of old snapshots.
-    #[must_use]
-    pub fn with_old_snapshot_bytes(self, most: u64) -> Self {
-        Self { old_snapshot_bytes: most, ..self }
-    }
-
-    /// Adds the log of recently requested names.
-    #[must_use]
-    pub fn with_requested_names(self, requested: Arc<RequestedNames>) -> Self {
-        Self { requested, ..self }
-    }
-
-    /// `shows_quotes`: the chains have the quotes of the feed, and layers show them.
-    #[must_use]
-    pub fn showing_quotes(self, shows_quotes: bool) -> Self {
-        Self { shows_quotes, ..self }
-    }
-
-    /// Adds positions, and the hits of alert rules.
-    #[must_use]
-    pub fn with_positions(self, positions: Arc<PositionDesk>, alerts: Arc<AlertLog>) -> Self {
-        Self { positions, alerts, ..self }
-    }
-
-    /// A stream of events; `last` is the id of the last event that the client has.
-    #[must_use]
-    pub fn stream(&self, query: &str, last: Option<&str>) -> Answer {
-        let sources = EventSources {
-            market: Arc::clone(&self.market),
-            positions: Arc::clone(&self.positions),
-            alerts: Arc::clone(&self.alerts),
-            zone: self.status.zone.clone(),
-            run: self.run,
-        };
-        self.streams.answer(query, last, sources)
-    }
-
-    /// Answers scenarios, positions and streams on another thread: their rows take long, and small requests must not
-    /// wait for them.
-    fn heavy_page(self: &Arc<Self>, request: &Request<'_>) -> Option<Answered> {
-        let path = request.path();
-        let path = path.strip_suffix('/').unwrap_or(&path);
-        if ![openapi::SCENARIO, openapi::POSITIONS, openapi::STREAM].contains(&path) {
-            return None;
-        }
-        let (service, raw_path) = (Arc::clone(self), request.raw_path().to_owned());
-        let query = request.query().to_owned();
-        if path == openapi::STREAM {
-            let last = request.header("last-event-id").map(str::to_owned);
-            return Some(Answered::Heavy(Box::new(move || service.stream(&query, last.as_deref()))));
-        }
-        Some(Answered::Heavy(Box::new(move || service.page(&raw_path, &query))))
-    }
-
-    /// Values of contracts and positions in scenarios.
-    fn scenario(&self, snapshot: Arc<Snapshot>, query: &str) -> Answer {
-        let around = ScenarioSurroundings {
-            book: self.positions.lines(),
-            roots: Arc::clone(&self.roots),
-            calendar: self.calendar.clone(),
-            zone: self.status.zone.clone(),
-            note: self.note(&snapshot),
-            snapshot,
-        };
-        self.scenarios.answer(query, around)
-    }
-
-    /// Adds the recorded days of an archive. Call [`Service::showing_quotes`] first, since past days show quotes
-    /// likewise.
-    #[must_use]
-    pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
-        let past = PastMarket {
-            archive,
-            roots: Arc::clone(&self.roots),
-            calendar: self.calendar.clone(),
-            zone: self.status.zone.clone(),
-            feed: self.status.feed.clone(),
-            shows_quotes: self.shows_quotes,
-            columns_bytes: Arc::default(),
-        };
-        Self { past: Some(Arc::new(past)), ..self }
+    fn parse(&self, raw_path: &str, asked: Asked<'_>) -> Option<ParsedRequest> {
+        let (endpoint, segments) = endpoint_at(raw_path)?;
+        Some(endpoint.parse(self, Asked { segments, ..asked }))
     }
 
     /// The answer to a raw path and query, for a client that names no host.
@@ -231,206 +131,11 @@ impl Service {
     /// The answer to a raw path and query.
     #[must_use]
     pub fn answer_for(&self, raw_path: &str, query: &str, host: Option<&str>) -> Answer {
-        match parse(raw_path, query) {
-            Some((layer, parsed)) => self.answer_parsed(layer, parsed, host),
-            None => self.page(raw_path, query),
-        }
+        let asked = Asked { query, host, ..Asked::default() };
+        self.parse(raw_path, asked).map_or_else(unknown, |parsed| (parsed.answer)(self))
     }
-
-    /// The answer of a layer to a parsed request. It loads the snapshot once, and the answer keeps the chains that it
-    /// shows.
-    fn answer_parsed(&self, layer: &'static Layer, mut parsed: LayerRequest, host: Option<&str>) -> Answer {
-        let snapshot = self.market.load_full();
-        let note = || self.note(&snapshot);
-        let context = self.context(&snapshot, host, &note);
-        let clock = context.clock();
-        parsed.settle(&clock);
-        if let (Some(catalog), Some(past)) = (parsed.catalog(), &self.past) {
-            return past::list(past, layer, catalog.clone(), clock);
-        }
-        match (parsed.past().cloned(), &self.past) {
-            (Some(question), Some(past)) => {
-                let request = PastRequest {
-                    layer,
-                    host: host.map(str::to_owned),
-                    names: self.underlyings(&parsed),
-                    everything: parsed.asks_for_everything(),
-                    prefixes: parsed.prefixes().map(<[Symbol]>::to_vec),
-                    question,
-                    parsed,
-                };
-                return past::answer(past, request, clock);
-            }
-            (Some(PastQuestion { if_live: Some(refusal), .. }), None) => return layer.refused(&refusal, &clock),
-            // the request is for the present, or the feed has only the present
-            (_, _) => {}
-        }
-        parsed.names().for_each(|name| self.requested.note(self.roots.underlying_of(name)));
-        layer.answer(parsed, &context, clock)
-    }
-
-    /// The data that a layer answers from.
-    fn context<'a>(
-        &'a self,
-        snapshot: &'a Snapshot,
-        host: Option<&'a str>,
-        note: &'a dyn Fn() -> Vec<String>,
-    ) -> RequestContext<'a> {
-        RequestContext {
-            snapshot,
-            now: self.status.clock.now(),
-            asked: None,
-            zone: &self.status.zone,
-            calendar: &self.calendar,
-            roots: &self.roots,
-            host,
-            is_crowded: self.status.old_snapshot_bytes() > self.old_snapshot_bytes,
-            market_open: self.status.facts().market_open,
-            feed: &self.status.feed,
-            shows_quotes: self.shows_quotes,
-            edition: Some(edition::of_snapshot(snapshot.number, self.status.clock.now())),
-            note,
-        }
-    }
-
-    /// The underlyings that a request names, each once.
-    fn underlyings(&self, parsed: &LayerRequest) -> Vec<Symbol> {
-        let mut names: Vec<Symbol> = Vec::new();
-        for name in parsed.names().map(|name| self.roots.underlying_of(name)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    }
-
-    /// The answer at a path that is no layer's.
-    fn page(&self, raw_path: &str, query: &str) -> Answer {
-        let snapshot = self.market.load_full();
-        let Some(path) = decode_strict(raw_path) else { return unknown() };
-        let path = path.strip_suffix('/').unwrap_or(&path);
-        if let Some(answer) = viewer::answer_at(path, "front") {
-            return answer;
-        }
-        match path {
-            "/examples" => Answer::full("front", 200, "text/html; charset=utf-8", self.examples(&snapshot)),
-            "/openapi.json" => Answer::full("openapi", 200, "application/json", self.openapi(&snapshot)),
-            "/health" => {
-                let answer =
-                    |status| Answer::full("health", status, "application/json", self.status.health_json(&snapshot));
-                let asks_if_ready = query.split('&').any(|pair| pair.split('=').next() == Some("ready"));
-                if asks_if_ready && !self.status.is_ready(&snapshot) {
-                    answer(503).with_header("Retry-After", "1")
-                } else {
-                    answer(200)
-                }
-            }
-            "/metrics" => {
-                Answer::full("metrics", 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics(&snapshot))
-            }
-            openapi::EXPLAIN => self.explain(&snapshot, query),
-            openapi::SNAPSHOTS => self.snapshots(query),
-            openapi::SCENARIO => self.scenario(snapshot, query),
-            openapi::STREAM => self.stream(query, None),
-            openapi::POSITIONS => positions::answer(&self.positions, query, &self.note(&snapshot)),
-            _ => unknown(),
-        }
-    }
-
-    /// The body of `/openapi.json`, made once: only its example of `/health` could change.
-    fn openapi(&self, snapshot: &Snapshot) -> Vec<u8> {
-        let write = || openapi::document(&self.context(snapshot, None, &Vec::new), &self.status.health_json(snapshot));
-        self.openapi.get_or_init(write).clone()
-    }
-
-    /// The explanation of a contract.
-    fn explain(&self, snapshot: &Snapshot, query: &str) -> Answer {
-        let question = explaining::question_of(query);
-        if let (Ok(ExplainQuestion { contract, form, past: Some(question) }), Some(past)) = (&question, &self.past) {
-            let (explaining, contract, form) = (self.explaining.clone(), *contract, *form);
-            let (feed, zone) = (self.status.feed.clone(), self.status.zone.clone());
-            let names = vec![self.roots.underlying_of(contract.root)];
-            let explain = move |chain: Result<Arc<Chain>, Refusal>| {
-                let market = MarketPart { feed, ..MarketPart::default() };
-                let around = Surroundings { market, zone: Some(zone) };
-                let answer = chain.and_then(|chain| explaining.of_chain(chain, contract, form, around));
-                answer.unwrap_or_else(|refusal| explaining::refused(&refusal))
-            };
-            return past::chain(past, names, question.clone(), explaining::ROUTE, Box::new(explain));
-        }
-        if let Ok(question) = &question {
-            self.requested.note(self.roots.underlying_of(question.contract.root));
-        }
-        let market = MarketPart {
-            feed: self.status.feed.clone(),
-            simulated: self.status.simulated,
-            market_open: self.status.facts().market_open,
-            ..MarketPart::default()
-        };
-        self.explaining.answer(snapshot, query, Surroundings { market, zone: Some(self.status.zone.clone()) })
-    }
-
-    /// The snapshots of a name around an instant.
-    fn snapshots(&self, query: &str) -> Answer {
-        match (native_snapshots::parse(&Query::parse(query)), &self.past) {
-            (Ok(question), Some(past)) => past::snapshots(past, &question),
-            (Ok(_), None) => past::snapshots::refused(&SHOWS_THE_PRESENT),
-            (Err(refusal), _) => past::snapshots::refused(&refusal),
-        }
-    }
-
-    fn metrics(&self, snapshot: &Snapshot) -> String {
-        let mut text = String::new();
-        self.status.write_prometheus(snapshot, &mut text);
-        ledger::write_prometheus(&self.memory(snapshot), &mut text);
-        self.metrics.write_prometheus(&mut text);
-        text
-    }
-
-    /// Bytes of live objects, by purpose.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 13] {
-        let facts = self.status.facts();
-        let past = self.past.as_ref();
-        [
-            ("chains", snapshot.chains().iter().map(|chain| chain.bytes() as u64).sum()),
-            ("old_chains", self.status.old_snapshot_bytes()),
-            ("states", facts.state_bytes),
-            ("books", facts.book_bytes),
-            ("sessions", facts.session_bytes),
-            ("waiting_records", facts.sources.iter().map(|source| source.waiting_bytes).sum()),
-            ("bodies", self.metrics.cache_bytes()),
-            ("connections", self.metrics.connection_bytes()),
-            ("recorded_days", past.map_or(0, |past| past.archive.held_bytes())),
-            ("scenarios", self.scenarios.bytes() as u64),
-            ("streams", self.streams.bytes() as u64),
-            ("positions", self.positions.bytes() as u64),
-            ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
-        ]
-    }
-
-    /// Heading of pages: time of the snapshot, and whether the data are simulated.
-    fn note(&self, snapshot: &Snapshot) -> Vec<String> {
-        let source = if self.status.simulated { " · simulated data" } else { "" };
-        vec![format!("{}{source}", self.status.time_line(snapshot))]
-    }
-
-    /// The page of examples.
-    fn examples(&self, snapshot: &Snapshot) -> Vec<u8> {
-        let state = ServiceState {
-            feed: self.status.feed.clone(),
-            word: self.status.word(snapshot),
-            note: self.note(snapshot),
-        };
-        front::examples(snapshot, &state)
-    }
-}
-
-/// The layer at a raw path, and its request.
-fn parse(raw_path: &str, query: &str) -> Option<(&'static Layer, LayerRequest)> {
-    let (layer, segments) = layer_at(raw_path)?;
-    Some((layer, layer.parse(&Query::parse(query).with_segments(segments))))
 }
 
 fn unknown() -> Answer {
-    native::refused("unknown", &Refusal::UnknownPath)
+    native::refused(UNKNOWN, &Refusal::UnknownPath)
 }

@@ -19,7 +19,9 @@
 //!     `state.rs`: the files of a restart.
 //! - `chains`: single names computed from a feed, for `greeksd explain` and `greeksd scenario`. Never: a daemon.
 //! - `view`: `greeksd view`: its arguments, and the daemon that it may bring. Never: a screen.
-//! - `app`, `front`: path to layer or page; the page of examples; the viewer at `/`, files that a browser gets as they
+//! - `app`: one table of endpoints: the layers, and a file for each other one; each parses a request, says whether
+//!   others must not wait for it, and answers it (`app/endpoint.rs`). Never: a vendor's shape, a computation.
+//! - `front`: the page of examples; the viewer at `/`, files that a browser gets as they
 //!   stand (`front/viewer.rs` has their list and what the browser may do), a client of the API like any other. Never: a
 //!   vendor's shape, a computation, a build step, a request to anywhere else, text as markup.
 //! - `status`: `/health`, `/metrics`. Never: a clock, a lock.

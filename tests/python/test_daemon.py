@@ -86,6 +86,9 @@ class Simulated(unittest.TestCase):
         osym = self.daemon.chain("KO", max_days=60).to_dict()["osym"][3]
         why = self.daemon.explain(osym)
         self.assertIn("forward", why)
+        whole = self.daemon.strategy([f"-1 {osym}", "100 KO"], entry="value")
+        self.assertEqual([leg["quantity"] for leg in whole["legs"]], [-1, 100])
+        self.assertGreater(whole["payoff"][-1][0], whole["und_price"])
         self.assertEqual(self.daemon.symbols(symbol="SPX")[0]["symbol"], "SPX")
         until(lambda: self.daemon.health()["pending"] == 0)
 

@@ -8,7 +8,7 @@ use crate::store::columns::Col;
 
 /// Volatility by strike.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StrikeCurve {
+pub(crate) struct StrikeCurve {
     /// ln K, ascending.
     x: Vec<f64>,
     vol: Vec<f64>,
@@ -18,7 +18,7 @@ pub(super) struct StrikeCurve {
 
 impl StrikeCurve {
     /// The curve of a slice.
-    pub(super) fn of(chain: &Chain, slice: &Slice) -> Self {
+    pub(crate) fn of(chain: &Chain, slice: &Slice) -> Self {
         let (mut x, mut vol): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         for row in slice.rows.start as usize..slice.rows.end as usize {
             let (at, sigma) = (f64::from(chain.strike_milli[row]).ln(), chain.columns.get(Col::SvcVol)[row]);
@@ -32,22 +32,31 @@ impl StrikeCurve {
     }
 
     /// The volatility at a strike in thousandths, any positive number; NaN where there is no curve.
-    pub(super) fn at(&self, strike_milli: f64) -> f64 {
-        let (Some(&first), Some(&last)) = (self.vol.first(), self.vol.last()) else { return f64::NAN };
+    pub(crate) fn at(&self, strike_milli: f64) -> f64 {
+        self.jet(strike_milli).0
+    }
+
+    /// The volatility there, and its slope in the logarithm of the strike.
+    pub(crate) fn jet(&self, strike_milli: f64) -> (f64, f64) {
+        let (Some(&first), Some(&last)) = (self.vol.first(), self.vol.last()) else { return (f64::NAN, f64::NAN) };
         let at = strike_milli.ln();
         let above = self.x.partition_point(|&x| x < at);
         if above == 0 {
-            return first;
+            return (first, 0.0);
         }
         if above == self.x.len() {
-            return last;
+            return (last, 0.0);
         }
         let i = above - 1;
         let h = self.x[above] - self.x[i];
         let s = (at - self.x[i]) / h;
         let (h00, h10) = ((1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s), s * (1.0 - s) * (1.0 - s));
         let (h01, h11) = (s * s * (3.0 - 2.0 * s), s * s * (s - 1.0));
-        h00 * self.vol[i] + h10 * h * self.slope[i] + h01 * self.vol[above] + h11 * h * self.slope[above]
+        let [from, to, before, after] = [self.vol[i], self.vol[above], self.slope[i], self.slope[above]];
+        let vol = h00 * from + h10 * h * before + h01 * to + h11 * h * after;
+        let secant = (to - from) / h;
+        let slope = 6.0 * s * (1.0 - s) * secant + (1.0 - s) * (1.0 - 3.0 * s) * before + s * (3.0 * s - 2.0) * after;
+        (vol, slope)
     }
 }
 
@@ -89,7 +98,9 @@ mod tests {
             let (low, high) = (pair[0].1.min(pair[1].1), pair[0].1.max(pair[1].1));
             for n in 0..=20 {
                 let k = pair[0].0 + (pair[1].0 - pair[0].0) * f64::from(n) / 20.0;
-                let vol = curve.at(k);
+                let (vol, slope) = curve.jet(k);
+                let rise = k / 2e-6 * (curve.at(k + 1e-6) - curve.at(k - 1e-6));
+                assert!((slope - rise).abs() < 1e-6, "{k}: {slope} {rise}");
                 assert!(vol >= low - 1e-15 && vol <= high + 1e-15, "{k}: {vol}");
             }
         }

@@ -21,6 +21,7 @@
 //! - `vendors`: the definition of a layer (`layer.rs`), every path and name (`routes.rs`), and one file for each
 //!   vendor: a table of parameters, a table of fields, and a pure function from the values of the one to the rows and
 //!   fields of an answer. Never: arithmetic, a loop over rows, a clock, a snapshot.
+//! - `operation`: what an endpoint takes and answers, as OpenAPI describes it. Never: a path, a parser.
 //! - `openapi`: `/openapi.json` from the layers' tables: parameters, and fields (`schema.rs`) for each word and flag
 //!   that the tables allow (`answers.rs`); words of paths (`words.rs`); the tables of docs/compat (`tables.rs`, a
 //!   test). Never: a second list of parameters or fields.
@@ -35,6 +36,7 @@ pub mod limits;
 pub mod listing;
 pub mod metrics;
 pub mod openapi;
+pub mod operation;
 pub mod past;
 pub mod picked;
 pub mod query;

@@ -8,51 +8,22 @@ mod schema;
 mod tables;
 mod words;
 
-use crate::query::parameter::{Parameter, ParameterForm, Parameters};
-use crate::rows::heading::ColumnHead;
+use crate::operation::{Operation, identifier, query_parameter, refused};
 use crate::vendors::ignored::{IgnoredParameter, ignored};
 use crate::vendors::layer::{Layer, RequestContext, Serve};
 use crate::vendors::routes::LAYERS;
-use crate::vendors::{native_explain, native_positions, native_scenario, native_snapshots, native_stream};
 use serde_json::{Map, Value, json};
 
-/// The path of explanations.
-pub const EXPLAIN: &str = "/l1/explain";
-/// The path of the snapshots around a moment.
-pub const SNAPSHOTS: &str = "/l1/snapshots";
-/// The path of scenarios.
-pub const SCENARIO: &str = "/l1/scenario";
-/// The path of streams.
-pub const STREAM: &str = "/l1/stream";
-/// The path of positions.
-pub const POSITIONS: &str = "/l1/positions";
 /// End of a pattern that matches any number of segments; such a pattern is no endpoint of the document.
 const REST: &str = "*}";
 
-/// The document, for a daemon that answers in this context. `health` is the body of `/health` as it is now.
+/// The document of some operations.
 #[must_use]
-pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
+pub fn document(operations: Vec<Operation>) -> Vec<u8> {
     let mut paths = Map::new();
-    for layer in LAYERS.iter().filter(|layer| !layer.path.contains(REST)) {
-        if let Some(operation) = operation(layer, context) {
-            paths.insert(layer.path.to_owned(), json!({ "get": operation }));
-        }
+    for Operation { path, method, described } in operations {
+        paths.entry(path).or_insert_with(|| json!({}))[method] = described;
     }
-    let health = serde_json::from_str(health).unwrap_or(Value::Null);
-    for (path, summary, content) in pages(&health) {
-        let get = json!({ "operationId": identifier(path), "summary": summary, "tags": ["service"],
-                          "responses": { "200": { "description": "The current state", "content": content } } });
-        paths.insert(path.to_owned(), json!({ "get": get }));
-    }
-    let ready = &mut paths["/health"]["get"];
-    ready["parameters"] = json!([{ "name": "ready", "in": "query", "required": false, "schema": { "type": "string" },
-                                   "description": "The status is 503 until the market is whole" }]);
-    ready["responses"]["503"] = ready["responses"]["200"].clone();
-    paths.insert(EXPLAIN.to_owned(), json!({ "get": explanation() }));
-    paths.insert(SNAPSHOTS.to_owned(), json!({ "get": snapshots() }));
-    paths.insert(SCENARIO.to_owned(), json!({ "get": scenario() }));
-    paths.insert(STREAM.to_owned(), json!({ "get": stream() }));
-    paths.insert(POSITIONS.to_owned(), json!({ "get": positions(), "put": new_positions() }));
     let document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -70,124 +41,32 @@ pub fn document(context: &RequestContext<'_>, health: &str) -> Vec<u8> {
     serde_json::to_vec(&document).unwrap_or_default()
 }
 
-/// The description of an endpoint whose rows are a table of these columns.
-fn table(
-    path: &str,
-    title: &str,
-    parameters: Parameters,
-    refusals: &[&str],
-    columns: &[&[ColumnHead<'static>]],
-) -> Value {
-    let parameters: Vec<Value> = parameters.iter().map(|of| query_parameter(*of)).collect();
-    let row = |columns: &&[ColumnHead<'static>]| {
-        let kind = |column: &ColumnHead<'static>| if column.is_number { "number" } else { "string" };
-        let fields: Map<String, Value> =
-            columns.iter().map(|column| (column.name.to_owned(), json!({ "type": [kind(column), "null"] }))).collect();
-        json!({ "type": "object", "properties": fields })
-    };
-    let rows: Vec<Value> = columns.iter().map(row).collect();
-    let items = if let [one] = rows.as_slice() { one.clone() } else { json!({ "anyOf": rows }) };
-    let text = json!({ "schema": { "type": "string" } });
-    let content = json!({ "application/json": { "schema": { "type": "array", "items": items } },
-                          "application/x-ndjson": text, "text/csv": text, "text/html": text });
-    let mut responses = refused(refusals);
-    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
-    json!({ "operationId": identifier(path), "summary": title, "tags": ["native"],
-            "parameters": parameters, "responses": responses })
+/// The description of `/health`, whose body is now `health`.
+#[must_use]
+pub fn health(health: &str) -> Operation {
+    let health = serde_json::from_str(health).unwrap_or(Value::Null);
+    let content = json!({ "application/json": { "schema": schema::loose(&health) } });
+    let mut operation = Operation::service("/health", "Status of the daemon", &content);
+    let described = &mut operation.described;
+    described["parameters"] = json!([{ "name": "ready", "in": "query", "required": false,
+                                       "schema": { "type": "string" },
+                                       "description": "The status is 503 until the market is whole" }]);
+    described["responses"]["503"] = described["responses"]["200"].clone();
+    operation
 }
 
-fn refused(statuses: &[&str]) -> Map<String, Value> {
-    let reference = |status: &str| json!({ "$ref": format!("#/components/responses/Refused{status}") });
-    statuses.iter().map(|status| ((*status).to_owned(), reference(status))).collect()
+/// The description of `/metrics`.
+#[must_use]
+pub fn counters() -> Operation {
+    let content = json!({ "text/plain": { "schema": { "type": "string" } } });
+    Operation::service("/metrics", "Counters for Prometheus", &content)
 }
 
-/// The description of /l1/scenario.
-fn scenario() -> Value {
-    use native_scenario::{GROUP, HELD, IDENTITY, MISSING, OF_POSITIONS, PER_SHARE, SCENARIO as WHERE};
-    let of_contracts = [IDENTITY, WHERE, PER_SHARE].concat();
-    let of_positions = [HELD, IDENTITY, WHERE, &PER_SHARE[..2], OF_POSITIONS].concat();
-    let of_sums = [GROUP, WHERE, &[MISSING], OF_POSITIONS].concat();
-    table(
-        SCENARIO,
-        "Contracts or positions at other spots, volatilities, times, rates, borrow rates and dividends",
-        native_scenario::PARAMETERS,
-        &["400", "404", "502", "503"],
-        &[&of_contracts, &of_positions, &of_sums],
-    )
-}
-
-/// The description of GET /l1/positions.
-fn positions() -> Value {
-    let title = "Positions: value, profit and Greeks, by contract, expiry, underlying, account and in total";
-    let of = native_positions::PARAMETERS;
-    table(POSITIONS, title, of, &["400", "503"], &[native_positions::COLUMNS])
-}
-
-/// The description of /l1/stream.
-fn stream() -> Value {
-    let parameters: Vec<Value> = native_stream::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
-    let title = "Rows as they change, as server-sent events: an image first, then what has changed";
-    let mut responses = refused(&["400", "502", "503"]);
-    let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
-    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
-    json!({ "operationId": identifier(STREAM), "summary": title, "tags": ["native"],
-            "parameters": parameters, "responses": responses })
-}
-
-/// The description of PUT /l1/positions.
-fn new_positions() -> Value {
-    let mut responses = refused(&["400", "403", "421", "503"]);
-    let fields = json!({ "source": { "type": "string" }, "lines": { "type": "integer" },
-                         "refused": { "type": "integer" },
-                         "errors": { "type": "array", "items": { "type": "string" } } });
-    let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
-    responses.insert("200".to_owned(), json!({ "description": "What was taken", "content": content }));
-    responses.insert("405".to_owned(), json!({ "description": "The daemon runs without --allow-positions" }));
-    responses.insert("413".to_owned(), json!({ "description": "More than 8 MB" }));
-    json!({ "operationId": "put_l1_positions", "tags": ["native"],
-            "summary": "Replace all positions; from this machine, with --allow-positions",
-            "requestBody": { "required": true, "content": { "text/csv": { "schema": { "type": "string" } } } },
-            "responses": responses })
-}
-
-/// The description of /l1/explain.
-fn explanation() -> Value {
-    let parameters: Vec<Value> = native_explain::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
-    let mut responses: Map<String, Value> = ["400", "404", "502", "503"]
-        .map(|status| (status.to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
-        .into_iter()
-        .collect();
-    let content = json!({ "application/json": { "schema": { "type": "object" } },
-                          "text/plain": { "schema": { "type": "string" } } });
-    let title = "Explanation of one contract: inputs, calibration, values, warnings";
-    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
-    json!({ "operationId": identifier(EXPLAIN), "summary": title, "tags": ["native"],
-            "parameters": parameters, "responses": responses })
-}
-
-/// The description of /l1/snapshots.
-fn snapshots() -> Value {
-    let parameters: Vec<Value> = native_snapshots::PARAMETERS.iter().map(|of| query_parameter(*of)).collect();
-    let title = "Snapshots of a name around a past moment";
-    let mut responses = refused(&["400", "404", "502", "503"]);
-    let time = json!({ "type": ["string", "null"] });
-    let fields = json!({ "underlying": { "type": "string" }, "snapshot_time": time, "previous": time, "next": time,
-                         "times": { "type": "array", "items": { "type": "string" } },
-                         "first_day": { "type": "string" }, "last_day": { "type": "string" } });
-    let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
-    responses.insert("200".to_owned(), json!({ "description": title, "content": content }));
-    json!({ "operationId": identifier(SNAPSHOTS), "summary": title, "tags": ["native"],
-            "parameters": parameters, "responses": responses })
-}
-
-/// The pages outside of the layers: path, summary, content.
-fn pages(health: &Value) -> [(&'static str, &'static str, Value); 3] {
-    let text = json!({ "schema": { "type": "string" } });
-    [
-        ("/health", "Status of the daemon", json!({ "application/json": { "schema": schema::loose(health) } })),
-        ("/metrics", "Counters for Prometheus", json!({ "text/plain": text })),
-        ("/openapi.json", "This document", json!({ "application/json": { "schema": { "type": "object" } } })),
-    ]
+/// The description of `/openapi.json`.
+#[must_use]
+pub fn description() -> Operation {
+    let content = json!({ "application/json": { "schema": { "type": "object" } } });
+    Operation::service("/openapi.json", "This document", &content)
 }
 
 /// One tag for each layer, in the order of their endpoints.
@@ -228,12 +107,13 @@ fn components() -> Map<String, Value> {
 }
 
 /// The operation of an endpoint: parameters and responses; `None`: the endpoint refuses every example of its tables.
-fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
+#[must_use]
+pub fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Operation> {
+    if layer.path.contains(REST) {
+        return None;
+    }
     let content = answers::content(layer, context)?;
-    let mut responses: Map<String, Value> = REFUSALS
-        .iter()
-        .map(|(status, _)| ((*status).to_owned(), json!({ "$ref": format!("#/components/responses/Refused{status}") })))
-        .collect();
+    let mut responses = refused(&REFUSALS.map(|(status, _)| status));
     responses.insert("200".to_owned(), json!({ "description": "The response, from one snapshot", "content": content }));
     responses.insert("304".to_owned(), json!({ "description": "The same as the version that If-None-Match names" }));
     let segments = words::segments(layer.path).map(|name| {
@@ -251,13 +131,14 @@ fn operation(layer: &Layer, context: &RequestContext<'_>) -> Option<Value> {
         json!({ "name": of.name, "in": "query", "required": false,
                 "description": format!("Accepted and ignored: {}", of.reason), "schema": { "type": "string" } })
     });
-    Some(json!({
+    let described = json!({
         "operationId": identifier(layer.path),
         "summary": summary(layer),
         "tags": [layer.name],
         "parameters": segments.chain(queries).chain(unused).collect::<Vec<_>>(),
         "responses": responses,
-    }))
+    });
+    Some(Operation { path: layer.path, method: "get", described })
 }
 
 fn summary(layer: &Layer) -> &'static str {
@@ -272,67 +153,10 @@ fn summary(layer: &Layer) -> &'static str {
     }
 }
 
-/// Identifier of an operation, for code generators.
-fn identifier(path: &str) -> String {
-    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join("_")
-}
-
-fn query_parameter(of: &dyn Parameter) -> Value {
-    let form = of.form();
-    let mut described = json!({
-        "name": of.name(), "in": "query", "required": of.is_required(), "description": of.help(),
-        "schema": schema_of(&form),
-    });
-    let is_list = matches!(form, ParameterForm::List | ParameterForm::Dates | ParameterForm::Words(_));
-    if !of.example().is_empty() {
-        described["example"] = if is_list { json!([of.example()]) } else { example_of(&form, of.example()) };
-    }
-    if is_list {
-        described["style"] = json!("form");
-        described["explode"] = json!(false);
-    }
-    described
-}
-
-/// An example as a value of its schema: a number is no text.
-fn example_of(form: &ParameterForm, text: &str) -> Value {
-    match form {
-        ParameterForm::Number | ParameterForm::Integer(_) | ParameterForm::Flag => {
-            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
-        }
-        _ => json!(text),
-    }
-}
-
-fn schema_of(form: &ParameterForm) -> Value {
-    match form {
-        ParameterForm::Text => json!({ "type": "string" }),
-        ParameterForm::List => json!({ "type": "array", "items": { "type": "string" } }),
-        ParameterForm::Date => json!({ "type": "string", "format": "date" }),
-        ParameterForm::Date8 => json!({ "type": "string", "pattern": "^[0-9]{8}$" }),
-        ParameterForm::Dates => json!({ "type": "array", "items": { "type": "string", "format": "date" } }),
-        ParameterForm::Number => json!({ "type": "number" }),
-        ParameterForm::Integer(bounds) => {
-            let mut schema = json!({ "type": "integer", "format": "int64" });
-            if *bounds.start() != i64::MIN {
-                schema["minimum"] = json!(bounds.start());
-            }
-            if *bounds.end() != i64::MAX {
-                schema["maximum"] = json!(bounds.end());
-            }
-            schema
-        }
-        ParameterForm::Range => json!({ "type": "string", "pattern": "^-?[0-9.]*(,-?[0-9.]*)?$" }),
-        ParameterForm::Flag => json!({ "type": "boolean" }),
-        ParameterForm::Word(words) => json!({ "type": "string", "enum": words }),
-        ParameterForm::Words(words) => json!({ "type": "array", "items": { "type": "string", "enum": words } }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::parameter::{Parameter, ParameterForm};
     use crate::vendors::layer::LayerRequest;
     use crate::vendors::layer::testing::in_context;
     use answers::Allowed;

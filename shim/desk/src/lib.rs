@@ -11,6 +11,9 @@
 //!   (`permit.rs`). Never: a queue.
 //! - `scenario`: `/l1/scenario` and `greeksd scenario`: which contracts (`legs.rs`), rows and sums (`rows.rs`), the
 //!   answer in pieces (`answer.rs`), the command (`run.rs`), which is given the chains of a feed.
+//! - `strategy`: `/l1/strategy`: the legs of a request in a market (`found.rs`), their numbers and the forms in which
+//!   they are written (`document.rs`). Never: a formula.
+//! - `tables`: rows of facts as binary tables. Never: what a fact means.
 //! - `listed`: contracts by name in a snapshot. Never: a value.
 //! - `watched_file`: files that a user edits, read again when they have changed and stand still. Never: what stands in
 //!   them.
@@ -22,5 +25,7 @@ pub mod alerts;
 pub mod listed;
 pub mod positions;
 pub mod scenario;
+pub mod strategy;
 pub mod stream;
+mod tables;
 pub mod watched_file;

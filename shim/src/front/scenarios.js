@@ -11,6 +11,8 @@ const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta
 /** Curves of one moment each; more are not told apart. */
 const CURVES = 6;
 let rows = [];
+/** How likely a profit at the first settlement is, where the form is of one name. */
+let chance = "";
 
 const axes = new Axes($("curves"), "curves", 22);
 const zero = drawn("path", { class: "forward" });
@@ -30,6 +32,30 @@ function target(more = {}) {
   return `/l1/scenario?${new URLSearchParams(asked)}`;
 }
 
+/** The strategy that the form describes; null: it is of many names, or of every contract. */
+function whole() {
+  const value = (id) => $(id).value.trim();
+  const asked = value("since") === "now" ? { entry: "value" } : {};
+  if (value("of") === "positions") {
+    if (!value("name") || value("name").includes(",")) return null;
+    Object.assign(asked, { positions: value("what") || "*", underlying: value("name") });
+  } else {
+    if (!value("what")) return null;
+    const quantities = value("quantity").split(",");
+    asked.legs = value("what").split(",").map((osym, i) => `${quantities[i]?.trim() || 1} ${osym.trim()}`).join(",");
+    asked.entry = "value";
+  }
+  return `/l1/strategy?${new URLSearchParams(asked)}`;
+}
+
+/** Asks how likely a profit is; what makes no strategy has no answer. */
+async function likely() {
+  const asked = whole();
+  const found = asked ? await ask(asked).catch(() => null) : null;
+  const isKnown = typeof found?.profit_chance === "number";
+  chance = isKnown ? ` · ${found.strategy}, profit at ${found.expiry} with ${(100 * found.profit_chance).toFixed(1)} % probability` : "";
+}
+
 async function compute() {
   const said = Object.fromEntries(FIELDS.map((id) => [id, $(id).value]));
   history.replaceState(null, "", `#${new URLSearchParams(said)}`);
@@ -38,7 +64,7 @@ async function compute() {
   try {
     const expiries = ask(target({ spot: "0", vol: "0", at: "now", sum: "expiry" }));
     expiries.catch(() => {});
-    rows = await ask(target());
+    [rows] = await Promise.all([ask(target()), likely()]);
     notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue.");
     choices();
     draw();
@@ -86,7 +112,7 @@ function draw() {
   curves.forEach((path, i) => set(path, "d", line((series[i] ?? []).map((row) => [axes.x(row.spot_move), axes.y(row.profit)]))));
   const names = series.filter((of) => of.length).map((of) => short(of[0].at));
   $("legend").replaceChildren(...names.map((name, i) => element("li", { class: `k-${i}` }, name)));
-  say($("curves-sub"), `volatility ${vol > 0 ? "+" : ""}${vol} points${outcome(series.filter((of) => of.length).at(-1), price)}`);
+  say($("curves-sub"), `volatility ${vol > 0 ? "+" : ""}${vol} points${outcome(series.filter((of) => of.length).at(-1), price)}${chance}`);
   const ends = series.filter((of) => of.length)
     .map((of) => `${short(of[0].at)}: ${money(of[0].profit)} at ${of[0].spot_move} percent, ${money(of.at(-1).profit)} at ${of.at(-1).spot_move} percent`);
   set(axes.root, "aria-label", `Profit by spot. ${ends.join("; ")}. The table below has the numbers.`);

@@ -83,16 +83,22 @@ fn column_row(column: &ViewedColumn) -> serde_json::Value {
     })
 }
 
-/// The answer at a path without a trailing slash, if a file of the viewer is there. `route` is what it is counted
-/// under.
+/// True if a file of the viewer is at a path without a trailing slash.
 #[must_use]
-pub fn answer_at(path: &str, route: &'static str) -> Option<Answer> {
-    if path == COLUMNS {
-        return Some(Answer::full(route, 200, SCRIPT, COLUMNS_TEXT.as_str()));
-    }
-    let asset = ASSETS.iter().find(|asset| asset.path == path)?;
+pub fn has(path: &str) -> bool {
+    path == COLUMNS || asset_at(path).is_some()
+}
+
+fn asset_at(path: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.path == path)
+}
+
+/// The file of the viewer at a path that [`has`] one. `route` is what it is counted under.
+#[must_use]
+pub fn answer_at(path: &str, route: &'static str) -> Answer {
+    let Some(asset) = asset_at(path) else { return Answer::full(route, 200, SCRIPT, COLUMNS_TEXT.as_str()) };
     let answer = Answer::full(route, 200, asset.content_type, asset.text);
-    Some(if asset.content_type == PAGE { answer.with_header("Content-Security-Policy", POLICY) } else { answer })
+    if asset.content_type == PAGE { answer.with_header("Content-Security-Policy", POLICY) } else { answer }
 }
 
 #[cfg(test)]
@@ -113,7 +119,7 @@ mod tests {
                 let path = path.map_or_else(|| quoted.to_owned(), |path| format!("/app/{path}"));
                 if path.starts_with("/app/") {
                     named += 1;
-                    assert!(answer_at(&path, "x").is_some(), "{} names {path}", asset.path);
+                    assert!(has(&path), "{} names {path}", asset.path);
                 }
             }
         }

@@ -5,7 +5,8 @@
 use crate::{market, past, stored};
 use api::cursor;
 use api::query::Query;
-use api::vendors::{native_scenario, native_stream};
+use api::vendors::native_strategy::{LEGS_MOST, StrategySubject};
+use api::vendors::{native_scenario, native_strategy, native_stream};
 use desk::alerts::rules::parse_rules;
 use desk::positions::desk::PositionDesk;
 use desk::positions::file::parse;
@@ -55,6 +56,7 @@ pub(crate) const BODIES: &[Body] = &[
     ("puts", puts),
     ("alerts", alerts),
     ("scenarios", scenarios),
+    ("strategies", strategies),
     ("streams", streams),
     ("dividends", dividends),
     ("rates", rates),
@@ -234,6 +236,21 @@ pub(crate) fn scenarios(data: &[u8]) -> Kind {
             assert!(request.grid.len() <= native_scenario::GRID_MOST);
             mix([1, about(request.grid.len()), request.columns().len() as u64])
         }
+        Err(refusal) => about(refusal.to_string().len()),
+    }
+}
+
+/// A query of `/l1/strategy`: some legs, or the positions of a name, or a reason.
+pub(crate) fn strategies(data: &[u8]) -> Kind {
+    match native_strategy::parse(&Query::parse(&String::from_utf8_lossy(data))) {
+        Ok(request) => match &request.subject {
+            StrategySubject::Legs(legs) => {
+                assert!((1..=LEGS_MOST).contains(&legs.len()));
+                assert!(legs.iter().all(|leg| leg.quantity.is_finite() && leg.quantity != 0.0));
+                mix([1, about(legs.len()), u64::from(request.past.is_some())])
+            }
+            StrategySubject::Positions { accounts, .. } => mix([2, about(accounts.len())]),
+        },
         Err(refusal) => about(refusal.to_string().len()),
     }
 }

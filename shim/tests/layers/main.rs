@@ -12,6 +12,7 @@ mod scenario;
 mod select;
 mod served;
 mod status;
+mod strategy;
 #[path = "../support/mod.rs"]
 mod support;
 mod symbols;

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// KO without dividends, XOM with one, and SPX, which cannot be exercised early, once for all tests.
-fn chains() -> &'static [Arc<Chain>] {
+pub(crate) fn chains() -> &'static [Arc<Chain>] {
     static CHAINS: OnceLock<Vec<Arc<Chain>>> = OnceLock::new();
     CHAINS.get_or_init(|| {
         let args = SourceArgs { now: Some(market::NOW), overrides: None, rates: RatesMode::Auto, key_file: None };
@@ -31,7 +31,7 @@ fn chains() -> &'static [Arc<Chain>] {
     })
 }
 
-fn desk(csv: &str) -> Arc<PositionDesk> {
+pub(crate) fn desk(csv: &str) -> Arc<PositionDesk> {
     let desk = PositionDesk::new(Arc::new(RootTable::embedded()), Calendar::embedded(), true, false);
     desk.replace("test", parse(Path::new("p"), csv.as_bytes()).unwrap(), &snapshot(1));
     Arc::new(desk)
@@ -47,7 +47,7 @@ fn service_of(csv: &str) -> (Service, Arc<ArcSwap<Snapshot>>) {
     (service, published)
 }
 
-fn service_and_desk(
+pub(crate) fn service_and_desk(
     desk: Arc<PositionDesk>,
     snapshot: Snapshot,
 ) -> (Service, Arc<ArcSwap<Snapshot>>, Arc<PositionDesk>) {
@@ -76,7 +76,7 @@ fn refused(target: &str) -> String {
     format!("{status} {body}")
 }
 
-fn number(row: &Value, field: &str) -> f64 {
+pub(crate) fn number(row: &Value, field: &str) -> f64 {
     row[field].as_f64().unwrap_or(f64::NAN)
 }
 

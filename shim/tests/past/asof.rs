@@ -320,7 +320,7 @@ fn a_request_is_parsed_once_for_however_many_moments() {
     for (query, snapshots) in [("as_of=2026-11-18", 1), ("start=2026-11-18&end=2026-11-20", 3 * TIMES.len())] {
         let before = PARSED.load(Ordering::SeqCst);
         let parsed = COUNTED.parse(&Query::parse(&format!("underlying=ACME&format=csv&right=call&{query}")));
-        let question = parsed.past().unwrap().clone();
+        let question = parsed.needs().past.unwrap();
         let (layer, names) = (&COUNTED, vec![symbol("ACME")]);
         let request = PastRequest { layer, parsed, host: None, names, everything: false, prefixes: None, question };
         let answer = past::answer(&past, request, market::clock());

@@ -10,6 +10,29 @@ use std::ops::RangeInclusive;
 /// The parameters of an endpoint.
 pub type Parameters = &'static [&'static dyn Parameter];
 
+/// Declares the parameters of an endpoint and their table, each at its place in documents. `use` names parameters that
+/// are declared elsewhere.
+#[macro_export]
+macro_rules! parameters {
+    ($(#[$doc:meta])* $seen:vis $table:ident: $($rest:tt)*) => {
+        $crate::query::parameter::parameters! { @ [$(#[$doc])* $seen const $table] [] $($rest)* }
+    };
+    (@ [$($table:tt)*] [$($of:ident)*]) => {
+        $($table)*: $crate::query::parameter::Parameters = &[$(&$of),*];
+    };
+    (@ $table:tt [$($of:ident)*] use $($name:ident),+; $($rest:tt)*) => {
+        $crate::query::parameter::parameters! { @ $table [$($of)* $($name)+] $($rest)* }
+    };
+    (
+        @ $table:tt [$($of:ident)*]
+        $(#[$doc:meta])* $seen:vis const $name:ident: $kind:ty = $param:expr; $($rest:tt)*
+    ) => {
+        $(#[$doc])* $seen const $name: $kind = $param;
+        $crate::query::parameter::parameters! { @ $table [$($of)* $name] $($rest)* }
+    };
+}
+pub use parameters;
+
 /// A parameter of an endpoint, as documents show it.
 pub trait Parameter: fmt::Debug + Sync {
     /// The name, as requests spell it.

@@ -8,7 +8,7 @@ use super::parameter::{SYMBOL, title};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
-use crate::query::parameter::{AnyText, IsoDate, OneWord, Param, Parameters, TrueFalse};
+use crate::query::parameter::{AnyText, IsoDate, OneWord, Param, TrueFalse, parameters};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, Missing, QuoteNumber, Text, num, own, strike_as, text, zero_as};
 use crate::rows::frame::Format;
@@ -29,18 +29,20 @@ pub const OPTIONS: Layer = Layer {
     headers: &[],
 };
 
-/// The parameters, whose names are in lower case here and in any case in requests.
-const PARAMETERS: Parameters = &[&FUNCTION, &SYMBOL, &DATATYPE, &FORMAT, &REQUIRE_GREEKS, &DATE, &CONTRACT];
-
-const FUNCTION: Param<OneWord<Function>> =
-    Param::new("function", OneWord(FUNCTIONS), "REALTIME_OPTIONS, or HISTORICAL_OPTIONS for feeds with past data")
-        .required("realtime_options");
-const DATATYPE: Param<OneWord<Format>> = Param::new("datatype", OneWord(Format::WORDS), "Format of the response");
-const FORMAT: Param<AnyText> = Param::new("format", AnyText, "Format of the response");
-const REQUIRE_GREEKS: Param<TrueFalse> =
-    Param::new("require_greeks", TrueFalse, "Must be true: all rows have Greeks").such_as("true");
-const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date [default: the last day]");
-const CONTRACT: Param<AnyText> = Param::new("contract", AnyText, "OSI symbol of one contract");
+parameters! {
+    /// The parameters, whose names are in lower case here and in any case in requests.
+    PARAMETERS:
+    const FUNCTION: Param<OneWord<Function>> =
+        Param::new("function", OneWord(FUNCTIONS), "REALTIME_OPTIONS, or HISTORICAL_OPTIONS for feeds with past data")
+            .required("realtime_options");
+    use SYMBOL;
+    const DATATYPE: Param<OneWord<Format>> = Param::new("datatype", OneWord(Format::WORDS), "Format of the response");
+    const FORMAT: Param<AnyText> = Param::new("format", AnyText, "Format of the response");
+    const REQUIRE_GREEKS: Param<TrueFalse> =
+        Param::new("require_greeks", TrueFalse, "Must be true: all rows have Greeks").such_as("true");
+    const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date [default: the last day]");
+    const CONTRACT: Param<AnyText> = Param::new("contract", AnyText, "OSI symbol of one contract");
+}
 
 const FIELDS: &[Field] = &[
     text("contractID", Text::OsiCompact),

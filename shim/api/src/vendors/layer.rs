@@ -39,6 +39,7 @@ use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The type of gauges.
@@ -336,126 +337,221 @@ impl RequestContext<'_> {
 /// on another thread than it was parsed on, and for any number of past moments.
 #[derive(Clone, Debug)]
 pub struct LayerRequest {
-    content: Result<Content, Refusal>,
+    content: Result<Box<dyn Content>, Refusal>,
 }
 
-#[derive(Clone, Debug)]
-enum Content {
-    Rows(Box<Reply>),
-    Listing(Box<List>),
-    Symbols(Box<SymbolList>),
-    Facts(Box<FactTable>),
-    Catalog(Box<Catalog>),
-    Names(Box<NameList>),
-    Text(String),
+/// Needs of a settled request beside the snapshot of the present.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// A past moment, or many; `None`: the present.
+    pub past: Option<PastQuestion>,
+    /// Requested names, underlyings or roots.
+    pub names: Vec<Symbol>,
+    /// True if the request is for the rows of every name.
+    pub everything: bool,
+    /// Prefixes of the symbols to list, if it lists symbols.
+    pub prefixes: Option<Vec<Symbol>>,
+    /// The requested catalog, if any.
+    pub catalog: Option<Catalog>,
+}
+
+/// Content of a request: one implementation for each kind of [`Serve`].
+trait Content: CloneBoxed + Debug + Send + Sync {
+    /// Resolves the days that depend on the date of the answer.
+    fn settle(&mut self, _: &Clock) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn is_heavy(&self, _: &Snapshot) -> bool {
+        false
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal>;
+
+    /// The requested rows, if the request is for rows.
+    fn into_reply(self: Box<Self>) -> Option<Reply> {
+        None
+    }
+}
+
+/// Clones a content whose type is not known.
+trait CloneBoxed {
+    fn boxed(&self) -> Box<dyn Content>;
+}
+
+impl<C: Content + Clone + 'static> CloneBoxed for C {
+    fn boxed(&self) -> Box<dyn Content> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Content> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
 }
 
 impl LayerRequest {
     /// Resolves the days that depend on the date of the answer, which `clock` knows. Called before each answer; a
     /// request may be settled again for another date.
     pub fn settle(&mut self, clock: &Clock) {
-        let (days, selection, past) = match &mut self.content {
-            Ok(Content::Rows(reply)) => (&reply.days, &mut reply.selection, &mut reply.past),
-            Ok(Content::Listing(list)) => (&list.days, &mut list.selection, &mut list.past),
-            _ => return,
-        };
-        selection.today = clock.today();
-        let Some(days) = days else { return };
-        days.choose_expiries(selection, clock.today(), clock.zone());
-        match days.question(clock.today(), clock.zone()) {
-            Ok(question) => *past = question,
-            Err(refusal) => self.content = Err(refusal),
+        if let Some(Err(refusal)) = self.content.as_mut().ok().map(|content| content.settle(clock)) {
+            self.content = Err(refusal);
         }
     }
 
-    /// Requested names, underlyings or roots.
-    pub fn names(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let (selection, listed) = match &self.content {
-            Ok(Content::Rows(reply)) => (Some(&reply.selection), &[][..]),
-            Ok(Content::Listing(list)) => (Some(&list.selection), &[][..]),
-            Ok(Content::Facts(table)) => (Some(&table.selection), &[][..]),
-            Ok(Content::Names(list)) => (None, &list.symbols[..]),
-            // such lists have no requested names
-            Ok(Content::Symbols(_) | Content::Catalog(_) | Content::Text(_)) | Err(_) => (None, &[][..]),
-        };
-        listed.iter().copied().chain(selection.into_iter().flat_map(
-            |Selection { name, underlyings, roots, contracts, .. }| {
-                let named = name.iter().chain(underlyings).chain(roots).copied();
-                named.chain(contracts.iter().map(|contract| contract.root))
-            },
-        ))
-    }
-
-    /// Returns the requested past moments, if any. A request whose days depend on a date must be settled before.
+    /// Its needs. A request whose days depend on a date must be settled before.
     #[must_use]
-    pub fn past(&self) -> Option<&PastQuestion> {
-        match self.content.as_ref().ok()? {
-            Content::Rows(reply) => reply.past.as_ref(),
-            Content::Listing(list) => list.past.as_ref(),
-            Content::Symbols(list) => list.past.as_ref(),
-            Content::Facts(table) => table.past.as_ref(),
-            Content::Names(list) => list.past.as_ref(),
-            // without a day, the list is about all recorded days
-            Content::Catalog(_) | Content::Text(_) => None,
-        }
+    pub fn needs(&self) -> Needs {
+        self.content.as_ref().map_or_else(|_| Needs::default(), |content| content.needs())
     }
 
-    /// True if the request is for a past moment, settled or not.
-    #[must_use]
-    pub fn asks_for_the_past(&self) -> bool {
-        let days = match &self.content {
-            Ok(Content::Rows(reply)) => reply.days.as_ref(),
-            Ok(Content::Listing(list)) => list.days.as_ref(),
-            _ => None,
-        };
-        self.past().is_some() || days.is_some_and(|days| days.past.is_some())
-    }
-
-    /// True if the request is for the rows of every name.
-    #[must_use]
-    pub fn asks_for_everything(&self) -> bool {
-        match &self.content {
-            Ok(Content::Rows(reply)) => reply.selection.everything,
-            Ok(Content::Facts(table)) => table.selection.everything,
-            _ => false,
-        }
-    }
-
-    /// The requested catalog, if any.
-    #[must_use]
-    pub fn catalog(&self) -> Option<&Catalog> {
-        match self.content.as_ref().ok()? {
-            Content::Catalog(catalog) => Some(catalog),
-            _ => None,
-        }
-    }
-
-    /// Prefixes of the listed symbols, if the request lists symbols.
-    #[must_use]
-    pub fn prefixes(&self) -> Option<&[Symbol]> {
-        match self.content.as_ref().ok()? {
-            Content::Symbols(list) => Some(&list.selection.prefixes),
-            _ => None,
-        }
-    }
-
-    /// True if the selection takes so long that it would delay other requests.
+    /// True if the selection takes so long that it would delay other requests, settled or not.
     #[must_use]
     pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
-        match &self.content {
-            Ok(Content::Rows(reply)) => {
-                let looks_at_rows = reply.selection.looks_at_rows()
-                    || reply.filters != VendorFilters::default()
-                    || reply.page != Page::default()
-                    || reply.scan.is_some();
-                is_heavy(snapshot, &reply.selection, looks_at_rows)
-            }
-            Ok(Content::Listing(list)) => is_heavy(snapshot, &list.selection, true),
-            Ok(Content::Symbols(list)) => list.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE),
-            Ok(Content::Facts(table)) => is_heavy(snapshot, &table.selection, true),
-            Ok(Content::Catalog(_)) => true,
-            Ok(Content::Names(_) | Content::Text(_)) | Err(_) => false,
-        }
+        self.content.as_ref().is_ok_and(|content| content.is_heavy(snapshot))
+    }
+}
+
+/// Settles days that depend on a date.
+fn settle_days(
+    days: Option<&RequestDays>,
+    selection: &mut Selection,
+    past: &mut Option<PastQuestion>,
+    clock: &Clock,
+) -> Result<(), Refusal> {
+    selection.today = clock.today();
+    let Some(days) = days else { return Ok(()) };
+    days.choose_expiries(selection, clock.today(), clock.zone());
+    *past = days.question(clock.today(), clock.zone())?;
+    Ok(())
+}
+
+/// True if days that are settled, or not yet, are of the past.
+fn is_past(past: Option<&PastQuestion>, days: Option<&RequestDays>) -> bool {
+    past.is_some() || days.is_some_and(|days| days.past.is_some())
+}
+
+/// The names of a selection, underlyings or roots.
+fn names_of(Selection { name, underlyings, roots, contracts, .. }: &Selection) -> Vec<Symbol> {
+    let named = name.iter().chain(underlyings).chain(roots).copied();
+    named.chain(contracts.iter().map(|contract| contract.root)).collect()
+}
+
+impl Content for Reply {
+    fn settle(&mut self, clock: &Clock) -> Result<(), Refusal> {
+        settle_days(self.days.as_deref(), &mut self.selection, &mut self.past, clock)
+    }
+
+    fn needs(&self) -> Needs {
+        let everything = self.selection.everything;
+        Needs { past: self.past.clone(), names: names_of(&self.selection), everything, ..Needs::default() }
+    }
+
+    fn is_heavy(&self, snapshot: &Snapshot) -> bool {
+        let looks_at_rows = self.selection.looks_at_rows()
+            || self.filters != VendorFilters::default()
+            || self.page != Page::default()
+            || self.scan.is_some();
+        is_past(self.past.as_ref(), self.days.as_deref()) || is_heavy(snapshot, &self.selection, looks_at_rows)
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        layer.rows(*self, context, clock.clone())
+    }
+
+    fn into_reply(self: Box<Self>) -> Option<Reply> {
+        Some(*self)
+    }
+}
+
+impl Content for List {
+    fn settle(&mut self, clock: &Clock) -> Result<(), Refusal> {
+        settle_days(self.days.as_deref(), &mut self.selection, &mut self.past, clock)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { past: self.past.clone(), names: names_of(&self.selection), ..Needs::default() }
+    }
+
+    fn is_heavy(&self, snapshot: &Snapshot) -> bool {
+        is_past(self.past.as_ref(), self.days.as_deref()) || is_heavy(snapshot, &self.selection, true)
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        layer.list(&self, context, clock)
+    }
+}
+
+impl Content for SymbolList {
+    fn needs(&self) -> Needs {
+        Needs { past: self.past.clone(), prefixes: Some(self.selection.prefixes.clone()), ..Needs::default() }
+    }
+
+    fn is_heavy(&self, _: &Snapshot) -> bool {
+        self.past.is_some() || self.selection.limit.is_none_or(|limit| limit > SYMBOLS_AT_ONCE)
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        Ok(layer.symbols(&self, context, clock))
+    }
+}
+
+impl Content for FactTable {
+    fn needs(&self) -> Needs {
+        let everything = self.selection.everything;
+        Needs { past: self.past.clone(), names: names_of(&self.selection), everything, ..Needs::default() }
+    }
+
+    fn is_heavy(&self, snapshot: &Snapshot) -> bool {
+        self.past.is_some() || is_heavy(snapshot, &self.selection, true)
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        layer.facts(&self, context, clock)
+    }
+}
+
+impl Content for Catalog {
+    // without a day, the list is about all recorded days
+    fn needs(&self) -> Needs {
+        Needs { catalog: Some(self.clone()), ..Needs::default() }
+    }
+
+    fn is_heavy(&self, _: &Snapshot) -> bool {
+        true
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        let found = catalog::of_snapshot(&self.question, context.snapshot, clock.today(), context.roots);
+        // before the first snapshot it is unknown whether the list is empty
+        let is_early = context.snapshot.number == 0 && self.when_empty.is_none();
+        if is_early { Err(not_yet(context.snapshot, "")) } else { layer.list_entries(&self, &found) }
+    }
+}
+
+impl Content for NameList {
+    fn needs(&self) -> Needs {
+        Needs { past: self.past.clone(), names: self.symbols.clone(), ..Needs::default() }
+    }
+
+    fn is_heavy(&self, _: &Snapshot) -> bool {
+        self.past.is_some()
+    }
+
+    fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
+        Ok(Answer::full(layer.name, 200, JSON, (self.write)(&self.names, context, clock)?))
+    }
+}
+
+/// JSON that needs no row.
+impl Content for String {
+    fn answer(self: Box<Self>, layer: &Layer, _: &RequestContext<'_>, _: &Clock) -> Result<Answer, Refusal> {
+        Ok(Answer::full(layer.name, 200, JSON, *self))
     }
 }
 
@@ -488,15 +584,18 @@ impl Layer {
         LayerRequest { content }
     }
 
-    fn parse_content(&self, query: &Query<'_>) -> Result<Content, Refusal> {
+    fn parse_content(&self, query: &Query<'_>) -> Result<Box<dyn Content>, Refusal> {
+        fn boxed<C: Content + 'static>(parsed: Result<C, Refusal>) -> Result<Box<dyn Content>, Refusal> {
+            parsed.map(|content| -> Box<dyn Content> { Box::new(content) })
+        }
         let parsed = match self.serve {
-            Serve::Rows(parse) => parse(query).map(|reply| Content::Rows(Box::new(reply))),
-            Serve::Listing(parse) => parse(query).map(|list| Content::Listing(Box::new(list))),
-            Serve::Symbols(parse) => parse(query).map(|list| Content::Symbols(Box::new(list))),
-            Serve::Facts(parse) => parse(query).map(|table| Content::Facts(Box::new(table))),
-            Serve::Catalog(parse) => parse(query).map(|catalog| Content::Catalog(Box::new(catalog))),
-            Serve::Names(parse) => parse(query).map(|list| Content::Names(Box::new(list))),
-            Serve::Text(write) => write(query).map(Content::Text),
+            Serve::Rows(parse) => boxed(parse(query)),
+            Serve::Listing(parse) => boxed(parse(query)),
+            Serve::Symbols(parse) => boxed(parse(query)),
+            Serve::Facts(parse) => boxed(parse(query)),
+            Serve::Catalog(parse) => boxed(parse(query)),
+            Serve::Names(parse) => boxed(parse(query)),
+            Serve::Text(write) => boxed(write(query)),
         };
         if self.is_strict {
             query.only(self.parameters)?;
@@ -507,23 +606,7 @@ impl Layer {
     /// Answers a settled request from one snapshot. `clock` is that of `context`.
     #[must_use]
     pub fn answer(&self, request: LayerRequest, context: &RequestContext<'_>, clock: Clock) -> Answer {
-        let answered = request.content.and_then(|content| match content {
-            Content::Rows(reply) => self.rows(*reply, context, clock.clone()),
-            Content::Listing(list) => self.list(&list, context, &clock),
-            Content::Symbols(list) => Ok(self.symbols(&list, context, &clock)),
-            Content::Facts(table) => self.facts(&table, context, &clock),
-            Content::Catalog(catalog) => {
-                let found = catalog::of_snapshot(&catalog.question, context.snapshot, clock.today(), context.roots);
-                // before the first snapshot it is unknown whether the list is empty
-                let is_early = context.snapshot.number == 0 && catalog.when_empty.is_none();
-                if is_early { Err(not_yet(context.snapshot, "")) } else { self.list_entries(&catalog, &found) }
-            }
-            Content::Names(list) => {
-                let text = (list.write)(&list.names, context, &clock)?;
-                Ok(Answer::full(self.name, 200, JSON, text))
-            }
-            Content::Text(text) => Ok(Answer::full(self.name, 200, JSON, text)),
-        });
+        let answered = request.content.and_then(|content| content.answer(self, context, &clock));
         self.with_headers(answered.unwrap_or_else(|refusal| self.refusal(&refusal)), &clock)
     }
 
@@ -563,11 +646,11 @@ impl Layer {
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] if the endpoint has no rows.
     pub fn rows_of_one(&self, request: LayerRequest, context: &RequestContext<'_>) -> Result<RowSet, Refusal> {
-        let Content::Rows(mut reply) = request.content? else { return Err(Refusal::UnknownPath) };
+        let mut reply = request.content?.into_reply().ok_or(Refusal::UnknownPath)?;
         let when_empty = reply.when_empty.take();
         // a name may be missing in the snapshots before its listing
         reply.unserved = Unserved::Silent;
-        let mut rows = self.row_set(*reply, context, context.clock())?;
+        let mut rows = self.row_set(reply, context, context.clock())?;
         // the number of rows is that of one snapshot
         rows.layout.heading.lines.pop();
         Ok(RowSet { when_empty, ..rows })
@@ -578,10 +661,7 @@ impl Layer {
     /// # Errors
     /// The layer's refusals; [`Refusal::UnknownPath`] if the endpoint has no rows.
     pub fn parse_rows(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
-        match self.parse_content(query)? {
-            Content::Rows(reply) => Ok(*reply),
-            _ => Err(Refusal::UnknownPath),
-        }
+        self.parse_content(query)?.into_reply().ok_or(Refusal::UnknownPath)
     }
 
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {

@@ -7,7 +7,7 @@ use super::layer::{Layer, Reply, Serve, Value};
 use super::parameter::{A_ROOT, FORMAT, SYMBOL, title};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion};
-use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, ReadAs, parameters};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, null, own, slice, strike, text, zero};
@@ -27,19 +27,21 @@ const fn at(path: &'static str) -> Layer {
     Layer { name: "livevol", path, parameters, is_strict: false, serve, refuse: body::message, headers: HEADERS }
 }
 
-const PARAMETERS: Parameters =
-    &[&SYMBOL, &ROOT, &OPTION_TYPE, &MIN_STRIKE, &MAX_STRIKE, &MIN_EXPIRY, &MAX_EXPIRY, &FORMAT, &DATE];
-
-/// A text that cannot be a root selects no contract.
-const ROOT: Param<ReadAs<Symbol>> = Param::new("root", ReadAs { wants: "a root", ..A_ROOT }, "Only this root");
-const OPTION_TYPE: Param<OneWord<Rights>> =
-    Param::new("option_type", OneWord(Rights::LETTERS), "C or P [default: both]");
-const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
-const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
-const MIN_EXPIRY: Param<IsoDate> = Param::new("min_expiry", IsoDate, "First expiration");
-const MAX_EXPIRY: Param<IsoDate> = Param::new("max_expiry", IsoDate, "Last expiration");
-const DATE: Param<IsoDate> =
-    Param::new("date", IsoDate, "Date of the close, for feeds with past data; other feeds ignore it");
+parameters! {
+    PARAMETERS:
+    use SYMBOL;
+    /// A text that cannot be a root selects no contract.
+    const ROOT: Param<ReadAs<Symbol>> = Param::new("root", ReadAs { wants: "a root", ..A_ROOT }, "Only this root");
+    const OPTION_TYPE: Param<OneWord<Rights>> =
+        Param::new("option_type", OneWord(Rights::LETTERS), "C or P [default: both]");
+    const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
+    const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
+    const MIN_EXPIRY: Param<IsoDate> = Param::new("min_expiry", IsoDate, "First expiration");
+    const MAX_EXPIRY: Param<IsoDate> = Param::new("max_expiry", IsoDate, "Last expiration");
+    use FORMAT;
+    const DATE: Param<IsoDate> =
+        Param::new("date", IsoDate, "Date of the close, for feeds with past data; other feeds ignore it");
+}
 
 /// A client reads how much of its quota was used before it reads the body.
 const HEADERS: &[(&str, Value)] = &[("X-Monthly-Points-Used", Value::Fixed("0"))];

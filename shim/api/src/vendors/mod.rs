@@ -21,6 +21,7 @@ mod native_past;
 pub mod native_positions;
 pub mod native_scenario;
 pub mod native_snapshots;
+pub mod native_strategy;
 pub mod native_stream;
 pub mod native_symbols;
 pub mod orats;

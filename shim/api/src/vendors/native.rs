@@ -6,7 +6,7 @@ use super::parameter::{A_CONTRACT, A_ROOT, ANY, SYMBOLS};
 use crate::past::PastMoments;
 use crate::query::parameter::{
     DateList, FiniteNumber, IsoDate, NoEffect, OneWord, Param, Parameters, ReadAs, ReadEach, TrueFalse, WholeNumber,
-    WordList,
+    WordList, parameters,
 };
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
@@ -145,99 +145,77 @@ const fn quote_as(name: &'static str, number: QuoteNumber, print: Print) -> Fiel
     quoted(name, QuoteCell { side: None, number, print, missing: Missing::Null, hidden }).within(Group::Quote)
 }
 
-/// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
-const PARAMETERS: Parameters = &[
-    &UNDERLYING,
-    &ROOT,
-    &FORMAT,
-    &EXP,
-    &RIGHT,
-    &MIN_STRIKE,
-    &MAX_STRIKE,
-    &MIN_EXP,
-    &MAX_EXP,
-    &MIN_DAYS,
-    &MAX_DAYS,
-    &MIN_DELTA,
-    &MAX_DELTA,
-    &MIN_VOLUME,
-    &MIN_OPEN_INTEREST,
-    &GREEKS,
-    &CENTER,
-    &STRIKE_COUNT,
-    &WHERE,
-    &SORT,
-    &LIMIT,
-    &OSYM,
-    &AS_OF,
-    &START,
-    &END,
-    &INTERVAL,
-    &STRICT,
-    &APIKEY,
-    &TOKEN,
-];
-
-pub(super) const UNDERLYING: Param<ReadEach<Symbol>> =
-    Param::new("underlying", SYMBOLS, "Underlyings with all their roots, comma-separated: SPX selects SPX and SPXW")
-        .such_as("SPY");
-pub(super) const ROOT: Param<ReadEach<Symbol>> = Param::new("root", ReadEach(A_ROOT), "Roots, comma-separated");
-pub(super) const OSYM: Param<ReadEach<ContractKey>> = Param::new(
-    "osym",
-    ReadEach(ReadAs { wants: "an OSI symbol", ..A_CONTRACT }),
-    "Contracts as padded or compact OSI symbols, comma-separated",
-);
-const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
-pub(super) const EXP: Param<DateList> =
-    Param::new("exp", DateList, "Expiration dates, comma-separated; * selects all [default: *]");
-pub(super) const MIN_EXP: Param<IsoDate> = Param::new("min_exp", IsoDate, "First expiration");
-pub(super) const MAX_EXP: Param<IsoDate> = Param::new("max_exp", IsoDate, "Last expiration");
-pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::ANY), "Calls, puts or both");
-pub(super) const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
-pub(super) const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
-pub(super) const MIN_DAYS: Param<WholeNumber> = Param::new("min_days", WholeNumber::ANY, "Minimum days to settlement");
-pub(super) const MAX_DAYS: Param<WholeNumber> = Param::new("max_days", WholeNumber::ANY, "Maximum days to settlement");
-pub(super) const MIN_DELTA: Param<FiniteNumber> = Param::new("min_delta", FiniteNumber, "Minimum absolute delta");
-pub(super) const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Maximum absolute delta");
-const MIN_VOLUME: Param<FiniteNumber> =
-    Param::new("min_volume", FiniteNumber, "Minimum volume; needs a daemon with --show-quotes");
-const MIN_OPEN_INTEREST: Param<FiniteNumber> =
-    Param::new("min_open_interest", FiniteNumber, "Minimum open interest; needs a daemon with --show-quotes");
-const GREEKS: Param<WordList<Option<Group>>> = Param::new(
-    "greeks",
-    WordList(GROUP_WORDS),
-    "Field groups, comma-separated; all is core, extra, exotic and chain; vt is in variance time, prob are \
-     probabilities; quote needs a daemon with --show-quotes [default: core]",
-);
-pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
-    "center",
-    ReadAs { read: read_center, wants: "atm, atf or a delta between -100 and 100" },
-    "Centre of the strikes of each expiry: atm (spot), atf (forward), or a delta: of the call (0.25 or 25), or negative, \
-     of the put (-0.25 or -25)",
-);
-pub(super) const STRIKE_COUNT: Param<WholeNumber> =
-    Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
-const WHERE: Param<ReadEach<Condition>> = Param::new(
-    "where",
-    ReadEach(ReadAs { read: read_condition, wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =" }),
-    "Conditions that rows fulfil, comma-separated: a number of the row, <, <=, >, >= or =, and a bound",
-);
-const SORT: Param<ReadAs<(RowNumber, bool)>> = Param::new(
-    "sort",
-    ReadAs { read: read_order, wants: "a number of the row, such as gamma, or -gamma for the largest first" },
-    "Order of the rows by a number of theirs; a minus sign puts the largest first",
-);
-const LIMIT: Param<WholeNumber> =
-    Param::new("limit", WholeNumber::from(1), "Rows of a scan (where, sort), at most 10000 [default: 100]");
-pub(super) const STRICT: Param<TrueFalse> = Param::new(
-    "strict",
-    TrueFalse,
-    "Names and contracts that are not served are a 404; without it they have no rows, and the header Warning names them",
-);
-/// A key that clients send.
-pub const APIKEY: Param<NoEffect> = Param::new("apikey", NoEffect, "Accepted and ignored");
-/// A token that clients send.
-pub const TOKEN: Param<NoEffect> = Param::new("token", NoEffect, "Accepted and ignored");
+parameters! {
+    /// The parameters of the interface, and the two that carry credentials and are accepted everywhere.
+    PARAMETERS:
+    pub(super) const UNDERLYING: Param<ReadEach<Symbol>> = Param::new(
+        "underlying",
+        SYMBOLS,
+        "Underlyings with all their roots, comma-separated: SPX selects SPX and SPXW",
+    )
+    .such_as("SPY");
+    pub(super) const ROOT: Param<ReadEach<Symbol>> = Param::new("root", ReadEach(A_ROOT), "Roots, comma-separated");
+    const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+    pub(super) const EXP: Param<DateList> =
+        Param::new("exp", DateList, "Expiration dates, comma-separated; * selects all [default: *]");
+    pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::ANY), "Calls, puts or both");
+    pub(super) const MIN_STRIKE: Param<FiniteNumber> = Param::new("min_strike", FiniteNumber, "Minimum strike");
+    pub(super) const MAX_STRIKE: Param<FiniteNumber> = Param::new("max_strike", FiniteNumber, "Maximum strike");
+    pub(super) const MIN_EXP: Param<IsoDate> = Param::new("min_exp", IsoDate, "First expiration");
+    pub(super) const MAX_EXP: Param<IsoDate> = Param::new("max_exp", IsoDate, "Last expiration");
+    pub(super) const MIN_DAYS: Param<WholeNumber> =
+        Param::new("min_days", WholeNumber::ANY, "Minimum days to settlement");
+    pub(super) const MAX_DAYS: Param<WholeNumber> =
+        Param::new("max_days", WholeNumber::ANY, "Maximum days to settlement");
+    pub(super) const MIN_DELTA: Param<FiniteNumber> = Param::new("min_delta", FiniteNumber, "Minimum absolute delta");
+    pub(super) const MAX_DELTA: Param<FiniteNumber> = Param::new("max_delta", FiniteNumber, "Maximum absolute delta");
+    const MIN_VOLUME: Param<FiniteNumber> =
+        Param::new("min_volume", FiniteNumber, "Minimum volume; needs a daemon with --show-quotes");
+    const MIN_OPEN_INTEREST: Param<FiniteNumber> =
+        Param::new("min_open_interest", FiniteNumber, "Minimum open interest; needs a daemon with --show-quotes");
+    const GREEKS: Param<WordList<Option<Group>>> = Param::new(
+        "greeks",
+        WordList(GROUP_WORDS),
+        "Field groups, comma-separated; all is core, extra, exotic and chain; vt is in variance time, prob are \
+         probabilities; quote needs a daemon with --show-quotes [default: core]",
+    );
+    pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
+        "center",
+        ReadAs { read: read_center, wants: "atm, atf or a delta between -100 and 100" },
+        "Centre of the strikes of each expiry: atm (spot), atf (forward), or a delta: of the call (0.25 or 25), or \
+         negative, of the put (-0.25 or -25)",
+    );
+    pub(super) const STRIKE_COUNT: Param<WholeNumber> =
+        Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
+    const WHERE: Param<ReadEach<Condition>> = Param::new(
+        "where",
+        ReadEach(ReadAs { read: read_condition, wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =" }),
+        "Conditions that rows fulfil, comma-separated: a number of the row, <, <=, >, >= or =, and a bound",
+    );
+    const SORT: Param<ReadAs<(RowNumber, bool)>> = Param::new(
+        "sort",
+        ReadAs { read: read_order, wants: "a number of the row, such as gamma, or -gamma for the largest first" },
+        "Order of the rows by a number of theirs; a minus sign puts the largest first",
+    );
+    const LIMIT: Param<WholeNumber> =
+        Param::new("limit", WholeNumber::from(1), "Rows of a scan (where, sort), at most 10000 [default: 100]");
+    pub(super) const OSYM: Param<ReadEach<ContractKey>> = Param::new(
+        "osym",
+        ReadEach(ReadAs { wants: "an OSI symbol", ..A_CONTRACT }),
+        "Contracts as padded or compact OSI symbols, comma-separated",
+    );
+    use AS_OF, START, END, INTERVAL;
+    pub(super) const STRICT: Param<TrueFalse> = Param::new(
+        "strict",
+        TrueFalse,
+        "Names and contracts that are not served are a 404; without it they have no rows, and the header Warning \
+         names them",
+    );
+    /// A key that clients send.
+    pub const APIKEY: Param<NoEffect> = Param::new("apikey", NoEffect, "Accepted and ignored");
+    /// A token that clients send.
+    pub const TOKEN: Param<NoEffect> = Param::new("token", NoEffect, "Accepted and ignored");
+}
 
 /// The words for groups; `None`: all of them.
 const GROUP_WORDS: &[(&str, Option<Group>)] = &[

@@ -4,22 +4,31 @@
 use super::native::{APIKEY, TOKEN};
 use super::native_past::{self, AS_OF};
 use super::parameter::A_CONTRACT;
+use crate::operation::Operation;
 use crate::past::PastQuestion;
 use crate::query::Query;
-use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{OneWord, Param, ReadAs, parameters};
 use crate::refusal::Refusal;
 use kernel::contract::ContractKey;
+use serde_json::json;
 
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[&OSYM, &FORMAT, &AS_OF, &APIKEY, &TOKEN];
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/explain";
 
-const OSYM: Param<ReadAs<ContractKey>> = Param::new(
-    "osym",
-    ReadAs { wants: "the OSI symbol of a contract, such as SPXW  261218C05000000", ..A_CONTRACT },
-    "The contract, as a padded or compact OSI symbol",
-)
-.required("SPY   261218C00700000");
-const FORMAT: Param<OneWord<ExplanationForm>> = Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    const OSYM: Param<ReadAs<ContractKey>> = Param::new(
+        "osym",
+        ReadAs { wants: "the OSI symbol of a contract, such as SPXW  261218C05000000", ..A_CONTRACT },
+        "The contract, as a padded or compact OSI symbol",
+    )
+    .required("SPY   261218C00700000");
+    const FORMAT: Param<OneWord<ExplanationForm>> =
+        Param::new("format", OneWord(FORMS), "JSON for programs, text to read");
+    use AS_OF, APIKEY, TOKEN;
+}
+
 const FORMS: &[(&str, ExplanationForm)] = &[("json", ExplanationForm::Json), ("text", ExplanationForm::Text)];
 
 /// Form of an explanation.
@@ -41,6 +50,15 @@ pub struct ExplainQuestion {
     pub form: ExplanationForm,
     /// Past moment; `None`: the present.
     pub past: Option<PastQuestion>,
+}
+
+/// The description of the endpoint.
+#[must_use]
+pub fn operation() -> Operation {
+    let content = json!({ "application/json": { "schema": { "type": "object" } },
+                          "text/plain": { "schema": { "type": "string" } } });
+    let title = "Explanation of one contract: inputs, calibration, values, warnings";
+    Operation::native(PATH, title, PARAMETERS, &["400", "404", "502", "503"], &content)
 }
 
 /// Parses a query.

@@ -11,7 +11,7 @@ use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, number, order_of, s
 use super::native_past::{self, AS_OF};
 use crate::picked::Picked;
 use crate::query::Query;
-use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{OneWord, Param, ReadAs, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::Format;
@@ -24,44 +24,25 @@ use std::collections::BTreeMap;
 /// Exposures of names, expiries and strikes.
 pub const EXPOSURE: Layer = native("/l1/exposure", PARAMETERS, Serve::Facts(parse));
 
-const PARAMETERS: Parameters = &[
-    &UNDERLYING.required("SPY"),
-    &ROOT,
-    &OSYM,
-    &BY,
-    &EXP,
-    &MIN_EXP,
-    &MAX_EXP,
-    &MIN_DAYS,
-    &MAX_DAYS,
-    &RIGHT,
-    &MIN_STRIKE,
-    &MAX_STRIKE,
-    &MIN_DELTA,
-    &MAX_DELTA,
-    &CENTER,
-    &STRIKE_COUNT,
-    &SORT,
-    &LIMIT,
-    &FORMAT,
-    &AS_OF,
-    &STRICT,
-    &APIKEY,
-    &TOKEN,
-];
-
-const BY: Param<OneWord<ExposureRows>> = Param::new(
-    "by",
-    OneWord(&[
-        ("name", ExposureRows::Name),
-        ("expiry", ExposureRows::Expiry),
-        ("strike", ExposureRows::Strike),
-        ("expiry_strike", ExposureRows::ExpiryStrike),
-    ]),
-    "One row for each name, expiry, strike of all expiries, or strike of each expiry [default: name]. gex, vanna_exp and \
-     charm_exp are calls less puts: they assume that dealers are long calls and short puts",
-);
-const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[HEADS]));
+parameters! {
+    PARAMETERS:
+    use UNDERLYING, ROOT, OSYM;
+    const BY: Param<OneWord<ExposureRows>> = Param::new(
+        "by",
+        OneWord(&[
+            ("name", ExposureRows::Name),
+            ("expiry", ExposureRows::Expiry),
+            ("strike", ExposureRows::Strike),
+            ("expiry_strike", ExposureRows::ExpiryStrike),
+        ]),
+        "One row for each name, expiry, strike of all expiries, or strike of each expiry [default: name]. gex, \
+         vanna_exp and charm_exp are calls less puts: they assume that dealers are long calls and short puts",
+    );
+    use EXP, MIN_EXP, MAX_EXP, MIN_DAYS, MAX_DAYS, RIGHT, MIN_STRIKE, MAX_STRIKE, MIN_DELTA, MAX_DELTA, CENTER,
+        STRIKE_COUNT;
+    const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[HEADS]));
+    use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
+}
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

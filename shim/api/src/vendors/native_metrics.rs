@@ -9,7 +9,7 @@ use super::parameter::ANY;
 use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, MetricColumn, NAME, NameMetrics, OfExpiry, OfName};
 use crate::picked::Picked;
 use crate::query::Query;
-use crate::query::parameter::{OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::Format;
@@ -19,20 +19,23 @@ use crate::selection::Selection;
 use engine::store::chain::Chain;
 use engine::term::{Tenors, TermStructure};
 use jiff::Timestamp;
+use kernel::contract::Symbol;
 use std::collections::BTreeMap;
 
 /// Metrics of names and expiries.
 pub const METRICS: Layer = native("/l1/metrics", PARAMETERS, Serve::Facts(parse));
 
-const PARAMETERS: Parameters =
-    &[&UNDERLYING.required("SPY"), &BY, &SORT, &LIMIT, &FORMAT, &AS_OF, &STRICT, &APIKEY, &TOKEN];
-
-const BY: Param<OneWord<MetricRows>> = Param::new(
-    "by",
-    OneWord(&[("name", MetricRows::Name), ("expiry", MetricRows::Expiry)]),
-    "One row for each name, or for each expiry [default: name]",
-);
-const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[NAME_HEADS, EXPIRY_HEADS]));
+parameters! {
+    PARAMETERS:
+    const NAMES: Param<ReadEach<Symbol>> = UNDERLYING.required("SPY");
+    const BY: Param<OneWord<MetricRows>> = Param::new(
+        "by",
+        OneWord(&[("name", MetricRows::Name), ("expiry", MetricRows::Expiry)]),
+        "One row for each name, or for each expiry [default: name]",
+    );
+    const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[NAME_HEADS, EXPIRY_HEADS]));
+    use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
+}
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

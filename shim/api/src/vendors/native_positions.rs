@@ -2,27 +2,38 @@
 
 use super::native::{APIKEY, SHAPES, Shape, TOKEN};
 use super::parameter::A_SYMBOL;
+use crate::operation::{Operation, refused};
 use crate::query::Query;
-use crate::query::parameter::{ItemList, OneWord, Param, Parameters, ReadAs, WordList};
+use crate::query::parameter::{ItemList, OneWord, Param, ReadAs, WordList, parameters};
 use crate::refusal::Refusal;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use history::tables::TableFormat;
 use kernel::contract::Symbol;
+use serde_json::json;
 
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[&BY, &ACCOUNT, &UNDERLYING, &INDEX, &FORMAT, &APIKEY, &TOKEN];
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/positions";
 
-const BY: Param<WordList<PositionRows>> = Param::new(
-    "by",
-    WordList(LEVELS),
-    "Levels of rows: each contract, or sums by expiry, underlying, account or of all [default: all levels]",
-);
-const ACCOUNT: Param<ItemList> = Param::new("account", ItemList, "Accounts, comma-separated [default: all]");
-const UNDERLYING: Param<ItemList> = Param::new("underlying", ItemList, "Underlyings, comma-separated [default: all]");
-const INDEX: Param<ReadAs<Symbol>> =
-    Param::new("index", A_SYMBOL, "Underlying whose shares express beta_shares; betas are a column of the positions");
-const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    const BY: Param<WordList<PositionRows>> = Param::new(
+        "by",
+        WordList(LEVELS),
+        "Levels of rows: each contract, or sums by expiry, underlying, account or of all [default: all levels]",
+    );
+    const ACCOUNT: Param<ItemList> = Param::new("account", ItemList, "Accounts, comma-separated [default: all]");
+    const UNDERLYING: Param<ItemList> =
+        Param::new("underlying", ItemList, "Underlyings, comma-separated [default: all]");
+    const INDEX: Param<ReadAs<Symbol>> = Param::new(
+        "index",
+        A_SYMBOL,
+        "Underlying whose shares express beta_shares; betas are a column of the positions",
+    );
+    const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
+    use APIKEY, TOKEN;
+}
 
 const LEVELS: &[(&str, PositionRows)] = &[
     ("contract", PositionRows::Contract),
@@ -116,6 +127,27 @@ const fn word(name: &'static str) -> ColumnHead<'static> {
 
 const fn number(name: &'static str) -> ColumnHead<'static> {
     ColumnHead { name, is_number: true }
+}
+
+/// The descriptions of the endpoint's methods.
+#[must_use]
+pub fn operations() -> [Operation; 2] {
+    let title = "Positions: value, profit and Greeks, by contract, expiry, underlying, account and in total";
+    let mut responses = refused(&["400", "403", "421", "503"]);
+    let fields = json!({ "source": { "type": "string" }, "lines": { "type": "integer" },
+                         "refused": { "type": "integer" },
+                         "errors": { "type": "array", "items": { "type": "string" } } });
+    let content = json!({ "application/json": { "schema": { "type": "object", "properties": fields } } });
+    responses.insert("200".to_owned(), json!({ "description": "What was taken", "content": content }));
+    responses.insert("405".to_owned(), json!({ "description": "The daemon runs without --allow-positions" }));
+    responses.insert("413".to_owned(), json!({ "description": "More than 8 MB" }));
+    let described = json!({ "operationId": "put_l1_positions", "tags": ["native"],
+                            "summary": "Replace all positions; from this machine, with --allow-positions",
+                            "requestBody": { "required": true,
+                                             "content": { "text/csv": { "schema": { "type": "string" } } } },
+                            "responses": responses });
+    let put = Operation { path: PATH, method: "put", described };
+    [Operation::rows(PATH, title, PARAMETERS, &["400", "503"], &[COLUMNS]), put]
 }
 
 /// Parses a query.

@@ -6,7 +6,8 @@ use super::native::{
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
 };
 use super::parameter::{A_SYMBOL, ANY, NATIVE_FORMAT};
-use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, Parameters, ReadAs, ReadEach};
+use crate::operation::Operation;
+use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::query::{Query, items, parse_date};
 use crate::refusal::Refusal;
 use crate::rows::frame::Format;
@@ -37,133 +38,106 @@ pub const SUMS_MOST: usize = 1_000_000;
 /// Maximum distance of a moment, days.
 const DAYS_MOST: i32 = 20_000;
 
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[
-    &UNDERLYING,
-    &ROOT,
-    &OSYM,
-    &POSITIONS,
-    &QUANTITY,
-    &SPOT,
-    &SPOT_UNIT,
-    &SPOT_BETA,
-    &VOL,
-    &VOL_UNIT,
-    &VOL_RULE,
-    &VOL_WEIGHT,
-    &AT,
-    &CLOCK,
-    &EVENT,
-    &RATE,
-    &BORROW,
-    &DIVIDENDS,
-    &DELIVERY,
-    &SINCE,
-    &SUM,
-    &GREEKS,
-    &NATIVE_FORMAT,
-    &EXP,
-    &RIGHT,
-    &MIN_STRIKE,
-    &MAX_STRIKE,
-    &MIN_EXP,
-    &MAX_EXP,
-    &MIN_DAYS,
-    &MAX_DAYS,
-    &MIN_DELTA,
-    &MAX_DELTA,
-    &CENTER,
-    &STRIKE_COUNT,
-    &STRICT,
-    &APIKEY,
-    &TOKEN,
-];
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/scenario";
+
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    use UNDERLYING, ROOT, OSYM;
+    const POSITIONS: Param<ItemList> =
+        Param::new("positions", ItemList, "Accounts whose positions are revalued, comma-separated; * selects all");
+    const QUANTITY: Param<ReadAs<Vec<f64>>> = Param::new(
+        "quantity",
+        ReadAs { read: read_numbers, wants: "numbers, one for each contract of osym" },
+        "Contracts held of each osym, comma-separated, negative if sold: values are then of all of them",
+    );
+    const SPOT: Param<ReadAs<Vec<f64>>> = Param::new(
+        "spot",
+        ReadAs { read: read_axis, wants: AXIS },
+        "Moves of the spot, such as -20..20:1, or a list [default: 0]",
+    )
+    .such_as("-10..10:5");
+    const SPOT_UNIT: Param<OneWord<SpotUnit>> = Param::new(
+        "spot_unit",
+        OneWord(&[("percent", SpotUnit::Percent), ("points", SpotUnit::Points), ("level", SpotUnit::Level)]),
+        "Unit of spot: percent of it, currency added to it, or the price itself [default: percent]",
+    );
+    const SPOT_BETA: Param<ReadAs<Symbol>> = Param::new(
+        "spot_beta",
+        A_SYMBOL,
+        "An index: spot is its move in percent, and each name of the positions moves by beta times that",
+    );
+    const VOL: Param<ReadAs<Vec<f64>>> = Param::new(
+        "vol",
+        ReadAs { read: read_axis, wants: AXIS },
+        "Shifts of volatility, such as -10,0,10 [default: 0]",
+    )
+    .such_as("-5,0,5");
+    const VOL_UNIT: Param<OneWord<VolUnit>> = Param::new(
+        "vol_unit",
+        OneWord(&[("points", VolUnit::Points), ("relative", VolUnit::Relative)]),
+        "Unit of vol: points (1 is 0.01 of volatility), or percent of the volatility [default: points]",
+    );
+    const VOL_RULE: Param<OneWord<VolRule>> = Param::new(
+        "vol_rule",
+        OneWord(&[("strike", VolRule::StickyStrike), ("moneyness", VolRule::StickyMoneyness)]),
+        "Volatility when the spot moves: that of the strike, or that of its ratio to the forward [default: strike]",
+    );
+    const VOL_WEIGHT: Param<ReadAs<VolWeights>> = Param::new(
+        "vol_weight",
+        ReadAs { read: read_weights, wants: "equal, sqrt, or DATE:WEIGHT, comma-separated" },
+        "Factor of vol by expiry: sqrt is the root of 30 / days; or DATE:WEIGHT for some [default: equal]",
+    );
+    const AT: Param<ReadAs<Vec<ScenarioMoment>>> = Param::new(
+        "at",
+        ReadAs {
+            read: read_moments,
+            wants: "now, next, +5d, +36h, a date or an Eastern date and time, comma-separated, at most 401",
+        },
+        "Moments: now, next (same time on the next trading day), +5d, +36h, a date (its close), or an Eastern date and \
+         time [default: now]",
+    )
+    .such_as("now");
+    const CLOCK: Param<OneWord<ScenarioClock>> = Param::new(
+        "clock",
+        OneWord(&[("calendar", ScenarioClock::Calendar), ("variance", ScenarioClock::Variance)]),
+        "On the way to a moment volatility stays (calendar), or variance runs out by sessions, news of the market and \
+         the event of the name (variance) [default: calendar, or variance with event]",
+    );
+    const EVENT: Param<ReadEach<(Symbol, EventDate)>> = Param::new(
+        "event",
+        ReadEach(ReadAs { read: read_event, wants: "NAME:DATE:MOVE%, or NAME:DATE:TIME:MOVE% with bmo, amc or HH:MM" }),
+        "Events in the place of those that are known or found, comma-separated, such as NVDA:2026-12-02:amc:7%: the \
+         name, the date, the time (bmo, amc or HH:MM; may be left out) and one standard deviation of the move",
+    );
+    const RATE: Param<FiniteNumber> = Param::new("rate", FiniteNumber, "Added to discount rates, in points of percent");
+    const BORROW: Param<FiniteNumber> =
+        Param::new("borrow", FiniteNumber, "Added to borrow rates, in points of percent");
+    const DIVIDENDS: Param<FiniteNumber> =
+        Param::new("dividends", FiniteNumber, "Change of every dividend, in percent: -100 drops them");
+    const DELIVERY: Param<OneWord<ExerciseOutcome>> = Param::new(
+        "delivery",
+        OneWord(&[("shares", ExerciseOutcome::Shares), ("cash", ExerciseOutcome::Cash)]),
+        "Outcome of exercise, at settlement or before: shares, but of an index always cash; or cash [default: shares]",
+    );
+    const SINCE: Param<OneWord<Since>> = Param::new(
+        "since",
+        OneWord(&[("now", Since::Now), ("entry", Since::Entry)]),
+        "Profit since now, or since the price paid, of positions that have one [default: now]",
+    );
+    const SUM: Param<OneWord<ScenarioSum>> = Param::new(
+        "sum",
+        OneWord(SUMS),
+        "Sum of values, by expiry, underlying, account, or of all: of one contract each unless quantities are given",
+    );
+    const GREEKS: Param<OneWord<bool>> =
+        Param::new("greeks", OneWord(&[("core", true), ("none", false)]), "Greeks beside values [default: core]");
+    use NATIVE_FORMAT, EXP, RIGHT, MIN_STRIKE, MAX_STRIKE, MIN_EXP, MAX_EXP, MIN_DAYS, MAX_DAYS, MIN_DELTA, MAX_DELTA,
+        CENTER, STRIKE_COUNT, STRICT, APIKEY, TOKEN;
+}
 
 const AXIS: &str = "numbers or ranges FROM..TO:STEP, comma-separated, at most 401 values";
-const POSITIONS: Param<ItemList> =
-    Param::new("positions", ItemList, "Accounts whose positions are revalued, comma-separated; * selects all");
-const QUANTITY: Param<ReadAs<Vec<f64>>> = Param::new(
-    "quantity",
-    ReadAs { read: read_numbers, wants: "numbers, one for each contract of osym" },
-    "Contracts held of each osym, comma-separated, negative if sold: values are then of all of them",
-);
-const SPOT: Param<ReadAs<Vec<f64>>> = Param::new(
-    "spot",
-    ReadAs { read: read_axis, wants: AXIS },
-    "Moves of the spot, such as -20..20:1, or a list [default: 0]",
-)
-.such_as("-10..10:5");
-const SPOT_UNIT: Param<OneWord<SpotUnit>> = Param::new(
-    "spot_unit",
-    OneWord(&[("percent", SpotUnit::Percent), ("points", SpotUnit::Points), ("level", SpotUnit::Level)]),
-    "Unit of spot: percent of it, currency added to it, or the price itself [default: percent]",
-);
-const SPOT_BETA: Param<ReadAs<Symbol>> = Param::new(
-    "spot_beta",
-    A_SYMBOL,
-    "An index: spot is its move in percent, and each name of the positions moves by beta times that",
-);
-const DELIVERY: Param<OneWord<ExerciseOutcome>> = Param::new(
-    "delivery",
-    OneWord(&[("shares", ExerciseOutcome::Shares), ("cash", ExerciseOutcome::Cash)]),
-    "Outcome of exercise, at settlement or before: shares, but of an index always cash; or cash [default: shares]",
-);
-const SINCE: Param<OneWord<Since>> = Param::new(
-    "since",
-    OneWord(&[("now", Since::Now), ("entry", Since::Entry)]),
-    "Profit since now, or since the price paid, of positions that have one [default: now]",
-);
-const VOL: Param<ReadAs<Vec<f64>>> =
-    Param::new("vol", ReadAs { read: read_axis, wants: AXIS }, "Shifts of volatility, such as -10,0,10 [default: 0]")
-        .such_as("-5,0,5");
-const VOL_UNIT: Param<OneWord<VolUnit>> = Param::new(
-    "vol_unit",
-    OneWord(&[("points", VolUnit::Points), ("relative", VolUnit::Relative)]),
-    "Unit of vol: points (1 is 0.01 of volatility), or percent of the volatility [default: points]",
-);
-const VOL_RULE: Param<OneWord<VolRule>> = Param::new(
-    "vol_rule",
-    OneWord(&[("strike", VolRule::StickyStrike), ("moneyness", VolRule::StickyMoneyness)]),
-    "Volatility when the spot moves: that of the strike, or that of its ratio to the forward [default: strike]",
-);
-const VOL_WEIGHT: Param<ReadAs<VolWeights>> = Param::new(
-    "vol_weight",
-    ReadAs { read: read_weights, wants: "equal, sqrt, or DATE:WEIGHT, comma-separated" },
-    "Factor of vol by expiry: sqrt is the root of 30 / days; or DATE:WEIGHT for some [default: equal]",
-);
-const AT: Param<ReadAs<Vec<ScenarioMoment>>> = Param::new(
-    "at",
-    ReadAs {
-        read: read_moments,
-        wants: "now, next, +5d, +36h, a date or an Eastern date and time, comma-separated, at most 401",
-    },
-    "Moments: now, next (same time on the next trading day), +5d, +36h, a date (its close), or an Eastern date and \
-     time [default: now]",
-)
-.such_as("now");
-const CLOCK: Param<OneWord<ScenarioClock>> = Param::new(
-    "clock",
-    OneWord(&[("calendar", ScenarioClock::Calendar), ("variance", ScenarioClock::Variance)]),
-    "On the way to a moment volatility stays (calendar), or variance runs out by sessions, news of the market and the \
-     event of the name (variance) [default: calendar, or variance with event]",
-);
-const EVENT: Param<ReadEach<(Symbol, EventDate)>> = Param::new(
-    "event",
-    ReadEach(ReadAs { read: read_event, wants: "NAME:DATE:MOVE%, or NAME:DATE:TIME:MOVE% with bmo, amc or HH:MM" }),
-    "Events in the place of those that are known or found, comma-separated, such as NVDA:2026-12-02:amc:7%: the name, \
-     the date, the time (bmo, amc or HH:MM; may be left out) and one standard deviation of the move",
-);
-const RATE: Param<FiniteNumber> = Param::new("rate", FiniteNumber, "Added to discount rates, in points of percent");
-const BORROW: Param<FiniteNumber> = Param::new("borrow", FiniteNumber, "Added to borrow rates, in points of percent");
-const DIVIDENDS: Param<FiniteNumber> =
-    Param::new("dividends", FiniteNumber, "Change of every dividend, in percent: -100 drops them");
-const SUM: Param<OneWord<ScenarioSum>> = Param::new(
-    "sum",
-    OneWord(SUMS),
-    "Sum of values, by expiry, underlying, account, or of all: of one contract each unless quantities are given",
-);
-const GREEKS: Param<OneWord<bool>> =
-    Param::new("greeks", OneWord(&[("core", true), ("none", false)]), "Greeks beside values [default: core]");
 
 const SUMS: &[(&str, ScenarioSum)] = &[
     ("expiry", ScenarioSum::Expiry),
@@ -315,6 +289,21 @@ impl ScenarioRequest {
         };
         [names.as_slice(), SCENARIO, state, &values[..shown]].concat()
     }
+}
+
+/// The description of the endpoint.
+#[must_use]
+pub fn operation() -> Operation {
+    let of_contracts = [IDENTITY, SCENARIO, PER_SHARE].concat();
+    let of_positions = [HELD, IDENTITY, SCENARIO, &PER_SHARE[..2], OF_POSITIONS].concat();
+    let of_sums = [GROUP, SCENARIO, &[MISSING], OF_POSITIONS].concat();
+    Operation::rows(
+        PATH,
+        "Contracts or positions at other spots, volatilities, times, rates, borrow rates and dividends",
+        PARAMETERS,
+        &["400", "404", "502", "503"],
+        &[&of_contracts, &of_positions, &of_sums],
+    )
 }
 
 /// Parses a query.

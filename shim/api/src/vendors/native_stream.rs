@@ -5,64 +5,51 @@ use super::native::{
     RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
 };
 use super::native_positions::PositionRows;
-use crate::query::parameter::{FiniteNumber, Param, Parameters, ReadAs, TrueFalse};
+use crate::operation::Operation;
+use crate::query::parameter::{FiniteNumber, Param, ReadAs, TrueFalse, parameters};
 use crate::query::{Query, items};
 use crate::refusal::Refusal;
 use crate::selection::Selection;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use kernel::greeks::Unit;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Parameters of the endpoint.
-pub const PARAMETERS: Parameters = &[
-    &UNDERLYING,
-    &ROOT,
-    &OSYM,
-    &FIELDS,
-    &EVERY,
-    &MIN_MOVE,
-    &POSITIONS,
-    &ALERTS,
-    &EXP,
-    &RIGHT,
-    &MIN_STRIKE,
-    &MAX_STRIKE,
-    &MIN_EXP,
-    &MAX_EXP,
-    &MIN_DAYS,
-    &MAX_DAYS,
-    &MIN_DELTA,
-    &MAX_DELTA,
-    &CENTER,
-    &STRIKE_COUNT,
-    &APIKEY,
-    &TOKEN,
-];
+/// Path of the endpoint.
+pub const PATH: &str = "/l1/stream";
 
-const FIELDS: Param<ReadAs<Vec<StreamField>>> = Param::new(
-    "fields",
-    ReadAs { read: read_fields, wants: "columns of /l1/greeks, each once, comma-separated" },
-    "Numbers of each row, by their names in /l1/greeks, comma-separated [default: the group core]",
-);
-const EVERY: Param<ReadAs<Duration>> = Param::new(
-    "every",
-    ReadAs { read: read_duration, wants: "a time from 100ms to 1h, such as 1s or 500ms" },
-    "Least time between two updates, such as 500ms, 1s or 1m [default: 1s]",
-);
-const MIN_MOVE: Param<FiniteNumber> = Param::new(
-    "min_move",
-    FiniteNumber,
-    "Rows are sent again once the first of the fields has moved by this much, or a field has come or gone [default: 0]",
-);
-const POSITIONS: Param<ReadAs<PositionRows>> = Param::new(
-    "positions",
-    ReadAs { read: PositionRows::of, wants: "one of contract, expiry, underlying, account, total" },
-    "Also send the positions at a level, whenever they have changed",
-);
-const ALERTS: Param<TrueFalse> =
-    Param::new("alerts", TrueFalse, "Also send hits of the alert rules as they come [default: false]");
+parameters! {
+    /// Parameters of the endpoint.
+    pub PARAMETERS:
+    use UNDERLYING, ROOT, OSYM;
+    const FIELDS: Param<ReadAs<Vec<StreamField>>> = Param::new(
+        "fields",
+        ReadAs { read: read_fields, wants: "columns of /l1/greeks, each once, comma-separated" },
+        "Numbers of each row, by their names in /l1/greeks, comma-separated [default: the group core]",
+    );
+    const EVERY: Param<ReadAs<Duration>> = Param::new(
+        "every",
+        ReadAs { read: read_duration, wants: "a time from 100ms to 1h, such as 1s or 500ms" },
+        "Least time between two updates, such as 500ms, 1s or 1m [default: 1s]",
+    );
+    const MIN_MOVE: Param<FiniteNumber> = Param::new(
+        "min_move",
+        FiniteNumber,
+        "Rows are sent again once the first of the fields has moved by this much, or a field has come or gone \
+         [default: 0]",
+    );
+    const POSITIONS: Param<ReadAs<PositionRows>> = Param::new(
+        "positions",
+        ReadAs { read: PositionRows::of, wants: "one of contract, expiry, underlying, account, total" },
+        "Also send the positions at a level, whenever they have changed",
+    );
+    const ALERTS: Param<TrueFalse> =
+        Param::new("alerts", TrueFalse, "Also send hits of the alert rules as they come [default: false]");
+    use EXP, RIGHT, MIN_STRIKE, MAX_STRIKE, MIN_EXP, MAX_EXP, MIN_DAYS, MAX_DAYS, MIN_DELTA, MAX_DELTA, CENTER,
+        STRIKE_COUNT, APIKEY, TOKEN;
+}
 
 /// The fields of the group core, in its order.
 const CORE: &str = "und_price,delta,gamma,vega,theta,decay,rho,svc_theo,svc_vol";
@@ -122,6 +109,14 @@ pub struct StreamRequest {
     pub positions: Option<PositionRows>,
     /// Hits of alert rules.
     pub alerts: bool,
+}
+
+/// The description of the endpoint.
+#[must_use]
+pub fn operation() -> Operation {
+    let title = "Rows as they change, as server-sent events: an image first, then what has changed";
+    let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
+    Operation::native(PATH, title, PARAMETERS, &["400", "502", "503"], &content)
 }
 
 /// Parses a query.

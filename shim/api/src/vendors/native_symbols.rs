@@ -5,7 +5,7 @@ use super::native::{APIKEY, TOKEN, native};
 use super::native_past::{self, AS_OF};
 use super::parameter::{A_SYMBOL, NATIVE_FORMAT};
 use crate::query::Query;
-use crate::query::parameter::{Param, Parameters, ReadAs, ReadEach, WholeNumber};
+use crate::query::parameter::{Param, ReadAs, ReadEach, WholeNumber, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::table::Fact;
@@ -52,19 +52,22 @@ fn valued_at(of: &SymbolFacts, clock: &Clock, _: &str) -> Fact {
     of.valued_at.map_or(Fact::Missing, |at| Fact::Word(clock.spell(at, Stamp::EasternOffsetMillis)))
 }
 
-const PARAMETERS: Parameters = &[&SYMBOL, &LIMIT, &CURSOR, &NATIVE_FORMAT, &AS_OF, &APIKEY, &TOKEN];
-
-const SYMBOL: Param<ReadEach<Symbol>> = Param::new(
-    "symbol",
-    ReadEach(ReadAs { wants: "the beginning of a symbol", ..A_SYMBOL }),
-    "Prefixes of symbols, comma-separated",
-);
-const LIMIT: Param<WholeNumber> = Param::new(
-    "limit",
-    WholeNumber::from(1),
-    "Maximum number of rows; the header Next-Cursor gives the cursor of the next page",
-);
-const CURSOR: Param<ReadAs<Symbol>> = Param::new("cursor", A_SYMBOL, "Cursor of the page: only symbols after this one");
+parameters! {
+    PARAMETERS:
+    const SYMBOL: Param<ReadEach<Symbol>> = Param::new(
+        "symbol",
+        ReadEach(ReadAs { wants: "the beginning of a symbol", ..A_SYMBOL }),
+        "Prefixes of symbols, comma-separated",
+    );
+    const LIMIT: Param<WholeNumber> = Param::new(
+        "limit",
+        WholeNumber::from(1),
+        "Maximum number of rows; the header Next-Cursor gives the cursor of the next page",
+    );
+    const CURSOR: Param<ReadAs<Symbol>> =
+        Param::new("cursor", A_SYMBOL, "Cursor of the page: only symbols after this one");
+    use NATIVE_FORMAT, AS_OF, APIKEY, TOKEN;
+}
 
 fn parse(query: &Query<'_>) -> Result<SymbolList, Refusal> {
     let limit = query.get(&LIMIT)?;

@@ -9,7 +9,7 @@ use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
-use crate::query::parameter::{IsoDate, Param, Parameters, ReadAs, ReadEach};
+use crate::query::parameter::{IsoDate, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
 use crate::rows::field::{Field, SliceNumber, Text, null, own, slice, strike, text};
 use crate::rows::layout::Around;
@@ -22,25 +22,26 @@ use std::borrow::Cow;
 /// Greeks of past days.
 pub const ANALYTICS: Layer = layer("/options/v1/analytics", PARAMETERS, Serve::Rows(parse));
 
-const PARAMETERS: Parameters =
-    &[&TICKER, &TICKERS, &UNDERLYING, &UNDERLYINGS, &DATE, &DATE_GTE, &DATE_GT, &DATE_LTE, &DATE_LT, &FORMAT];
+parameters! {
+    PARAMETERS:
+    const TICKER: Param<ReadAs<ContractKey>> = Param::new("ticker", A_TICKER, "Contract");
+    const TICKERS: Param<ReadEach<ContractKey>> =
+        Param::new("ticker.any_of", ReadEach(A_TICKER), "Contracts, comma-separated");
+    const UNDERLYING: Param<ReadAs<Symbol>> =
+        Param::new("underlying_ticker", AN_UNDERLYING, "Symbol of the underlying").such_as("SPY");
+    const UNDERLYINGS: Param<ReadEach<Symbol>> =
+        Param::new("underlying_ticker.any_of", ReadEach(AN_UNDERLYING), "Symbols of underlyings, comma-separated");
+    const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date, for feeds with past data [default: the last day]");
+    const DATE_GTE: Param<IsoDate> = Param::new("date.gte", IsoDate, "First date");
+    const DATE_GT: Param<IsoDate> = Param::new("date.gt", IsoDate, "Dates after this");
+    const DATE_LTE: Param<IsoDate> = Param::new("date.lte", IsoDate, "Last date");
+    const DATE_LT: Param<IsoDate> = Param::new("date.lt", IsoDate, "Dates before this");
+    use FORMAT;
+}
 
 const A_TICKER: ReadAs<ContractKey> =
     ReadAs { read: ContractKey::parse_osi, wants: "a contract such as O:KO261218C00070000" };
 const AN_UNDERLYING: ReadAs<Symbol> = ReadAs { read: parse_underlying, wants: "a symbol" };
-
-const TICKER: Param<ReadAs<ContractKey>> = Param::new("ticker", A_TICKER, "Contract");
-const TICKERS: Param<ReadEach<ContractKey>> =
-    Param::new("ticker.any_of", ReadEach(A_TICKER), "Contracts, comma-separated");
-const UNDERLYING: Param<ReadAs<Symbol>> =
-    Param::new("underlying_ticker", AN_UNDERLYING, "Symbol of the underlying").such_as("SPY");
-const UNDERLYINGS: Param<ReadEach<Symbol>> =
-    Param::new("underlying_ticker.any_of", ReadEach(AN_UNDERLYING), "Symbols of underlyings, comma-separated");
-const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date, for feeds with past data [default: the last day]");
-const DATE_GTE: Param<IsoDate> = Param::new("date.gte", IsoDate, "First date");
-const DATE_GT: Param<IsoDate> = Param::new("date.gt", IsoDate, "Dates after this");
-const DATE_LTE: Param<IsoDate> = Param::new("date.lte", IsoDate, "Last date");
-const DATE_LT: Param<IsoDate> = Param::new("date.lt", IsoDate, "Dates before this");
 
 const FIELDS: &[Field] = &[
     text("ticker", Text::OsiAfter("O:")),

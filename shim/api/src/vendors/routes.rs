@@ -112,8 +112,13 @@ pub type Segments = Vec<(&'static str, String)>;
 /// The layer that answers at a raw path, with or without a trailing slash, and the words in the path.
 #[must_use]
 pub fn layer_at(raw_path: &str) -> Option<(&'static Layer, Segments)> {
-    let path = raw_path.strip_suffix('/').unwrap_or(raw_path);
-    LAYERS.iter().find_map(|layer| Some((*layer, matching(layer.path, path)?)))
+    LAYERS.iter().find_map(|layer| Some((*layer, segments_of(layer.path, raw_path)?)))
+}
+
+/// The words of a raw path that has the form of a pattern, with or without a trailing slash.
+#[must_use]
+pub fn segments_of(pattern: &'static str, raw_path: &str) -> Option<Segments> {
+    matching(pattern, raw_path.strip_suffix('/').unwrap_or(raw_path))
 }
 
 /// The words of a path that has the form of a pattern. A pattern without words is compared as a whole.

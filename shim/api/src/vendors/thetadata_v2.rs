@@ -5,7 +5,7 @@ use super::body;
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Ending, Headers, Layer, Reply, Serve, Wrap};
 use super::parameter::{A_SYMBOL, FORMAT, title};
-use crate::query::parameter::{CompactDate, OneWord, OnlyTrue, Param, Parameters, ReadAs};
+use crate::query::parameter::{CompactDate, OneWord, OnlyTrue, Param, Parameters, ReadAs, parameters};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
@@ -38,13 +38,17 @@ pub(super) const fn at(path: &'static str, parameters: Parameters, serve: Serve)
     Layer { name: "thetadata_v2", path, parameters, is_strict: false, serve, refuse: body::plain, headers: &[] }
 }
 
-const OF_SNAPSHOTS: Parameters = &[&ROOT, &EXP, &RIGHT, &FORMAT, &USE_CSV];
-
-pub(super) const ROOT: Param<ReadAs<Symbol>> = Param::new("root", A_SYMBOL, "Symbol of the underlying").required("SPY");
-pub(super) const EXP: Param<CompactDate> =
-    Param::new("exp", CompactDate, "Expiration date, YYYYMMDD; in snapshots, 0 selects all").required("20261218");
-pub(super) const RIGHT: Param<OneWord<Rights>> = Param::new("right", OneWord(Rights::LETTERS), "Calls, puts or both");
-pub(super) const USE_CSV: Param<OnlyTrue> = Param::new("use_csv", OnlyTrue, "true selects CSV");
+parameters! {
+    OF_SNAPSHOTS:
+    pub(super) const ROOT: Param<ReadAs<Symbol>> =
+        Param::new("root", A_SYMBOL, "Symbol of the underlying").required("SPY");
+    pub(super) const EXP: Param<CompactDate> =
+        Param::new("exp", CompactDate, "Expiration date, YYYYMMDD; in snapshots, 0 selects all").required("20261218");
+    pub(super) const RIGHT: Param<OneWord<Rights>> =
+        Param::new("right", OneWord(Rights::LETTERS), "Calls, puts or both");
+    use FORMAT;
+    pub(super) const USE_CSV: Param<OnlyTrue> = Param::new("use_csv", OnlyTrue, "true selects CSV");
+}
 
 /// Fields that name the contract.
 pub(super) const CONTRACT: &[Field] = &[

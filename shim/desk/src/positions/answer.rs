@@ -3,15 +3,16 @@
 use super::desk::{PositionDesk, PositionFacts, RequestBytes};
 use super::rows::PickedRows;
 use super::valued::ValuedBook;
+use crate::tables;
 use api::query::Query;
 use api::refusal::Refusal;
 use api::rows::binary::content_type;
 use api::rows::frame::json_text;
-use api::rows::heading::{ColumnHead, Heading};
-use api::rows::table::{Fact, TableLines};
+use api::rows::heading::Heading;
+use api::rows::table::TableLines;
 use api::vendors::native;
 use api::vendors::native_positions::{self, COLUMNS, PositionRequest};
-use history::tables::{PlainColumn, PlainWriter};
+use history::tables::PlainWriter;
 use http::stream::PIECE_BYTES;
 use http::{Answer, Awaited, Progress, ReceivedBody, Stream};
 use std::io;
@@ -41,10 +42,8 @@ pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
     let book = desk.valued();
     let (snapshot, asked) = (book.snapshot, PickedRows::of(&book, &request));
     let Some(held) = desk.admit(asked.bytes()) else { return native::refused(ROUTE, &Refusal::Crowded) };
-    let table = request.table.map(|format| {
-        let columns = COLUMNS.iter().map(|column| (column.name, column.is_number));
-        PlainWriter::new(format, columns).map(|writer| (content_type(format), writer))
-    });
+    let table =
+        request.table.map(|format| tables::writer(format, COLUMNS).map(|writer| (content_type(format), writer)));
     let (content_type, form) = match table {
         None => {
             let heading = Heading { title: "Positions".to_owned(), lines: note.to_vec() };
@@ -132,7 +131,7 @@ impl PositionStream {
                 RowForm::Table(writer) => {
                     let rows = asked.piece(book, level, self.piece);
                     if !rows.is_empty() {
-                        writer.write(&columns_of(&rows), out)?;
+                        writer.write(&tables::columns_of(COLUMNS, &rows), out)?;
                     }
                     !rows.is_empty()
                 }
@@ -153,26 +152,5 @@ impl Stream for PositionStream {
             tracing::warn!("positions as a table: {why}");
             Progress::Broken
         })
-    }
-}
-
-fn columns_of(rows: &[Vec<Fact>]) -> Vec<PlainColumn> {
-    let column = |(place, head): (usize, &ColumnHead<'static>)| {
-        let cells = rows.iter().map(|row| &row[place]);
-        if head.is_number {
-            PlainColumn::Numbers(cells.map(number_of).collect())
-        } else {
-            let word = |cell: &Fact| if let Fact::Word(word) = cell { Some(word.clone()) } else { None };
-            PlainColumn::Words(cells.map(word).collect())
-        }
-    };
-    COLUMNS.iter().enumerate().map(column).collect()
-}
-
-fn number_of(cell: &Fact) -> f64 {
-    match cell {
-        Fact::Number(x) => *x,
-        Fact::Count(n) => *n as f64,
-        _ => f64::NAN,
     }
 }

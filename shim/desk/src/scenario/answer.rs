@@ -136,6 +136,28 @@ impl ScenarioDesk {
         self.begin(query, around).unwrap_or_else(|refusal| native::refused(ROUTE, &refusal))
     }
 
+    /// An answer that takes as long as a scenario, made on a thread of its own, and with the same tables.
+    ///
+    /// # Errors
+    /// Too many answers are in the making.
+    pub(crate) fn compute(
+        &self,
+        route: &'static str,
+        work: impl FnOnce(&ScenarioTables) -> Answer + Send + 'static,
+    ) -> Result<Answer, Refusal> {
+        let place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
+        let (done, answer) = sync_channel(1);
+        let tables = Arc::clone(&self.tables);
+        let work = move || {
+            let _place = place;
+            faults::here(route);
+            // the client may have disconnected
+            let _ = done.send(work(&tables));
+        };
+        threads::spawn_once(route, work).map_err(|_| Refusal::Busy)?;
+        Ok(Answer::awaited(route, AwaitedAnswer { route, answer }))
+    }
+
     fn begin(&self, query: &str, around: ScenarioSurroundings) -> Result<Answer, Refusal> {
         let request = native_scenario::parse(&Query::parse(query))?;
         let place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
@@ -237,6 +259,27 @@ impl ScenarioClient for RemoteClient {
     }
 }
 
+/// A whole answer in the making.
+struct AwaitedAnswer {
+    route: &'static str,
+    answer: Receiver<Answer>,
+}
+
+impl Awaited for AwaitedAnswer {
+    fn look(&mut self) -> Option<Answer> {
+        match self.answer.try_recv() {
+            Ok(answer) => Some(answer),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(failed(self.route)),
+        }
+    }
+}
+
+/// The answer in place of one whose thread has panicked.
+fn failed(route: &'static str) -> Answer {
+    Answer::full(route, 500, "application/json", r#"{"error":"internal error"}"#)
+}
+
 /// An answer whose first piece is in the making.
 struct AwaitedScenario {
     pieces: Option<ScenarioPieces>,
@@ -258,10 +301,7 @@ impl Awaited for AwaitedScenario {
             Ok(Piece::Last(whole)) => Answer::full(ROUTE, 200, self.content_type, whole),
             Ok(Piece::Refused(refusal)) => return Some(native::refused(ROUTE, &refusal)),
             Err(TryRecvError::Empty) => return None,
-            // its thread has panicked
-            Err(TryRecvError::Disconnected) => {
-                return Some(Answer::full(ROUTE, 500, "application/json", r#"{"error":"internal error"}"#));
-            }
+            Err(TryRecvError::Disconnected) => return Some(failed(ROUTE)),
         };
         answer.headers.extend(self.warning.as_deref().map(warning_header));
         Some(answer)

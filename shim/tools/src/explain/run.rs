@@ -3,7 +3,7 @@
 use super::document::{ExplainDocument, MarketPart, Surroundings};
 use super::text::text;
 use api::cursor::percent_encode;
-use api::openapi::EXPLAIN;
+use api::vendors::native_explain::PATH;
 use engine::explain::explain;
 use engine::store::chain::Chain;
 use host::log::say;
@@ -84,7 +84,7 @@ fn ask(url: &str, contract: &ContractKey, as_of: Option<&str>) -> Result<Explain
     let n = contract.write_compact(&mut osi);
     let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
     let moment = as_of.map_or_else(String::new, |as_of| format!("&as_of={}", percent_encode(as_of)));
-    let received = client.get(&format!("{EXPLAIN}?osym={symbol}{moment}"), None);
+    let received = client.get(&format!("{PATH}?osym={symbol}{moment}"), None);
     match received.map_err(|failed| {
         format!(
             "{url}: {}: is a daemon running there? (`greeksd serve` starts one, --feed does without)",

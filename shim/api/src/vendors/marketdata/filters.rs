@@ -3,7 +3,7 @@
 
 use crate::limits::NUMBERS;
 use crate::past::day::{DISTANCE_MOST, NamedDay, PastDays, PastDaysAsked, RequestDays};
-use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, Parameters, ReadAs, TrueFalse, WholeNumber};
+use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, ReadAs, TrueFalse, WholeNumber, parameters};
 use crate::query::{Bounds, Query, Rights, items, parse_date, parse_number};
 use crate::refusal::Refusal;
 use crate::selection::Selection;
@@ -14,13 +14,6 @@ use kernel::contract::{ContractKey, Right, Symbol, strike_milli};
 
 pub(super) const SIDE: Param<OneWord<Rights>> = Param::new("side", OneWord(Rights::ANY), "call or put");
 pub(super) const NONSTANDARD: Param<TrueFalse> = Param::new("nonstandard", TrueFalse, "true includes adjusted roots");
-pub(super) const EXPIRATION: Param<AnyText> = Param::new("expiration", AnyText, "Expiration date, or all");
-pub(super) const FROM: Param<ReadAs<NamedDay>> =
-    Param::new("from", A_DAY, "First expiration; for one contract, the start date");
-pub(super) const TO: Param<ReadAs<NamedDay>> =
-    Param::new("to", A_DAY, "End of the expirations, exclusive; for one contract, the end date");
-pub(super) const DTE: Param<AnyText> =
-    Param::new("dte", AnyText, "Calendar days to expiry, numbers or ranges, comma-separated");
 pub(super) const RANGE: Param<OneWord<Money>> = Param::new("range", OneWord(RANGES), "itm, otm or all");
 pub(super) const STRIKE_LIMIT: Param<WholeNumber> =
     Param::new("strikeLimit", WholeNumber::from(1), "Number of strikes around the money");
@@ -28,16 +21,6 @@ pub(super) const AM: Param<TrueFalse> =
     Param::new("am", TrueFalse, "true selects AM-settled contracts only, false excludes them");
 pub(super) const PM: Param<TrueFalse> =
     Param::new("pm", TrueFalse, "true selects PM-settled contracts only, false excludes them");
-pub(super) const WEEKLY: Param<TrueFalse> =
-    Param::new("weekly", TrueFalse, "true selects weekly expirations, false excludes them");
-pub(super) const MONTHLY: Param<TrueFalse> =
-    Param::new("monthly", TrueFalse, "true selects monthly expirations, false excludes them");
-pub(super) const QUARTERLY: Param<TrueFalse> =
-    Param::new("quarterly", TrueFalse, "true selects quarterly expirations, false excludes them");
-pub(super) const MONTH: Param<WholeNumber> =
-    Param::new("month", WholeNumber { least: 1, most: 12 }, "Expirations of this month, 1 to 12");
-pub(super) const YEAR: Param<WholeNumber> =
-    Param::new("year", WholeNumber { least: 1000, most: 9999 }, "Expirations of this year");
 pub(super) const STRIKE: Param<AnyText> = Param::new("strike", AnyText, "Strikes, numbers or ranges, comma-separated");
 pub(super) const DELTA: Param<AnyText> = Param::new("delta", AnyText, "Deltas, numbers or ranges, comma-separated");
 pub(super) const MIN_VOLUME: Param<FiniteNumber> =
@@ -47,8 +30,28 @@ pub(super) const MIN_OPEN_INTEREST: Param<FiniteNumber> =
 pub(super) const DATE: Param<ReadAs<NamedDay>> = Param::new("date", A_DAY, "Date, for feeds with past data");
 
 const A_DAY: ReadAs<NamedDay> = ReadAs { read: read_day, wants: "a date" };
-/// The parameters that choose expirations; without any of them an answer holds the next monthly one.
-const OF_EXPIRATIONS: Parameters = &[&EXPIRATION, &DTE, &FROM, &TO, &MONTH, &YEAR, &WEEKLY, &MONTHLY, &QUARTERLY];
+
+parameters! {
+    /// The parameters that choose expirations; without any of them an answer holds the next monthly one.
+    OF_EXPIRATIONS:
+    pub(super) const EXPIRATION: Param<AnyText> = Param::new("expiration", AnyText, "Expiration date, or all");
+    pub(super) const DTE: Param<AnyText> =
+        Param::new("dte", AnyText, "Calendar days to expiry, numbers or ranges, comma-separated");
+    pub(super) const FROM: Param<ReadAs<NamedDay>> =
+        Param::new("from", A_DAY, "First expiration; for one contract, the start date");
+    pub(super) const TO: Param<ReadAs<NamedDay>> =
+        Param::new("to", A_DAY, "End of the expirations, exclusive; for one contract, the end date");
+    pub(super) const MONTH: Param<WholeNumber> =
+        Param::new("month", WholeNumber { least: 1, most: 12 }, "Expirations of this month, 1 to 12");
+    pub(super) const YEAR: Param<WholeNumber> =
+        Param::new("year", WholeNumber { least: 1000, most: 9999 }, "Expirations of this year");
+    pub(super) const WEEKLY: Param<TrueFalse> =
+        Param::new("weekly", TrueFalse, "true selects weekly expirations, false excludes them");
+    pub(super) const MONTHLY: Param<TrueFalse> =
+        Param::new("monthly", TrueFalse, "true selects monthly expirations, false excludes them");
+    pub(super) const QUARTERLY: Param<TrueFalse> =
+        Param::new("quarterly", TrueFalse, "true selects quarterly expirations, false excludes them");
+}
 const RANGES: &[(&str, Money)] = &[("itm", Money::In), ("otm", Money::Out), ("all", Money::Any), ("atm", Money::At)];
 /// The first day of spreadsheets.
 const DAY_ZERO: Date = date(1899, 12, 30);

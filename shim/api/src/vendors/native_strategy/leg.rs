@@ -1,0 +1,254 @@
+//! A leg as users write it: how many, and a contract or shares. Never: a list of expiries.
+
+use crate::query::parse_date;
+use jiff::civil::Date;
+use kernel::contract::{ContractKey, Right, Symbol, strike_milli};
+
+/// Most shares or contracts of a leg.
+const MOST: f64 = 1e6;
+const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+
+/// A leg of a request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AskedLeg {
+    /// Shares or contracts; negative if sold.
+    pub quantity: f64,
+    /// The instrument.
+    pub instrument: AskedInstrument,
+}
+
+/// The instrument of a leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedInstrument {
+    /// Shares.
+    Share(Symbol),
+    /// A contract.
+    Contract(ContractKey),
+    /// A contract without a year: the next such date.
+    Near {
+        /// Root, strike and right, with some expiry.
+        key: ContractKey,
+        /// Month and day of the expiry.
+        month_day: (i8, i8),
+    },
+}
+
+impl AskedLeg {
+    /// Reads a leg: `-1 SPY 12/18 712 C`, `100 SPY`, `SPY261218C00712000`, `-SPY 18DEC26 712 P`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (sign, rest) = match text.strip_prefix('-') {
+            Some(rest) => (-1.0, rest),
+            None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let rest = rest.trim_start();
+        // a number of its own word is how many
+        let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let counted = rest.split_once(' ').filter(|(number, _)| is_number(number));
+        let counted = counted.and_then(|(number, what)| Some((number.parse::<f64>().ok()?, what)));
+        let (number, what) = counted.unwrap_or((1.0, rest));
+        let quantity = sign * number;
+        let is_held = number > 0.0 && number <= MOST;
+        Some(Self { quantity, instrument: AskedInstrument::parse(what.trim())? }).filter(|_| is_held)
+    }
+}
+
+impl AskedInstrument {
+    fn parse(text: &str) -> Option<Self> {
+        if let Some(key) = ContractKey::parse_osi(text).or_else(|| ContractKey::parse_osi(&format!(".{text}"))) {
+            return Some(Self::Contract(key));
+        }
+        if !text.contains(' ') {
+            let is_named = text.contains(|c: char| c.is_ascii_alphabetic());
+            return Symbol::parse_underlying(text).filter(|_| is_named).map(Self::Share);
+        }
+        parse_words(text)
+    }
+
+    /// The underlying or root that it names.
+    #[must_use]
+    pub fn root(self) -> Symbol {
+        match self {
+            Self::Share(symbol) => symbol,
+            Self::Contract(key) | Self::Near { key, .. } => key.root,
+        }
+    }
+
+    /// The contract, on a day; `None`: shares.
+    #[must_use]
+    pub fn contract(self, today: Date) -> Option<ContractKey> {
+        match self {
+            Self::Share(_) => None,
+            Self::Contract(key) => Some(key),
+            Self::Near { key, month_day: (month, day) } => {
+                // a leap day may be eight years away
+                let mut dates = (0..=8).filter_map(|n| Date::new(today.year().saturating_add(n), month, day).ok());
+                dates.find(|date| *date >= today).map(|expiry| ContractKey { expiry, ..key })
+            }
+        }
+    }
+}
+
+/// An expiry, perhaps without its year.
+#[derive(Clone, Copy, Debug)]
+enum Day {
+    Full(Date),
+    Near(i8, i8),
+}
+
+/// Words after a root, in any order: a date, a strike and a right.
+fn parse_words(text: &str) -> Option<AskedInstrument> {
+    let text = text.to_ascii_uppercase();
+    let mut words = text.split_ascii_whitespace().peekable();
+    let root = Symbol::parse_underlying(words.next()?)?.bare();
+    let (mut day, mut strike, mut right) = (None, None, None);
+    while let Some(word) = words.next() {
+        let is_new = if let Some(found) = parse_right(word) {
+            right.replace(found).is_none()
+        } else if let Some(month) = month_of(word) {
+            let date = words.next()?.parse().ok()?;
+            day.replace(Day::Near(month, date)).is_none()
+        } else if let Some(found) = parse_day(word) {
+            day.replace(found).is_none()
+        } else {
+            // the right may stand at the strike: 712C, C712
+            let letter = |c: char| matches!(c, 'C' | 'P');
+            let (number, glued) = match (word.strip_suffix(letter), word.strip_prefix(letter)) {
+                (Some(number), _) => (number, parse_right(&word[number.len()..])),
+                (None, Some(number)) => (number, parse_right(&word[..1])),
+                (None, None) => (word, None),
+            };
+            let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            let found = strike_milli(number.parse().ok().filter(|_| is_plain)?)?;
+            let is_right_new = glued.is_none_or(|glued| right.replace(glued).is_none());
+            strike.replace(found).is_none() && is_right_new
+        };
+        if !is_new {
+            return None;
+        }
+    }
+    let (expiry, month_day) = match day? {
+        Day::Full(expiry) => (expiry, None),
+        // a leap year has every day
+        Day::Near(month, day) => (Date::new(2028, month, day).ok()?, Some((month, day))),
+    };
+    let key = ContractKey { root, expiry, strike_milli: strike?, right: right? };
+    Some(month_day.map_or(AskedInstrument::Contract(key), |month_day| AskedInstrument::Near { key, month_day }))
+}
+
+fn parse_right(word: &str) -> Option<Right> {
+    match word {
+        "C" | "CALL" | "CALLS" => Some(Right::Call),
+        "P" | "PUT" | "PUTS" => Some(Right::Put),
+        _ => None,
+    }
+}
+
+fn month_of(word: &str) -> Option<i8> {
+    (1..).zip(MONTHS).find(|(_, month)| *month == word).map(|(n, _)| n)
+}
+
+/// `12/18`, `12/18/26`, `12/18/2026`, `2026-12-18`, `18DEC`, `18DEC26`, `DEC18`, `DEC18'26`.
+fn parse_day(word: &str) -> Option<Day> {
+    if let Some((month, rest)) = word.split_once('/') {
+        let (day, year) = rest.split_once('/').map_or((rest, None), |(day, year)| (day, Some(year)));
+        return day_of(month.parse().ok()?, day, year);
+    }
+    if word.contains('-') {
+        return parse_date(word).map(Day::Full);
+    }
+    let at = word.find(|c: char| c.is_ascii_alphabetic())?;
+    let (before, named) = word.split_at(at);
+    let (month, after) = named.split_at_checked(3)?;
+    let month = month_of(month)?;
+    if before.is_empty() {
+        let (day, year) = after.split_once('\'').map_or((after, None), |(day, year)| (day, Some(year)));
+        return day_of(month, day, year);
+    }
+    day_of(month, before, Some(after).filter(|year| !year.is_empty()))
+}
+
+fn day_of(month: i8, day: &str, year: Option<&str>) -> Option<Day> {
+    let day = day.parse().ok()?;
+    let Some(year) = year else { return Date::new(2028, month, day).ok().map(|_| Day::Near(month, day)) };
+    let short = match year.len() {
+        2 => year,
+        4 => year.strip_prefix("20")?,
+        _ => return None,
+    };
+    let year = i16::from(short.parse::<u8>().ok().filter(|_| short.bytes().all(|b| b.is_ascii_digit()))?);
+    Date::new(year.saturating_add(2000), month, day).ok().map(Day::Full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    fn contract(text: &str) -> (f64, String) {
+        let leg = AskedLeg::parse(text).unwrap_or_else(|| panic!("{text}"));
+        let key = leg.instrument.contract(date(2026, 11, 20)).unwrap_or_else(|| panic!("{text}"));
+        let mut osi = [0; kernel::contract::osi::OSI_LEN];
+        key.write_padded(&mut osi);
+        (leg.quantity, String::from_utf8(osi.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn a_contract_is_written_in_many_ways() {
+        let wanted = "SPY   261218C00712000".to_owned();
+        for text in [
+            "-1 SPY 12/18 712 C",
+            "-1 SPY   261218C00712000",
+            "- 1 SPY261218C00712000",
+            "-SPY 12/18/26 712 CALL",
+            "-1 spy 12/18/2026 712.0 c",
+            "-1 SPY 18DEC26 712 C",
+            "-1 SPY 18DEC 712 C",
+            "-1 SPY DEC18'26 712 C",
+            "-1 SPY Dec 18 712C",
+            "-1 SPY C712 2026-12-18",
+            "-1 .SPY261218C712",
+            "-SPY261218C712",
+        ] {
+            assert_eq!(contract(text), (-1.0, wanted.clone()), "{text}");
+        }
+        assert_eq!(contract(" 2 SPX 11/19 6000.5 put").1, "SPX   271119P06000500", "the next year");
+        assert_eq!(contract("SPX 11/20 6000 P").1, "SPX   261120P06000000", "today");
+        assert_eq!(contract("BRK.B 2/29 500 C").1, "BRKB  280229C00500000");
+    }
+
+    #[test]
+    fn shares_have_a_symbol_alone() {
+        let share = |text: &str| AskedLeg::parse(text).map(|leg| (leg.quantity, leg.instrument));
+        let spy = AskedInstrument::Share(Symbol::parse("SPY").unwrap());
+        assert_eq!(share("100 SPY"), Some((100.0, spy)));
+        assert_eq!(share("-100 spy"), Some((-100.0, spy)));
+        for bad in [
+            "",
+            "1",
+            "0 SPY",
+            "-",
+            "1e9 SPY",
+            "nan SPY",
+            "SPY 12/18 C",
+            "SPY 12/18 712",
+            "SPY 712 C",
+            "SPY 13/18 712 C",
+            "SPY 2/30 712 C",
+            "SPY 12/18 12/19 712 C",
+            "SPY 12/18 712 C P",
+            "SPY 12/18 712 713 C",
+        ] {
+            assert_eq!(share(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[-+ 0-9A-Ca-c/.'DEé]{0,24}", any in any::<String>()) {
+            let _ = (AskedLeg::parse(&text), AskedLeg::parse(&any));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `GET /l1/scenario`: values of contracts and positions in scenarios. Never: a formula.
+
+use super::endpoint::{Page, PageRequest};
+use super::service::Service;
+use api::vendors::native_scenario;
+use desk::scenario::answer::{ROUTE, ScenarioSurroundings};
+use http::Answer;
+use std::sync::Arc;
+
+pub(super) static SCENARIO: Page = Page {
+    route: ROUTE,
+    path: native_scenario::PATH,
+    is_heavy: true,
+    answer: scenario,
+    put: None,
+    operations: |_, _| vec![native_scenario::operation()],
+};
+
+fn scenario(service: &Service, request: &PageRequest) -> Answer {
+    let snapshot = service.market.load_full();
+    let around = ScenarioSurroundings {
+        book: service.positions.lines(),
+        roots: Arc::clone(&service.roots),
+        calendar: service.calendar.clone(),
+        zone: service.status.zone.clone(),
+        note: service.note(&snapshot),
+        snapshot,
+    };
+    service.scenarios.answer(&request.query, around)
+}
