@@ -1,8 +1,8 @@
 //! One event of a name, such as earnings, from its own expiries: the variance that every expiry after it holds and none
 //! before. Its date need not be known; where a user gives it, the place is not looked for. Never: a file of dates.
 //!
-//! Method: total variances are a short and a long variance a variance day and, from one expiry on, a jump; least squares
-//! without negative parts, for each place of the jump and each of three half-lives.
+//! Method: total variances are a short and a long variance a variance day and, from one expiry on, a jump; least
+//! squares without negative parts, for each place of the jump and each of three half-lives.
 //! Source: Dubinsky, Johannes, Kaeck, Seeger, "Option pricing of earnings announcement risks", Review of Financial
 //! Studies 32 (2019); bounds and errors: docs/variance-time.md.
 

@@ -4,7 +4,6 @@
 use super::frame::Format;
 use super::heading::{ColumnHead, Heading};
 use super::number::{self, Print};
-use http::metrics::write_metric;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,36 +56,6 @@ pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows
     rows.iter().for_each(|row| lines.push(columns, row, &mut out));
     lines.end(&mut out);
     out
-}
-
-/// Columns that name a row: labels of gauges.
-const LABELS: [&str; 4] = ["underlying", "root", "expiry", "strike"];
-
-/// Writes numbers as gauges in the text format of Prometheus, labelled by the columns that name a row. What is missing
-/// has no sample.
-#[must_use]
-pub fn gauges(columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> String {
-    let labels: Vec<Vec<(&str, String)>> = rows.iter().map(|row| labels(columns, row)).collect();
-    let mut out = String::new();
-    for (place, head) in columns.iter().enumerate().filter(|(_, head)| head.is_number && !LABELS.contains(&head.name)) {
-        let mut samples: Vec<(Vec<(&str, &str)>, f64)> = Vec::new();
-        for (labels, row) in labels.iter().zip(rows).filter(|(_, row)| row[place].number().is_finite()) {
-            let named = labels.iter().map(|(name, text)| (*name, text.as_str()));
-            samples.push((named.collect(), row[place].number()));
-        }
-        if !samples.is_empty() {
-            write_metric(&mut out, head.name, "see docs/metrics.md", samples);
-        }
-    }
-    out
-}
-
-fn labels(columns: &[ColumnHead<'_>], row: &[Fact]) -> Vec<(&'static str, String)> {
-    let text = |name: &str| match columns.iter().zip(row).find(|(head, _)| head.name == name)?.1 {
-        Fact::Number(x) => Some(x.to_string()),
-        other => other.words(),
-    };
-    LABELS.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
 }
 
 /// Writes a table row by row.

@@ -4,6 +4,7 @@
 //! arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
+use super::facts::{FactForm, FactTable};
 use super::ignored;
 use crate::catalog::{self, Catalog, CatalogEntry};
 use crate::cursor::percent_encode;
@@ -15,7 +16,7 @@ use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::Parameters;
 use crate::refusal::Refusal;
-use crate::rows::binary::{self, TableStream, content_type};
+use crate::rows::binary::{TableStream, content_type};
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::{ARRAYS, Format, json_text};
@@ -42,8 +43,6 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The type of gauges.
-const GAUGES: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Header of a page of symbols with more to follow: the value for the parameter `cursor`.
 const NEXT_CURSOR: &str = "Next-Cursor";
 
@@ -233,66 +232,6 @@ pub struct SymbolColumn {
     pub is_number: bool,
     /// Value of the column from the facts, the clock of the answer, and the feed as given to the program.
     pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
-}
-
-/// The rows of a table of underlyings.
-pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
-
-/// A table of numbers of underlyings: of which, and what of them in which form.
-#[derive(Clone, Debug)]
-pub struct FactTable {
-    /// Of which.
-    pub selection: Selection,
-    /// What becomes of names that are not served.
-    pub unserved: Unserved,
-    /// At which past moment; `None`: now.
-    pub past: Option<PastQuestion>,
-    /// In which form.
-    pub form: FactForm,
-    /// What it is, for a reader.
-    pub title: &'static str,
-    /// The columns.
-    pub heads: &'static [ColumnHead<'static>],
-    /// Makes the rows, which have a cell for each column.
-    pub rows: FactRows,
-    /// In which order they come.
-    pub order: Option<FactOrder>,
-    /// How many of them are shown.
-    pub limit: Option<usize>,
-}
-
-/// The form of a table of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FactForm {
-    /// Text.
-    Text(Format),
-    /// The text format of Prometheus: a gauge for each number.
-    Gauges,
-    /// A table of columns.
-    Table(TableFormat),
-}
-
-/// By which column rows are sorted; those without a number there come last.
-#[derive(Clone, Copy, Debug)]
-pub struct FactOrder {
-    /// Its place.
-    pub place: usize,
-    /// The largest comes first.
-    pub is_descending: bool,
-}
-
-impl FactOrder {
-    fn sort(self, rows: &mut [Vec<Fact>]) {
-        let number = |row: &Vec<Fact>| match row.get(self.place) {
-            Some(Fact::Number(x)) if x.is_finite() => Some(*x),
-            _ => None,
-        };
-        rows.sort_by(|a, b| match (number(a), number(b)) {
-            (Some(a), Some(b)) if self.is_descending => b.total_cmp(&a),
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            (a, b) => b.is_some().cmp(&a.is_some()),
-        });
-    }
 }
 
 /// Inputs of an answer besides the request's path and query.
@@ -731,25 +670,19 @@ impl Layer {
         }
         rows.truncate(of.limit.unwrap_or(usize::MAX));
         let is_page = of.form == FactForm::Text(Format::Html);
-        let (kind, body) = match of.form {
-            FactForm::Text(format) => {
-                let mut heading = Heading::default();
-                if is_page {
-                    of.title.clone_into(&mut heading.title);
-                    heading.lines = (context.note)();
-                    heading.lines.extend(warning.clone());
-                    heading.lines.push(counted(rows.len(), "row"));
-                }
-                (format.frame().content_type, table::write(format, &heading, of.heads, &rows))
+        let mut heading = Heading::default();
+        if is_page {
+            of.title.clone_into(&mut heading.title);
+            heading.lines = (context.note)();
+            heading.lines.extend(warning.clone());
+            heading.lines.push(counted(rows.len(), "row"));
+        }
+        let (kind, body) = match of.form.write(&heading, of.heads, &rows) {
+            Ok(written) => written,
+            Err(why) => {
+                let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
+                return Ok(Answer::full(self.name, 500, JSON, body));
             }
-            FactForm::Gauges => (GAUGES, table::gauges(of.heads, &rows).into_bytes()),
-            FactForm::Table(format) => match binary::facts(format, of.heads, &rows) {
-                Ok(body) => (content_type(format), body),
-                Err(why) => {
-                    let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
-                    return Ok(Answer::full(self.name, 500, JSON, body));
-                }
-            },
         };
         let mut answer = Answer::full(self.name, 200, kind, body);
         answer.headers.extend(warning.as_deref().map(warning_header));

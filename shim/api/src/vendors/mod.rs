@@ -6,6 +6,7 @@ pub mod alpaca;
 pub mod alphavantage;
 pub mod body;
 pub mod columns;
+pub mod facts;
 pub mod ignored;
 pub mod intrinio;
 pub mod intrinio_past;

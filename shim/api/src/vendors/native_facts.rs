@@ -1,6 +1,6 @@
 //! What the native tables of numbers share: heads, the order of rows, how many of them. Never: a number.
 
-use super::layer::{FactForm, FactOrder};
+use super::facts::{FactForm, FactOrder};
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, WholeNumber};
 use crate::refusal::Refusal;
