@@ -1,7 +1,8 @@
 //! Answers requests: finds the layer or page of a path, and loads one snapshot per request. Never: a vendor's shape, a
 //! computation.
 
-use crate::front::{self, ServiceState, viewer};
+use crate::front::viewer::{self, Offered};
+use crate::front::{self, ServiceState};
 use crate::past::archive::Archive;
 use crate::past::{
     self,
@@ -304,12 +305,17 @@ impl Service {
         names
     }
 
+    fn offered(&self) -> Offered {
+        let metrics = parse("/l1/metrics", "").is_some();
+        Offered { quotes: self.shows_quotes, positions: self.positions.is_used(), metrics }
+    }
+
     /// The answer at a path that is no layer's.
     fn page(&self, raw_path: &str, query: &str) -> Answer {
         let snapshot = self.market.load_full();
         let Some(path) = decode_strict(raw_path) else { return unknown() };
         let path = path.strip_suffix('/').unwrap_or(&path);
-        if let Some(answer) = viewer::answer_at(path, "front") {
+        if let Some(answer) = viewer::answer_at(path, "front", || self.offered()) {
             return answer;
         }
         match path {

@@ -6,6 +6,17 @@ use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
 use serde_json::json;
 use std::sync::LazyLock;
 
+/// Parts of the daemon that pages show where they are there.
+#[derive(Clone, Copy)]
+pub struct Offered {
+    /// Quotes of the feed are shown.
+    pub quotes: bool,
+    /// There are positions.
+    pub positions: bool,
+    /// Numbers of names are served at `/l1/metrics`.
+    pub metrics: bool,
+}
+
 /// Content security policy of the viewer: the browser runs, loads and requests data of this address only. Trusted types
 /// refuse text as markup even from our own scripts.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -45,19 +56,30 @@ const ASSETS: &[Asset] = &[
     asset!("api.js", SCRIPT),
     asset!("chain.js", SCRIPT),
     asset!("charts.js", SCRIPT),
+    asset!("chooser.js", SCRIPT),
     asset!("dom.js", SCRIPT),
     asset!("moment.js", SCRIPT),
     asset!("numbers.js", SCRIPT),
     asset!("search.js", SCRIPT),
+    asset!("tags.js", SCRIPT),
+    asset!("watch.js", SCRIPT),
 ];
+
+/// Counts of the feed, which only some feeds have.
+const COUNTS: [ViewedColumn; 2] =
+    [count("volume", "Volume", "contracts traded in the session"), count("open_interest", "OpenInt", "contracts open")];
+
+const fn count(name: &'static str, title: &'static str, help: &'static str) -> ViewedColumn {
+    ViewedColumn { name, title, group: Group::Quote, shape: Shape::Decimals(0), help }
+}
 
 /// The script that holds the table of columns.
 const COLUMNS: &str = "/app/columns.js";
 
-/// Text of [`COLUMNS`]: two tables, of columns in the order from the strike outwards, and of their groups.
+/// Tables of [`COLUMNS`]: of columns in the order from the strike outwards, and of their groups.
 static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     // the strike stands in the middle with the curve's volatility beside it; prices are nearest to it, quotes first
-    let mut offered: Vec<_> = VIEWED.iter().filter(|column| column.name != "svc_vol").collect();
+    let mut offered: Vec<_> = VIEWED.iter().chain(&COUNTS).filter(|column| column.name != "svc_vol").collect();
     offered.sort_by_key(|column| match column.shape {
         Shape::Price(_) => u8::from(column.group != Group::Quote),
         Shape::Percent(_) => 2,
@@ -72,23 +94,26 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
 /// A column as the scripts read it. `key` names it in the address of the page, `field` in the native record.
 fn column_row(column: &ViewedColumn) -> serde_json::Value {
     let key = column.name.trim_start_matches("svc_").replace('_', "");
-    let kind = match column.shape {
-        Shape::Price(_) => "price",
-        Shape::Percent(_) => "percent",
-        Shape::Decimals(_) | Shape::Digits(_) => "greek",
+    let (kind, decimals) = match column.shape {
+        Shape::Price(decimals) => ("price", decimals),
+        Shape::Percent(decimals) => ("percent", decimals),
+        Shape::Decimals(0) => ("count", 0),
+        Shape::Decimals(decimals) | Shape::Digits(decimals) => ("greek", decimals),
     };
     json!({
         "key": key, "field": column.name, "group": column.group.name(), "title": column.title, "help": column.help,
-        "kind": kind,
+        "kind": kind, "decimals": decimals,
     })
 }
 
 /// The answer at a path without a trailing slash, if a file of the viewer is there. `route` is what it is counted
-/// under.
+/// under, `offered` says what the scripts may ask for.
 #[must_use]
-pub fn answer_at(path: &str, route: &'static str) -> Option<Answer> {
+pub fn answer_at(path: &str, route: &'static str, offered: impl FnOnce() -> Offered) -> Option<Answer> {
     if path == COLUMNS {
-        return Some(Answer::full(route, 200, SCRIPT, COLUMNS_TEXT.as_str()));
+        let Offered { quotes, positions, metrics } = offered();
+        let offers = json!({ "quotes": quotes, "positions": positions, "metrics": metrics });
+        return Some(Answer::full(route, 200, SCRIPT, format!("{}export const OFFERS = {offers};\n", *COLUMNS_TEXT)));
     }
     let asset = ASSETS.iter().find(|asset| asset.path == path)?;
     let answer = Answer::full(route, 200, asset.content_type, asset.text);
@@ -99,6 +124,8 @@ pub fn answer_at(path: &str, route: &'static str) -> Option<Answer> {
 mod tests {
     use super::*;
     use api::vendors::native::FIELDS;
+
+    const NOTHING: Offered = Offered { quotes: false, positions: false, metrics: false };
 
     fn text(path: &str) -> &'static str {
         ASSETS.iter().find(|asset| asset.path == path).map_or("", |asset| asset.text)
@@ -113,7 +140,7 @@ mod tests {
                 let path = path.map_or_else(|| quoted.to_owned(), |path| format!("/app/{path}"));
                 if path.starts_with("/app/") {
                     named += 1;
-                    assert!(answer_at(&path, "x").is_some(), "{} names {path}", asset.path);
+                    assert!(answer_at(&path, "x", || NOTHING).is_some(), "{} names {path}", asset.path);
                 }
             }
         }
@@ -138,7 +165,7 @@ mod tests {
     fn every_column_that_is_offered_is_one_of_the_api() {
         let table = COLUMNS_TEXT.lines().next().and_then(|line| line.strip_prefix("export const COLUMNS = ")).unwrap();
         let columns: Vec<serde_json::Value> = serde_json::from_str(table.trim_end_matches(';')).unwrap();
-        assert_eq!(columns.len(), VIEWED.len() - 1);
+        assert_eq!(columns.len(), VIEWED.len() + COUNTS.len() - 1);
         for column in &columns {
             let field = FIELDS.iter().find(|field| column["field"] == field.name).unwrap();
             assert_eq!(field.group.map(Group::name), column["group"].as_str(), "{}", field.name);
