@@ -470,6 +470,7 @@ def desk(place):
                 page.until("other numbers, by the stream", lambda: page.text("#rows") != before)
                 page.run("(() => { const by = document.querySelector('#by'); by.value = 'contract'; by.dispatchEvent(new Event('change')); })()")
                 page.until("contracts", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")))
+                assert page.run("document.querySelectorAll('#rows tbody td.up, #rows tbody td.down').length") > 2, page.text("#rows")
                 page.run("document.querySelector('#rows tbody button').click()")
             with place.page(daemon.base, "#symbol=SPY&expiry=2026-12-18") as page:
                 page.shows("SPY")
@@ -626,6 +627,46 @@ def quotes(place):
             assert rate.endswith(explained["rate_as_of"]) and explained["rate_as_of"] <= "2026-08-18", (rate, explained["rate_as_of"])
 
 
+def examples(place):
+    """pages without positions show an example that works"""
+    with place.page(place.still.base, path="/positions") as page:
+        page.until("a file", lambda: "quantity" in (page.text("#example-file") or ""))
+        assert "--allow-positions" in page.text("#notice") and page.run("document.querySelector('#example').offsetHeight > 50")
+    with place.page(place.still.base, path="/scenarios") as page:
+        page.until("a straddle", lambda: page.texts("#expiries tbody tr"))
+        assert "straddle of SPY" in page.text("#notice"), page.text("#notice")
+        symbols = page.run("document.querySelector('#what').value")
+        assert re.fullmatch(r"(SPY\d{6})C(\d{8}),\1P\2", symbols), symbols
+        page.click("#examples button:nth-child(3)")
+        page.until("a calendar", lambda: page.run("document.querySelector('#quantity').value") == "-1,1" and len(page.texts("#expiries tbody tr")) == 2)
+
+
+def scanner(place):
+    """a scan of all names: examples to click, an order by heading, what is wrong, an explanation"""
+    with place.page(place.still.base, path="/scanner", expects=["status of 400"]) as page:
+        rows = lambda: page.texts("#rows tbody th")
+        asked = "/l1/greeks?underlying=*&where=days%3C8,svc_theo%3E=0.5&sort=-gamma&limit=50"
+        wanted = [row["osym"].replace(" ", "") for row in place.still.json(asked)]
+        page.until("rows", lambda: rows() == wanted)
+        assert "Volume" not in page.texts("#rows thead th"), "quotes are not shown"
+        page.click("#examples button:nth-child(3)")
+        page.until("puts", lambda: rows() and rows() != wanted and all(re.search(r"\d{6}P\d{8}$", name) for name in rows()))
+        assert page.run("document.querySelector('#rows [aria-sort=descending]').textContent") == "Vol%"
+        page.run("[...document.querySelectorAll('#rows thead button')].find(button => button.textContent === 'Days').click()")
+        page.until("the longest first", lambda: page.run("document.querySelector('#sort').value") == "-days"
+                   and page.run("document.querySelector('#rows [aria-sort=descending]')?.textContent") == "Days")
+        days = [float(text) for text in page.texts("#rows tbody td:nth-child(6)")]
+        assert days == sorted(days, reverse=True) and days[0] <= 45, days[:3]
+        assert "where=" in urllib.parse.unquote(page.web.current_url)
+        page.run("document.querySelector('#rows tbody button').click()")
+        page.until("an explanation", lambda: "forward" in page.text("#explain-text").lower())
+        page.run("document.querySelector('#explain').close()")
+        page.run("(() => { document.querySelector('#where').value = 'nonsense>1'; document.querySelector('#form').requestSubmit(); })()")
+        page.until("why not", lambda: "where" in (page.text("#notice") or ""))
+        page.run("(() => { document.querySelector('#where').value = 'delta>2'; document.querySelector('#form').requestSubmit(); })()")
+        page.until("nothing", lambda: page.text("#notice").startswith("No contract"))
+
+
 def themes(place):
     """the theme follows the system, then the button; it is remembered where the browser remembers"""
     back = "getComputedStyle(document.body).backgroundColor"
@@ -774,6 +815,11 @@ def accessibility(place):
             # a dialog that closes gives the focus back a moment later, and may take it from the search
             page.until("a list", lambda: page.texts("#matches b") or (page.focus() != "search" and page.press("/")))
             look(page, f"{scheme}, search")
+    for scheme, size in [("light", WIDE), ("dark", PHONE)]:
+        for path, ready in [("/scanner", "#rows tbody tr"), ("/scenarios", "#expiries tbody tr"), ("/positions", "#example-put")]:
+            with place.page(place.still.base, path=path, scheme=scheme, size=size) as page:
+                page.until("rows", lambda: page.texts(ready))
+                look(page, f"{path}, {scheme}, without positions")
     with place.page(place.still.base, size=PHONE, scheme="dark") as page:
         look(page.shows("SPY"), "phone")
     with place.page(place.still.base, "#symbol=NOSUCH", path="/") as page:
@@ -797,7 +843,7 @@ def accessibility(place):
 
 
 CHECKS = [first_view, past_days, search, expiries, refreshing, what_is_asked, keys, explanations, desk, watching, pins, order, room,
-          tags, quotes, themes, states, gone_and_back, foreign_text, phone,
+          tags, quotes, examples, scanner, themes, states, gone_and_back, foreign_text, phone,
           without_scripts, accessibility]
 
 
