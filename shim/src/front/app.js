@@ -125,8 +125,13 @@ async function cycle(signal) {
       await market(name, signal);
       // another place may have been chosen meanwhile: what was loaded is not its
       if (signal.aborted) return;
-      if (!past.asOf) await watch.refresh(state, name, signal).catch(() => {});
+      const isLonger = !past.asOf && (await watch.refresh(state, name, signal).catch(() => false));
       if (signal.aborted) return;
+      if (isLonger) {
+        // the list takes its place from the expiries: the chosen one must stay in sight
+        shown.seen = null;
+        showTerm();
+      }
       shown.number = state.snapshot_number;
       shown.key = keyNow();
     }

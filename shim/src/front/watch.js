@@ -71,7 +71,7 @@ export class WatchList {
     return this.sessions.change(name, day, spot);
   }
 
-  /** Asks for the names as they are now, and shows them. */
+  /** Asks for the names as they are now, and shows them; whether the list has other rows than before. */
   async refresh(state, chosen, signal) {
     const { names } = this;
     const rows = names.length ? await ask(greeks({ underlying: names.join(","), center: "atf", right: "call", min_days: 5, max_days: 80,
@@ -87,7 +87,7 @@ export class WatchList {
       if (!best || Math.abs(row.days - DAYS) < Math.abs(best.days - DAYS)) nearest.set(row.underlying, row);
     }
     const day = state.snapshot_time?.slice(0, 10);
-    this.show(names.filter((name) => nearest.has(name)).map((name) => this.line(nearest.get(name), day)), chosen);
+    return this.show(names.filter((name) => nearest.has(name)).map((name) => this.line(nearest.get(name), day)), chosen);
   }
 
   /** What is shown of a name. */
@@ -110,7 +110,8 @@ export class WatchList {
   show(lines, chosen) {
     const titles = ["Spot", "Day %", "ATM %", "Chg", ...this.further().map(([, title]) => title)];
     const key = JSON.stringify([titles, lines.map(({ name }) => name)]);
-    if (key !== this.key) {
+    const isOther = key !== this.key;
+    if (isOther) {
       this.key = key;
       const head = element("tr", {}, element("th", { scope: "col", class: "w" }, "Name"), ...titles.map((title) => element("th", { scope: "col" }, title)));
       const body = lines.map(({ name }) => {
@@ -131,5 +132,6 @@ export class WatchList {
         if (say(cell, text) && j === 0 && before) flash(cell, value > before);
       });
     });
+    return isOther;
   }
 }
