@@ -215,8 +215,8 @@ def first_view(place):
         heads = page.texts("#chain-scroll thead tr:last-child th")
         assert heads[heads.index("Strike") - 1] == heads[heads.index("Vol") + 1] == "Value", heads
         left, right = heads.index("Value") + 1, heads.index("Vol") + 2
-        assert page.texts(f"#chain-scroll tbody tr > :nth-child({left})") == [f"{row['svc_theo']:.3f}" for row in calls]
-        assert page.texts(f"#chain-scroll tbody tr > :nth-child({right})") == [f"{row['svc_theo']:.3f}" for row in puts]
+        assert page.texts(f"#chain-scroll tbody tr > :nth-child({left})") == [f"{row['svc_theo']:.2f}" for row in calls]
+        assert page.texts(f"#chain-scroll tbody tr > :nth-child({right})") == [f"{row['svc_theo']:.2f}" for row in puts]
         vol = lambda row: "–" if row["bid_vol"] is None else f"{row['bid_vol'] * 100:.2f}"
         assert page.texts(f"#chain-scroll tbody tr > :nth-child({right + 1})") == [vol(row) for row in puts]
         assert "simulated" in " ".join(page.chips()).lower() and "Live" in page.chips(), page.chips()
@@ -257,7 +257,7 @@ def past_days(place):
                 assert page.texts("#chain-scroll tbody th") == [f"{row['strike']:g}" for row in calls]
                 deltas = page.texts("#chain-scroll thead tr:last-child th").index("Value") + 1
                 shown = page.texts(f"#chain-scroll tbody tr > :nth-child({deltas})")
-                assert shown == [f"{row['svc_theo']:.3f}" for row in calls], (shown[:3], at)
+                assert shown == [f"{row['svc_theo']:.2f}" for row in calls], (shown[:3], at)
                 assert f"as_of={urllib.parse.quote(at, safe='')}" in page.run("document.querySelector('#as-csv').href")
                 page.run("document.activeElement.blur()")
                 page.press("[")
@@ -435,10 +435,10 @@ def keys(place):
         assert not page.run("document.querySelector('#help').open"), "and stays off"
         # every control is reached by Tab, and the focus is seen
         reached = set()
-        for _ in range(40):
+        for _ in range(60):
             page.press(Keys.TAB)
             reached.add(page.focus() or page.run("document.activeElement.tagName"))
-        assert {"search", "columns-button", "theme-button", "help-button", "chain-scroll", "term-scroll", "atm-button"} <= reached, reached
+        assert {"search", "side-button", "watch-button", "columns-button", "theme-button", "help-button", "chain-scroll", "term-scroll", "atm-button"} <= reached, reached
 
 
 def explanations(place):
@@ -470,13 +470,203 @@ def desk(place):
                 page.until("other numbers, by the stream", lambda: page.text("#rows") != before)
                 page.run("(() => { const by = document.querySelector('#by'); by.value = 'contract'; by.dispatchEvent(new Event('change')); })()")
                 page.until("contracts", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")))
+                assert page.run("document.querySelectorAll('#rows tbody td.up, #rows tbody td.down').length") > 2, page.text("#rows")
                 page.run("document.querySelector('#rows tbody button').click()")
+            with place.page(daemon.base, "#symbol=SPY&expiry=2026-12-18") as page:
+                page.shows("SPY")
+                held = page.run("""[...document.querySelectorAll('#chain-scroll td.held')].filter(cell => cell.textContent)
+                    .map(cell => [cell.closest('tr').querySelector('th').textContent, cell.textContent])""")
+                assert held == [["700", "+3"], ["720", "-2"]], held
+                assert "100 shares" in page.texts("#facts dd"), page.texts("#facts dd")
             with place.page(daemon.base, path="/scenarios") as page:
                 page.until("curves", lambda: page.run("document.querySelectorAll('#curves path[class^=curve]')[2].getAttribute('d')?.length > 50"))
                 assert len(page.texts("#heat tbody tr")) == 5 and len(page.texts("#expiries tbody tr")) == 2
                 assert page.run("document.querySelector('#curves svg').getAttribute('aria-label')").startswith("Profit by spot")
                 page.run("document.querySelector('#name').value = 'SPY'; document.querySelector('#form').requestSubmit()")
                 page.until("how likely a profit is", lambda: "% probability" in page.text("#curves-sub"))
+
+
+def watching(place):
+    """names are watched with their change since the session before, by button and key, and kept"""
+    before = """if (!localStorage['greeksd.sessions']) localStorage['greeksd.sessions'] =
+        JSON.stringify({ SPY: { day: '2026-11-19', spot: 700, before: null } });"""
+    with place.page(place.still.base, before=before) as page:
+        page.shows("SPY")
+        names = lambda: page.texts("#watch-table tbody th")
+        page.until("names", lambda: names() == ["SPY", "QQQ", "IWM", "AAPL", "NVDA"])
+        spot = place.still.json("/l1/greeks?underlying=SPY&center=atf&right=call")[0]["und_price"]
+        assert page.texts("#watch-table tbody tr:first-child td")[:2] == [f"{spot:.2f}", f"+{(spot / 700 - 1) * 100:.2f}"]
+        assert f"+{(spot / 700 - 1) * 100:.2f} %" in page.texts("#facts dd")
+        page.click("#watch-button")
+        page.until("one fewer", lambda: names() == ["QQQ", "IWM", "AAPL", "NVDA"])
+        page.run("document.querySelector('#watch-table tbody button').click()")
+        page.shows("QQQ")
+        assert page.until("the chosen one", lambda: page.text("#watch-table tr.on th")) == "QQQ"
+        page.run("location.hash = '#symbol=KO'")
+        page.shows("KO")
+        page.press("w")
+        page.until("one more", lambda: names()[-1] == "KO")
+        page.web.refresh()
+        page.shows("KO")
+        page.until("kept", lambda: names() == ["QQQ", "IWM", "AAPL", "NVDA", "KO"])
+
+
+def pins(place):
+    """a pinned strike stays in sight and is kept, until it is let go"""
+    from selenium.webdriver.common.keys import Keys
+
+    with place.page(place.moving.base) as page:
+        page.shows("SPY")
+        page.press(Keys.ARROW_DOWN)
+        strike = page.text("#chain-scroll tr.on th")
+        page.press("p")
+        pinned = lambda: page.texts("#chain-scroll .pins th")
+        assert pinned() == [strike] and page.text("#pin-button") == "Unpin"
+        inside = """(() => { const scroll = document.querySelector('#chain-scroll'); scroll.scrollTop = 1e6;
+            const [pin, head, all] = ['.pins tr th', 'thead', null].map(s => (s ? scroll.querySelector(s) : scroll).getBoundingClientRect());
+            return pin.top >= head.bottom - 1 && pin.bottom < all.bottom; })()"""
+        assert page.run(inside), "the pin stands below the head"
+        row = lambda: page.texts("#chain-scroll .pins td")
+        before = row()
+        page.until("other numbers in the pin", lambda: row() != before)
+        page.web.refresh()
+        page.shows("SPY")
+        assert pinned() == [strike]
+        page.run("document.querySelector('#chain-scroll .pins th').click()")
+        assert page.text("#chain-scroll tbody:last-child tr.on th") == strike
+        page.click("#pin-button")
+        assert pinned() == [] and page.text("#pin-button") == "Pin"
+
+
+def order(place):
+    """columns change places by buttons; the browser keeps them without an address"""
+    with place.page(place.still.base) as page:
+        page.shows("SPY")
+        right = lambda: (lambda heads: heads[heads.index("Vol") + 1:])(page.texts("#chain-scroll thead tr:last-child th"))
+        first = right()
+        page.press("c")
+        page.click("#column-order [aria-label='Delta nearer to the strike']")
+        at = first.index("Delta")
+        wanted = [*first[:at - 1], "Delta", first[at - 1], *first[at + 1:]]
+        page.until("another order", lambda: right() == wanted)
+        assert page.run("document.activeElement.getAttribute('aria-label')") == "Delta nearer to the strike"
+        page.web.get("about:blank")
+        page.web.get(place.still.base + "/")
+        page.shows("SPY")
+        assert right() == wanted, "kept"
+        page.press("c")
+        page.click("#columns-reset")
+        page.until("the usual ones", lambda: right() == first)
+
+
+def room(place):
+    """1280 by 720 shows fourteen strikes and all columns; smile, lists and the whole side fold, and stay so"""
+    with place.page(place.still.base, size=(1280, 720)) as page:
+        page.shows("SPY")
+        seen = """[...document.querySelectorAll('#chain-scroll tbody tr')].filter(row => { const box = row.getBoundingClientRect();
+            const all = document.querySelector('#chain-scroll').getBoundingClientRect();
+            return box.top >= document.querySelector('#chain-scroll thead').getBoundingClientRect().bottom - 1 && box.bottom <= all.bottom + 1; }).length"""
+        assert page.run(seen) >= 14, page.run(seen)
+        assert page.run("(s => s.scrollWidth <= s.clientWidth)(document.querySelector('#chain-scroll'))"), "every column has room"
+        folded = lambda pane: page.run("document.querySelector(arguments[0]).classList.contains('folded')", pane)
+        assert folded("#smile-pane") and not folded("#term-pane")
+        page.press("s")
+        assert not folded("#smile-pane")
+        page.until("a smile", lambda: page.run("document.querySelector('.fit').getAttribute('d')?.length > 100"))
+        page.click("#term-pane h2 button")
+        assert folded("#term-pane") and page.run("document.querySelector('#term-pane h2 button').getAttribute('aria-expanded')") == "false"
+        page.press("b")
+        assert page.run("document.querySelector('.side').offsetParent === null && document.querySelector('#expiry').offsetWidth > 40")
+        page.web.refresh()
+        page.shows("SPY")
+        assert not folded("#smile-pane") and folded("#term-pane") and page.run("document.querySelector('.side').offsetParent === null")
+        other = page.run("(() => { const e = document.querySelector('#expiry'); e.selectedIndex = 1; e.dispatchEvent(new Event('change', { bubbles: true })); return e.value; })()")
+        page.until("another expiry", lambda: page.text("#chain-sub").startswith(other.split(" ")[0]))
+
+
+def tags(place):
+    """expiries say what they are: monthly, weekly, with an ex-date"""
+    with place.page(place.still.base, "#symbol=AAPL") as page:
+        page.shows("AAPL")
+        term = place.still.json("/l1/greeks?underlying=AAPL&center=atf&right=call&greeks=core,chain")
+        kinds = page.run("[...document.querySelectorAll('#term-table tbody tr')].map(row => [...row.querySelectorAll('.tag')].map(tag => tag.textContent))")
+        kind = dict(zip([row["expiry"] for row in term], kinds))
+        assert "M" in kind["2026-12-18"] and "W" in kind["2026-12-04"], kind
+        paid = [row["expiry"] for row, before in zip(term, [{"divs": 0}, *term]) if row["divs"] > before["divs"] + 1e-6]
+        assert paid and [expiry for expiry, tags in kind.items() if "ex" in tags] == paid, (kind, paid)
+
+
+def quotes(place):
+    """volume, open interest, quotes that are not used; a bookmark of the past has them, with the rate of that day"""
+    with tempfile.TemporaryDirectory(prefix="greeksd-days-") as folder:
+        subprocess.run([place.program, "generate", f"{folder}/days", "--names", "KO", "--days", "2", "--from", "2026-08-18"],
+                       check=True, capture_output=True)
+        # one quote is crossed
+        day = pathlib.Path(folder) / "days" / "quotes" / "2026-08-18.csv"
+        lines = day.read_text().splitlines()
+        names = lines[0].split(",")
+        bid = names.index("bid")
+        at = max(range(1, len(lines)), key=lambda i: float(lines[i].split(",")[bid] or 0))
+        cells = lines[at].split(",")
+        cells[bid] = "9999"
+        day.write_text("\n".join([*lines[:at], ",".join(cells), *lines[at + 1:]]) + "\n")
+        row = dict(zip(names, cells))
+        with Daemon(place.program, "--feed", f"history:{folder}/days", "--show-quotes") as daemon, \
+                place.page(daemon.base, f"#symbol=KO&as_of=2026-08-18T16:00&expiry={row['expiry']}") as page:
+            page.shows("KO")
+            heads = page.texts("#chain-scroll thead tr:last-child th")
+            assert heads[heads.index("Vol") + 1:] == ["Bid", "Ask", "Value", "Delta", "Gamma", "Vega", "Theta", "Volume", "OpenInt"], heads
+            said = daemon.json(f"/l1/greeks?root=KO&exp={row['expiry']}&right={row['right']}&greeks=quote&as_of=2026-08-18T16:00")
+            crossed = page.run("""[...document.querySelectorAll('#chain-scroll td.dropped')].filter(cell => cell.textContent === '9999.00')
+                .map(cell => [cell.title, cell.closest('tr').querySelector('th').textContent])""")
+            assert crossed == [["This quote is not used: no volatility gives it", f"{float(row['strike']):g}"]], crossed
+            side = heads.index("OpenInt") if row["right"] == "call" else len(heads) - 1
+            shown = page.texts(f"#chain-scroll tbody tr > :nth-child({side + 1})")
+            wanted = ["–" if one["open_interest"] is None else f"{one['open_interest']:.0f}" for one in said]
+            assert shown == wanted, (shown[:5], wanted[:5])
+            explained = daemon.json(f"/l1/explain?osym={said[0]['osym'].replace(' ', '')}&as_of=2026-08-18T16:00")["carry"]
+            rate = dict(zip(page.texts("#facts dt"), page.texts("#facts dd")))["Rate"]
+            assert rate.endswith(explained["rate_as_of"]) and explained["rate_as_of"] <= "2026-08-18", (rate, explained["rate_as_of"])
+
+
+def examples(place):
+    """pages without positions show an example that works"""
+    with place.page(place.still.base, path="/positions") as page:
+        page.until("a file", lambda: "quantity" in (page.text("#example-file") or ""))
+        assert "--allow-positions" in page.text("#notice") and page.run("document.querySelector('#example').offsetHeight > 50")
+    with place.page(place.still.base, path="/scenarios") as page:
+        page.until("a straddle", lambda: page.texts("#expiries tbody tr"))
+        assert "straddle of SPY" in page.text("#notice"), page.text("#notice")
+        symbols = page.run("document.querySelector('#what').value")
+        assert re.fullmatch(r"(SPY\d{6})C(\d{8}),\1P\2", symbols), symbols
+        page.click("#examples button:nth-child(3)")
+        page.until("a calendar", lambda: page.run("document.querySelector('#quantity').value") == "-1,1" and len(page.texts("#expiries tbody tr")) == 2)
+
+
+def scanner(place):
+    """a scan of all names: examples to click, an order by heading, what is wrong, an explanation"""
+    with place.page(place.still.base, path="/scanner", expects=["status of 400"]) as page:
+        rows = lambda: page.texts("#rows tbody th")
+        asked = "/l1/greeks?underlying=*&where=days%3C8,svc_theo%3E=0.5&sort=-gamma&limit=50"
+        wanted = [row["osym"].replace(" ", "") for row in place.still.json(asked)]
+        page.until("rows", lambda: rows() == wanted)
+        assert "Volume" not in page.texts("#rows thead th"), "quotes are not shown"
+        page.click("#examples button:nth-child(3)")
+        page.until("puts", lambda: rows() and rows() != wanted and all(re.search(r"\d{6}P\d{8}$", name) for name in rows()))
+        assert page.run("document.querySelector('#rows [aria-sort=descending]').textContent") == "Vol%"
+        page.run("[...document.querySelectorAll('#rows thead button')].find(button => button.textContent === 'Days').click()")
+        page.until("the longest first", lambda: page.run("document.querySelector('#sort').value") == "-days"
+                   and page.run("document.querySelector('#rows [aria-sort=descending]')?.textContent") == "Days")
+        days = [float(text) for text in page.texts("#rows tbody td:nth-child(6)")]
+        assert days == sorted(days, reverse=True) and days[0] <= 45, days[:3]
+        assert "where=" in urllib.parse.unquote(page.web.current_url)
+        page.run("document.querySelector('#rows tbody button').click()")
+        page.until("an explanation", lambda: "forward" in page.text("#explain-text").lower())
+        page.run("document.querySelector('#explain').close()")
+        page.run("(() => { document.querySelector('#where').value = 'nonsense>1'; document.querySelector('#form').requestSubmit(); })()")
+        page.until("why not", lambda: "where" in (page.text("#notice") or ""))
+        page.run("(() => { document.querySelector('#where').value = 'delta>2'; document.querySelector('#form').requestSubmit(); })()")
+        page.until("nothing", lambda: page.text("#notice").startswith("No contract"))
 
 
 def themes(place):
@@ -519,7 +709,7 @@ def states(place):
             place.page(quoted.base, "#symbol=SPY&columns=bid,ask") as page:
         page.shows("SPY")
         assert page.texts("#chain-scroll thead tr:last-child th") == ["Ask", "Bid", "Strike", "Vol", "Bid", "Ask"]
-        assert any(re.fullmatch(r"\d+\.\d{3}", text) for text in page.texts("#chain-scroll td.c"))
+        assert any(re.fullmatch(r"\d+\.\d\d", text) for text in page.texts("#chain-scroll td.c"))
     with tempfile.TemporaryDirectory(prefix="greeksd-market-") as folder:
         chains = pathlib.Path(folder) / "chains"
         chains.mkdir()
@@ -627,6 +817,11 @@ def accessibility(place):
             # a dialog that closes gives the focus back a moment later, and may take it from the search
             page.until("a list", lambda: page.texts("#matches b") or (page.focus() != "search" and page.press("/")))
             look(page, f"{scheme}, search")
+    for scheme, size in [("light", WIDE), ("dark", PHONE)]:
+        for path, ready in [("/scanner", "#rows tbody tr"), ("/scenarios", "#expiries tbody tr"), ("/positions", "#example-put")]:
+            with place.page(place.still.base, path=path, scheme=scheme, size=size) as page:
+                page.until("rows", lambda: page.texts(ready))
+                look(page, f"{path}, {scheme}, without positions")
     with place.page(place.still.base, size=PHONE, scheme="dark") as page:
         look(page.shows("SPY"), "phone")
     with place.page(place.still.base, "#symbol=NOSUCH", path="/") as page:
@@ -649,7 +844,8 @@ def accessibility(place):
     assert not faults, "\n".join(faults)
 
 
-CHECKS = [first_view, past_days, search, expiries, refreshing, what_is_asked, keys, explanations, desk, themes, states, gone_and_back, foreign_text, phone,
+CHECKS = [first_view, past_days, search, expiries, refreshing, what_is_asked, keys, explanations, desk, watching, pins, order, room,
+          tags, quotes, examples, scanner, themes, states, gone_and_back, foreign_text, phone,
           without_scripts, accessibility]
 
 

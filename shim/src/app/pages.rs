@@ -24,7 +24,8 @@ impl Endpoint for Viewer {
 
     fn parse(&'static self, _: &Service, asked: Asked<'_>) -> ParsedRequest {
         let path: String = asked.segments.into_iter().map(|(_, path)| path).collect();
-        ParsedRequest { is_heavy: false, answer: Box::new(move |_| viewer::answer_at(&path, FRONT)) }
+        let answer = move |service: &Service| viewer::answer_at(&path, FRONT, service.offered());
+        ParsedRequest { is_heavy: false, answer: Box::new(answer) }
     }
 }
 

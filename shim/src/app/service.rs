@@ -1,5 +1,6 @@
 //! The service behind the server: what its endpoints answer from. Never: a path, a request.
 
+use crate::front::viewer::Offered;
 use crate::past::archive::Archive;
 use crate::past::market::PastMarket;
 use crate::status::{Status, ledger};
@@ -162,6 +163,11 @@ impl Service {
             ("positions", self.positions.bytes() as u64),
             ("columns", past.map_or(0, |past| past.columns_bytes.load(Ordering::Relaxed) as u64)),
         ]
+    }
+
+    /// Parts of the daemon that pages show.
+    pub(super) fn offered(&self) -> Offered {
+        Offered { quotes: self.shows_quotes, positions: self.positions.is_used() }
     }
 
     /// Heading of pages: time of the snapshot, and whether the data are simulated.

@@ -1,5 +1,5 @@
 // The daemon's own API, on the address that this page came from.
-import { showQuotes } from "./numbers.js";
+import { OFFERS } from "./columns.js";
 
 const PATIENCE_MS = 10_000;
 /** A past day of a name is computed when it is first asked for. */
@@ -73,6 +73,29 @@ export function chainTarget({ root, expiry }, groups, format = "json") {
   return greeks({ root, exp: expiry, greeks: groups.join(","), ...(format === "json" ? {} : { format }) });
 }
 
+/** Quantities of the positions of a name, by OSI symbol; shares under its own name. */
+export async function positionsOf(underlying, signal) {
+  const held = new Map();
+  if (!OFFERS.positions || past.asOf) return held;
+  for (const { osym, quantity } of await ask(`/l1/positions?${new URLSearchParams({ by: "contract", underlying })}`, signal)) {
+    held.set(osym ?? underlying, (held.get(osym ?? underlying) ?? 0) + quantity);
+  }
+  return held;
+}
+
+/** Where the discount rate of a past row comes from, with its date, and whether dividends are known; null where nothing says so. */
+export async function carryOf({ osym }, signal) {
+  const { carry } = await ask(`/l1/explain?${at({ osym: osym.replaceAll(" ", "") })}`, signal);
+  return carry ?? null;
+}
+
+/** The expiries of a name that hold an event, with what is known of it, where the daemon has such numbers. */
+export async function eventsOf(underlying, signal) {
+  const rows = await ask(`/l1/metrics?${at({ underlying, by: "expiry" })}`, signal);
+  const held = rows.filter((row) => row.event_var > 0);
+  return new Map(held.map((row) => [row.expiry, `Holds an event: a move of ${(Math.sqrt(row.event_var) * 100).toFixed(1)} % is priced`]));
+}
+
 /**
  * The volatilities of the mids, by right and strike. The native record has none; the layer of LiveVol's shape has, with
  * four decimals and zero where there is none; of the past it has no times of day, so a past moment has no mids.
@@ -81,7 +104,6 @@ export async function midVols(underlying, { root, expiry }, signal) {
   if (past.asOf) return null;
   const parameters = new URLSearchParams({ symbol: underlying, root, min_expiry: expiry, max_expiry: expiry });
   const rows = await ask(`/allaccess/market/option-and-underlying-quotes?${parameters}`, signal);
-  if (rows.some((row) => row.option_ask > 0)) showQuotes();
   const found = { C: new Map(), P: new Map() };
   for (const row of rows) if (row.mid_iv > 0) found[row.option_type]?.set(row.strike, row.mid_iv);
   return { call: found.C, put: found.P };

@@ -1,13 +1,15 @@
 // A viewer of the daemon's market: search, chain, smile, term structure, once a second. What is asked for is what is shown.
-import { Refused, ask, chainTarget, health, midVols, past, snapshots, symbol as symbolOf, symbols, termTarget } from "./api.js";
+import { Refused, ask, carryOf, chainTarget, eventsOf, health, midVols, past, positionsOf, snapshots, symbol as symbolOf, symbols, termTarget } from "./api.js";
 import { ChainTable, byStrike } from "./chain.js";
 import { Smile, Term, axisNumber } from "./charts.js";
-import { COLUMNS, GROUPS } from "./columns.js";
-import { columnsOf, defaultColumns, fixed, groupsFor, percent, priceDecimals, strikeText } from "./numbers.js";
-import { element, flash, memory, say, set } from "./dom.js";
+import { ColumnChooser } from "./chooser.js";
+import { columnsOf, defaultColumns, fixed, groupsFor, noteCounts, percent, signed, strikeText } from "./numbers.js";
+import { element, flash, foldable, memory, say, set } from "./dom.js";
 import { explain } from "./explain.js";
 import { MomentBar, spelled } from "./moment.js";
+import { drawTags, tagsOf } from "./tags.js";
 import { search } from "./search.js";
+import { WatchList } from "./watch.js";
 
 const PERIOD_MS = 1000;
 /** How often health is asked for while the stream says what changes. */
@@ -21,7 +23,7 @@ const $ = (id) => document.getElementById(id);
 const view = { symbol: null, expiry: null, root: null, columns: null };
 /** What was last shown. */
 const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null,
-  rates: "", dividendsUnknown: [], doubted: [], quotesMissed: [] };
+  rates: "", carry: null, day: null, held: new Map(), tags: [], dividendsUnknown: [], doubted: [], quotesMissed: [] };
 /** Whether the daemon answered last time, and when. */
 const daemon = { answers: true, at: null };
 let running = null;
@@ -105,6 +107,7 @@ async function cycle(signal) {
   try {
     const state = await health(signal);
     shown.rates = ratesOf(state);
+    shown.day = state.snapshot_time?.slice(0, 10) ?? null;
     shown.dividendsUnknown = state.dividends_unknown?.underlyings ?? [];
     shown.doubted = state.doubted ?? [];
     shown.quotesMissed = state.quotes_missed?.underlyings ?? [];
@@ -122,6 +125,13 @@ async function cycle(signal) {
       await market(name, signal);
       // another place may have been chosen meanwhile: what was loaded is not its
       if (signal.aborted) return;
+      const isLonger = !past.asOf && (await watch.refresh(state, name, signal).catch(() => false));
+      if (signal.aborted) return;
+      if (isLonger) {
+        // the list takes its place from the expiries: the chosen one must stay in sight
+        shown.seen = null;
+        showTerm();
+      }
       shown.number = state.snapshot_number;
       shown.key = keyNow();
     }
@@ -168,9 +178,10 @@ async function chooseSymbol(signal) {
 
 /** Asks for the expiries of a name and for the chain of one, and shows them. */
 async function market(name, signal) {
-  const columns = columnsNow();
-  const groups = groupsFor(columns);
+  const groups = groupsFor(columnsNow());
   const termed = ask(termTarget(name), signal);
+  // what stands beside the chain must not keep it away
+  const beside = Promise.all([positionsOf(name, signal), eventsOf(name, signal)].map((asked) => asked.catch(() => new Map())));
   // the expiry is known but for the first time: then nobody waits for the list
   const known = view.expiry && view.root ? { expiry: view.expiry, root: view.root } : null;
   const asked = known ? chainOf(name, known, groups, signal) : null;
@@ -178,15 +189,18 @@ async function market(name, signal) {
   const term = await termed;
   const index = chooseExpiry(term);
   const place = term[index];
+  const carried = past.asOf && place ? carryOf(place, signal).catch(() => null) : null;
   const isKnown = known && place && known.expiry === place.expiry && known.root === place.root;
   const [rows, mids] = isKnown ? await asked : place ? await chainOf(name, place, groups, signal) : [[], null];
+  const [held, events] = await beside;
+  const carry = await carried;
   if (signal.aborted) return;
-  // the first answer says whether there are quotes: they are among the first columns then
-  if (columnsNow().length !== columns.length) return market(name, signal);
+  noteCounts(rows);
+  Object.assign(shown, { held, carry, tags: tagsOf(term, events) });
   view.expiry = place?.expiry ?? null;
   view.root = place?.root ?? null;
   writeAddress(false);
-  show(name, term, index, rows, mids, columns);
+  show(name, term, index, rows, mids, columnsNow());
 }
 
 function chainOf(name, place, groups, signal) {
@@ -215,6 +229,13 @@ const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: (i
   const contract = side && shown.lines[index]?.[side];
   if (contract) explain(contract.osym);
 } });
+const watch = new WatchList($("watch-table"), (name) => goToSymbol(name));
+const chooser = new ColumnChooser(columnsNow, (keys) => {
+  view.columns = keys;
+  refused = "";
+  writeAddress(false);
+  refresh();
+});
 const term = new Term($("term-charts"), [
   { name: "Volatility at the money", read: (row) => row.svc_vol, spell: axisNumber(100, " %") },
   { name: "Forward", read: (row) => row.fwd_price, spell: axisNumber(1) },
@@ -238,11 +259,12 @@ function show(name, rows, index, contracts, mids, columns) {
   }
   shown.points = place ? pointsOf(shown.lines, mids, place.fwd_price) : [];
   document.title = `${name} · greeksd`;
+  showWatchButton();
   showHeadline(name, place);
   showTerm();
   const terms = place ? { spot: place.und_price, forward: place.fwd_price, vol: place.svc_vol, years: place.days / 365 } : {};
   smile.show(shown.points, terms);
-  chain.show(shown.view, shown.lines, columns, place?.und_price ?? 0);
+  drawChain(columns);
   const what = place ? `${place.expiry}${rootNote(place)}` : "";
   say($("smile-sub"), what);
   say($("chain-sub"), place ? `${what} · ${shown.lines.length} strikes` : "");
@@ -250,6 +272,36 @@ function show(name, rows, index, contracts, mids, columns) {
   light(chosenLine);
   if (isOther && place) announce(`${name}, expiry ${place.expiry}, ${shown.lines.length} strikes`);
   memory.set("symbol", name);
+}
+
+function drawChain(columns) {
+  chain.show(shown.view, shown.lines, columns, shown.term[shown.index]?.und_price ?? 0, pins(), shown.held);
+}
+
+/** The strikes of the name that stay in sight. */
+const pins = () => memory.get(`pins.${shown.symbol}`)?.split(",").map(Number) ?? [];
+
+/** Pins the chosen strike, or lets it go. */
+function togglePin() {
+  const strike = shown.lines[chosenLine]?.strike;
+  if (strike === undefined) return announce("Choose a strike to pin.");
+  const kept = pins().includes(strike) ? pins().filter((other) => other !== strike) : [...pins(), strike];
+  memory.set(`pins.${shown.symbol}`, kept.length ? kept.join(",") : null);
+  drawChain(columnsNow());
+  light(null);
+  announce(`Strike ${strikeText(strike)} ${kept.includes(strike) ? "stays in sight" : "is no longer pinned"}`);
+}
+
+function toggleWatch() {
+  if (!shown.symbol) return;
+  watch.toggle(shown.symbol);
+  showWatchButton();
+  shown.key = null;
+  refresh();
+}
+
+function showWatchButton() {
+  say($("watch-button"), `${watch.has(shown.symbol) ? "Remove" : "Add"} ${shown.symbol}`);
 }
 
 /** What the smile draws of each strike: the curve, and bid, mid and ask of the option that is out of the money. */
@@ -270,17 +322,24 @@ function rootNote({ root, underlying, settle }) {
 
 function showHeadline(name, place) {
   say($("name"), name);
-  const prices = priceDecimals(place?.und_price ?? 0);
+  const { carry } = shown;
+  const moved = place && !past.asOf ? watch.change(name, shown.day, place.und_price) : null;
+  const shares = shown.held.get(name);
+  const isUnknown = carry ? !carry.dividends_known : shown.dividendsUnknown.includes(name);
+  // the curve of a past moment has the date of that moment
+  const rates = past.asOf ? carry && [carry.rate_source, carry.rate_as_of].filter(Boolean).join(" ").replaceAll("_", "-") : shown.rates;
   const facts = place ? [
     ["Spot", fixed(place.und_price, 2)],
+    ...(moved ? [["Day", `${signed(percent(moved.change))} %`]] : []),
     ["Expiry", `${place.expiry}${rootNote(place)}`],
     ["Days", fixed(place.days, 2)],
-    ["Forward", fixed(place.fwd_price, prices)],
+    ["Forward", fixed(place.fwd_price, 2)],
     ["ATM vol", `${percent(place.svc_vol)} %`],
     ["Borrow", `${percent(place.borr_rate)} %`],
-    ["Rate", `${percent(place.disc_rate)} %${shown.rates ? ` ${shown.rates}` : ""}`],
-    ["Dividends", shown.dividendsUnknown.includes(name) ? "none known" : fixed(place.divs, prices)],
+    ["Rate", `${percent(place.disc_rate)} %${rates ? ` ${rates}` : ""}`],
+    ["Dividends", isUnknown ? "none known" : fixed(place.divs, 3)],
     ["Exercise", place.ex_style],
+    ...(shares ? [["Held", `${shares} shares`]] : []),
   ] : [];
   const list = $("facts");
   while (list.children.length > facts.length) list.lastChild.remove();
@@ -300,13 +359,13 @@ function showTerm() {
   while (body.rows.length > rows.length) body.lastChild.remove();
   while (body.rows.length < rows.length) {
     const row = element("tr", {}, element("th", { scope: "row", class: "w" }, element("button", { type: "button" })),
-      ...Array.from({ length: 4 }, () => element("td")));
+      ...Array.from({ length: 5 }, () => element("td")));
     row.addEventListener("click", () => goTo(row.sectionRowIndex));
     body.append(row);
   }
   rows.forEach((place, i) => {
     const row = body.rows[i];
-    const [name, days, forward, borrow, vol] = row.cells;
+    const [name, days, forward, borrow, vol, kind] = row.cells;
     say(name.firstChild, `${place.expiry}${rootNote(place)}`);
     set(name.firstChild, "aria-current", i === index ? "true" : null);
     set(row, "class", i === index ? "on" : null);
@@ -314,7 +373,13 @@ function showTerm() {
     say(forward, fixed(place.fwd_price, 2));
     say(borrow, percent(place.borr_rate));
     say(vol, percent(place.svc_vol));
+    const tags = shown.tags[i] ?? [];
+    if (set(kind, "data-tags", JSON.stringify(tags))) kind.replaceChildren(...drawTags(tags));
   });
+  const choice = $("expiry");
+  const names = rows.map((place, i) => `${place.expiry}${rootNote(place)} · ${fixed(place.days, 0)} d · ${(shown.tags[i] ?? []).map(([tag]) => tag).join(" ")}`);
+  if (set(choice, "data-names", JSON.stringify(names))) choice.replaceChildren(...names.map((name) => element("option", {}, name)));
+  choice.selectedIndex = index;
   if (shown.seen !== shown.view) {
     shown.seen = shown.view;
     const row = body.rows[index];
@@ -492,6 +557,9 @@ const HINT = matchMedia("(pointer: coarse)").matches ? "Touch a strike for its v
 function light(index) {
   const at = index ?? chosenLine;
   chain.light(at);
+  const strike = shown.lines[chosenLine]?.strike;
+  $("pin-button").disabled = strike === undefined;
+  say($("pin-button"), pins().includes(strike) ? "Unpin" : "Pin");
   smile.light(at);
   const point = at === null ? undefined : shown.points[at];
   say($("readout"), point ? spell(point) : shown.points.length ? HINT : "");
@@ -543,7 +611,8 @@ function pressed(event) {
     event.preventDefault();
     goTo(shown.index + (event.key === "ArrowLeft" ? -1 : 1));
   } else if ($("keys-on").checked) {
-    const does = { "/": () => $("search").focus(), "?": openHelp, c: openColumns, t: nextTheme, m: toMoney,
+    const does = { "/": () => $("search").focus(), "?": openHelp, c: () => chooser.open(), t: nextTheme, m: toMoney,
+      p: togglePin, w: toggleWatch, s: foldSmile, b: toggleSide,
       "[": () => moment.step(-1), "]": () => moment.step(1), n: () => moment.goTo(null) }[event.key];
     if (!does) return;
     event.preventDefault();
@@ -558,28 +627,18 @@ function toMoney() {
 }
 
 const openHelp = () => $("help").showModal();
-const openColumns = () => {
-  offerColumns();
-  $("columns").showModal();
-};
 
-function offerColumns() {
-  const on = columnsNow().map(({ key }) => key);
-  $("column-groups").replaceChildren(...GROUPS.map(({ group, title }) => {
-    const boxes = COLUMNS.filter((column) => column.group === group).map(({ key, title, help }) => {
-      const box = element("input", { type: "checkbox", value: key, checked: on.includes(key) });
-      return element("label", { title: help }, box, ` ${title}`);
-    });
-    return element("fieldset", {}, element("legend", {}, title), ...boxes);
-  }));
+/** Shows or hides what stands left of the chain. */
+function toggleSide() {
+  const isHidden = memory.get("side") !== "hidden";
+  memory.set("side", isHidden ? "hidden" : null);
+  showSide();
 }
 
-function takeColumns() {
-  const on = [...$("column-groups").querySelectorAll("input:checked")].map(({ value }) => value);
-  view.columns = on.length ? on : null;
-  refused = "";
-  writeAddress(false);
-  refresh();
+function showSide() {
+  const isHidden = memory.get("side") === "hidden";
+  $("main").classList.toggle("alone", isHidden);
+  set($("side-button"), "aria-pressed", String(!isHidden));
 }
 
 const THEMES = ["system", "light", "dark"];
@@ -601,16 +660,18 @@ function showTheme() {
 
 search($("search"), $("matches"), goToSymbol);
 $("help-button").addEventListener("click", openHelp);
-$("columns-button").addEventListener("click", openColumns);
+$("columns-button").addEventListener("click", () => chooser.open());
+$("side-button").addEventListener("click", toggleSide);
+$("pin-button").addEventListener("click", togglePin);
+$("watch-button").addEventListener("click", toggleWatch);
+$("expiry").addEventListener("change", ({ target }) => goTo(target.selectedIndex));
 $("theme-button").addEventListener("click", nextTheme);
 $("atm-button").addEventListener("click", toMoney);
-$("column-groups").addEventListener("change", takeColumns);
-$("columns-reset").addEventListener("click", () => {
-  view.columns = null;
-  writeAddress(false);
-  offerColumns();
-  refresh();
-});
+// a low window is for the chain
+const isLow = innerHeight < 800 && innerWidth > 980;
+const foldSmile = foldable($("smile-pane"), !isLow);
+foldable($("term-pane"), true);
+foldable($("watch-pane"), innerWidth > 640);
 $("keys-on").checked = memory.get("keys") !== "off";
 $("keys-on").addEventListener("change", () => memory.set("keys", $("keys-on").checked ? null : "off"));
 addEventListener("keydown", pressed);
@@ -624,5 +685,6 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) follow();
 });
 showTheme();
+showSide();
 readAddress();
 refresh();

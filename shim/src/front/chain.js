@@ -1,12 +1,13 @@
 // The chain: a table with calls on the left, puts on the right, strikes between them. Cells are made once and written
 // again where they change.
 import { element, flash, say, set } from "./dom.js";
-import { NOTHING, decimalsFor, fixed, percent, priceDecimals, strikeText } from "./numbers.js";
+import { NOTHING, decimalsFor, fixed, percent, strikeText } from "./numbers.js";
 
-/** The cell of a column that lights up where it changes: one is enough to see that the market moves. */
-const LIVELY = "svc_theo";
-
-const COLUMN_PX = 57;
+const COLUMN_PX = 51;
+const HELD_PX = 36;
+/** Prices of a quote, which are marked where no volatility gives them. */
+const OF_QUOTE = ["bid", "ask", "mid"];
+const isUnusable = (row) => (row.bid > 0 || row.ask > 0) && row.bid_vol === null && row.ask_vol === null;
 
 /** One line for each strike: `{ strike, call, put }` of the rows of an answer. */
 export function byStrike(rows) {
@@ -26,28 +27,30 @@ export class ChainTable {
     this.key = "";
     scroll.addEventListener("click", (event) => {
       const row = event.target.closest("tbody tr");
-      if (row) picked(row.sectionRowIndex, event.target.closest("td.c") ? "call" : event.target.closest("td.p") ? "put" : null);
+      if (row) picked(this.lineOf(row), event.target.closest("td.c") ? "call" : event.target.closest("td.p") ? "put" : null);
     });
     scroll.addEventListener("pointerover", (event) => {
       const row = event.target.closest("tbody tr");
-      if (row) lit(row.sectionRowIndex);
+      if (row) lit(this.lineOf(row));
     });
     scroll.addEventListener("pointerleave", () => lit(null));
   }
 
-  /** Shows lines in columns. `view` names what is shown: where it changes the table is made anew, at the money. */
-  show(view, lines, columns, spot) {
-    const key = [view, columns.map(({ key: k }) => k), lines.map(({ strike }) => strike)].join("|");
+  /**
+   * Shows lines in columns. `view` names what is shown: where it changes the table is made anew, at the money. `pins` are
+   * strikes that stay in sight, `held` quantities of positions by OSI symbol.
+   */
+  show(view, lines, columns, spot, pins, held) {
+    const pinned = lines.flatMap(({ strike }, i) => (pins.includes(strike) ? [i] : []));
+    const hasHeld = lines.some(({ call, put }) => held.has(call?.osym) || held.has(put?.osym));
+    const key = [view, columns.map(({ key: k }) => k), lines.map(({ strike }) => strike), pinned, hasHeld].join("|");
     const isNew = key !== this.key;
     const isOther = view !== this.view;
-    this.lines = lines;
-    this.columns = columns;
-    this.spot = spot;
+    Object.assign(this, { lines, columns, spot, pinned, held, hasHeld });
     if (isNew) {
-      this.key = key;
-      this.view = view;
-      const decimals = (field) => decimalsFor(lines.flatMap(({ call, put }) => [call?.[field], put?.[field]]));
-      this.decimals = columns.map(({ field, kind }) => (kind === "price" ? priceDecimals(spot) : decimals(field)));
+      Object.assign(this, { key, view });
+      const greek = (field) => decimalsFor(lines.flatMap(({ call, put }) => [call?.[field], put?.[field]]));
+      this.decimals = columns.map(({ field, kind, decimals }) => (kind === "greek" ? greek(field) : decimals));
       this.build();
     }
     this.write(!isNew);
@@ -55,54 +58,80 @@ export class ChainTable {
     if (isNew && isOther) this.toMoney();
   }
 
+  /** The index of the line that a row of the table shows. */
+  lineOf(row) {
+    return row.parentNode === this.body ? row.sectionRowIndex : this.pinned[row.sectionRowIndex];
+  }
+
   build() {
     const { columns, lines } = this;
     const [left, right] = [[...columns].reverse(), columns];
-    const head = ({ title, help }) => element("th", { scope: "col" }, element("abbr", { title: help }, title));
+    const head = ({ title, help, narrow = null }) => element("th", { scope: "col", class: narrow }, element("abbr", { title: help }, title));
+    const quantity = () => (this.hasHeld ? [head({ title: "Pos", help: "contracts held, of all accounts; negative: sold", narrow: "held" })] : []);
+    const span = columns.length + (this.hasHeld ? 1 : 0);
     const table = element("table", {},
       element("caption", { class: "vh" }, "Calls on the left, puts on the right, one row for each strike"),
       element("thead", {},
         element("tr", { class: "sides" },
-          element("th", { scope: "colgroup", colspan: left.length, class: "c" }, "Calls"),
-          element("th", { scope: "colgroup", colspan: 2, class: "mid" }, ""),
-          element("th", { scope: "colgroup", colspan: right.length, class: "p" }, "Puts")),
+          element("th", { scope: "colgroup", colspan: span, class: "c" }, "Calls"),
+          element("th", { scope: "colgroup", colspan: 2, class: "mid" }, "Both"),
+          element("th", { scope: "colgroup", colspan: span, class: "p" }, "Puts")),
         element("tr", {},
-          ...left.map(head),
+          ...left.map(head), ...quantity(),
           element("th", { scope: "col", class: "strike" }, "Strike"),
           element("th", { scope: "col", class: "vol" }, element("abbr", { title: "Volatility of the fitted curve, percent" }, "Vol")),
-          ...right.map(head))));
-    say(table.tHead.rows[0].cells[1], "Both");
+          ...quantity(), ...right.map(head))));
     this.cells = [];
-    const body = element("tbody");
-    for (const { strike } of lines) {
+    const row = (i) => {
       const cells = (side) => columns.map(() => element("td", { class: side }));
-      const [calls, puts, vol] = [cells("c"), cells("p"), element("td", { class: "vol" })];
-      body.append(element("tr", {}, ...[...calls].reverse(), element("th", { scope: "row", class: "strike" }, strikeText(strike)), vol, ...puts));
-      this.cells.push({ calls, puts, vol });
-    }
-    table.append(body);
+      const held = (side) => (this.hasHeld ? element("td", { class: `held ${side}` }) : null);
+      const made = { line: i, calls: cells("c"), puts: cells("p"), heldCall: held("c"), heldPut: held("p"), vol: element("td", { class: "vol" }) };
+      this.cells.push(made);
+      const strike = element("th", { scope: "row", class: "strike" }, strikeText(lines[i].strike));
+      return element("tr", {}, ...[...made.calls].reverse(), ...[made.heldCall, strike, made.vol, made.heldPut].filter(Boolean), ...made.puts);
+    };
+    this.pins = element("tbody", { class: "pins" }, ...this.pinned.map(row));
+    this.body = element("tbody", {}, ...lines.map((_, i) => row(i)));
+    table.append(...(this.pinned.length ? [this.pins] : []), this.body);
     // columns of one width, which numbers that change do not move
-    table.style.minWidth = `${(2 * columns.length + 2) * COLUMN_PX}px`;
-    this.body = body;
+    table.style.minWidth = `${(2 * columns.length + 2) * COLUMN_PX + (this.hasHeld ? 2 * HELD_PX : 0)}px`;
     const { scrollLeft, scrollTop } = this.scroll;
     this.scroll.replaceChildren(table);
+    // pinned lines stand below the head, one below the other
+    const below = table.tHead.offsetHeight;
+    [...this.pins.rows].forEach((pin, i) => [...pin.cells].forEach((cell) => (cell.style.top = `${below + i * pin.offsetHeight}px`)));
     this.scroll.scrollTo(scrollLeft, scrollTop);
   }
 
   write(isUpdate) {
-    this.lines.forEach(({ call, put }, i) => {
-      const { calls, puts, vol } = this.cells[i];
+    for (const { line, calls, puts, heldCall, heldPut, vol } of this.cells) {
+      const { call, put } = this.lines[line];
       say(vol, percent((call ?? put)?.svc_vol));
+      for (const [cell, row] of [[heldCall, call], [heldPut, put]]) {
+        if (!cell) continue;
+        const quantity = this.held.get(row?.osym);
+        say(cell, quantity === undefined ? "" : `${quantity > 0 ? "+" : ""}${quantity}`);
+        cell.classList.toggle("sold", quantity < 0);
+      }
       this.columns.forEach((column, j) => {
-        for (const [cell, row] of [[calls[j], call], [puts[j], put]]) {
-          const value = row?.[column.field];
-          const before = cell.textContent;
-          const text = column.kind === "percent" ? percent(value) : fixed(value, this.decimals[j]);
-          if (!say(cell, text) || !isUpdate || column.field !== LIVELY) continue;
-          if (text !== NOTHING && before !== NOTHING && this.isInSight(i)) flash(cell, Number(text) > Number(before));
-        }
+        this.writeCell(column, this.decimals[j], calls[j], call, isUpdate && line);
+        this.writeCell(column, this.decimals[j], puts[j], put, isUpdate && line);
       });
-    });
+    }
+  }
+
+  /** Writes a number; a price that changes lights up where it is in sight. `line` is false where all is new. */
+  writeCell({ field, kind }, decimals, cell, row, line) {
+    const value = row?.[field];
+    if (OF_QUOTE.includes(field)) {
+      const isDropped = Boolean(row) && isUnusable(row);
+      cell.classList.toggle("dropped", isDropped);
+      set(cell, "title", isDropped ? "This quote is not used: no volatility gives it" : null);
+    }
+    const before = cell.textContent;
+    const text = kind === "percent" ? percent(value, decimals) : fixed(value, decimals);
+    if (!say(cell, text) || line === false || kind !== "price") return;
+    if (text !== NOTHING && before !== NOTHING && this.isInSight(line)) flash(cell, Number(text) > Number(before));
   }
 
   /** Whether a line is in the part that is scrolled to, roughly: what is out of sight need not light up. */
@@ -113,13 +142,20 @@ export class ChainTable {
   }
 
   markSpot() {
-    const first = this.lines.findIndex(({ strike }) => strike >= this.spot);
-    [...this.body.rows].forEach((row, i) => {
-      row.classList.toggle("below", this.lines[i].strike < this.spot);
-      row.classList.toggle("above", this.lines[i].strike > this.spot);
-      row.classList.toggle("money", i === first);
-    });
+    const { lines, spot } = this;
+    const first = lines.findIndex(({ strike }) => strike >= spot);
+    for (const row of [...this.pins.rows, ...this.body.rows]) {
+      const line = this.lineOf(row);
+      row.classList.toggle("below", lines[line].strike < spot);
+      row.classList.toggle("above", lines[line].strike > spot);
+      row.classList.toggle("money", line === first && row.parentNode === this.body);
+    }
     this.money = first;
+  }
+
+  /** The height of what stands above the lines that scroll. */
+  get above() {
+    return this.scroll.querySelector("thead").offsetHeight + this.pins.offsetHeight;
   }
 
   /** Scrolls to the strikes around the spot. */
@@ -128,10 +164,9 @@ export class ChainTable {
     if (!row) return;
     this.lineHeight = row.offsetHeight;
     // a whole number of lines below the head, so that none is half under it
-    const head = this.scroll.querySelector("thead").offsetHeight;
-    const lines = Math.floor((this.scroll.clientHeight - head) / 2 / this.lineHeight);
+    const lines = Math.floor((this.scroll.clientHeight - this.above) / 2 / this.lineHeight);
     const first = Math.max(0, row.sectionRowIndex - lines);
-    this.scroll.scrollTop = this.body.rows[first].offsetTop - head;
+    this.scroll.scrollTop = this.body.rows[first].offsetTop - this.above;
     // the strikes in the middle, where not all columns have room
     const strike = row.querySelector(".strike");
     const table = this.scroll.firstElementChild;
@@ -142,14 +177,12 @@ export class ChainTable {
   /** Marks a line; with `follow` brings it into sight. */
   light(index, follow = false) {
     if (!this.body) return;
+    for (const row of [...this.pins.rows, ...this.body.rows]) row.classList.toggle("on", this.lineOf(row) === index);
     const row = index === null ? undefined : this.body.rows[index];
-    for (const other of this.body.querySelectorAll("tr.on")) if (other !== row) set(other, "class", other.className.replace(/\s*\bon\b/, "").trim() || null);
-    if (!row) return;
-    row.classList.add("on");
-    if (!follow) return;
-    const head = this.scroll.querySelector("thead").offsetHeight;
+    if (!row || !follow) return;
+    const { above } = this;
     const { scrollTop, clientHeight } = this.scroll;
-    if (row.offsetTop < scrollTop + head) this.scroll.scrollTop = row.offsetTop - head;
+    if (row.offsetTop < scrollTop + above) this.scroll.scrollTop = row.offsetTop - above;
     if (row.offsetTop + row.offsetHeight > scrollTop + clientHeight) this.scroll.scrollTop = row.offsetTop + row.offsetHeight - clientHeight;
   }
 }

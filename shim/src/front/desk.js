@@ -16,15 +16,15 @@ export function notice(text) {
   place.hidden = !text;
 }
 
-/** Writes a table again: columns are `{ title, help, read, isWord }`, rows anything. `picked` takes a row. */
+/** Writes a table again: columns are `{ title, help, read, isWord, tone }`, rows anything. `picked` takes a row. */
 export function fill(table, caption, columns, rows, picked) {
   const head = columns.map(({ title, help, isWord }) =>
     element("th", { scope: "col", class: isWord ? "w" : null }, element("abbr", { title: help ?? title }, title)));
   const body = element("tbody");
   for (const row of rows) {
-    const cells = columns.map(({ read, isWord, isName }) => {
+    const cells = columns.map(({ read, isWord, isName, tone }) => {
       const content = isName && picked ? element("button", { type: "button", class: "link" }, read(row)) : read(row);
-      const cell = element(isName ? "th" : "td", { class: isWord ? "w" : null, scope: isName ? "row" : null }, content);
+      const cell = element(isName ? "th" : "td", { class: isWord ? "w" : tone?.(row) ?? null, scope: isName ? "row" : null }, content);
       if (isName && picked) cell.firstChild.addEventListener("click", () => picked(row));
       return cell;
     });
@@ -45,4 +45,5 @@ export const MONEY = [
   ["decay", "Decay", "To the same time on the next trading day"],
   ["rho", "Rho", "Per 1 percent of the discount rate"],
   ["epsilon", "Borrow", "Per 1 percent of the borrow rate"],
-].map(([field, title, help]) => ({ field, title, help, read: (row) => money(row[field]) }));
+].map(([field, title, help]) => ({ field, title, help, read: (row) => money(row[field]),
+  tone: (row) => (field.endsWith("profit") && row[field] ? (row[field] > 0 ? "up" : "down") : null) }));

@@ -18,14 +18,13 @@ export function drawn(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** An attribute, written only where it changes; `null` takes it away. */
+/** An attribute, written only where it changes; `null` takes it away. Whether it changed. */
 export function set(node, name, value) {
-  if (value === null || value === false) {
-    if (node.hasAttribute(name)) node.removeAttribute(name);
-    return;
-  }
-  const text = value === true ? "" : String(value);
-  if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+  const text = value === null || value === false ? null : value === true ? "" : String(value);
+  if (node.getAttribute(name) === text) return false;
+  if (text === null) node.removeAttribute(name);
+  else node.setAttribute(name, text);
+  return true;
 }
 
 /** Text, written only where it changes; whether it did. */
@@ -35,13 +34,16 @@ export function say(node, text) {
   return true;
 }
 
-/** What this browser remembers, or nothing where it keeps nothing. */
+/** What a browser that keeps nothing knows until the page is closed. */
+const short = new Map();
+
+/** What this browser remembers. */
 export const memory = {
   get(name) {
     try {
       return localStorage.getItem(`greeksd.${name}`);
     } catch {
-      return null;
+      return short.get(name) ?? null;
     }
   },
   set(name, value) {
@@ -49,10 +51,28 @@ export const memory = {
       if (value === null) localStorage.removeItem(`greeksd.${name}`);
       else localStorage.setItem(`greeksd.${name}`, value);
     } catch {
-      // it is forgotten with the page
+      short.set(name, value);
     }
   },
 };
+
+/** Lets the button in the heading of a pane fold it; the browser remembers that. What it returns does the same. */
+export function foldable(pane, opens) {
+  const button = pane.querySelector("h2 button");
+  const show = (isOpen) => {
+    pane.classList.toggle("folded", !isOpen);
+    set(button, "aria-expanded", String(isOpen));
+  };
+  const kept = memory.get(`fold.${pane.id}`);
+  show(kept === null ? opens : kept === "open");
+  const toggle = () => {
+    const isOpen = pane.classList.contains("folded");
+    memory.set(`fold.${pane.id}`, isOpen ? "open" : "folded");
+    show(isOpen);
+  };
+  button.addEventListener("click", toggle);
+  return toggle;
+}
 
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 

@@ -1,27 +1,32 @@
 // Choice of columns, and how numbers are written. The table of columns is made by the daemon: /app/columns.js.
 
-import { COLUMNS } from "./columns.js";
+import { COLUMNS, OFFERS } from "./columns.js";
+import { memory } from "./dom.js";
 
 const WIDE = ["theo", "bidvol", "askvol", "delta", "gamma", "vega", "theta"];
 const NARROW = ["theo", "delta"];
-/** Before these, where the daemon shows quotes. */
-const QUOTED = ["bid", "ask"];
-let quotes = false;
+/** The same where the daemon shows quotes, and behind it what only some feeds bring. */
+const QUOTED = ["bid", "ask", "theo", "delta", "gamma", "vega", "theta"];
+const COUNTED = ["volume", "openinterest"];
+let counts = false;
 
-/** Notes that the daemon shows quotes. */
-export function showQuotes() {
-  quotes = true;
+/** Notes whether rows have volume or open interest. */
+export function noteCounts(rows) {
+  counts ||= rows.some((row) => row.volume > 0 || row.open_interest > 0);
 }
 
-/** The columns of a view that names none. */
+/** The columns of a view that names none: those that this browser was told last, else the usual ones. */
 export function defaultColumns() {
+  const kept = columnsOf(memory.get("columns")?.split(",") ?? []).filter(({ group }) => OFFERS.quotes || group !== "quote");
+  if (kept.length) return kept.map(({ key }) => key);
   if (matchMedia("(max-width: 640px)").matches) return NARROW;
-  return quotes ? [...QUOTED, ...WIDE] : WIDE;
+  if (!OFFERS.quotes) return WIDE;
+  return counts ? [...QUOTED, ...COUNTED] : QUOTED;
 }
 
-/** The columns of these keys, in the order of the table; unknown keys are left out. */
+/** The columns of these keys, in their order; unknown keys are left out. */
 export function columnsOf(keys) {
-  return COLUMNS.filter(({ key }) => keys.includes(key));
+  return [...new Set(keys)].flatMap((key) => COLUMNS.find((column) => column.key === key) ?? []);
 }
 
 /** The groups that a request needs for these columns; the smile always needs the first two. */
@@ -43,11 +48,11 @@ export function fixed(value, decimals) {
 /** A fraction as percent. */
 export const percent = (value, decimals = 2) => (typeof value === "number" ? fixed(value * 100, decimals) : NOTHING);
 
+/** A change, with its sign. */
+export const signed = (text) => (/^[-–]|^0(\.0*)?$/.test(text) ? text : `+${text}`);
+
 /** A strike in its shortest form. */
 export const strikeText = (strike) => String(strike);
-
-/** Decimals of prices: those of a name of this spot. */
-export const priceDecimals = (spot) => (spot >= 1000 ? 2 : 3);
 
 /** Decimals that show the largest of some numbers with three digits; a delta of 1 has those of 0.999. */
 export function decimalsFor(values) {

@@ -1,6 +1,8 @@
 // The positions as the daemon values them, renewed by its stream.
 import { MONEY, fill, notice } from "./desk.js";
 import { ask } from "./api.js";
+import { OFFERS } from "./columns.js";
+import { atTheMoney, compact } from "./example.js";
 import { explain } from "./explain.js";
 import { fixed } from "./numbers.js";
 import { say } from "./dom.js";
@@ -15,7 +17,7 @@ const NAMES = {
     { title: "Position", read: (row) => row.osym?.replaceAll(" ", "") ?? row.underlying ?? "Total", isWord: true, isName: true },
     { title: "Quantity", read: (row) => (row.quantity === null ? "" : String(row.quantity)) },
     { title: "Cost", read: (row) => (row.price === null ? "" : fixed(row.price, 2)) },
-    { title: "Theo", help: "Model value of one; of shares their price", read: (row) => (row.svc_theo === null ? row.reason ?? "" : fixed(row.svc_theo, 3)) },
+    { title: "Theo", help: "Model value of one; of shares their price", read: (row) => (row.svc_theo === null ? row.reason ?? "" : fixed(row.svc_theo, 2)) },
   ],
   expiry: [
     { title: "Underlying", read: (row) => row.underlying ?? "Total", isWord: true, isName: true },
@@ -29,7 +31,21 @@ const COUNTS = [
   { title: "Missing", help: "Positions without a value", read: (row) => (row.missing ? String(row.missing) : "") },
 ];
 
+/** Says how positions come here, with a file that this daemon would take. */
+async function showExample() {
+  $("example").hidden = false;
+  const found = await atTheMoney().catch(() => null);
+  if (!found) return;
+  const { name, call } = found;
+  say($("example-file"), `account,osym,symbol,quantity,price\nira,${compact(call)},,-2,${fixed(call.svc_theo, 2)}\nira,,${name},200,${fixed(call.und_price, 2)}\n`);
+  say($("example-put"), `curl -T book.csv ${location.origin}/l1/positions`);
+}
+
 async function show() {
+  if (!OFFERS.positions) {
+    notice("This daemon has no positions: start it with --positions FILE or --allow-positions.");
+    return showExample();
+  }
   const by = $("by").value;
   try {
     const rows = await ask(`/l1/positions?by=${by},total`);
@@ -40,6 +56,8 @@ async function show() {
     });
     const total = rows.at(-1);
     say($("sub"), `${total.positions} lines${total.missing ? `, ${total.missing} without a value` : ""}`);
+    if (total.positions) $("example").hidden = true;
+    else showExample();
     notice(total.positions ? "" : "There are no positions: the file is empty, or nothing was sent yet.");
   } catch (error) {
     notice(error.message || "The daemon does not answer.");
@@ -67,7 +85,7 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     events?.close();
     events = null;
-  } else if (!events) listen();
+  } else if (!events && OFFERS.positions) listen();
 });
 show();
-listen();
+if (OFFERS.positions) listen();

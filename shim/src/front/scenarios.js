@@ -3,6 +3,8 @@ import { Axes, line, rounded, ticks } from "./charts.js";
 import { MONEY, fill, money, notice } from "./desk.js";
 import { drawn, element, say, set } from "./dom.js";
 import { ask } from "./api.js";
+import { OFFERS } from "./columns.js";
+import { atTheMoney, compact } from "./example.js";
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = ["of", "what", "quantity", "name", "spot", "vol", "at", "vol_rule", "index", "since", "delivery"];
@@ -10,6 +12,12 @@ const AT_FIRST = { of: "positions", what: "*", quantity: "", name: "", index: ""
 const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta $"], ["gamma_1pct", "Gamma 1%"], ["vega", "Vega"], ["theta", "Theta"]];
 /** Curves of one moment each; more are not told apart. */
 const CURVES = 6;
+/** Examples of a name: title, contracts and their quantities. */
+const EXAMPLES = [
+  ["Straddle", ({ call, put }) => [[call, 1], [put, 1]]],
+  ["Short straddle", ({ call, put }) => [[call, -1], [put, -1]]],
+  ["Calendar of calls", ({ call, later }) => [[call, -1], [later, 1]]],
+];
 let rows = [];
 /** How likely a profit at the first settlement is, where the form is of one name. */
 let chance = "";
@@ -65,7 +73,8 @@ async function compute() {
     const expiries = ask(target({ spot: "0", vol: "0", at: "now", sum: "expiry" }));
     expiries.catch(() => {});
     [rows] = await Promise.all([ask(target()), likely()]);
-    notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue.");
+    if (!rows.length && $("of").value === "positions") return example(EXAMPLES[0], "There are no positions to revalue.");
+    notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue: give OSI symbols, or click an example.");
     choices();
     draw();
     heat();
@@ -79,6 +88,19 @@ async function compute() {
   } catch (error) {
     notice(error.message || "The daemon does not answer.");
   }
+}
+
+/** Fills the form with an example; `why` is said above it. */
+async function example([title, legsOf], why = "") {
+  const found = await atTheMoney().catch(() => null);
+  if (!found) return notice("No name has values yet.");
+  const legs = legsOf(found);
+  $("of").value = "osym";
+  $("what").value = legs.map(([leg]) => compact(leg)).join(",");
+  $("quantity").value = legs.map(([, quantity]) => quantity).join(",");
+  named();
+  await compute();
+  if (why) notice(`${why} An example instead: ${title.toLowerCase()} of ${found.name}.`);
 }
 
 const unique = (values) => [...new Set(values)];
@@ -103,10 +125,10 @@ function draw() {
   [axes.x0, axes.x1] = [Math.min(...all.map((row) => row.spot_move)), Math.max(...all.map((row) => row.spot_move))];
   if (axes.x0 === axes.x1) [axes.x0, axes.x1] = [axes.x0 - 1, axes.x1 + 1];
   [axes.y0, axes.y1] = rounded(Math.min(0, ...all.map((row) => row.profit)), Math.max(0, ...all.map((row) => row.profit)), 6);
-  const across = ticks(axes.x0, axes.x1, Math.max(3, Math.floor(axes.width / 90)));
+  const price = pricesOf(series[0]);
+  const across = ticks(axes.x0, axes.x1, Math.max(3, Math.floor(axes.width / (price ? 130 : 90))));
   const along = ticks(axes.y0, axes.y1, 6);
   const brief = (value) => (Math.abs(value) >= 10_000 ? `${+(value / 1000).toFixed(1)}k` : String(+value.toFixed(2)));
-  const price = pricesOf(series[0]);
   axes.rule(across.map((v) => [v, `${+v.toFixed(2)}%${price ? ` · ${+price(v).toFixed(2)}` : ""}`]), along.map((v) => [v, brief(v)]));
   set(zero, "d", line([[axes.x(axes.x0), axes.y(0)], [axes.x(axes.x1), axes.y(0)]]));
   curves.forEach((path, i) => set(path, "d", line((series[i] ?? []).map((row) => [axes.x(row.spot_move), axes.y(row.profit)]))));
@@ -183,5 +205,11 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   compute();
 });
+$("examples").append(...EXAMPLES.map((one) => {
+  const button = element("button", { type: "button", class: "quiet" }, one[0]);
+  button.addEventListener("click", () => example(one));
+  return button;
+}));
 named();
-compute();
+if ($("of").value === "positions" && !OFFERS.positions) example(EXAMPLES[0], "This daemon has no positions.");
+else compute();

@@ -6,6 +6,15 @@ use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
 use serde_json::json;
 use std::sync::LazyLock;
 
+/// Parts of the daemon that pages show where they are there.
+#[derive(Clone, Copy)]
+pub struct Offered {
+    /// Quotes of the feed are shown.
+    pub quotes: bool,
+    /// There are positions.
+    pub positions: bool,
+}
+
 /// Content security policy of the viewer: the browser runs, loads and requests data of this address only. Trusted types
 /// refuse text as markup even from our own scripts.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
@@ -35,29 +44,43 @@ const ASSETS: &[Asset] = &[
     Asset { path: "", content_type: PAGE, text: include_str!("index.html") },
     Asset { path: "/positions", content_type: PAGE, text: include_str!("positions.html") },
     Asset { path: "/scenarios", content_type: PAGE, text: include_str!("scenarios.html") },
+    Asset { path: "/scanner", content_type: PAGE, text: include_str!("scanner.html") },
     asset!("app.css", STYLE),
     asset!("desk.js", SCRIPT),
+    asset!("example.js", SCRIPT),
     asset!("explain.js", SCRIPT),
     asset!("positions.js", SCRIPT),
     asset!("scenarios.js", SCRIPT),
+    asset!("scanner.js", SCRIPT),
     asset!("theme.js", SCRIPT),
     asset!("app.js", SCRIPT),
     asset!("api.js", SCRIPT),
     asset!("chain.js", SCRIPT),
     asset!("charts.js", SCRIPT),
+    asset!("chooser.js", SCRIPT),
     asset!("dom.js", SCRIPT),
     asset!("moment.js", SCRIPT),
     asset!("numbers.js", SCRIPT),
     asset!("search.js", SCRIPT),
+    asset!("tags.js", SCRIPT),
+    asset!("watch.js", SCRIPT),
 ];
+
+/// Counts of the feed, which only some feeds have.
+const COUNTS: [ViewedColumn; 2] =
+    [count("volume", "Volume", "contracts traded in the session"), count("open_interest", "OpenInt", "contracts open")];
+
+const fn count(name: &'static str, title: &'static str, help: &'static str) -> ViewedColumn {
+    ViewedColumn { name, title, group: Group::Quote, shape: Shape::Decimals(0), help }
+}
 
 /// The script that holds the table of columns.
 const COLUMNS: &str = "/app/columns.js";
 
-/// Text of [`COLUMNS`]: two tables, of columns in the order from the strike outwards, and of their groups.
+/// Tables of [`COLUMNS`]: of columns in the order from the strike outwards, and of their groups.
 static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     // the strike stands in the middle with the curve's volatility beside it; prices are nearest to it, quotes first
-    let mut offered: Vec<_> = VIEWED.iter().filter(|column| column.name != "svc_vol").collect();
+    let mut offered: Vec<_> = VIEWED.iter().chain(&COUNTS).filter(|column| column.name != "svc_vol").collect();
     offered.sort_by_key(|column| match column.shape {
         Shape::Price(_) => u8::from(column.group != Group::Quote),
         Shape::Percent(_) => 2,
@@ -72,14 +95,15 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
 /// A column as the scripts read it. `key` names it in the address of the page, `field` in the native record.
 fn column_row(column: &ViewedColumn) -> serde_json::Value {
     let key = column.name.trim_start_matches("svc_").replace('_', "");
-    let kind = match column.shape {
-        Shape::Price(_) => "price",
-        Shape::Percent(_) => "percent",
-        Shape::Decimals(_) | Shape::Digits(_) => "greek",
+    let (kind, decimals) = match column.shape {
+        Shape::Price(decimals) => ("price", decimals),
+        Shape::Percent(decimals) => ("percent", decimals),
+        Shape::Decimals(0) => ("count", 0),
+        Shape::Decimals(decimals) | Shape::Digits(decimals) => ("greek", decimals),
     };
     json!({
         "key": key, "field": column.name, "group": column.group.name(), "title": column.title, "help": column.help,
-        "kind": kind,
+        "kind": kind, "decimals": decimals,
     })
 }
 
@@ -93,10 +117,15 @@ fn asset_at(path: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.path == path)
 }
 
-/// The file of the viewer at a path that [`has`] one. `route` is what it is counted under.
+/// The file of the viewer at a path that [`has`] one. `route` is what it is counted under, `offered` says what the
+/// scripts may ask for.
 #[must_use]
-pub fn answer_at(path: &str, route: &'static str) -> Answer {
-    let Some(asset) = asset_at(path) else { return Answer::full(route, 200, SCRIPT, COLUMNS_TEXT.as_str()) };
+pub fn answer_at(path: &str, route: &'static str, offered: Offered) -> Answer {
+    let Some(asset) = asset_at(path) else {
+        let Offered { quotes, positions } = offered;
+        let offers = json!({ "quotes": quotes, "positions": positions });
+        return Answer::full(route, 200, SCRIPT, format!("{}export const OFFERS = {offers};\n", *COLUMNS_TEXT));
+    };
     let answer = Answer::full(route, 200, asset.content_type, asset.text);
     if asset.content_type == PAGE { answer.with_header("Content-Security-Policy", POLICY) } else { answer }
 }
@@ -144,7 +173,7 @@ mod tests {
     fn every_column_that_is_offered_is_one_of_the_api() {
         let table = COLUMNS_TEXT.lines().next().and_then(|line| line.strip_prefix("export const COLUMNS = ")).unwrap();
         let columns: Vec<serde_json::Value> = serde_json::from_str(table.trim_end_matches(';')).unwrap();
-        assert_eq!(columns.len(), VIEWED.len() - 1);
+        assert_eq!(columns.len(), VIEWED.len() + COUNTS.len() - 1);
         for column in &columns {
             let field = FIELDS.iter().find(|field| column["field"] == field.name).unwrap();
             assert_eq!(field.group.map(Group::name), column["group"].as_str(), "{}", field.name);
