@@ -103,8 +103,8 @@ pub fn parse_schwab_chain(
     (batch, if chain.delayed.is(true) { Grade::Delayed } else { Grade::Live }, report)
 }
 
-/// Reads quotes of underlyings: the middle of a narrow quote, else the last trade. Symbols that the vendor does not know
-/// are refused.
+/// Reads quotes of underlyings: the middle of a narrow quote, else the last trade. Symbols that the vendor does not
+/// know are refused.
 #[must_use]
 pub fn parse_schwab_quotes(source: &Path, bytes: &[u8], asked_at: Timestamp) -> (Batch, Grade, Report) {
     let mut report = Report::default();

@@ -1,5 +1,5 @@
 //! tastytrade's Open API as JSON: the contracts of a name with their symbols at the streamer, and the token of the
-//! streamer. Bytes to records. Never: a quote, which the streamer alone has ([`crate::dxlink`]).
+//! streamer. Bytes to records. Never: a quote, which the streamer alone has (`dxlink.rs`).
 
 use super::intake::{Fault, at, read_listed};
 use super::json::{self, Given, Listed, Text, objects};

@@ -1,5 +1,5 @@
-//! Tokens of vendors that are signed in to by OAuth 2: responses of token servers, and files with a refresh token. Never:
-//! a request.
+//! Tokens of vendors that are signed in to by OAuth 2: responses of token servers, and files with a refresh token.
+//! Never: a request.
 
 use super::json::{self, Number, Text, objects};
 use super::times::{of_number, parse_rfc3339};
@@ -44,8 +44,8 @@ objects! {
     }
 }
 
-/// Reads a response of a token server, or a token file: such a response as it came, or a file of schwab-py or Schwabdev.
-/// `None`: it is no object in JSON.
+/// Reads a response of a token server, or a token file: such a response as it came, or a file of schwab-py or
+/// Schwabdev. `None`: it is no object in JSON.
 #[must_use]
 pub fn parse_token(bytes: &[u8]) -> Option<TokenDocument> {
     let object = json::parse::<TokenObject<'_>>(Path::new("token"), bytes, &mut Report::default())?;
