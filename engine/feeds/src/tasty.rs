@@ -94,7 +94,8 @@ pub fn parse_tasty_chain(source: &Path, bytes: &[u8]) -> (Vec<StreamedContract>,
     read_listed(source, report, &rights, streamed)
 }
 
-fn streamed((osi, streamer): &(Text<'_>, Text<'_>)) -> Result<StreamedContract, Fault> {
+fn streamed(symbols: &(Text<'_>, Text<'_>)) -> Result<StreamedContract, Fault> {
+    let (osi, streamer) = symbols;
     let symbol = at("streamer-symbol", streamer.read(Reason::NotASymbol, plain))?;
     let contract = at("call", parse_contract(at("call", osi.get(Reason::NotASymbol))?))?;
     Ok(StreamedContract { symbol, contract })
