@@ -218,6 +218,12 @@ fn each_library_is_named_in_one_room() {
         "only databento.rs names `databento` and its runtime",
     );
     forbid(
+        "shim/sources/src",
+        |f| f != "socket.rs",
+        &["tungstenite::", "rustls::"],
+        "only socket.rs names `tungstenite`; who streams has a `Socket` of it",
+    );
+    forbid(
         "shim/view/src",
         |f| f != "terminal.rs",
         &["crossterm", "stdout()", "std::env", "Timestamp::now"],

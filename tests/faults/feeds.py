@@ -213,7 +213,8 @@ class Asked:
         if target.path.endswith("/expirations"):
             return {"expirations": {"date": [str(EXPIRY)]}}
         if target.path.endswith("/quotes"):
-            return {"quotes": {"quote": {"symbol": name, "last": price(seconds), "trade_date": millis}}}
+            quotes = [{"symbol": one, "last": price(seconds), "trade_date": millis} for one in name.split(",")]
+            return {"quotes": {"quote": quotes}}
         if target.path.endswith("/dividends"):
             return [{"request": name, "type": "Symbol", "results": []}]
         return {"options": {"option": [

@@ -307,6 +307,79 @@ impl<'a> Deserialize<'a> for Whole {
     }
 }
 
+/// True, false, or neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flag(Option<bool>);
+
+impl Flag {
+    /// True if the flag is there and has this value.
+    pub(super) fn is(self, value: bool) -> bool {
+        self.0 == Some(value)
+    }
+}
+
+impl<'a> Deserialize<'a> for Flag {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Flags;
+        impl<'a> Visitor<'a> for Flags {
+            type Value = Flag;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+                Ok(Flag(Some(value)))
+            }
+            other_kinds!('a Flag::default(); number text null list object);
+        }
+        deserializer.deserialize_any(Flags)
+    }
+}
+
+/// A value of a list without names: a text, a number, or a list of such.
+#[derive(Debug, PartialEq)]
+pub(super) enum Cell<'a> {
+    /// A text.
+    Text(Cow<'a, str>),
+    /// A number.
+    Number(f64),
+    /// A list.
+    List(Vec<Cell<'a>>),
+    /// A value of another kind.
+    Other,
+}
+
+impl<'a> Deserialize<'a> for Cell<'a> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Cells;
+        impl<'a> Visitor<'a> for Cells {
+            type Value = Cell<'a>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_borrowed_str<E>(self, text: &'a str) -> Result<Self::Value, E> {
+                Ok(Cell::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Cell::Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_i64<E>(self, x: i64) -> Result<Self::Value, E> {
+                Ok(Cell::Number(x as f64))
+            }
+            fn visit_u64<E>(self, x: u64) -> Result<Self::Value, E> {
+                Ok(Cell::Number(x as f64))
+            }
+            fn visit_f64<E>(self, x: f64) -> Result<Self::Value, E> {
+                Ok(Cell::Number(x))
+            }
+            fn visit_seq<A: SeqAccess<'a>>(self, list: A) -> Result<Self::Value, A::Error> {
+                entries(list).map(|list| Cell::List(list.items))
+            }
+            other_kinds!('a Cell::Other; bool null object);
+        }
+        deserializer.deserialize_any(Cells)
+    }
+}
+
 /// A list that may be a bare object where it has one entry, and `null` or a word where it has none. Holds at most
 /// [`limits::RECORDS`].
 #[derive(Debug)]

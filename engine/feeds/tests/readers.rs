@@ -10,6 +10,8 @@ use feeds::databento::parse_dbn;
 use feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
 use feeds::nasdaq::{parse_nasdaq_calendar, parse_nasdaq_dividends};
 use feeds::rates::{parse_sofr, parse_treasury};
+use feeds::schwab::{parse_schwab_chain, parse_schwab_expirations, parse_schwab_quotes};
+use feeds::tasty::{parse_tasty_chain, parse_tasty_token};
 use feeds::thetadata::{parse_thetadata_indices, parse_thetadata_options, parse_thetadata_stocks};
 use feeds::tradier::{parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes};
 use jiff::{SignedDuration, Timestamp};
@@ -83,7 +85,7 @@ fn of_rates((rates, report): (Vec<RateRecord>, Report)) -> Read {
 type Row<D> = (&'static str, D, bool, fn(&[u8]) -> Read);
 
 fn readers(of: &Quoted) -> Vec<Reader> {
-    let quotes: [Row<Vec<u8>>; 7] = [
+    let quotes: [Row<Vec<u8>>; 8] = [
         ("cboe", of.cboe().into(), true, |b| of_batch(parse_cboe(Path::new("d"), b, ko(), &CALENDAR))),
         ("thetadata csv", of.thetadata_csv().into(), false, |b| {
             of_batch(parse_thetadata_options(Path::new("d"), b, ko(), None, &CALENDAR))
@@ -100,9 +102,13 @@ fn readers(of: &Quoted) -> Vec<Reader> {
             let (page, report) = parse_alpaca_snapshots(Path::new("d"), b, ko(), AlpacaFeed::Opra);
             of_batch((page.batch, report))
         }),
+        ("schwab", of.schwab().into(), true, |b| {
+            let (batch, _, report) = parse_schwab_chain(Path::new("d"), b, ko(), NOW);
+            of_batch((batch, report))
+        }),
         ("databento", of.databento(2), false, |b| of_batch(parse_dbn(Path::new("d"), b, &ROOTS, None))),
     ];
-    let others: [Row<&str>; 12] = [
+    let others: [Row<&str>; 16] = [
         (
             "thetadata stocks",
             "timestamp,symbol,bid_size,bid,ask_size,ask\n2026-11-20T15:42:00.000,KO,1,70.01,2,70.02\n",
@@ -148,6 +154,32 @@ fn readers(of: &Quoted) -> Vec<Reader> {
             true,
             |b| of_batch(parse_alpaca_stocks(Path::new("d"), b)),
         ),
+        (
+            "schwab quotes",
+            r#"{"KO":{"symbol":"KO","realtime":true,"quote":{"bidPrice":70.05,"askPrice":70.15,"lastPrice":70.1,
+            "quoteTime":1795207310000,"tradeTime":1795207300000}},"$SPX":{"quote":{"lastPrice":6600.5,
+            "tradeTime":1795207300000}},"errors":{"invalidSymbols":["NOPE"]}}"#,
+            true,
+            |b| {
+                let (batch, _, report) = parse_schwab_quotes(Path::new("d"), b, NOW);
+                of_batch((batch, report))
+            },
+        ),
+        ("schwab expirations", r#"{"expirationList":[{"expirationDate":"2026-12-18"}]}"#, true, |b| Read {
+            report: parse_schwab_expirations(Path::new("d"), b).1,
+            ..Read::default()
+        }),
+        (
+            "tasty chain",
+            r#"{"data":{"items":[{"expirations":[{"strikes":[{"call":"KO    261218C00070000",
+            "call-streamer-symbol":".KO261218C70"}]}]}]}}"#,
+            true,
+            |b| Read { report: parse_tasty_chain(Path::new("d"), b).1, ..Read::default() },
+        ),
+        ("tasty token", r#"{"data":{"token":"t","dxlink-url":"wss://x.example"}}"#, true, |b| Read {
+            report: Report { records: 1, ..parse_tasty_token(Path::new("d"), b).1 },
+            ..Read::default()
+        }),
         (
             "nasdaq dividends",
             r#"{"data":{"dividends":{"rows":[{"exOrEffDate":"12/01/2026","type":"CASH","amount":"$0.51",
@@ -204,7 +236,7 @@ fn check(name: &str, read: &Read) {
 
 #[test]
 fn what_was_written_is_read_back() {
-    for (i, reader) in readers(&KO).iter().take(7).enumerate() {
+    for (i, reader) in readers(&KO).iter().take(8).enumerate() {
         let read = (reader.read)(&reader.document);
         check(reader.name, &read);
         assert_eq!((read.report.refused_total(), read.report.errors.len()), (0, 0), "{}", reader.name);
@@ -229,7 +261,7 @@ fn documents_that_are_whole_read_without_a_fault() {
     for reader in READERS.iter() {
         let read = (reader.read)(&reader.document);
         check(reader.name, &read);
-        let unmatched = u64::from(reader.name == "tradier quotes");
+        let unmatched = u64::from(["tradier quotes", "schwab quotes"].contains(&reader.name));
         assert_eq!((read.report.refused_total(), read.report.errors.len()), (unmatched, 0), "{}", reader.name);
         assert!(read.report.records > 0, "{}", reader.name);
     }
@@ -267,6 +299,7 @@ fn documents_without_an_end_are_bounded() {
     for (name, before, after) in [
         ("cboe", "{\"symbol\":\"KO\",\"data\":{\"options\":[", "]}}"),
         ("tradier", "{\"options\":{\"option\":[", "]}}"),
+        ("schwab", "{\"putExpDateMap\":{},\"callExpDateMap\":{\"a\":{\"1\":[", "]}}}"),
         ("massive", "{\"results\":[", "]}"),
         ("massive dividends", "{\"results\":[", "]}"),
         ("nasdaq calendar", "{\"data\":{\"calendar\":{\"rows\":[", "]}}}"),

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{Right, Symbol};
 use kernel::records::{Activity, QuoteRecord, quoted};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The quotes of one underlying.
@@ -189,6 +190,53 @@ impl Quoted {
             .unwrap();
         }
         out + "]}}"
+    }
+
+    /// Schwab's chain: of one expiration there, of all here.
+    #[must_use]
+    pub fn schwab(&self) -> String {
+        let rights = [(Right::Call, "call"), (Right::Put, "put")].map(|(right, word)| {
+            let mut strikes: BTreeMap<_, Vec<String>> = BTreeMap::new();
+            for q in self.quotes.iter().filter(|q| q.contract.right == right) {
+                let (bid, ask, noise, millis) = (or_zero(q.bid), or_zero(q.ask), noise(q), q.ts.as_millisecond());
+                let mut padded = [0; OSI_LEN];
+                q.contract.write_padded(&mut padded);
+                let symbol = core::str::from_utf8(&padded).unwrap();
+                let (strike, expiry, root) = (strike(q), q.contract.expiry, q.contract.root);
+                strikes.entry((expiry, q.contract.strike_milli)).or_default().push(format!(
+                    "{{\"putCall\":\"{}\",\"symbol\":\"{symbol}\",\"description\":\"{root} {expiry} {strike:.2}\",\
+                     \"exchangeName\":\"OPR\",\"bid\":{bid:?},\"ask\":{ask:?},\"last\":{bid:.2},\"mark\":{:.3},\
+                     \"bidSize\":{},\"askSize\":{},\"bidAskSize\":\"{}X{}\",\"totalVolume\":{:.0},\
+                     \"tradeTimeInLong\":{},\"quoteTimeInLong\":{millis},\"volatility\":\"NaN\",\"delta\":{noise:.3},\
+                     \"openInterest\":{:.0},\"strikePrice\":{strike:?},\"expirationDate\":\"{expiry}T20:00:00.000+00:00\",\
+                     \"multiplier\":100.0,\"settlementType\":\"P\",\"optionRoot\":\"{root}\",\"nonStandard\":false,\
+                     \"mini\":false}}",
+                    word.to_uppercase(),
+                    (bid + ask) / 2.0,
+                    q.bid_size,
+                    q.ask_size,
+                    q.bid_size,
+                    q.ask_size,
+                    noise * 300.0,
+                    millis - 60_000,
+                    noise * 4000.0,
+                ));
+            }
+            let mut expiries: BTreeMap<_, Vec<String>> = BTreeMap::new();
+            for ((expiry, milli), contracts) in strikes {
+                let strike = f64::from(milli) / 1000.0;
+                expiries.entry(expiry).or_default().push(format!("\"{strike:?}\":[{}]", contracts.join(",")));
+            }
+            let expiries = expiries.iter().map(|(expiry, strikes)| format!("\"{expiry}:28\":{{{}}}", strikes.join(",")));
+            format!("\"{word}ExpDateMap\":{{{}}}", expiries.collect::<Vec<_>>().join(","))
+        });
+        format!(
+            "{{\"symbol\":\"{}\",\"status\":\"SUCCESS\",\"underlying\":null,\"isDelayed\":false,\
+             \"isChainTruncated\":false,\"underlyingPrice\":{:.2},{}}}",
+            self.underlying.as_str().replace('.', "/"),
+            self.spot,
+            rights.join(",")
+        )
     }
 
     /// A page of Massive's snapshot: of 250 contracts there, of all here.

@@ -20,6 +20,12 @@ impl Secret {
         &self.0
     }
 
+    /// A secret that a vendor has handed out.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
     /// Text that is no secret, for a list of secrets.
     #[must_use]
     pub fn plain(text: &str) -> Self {
@@ -54,12 +60,17 @@ pub struct Keys {
 }
 
 /// Environment variables of keys.
-pub const KEY_NAMES: [&str; 5] = [
+pub const KEY_NAMES: [&str; 10] = [
     "GREEKSD_TRADIER_TOKEN",
     "GREEKSD_MASSIVE_KEY",
     "GREEKSD_ALPACA_KEY_ID",
     "GREEKSD_ALPACA_SECRET_KEY",
     "GREEKSD_DATABENTO_KEY",
+    "GREEKSD_SCHWAB_APP_KEY",
+    "GREEKSD_SCHWAB_APP_SECRET",
+    "GREEKSD_SCHWAB_TOKEN_FILE",
+    "GREEKSD_TASTY_CLIENT_SECRET",
+    "GREEKSD_TASTY_REFRESH_TOKEN",
 ];
 
 impl Keys {

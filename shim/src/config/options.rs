@@ -89,7 +89,7 @@ options! {
         |config, text| value::feeds(text).map(|given| config.feeds = given);
         |config| value::shown_feeds(&config.feeds)
     ],
-        "Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed, for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, where NAMES is a list such as SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. In builds with the feature databento-live: databento:NAMES. docs/feeds.md describes each feed";
+        "Source of quotes [default: sim]; repeatable: where several feeds have an item, the first one is used. Simulated: sim, sim:full (6,000 names), sim:full,scale=1.3, sim:seed=7. Recorded: dir:PATH (one day), history:DIR (many days). Pushed to greeksd: tcp:PORT, tcp:ADDRESS:PORT, stdin:. Polled over HTTP: cboe:NAMES (15 minutes delayed, for personal use), theta:NAMES, tradier:NAMES, massive:NAMES, alpaca:NAMES, schwab:NAMES, where NAMES is a list such as SPY,QQQ; rates only: treasury:; dividends only: nasdaq:NAMES. Streamed: tasty:NAMES; in builds with the feature databento-live: databento:NAMES. docs/feeds.md describes each feed";
     "key-file", "GREEKSD_KEY_FILE", "FILE", One, USER, [value::folder => key_file],
         "File with vendors' API keys, one NAME=value per line, such as GREEKSD_TRADIER_TOKEN=...; environment variables of the same names override it";
     "feed-ca", "GREEKSD_FEED_CA", "FILE", One, USER, [value::folder => feed_ca],

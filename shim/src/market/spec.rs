@@ -22,21 +22,27 @@ use sources::poll::client::{AnswerBounds, Client, ServerBase};
 use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
 use sources::poll::registry::vendor_of;
+use sources::poll::sign_in::SignIn;
 use sources::poll::sweep::Sweeps;
 use sources::poll::vendor::{Adjust, DataKind, DividendsWanted, PolledVendor, Vendor};
 use sources::poll::{PollSource, PollTerms};
 use sources::recorded::{RecordedSource, Shown};
 use sources::recorder::RecordTap;
 use sources::requested::RequestedNames;
+use sources::tasty_spec::TastySpec;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Hint for an unknown kind of feed.
 const WANT: &str = "expected sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
-    cboe:, theta:, tradier:, massive:, alpaca:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
+    cboe:, theta:, tradier:, massive:, alpaca:, schwab:, tasty:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
+
+/// Seconds between two requests for the prices of all names of a vendor.
+const SPOTS_S: f64 = 2.0;
 
 /// A feed, as the user specifies it.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +61,8 @@ pub enum FeedSpec {
     Poll(PollSpec),
     /// Databento's live gateway.
     Databento(DatabentoSpec),
+    /// The stream of tastytrade.
+    Tasty(TastySpec),
 }
 
 /// A vendor polled over HTTP.
@@ -112,6 +120,7 @@ impl FeedSpec {
             }
             Some(("stdin", "")) => Ok(Self::Stdin),
             Some(("databento", rest)) => DatabentoSpec::parse(rest).map(Self::Databento),
+            Some(("tasty", rest)) => TastySpec::parse(rest).map(Self::Tasty),
             Some((vendor, rest)) => match vendor_of(vendor) {
                 Some(vendor) => PollSpec::parse(vendor, rest).map(Self::Poll),
                 None => Err(WANT.to_owned()),
@@ -181,7 +190,7 @@ impl FeedSpec {
                     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
                     paths.push(real.display().to_string());
                 }
-                Self::Tcp(_) | Self::Stdin | Self::Databento(_) => return SavedMarket::Live,
+                Self::Tcp(_) | Self::Stdin | Self::Databento(_) | Self::Tasty(_) => return SavedMarket::Live,
                 Self::Poll(poll) if poll.has_chains() => return SavedMarket::Live,
                 Self::Sim(_) | Self::Poll(_) => {}
             }
@@ -217,6 +226,10 @@ impl FeedSpec {
             Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
             Self::Databento(session) => session.source(self.to_string(), &terms.keys, terms.clock)?,
+            Self::Tasty(session) => {
+                let authorities = terms.authorities.as_deref();
+                Box::new(session.source(self.to_string(), &terms.keys, authorities, terms.clock)?)
+            }
         })
     }
 }
@@ -230,6 +243,7 @@ impl fmt::Display for FeedSpec {
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Stdin => f.write_str("stdin:"),
             Self::Databento(session) => write!(f, "{session}"),
+            Self::Tasty(session) => write!(f, "{session}"),
             Self::Poll(PollSpec { vendor, names, base, adjust }) => {
                 let names: Vec<&str> =
                     names.iter().map(Symbol::as_str).filter(|&name| Some(name) != vendor.whole).collect();
@@ -264,6 +278,9 @@ impl PollSpec {
         if adjust.dividends != DividendsWanted::default() && !vendor.has_both() {
             return Err(format!("dividends: not an option of {}; only massive and tradier have it", vendor.word));
         }
+        if adjust.spots_s.is_some() && !vendor.has_spots {
+            return Err(format!("spots: not an option of {}; alpaca, schwab and tradier have it", vendor.word));
+        }
         let spec = Self { vendor, names, adjust, base };
         spec.check()?;
         Ok(spec)
@@ -288,6 +305,12 @@ impl PollSpec {
         self.vendor.data_kinds.contains(&DataKind::Chains) && self.adjust.dividends != DividendsWanted::Only
     }
 
+    /// Interval of requests for the prices of all names together, where the vendor has them.
+    fn spots_every(&self) -> Option<Duration> {
+        let seconds = self.adjust.spots_s.unwrap_or(SPOTS_S);
+        (self.vendor.has_spots && self.has_chains() && seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
+    }
+
     /// Rate limits of the vendor, before options change them.
     fn own_terms(&self) -> VendorTerms {
         if self.adjust.dividends == DividendsWanted::Only { dividends::TERMS } else { self.vendor.terms }
@@ -296,21 +319,25 @@ impl PollSpec {
     fn source(&self, name: String, terms: &OpenTerms) -> Result<PollSource, String> {
         let base = self.base.clone().map_or_else(|| ServerBase::parse(self.vendor.base), Ok)?;
         let vendor = self.vendor(&terms.keys)?;
-        let headers = vendor.headers();
-        if !headers.is_empty() && !base.is_private() {
+        let (headers, sign_in) = (vendor.headers(), vendor.sign_in());
+        if !(headers.is_empty() && sign_in.is_none()) && !base.is_private() {
             return Err(format!("{base}: keys are sent over https or to this machine only"));
         }
         if let Some(notice) = self.vendor.notice {
             tracing::warn!("{notice}");
+        }
+        if let Some(warning) = sign_in.as_ref().and_then(SignIn::warning) {
+            tracing::warn!("{warning}");
         }
         let authorities = terms.authorities.as_deref();
         let second = self.vendor.second_base.filter(|_| self.base.is_none());
         let second = second
             .map(|base| Client::new(ServerBase::parse(base)?, Vec::new(), authorities, AnswerBounds::default()))
             .transpose()?;
-        let client = Client::new(base, headers, authorities, AnswerBounds::default())?;
+        let client = Client::new(base, headers, authorities, AnswerBounds::default())?.signed_in(sign_in);
         let poll = PollTerms {
             terms: self.adjust.apply(self.own_terms()),
+            spots_every: self.spots_every(),
             asks_dividends: self.adjust.dividends == DividendsWanted::Beside,
             names: self.names.clone(),
             requested: Arc::clone(&terms.requested),
@@ -379,6 +406,8 @@ mod tests {
             ("theta:SPY,every=2.5,rate=30,at-once=4", "theta:SPY"),
             ("massive:KO,brk/b,dividends=only", "massive:KO,BRK.B,dividends=only"),
             ("tradier:KO,dividends=no", "tradier:KO"),
+            ("schwab:KO,_SPX,spots=no", "schwab:KO,SPX"),
+            ("tasty:KO,SPX@http://127.0.0.1:1", "tasty:KO,SPX@http://127.0.0.1:1"),
             ("treasury:", "treasury:"),
             ("treasury:every=7200", "treasury:"),
             ("nasdaq:KO,every=7200", "nasdaq:KO"),
@@ -396,6 +425,8 @@ mod tests {
             ("cboe:SPY,every=30", "one sweep per minute"),
             ("massive:KO,dividends=maybe", "expected yes, only or no"),
             ("theta:KO,dividends=only", "massive and tradier have"),
+            ("cboe:KO,spots=2", "alpaca, schwab and tradier have"),
+            ("tradier:KO,spots=0", "spots: expected a number"),
             ("treasury:SPY", "takes no symbols"),
             ("treasury:every=60", "one request per hour"),
             ("nasdaq:KO,every=60", "one request per symbol and hour"),

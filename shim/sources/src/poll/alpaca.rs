@@ -2,11 +2,11 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor, requests_of_spots};
 use feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots, parse_alpaca_stocks};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
-use kernel::contract::Symbol;
+use kernel::contract::{RootTable, Symbol};
 use std::time::Duration;
 
 /// Environment variables of the key.
@@ -21,6 +21,9 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
+/// Address of the prices of stocks.
+const STOCKS: &str = "/v2/stocks/snapshots?symbols=";
+
 /// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "alpaca",
@@ -29,6 +32,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
+    has_spots: true,
     data_kinds: &[DataKind::Chains],
     whole: None,
     open: |keys, adjust| Ok(Box::new(Alpaca::new(keys, adjust.indicative)?)),
@@ -37,6 +41,7 @@ pub static ROW: PolledVendor = PolledVendor {
 /// The vendor with its key.
 #[derive(Debug)]
 pub struct Alpaca {
+    roots: RootTable,
     id: Secret,
     secret: Secret,
     feed: AlpacaFeed,
@@ -49,7 +54,12 @@ impl Alpaca {
     /// There is no key.
     pub fn new(keys: &Keys, indicative: bool) -> Result<Self, String> {
         let feed = if indicative { AlpacaFeed::IndicativeUsed } else { AlpacaFeed::Opra };
-        Ok(Self { id: keys.need(KEYS[0])?.clone(), secret: keys.need(KEYS[1])?.clone(), feed })
+        Ok(Self {
+            roots: RootTable::embedded(),
+            id: keys.need(KEYS[0])?.clone(),
+            secret: keys.need(KEYS[1])?.clone(),
+            feed,
+        })
     }
 
     fn page(&self, name: Symbol, token: Option<&str>) -> Question {
@@ -64,8 +74,14 @@ impl Alpaca {
 
 impl Vendor for Alpaca {
     fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
-        let spot = Question::new(Asks::Spot, format!("/v2/stocks/snapshots?symbols={name}"));
+        let spot = Question::new(Asks::Spot, format!("{STOCKS}{name}"));
         vec![spot, self.page(name, None)]
+    }
+
+    /// The vendor has no prices of indices, and refuses a list with one.
+    fn spots(&self, names: &[Symbol]) -> Vec<Question> {
+        let stocks: Vec<Symbol> = names.iter().copied().filter(|&name| !self.roots.is_index(name)).collect();
+        requests_of_spots(STOCKS, &stocks, |name| name.to_string())
     }
 
     fn read(&self, data: &Document<'_>, sweep: &mut Sweep) -> Result<(), Failure> {

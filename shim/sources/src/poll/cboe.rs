@@ -37,6 +37,7 @@ pub static ROW: PolledVendor = PolledVendor {
         "quotes of Cboe's website: 15 minutes late, not an official product, for personal use only; Cboe \
     may block programs and forbids redistribution",
     ),
+    has_spots: false,
     data_kinds: &[DataKind::Chains],
     whole: None,
     open: |_, _| Ok(Box::new(Cboe::new(RootTable::embedded()))),

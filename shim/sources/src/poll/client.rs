@@ -1,7 +1,8 @@
-//! HTTP client of one server: GET only, all bounds fixed, keys in headers only. The only file that names `ureq`. Never:
-//! a vendor, a retry.
+//! HTTP client of one server: GET only, but for the renewal of a sign-in; all bounds fixed, keys in headers only. The
+//! only file that names `ureq`. Never: a vendor, a retry, but with a renewed token.
 
 use super::failure::{Failed, Failure};
+use super::sign_in::{SignIn, TokenRequest};
 use host::secret::Secret;
 use std::io::{ErrorKind, Read};
 use std::net::IpAddr;
@@ -136,6 +137,8 @@ pub struct Client {
     agent: Agent,
     base: ServerBase,
     headers: Vec<(&'static str, Secret)>,
+    /// Brings the token of every request, where the vendor has such.
+    sign_in: Option<SignIn>,
     bytes_most: u64,
 }
 
@@ -172,7 +175,13 @@ impl Client {
             .timeout_recv_response(Some(first))
             .timeout_recv_body(Some(whole))
             .build();
-        Ok(Self { agent: Agent::new_with_config(config), base, headers, bytes_most: bytes })
+        Ok(Self { agent: Agent::new_with_config(config), base, headers, sign_in: None, bytes_most: bytes })
+    }
+
+    /// Sends the token of a sign-in with every request.
+    #[must_use]
+    pub fn signed_in(self, sign_in: Option<SignIn>) -> Self {
+        Self { sign_in, ..self }
     }
 
     /// Requests a target; `known` are the validators of the last response.
@@ -196,8 +205,35 @@ impl Client {
         Err(Failure::Redirect.into())
     }
 
+    /// Sends a request; with a renewed token again, if the server takes the first one no more.
     fn call(&self, url: &str, known: Option<&Validators>) -> Result<Response<Body>, Failed> {
+        let Some(sign_in) = &self.sign_in else { return self.send(url, known, None) };
+        let token = sign_in.token(|request| self.post(request))?;
+        let response = self.send(url, known, Some(&token))?;
+        if response.status().as_u16() != 401 {
+            return Ok(response);
+        }
+        sign_in.drop_token(&token);
+        self.send(url, known, Some(&sign_in.token(|request| self.post(request))?))
+    }
+
+    /// Sends a request to the server of tokens; returns the status and the body.
+    fn post(&self, request: &TokenRequest) -> Result<(u16, Vec<u8>), Failed> {
+        let mut post = self.agent.post(self.base.url(request.path)).header("content-type", request.content_type);
+        for (name, value) in self.headers.iter().chain(&request.headers) {
+            post = post.header(*name, value.expose());
+        }
+        match read(post.send(request.body.expose()).map_err(|error| failure_of(&error))?, self.bytes_most)? {
+            Received::Body { status, bytes, .. } => Ok((status, bytes)),
+            Received::Unchanged => Err(Failure::Status.into()),
+        }
+    }
+
+    fn send(&self, url: &str, known: Option<&Validators>, token: Option<&Secret>) -> Result<Response<Body>, Failed> {
         let mut request = self.agent.get(url);
+        if let Some(token) = token {
+            request = request.header("authorization", token.as_bearer().expose());
+        }
         for (name, value) in &self.headers {
             request = request.header(*name, value.expose());
         }

@@ -17,6 +17,8 @@ pub enum Failure {
     Cut,
     /// The vendor rejects the key, or it does not permit the request: 401, 403.
     Refused,
+    /// The vendor's token server takes the user's sign-in no more: it has ended, or the application's key is wrong.
+    SignIn,
     /// Too many requests: 429.
     Limited,
     /// Server error: 5xx.
@@ -47,12 +49,13 @@ pub enum Failure {
 
 impl Failure {
     /// Every kind, in the order of its counts.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Connect,
         Self::Timeout,
         Self::Tls,
         Self::Cut,
         Self::Refused,
+        Self::SignIn,
         Self::Limited,
         Self::Server,
         Self::NotFound,
@@ -77,6 +80,7 @@ impl Failure {
             Self::Tls => "tls",
             Self::Cut => "cut",
             Self::Refused => "refused",
+            Self::SignIn => "sign_in",
             Self::Limited => "limited",
             Self::Server => "server",
             Self::NotFound => "not_found",
@@ -102,6 +106,7 @@ impl Failure {
             Self::Tls => "the server's certificate is not trusted, or no common encryption",
             Self::Cut => "the response was cut off",
             Self::Refused => "the vendor rejects the key or does not permit the request",
+            Self::SignIn => "the vendor's sign-in has ended or is rejected: sign in again",
             Self::Limited => "too many requests",
             Self::Server => "server error",
             Self::NotFound => "not found",
@@ -123,14 +128,21 @@ impl Failure {
     pub const fn is_of_vendor(self) -> bool {
         matches!(
             self,
-            Self::Connect | Self::Timeout | Self::Tls | Self::Cut | Self::Refused | Self::Limited | Self::Server
+            Self::Connect
+                | Self::Timeout
+                | Self::Tls
+                | Self::Cut
+                | Self::Refused
+                | Self::SignIn
+                | Self::Limited
+                | Self::Server
         )
     }
 
     /// True if the vendor has no data of the name, so that a request soon after brings none either.
     #[must_use]
     pub const fn is_final(self) -> bool {
-        matches!(self, Self::Refused | Self::NotFound | Self::WrongName | Self::Empty | Self::NoQuotes)
+        matches!(self, Self::Refused | Self::SignIn | Self::NotFound | Self::WrongName | Self::Empty | Self::NoQuotes)
     }
 
     /// The failure of a status, for most vendors; `None`: the response has data.

@@ -32,6 +32,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
+    has_spots: false,
     data_kinds: &[DataKind::Chains, DataKind::Dividends],
     whole: None,
     open: |keys, _| Ok(Box::new(Massive::new(RootTable::embedded(), keys)?)),

@@ -12,6 +12,8 @@ pub mod massive;
 pub mod nasdaq;
 pub mod plan;
 pub mod registry;
+pub mod schwab;
+pub mod sign_in;
 pub mod sweep;
 pub mod theta;
 pub mod tradier;
@@ -54,6 +56,8 @@ pub struct PollTerms {
     pub requested: Arc<RequestedNames>,
     /// Clock of the market.
     pub clock: MarketClock,
+    /// Interval of requests for the prices of all names together; `None`: there are none.
+    pub spots_every: Option<Duration>,
     /// True if dividends are requested besides chains, where the vendor has both.
     pub asks_dividends: bool,
 }
@@ -96,7 +100,7 @@ impl PollSource {
     /// # Errors
     /// The system has no thread for it.
     pub fn start(sweeps: Sweeps, terms: PollTerms) -> std::io::Result<Self> {
-        let PollTerms { terms, names, requested, clock, asks_dividends } = terms;
+        let PollTerms { terms, names, requested, clock, spots_every, asks_dividends } = terms;
         // the seed differs between daemons: none start in the same nanosecond
         let seed = u64::try_from(clock.latest().as_nanosecond() & i128::from(u32::MAX)).unwrap_or(1)
             ^ u64::from(std::process::id());
@@ -104,7 +108,7 @@ impl PollSource {
             sweeps,
             delay: terms.delay,
             every: terms.every,
-            plan: Mutex::new(Plan::new(terms, names, seed)),
+            plan: Mutex::new(Plan::new(terms, names, seed).with_spots(spots_every)),
             daily: asks_dividends.then(Mutex::default),
             changed: Condvar::new(),
             inbox: Inbox::new(WAITING_MOST, clock),
@@ -117,6 +121,10 @@ impl PollSource {
         for _ in 0..terms.at_once.max(1) {
             let asking = Arc::clone(&shared);
             threads::spawn_lasting("poll", move || asking.work())?;
+        }
+        if spots_every.is_some() {
+            let asking = Arc::clone(&shared);
+            threads::spawn_lasting("spots", move || asking.work_spots())?;
         }
         let outstanding = shared.outstanding();
         Ok(Self { shared, outstanding })
@@ -200,6 +208,39 @@ impl PollShared {
         }
     }
 
+    /// Requests the prices of all names between sweeps until the source ends.
+    fn work_spots(&self) {
+        while !self.inbox.is_ending() {
+            faults::here("poll");
+            let is_open = self.is_open();
+            let plan = self.plan();
+            let names = match plan.next_spots(self.began.elapsed(), is_open) {
+                Ok(names) => names,
+                Err(until) => {
+                    self.sleep(plan, until);
+                    continue;
+                }
+            };
+            drop(plan);
+            let result = threads::guarded("poll", || self.sweeps.spots(&names, self));
+            let outcome = match result.unwrap_or_else(|| Err(Failure::Malformed.into())) {
+                Ok(Some(SweepResult { batch, report, .. })) => {
+                    self.inbox.put(batch, report);
+                    Ok(true)
+                }
+                Ok(None) => Ok(false),
+                Err(failed) => Err(failed),
+            };
+            let mut plan = self.plan();
+            let state_changed = plan.done_spots(self.began.elapsed(), outcome);
+            let (state, trouble) = (plan.state(), plan.trouble());
+            drop(plan);
+            if state_changed {
+                self.say_state(state, trouble);
+            }
+        }
+    }
+
     /// True if the quotes that the vendor shows now change, given its delay.
     fn is_open(&self) -> bool {
         let now = self.clock.now();
@@ -227,19 +268,26 @@ impl PollShared {
                     failure.sentence()
                 );
             }
-            (_, true) if state == SourceState::Ok => tracing::info!("{source}: delivers"),
-            (_, true) => {
-                let (why, says) = trouble.map_or(("", ""), |failure| (failure.name(), failure.sentence()));
-                let keys = self.sweeps.vendor().keys();
-                let keys = if state == SourceState::Refused && !keys.is_empty() {
-                    format!(" (see {})", keys.join(", "))
-                } else {
-                    String::new()
-                };
-                tracing::warn!("{source}: {}: {why}: {says}{keys}; the last data stay in use", state.name());
-            }
+            (_, true) => self.say_state(state, trouble),
             _ => {}
         }
+    }
+
+    /// Logs a change of the vendor's state.
+    fn say_state(&self, state: SourceState, trouble: Option<Failure>) {
+        let source = self.sweeps.name();
+        if state == SourceState::Ok {
+            tracing::info!("{source}: delivers");
+            return;
+        }
+        let (why, says) = trouble.map_or(("", ""), |failure| (failure.name(), failure.sentence()));
+        let keys = self.sweeps.vendor().keys();
+        let keys = if state == SourceState::Refused && !keys.is_empty() {
+            format!(" (see {})", keys.join(", "))
+        } else {
+            String::new()
+        };
+        tracing::warn!("{source}: {}: {why}: {says}{keys}; the last data stay in use", state.name());
     }
 
     /// Sweeps a name, and puts the result into the inbox.

@@ -38,6 +38,7 @@ pub static ROW: PolledVendor = PolledVendor {
         "dividends of Nasdaq's website: not an official product, for personal use only; Nasdaq may block \
     programs",
     ),
+    has_spots: false,
     data_kinds: &[DataKind::Dividends],
     whole: None,
     open: |_, _| Ok(Box::new(Nasdaq::default())),

@@ -67,6 +67,8 @@ const SELDOM_MOST: u32 = 16;
 /// Number of unusable responses in a row after which the market no longer waits for the first chain of a name. One or
 /// two may be an accident of the vendor.
 const GIVEN_UP_AFTER: u32 = 3;
+/// Maximum interval of requests for prices that bring none.
+const SPOTS_SELDOM: Duration = Duration::from_secs(60);
 /// Wait while a request to a failing vendor is running.
 const LOOK: Duration = Duration::from_secs(1);
 /// Relative random change of a pause, so that daemons do not poll in step.
@@ -90,6 +92,17 @@ pub struct Plan {
     requests: u64,
     failures: [u64; Failure::ALL.len()],
     last_success: Option<Duration>,
+    /// `None`: prices come with the chains alone.
+    spots: Option<SpotSchedule>,
+}
+
+/// Schedule of the requests for the prices of all names together.
+#[derive(Clone, Copy, Debug)]
+struct SpotSchedule {
+    every: Duration,
+    due: Duration,
+    /// Number of requests in a row that brought nothing.
+    in_row: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,7 +137,50 @@ impl Plan {
             requests: 0,
             failures: [0; Failure::ALL.len()],
             last_success: None,
+            spots: None,
         }
+    }
+
+    /// Asks for the prices of all names together at this interval, too.
+    #[must_use]
+    pub fn with_spots(self, every: Option<Duration>) -> Self {
+        Self { spots: every.map(|every| SpotSchedule { every, due: Duration::ZERO, in_row: 0 }), ..self }
+    }
+
+    /// The names whose prices are to be requested at `now`: those with a chain, while the market is open and the vendor
+    /// works.
+    ///
+    /// # Errors
+    /// Time at which to try again.
+    pub fn next_spots(&self, now: Duration, is_open: bool) -> Result<Vec<Symbol>, Duration> {
+        let Some(spots) = self.spots else { return Err(Duration::MAX) };
+        if now < spots.due {
+            return Err(spots.due);
+        }
+        let delivered = self.names.iter().filter(|(_, state)| state.is_answered && state.in_row == 0);
+        let names: Vec<Symbol> = delivered.map(|(&name, _)| name).collect();
+        if !is_open || self.in_row > 0 || names.is_empty() { Err(now.saturating_add(LOOK)) } else { Ok(names) }
+    }
+
+    /// Ends a request for prices; `is_new`: it brought some. Returns true if the state of the vendor has changed.
+    pub fn done_spots(&mut self, now: Duration, outcome: Result<bool, Failed>) -> bool {
+        let before = self.state();
+        let Some(mut spots) = self.spots else { return false };
+        let is_new = match outcome {
+            Ok(is_new) => is_new,
+            Err(Failed { failure, retry_after }) => {
+                self.note(failure);
+                if failure.is_of_vendor() {
+                    self.fail(now, failure, retry_after);
+                }
+                false
+            }
+        };
+        spots.in_row = if is_new { 0 } else { spots.in_row.saturating_add(1) };
+        let wait = spots.every.saturating_mul(1 << spots.in_row.min(10)).min(SPOTS_SELDOM.max(spots.every));
+        spots.due = now.saturating_add(self.jittered(wait));
+        self.spots = Some(spots);
+        before != self.state()
     }
 
     /// Next step at `now`; `asked` returns the age of the last request for a name. [`Next::Ask`] counts the first
@@ -224,7 +280,7 @@ impl Plan {
         match (self.in_row, self.last_failure) {
             (0, _) if self.last_success.is_some() => SourceState::Ok,
             (0, _) => SourceState::Waiting,
-            (_, Some(Failure::Refused)) => SourceState::Refused,
+            (_, Some(Failure::Refused | Failure::SignIn)) => SourceState::Refused,
             (n, _) if n < OPEN_AFTER => SourceState::BackingOff,
             _ => SourceState::CircuitOpen,
         }
@@ -283,6 +339,8 @@ impl Plan {
     fn fail(&mut self, now: Duration, failure: Failure, retry_after: Option<Duration>) {
         let (first, most) = match failure {
             Failure::Refused => (REFUSED_PAUSE, REFUSED_PAUSE_MOST),
+            // the user signs in again, and should not wait for an hour
+            Failure::SignIn => (REFUSED_PAUSE, PAUSE_MOST),
             Failure::Limited => (LIMITED_PAUSE, PAUSE_MOST),
             _ => (PAUSE, PAUSE_MOST),
         };
@@ -363,6 +421,30 @@ mod tests {
         }
         assert_eq!(plan.requests(), went.len() as u64);
         assert_eq!((plan.state(), plan.failures()), (SourceState::Ok, vec![]));
+    }
+
+    #[test]
+    fn prices_of_all_names_are_due_between_sweeps_while_the_vendor_works() {
+        let mut plan = plan(3).with_spots(Some(Duration::from_secs(2)));
+        let seconds = Duration::from_secs;
+        assert_eq!(plan.next_spots(seconds(0), true), Err(seconds(1)), "there is no chain");
+        for at in 0..2 {
+            let Next::Ask(name) = plan.next(seconds(at), true, |_| None) else { panic!("{at}") };
+            plan.done(name, seconds(at), Outcome::Delivered);
+        }
+        let names = plan.next_spots(seconds(2), true).unwrap();
+        assert_eq!(names.len(), 2, "those with a chain");
+        assert_eq!(plan.next_spots(seconds(2), false), Err(seconds(3)), "a closed market");
+        assert!(!plan.done_spots(seconds(2), Ok(true)));
+        let due = plan.next_spots(seconds(3), true).unwrap_err();
+        assert!((3.79..4.21).contains(&due.as_secs_f64()), "{due:?}");
+        // nothing new: less and less often; a failure of the vendor: not while it fails
+        (0..9).for_each(|_| _ = plan.done_spots(seconds(10), Err(Failure::NotFound.into())));
+        let due = plan.next_spots(seconds(10), true).unwrap_err();
+        assert!((64.0..76.1).contains(&due.as_secs_f64()), "{due:?}");
+        assert!(plan.done_spots(seconds(80), Err(Failure::Server.into())), "the state is another");
+        assert!(plan.next_spots(seconds(200), true).is_err());
+        assert_eq!(plan.state(), SourceState::BackingOff);
     }
 
     #[test]

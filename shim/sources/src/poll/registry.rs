@@ -2,11 +2,11 @@
 //! with its row, and a line here. Never: a request.
 
 use super::vendor::PolledVendor;
-use super::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
+use super::{alpaca, cboe, massive, nasdaq, schwab, theta, tradier, treasury};
 
 /// Every polled vendor.
-pub static VENDORS: [&PolledVendor; 7] =
-    [&cboe::ROW, &theta::ROW, &tradier::ROW, &massive::ROW, &alpaca::ROW, &treasury::ROW, &nasdaq::ROW];
+pub static VENDORS: [&PolledVendor; 8] =
+    [&cboe::ROW, &theta::ROW, &tradier::ROW, &massive::ROW, &alpaca::ROW, &schwab::ROW, &treasury::ROW, &nasdaq::ROW];
 
 /// The vendor with this word in `--feed`.
 #[must_use]

@@ -52,6 +52,13 @@ struct Memory {
 }
 
 impl Memory {
+    /// Keeps the price of a name, unless a later one is there.
+    fn remember(&mut self, name: Symbol, spot: SpotRecord) {
+        if self.spots.get(&name).is_none_or(|last| last.ts <= spot.ts) {
+            self.spots.insert(name, spot);
+        }
+    }
+
     /// Adds a dividend of 0 for each ex-date of the last sweep of a name that this one lacks: the store keeps a
     /// dividend until it is replaced.
     fn cancel_missing(&mut self, name: Symbol, dividends: &mut Vec<DividendRecord>) {
@@ -139,6 +146,42 @@ impl Sweeps {
             permits.note(failed.failure);
             self.log_missed(&path, failed.failure);
         })
+    }
+
+    /// Requests the prices of names together; every request waits for a permit. `None`: nothing came, or the source
+    /// ends.
+    ///
+    /// # Errors
+    /// No usable prices came; the last ones stay in use.
+    pub fn spots(&self, names: &[Symbol], permits: &impl Permits) -> Result<Option<SweepResult>, Failed> {
+        let mut sweep = Sweep::new(self.vendor.spots(names));
+        while let Some(request) = sweep.wanted.pop_front() {
+            if !permits.wait() {
+                return Ok(None);
+            }
+            match names.first().map_or(Ok(false), |&name| self.ask(name, &request, &mut sweep)) {
+                Ok(_) => {}
+                Err(failed) if self.vendor.may_miss(&request, failed.failure) => {
+                    permits.note(failed.failure);
+                    self.log_missed(request.path(), failed.failure);
+                }
+                Err(failed) => return Err(failed),
+            }
+        }
+        let Sweep { batch: Batch { mut spots, .. }, mut report, grade, .. } = sweep;
+        let came = spots.len();
+        spots.retain(|spot| names.contains(&self.roots.canonical(spot.underlying)));
+        if came > 0 && spots.is_empty() {
+            return Err(Failure::WrongName.into());
+        }
+        let mut batch = Batch { spots, ..Batch::default() };
+        batch.refuse_ahead(self.clock.latest(), &mut report);
+        if came > 0 && batch.spots.is_empty() {
+            return Err(Failure::Ahead.into());
+        }
+        let mut memory = self.memory();
+        batch.spots.iter().for_each(|spot| memory.remember(self.roots.canonical(spot.underlying), *spot));
+        Ok((!batch.spots.is_empty()).then_some(SweepResult { batch, report, grade }))
     }
 
     fn today(&self) -> Date {
@@ -231,10 +274,12 @@ impl Sweeps {
             memory.validators.clear();
             return Err(failure.into());
         }
-        match batch.spots.iter().find(|spot| spot.underlying == name) {
-            Some(&spot) => _ = memory.spots.insert(name, spot),
-            None => batch.spots.extend(memory.spots.get(&name)),
+        if let Some(&spot) = batch.spots.iter().find(|spot| spot.underlying == name) {
+            memory.remember(name, spot);
         }
+        // the price of all names together may be later than that of a long sweep
+        batch.spots.retain(|spot| spot.underlying != name);
+        batch.spots.extend(memory.spots.get(&name));
         batch.reset = vec![name];
         Ok(SweepResult { batch, report, grade })
     }

@@ -27,6 +27,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
+    has_spots: false,
     data_kinds: &[DataKind::Chains],
     whole: None,
     open: |_, _| Ok(Box::new(Theta::new(RootTable::embedded()))),

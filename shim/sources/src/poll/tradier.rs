@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
-use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor};
+use super::vendor::{Asks, DataKind, Document, PolledVendor, Question, Sweep, Vendor, requests_of_spots};
 use feeds::tradier::{parse_tradier_chain, parse_tradier_dividends, parse_tradier_expirations, parse_tradier_quotes};
 use host::secret::{Keys, Secret};
 use jiff::civil::Date;
@@ -22,6 +22,9 @@ const TERMS: VendorTerms = VendorTerms {
     delay: Duration::ZERO,
 };
 
+/// Address of the prices of names.
+const QUOTES: &str = "/v1/markets/quotes?greeks=false&symbols=";
+
 /// Row of the table of vendors.
 pub static ROW: PolledVendor = PolledVendor {
     word: "tradier",
@@ -30,6 +33,7 @@ pub static ROW: PolledVendor = PolledVendor {
     terms: TERMS,
     public_limits: None,
     notice: None,
+    has_spots: true,
     data_kinds: &[DataKind::Chains, DataKind::Dividends],
     whole: None,
     open: |keys, _| Ok(Box::new(Tradier::new(RootTable::embedded(), keys)?)),
@@ -61,10 +65,11 @@ impl Vendor for Tradier {
     fn begin(&self, name: Symbol, _: Date) -> Vec<Question> {
         let name = spelt(name);
         let target = format!("/v1/markets/options/expirations?symbol={name}&includeAllRoots=true");
-        vec![
-            Question::new(Asks::Expirations, target),
-            Question::new(Asks::Spot, format!("/v1/markets/quotes?symbols={name}&greeks=false")),
-        ]
+        vec![Question::new(Asks::Expirations, target), Question::new(Asks::Spot, format!("{QUOTES}{name}"))]
+    }
+
+    fn spots(&self, names: &[Symbol]) -> Vec<Question> {
+        requests_of_spots(QUOTES, names, spelt)
     }
 
     fn dividends(&self, name: Symbol, _: Date) -> Option<Question> {

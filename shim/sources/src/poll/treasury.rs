@@ -35,6 +35,7 @@ pub static ROW: PolledVendor = PolledVendor {
         text: "one request per hour",
     }),
     notice: None,
+    has_spots: false,
     data_kinds: &[DataKind::Rates],
     whole: Some(NAME),
     open: |_, _| Ok(Box::new(Treasury)),

@@ -3,6 +3,7 @@
 
 use super::failure::Failure;
 use super::plan::VendorTerms;
+use super::sign_in::SignIn;
 use feeds::{DeclaredDividend, Grade};
 use host::secret::{Keys, Secret};
 use jiff::Timestamp;
@@ -161,6 +162,12 @@ pub trait Vendor: Send + Sync {
     /// The requests that a sweep of a name begins with on an Eastern date.
     fn begin(&self, name: Symbol, today: Date) -> Vec<Question>;
 
+    /// The requests for the prices of some names together, if the vendor has such.
+    fn spots(&self, names: &[Symbol]) -> Vec<Question> {
+        let _ = names;
+        Vec::new()
+    }
+
     /// The first request for the dividends of a name, if the vendor has them besides its chains.
     fn dividends(&self, name: Symbol, today: Date) -> Option<Question> {
         let _ = (name, today);
@@ -176,6 +183,11 @@ pub trait Vendor: Send + Sync {
     /// Headers of every request.
     fn headers(&self) -> Vec<(&'static str, Secret)> {
         Vec::new()
+    }
+
+    /// The sign-in whose token every request has.
+    fn sign_in(&self) -> Option<SignIn> {
+        None
     }
 
     /// Environment variables of the keys.
@@ -218,6 +230,8 @@ pub struct PolledVendor {
     pub public_limits: Option<PublicLimits>,
     /// Warning that is logged when the feed is opened.
     pub notice: Option<&'static str>,
+    /// True if the vendor has prices of many names in one answer.
+    pub has_spots: bool,
     /// Kinds of data.
     pub data_kinds: &'static [DataKind],
     /// The name in the plan of a vendor that takes no symbols.
@@ -268,6 +282,8 @@ pub struct Adjust {
     pub at_once: Option<usize>,
     /// Maximum number of names.
     pub most: Option<usize>,
+    /// Seconds between two requests for the prices of all names; 0: none.
+    pub spots_s: Option<f64>,
     /// Alpaca: use the indicative quotes of the free plan.
     pub indicative: bool,
     /// Massive, Tradier: requests for dividends.
@@ -300,6 +316,8 @@ impl Adjust {
             "every" => self.every_s = Some(number(0.1, 86_400.0)?),
             "rate" => self.per_minute = Some(number(1.0, 60_000.0)?),
             "at-once" => self.at_once = Some(number(1.0, 16.0)? as usize),
+            "spots" if value == "no" => self.spots_s = Some(0.0),
+            "spots" => self.spots_s = Some(number(0.5, 3600.0)?),
             "names" => self.most = Some(number(1.0, 10_000.0)? as usize),
             "quotes" if matches!(value, "opra" | "indicative") => self.indicative = value == "indicative",
             "quotes" => return Err("quotes: expected opra or indicative".to_owned()),
@@ -313,7 +331,7 @@ impl Adjust {
             }
             _ => {
                 return Err(format!(
-                    "unknown option {option}; the options are every, rate, at-once, names, quotes and dividends"
+                    "unknown option {option}; the options are every, rate, at-once, names, quotes, spots and dividends"
                 ));
             }
         }
@@ -333,6 +351,16 @@ impl Adjust {
             delay: terms.delay,
         }
     }
+}
+
+/// Names of one request for prices.
+const NAMES_AT_ONCE: usize = 100;
+
+/// Requests for the prices of names, a hundred in each: `target` is the address up to the list, `spelt` spells a name
+/// in it.
+pub fn requests_of_spots(target: &str, names: &[Symbol], spelt: impl Fn(Symbol) -> String) -> Vec<Question> {
+    let list = |names: &[Symbol]| names.iter().map(|&name| spelt(name)).collect::<Vec<_>>().join(",");
+    names.chunks(NAMES_AT_ONCE).map(|names| Question::new(Asks::Spot, format!("{target}{}", list(names)))).collect()
 }
 
 /// The option roots of an underlying, as vendors spell them.

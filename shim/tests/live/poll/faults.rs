@@ -3,7 +3,7 @@
 //! needs no waiting.
 
 use super::server::{Act, Server, say, status};
-use super::vendors::{KEY, TestedVendor, VendorState};
+use super::vendors::{KEY, TestedVendor, VendorState, environment};
 use super::{OPEN, failures, start, wait_for_spot};
 use crate::support::daemon::{Daemon, free_address};
 use flate2::Compression;
@@ -38,6 +38,7 @@ const WITHOUT_PAGES: &[TestedVendor] = &[
     TestedVendor::Cboe,
     TestedVendor::Theta,
     TestedVendor::Tradier,
+    TestedVendor::Schwab,
     TestedVendor::Treasury,
     TestedVendor::Nasdaq,
     TestedVendor::TradierDividends,
@@ -111,7 +112,8 @@ const SCRIPT: &[Fault] = &[
             Act::Say(429, "Retry-After: 7\r\n".to_owned(), "wait".to_owned())
         })
     },
-    fault("401", Failure::Refused, |_| status(401)),
+    // of a broker the sign-in is tried again before it counts as ended
+    Fault { but: &[(TestedVendor::Schwab, Failure::SignIn)], ..fault("401", Failure::Refused, |_| status(401)) },
     fault("403", Failure::Refused, |_| status(403)),
     Fault { but: &[(TestedVendor::Treasury, Failure::Empty)], ..fault("404", Failure::NotFound, |_| status(404)) },
     fault("418", Failure::Status, |_| status(418)),
@@ -152,7 +154,9 @@ const SCRIPT: &[Fault] = &[
             TestedVendor::TradierDividends,
         ],
         ..fault("another name's price", Failure::WrongName, |wrong| {
-            let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/"].iter().any(|path| wrong.target.contains(path));
+            let is_price = ["/stock/", "/markets/quotes", "/v2/stocks/", "/v1/quotes"]
+                .iter()
+                .any(|path| wrong.target.contains(path));
             wrong.with(|market| market.name = if is_price { "OTHER" } else { market.name })
         })
     },
@@ -213,7 +217,7 @@ impl Permits for Always {
 
 fn sweeps(vendor: TestedVendor, address: SocketAddr, bounds: AnswerBounds) -> Sweeps {
     let (polled, base) = (vendor.vendor(), ServerBase::parse(&format!("http://{address}")).unwrap());
-    let client = Client::new(base, polled.headers(), None, bounds).unwrap();
+    let client = Client::new(base, polled.headers(), None, bounds).unwrap().signed_in(polled.sign_in());
     Sweeps::new(vendor.word().to_owned(), polled, client, None, clock())
 }
 
@@ -265,7 +269,7 @@ fn plan_after(vendor: TestedVendor, failed: Failed) -> (SourceState, Duration) {
 fn wanted_after(vendor: TestedVendor, failed: Failed) -> (SourceState, Duration) {
     let seconds = Duration::from_secs;
     match failed.failure {
-        Failure::Refused => (SourceState::Refused, seconds(30)),
+        Failure::Refused | Failure::SignIn => (SourceState::Refused, seconds(30)),
         Failure::Limited => (SourceState::BackingOff, failed.retry_after.unwrap_or(seconds(5))),
         failure if failure.is_of_vendor() => (SourceState::BackingOff, seconds(1)),
         _ => (SourceState::Ok, vendor.terms().every),
@@ -318,7 +322,8 @@ fn every_vendor_lives_through_every_fault() {
 #[test]
 fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
     // Cboe's have the time of their file
-    for vendor in [TestedVendor::Theta, TestedVendor::Tradier, TestedVendor::Massive, TestedVendor::Alpaca] {
+    let dated = [TestedVendor::Theta, TestedVendor::Tradier, TestedVendor::Massive, TestedVendor::Alpaca];
+    for vendor in dated.into_iter().chain([TestedVendor::Schwab]) {
         let stray = Some(clock().latest() + SignedDuration::from_hours(24 * 300));
         let server = Server::start(move |target| {
             say(vendor.answer(target, VendorState { stray, ..VendorState::whole(100.0, at(0)) }))
@@ -333,9 +338,12 @@ fn of_a_chain_with_a_quote_from_the_future_the_others_count() {
 fn run_daemon(vendor: TestedVendor) {
     let right = move |market: VendorState| move |target: &str| say(vendor.answer(target, market));
     let server = Server::start(right(VendorState::whole(100.0, at(0))));
-    let feed = format!("{}:ACME,every=0.2,rate=6000@http://{}", vendor.word(), server.address);
-    let keys = ["GREEKSD_TRADIER_TOKEN", "GREEKSD_MASSIVE_KEY", "GREEKSD_ALPACA_KEY_ID", "GREEKSD_ALPACA_SECRET_KEY"];
-    let mut daemon = start(&feed, &[], &keys.map(|name| (name, KEY)));
+    // prices of their own would move what is served
+    let spots = if vendor.has_spots() { ",spots=no" } else { "" };
+    let feed = format!("{}:ACME,every=0.2,rate=6000{spots}@http://{}", vendor.word(), server.address);
+    let keys = environment();
+    let keys: Vec<(&str, &str)> = keys.iter().map(|(name, key)| (*name, key.as_str())).collect();
+    let mut daemon = start(&feed, &[], &keys);
     wait_for_spot(&daemon, 100.0);
     if matches!(vendor, TestedVendor::Tradier | TestedVendor::Massive) {
         // so that every fault is one of its chains
@@ -366,8 +374,8 @@ fn run_daemon(vendor: TestedVendor) {
     let said = daemon.stop().1;
     let refusals: Vec<&str> = said.lines().filter(|line| line.contains("refused")).collect();
     assert!(matches!(refusals[..], [one] if one.contains("rejects the key")), "{vendor:?}: {refusals:?}");
-    let variable = keys.iter().find(|key| key.to_lowercase().contains(vendor.word()));
-    assert!(variable.is_none_or(|variable| refusals[0].contains(variable)), "{vendor:?}: {refusals:?}");
+    let variable = keys.iter().map(|(name, _)| name).find(|key| key.to_lowercase().contains(vendor.word()));
+    assert!(variable.is_none_or(|variable| refusals[0].contains(*variable)), "{vendor:?}: {refusals:?}");
 }
 
 #[test]

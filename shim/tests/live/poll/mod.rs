@@ -7,6 +7,8 @@ mod faults;
 mod keys;
 mod restart;
 mod server;
+mod sign_in;
+mod tasty;
 mod vendors;
 
 use crate::support::daemon::{Daemon, chain, command, free_address};
@@ -407,6 +409,43 @@ fn dividends_of_a_vendor_come_with_its_chains_and_hold_up_none_of_them() {
     server.always(chains(104.0, say));
     wait_for_spot(&daemon, 104.0);
     assert_eq!(asked(&server).0, 2);
+}
+
+#[test]
+fn prices_of_all_names_come_together_between_sweeps() {
+    use vendors::{KEY, TestedVendor, VendorState, environment};
+    let ts = |second: i64| OPEN.parse::<jiff::Timestamp>().unwrap() + jiff::SignedDuration::from_secs(second);
+    for vendor in TestedVendor::ALL.into_iter().filter(|vendor| vendor.has_spots() && vendor.has_chains()) {
+        let market = move |spot, second| VendorState::whole(spot, ts(second));
+        let server = Server::start(move |target| say(vendor.answer(target, market(100.0, -60))));
+        let given = environment();
+        let given: Vec<(&str, &str)> = given.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        // one sweep in the time of the test
+        let more = if vendor == TestedVendor::Tradier { ",dividends=no" } else { "" };
+        let feed = format!("{}:ACME,every=3600,rate=6000,spots=0.5{more}@http://{}", vendor.word(), server.address);
+        let mut daemon = start(&feed, &[], &given);
+        wait_for_spot(&daemon, 100.0);
+        daemon.wait("computed", |health| health["pending"] == 0);
+        let before = server.asked().len();
+        server.always(move |target| say(vendor.answer(target, market(100.25, -30))));
+        wait_for_spot(&daemon, 100.25);
+        let asked = server.asked().split_off(before);
+        assert!(!asked.is_empty() && asked.iter().all(|(_, target, _)| is_price(target)), "{vendor:?}: {asked:?}");
+        // another name's price and a refused request change nothing, and the first is no fault of the vendor
+        server.always(move |target| say(vendor.answer(target, VendorState { name: "OTHER", ..market(77.0, -20) })));
+        let health = daemon.wait("wrong_name", |health| failures(health, "wrong_name") > 0);
+        assert_eq!((&health["feeds"][0]["state"], spot_of(&daemon)), (&"ok".into(), Some(100.25)), "{health}");
+        server.always(|_| status(503));
+        let health = daemon.wait("server", |health| failures(health, "server") > 0);
+        assert_eq!((&health["feeds"][0]["state"], spot_of(&daemon)), (&"backing_off".into(), Some(100.25)), "{health}");
+        assert!(server.asked().iter().all(|(_, target, _)| !target.contains(KEY)), "{vendor:?}");
+    }
+}
+
+fn is_price(target: &str) -> bool {
+    ["/v1/markets/quotes?", "/v2/stocks/snapshots?", "/marketdata/v1/quotes?"]
+        .iter()
+        .any(|path| target.starts_with(path))
 }
 
 #[test]

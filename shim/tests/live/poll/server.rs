@@ -78,6 +78,12 @@ fn serve(connection: &TcpStream, script: &Mutex<Script>) {
             return;
         }
         while reader.read_line(&mut head).is_ok_and(|n| n > 2) {}
+        let lower = head.to_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
         let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
         let act = {
             let mut script = script.lock().unwrap();

@@ -8,7 +8,9 @@ use kernel::records::{Activity, QuoteRecord};
 use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
 use sources::poll::vendor::{Adjust, PolledVendor, Vendor};
-use sources::poll::{alpaca, cboe, massive, nasdaq, theta, tradier, treasury};
+use sources::poll::{alpaca, cboe, massive, nasdaq, schwab, theta, tradier, treasury};
+use std::path::PathBuf;
+use std::sync::LazyLock;
 use testkit::documents::Quoted;
 
 /// Half of a spread.
@@ -16,6 +18,22 @@ const WIDE: f64 = 0.2;
 
 /// A key of the tests.
 pub(crate) const KEY: &str = "Kq7vT2m9xW4z";
+
+/// A file with the refresh token of a broker.
+static TOKEN_FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = std::env::temp_dir().join(format!("greeksd-token-{}.json", std::process::id()));
+    host::private::replace(&path, |file| {
+        std::io::Write::write_all(file, format!("{{\"refresh_token\":\"{KEY}\"}}").as_bytes())
+    })
+    .unwrap();
+    path
+});
+
+/// The environment variables of every vendor, with a key in each.
+pub(crate) fn environment() -> Vec<(&'static str, String)> {
+    let value = |name: &str| if name == schwab::KEYS[2] { TOKEN_FILE.display().to_string() } else { KEY.to_owned() };
+    host::secret::KEY_NAMES.map(|name| (name, value(name))).to_vec()
+}
 
 /// A vendor under test, with the kind of data that it is polled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +43,7 @@ pub(crate) enum TestedVendor {
     Tradier,
     Massive,
     Alpaca,
+    Schwab,
     Treasury,
     Nasdaq,
     MassiveDividends,
@@ -51,7 +70,7 @@ impl VendorState {
     }
 
     /// Forty contracts of one expiry, whose quotes are too wide to contradict a dividend of a quarter.
-    fn quoted(self) -> Quoted {
+    pub(crate) fn quoted(self) -> Quoted {
         let underlying = Symbol::parse(self.name).unwrap();
         let contracts = (0..20u32).flat_map(|i| [(i, Right::Call), (i, Right::Put)]);
         let quotes = contracts.filter(|&(i, right)| (self.keep)(i as usize, right)).map(|(i, right)| {
@@ -82,12 +101,13 @@ impl VendorState {
 }
 
 impl TestedVendor {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Cboe,
         Self::Theta,
         Self::Tradier,
         Self::Massive,
         Self::Alpaca,
+        Self::Schwab,
         Self::Treasury,
         Self::Nasdaq,
         Self::MassiveDividends,
@@ -95,7 +115,8 @@ impl TestedVendor {
     ];
 
     pub(crate) fn word(self) -> &'static str {
-        let words = ["cboe", "theta", "tradier", "massive", "alpaca", "treasury", "nasdaq", "massive", "tradier"];
+        let words =
+            ["cboe", "theta", "tradier", "massive", "alpaca", "schwab", "treasury", "nasdaq", "massive", "tradier"];
         words[self as usize]
     }
 
@@ -109,6 +130,11 @@ impl TestedVendor {
         matches!(self, Self::Nasdaq | Self::MassiveDividends | Self::TradierDividends)
     }
 
+    /// True if the vendor has the prices of many names in one answer.
+    pub(crate) fn has_spots(self) -> bool {
+        self.row().has_spots
+    }
+
     fn row(self) -> &'static PolledVendor {
         match self {
             Self::Cboe => &cboe::ROW,
@@ -116,13 +142,16 @@ impl TestedVendor {
             Self::Tradier | Self::TradierDividends => &tradier::ROW,
             Self::Massive | Self::MassiveDividends => &massive::ROW,
             Self::Alpaca => &alpaca::ROW,
+            Self::Schwab => &schwab::ROW,
             Self::Treasury => &treasury::ROW,
             Self::Nasdaq => &nasdaq::ROW,
         }
     }
 
     pub(crate) fn vendor(self) -> Box<dyn Vendor> {
-        let keys = Keys::read(None, &|_| Some(KEY.into())).unwrap();
+        let given = environment();
+        let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+        let keys = Keys::read(None, &value).unwrap();
         let vendor = (self.row().open)(&keys, &Adjust::default()).unwrap();
         match self {
             Self::MassiveDividends | Self::TradierDividends => Box::new(DividendsOnly(vendor)),
@@ -201,6 +230,20 @@ impl TestedVendor {
                  \"ap\":{ask:.2},\"bp\":{bid:.2},\"as\":1,\"bs\":2}}}}}}"
             ),
             Self::Alpaca => market.quoted().alpaca(),
+            Self::Schwab if path == "/v1/oauth/token" => {
+                format!("{{\"expires_in\":1800,\"access_token\":\"{KEY}\",\"refresh_token\":\"{KEY}\"}}")
+            }
+            Self::Schwab if path.ends_with("/expirationchain") => {
+                let one = format!("{{\"expirationDate\":\"{}\",\"standard\":true}}", market.expiry);
+                let is_none = market.quoted().quotes.is_empty();
+                format!("{{\"status\":\"SUCCESS\",\"expirationList\":[{}]}}", if is_none { "" } else { &one })
+            }
+            Self::Schwab if path.ends_with("/quotes") => format!(
+                "{{\"{name}\":{{\"assetMainType\":\"EQUITY\",\"symbol\":\"{name}\",\"realtime\":true,\"quote\":{{\
+                 \"bidPrice\":{bid:.2},\"askPrice\":{ask:.2},\"lastPrice\":{spot},\"quoteTime\":{millis},\
+                 \"tradeTime\":{millis}}}}}}}"
+            ),
+            Self::Schwab => market.quoted().schwab(),
             Self::Treasury if target.contains("/sofr/") => {
                 format!(
                     "{{\"refRates\":[{{\"effectiveDate\":\"2026-11-18\",\"type\":\"SOFR\",\"percentRate\":{}}}]}}",
