@@ -49,6 +49,12 @@ pub(super) enum Depth {
 }
 
 impl Span {
+    /// The nearest strikes and volatilities within the span.
+    pub(super) fn within<L: Lanes>(&self, k: L, sigma: L) -> (L, L) {
+        let within = |v: L, (low, high): (f64, f64)| v.max(L::splat(low)).min(L::splat(high));
+        (within(k, self.k), within(sigma, self.sigma))
+    }
+
     /// True if exercise between ex-dates can pay.
     pub(super) fn continuous(&self, phi: f64, terms: &Terms) -> bool {
         continuous(phi, terms, self.sigma.1, self.depth)

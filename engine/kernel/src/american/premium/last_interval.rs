@@ -33,6 +33,21 @@ impl LastInterval {
         self.0.serves(&after(terms, life))
     }
 
+    /// Solves the boundaries that some `lanes` need.
+    pub(super) fn prepare<L: Lanes>(&self, sigma: L, lanes: L::Mask) {
+        self.0.prepare_from(sigma, lanes);
+    }
+
+    /// Solves all boundaries.
+    pub(super) fn prepare_all(&self) {
+        self.0.prepare_all();
+    }
+
+    /// The lanes whose boundary is solved.
+    pub(super) fn is_prepared<L: Lanes>(&self, sigma: L) -> L::Mask {
+        self.0.is_prepared(sigma)
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.0.bytes()
@@ -83,6 +98,7 @@ mod tests {
     fn premium(terms: &Terms, x: f64, k: f64, sigma: f64) -> Taylor<f64> {
         let stop = terms.divs.last().expect("a dividend").t;
         let last = LastInterval::new(&SharedBoundaries::default(), terms, stop, &SPAN);
+        last.prepare_all();
         last.premium::<f64, true>(terms, stop, &Inputs::new(x.exp(), k, sigma))
     }
 

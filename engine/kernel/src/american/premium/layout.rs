@@ -12,21 +12,20 @@ use crate::american::shared::SharedBoundaries;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
-use std::sync::OnceLock;
 
 /// A range that exceeds a whole number of parts by less is cut into that number: the rounding of a logarithm.
 const WHOLE: f64 = 1e-9;
 
-/// A range of strikes and volatilities with its table. The first evaluation that needs the table builds it: a chain
-/// lists many strikes whose premium is 0, and their tables would be most of the cost of a start.
+/// A range of strikes and volatilities with its tables, by depth. They are built for contracts that need them only: a
+/// chain lists many strikes whose premium is 0, and their tables would be most of the cost of a start.
 pub(super) struct TablePart {
     /// The contracts served.
     serves: Span,
-    /// The contracts that the table is fitted on: all of `serves`, and more.
+    /// The contracts that the tables are fitted on: all of `serves`, and more.
     span: Span,
-    table: OnceLock<Box<Table>>,
-    /// The table for spots deep in the money; `None`: `table` serves them.
-    deep: Option<OnceLock<Box<Table>>>,
+    tables: [Option<Box<Table>>; 2],
+    /// False: the usual table serves spots deep in the money too.
+    has_deep: bool,
 }
 
 impl TablePart {
@@ -50,28 +49,29 @@ impl TablePart {
 
     fn new(right: Right, terms: &Terms, serves: Span, span: Span) -> Self {
         let continuous = |depth| Span { depth, ..span }.continuous(right.phi(), terms);
-        let differs = continuous(Depth::Deep) != continuous(Depth::Usual);
-        Self { serves, span, table: OnceLock::new(), deep: differs.then(OnceLock::new) }
+        let has_deep = continuous(Depth::Deep) != continuous(Depth::Usual);
+        Self { serves, span, tables: [None, None], has_deep }
     }
 
     /// The tables built so far.
     pub(super) fn built(&self) -> impl Iterator<Item = &Table> {
-        let deep = self.deep.as_ref().and_then(OnceLock::get);
-        self.table.get().into_iter().chain(deep).map(|table| &**table)
+        self.tables.iter().flatten().map(|table| &**table)
     }
 
     /// True if spots deep in the money have a table of their own.
     pub(super) fn has_deep(&self) -> bool {
-        self.deep.is_some()
+        self.has_deep
     }
 
-    /// The table of a depth; the first call builds it.
-    pub(super) fn table(&self, shared: &SharedBoundaries, right: Right, terms: &Terms, depth: Depth) -> &Table {
-        let (depth, table) = match &self.deep {
-            Some(deep) if depth == Depth::Deep => (depth, deep),
-            _ => (Depth::Usual, &self.table),
-        };
-        table.get_or_init(|| Box::new(Table::build(shared, right.phi(), terms, &Span { depth, ..self.span })))
+    /// The table of a depth; `None`: it is not built.
+    pub(super) fn table(&self, depth: Depth) -> Option<&Table> {
+        self.tables[depth as usize].as_deref()
+    }
+
+    /// The table of a depth, built if it is missing.
+    pub(super) fn build(&mut self, shared: &SharedBoundaries, phi: f64, terms: &Terms, depth: Depth) -> &mut Table {
+        let span = Span { depth, ..self.span };
+        self.tables[depth as usize].get_or_insert_with(|| Box::new(Table::build(shared, phi, terms, &span)))
     }
 
     /// True if the tile serves any part of `band`.

@@ -13,13 +13,13 @@ use crate::work::count;
 const UNIT_MOVE: f64 = 1e-3;
 
 impl Table {
-    /// The derivatives in the rates; `terms`: those of the table's build. They cost as much as the table itself, and
-    /// tables of the next trading day are read for values only: the first read solves them.
-    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
-        self.rates.get_or_init(|| {
+    /// Solves the derivatives in the rates, if the table has coefficients and they are missing; `terms`: those of the
+    /// table's build. They cost as much as the table itself, and tables of the next trading day are read for values only.
+    pub(super) fn solve_rates(&mut self, terms: &Terms) {
+        if self.rates.is_none() && self.has_premium() {
             count(|work| work.table_rates += 1);
-            Box::new(Rates::of(self, &self.problem(terms)))
-        })
+            self.rates = Some(Box::new(Rates::of(self, &self.problem(terms))));
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::american::settings::{EVALUATE, SAME, SIZES};
 use crate::american::shared::SharedBoundaries;
 use crate::dividends::Terms;
 use crate::work::count;
-use std::sync::OnceLock;
 
 /// Least time to the next ex-date in `SIZES.more_soon`, years: the number of terms is capped anyway.
 const SOON_LEAST: f64 = 1e-6;
@@ -49,7 +48,7 @@ impl Table {
             sampled: 0,
             premium: Box::default(),
             refined,
-            rates: OnceLock::new(),
+            rates: None,
         };
         let start = start(phi, terms, span);
         match start {
