@@ -86,11 +86,9 @@ impl NoDividends {
 
     /// Solves the boundaries that reads of contracts need.
     pub(super) fn prepare<L: Lanes>(&self, terms: &Terms, x: L, k: L, sigma: L, numbers: Numbers) {
-        for table in self.live(terms).iter().filter(|table| table.get().is_none()) {
-            let lanes = table.lanes(sigma, self.ends(table));
-            let far_out = self.far_out(terms, ln(x / k), table.within(sigma));
-            let needed = if numbers == Numbers::Boundary { lanes } else { lanes & !far_out };
-            if needed.any() {
+        for (table, lanes, needed) in self.unsolved(terms, x, k, sigma) {
+            let asked = if numbers == Numbers::Boundary { lanes } else { needed };
+            if asked.any() {
                 table.solve();
             }
         }
@@ -116,10 +114,22 @@ impl NoDividends {
     /// The strikes; NaN in lanes that need a boundary which is not solved.
     #[inline(always)]
     pub(super) fn prepared<L: Lanes>(&self, terms: &Terms, x: L, k: L, sigma: L) -> L {
-        self.live(terms).iter().filter(|table| table.get().is_none()).fold(k, |k, table| {
-            let far_out = self.far_out(terms, ln(x / k), table.within(sigma));
-            let missing = table.lanes(sigma, self.ends(table)) & !far_out;
-            L::select(missing, L::splat(f64::NAN), k)
+        let missing = self.unsolved(terms, x, k, sigma);
+        missing.fold(k, |k, (_, _, needed)| L::select(needed, L::splat(f64::NAN), k))
+    }
+
+    /// The boundaries that are not solved, the lanes of each, and which of these it gives a premium to.
+    #[inline(always)]
+    fn unsolved<L: Lanes>(
+        &self,
+        terms: &Terms,
+        x: L,
+        k: L,
+        sigma: L,
+    ) -> impl Iterator<Item = (&SharedBoundary, L::Mask, L::Mask)> {
+        self.live(terms).iter().filter(|table| table.get().is_none()).map(move |table| {
+            let lanes = table.lanes(sigma, self.ends(table));
+            (table, lanes, lanes & !self.far_out(terms, ln(x / k), table.within(sigma)))
         })
     }
 

@@ -13,7 +13,7 @@ use crate::quality::Quality;
 
 /// The boundaries of the last interval.
 #[derive(Clone)]
-pub(super) struct LastInterval(NoDividends);
+pub(super) struct LastInterval(pub(super) NoDividends);
 
 impl core::fmt::Debug for LastInterval {
     /// The name only: a table prints it as a part of its layout.
@@ -31,21 +31,6 @@ impl LastInterval {
     /// True if the boundaries serve the rates of `terms`; `life`: years from the last ex-date to expiry.
     pub(super) fn serves(&self, terms: &Terms, life: f64) -> bool {
         self.0.serves(&after(terms, life))
-    }
-
-    /// Solves the boundaries that some `lanes` need.
-    pub(super) fn prepare<L: Lanes>(&self, sigma: L, lanes: L::Mask) {
-        self.0.prepare_from(sigma, lanes);
-    }
-
-    /// Solves all boundaries.
-    pub(super) fn prepare_all(&self) {
-        self.0.prepare_all();
-    }
-
-    /// The lanes whose boundary is solved.
-    pub(super) fn is_prepared<L: Lanes>(&self, sigma: L) -> L::Mask {
-        self.0.is_prepared(sigma)
     }
 
     /// Bytes held.
@@ -98,7 +83,7 @@ mod tests {
     fn premium(terms: &Terms, x: f64, k: f64, sigma: f64) -> Taylor<f64> {
         let stop = terms.divs.last().expect("a dividend").t;
         let last = LastInterval::new(&SharedBoundaries::default(), terms, stop, &SPAN);
-        last.prepare_all();
+        last.0.prepare_all();
         last.premium::<f64, true>(terms, stop, &Inputs::new(x.exp(), k, sigma))
     }
 

@@ -13,6 +13,16 @@ use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
 
+/// Deviations by which ln(strike less dividends) may move against ln(strike) within a table of calls exercised between
+/// dates.
+const FRONT_DEVIATIONS: f64 = 0.35;
+/// Factor by which a table of puts is fitted beyond the volatilities that it serves: third derivatives are worst at the
+/// ends.
+const BEYOND_PUT: f64 = 1.1;
+/// Deviations by which the place of the strike may move along the series of calls exercised between dates. It bounds
+/// the volatility ratio of their table.
+const FAR_DEVIATIONS: f64 = 2.5;
+
 /// A range that exceeds a whole number of parts by less is cut into that number: the rounding of a logarithm.
 const WHOLE: f64 = 1e-9;
 
@@ -110,7 +120,7 @@ fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
     {
         return (LAYOUT.sigma_least, LAYOUT.sigma_most);
     }
-    let most = (LAYOUT.far_deviations * sigma * t.sqrt() / (r / b).ln()).exp();
+    let most = (FAR_DEVIATIONS * sigma * t.sqrt() / (r / b).ln()).exp();
     let most = most.clamp(LAYOUT.sigma_far, LAYOUT.sigma_most);
     (most.min(LAYOUT.sigma_least), most)
 }
@@ -132,7 +142,7 @@ fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
     // the place of the strike less the dividends moves by this along a series that begins at a boundary far above
     let collected = terms.a(0.0) / band.k.0;
     let moved = collected / (1.0 - collected).max(SAME.strike_left);
-    wide.min(LAYOUT.front_deviations * deviation / moved).max(LAYOUT.strikes_least.ln())
+    wide.min(FRONT_DEVIATIONS * deviation / moved).max(LAYOUT.strikes_least.ln())
 }
 
 /// Logarithm of the strike ratio over which a put's first window grows by about its length again: shortly before a
@@ -149,7 +159,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePar
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
     // fitted on more volatilities than they serve, calls do not meet the payoff at their boundary; third derivatives of
     // puts are worst at the ends
-    let beyond = if right == Right::Call { 1.0 } else { LAYOUT.beyond_put };
+    let beyond = if right == Right::Call { 1.0 } else { BEYOND_PUT };
     let most = |k: f64, sigma: (f64, f64)| strikes(right, terms, &Band { k: (k, k), sigma }).exp();
     let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();

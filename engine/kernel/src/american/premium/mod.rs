@@ -41,6 +41,7 @@ mod windows;
 
 use super::Numbers;
 use super::band::{Band, Counts};
+use super::no_dividends::NoDividends;
 use super::pays::{exercised_now, most_premium};
 use super::shared::SharedBoundaries;
 use crate::american::boundary::TIME_LEAST;
@@ -51,13 +52,19 @@ use crate::dividends::{SAME_DATE, SET_BACK, Terms, are_same};
 use crate::elementary::exp;
 use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
-use classify::{Depth, deep};
+use classify::{Depth, Span, deep};
 use evaluate::Clock;
 use exercise::Inputs;
+use last_interval::LastInterval;
 use layout::{TablePart, covered, tiles};
 use plan::best_plan;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
+
+/// Greatest move of b as a part of the greater rate.
+const B_PART: f64 = 0.1;
+/// Greatest age of a table of the premium now, of the time to the next date (part of the way).
+const AGE_PART: f64 = 0.05;
 
 /// Years before an ex-date, half a minute, until which its table is read: the deviation until the date is a divisor.
 const UNTIL: f64 = 1e-6;
@@ -146,28 +153,28 @@ impl PremiumTables {
         }
         let by_rates = numbers > Numbers::ByVolatility || self.moved(terms) != [0.0; 2];
         for (tile, depth, lanes) in picked {
-            let table = self.tiles[tile].build(&self.shared, self.right.phi(), &self.terms, depth);
-            if let Layout::LastInterval(last) = &table.layout {
-                last.prepare(table.span.within(k, sigma).1, lanes);
-            }
-            if by_rates {
-                table.solve_rates(&self.terms);
-            }
+            self.build(tile, depth, by_rates, |span, last| last.prepare_from(span.within(k, sigma).1, lanes));
         }
     }
 
     /// Builds all tables.
     pub(super) fn prepare_all(&mut self) {
-        let Self { right, terms, shared, tiles } = self;
-        for tile in tiles {
-            let depths = [Depth::Usual, Depth::Deep];
-            for depth in depths.into_iter().take(1 + usize::from(tile.has_deep())) {
-                let table = tile.build(shared, right.phi(), terms, depth);
-                if let Layout::LastInterval(last) = &table.layout {
-                    last.prepare_all();
-                }
-                table.solve_rates(terms);
+        for tile in 0..self.tiles.len() {
+            self.build(tile, Depth::Usual, true, |_, last| last.prepare_all());
+            if self.tiles[tile].has_deep() {
+                self.build(tile, Depth::Deep, true, |_, last| last.prepare_all());
             }
+        }
+    }
+
+    /// Builds what is missing of a table; `last` solves the boundaries that a table of a last interval needs.
+    fn build(&mut self, tile: usize, depth: Depth, by_rates: bool, last: impl FnOnce(&Span, &NoDividends)) {
+        let table = self.tiles[tile].build(&self.shared, self.right.phi(), &self.terms, depth);
+        if let Layout::LastInterval(LastInterval(boundaries)) = &table.layout {
+            last(&table.span, boundaries);
+        }
+        if by_rates {
+            table.solve_rates(&self.terms);
         }
     }
 
@@ -187,7 +194,7 @@ impl PremiumTables {
                 return;
             };
             let lanes = match &table.layout {
-                Layout::LastInterval(last) => lanes & last.is_prepared(table.span.within(k, sigma).1),
+                Layout::LastInterval(last) => lanes & last.0.is_prepared(table.span.within(k, sigma).1),
                 _ => lanes,
             };
             serving.push(table, lanes);
@@ -283,8 +290,7 @@ impl PremiumTables {
         let age = self.terms.t - terms.t;
         let same = are_same(&self.terms.divs, &terms.divs, age);
         let size = self.terms.r.abs().max(self.terms.b.abs());
-        let aligned =
-            (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(TIME_LEAST).sqrt()).min(TABLES.b_part * size);
+        let aligned = (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(TIME_LEAST).sqrt()).min(B_PART * size);
         // exercise anywhere between the dates of a call is harder to follow
         let coarse = self.built().any(|table| table.until.is_some() || table.is_anchored());
         let b_move = if coarse { TABLES.rate_move } else { aligned.max(TABLES.rate_move) };
@@ -559,7 +565,7 @@ impl Table {
             Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate => {
                 age < self.stop - UNTIL
             }
-            Layout::Now | Layout::Anchored => age <= TABLES.age.min(TABLES.age_part * next),
+            Layout::Now | Layout::Anchored => age <= TABLES.age.min(AGE_PART * next),
         }
     }
 }
