@@ -152,8 +152,8 @@ impl EarlyExercise {
             + blocks.sum::<usize>()
     }
 
-    /// Lays out the tables for now and for the next trading day, if missing. Returns, by right, whether the next trading
-    /// day needs tables of its own.
+    /// Lays out the tables for now and for the next trading day, if missing. Returns, by right, whether the next
+    /// trading day needs tables of its own.
     fn lay_out(
         &mut self,
         shared: &SharedBoundaries,

@@ -141,7 +141,7 @@ impl ScenarioTables {
     }
 
     /// Lets `read` read tables of `key` that serve `terms`, and each strike at volatilities from least to greatest.
-    /// They are laid out anew, or widened, where they do not serve yet.
+    /// They are laid out, or widened, where they do not serve yet.
     pub(super) fn with<T>(
         &self,
         key: TableKey,

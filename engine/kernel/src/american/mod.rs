@@ -22,7 +22,7 @@ use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use crate::quality::Quality;
 use crate::work::count;
-pub use band::{Band, Counts};
+pub use band::{Band, Counts, Numbers};
 use no_dividends::NoDividends;
 pub use pays::exercised_now;
 pub(crate) use pays::most_premium;
@@ -59,17 +59,6 @@ enum Method {
     Premium(PremiumTables),
     /// American with dividends, or with two boundaries, at reference quality: a recursion for each contract.
     Recursion,
-}
-
-/// Numbers that a pricer is prepared for; each kind includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Numbers {
-    /// Value and derivatives in the volatility.
-    ByVolatility,
-    /// Every Greek.
-    Greeks,
-    /// The exercise boundary too.
-    Boundary,
 }
 
 /// Prices the contracts of one (expiry, right).
@@ -261,8 +250,8 @@ pub struct PricerAt<'a> {
 }
 
 impl PricerAt<'_> {
-    /// Every Greek, raw units. A lane whose strike or volatility lies outside the band, that is not prepared, or without
-    /// model value (S ≤ A(0)), is NaN.
+    /// Every Greek, raw units. A lane whose strike or volatility lies outside the band, that is not prepared, or
+    /// without model value (S ≤ A(0)), is NaN.
     pub fn greeks<L: Lanes>(&self, k: L, sigma: L) -> Greeks<L> {
         let market = SpotInputs::new(self.terms, self.s);
         let phi = self.pricer.right.phi();

@@ -1,6 +1,6 @@
 //! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
 
-use super::Numbers;
+use super::band::Numbers;
 use super::boundary::{Boundary, BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
 use super::pays::exercised_now;

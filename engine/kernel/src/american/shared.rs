@@ -2,9 +2,9 @@
 //!
 //! Time, rates and volatilities fall into cells, and with [`Quality::Full`] one boundary is solved for a whole cell:
 //! the boundary that a contract reads depends on its own terms alone, not on the order of requests. A boundary is
-//! solved once, for whichever pricer needs it first. The cache drops it once no pricer holds it and enough others are newer: names that are
-//! computed one after the other would otherwise each solve what the one before has just dropped. Never: a strike, a
-//! spot.
+//! solved once, for whichever pricer needs it first. The cache drops it once no pricer holds it and enough others are
+//! newer: names that are computed one after the other would otherwise each solve what the one before has just dropped.
+//! Never: a strike, a spot.
 
 use super::band::sigma_ratio;
 use super::boundary::{Boundary, Domain};

@@ -39,8 +39,7 @@ mod tip;
 mod until_date;
 mod windows;
 
-use super::Numbers;
-use super::band::{Band, Counts};
+use super::band::{Band, Counts, Numbers};
 use super::no_dividends::NoDividends;
 use super::pays::{exercised_now, most_premium};
 use super::shared::SharedBoundaries;
@@ -202,8 +201,8 @@ impl PremiumTables {
         serving
     }
 
-    /// Hands `to` the tiles of the `needed` lanes, by index, with depth and lanes. With `BEYOND` a lane whose volatility
-    /// no tile of its strike serves gets the tile with the nearest volatilities.
+    /// Hands `to` the tiles of the `needed` lanes, by index, with depth and lanes. With `BEYOND` a lane whose
+    /// volatility no tile of its strike serves gets the tile with the nearest volatilities.
     #[inline(always)]
     fn pick<L: Lanes, const BEYOND: bool>(
         &self,

@@ -34,7 +34,8 @@ const UNIT_MOVE: f64 = 1e-3;
 
 impl Table {
     /// Solves the derivatives in the rates, if the table has coefficients and they are missing; `terms`: those of the
-    /// table's build. They cost as much as the table itself, and tables of the next trading day are read for values only.
+    /// table's build. They cost as much as the table itself, and tables of the next trading day are read for values
+    /// only.
     pub(super) fn solve_rates(&mut self, terms: &Terms) {
         if self.rates.is_none() && self.has_premium() {
             count(|work| work.table_rates += 1);
