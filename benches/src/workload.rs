@@ -1,7 +1,7 @@
 //! Contracts to price, shaped like a chain: a few expiries, calls and puts, strikes within two standard deviations.
 
 use crate::naive::Contract;
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
@@ -99,8 +99,11 @@ impl Slice {
     pub fn pricer_with(&self, scheme: Quality) -> Pricer {
         let ends = |of: &[f64]| of.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));
         let band = Band { k: ends(&self.k), sigma: ends(&self.sigma) };
-        let pricer = Pricer::new(self.style, self.right, &self.terms, &band, scheme);
-        self.value(&pricer); // tables of a premium are built when they are first read
+        let shared = SharedBoundaries::default();
+        let mut pricer = Pricer::laid_out(&shared, self.style, self.right, &self.terms, &band, scheme);
+        for (k, sigma) in self.k.chunks_exact(BLOCK).zip(self.sigma.chunks_exact(BLOCK)) {
+            pricer.prepare(&self.terms, SPOT, Block::load(k), Block::load(sigma), Numbers::Greeks);
+        }
         pricer
     }
 
@@ -142,5 +145,6 @@ pub fn engine_greeks(o: &Contract) -> Greeks<f64> {
 #[must_use]
 pub fn engine_greeks_with(o: &Contract, scheme: Quality) -> Greeks<f64> {
     let band = Band { k: (0.8 * o.k, 1.25 * o.k), sigma: (0.7 * o.sigma, 1.3 * o.sigma) };
-    Pricer::new(o.style, o.right, &o.terms, &band, scheme).at(&o.terms, o.s).greeks(o.k, o.sigma)
+    let mut pricer = Pricer::laid_out(&SharedBoundaries::default(), o.style, o.right, &o.terms, &band, scheme);
+    pricer.prepare(&o.terms, o.s, o.k, o.sigma, Numbers::Greeks).greeks(o.k, o.sigma)
 }

@@ -5,8 +5,9 @@
 //! that a start far off, or an answer next to the exercise region where vega vanishes, ends in bisection and never in
 //! a wrong number. Never: a quote, a spread.
 
-use super::american::PricerAt;
+use super::american::{Numbers, Pricer, PricerAt};
 use super::black76::{Horizon, european_vol};
+use super::dividends::Terms;
 use super::elementary::ln;
 use super::greeks::VolDerivatives;
 use super::lanes::{Lanes, Mask};
@@ -78,6 +79,14 @@ pub fn implied<L: Lanes>(at: &PricerAt<'_>, k: L, price: L, start: L) -> Implied
     implied_by(&limits, |sigma| at.vol_derivatives(k, sigma), k, price, start)
 }
 
+/// [`implied`] of one contract, which prepares the pricer for the volatilities that it comes to.
+pub fn implied_alone(pricer: &mut Pricer, terms: &Terms, s: f64, k: f64, price: f64, start: f64) -> Implied<f64> {
+    let at = pricer.at(terms, s);
+    let limits = VolBounds { floor: at.floor(k), exercise: at.exercise_value(k), band: at.band().sigma };
+    let value = |sigma| pricer.prepare(terms, s, k, sigma, Numbers::ByVolatility).vol_derivatives(k, sigma);
+    implied_by(&limits, value, k, price, start)
+}
+
 /// Bounds of values and volatilities in a search.
 #[derive(Clone, Copy, Debug)]
 pub struct VolBounds<L> {
@@ -99,7 +108,7 @@ pub struct VolBounds<L> {
 #[inline(always)]
 pub fn implied_by<L: Lanes>(
     limits: &VolBounds<L>,
-    value: impl Fn(L) -> VolDerivatives<L>,
+    mut value: impl FnMut(L) -> VolDerivatives<L>,
     k: L,
     price: L,
     start: L,

@@ -6,6 +6,12 @@ use crate::early::settings::SEARCHED;
 use kernel::contract::Right;
 use kernel::lanes::BLOCK;
 
+/// A price without a volatility is searched again when it has moved against the exercise value by this part of its time
+/// value and by `STILL_NONE_OF_SPOT`: of a price at its exercise value nothing changes by small moves.
+const STILL_NONE: f64 = 0.25;
+/// Part of the spot by which a price must have moved beside `STILL_NONE`, for time values of nothing.
+const STILL_NONE_OF_SPOT: f64 = 2e-4;
+
 /// One price of one contract, and its volatility. Price and spot have double precision, since small moves are their
 /// differences. The other numbers have single precision, far below the error of a search; the whole market holds
 /// 800,000 entries.
@@ -53,7 +59,7 @@ impl RememberedVol {
         let (dp, ds) = (price - self.price, here.s - self.s);
         // prices without a volatility are remembered, too, or each pass would search for them again
         if self.sigma.is_nan() {
-            let still = SEARCHED.still_none * (price - floor) + SEARCHED.still_none_of_spot * here.s;
+            let still = STILL_NONE * (price - floor) + STILL_NONE_OF_SPOT * here.s;
             return if (dp - phi * ds).abs() < still { Recalled::Same(*self, f64::NAN) } else { Recalled::Nothing };
         }
         let gap = dp - f64::from(self.delta) * ds;

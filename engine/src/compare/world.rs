@@ -2,13 +2,13 @@
 
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::black76::{Horizon, european, european_vol};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::quality::Quality;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Band of volatilities around ours for which early exercise is tabulated, as factors; the vendor's may lie within.
 const BAND: (f64, f64) = (0.9, 1.1);
@@ -82,7 +82,8 @@ impl Contract {
 #[derive(Debug)]
 pub(super) struct WorldTables {
     terms: Terms,
-    pricers: [Option<Pricer>; 2],
+    /// Prepared for what is read of them.
+    pricers: [Option<Mutex<Pricer>>; 2],
 }
 
 impl WorldTables {
@@ -91,8 +92,9 @@ impl WorldTables {
         let pricers = [Right::Call, Right::Put].map(|right| {
             let of_right = contracts.iter().filter(|contract| contract.right == right);
             let bands: Vec<Band> = of_right.map(|c| Band { k: (c.k, c.k), sigma: c.band }).collect();
-            let new = || Pricer::new(Style::American, right, terms, bands.as_slice(), Quality::Full);
-            (!bands.is_empty()).then(new)
+            let shared = SharedBoundaries::default();
+            let new = || Pricer::laid_out(&shared, Style::American, right, terms, bands.as_slice(), Quality::Full);
+            (!bands.is_empty()).then(|| Mutex::new(new()))
         });
         Self { terms: terms.clone(), pricers }
     }
@@ -104,7 +106,8 @@ impl WorldTables {
         let of = |contract: &Contract| {
             let Some(pricer) = &self.pricers[contract.right as usize] else { return Greeks::from_fn(|_| f64::NAN) };
             let sigma = contract.sigma.max(contract.band.0).min(contract.band.1);
-            let all = pricer.at(&self.terms, s).greeks(contract.k, sigma);
+            let mut pricer = pricer.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = pricer.prepare(&self.terms, s, contract.k, sigma, Numbers::Greeks).greeks(contract.k, sigma);
             let own = finish(&european(contract.right.phi(), &at, market.x, contract.k, sigma), &market, sigma);
             Greeks::from_fn(|greek| all.get(greek) - own.get(greek))
         };

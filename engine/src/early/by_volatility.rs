@@ -2,9 +2,15 @@
 //! table.
 
 use super::expansion::{ExpansionPoint, load, rounded};
-use super::settings::BY_VOLATILITY;
 use kernel::greeks::VolDerivatives;
 use kernel::lanes::{BLOCK, Block, Lanes};
+
+/// A volatility within this part of the curve's is no node: its coefficients would be differences of rounding.
+const NODE_LEAST: f64 = 0.02;
+/// Part of the curve's highest term by which the curve may be off: the next term is a tenth of the last.
+const DOUBT_HIGHEST: f64 = 0.1;
+/// Part of what the straight piece beyond its nodes adds by which the curve may be off: a premium bends there.
+const DOUBT_BEYOND: f64 = 0.5;
 
 /// The numbers of one block, at an expansion point. They change little while the spot moves by a tenth of a deviation:
 /// what changes fast is in the expansions, and these are what is left.
@@ -40,7 +46,7 @@ impl VolPolynomial {
             let (a1, a2) = (now.vega * h, c(0.5) * now.volga * h * h);
             let miss = there.value - now.value - a1 - a2;
             let slope = there.vega * h - a1 - a2 - a2;
-            let none = h.abs().lt(centre * BY_VOLATILITY.node_least) | !h.abs().lt(c(f64::INFINITY));
+            let none = h.abs().lt(centre * NODE_LEAST) | !h.abs().lt(c(f64::INFINITY));
             let pick = |x: Block| Block::select(none, c(0.0), x);
             [Block::select(none, centre, h), pick(c(4.0) * miss - slope), pick(slope - c(3.0) * miss)].map(rounded)
         };
@@ -136,7 +142,6 @@ impl PremiumByVol {
         let [h, _, a4] = core::array::from_fn(|i| Block::select(above, self.up[i], self.down[i]));
         let u = (d / h).min(c(1.0));
         let beyond = d - u * h;
-        c(BY_VOLATILITY.doubt_highest) * u * u * a4.abs()
-            + c(BY_VOLATILITY.doubt_beyond) * (beyond * self.at(sigma).vega).abs()
+        c(DOUBT_HIGHEST) * u * u * a4.abs() + c(DOUBT_BEYOND) * (beyond * self.at(sigma).vega).abs()
     }
 }

@@ -2,7 +2,6 @@
 //! first. The preliminary pass of a cold start uses them. Never: a table.
 
 use super::method::mask;
-use super::settings::LATTICE;
 use super::valuation::{Valuation, lanes_at_intrinsic, lattice_layers, plain};
 use crate::store::ladder::Ladder;
 use core::cell::OnceCell;
@@ -14,6 +13,10 @@ use kernel::greeks::{Greeks, SpotInputs, VolDerivatives, exercised, finish};
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::{Lattice, LatticeGreeks, Lattices};
 use kernel::quality::Quality;
+
+/// The next trading day is a small step for an expiry so many times as far away: a series of second order reaches it,
+/// as the third is a hundredth of the first.
+const FAR_OFF: f64 = 6.0;
 
 /// American and European Greeks of a block, and the premium elsewhere.
 pub(super) struct Taken {
@@ -57,7 +60,7 @@ impl<'a> LatticePair<'a> {
             .map(|right| LatticeSide { never: never_exercised(right, here.terms, &band), ..LatticeSide::default() });
         let next = here.next_session();
         let goes_ex = here.terms.divs.first().is_some_and(|d| d.t <= here.step);
-        Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > LATTICE.far_off * here.step })
+        Some(Self { here, layers, sides, next, near: !goes_ex && here.terms.t > FAR_OFF * here.step })
     }
 
     /// Quality of early exercise from these lattices.

@@ -98,6 +98,7 @@ impl EarlyExercise {
         let before = Work::of_thread();
         let mut done = EarlyWork::default();
         let mut next = None;
+        let mut has_own_later = [false; 2];
         let lattices = LatticePair::new(here, ladder, span(sigma));
         for block in 0..ladder.blocks() {
             let (k, vols) = (ladder.block(block), Block::load(&sigma[block * BLOCK..]));
@@ -115,16 +116,14 @@ impl EarlyExercise {
                 }
                 if is_first {
                     next = here.next_session();
-                    self.build(shared, here, next.as_ref(), ladder, sigma, &mut done);
+                    has_own_later = self.lay_out(shared, here, next.as_ref(), ladder, sigma, &mut done);
                 }
                 let Self { tables, later, blocks, .. } = self;
-                let Some(now) = tables.get() else { continue };
-                let now = &now[right as usize];
-                let later = next.as_ref().map(|(s, terms)| {
-                    let own = later.get().map(|pair| &pair[right as usize]);
-                    (*s, terms, own.filter(|_| !now.serves_terms(terms)).unwrap_or(now))
-                });
-                blocks[right as usize][block].refresh(&place, &Tables { now, later }, &mut done);
+                let i = right as usize;
+                let Some(now) = tables.of(right) else { continue };
+                let own_later = later.of(right).filter(|_| has_own_later[i]);
+                let mut tables = Tables { now, next: next.as_ref(), own_later };
+                blocks[i][block].refresh(&place, &mut tables, &mut done);
             }
         }
         done.work = Work::since(&before);
@@ -153,8 +152,9 @@ impl EarlyExercise {
             + blocks.sum::<usize>()
     }
 
-    /// Builds the tables for now and for the next trading day, if missing.
-    fn build(
+    /// Lays out the tables for now and for the next trading day, if missing. Returns, by right, whether the next
+    /// trading day needs tables of its own.
+    fn lay_out(
         &mut self,
         shared: &SharedBoundaries,
         here: &Valuation<'_>,
@@ -162,14 +162,15 @@ impl EarlyExercise {
         ladder: &Ladder,
         sigma: &[f64],
         work: &mut EarlyWork,
-    ) {
+    ) -> [bool; 2] {
         let [near, roomy] = bands(ladder.strikes(), sigma);
         self.tables.serve(shared, here, here.terms, &near, &roomy, work);
-        if let Some((_, later)) = next
-            && !self.tables.serves_terms(later)
-        {
+        let Some((_, later)) = next else { return [false; 2] };
+        let own = self.tables.serve_terms(later).map(|serves| !serves);
+        if own.contains(&true) {
             self.later.serve(shared, here, later, &near, &roomy, work);
         }
+        own
     }
 
     /// The premium of one right of a block, by volatility.

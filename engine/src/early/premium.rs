@@ -18,7 +18,7 @@ use super::validity::{NOTHING, OF_LATTICE, ONE_POINT, OTHER_VOLATILITIES};
 use super::valuation::{Valuation, lanes_at_intrinsic, plain};
 use super::work::{EarlyWork, Left};
 use crate::store::evidence::ValueMethod;
-use kernel::american::{Pricer, exercised_now};
+use kernel::american::{Numbers, Pricer, exercised_now};
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::Right;
 use kernel::dividends::{Terms, is_same_date};
@@ -51,12 +51,14 @@ enum PremiumSource {
     Two([Box<Expansion>; 2]),
 }
 
-/// Tables from which expansions are taken.
-#[derive(Clone, Copy, Debug)]
+/// Tables from which expansions are taken; each is prepared for what is read.
+#[derive(Debug)]
 pub(super) struct Tables<'a> {
-    pub(super) now: &'a Pricer,
-    /// Spot, terms and pricer of the next trading day.
-    pub(super) later: Option<(f64, &'a Terms, &'a Pricer)>,
+    pub(super) now: &'a mut Pricer,
+    /// Spot and terms of the next trading day.
+    pub(super) next: Option<&'a (f64, Terms)>,
+    /// The pricer of the next trading day; `None`: that of now serves it.
+    pub(super) own_later: Option<&'a mut Pricer>,
 }
 
 impl BlockPremium {
@@ -157,7 +159,7 @@ impl BlockPremium {
     }
 
     /// Computes again the parts of the premium that are not valid at `place`.
-    pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>, work: &mut EarlyWork) {
+    pub(super) fn refresh(&mut self, place: &BlockValuation<'_>, tables: &mut Tables<'_>, work: &mut EarlyWork) {
         if self.quality < place.here.quality || !self.quality.is_final() {
             *self = Self::unknown(place.here.quality);
         }
@@ -201,7 +203,7 @@ impl BlockPremium {
         &mut self,
         jets: Box<Expansion>,
         place: &BlockValuation<'_>,
-        tables: &Tables<'_>,
+        tables: &mut Tables<'_>,
     ) -> Option<PremiumSource> {
         let (h, away) = (BETWEEN.apart * place.deviation, place.here.s - jets.at.s);
         if away.abs() <= EXPANSION.spot * place.deviation || away.abs() > (1.0 + BETWEEN.beside) * h {
@@ -224,7 +226,7 @@ impl BlockPremium {
     }
 
     /// A source with one expansion point, at `place`.
-    fn at_one_point(&mut self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> PremiumSource {
+    fn at_one_point(&mut self, place: &BlockValuation<'_>, tables: &mut Tables<'_>) -> PremiumSource {
         let s = place.here.s;
         let (jets, american, gain) = taken(place, tables, s);
         let before = self.exercised;
@@ -238,21 +240,23 @@ impl BlockPremium {
         PremiumSource::One(Box::new(jets))
     }
 
-    fn take_by_volatility(&self, place: &BlockValuation<'_>, tables: &Tables<'_>) -> VolPolynomial {
+    fn take_by_volatility(&self, place: &BlockValuation<'_>, tables: &mut Tables<'_>) -> VolPolynomial {
         let BlockValuation { here, right, k, .. } = *place;
         let at = place.expansion_point(here.s);
         let sigma = load(&at.sigma);
         let zero = Block::splat(0.0);
         let nothing = VolDerivatives::straight(zero, zero);
         let now = self.read(here, sigma).map_or(nothing, |premium| vol_derivatives(&premium));
-        let side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
         let (least, most) = tables.now.at(here.terms, here.s).sigma_range(k, sigma);
         let (low, high) = nodes(least, most, sigma);
-        let later: Option<NextSessionChange> = tables.later.map(|(s, terms, pricer)| {
+        let mut side = |sigma: Block| (sigma, premium_vol(right, here.s, here.terms, tables.now, k, sigma).0);
+        let sides = [side(low), side(high)];
+        let later: Option<NextSessionChange> = tables.next.map(|&(s, ref terms)| {
+            let pricer = tables.own_later.as_deref_mut().unwrap_or(tables.now);
             let (premium, value) = premium_vol(right, s, terms, pricer, k, sigma);
             (premium, lanes_at_intrinsic(right, s, k, value))
         });
-        VolPolynomial::new(at, here.step, &now, [side(low), side(high)], later)
+        VolPolynomial::new(at, here.step, &now, sides, later)
     }
 
     /// The premium here; `None`: nothing.
@@ -316,10 +320,11 @@ impl BlockPremium {
 }
 
 /// The premium at spot `s`, the American Greeks there, and by how much their value exceeds the European one.
-fn taken(place: &BlockValuation<'_>, tables: &Tables<'_>, s: f64) -> (Expansion, Greeks<Block>, Block) {
+fn taken(place: &BlockValuation<'_>, tables: &mut Tables<'_>, s: f64) -> (Expansion, Greeks<Block>, Block) {
     let at = place.expansion_point(s);
     let sigma = load(&at.sigma);
-    let american = tables.now.at(place.here.terms, s).greeks(place.k, sigma);
+    let at_spot = tables.now.prepare(place.here.terms, s, place.k, sigma, Numbers::Boundary);
+    let american = at_spot.greeks(place.k, sigma);
     let european = plain(place.right, &Valuation { s, ..*place.here }, place.k, sigma);
     (Expansion::new(at, &american, &european), american, american.value - european.value)
 }
@@ -327,7 +332,7 @@ fn taken(place: &BlockValuation<'_>, tables: &Tables<'_>, s: f64) -> (Expansion,
 /// The lanes that are exercised at `s`, and how far the spot may move before that changes.
 fn boundary(
     place: &BlockValuation<'_>,
-    tables: &Tables<'_>,
+    tables: &mut Tables<'_>,
     s: f64,
     american: &Greeks<Block>,
 ) -> (u8, BoundaryDistance) {
@@ -342,11 +347,11 @@ fn premium_vol(
     right: Right,
     s: f64,
     terms: &Terms,
-    pricer: &Pricer,
+    pricer: &mut Pricer,
     k: Block,
     sigma: Block,
 ) -> (VolDerivatives<Block>, Block) {
-    let american = pricer.at(terms, s).vol_derivatives(k, sigma);
+    let american = pricer.prepare(terms, s, k, sigma, Numbers::ByVolatility).vol_derivatives(k, sigma);
     let x = Block::splat(s - terms.a(0.0));
     let european = european_vol(right.phi(), &Horizon::from(terms), x, k, sigma);
     (difference(&american, &european), american.value)

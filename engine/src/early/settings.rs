@@ -6,10 +6,6 @@ use kernel::settings;
 settings! {
     /// Tables of an expiry, and the volatilities that they are asked for (`tables.rs`).
     TABLES: TableSettings {
-        /// The least volatility that is looked for.
-        vol_least: f64 = 1e-3, "per √year", Judgement("a tenth of a percent: below, a price does not depend on it");
-        /// The greatest volatility that is looked for.
-        vol_most: f64 = 20.0, "per √year", Judgement("2,000 %: an hour to expiry at a spread of a tenth of the spot");
         /// Tables reach this factor beyond the volatilities of the curve. Lower builds again sooner, higher builds for
         /// volatilities that no contract has.
         beyond: f64 = 1.1, "1", Judgement("a tenth: what a curve moves by in hours");
@@ -29,9 +25,6 @@ settings! {
         /// Layers of a search for a volatility that expansions do not reach. Fewer are off by more than a curve would
         /// notice, more cost with their square.
         search: usize = 30, "layers", Measured("with 40 a volatility is 7e-4 of itself off at the median, 3e-3 for one in ten, against 300 layers, and half of that with 60; bid and ask of such a contract lie a third or more apart");
-        /// The next trading day is a small step for an expiry so many times as far away: a series of second order
-        /// reaches it.
-        far_off: f64 = 6.0, "trading days", Judgement("a sixth of the life: the third order is a hundredth of the first");
     }
 
     /// Expansions from one point (`expansion.rs`).
@@ -76,12 +69,6 @@ settings! {
         time: f64 = 0.0286, "of itself", Test("premiums_by_volatility_are_as_stale_as_the_table_says");
         /// Rate and borrow rate may move by this over the time to expiry.
         rates: f64 = 5.7e-4, "1", Test("premiums_by_volatility_are_as_stale_as_the_table_says");
-        /// A volatility nearer to that of the curve is no node: a contract whose tables end at its own volatility.
-        node_least: f64 = 0.02, "of the volatility", Judgement("the coefficients of a nearer node would be differences of rounding");
-        /// Part of the curve's highest term by which the curve may be off.
-        doubt_highest: f64 = 0.1, "of the highest term", Judgement("the next term of such series is a tenth of the last");
-        /// Part of what the straight piece beyond its nodes adds by which the curve may be off.
-        doubt_beyond: f64 = 0.5, "of the straight piece", Judgement("a premium bends there, and half of a tangent is no information");
     }
 
     /// Expansions from a lattice, which are taken again by the first full pass.
@@ -98,11 +85,6 @@ settings! {
 
     /// Volatilities that were searched for (`calibrate/remembered.rs`).
     SEARCHED: SearchedSettings {
-        /// A price without a volatility is searched again when it has moved against the exercise value by this part of
-        /// its time value and by `still_none_of_spot`.
-        still_none: f64 = 0.25, "of the time value", Judgement("of a price at its exercise value nothing changes by small moves");
-        /// Part of the spot by which a price must have moved beside `still_none`.
-        still_none_of_spot: f64 = 2e-4, "of the spot", Judgement("two basis points, for time values of nothing");
         /// A volatility may move by this before it is searched again.
         sigma: f64 = 0.08, "of itself", Test("remembered_searches_are_as_stale_as_the_table_says");
         /// The spot may move by this, at the volatility found.
@@ -114,8 +96,9 @@ settings! {
     }
 }
 
-/// Least and greatest volatility that is looked for, per √year.
-pub const VOL: (f64, f64) = (TABLES.vol_least, TABLES.vol_most);
+/// Least and greatest volatility that is looked for, per √year. Below the least a price does not depend on it; the
+/// greatest is that of an hour to expiry at a spread of a tenth of the spot.
+pub const VOL: (f64, f64) = (1e-3, 20.0);
 
 /// Greatest distance of the spot from two expansion points, standard deviations.
 pub const BESIDE: f64 = BETWEEN.apart * BETWEEN.beside;

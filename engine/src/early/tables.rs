@@ -45,15 +45,16 @@ impl Pricers {
             none => {
                 *none = Some(
                     [Right::Call, Right::Put]
-                        .map(|right| Pricer::sharing(shared, style, right, terms, bands, self.quality)),
+                        .map(|right| Pricer::laid_out(shared, style, right, terms, bands, self.quality)),
                 );
             }
         }
     }
 
-    /// True if those at hand serve these terms.
-    pub(super) fn serves_terms(&self, terms: &Terms) -> bool {
-        self.pair.as_ref().is_some_and(|pair| pair.iter().all(|p| p.serves_terms(terms)))
+    /// Whether those at hand serve these terms, by right.
+    pub(super) fn serve_terms(&self, terms: &Terms) -> [bool; 2] {
+        let of = |right: usize| self.pair.as_ref().is_some_and(|pair| pair[right].serves_terms(terms));
+        [of(0), of(1)]
     }
 
     /// Bytes held beside itself.
@@ -61,9 +62,14 @@ impl Pricers {
         self.pair.iter().flatten().map(|pricer| pricer.bytes() - size_of::<Pricer>()).sum()
     }
 
-    /// The pricers of both rights, if built.
+    /// The pricers of both rights, if laid out.
     pub(super) fn get(&self) -> Option<&[Pricer; 2]> {
         self.pair.as_ref()
+    }
+
+    /// The pricer of one right, if laid out.
+    pub(super) fn of(&mut self, right: Right) -> Option<&mut Pricer> {
+        self.pair.as_mut().map(|pair| &mut pair[right as usize])
     }
 }
 

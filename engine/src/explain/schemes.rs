@@ -1,6 +1,6 @@
 //! Values of one contract by each scheme, all from one basis. Never: a column.
 
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::black76::{Horizon, european};
 use kernel::contract::{Deliverable, Right, Style};
 use kernel::dividends::Terms;
@@ -50,8 +50,9 @@ pub(super) fn values(style: Style, right: Right, terms: &Terms, s: f64, k: f64, 
         return SchemeValues { european: plain, fast: plain, reference: plain };
     }
     let by = |quality: Quality| {
-        let pricer = Pricer::new(style, right, terms, &Band { k: (k, k), sigma: (sigma, sigma) }, quality);
-        pricer.at(terms, s).greeks(k, sigma)
+        let band = Band { k: (k, k), sigma: (sigma, sigma) };
+        let mut pricer = Pricer::laid_out(&SharedBoundaries::default(), style, right, terms, &band, quality);
+        pricer.prepare(terms, s, k, sigma, Numbers::Greeks).greeks(k, sigma)
     };
     SchemeValues { european: plain, fast: by(Quality::Full), reference: by(Quality::Reference) }
 }

@@ -1,11 +1,11 @@
 //! Values of one contract, and the columns that they are shown under. Never: a cell of a table.
 
 use crate::store::columns::{Col, Unit};
-use kernel::american::{Band, Pricer, SharedBoundaries};
+use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::greeks::Greeks;
-use kernel::implied::{ImpliedStatus, implied as solve};
+use kernel::implied::{ImpliedStatus, implied_alone};
 use kernel::quality::Quality;
 
 /// Where the search for a volatility begins that nothing else suggests.
@@ -126,18 +126,19 @@ pub(super) fn value(
     let (style, right) = (contract.style, contract.right);
     let tables = |reach: f64, sigma: f64| {
         let band = Band { k: (*k, *k), sigma: (sigma / reach, sigma * reach) };
-        Pricer::sharing(shared, style, right, terms, &band, scheme)
+        Pricer::laid_out(shared, style, right, terms, &band, scheme)
     };
-    let (pricer, sigma) = match contract.asked {
+    let (mut pricer, sigma) = match contract.asked {
         PriceInput::At(sigma) => (tables(1.0, sigma), sigma),
         PriceInput::Implied(price) => {
             let near = implied(shared, contract, price, scheme)?;
-            let pricer = tables(POLISH_REACH, near);
-            let polished = solve(&pricer.at(terms, *s), *k, price, near);
+            let mut pricer = tables(POLISH_REACH, near);
+            let polished = implied_alone(&mut pricer, terms, *s, *k, price, near);
             (pricer, if polished.status(0) == ImpliedStatus::Ok { polished.sigma } else { near })
         }
     };
-    let priced = ExplicitValues { sigma, greeks: pricer.at(terms, *s).greeks(*k, sigma), fwd: terms.fwd(*s) };
+    let greeks = pricer.prepare(terms, *s, *k, sigma, Numbers::Greeks).greeks(*k, sigma);
+    let priced = ExplicitValues { sigma, greeks, fwd: terms.fwd(*s) };
     if !COLUMNS.iter().all(|column| (column.of)(&priced).is_finite()) {
         return Err("no model value: outside the range that can be computed".to_owned());
     }
@@ -175,8 +176,8 @@ fn search(
     let mut last = ImpliedStatus::Ok;
     loop {
         let band = Band { k: (*k, *k), sigma: (low.max(SIGMA.0), high.min(SIGMA.1)) };
-        let pricer = Pricer::sharing(shared, style, *right, terms, &band, scheme);
-        let found = solve(&pricer.at(terms, *s), *k, price, start);
+        let mut pricer = Pricer::laid_out(shared, style, *right, terms, &band, scheme);
+        let found = implied_alone(&mut pricer, terms, *s, *k, price, start);
         let status = found.status(0);
         match status {
             ImpliedStatus::Ok => return Ok(found.sigma),

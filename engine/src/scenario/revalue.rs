@@ -439,7 +439,7 @@ impl<'a> SliceScenarios<'a> {
         let mut values = Vec::with_capacity(spots.len() * of.rows.len() * self.grid.vol.len() + 8);
         let bands = self.bands(of, terms, spots, sticks);
         let lanes = sticks.then(|| of_spot(self.s));
-        let read = |tables: &TablesAt<'_>| {
+        let read = |tables: &mut TablesAt<'_>| {
             for &s in spots {
                 // beyond the dividends to come there is no model
                 if terms.fwd(s) > 0.0 {

@@ -4,7 +4,7 @@
 
 use super::shock::{ScenarioMoment, ScenarioState, ScenarioValue};
 use jiff::civil::Date;
-use kernel::american::{Band, Pricer, SharedBoundaries};
+use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style, Symbol};
 use kernel::dividends::Terms;
 use kernel::greeks::Greek;
@@ -83,18 +83,19 @@ impl LaneInputs {
 
 /// Tables at the terms that they serve.
 pub(super) struct TablesAt<'a> {
-    pricer: &'a Pricer,
+    pricer: &'a mut Pricer,
     terms: &'a Terms,
 }
 
 impl TablesAt<'_> {
     /// Appends values and Greeks at a spot, in native units, per share; every number but the value is missing unless
     /// `full`.
-    pub(super) fn read(&self, s: f64, lanes: &LaneInputs, full: bool, out: &mut Vec<ScenarioValue>) {
-        let at = self.pricer.at(self.terms, s);
+    pub(super) fn read(&mut self, s: f64, lanes: &LaneInputs, full: bool, out: &mut Vec<ScenarioValue>) {
+        let numbers = if full { Numbers::Greeks } else { Numbers::ByVolatility };
         let end = out.len() + lanes.n;
         for (k, sigma) in lanes.k.chunks_exact(BLOCK).zip(lanes.sigma.chunks_exact(BLOCK)) {
             let (k, vols) = (Block::load(k), Block::load(sigma));
+            let at = self.pricer.prepare(self.terms, s, k, vols, numbers);
             let value = |lane: usize, numbers: [f64; 6]| {
                 let [value, delta, gamma, vega, theta, rho] = numbers;
                 let vol = sigma[lane];
@@ -140,19 +141,19 @@ impl ScenarioTables {
     }
 
     /// Lets `read` read tables of `key` that serve `terms`, and each strike at volatilities from least to greatest.
-    /// They are built, or widened, where they do not serve yet.
+    /// They are laid out, or widened, where they do not serve yet.
     pub(super) fn with<T>(
         &self,
         key: TableKey,
         style: Style,
         terms: &Terms,
         bands: &[Band],
-        read: impl FnOnce(&TablesAt<'_>) -> T,
+        read: impl FnOnce(&mut TablesAt<'_>) -> T,
     ) -> T {
         let pricer = self.get(key);
         let mut pricer = pricer.lock().unwrap_or_else(PoisonError::into_inner);
         // taken out while it is read: a reader that panics leaves none
-        let served = match pricer.take() {
+        let mut served = match pricer.take() {
             Some(known) if known.serves(terms, bands) => known,
             Some(mut known) => {
                 known.refit(terms, &wider(bands, ROOM));
@@ -160,10 +161,10 @@ impl ScenarioTables {
             }
             None => {
                 let bands = wider(bands, ROOM);
-                Pricer::sharing(&self.shared, style, key.right, terms, &bands, Quality::Full)
+                Pricer::laid_out(&self.shared, style, key.right, terms, &bands, Quality::Full)
             }
         };
-        let found = read(&TablesAt { pricer: &served, terms });
+        let found = read(&mut TablesAt { pricer: &mut served, terms });
         let bytes = served.bytes();
         *pricer = Some(served);
         drop(pricer);

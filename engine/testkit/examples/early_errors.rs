@@ -10,6 +10,7 @@
 //! Exit code 1 where an aim is missed by what a pass serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, reason = "a report")]
 
+use kernel::american::Numbers;
 use kernel::contract::Right;
 use kernel::greeks::{Greek, Greeks};
 use std::path::{Path, PathBuf};
@@ -50,11 +51,11 @@ struct Judged {
 impl Judged {
     fn new(row: GoldenRow, way: Way) -> Self {
         let (k, sigma) = (row.k, row.vol());
-        let pricer = match way {
+        let mut pricer = match way {
             Way::Fast => served(row.style, row.right, &row.terms, k, sigma),
             Way::Accurate => accurate(row.style, row.right, &row.terms, k, sigma),
         };
-        let at = pricer.at(&row.terms, row.s);
+        let at = pricer.prepare(&row.terms, row.s, k, sigma, Numbers::Boundary);
         let greeks: Greeks<f64> = at.greeks(k, sigma);
         let boundary = row.get("boundary").unwrap_or_else(|| at.boundary(k, sigma));
         let deviations = (row.s / boundary).ln().abs() / (sigma * row.terms.t.sqrt());

@@ -16,7 +16,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report")]
 #![allow(clippy::float_cmp, reason = "what is exercised has exactly these values")]
 
-use kernel::american::Pricer;
+use kernel::american::{Numbers, Pricer};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::{AtTheMoney, Greek, Greeks};
@@ -148,11 +148,14 @@ impl Case {
         let chain = strikes(SPOT);
         let mut pricer: Option<Pricer> = None;
         let mut points: Vec<Point> = Vec::new();
-        let value = |pricer: &Pricer, market: &Market| pricer.at(&market.terms, market.s).greeks(k, market.sigma);
+        let value = |pricer: &mut Pricer, market: &Market| {
+            let Market { s, sigma, ref terms, .. } = *market;
+            pricer.prepare(terms, s, k, sigma, Numbers::Greeks).greeks(k, sigma)
+        };
         for market in markets {
             if self.accurately {
-                let own = accurate(Style::American, self.right, &market.terms, k, market.sigma);
-                points.push(Point { greeks: value(&own, &market), market });
+                let mut own = accurate(Style::American, self.right, &market.terms, k, market.sigma);
+                points.push(Point { greeks: value(&mut own, &market), market });
                 continue;
             }
             let sigma = |strike: f64| skewed(market.sigma, k, strike);

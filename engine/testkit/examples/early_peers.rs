@@ -12,7 +12,7 @@
 //! time); the same with its part of the tables; a contract alone, tables and all; and the accurate scheme alone.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used, reason = "a report")]
 
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Numbers, Pricer};
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{BLOCK, Block, Lanes};
 use kernel::quality::Quality;
@@ -56,11 +56,9 @@ fn ours(rows: &[GoldenRow]) -> [Answer; OWN] {
         let chain = strikes(k);
         let mut pricer = None;
         let tables = took(|| {
-            let built = served(row.style, row.right, terms, k, sigma);
-            let at = built.at(terms, row.s);
-            // tables of a premium, and how they move with the rates, are solved when they are first read
+            let mut built = served(row.style, row.right, terms, k, sigma);
             for &strike in &chain {
-                black_box(&at.greeks(strike, skewed(sigma, k, strike)));
+                built.prepare(terms, row.s, strike, skewed(sigma, k, strike), Numbers::Greeks);
             }
             pricer = Some(built);
         });

@@ -9,7 +9,7 @@
 //! compared by benches/early_times.py, which runs them in turn.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report")]
 
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greeks;
@@ -113,10 +113,14 @@ impl Slice {
         Self { name, right, terms: terms(t, b, payer), k, sigma, bands }
     }
 
-    /// The tables, all of them: some are built when they are first read.
+    /// The tables that its contracts need.
     fn pricer(&self) -> Pricer {
-        let pricer = Pricer::new(Style::American, self.right, &self.terms, &self.bands, Quality::Full);
-        self.value(&pricer);
+        let shared = SharedBoundaries::default();
+        let mut pricer =
+            Pricer::laid_out(&shared, Style::American, self.right, &self.terms, &self.bands, Quality::Full);
+        for (k, sigma) in self.k.chunks_exact(BLOCK).zip(self.sigma.chunks_exact(BLOCK)) {
+            pricer.prepare(&self.terms, SPOT, Block::load(k), Block::load(sigma), Numbers::Greeks);
+        }
         pricer
     }
 
@@ -146,12 +150,12 @@ impl Slice {
 
     /// The slice with only those strikes whose boundary is near the spot; `None`: there are none.
     fn near(mut self) -> Option<Self> {
-        let (pricer, deviation) = (self.pricer(), SIGMA * self.terms.t.sqrt());
-        let at = pricer.at(&self.terms, SPOT);
+        let (mut pricer, deviation) = (self.pricer(), SIGMA * self.terms.t.sqrt());
         let candidates = (0..4000).map(|i| SPOT * REACH.0 * (REACH.1 / REACH.0).powf(f64::from(i) / 3999.0));
         let near: Vec<f64> = candidates
             .filter(|&k| {
-                let boundary: f64 = at.boundary(k, smile(k));
+                let boundary: f64 =
+                    pricer.prepare(&self.terms, SPOT, k, smile(k), Numbers::Boundary).boundary(k, smile(k));
                 let away = -self.right.phi() * (SPOT / boundary).ln() / deviation;
                 NEAR.0 < away && away < NEAR.1
             })

@@ -1,6 +1,6 @@
 //! A chain around one contract: the strikes and volatilities that a pass builds tables for, of which it is one.
 
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::Terms;
 use kernel::quality::Quality;
@@ -53,10 +53,11 @@ pub fn serves(pricer: &Pricer, terms: &Terms, strikes: &[f64], sigma: impl Fn(f6
     pricer.serves(terms, &with_room(strikes, &sigma, ROOM_LEFT))
 }
 
-/// The pricer of the (expiry, right) that a contract belongs to: what a pass reads it from.
+/// The pricer of the (expiry, right) that a contract belongs to, laid out as a pass does; to be prepared.
 #[must_use]
 pub fn served(style: Style, right: Right, terms: &Terms, k: f64, sigma: f64) -> Pricer {
-    Pricer::new(style, right, terms, &bands(&strikes(k), |strike| skewed(sigma, k, strike)), Quality::Full)
+    let bands = bands(&strikes(k), |strike| skewed(sigma, k, strike));
+    Pricer::laid_out(&SharedBoundaries::default(), style, right, terms, &bands, Quality::Full)
 }
 
 /// The pricer of a contract by itself, as accurate as the kernel can be.

@@ -3,7 +3,7 @@
 //! Every contract is read from tables built for a band of strikes and volatilities around it, at a random place
 //! inside, as the daemon does: tables never know which contract will be asked.
 
-use kernel::american::{Band, Pricer};
+use kernel::american::{Band, Numbers, Pricer};
 use kernel::contract::Right;
 use kernel::greeks::Greek;
 use kernel::quality::Quality;
@@ -103,8 +103,8 @@ fn corners_keep_price_and_delta() {
             let (k, sigma) = (row.k, row.vol());
             let own = Band { k: (k, k), sigma: (sigma, sigma) };
             let alone = Pricer::new(row.style, row.right, &row.terms, &own, Quality::Full);
-            for (way, pricer) in [("alone", alone), ("chain", served(row.style, row.right, &row.terms, k, sigma))] {
-                let got = pricer.at(&row.terms, row.s).greeks(k, sigma);
+            for (way, mut pricer) in [("alone", alone), ("chain", served(row.style, row.right, &row.terms, k, sigma))] {
+                let got = pricer.prepare(&row.terms, row.s, k, sigma, Numbers::Greeks).greeks(k, sigma);
                 let off = |got: f64, name: &str, size: f64| (got - row.get(name).unwrap()).abs() / size;
                 price.push((off(got.value, "price", row.s.max(k)), format!("{} {way}", row.id)));
                 delta.push((off(got.delta, "delta", 1.0), format!("{} {way}", row.id)));

@@ -7,6 +7,7 @@ mod golden_dividends;
 mod identities;
 mod levels;
 mod preliminary;
+mod prepared;
 mod properties;
 mod refresh;
 mod remembered;

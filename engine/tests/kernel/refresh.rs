@@ -65,9 +65,6 @@ fn worst(right: Right, built: &Terms, now: &Terms, sigma: f64) -> [f64; 5] {
 /// The greatest move of b, up or down, that tables built at `terms` still serve.
 fn reach(right: Right, terms: &Terms, sigma: f64, sign: f64) -> f64 {
     let tables = pricer(right, terms, sigma);
-    for (k, sigma) in contracts(terms.t, sigma) {
-        let _: Greeks<f64> = tables.at(terms, S).greeks(k, sigma);
-    }
     let serves = |db: f64| tables.serves(&Terms { b: terms.b + sign * db, ..terms.clone() }, &band(sigma));
     let (mut low, mut high) = (0.0, 0.02);
     for _ in 0..40 {
@@ -134,6 +131,7 @@ fn a_refresh_does_not_show() {
                 if step % 12 != 11 {
                     continue;
                 }
+                kept.prepare_all();
                 let fresh = pricer(right, &now, sigma);
                 for (k, sigma) in contracts(t, sigma) {
                     let [got, want] = [&kept, &fresh].map(|pricer| pricer.at(&now, S).greeks(k, sigma));
@@ -161,6 +159,7 @@ fn a_band_widens_without_building_anew() {
             assert_eq!(pricer.refit(&terms, &narrow), Refit::Kept);
             assert_eq!(pricer.refit(&terms, &wide), Refit::Widened);
             assert!(pricer.serves(&terms, &wide));
+            pricer.prepare_all();
             let after: Greeks<f64> = pricer.at(&terms, S).greeks(97.0, 0.3);
             assert_eq!(before.value.to_bits(), after.value.to_bits());
             let whole = Pricer::new(Style::American, right, &terms, &wide, Quality::Full);

@@ -3,6 +3,17 @@
 use super::settings::BOUNDARY;
 use crate::quality::Quality;
 
+/// Numbers that a pricer is prepared for; each kind includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Numbers {
+    /// Value and derivatives in the volatility.
+    ByVolatility,
+    /// Every Greek.
+    Greeks,
+    /// The exercise boundary too.
+    Boundary,
+}
+
 /// Greatest ratio of the volatilities that one boundary spans.
 pub(super) const fn sigma_ratio(quality: Quality) -> f64 {
     match quality {

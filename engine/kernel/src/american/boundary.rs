@@ -23,6 +23,21 @@ use crate::solve::{
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
+/// Greatest move of the borrow rate as a part of the greater rate.
+const REACH_MOST: f64 = 0.3;
+/// Greatest move of the borrow rate as a part of its distance from r, where B(0+) has a kink (part of |r − b|).
+const REACH_TO_KINK: f64 = 0.2;
+/// Move of the borrow rate that is allowed at the kink r = b (part of the greater rate).
+const REACH_AT_KINK: f64 = 0.005;
+/// Standard deviations from the strike at which a call's premium is below 1e-7 of the stock. The normal probability
+/// beyond is 3e-5, times what a boundary so far off can earn.
+const BOUNDARY_FAR: f64 = 4.0;
+/// Part of its range by which a table also serves rates beyond either end, so that noise about an end does not build
+/// tables in turn (part of the range).
+const BEYOND: f64 = 0.2;
+/// Greatest move of the rate from where the boundary was solved (part of the greater rate).
+const RATE_PART: f64 = 5e-3;
+
 /// Least half range of ln σ of a table: over less, derivatives in σ divide by almost nothing.
 const HALF_LEAST: f64 = 0.05;
 /// Step, per year, of the one-sided difference of the equations in a rate: the root of rounding, less the size of a
@@ -45,7 +60,7 @@ const REACH_LEAST: f64 = 1e-6;
 const KEPT_AT_KINK: f64 = 0.05;
 /// Least time to expiry, years, in powers of 1/time: an hour before, no move of a rate is worth anything.
 pub(super) const TIME_LEAST: f64 = 1e-4;
-/// Distance in ln X that is added to `BOUNDARY.far`, for low volatilities.
+/// Distance in ln X that is added to `BOUNDARY_FAR`, for low volatilities.
 const FAR_EXTRA: f64 = 0.7;
 /// An end of the range nearer to the middle than this part of the range does not determine the cubic, whose second
 /// difference divides by the square of that distance.
@@ -352,10 +367,10 @@ impl Domain {
 
     /// True if the boundary serves these rates: within its range, or a little beyond.
     pub(super) fn reaches(&self, r: f64, b: f64) -> bool {
-        let room = BOUNDARY.beyond * (self.range.1 - self.range.0);
+        let room = BEYOND * (self.range.1 - self.range.0);
         let size = self.r.abs().max(self.b.abs());
         let low = if self.far { f64::NEG_INFINITY } else { self.range.0 - room };
-        (r - self.r).abs() <= BOUNDARY.rate_part * size && low <= b && b <= self.range.1 + room
+        (r - self.r).abs() <= RATE_PART * size && low <= b && b <= self.range.1 + room
     }
 }
 
@@ -569,11 +584,11 @@ fn put_rates(right: Right, r: f64, b: f64) -> (f64, f64) {
     }
 }
 
-/// The borrow rate below which a call's boundary lies `BOUNDARY.far` standard deviations beyond any likely spot;
+/// The borrow rate below which a call's boundary lies `BOUNDARY_FAR` standard deviations beyond any likely spot;
 /// negative if there is none.
 fn far_borrow(right: Right, r: f64, t: f64, sigma: f64) -> f64 {
     if right == Right::Call && r > 0.0 {
-        r * (-BOUNDARY.far * sigma * t.sqrt() - FAR_EXTRA).exp()
+        r * (-BOUNDARY_FAR * sigma * t.sqrt() - FAR_EXTRA).exp()
     } else {
         f64::NEG_INFINITY
     }
@@ -583,12 +598,11 @@ fn far_borrow(right: Right, r: f64, t: f64, sigma: f64) -> f64 {
 /// borrow that exercise earns, away from 0 unless it is below `far`.
 fn borrow_range(right: Right, r: f64, b: f64, t: f64, far: f64) -> (f64, f64) {
     let size = r.abs().max(b.abs());
-    let reach =
-        (BOUNDARY.reach * size.powf(2.0 / 3.0) * t.max(TIME_LEAST).powf(-1.0 / 3.0)).min(BOUNDARY.reach_most * size);
-    let reach = reach.min((BOUNDARY.reach_to_kink * (r - b).abs()).max(BOUNDARY.reach_at_kink * size)).max(REACH_LEAST);
+    let reach = (BOUNDARY.reach * size.powf(2.0 / 3.0) * t.max(TIME_LEAST).powf(-1.0 / 3.0)).min(REACH_MOST * size);
+    let reach = reach.min((REACH_TO_KINK * (r - b).abs()).max(REACH_AT_KINK * size)).max(REACH_LEAST);
     let (mut low, mut high) = (b - reach, b + reach);
     if right == Right::Call && r > 0.0 {
-        (low, high) = (low.max((1.0 - BOUNDARY.reach_most) * b), high.min(((1.0 + BOUNDARY.reach_most) * b).max(far)));
+        (low, high) = (low.max((1.0 - REACH_MOST) * b), high.min(((1.0 + REACH_MOST) * b).max(far)));
     } else if right == Right::Call {
         low = low.max(0.0);
     }

@@ -15,6 +15,10 @@ use crate::quality::Quality;
 use crate::solve::crowded;
 use std::sync::LazyLock;
 
+/// A drift over the life above this is great: the spot drifts across the boundary, and the integrand is a step
+/// (standard deviations).
+const DRIFT: f64 = 4.0;
+
 /// Classes of distance from the boundary, each half as far as the one before. Fewer are inaccurate for a spot next to
 /// the boundary.
 const DISTANCES: usize = 11;
@@ -51,7 +55,7 @@ impl Rule {
             !reach.distance.lt(least).any()
         };
         let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
-        let drifts = reach.drift.gt(L::splat(INTEGRAL.drift)).any();
+        let drifts = reach.drift.gt(L::splat(DRIFT)).any();
         &RULES[usize::from(quality == Quality::Reference)][usize::from(drifts)][class]
     }
 }

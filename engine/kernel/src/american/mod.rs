@@ -1,7 +1,8 @@
 //! Value and derivatives of the options of one (expiry, right), American or European, and the choice of their method.
 //!
-//! The exercise boundary does not depend on the spot. [`Pricer::new`] builds the expensive part, boundary and premium
-//! tables, once for a band of strikes and volatilities; every pass then evaluates closed forms.
+//! The exercise boundary does not depend on the spot. [`Pricer::prepare`] builds the expensive part, boundaries and
+//! premium tables, once for the strikes and volatilities of a slice; [`Pricer::at`] evaluates closed forms and never
+//! builds.
 
 mod band;
 mod boundary;
@@ -21,7 +22,7 @@ use super::lanes::{Lanes, Mask};
 use crate::contract::{Right, Style};
 use crate::quality::Quality;
 use crate::work::count;
-pub use band::{Band, Counts};
+pub use band::{Band, Counts, Numbers};
 use no_dividends::NoDividends;
 pub use pays::exercised_now;
 pub(crate) use pays::most_premium;
@@ -72,8 +73,10 @@ pub struct Pricer {
 }
 
 impl Pricer {
-    /// Builds the part that does not depend on the spot, for every strike and volatility of `bands`: one [`Band`], or
-    /// a list with one band per strike. Volatilities between the bands are served where that is free.
+    /// A pricer that is prepared for every strike and volatility of `bands`, at any spot: one [`Band`], or a list with
+    /// one band per strike. Volatilities between the bands are served where that is free.
+    ///
+    /// # Cost  tables that no read may need are built too: [`Pricer::laid_out`] with [`Pricer::prepare`] builds fewer
     #[must_use]
     pub fn new<B: AsRef<[Band]> + ?Sized>(
         style: Style,
@@ -82,12 +85,15 @@ impl Pricer {
         bands: &B,
         scheme: Quality,
     ) -> Self {
-        Self::sharing(&SharedBoundaries::default(), style, right, terms, bands, scheme)
+        let mut new = Self::laid_out(&SharedBoundaries::default(), style, right, terms, bands, scheme);
+        new.prepare_all();
+        new
     }
 
-    /// As [`Pricer::new`], with boundaries without dividends that pricers share.
+    /// A pricer for `bands`, as [`Pricer::new`], that is not prepared for any contract; it shares boundaries without
+    /// dividends with others.
     #[must_use]
-    pub fn sharing<B: AsRef<[Band]> + ?Sized>(
+    pub fn laid_out<B: AsRef<[Band]> + ?Sized>(
         shared: &SharedBoundaries,
         style: Style,
         right: Right,
@@ -145,13 +151,13 @@ impl Pricer {
         }
     }
 
-    /// Makes the pricer serve `terms` and `bands` at the least cost: tables that serve them stay. Callers whose bands
-    /// move often should ask for wider ones.
+    /// Makes the pricer serve `terms` and `bands` at the least cost: tables that serve them stay, and none is built
+    /// before [`Pricer::prepare`]. Callers whose bands move often should ask for wider ones.
     pub fn refit<B: AsRef<[Band]> + ?Sized>(&mut self, terms: &Terms, bands: &B) -> Refit {
         let bands = bands.as_ref();
         let wide = self.band.with(&Band::around(bands));
         if !self.serves_with(terms, &wide) {
-            *self = Self::sharing(&self.shared, self.style, self.right, terms, bands, self.scheme);
+            *self = Self::laid_out(&self.shared, self.style, self.right, terms, bands, self.scheme);
             return Refit::Built;
         }
         if self.holds(bands) {
@@ -197,7 +203,38 @@ impl Pricer {
             }
     }
 
-    /// The pricer at a spot and at terms that it [`Pricer::serves`].
+    /// Builds what reads of contracts need at a spot and at terms that the pricer [`Pricer::serves`], if it is missing,
+    /// and returns the pricer there.
+    ///
+    /// # Shapes  one contract per lane; lanes outside the bands need nothing
+    /// # Cost    a look where nothing is missing; milliseconds a table
+    pub fn prepare<'a, L: Lanes>(
+        &'a mut self,
+        terms: &'a Terms,
+        s: f64,
+        k: L,
+        sigma: L,
+        numbers: Numbers,
+    ) -> PricerAt<'a> {
+        match &mut self.method {
+            // at reference quality each read computes its contract, and nothing is kept
+            Method::European | Method::Recursion => {}
+            Method::NoDividends(tables) => tables.prepare(terms, L::splat(s - terms.a(0.0)), k, sigma, numbers),
+            Method::Premium(tables) => tables.prepare(terms, s, k, sigma, numbers),
+        }
+        self.at(terms, s)
+    }
+
+    /// Builds what a read of any contract may need, at any spot.
+    pub fn prepare_all(&mut self) {
+        match &mut self.method {
+            Method::European | Method::Recursion => {}
+            Method::NoDividends(tables) => tables.prepare_all(),
+            Method::Premium(tables) => tables.prepare_all(),
+        }
+    }
+
+    /// The pricer at a spot and at terms that it [`Pricer::serves`], for contracts that it is prepared for.
     #[must_use]
     pub fn at<'a>(&'a self, terms: &'a Terms, s: f64) -> PricerAt<'a> {
         PricerAt { pricer: self, terms, s }
@@ -213,8 +250,8 @@ pub struct PricerAt<'a> {
 }
 
 impl PricerAt<'_> {
-    /// Every Greek, raw units. A lane whose strike or volatility lies outside the band, or without model value
-    /// (S ≤ A(0)), is NaN.
+    /// Every Greek, raw units. A lane whose strike or volatility lies outside the band, that is not prepared, or
+    /// without model value (S ≤ A(0)), is NaN.
     pub fn greeks<L: Lanes>(&self, k: L, sigma: L) -> Greeks<L> {
         let market = SpotInputs::new(self.terms, self.s);
         let phi = self.pricer.right.phi();
@@ -318,7 +355,11 @@ impl PricerAt<'_> {
         }
         let within = |v: L, (lo, hi): (f64, f64)| L::splat(lo).le(v) & v.le(L::splat(hi));
         let Band { k: strikes, sigma: vols } = self.pricer.band;
-        L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN))
+        let k = L::select(within(k, strikes) & within(sigma, vols), k, L::splat(f64::NAN));
+        match &self.pricer.method {
+            Method::NoDividends(tables) => tables.prepared(self.terms, L::splat(self.s - self.terms.a(0.0)), k, sigma),
+            _ => k,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! American options without dividends and with one boundary: Black-76 plus the premium integral over cached boundaries.
 
-use super::boundary::{BoundaryAtRates, Rate};
+use super::band::Numbers;
+use super::boundary::{Boundary, BoundaryAtRates, Rate};
 use super::integral::{Contract, Premium, Reach, earned_first, premium};
 use super::pays::exercised_now;
 use super::settings::NO_DIVIDENDS;
@@ -8,7 +9,7 @@ use super::shared::{Ends, SharedBoundaries, SharedBoundary};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::Terms;
-use crate::elementary::exp;
+use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask};
 use crate::quality::Quality;
@@ -83,6 +84,64 @@ impl NoDividends {
         self.right == Right::Call && terms.b <= 0.0 && terms.r >= 0.0
     }
 
+    /// Solves the boundaries that reads of contracts need.
+    pub(super) fn prepare<L: Lanes>(&self, terms: &Terms, x: L, k: L, sigma: L, numbers: Numbers) {
+        for (table, lanes, needed) in self.unsolved(terms, x, k, sigma) {
+            let asked = if numbers == Numbers::Boundary { lanes } else { needed };
+            if asked.any() {
+                table.solve();
+            }
+        }
+    }
+
+    /// Solves all boundaries.
+    pub(super) fn prepare_all(&self) {
+        self.tables.iter().for_each(SharedBoundary::solve);
+    }
+
+    /// Solves the boundaries that [`Self::premium_from`] needs for some `lanes`.
+    pub(super) fn prepare_from<L: Lanes>(&self, sigma: L, lanes: L::Mask) {
+        let needed = |table: &&SharedBoundary| (lanes & table.lanes(sigma, self.ends(table))).any();
+        self.tables.iter().filter(needed).for_each(SharedBoundary::solve);
+    }
+
+    /// The lanes whose volatility has a boundary.
+    pub(super) fn is_prepared<L: Lanes>(&self, sigma: L) -> L::Mask {
+        let solved = self.tables.iter().filter(|table| table.get().is_some());
+        solved.fold(self.nowhere(sigma), |some, table| some | table.lanes(sigma, self.ends(table)))
+    }
+
+    /// The strikes; NaN in lanes that need a boundary which is not solved.
+    #[inline(always)]
+    pub(super) fn prepared<L: Lanes>(&self, terms: &Terms, x: L, k: L, sigma: L) -> L {
+        let missing = self.unsolved(terms, x, k, sigma);
+        missing.fold(k, |k, (_, _, needed)| L::select(needed, L::splat(f64::NAN), k))
+    }
+
+    /// The boundaries that are not solved, the lanes of each, and which of these it gives a premium to.
+    #[inline(always)]
+    fn unsolved<L: Lanes>(
+        &self,
+        terms: &Terms,
+        x: L,
+        k: L,
+        sigma: L,
+    ) -> impl Iterator<Item = (&SharedBoundary, L::Mask, L::Mask)> {
+        self.live(terms).iter().filter(|table| table.get().is_none()).map(move |table| {
+            let lanes = table.lanes(sigma, self.ends(table));
+            (table, lanes, lanes & !self.far_out(terms, ln(x / k), table.within(sigma)))
+        })
+    }
+
+    /// The lanes so far out of the money that their premium counts as none; `ln_xk`: ln(X/K).
+    #[inline(always)]
+    fn far_out<L: Lanes>(&self, terms: &Terms, ln_xk: L, sigma: L) -> L::Mask {
+        let phi = self.right.phi();
+        // a drift away from the money does not spare the premium: exercise would come before it
+        let drift = (phi * (terms.r - terms.b) * terms.t).max(0.0);
+        ln_xk.mul_add(L::splat(phi), L::splat(drift)).lt(sigma * terms.t.sqrt() * -FAR_OUT)
+    }
+
     /// Value and derivatives, and the lanes where exercising now is optimal. `terms` must be [served](Self::serves).
     pub(super) fn jet<L: Lanes>(&self, terms: &Terms, x: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
         let x = L::splat(x);
@@ -92,9 +151,8 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, true>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let boundary = table.get();
-                let gain = premium::<L, true>(&part.at, boundary, &part.curve, &part.reach, self.scheme);
-                jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, boundary.moved), &jet);
+                let gain = premium::<L, true>(&part.at, part.boundary, &part.curve, &part.reach, self.scheme);
+                jet = Derivatives::select(part.lanes, &add(&plain, &gain, &part.at, part.boundary.moved), &jet);
             }
             exercised = exercised | part.beyond;
         }
@@ -116,7 +174,7 @@ impl NoDividends {
         for table in self.live(terms) {
             let Some(part) = self.part::<L, false>(table, terms, x, k, sigma) else { continue };
             if part.integrate {
-                let gain = premium::<L, false>(&part.at, table.get(), &part.curve, &part.reach, self.scheme);
+                let gain = premium::<L, false>(&part.at, part.boundary, &part.curve, &part.reach, self.scheme);
                 let [vega, volga, ultima] = gain.sigma;
                 let gain = VolDerivatives { value: gain.v, vega, volga, ultima };
                 jet = VolDerivatives::select(part.lanes, &plain.zip(&gain, |plain, gain| plain + gain), &jet);
@@ -129,7 +187,8 @@ impl NoDividends {
     /// The premium of exercise that begins `from` years from now, and its derivatives in the rates; without `FULL` only
     /// those in sigma. `terms`: as of now, with all dividends paid before `from`.
     ///
-    /// # Domain    terms that are [served](Self::serves) once exercise begins
+    /// # Domain    terms that are [served](Self::serves) once exercise begins; 0 in lanes that are not
+    /// [prepared](Self::is_prepared)
     pub(super) fn premium_from<L: Lanes, const FULL: bool>(
         &self,
         terms: &Terms,
@@ -142,11 +201,9 @@ impl NoDividends {
         let (mut all, mut rates) = (Premium::zero(), RateDerivatives::zero());
         for table in &self.tables {
             let lanes = table.lanes(sigma, self.ends(table));
-            if !lanes.any() {
-                continue;
-            }
+            let Some(boundary) = table.get().filter(|_| lanes.any()) else { continue };
             let at = Contract::new(self.right.phi(), terms, from, x, k, table.within(sigma));
-            let (table, life) = (table.get(), terms.t - from);
+            let (table, life) = (boundary, terms.t - from);
             let curve = table.at_rates::<FULL>(terms.r, terms.b);
             let ln_b = curve.at_time::<false>(life).ln_b(at.sigma, table.place(at.sigma).0);
             let width = at.sigma * c(life.sqrt());
@@ -171,10 +228,8 @@ impl NoDividends {
         let mut boundary = c(f64::NAN);
         for table in self.live(terms) {
             let lanes = table.lanes(sigma, self.ends(table));
-            if !lanes.any() {
-                continue;
-            }
-            let (within, table) = (table.within(sigma), table.get());
+            let within = table.within(sigma);
+            let Some(table) = table.get().filter(|_| lanes.any()) else { continue };
             let curve = table.at_rates::<false>(terms.r, terms.b);
             let ln_b = curve.at_time::<false>(terms.t).ln_b(within, table.place(within).0);
             boundary = L::select(lanes, k * exp(ln_b), boundary);
@@ -201,25 +256,20 @@ impl NoDividends {
     ///
     /// # Domain    terms that are [served](Self::serves)
     #[inline(always)]
-    fn part<L: Lanes, const FULL: bool>(
+    fn part<'a, L: Lanes, const FULL: bool>(
         &self,
-        table: &SharedBoundary,
+        table: &'a SharedBoundary,
         terms: &Terms,
         x: L,
         k: L,
         sigma: L,
-    ) -> Option<ServedLanes<L>> {
+    ) -> Option<ServedLanes<'a, L>> {
         let c = |v: f64| L::splat(v);
         let lanes = table.lanes(sigma, self.ends(table));
         let at = Contract::new(self.right.phi(), terms, 0.0, x, k, table.within(sigma));
         let (ln_xk, width) = (at.ln_xk, at.sigma * c(terms.t.sqrt()));
-        // a drift away from the money does not spare the premium: exercise would come before it
-        let drift = (self.right.phi() * (terms.r - terms.b) * terms.t).max(0.0);
-        let far_out = ln_xk.mul_add(c(self.right.phi()), c(drift)).lt(width * -FAR_OUT);
-        if !(lanes & !far_out).any() {
-            return None;
-        }
-        let table = table.get();
+        let far_out = self.far_out(terms, ln_xk, at.sigma);
+        let table = table.get().filter(|_| (lanes & !far_out).any())?;
         let curve = table.at_rates::<FULL>(terms.r, terms.b);
         let ln_b = curve.at_time::<false>(terms.t).ln_b(at.sigma, table.place(at.sigma).0);
         let inside = (ln_xk - ln_b) * -self.right.phi();
@@ -229,7 +279,7 @@ impl NoDividends {
             distance: L::select(idle, c(f64::INFINITY), inside / width),
             drift: L::select(idle, c(0.0), c((terms.r - terms.b).abs() * terms.t) / width),
         };
-        Some(ServedLanes { lanes, beyond, integrate: !idle.all(), reach, at, curve })
+        Some(ServedLanes { lanes, beyond, integrate: !idle.all(), boundary: table, reach, at, curve })
     }
 }
 
@@ -278,12 +328,13 @@ fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved:
 }
 
 /// The lanes of a block that one table serves, and the inputs of their integral.
-struct ServedLanes<L: Lanes> {
+struct ServedLanes<'a, L: Lanes> {
     lanes: L::Mask,
     /// The lanes on the exercise side of the boundary.
     beyond: L::Mask,
     /// True if any lane has a premium to add.
     integrate: bool,
+    boundary: &'a Boundary,
     reach: Reach<L>,
     at: Contract<L>,
     curve: BoundaryAtRates,

@@ -5,12 +5,22 @@
 
 use super::pays::exercised_now;
 use super::recursion::{AmericanOption, Solution};
-use super::settings::REFERENCE;
 use crate::black76::{Horizon, european};
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::greeks::{Derivatives, VolDerivatives, from_logs};
 use crate::lanes::Lanes;
+
+/// Step of σ, for differences over seven points.
+const SIGMA_STEP: f64 = 0.012;
+/// Upper bound of the step of K.
+const STRIKE_STEP: f64 = 4e-3;
+/// Step of K in deviations of ln X until the next ex-date.
+const STRIKE_DEVIATION: f64 = 0.2;
+/// Lower bound of the step of K.
+const STRIKE_LEAST: f64 = 5e-4;
+/// Step of r and b (per year).
+const RATE_STEP: f64 = 2e-4;
 
 /// Greatest step of a rate that must keep its sign, as a part of the rate: half way to 0.
 const RATE_PART: f64 = 0.5;
@@ -49,7 +59,7 @@ impl Contract<'_> {
 
     /// The first three σ derivatives, and the first of both derivatives in X.
     fn sigma(&self, middle: f64) -> ([f64; 3], [f64; 2]) {
-        let step = REFERENCE.sigma_step * self.sigma;
+        let step = SIGMA_STEP * self.sigma;
         let at = |n: f64| self.moved(0.0, 0.0, self.k, self.sigma + n * step);
         let points = [[at(-1.0), at(1.0)], [at(-2.0), at(2.0)], [at(-3.0), at(3.0)]];
         let odd = |weights: [f64; 3], which: usize| -> f64 {
@@ -65,8 +75,7 @@ impl Contract<'_> {
     fn strike(&self, middle: f64) -> [f64; 2] {
         let next = self.terms.divs.iter().map(|d| d.t).find(|t| *t > 0.0).unwrap_or(self.terms.t);
         let deviation = self.sigma * next.min(self.terms.t).sqrt();
-        let step =
-            (REFERENCE.strike_deviation * deviation).clamp(REFERENCE.strike_least, REFERENCE.strike_step) * self.k;
+        let step = (STRIKE_DEVIATION * deviation).clamp(STRIKE_LEAST, STRIKE_STEP) * self.k;
         let at = |n: f64| self.moved(0.0, 0.0, self.k + n * step, self.sigma)[0];
         let [a, b, c, d] = [at(-2.0), at(-1.0), at(1.0), at(2.0)];
         [(8.0 * (c - b) - (d - a)) / (12.0 * step), (16.0 * (b + c) - a - d - 30.0 * middle) / (12.0 * step * step)]
@@ -75,19 +84,19 @@ impl Contract<'_> {
     /// Steps down and up of a rate. With `keeps_sign` they do not cross 0: the sign then decides the kind of exercise.
     fn steps(rate: f64, keeps_sign: bool) -> [f64; 2] {
         if !keeps_sign {
-            return [-REFERENCE.rate_step, REFERENCE.rate_step];
+            return [-RATE_STEP, RATE_STEP];
         }
         if rate.abs() < NO_RATE {
-            return [0.0, REFERENCE.rate_step];
+            return [0.0, RATE_STEP];
         }
-        let step = REFERENCE.rate_step.min(RATE_PART * rate.abs());
+        let step = RATE_STEP.min(RATE_PART * rate.abs());
         [-step, step]
     }
 
     /// ∂/∂r and ∂²/∂r∂σ.
     fn r(&self) -> [f64; 2] {
         let [low, high] = Self::steps(self.terms.r, true);
-        let step = REFERENCE.sigma_step * self.sigma;
+        let step = SIGMA_STEP * self.sigma;
         let at = |r: f64, n: f64| self.moved(r, 0.0, self.k, self.sigma + n * step)[0];
         let slope = |r: f64| (8.0 * (at(r, 1.0) - at(r, -1.0)) - (at(r, 2.0) - at(r, -2.0))) / (12.0 * step);
         let apart = high - low;

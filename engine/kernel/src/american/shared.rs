@@ -2,9 +2,9 @@
 //!
 //! Time, rates and volatilities fall into cells, and with [`Quality::Full`] one boundary is solved for a whole cell:
 //! the boundary that a contract reads depends on its own terms alone, not on the order of requests. A boundary is
-//! solved at its first read. The cache drops it once no pricer holds it and enough others are newer: names that are
-//! computed one after the other would otherwise each solve what the one before has just dropped. Never: a strike, a
-//! spot.
+//! solved once, for whichever pricer needs it first. The cache drops it once no pricer holds it and enough others are
+//! newer: names that are computed one after the other would otherwise each solve what the one before has just dropped.
+//! Never: a strike, a spot.
 
 use super::band::sigma_ratio;
 use super::boundary::{Boundary, Domain};
@@ -33,7 +33,7 @@ pub(super) struct Ends {
     pub(super) last: bool,
 }
 
-/// A boundary that is solved at its first read, shared by all pricers of its cell.
+/// A boundary that all pricers of its cell share, solved by the first that needs it.
 #[derive(Clone, Debug)]
 pub(super) struct SharedBoundary {
     pub(super) domain: Domain,
@@ -66,12 +66,17 @@ impl SharedBoundary {
         (0..n as i32).map(|i| shared.boundary(domain(i), scheme)).collect()
     }
 
-    /// The boundary; the first call solves it.
-    pub(super) fn get(&self) -> &Boundary {
+    /// The boundary; `None`: no pricer has solved it.
+    pub(super) fn get(&self) -> Option<&Boundary> {
+        self.boundary.get()
+    }
+
+    /// Solves the boundary, if no pricer has.
+    pub(super) fn solve(&self) {
         self.boundary.get_or_init(|| {
             count(|work| work.boundaries += 1);
             Boundary::new(&self.domain, self.scheme)
-        })
+        });
     }
 
     /// The lanes whose volatility the boundary serves; at either of the `ends` these include all beyond.
@@ -192,7 +197,9 @@ mod tests {
         assert!(one.iter().any(|one| other.iter().any(|other| Arc::ptr_eq(&one.boundary, &other.boundary))));
         let away = of(0.52, 0.04, 0.02, (0.21, 0.3));
         assert!(!Arc::ptr_eq(&one[0].boundary, &away[0].boundary));
-        assert!(one[0].boundary.get().is_none() && one[0].get() == other[0].get() && one[0].boundary.get().is_some());
+        assert!(one[0].get().is_none());
+        other[0].solve();
+        assert!(one[0].get().is_some());
     }
 
     #[test]

@@ -11,11 +11,46 @@ use super::between_grid::{BetweenGrid, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{FromPoint, TimeBetween};
 use crate::american::recursion::{Contracts, Moment};
-use crate::american::settings::{BETWEEN, COLLOCATION, PACES, RATES, SAME};
+use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 use crate::solve::eliminate;
+
+/// Least ln s of the fit of the distance between a boundary and the kink at its end. The obstacle problem solved by its
+/// integral equation; 0.05 deviations off at most.
+const FITTED_FROM: f64 = -17.0;
+/// Greatest ln s of the fit of the distance between a boundary and the kink at its end. The obstacle problem solved by
+/// its integral equation; 0.05 deviations off at most.
+const FITTED_TO: f64 = 1.0;
+/// Distance of the boundary above rK/b, where it does not begin at the kink (standard deviations). Wilmott, Howison and
+/// Dewynne (1995): 0.4517·√2.
+const ABOVE_LEVEL: f64 = 0.639;
+/// A cost of waiting below this counts as none (part of the strike, per year). Its logarithm is capped by the fit.
+const COST_LEAST: f64 = 1e-6;
+/// Most steps of Newton's method.
+const MOST_STEPS: usize = 20;
+/// A shorter step ends the iteration (deviations of the time left). Newton's method squares its error.
+const CONVERGED: f64 = 3e-4;
+/// A Taylor series extrapolates the value of holding over at most this (deviations until the date).
+const CARRIED: f64 = 0.03;
+/// A boundary whose last step was longer is not found; steps that are shorter and no longer shrink are rounding
+/// (deviations of the time left).
+const SOLVED: f64 = 1e-3;
+/// A residual of the equations below this is rounding (part of the strike). A hundred times the rounding of a
+/// difference of two values.
+const MISSED: f64 = 1e-12;
+/// Steps after which `STALLED` and `MISSED_STALLED` apply: where two roots meet, steps no longer shrink. Four steps are
+/// taken as a rule.
+const STALLED_AFTER: usize = 7;
+/// Longest last step of a boundary whose steps no longer shrink (deviations of the time left).
+const STALLED: f64 = 0.02;
+/// Greatest residual of the equations of a boundary whose steps no longer shrink (part of the strike).
+const MISSED_STALLED: f64 = 1e-7;
+/// Most steps of Newton's method from the boundary at one rate to that at the next; two or three as a rule.
+const FOLLOW_STEPS: usize = 4;
+/// A shorter step ends the search for the boundary at the next rate (deviations of the time left).
+const FOLLOWED: f64 = 2e-3;
 
 /// The exercise boundary over a stretch of time, one contract per lane.
 #[derive(Clone)]
@@ -166,14 +201,14 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
     /// the start is the solution of another strike, since the caller then tries the lanes' own start.
     ///
     /// # Shapes    one contract per lane; `y`: ln B less `from` at the points
-    /// # Accuracy  `BETWEEN.converged`, the last step, whose square the error is about
+    /// # Accuracy  `CONVERGED`, the last step, whose square the error is about
     pub(super) fn solve<U>(&self, y: &mut [L], near: Option<Nearby<U>>) -> bool {
         if matches!(near, Some(Nearby::Rates(_))) {
             self.follow(y);
             return true;
         }
         let start = y.to_vec();
-        let (steps, converged) = (BETWEEN.most_steps, BETWEEN.converged);
+        let (steps, converged) = (MOST_STEPS, CONVERGED);
         let mut found = self.newton(y, 1.0, steps, converged);
         for pace in PACES {
             if found.all() || near.is_some() {
@@ -190,7 +225,7 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
     /// A few steps of Newton's method from the unknowns `y` of rates close by; lanes that do not converge keep them.
     fn follow(&self, y: &mut [L]) {
         let near = y.to_vec();
-        let found = self.newton(y, 1.0, RATES.follow_steps, RATES.followed);
+        let found = self.newton(y, 1.0, FOLLOW_STEPS, FOLLOWED);
         y.iter_mut().zip(near).for_each(|(y, near)| *y = L::select(found, *y, near));
     }
 
@@ -212,7 +247,7 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let x = y[i] + self.from[i];
                 let (spot, inv_spot) = (exp(x), exp(-x));
-                if !(x - held[i].0).abs().lt(sigma * seen.until_date() * BETWEEN.carried).all() {
+                if !(x - held[i].0).abs().lt(sigma * seen.until_date() * CARRIED).all() {
                     held[i] = (x, self.holdings[i].at(x));
                 }
                 let mut sums = carried(&held[i].1, x - held[i].0);
@@ -240,17 +275,17 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
                 let by = residual[i].max(-most).min(most);
                 worst = worst.max((residual[i] / most).abs());
                 let limit = self.limits[i] - self.from[i];
-                let next = beyond(phi, y[i] - by, limit + (y[i] - limit) * COLLOCATION.limit_left);
+                let next = beyond(phi, y[i] - by, limit + (y[i] - limit) * LIMIT_LEFT);
                 y[i] = L::select(done, y[i], next);
             }
             // where nothing is gained or lost near the boundary, rounding moves it
-            let rounding = worst.lt(c(BETWEEN.solved)) | missed.lt(self.k * BETWEEN.missed);
+            let rounding = worst.lt(c(SOLVED)) | missed.lt(self.k * MISSED);
             let mut found = missed.lt(self.k * self.missed) | worst.lt(c(converged));
-            if step >= BETWEEN.stalled_after {
+            if step >= STALLED_AFTER {
                 // where two roots meet, steps shrink no more
-                found = found | (missed.lt(self.k * BETWEEN.missed_stalled) & worst.lt(c(BETWEEN.stalled)));
+                found = found | (missed.lt(self.k * MISSED_STALLED) & worst.lt(c(STALLED)));
             }
-            done = done | found | (rounding & (before * COLLOCATION.shrinks).lt(worst));
+            done = done | found | (rounding & (before * SHRINKS).lt(worst));
             if done.all() {
                 return done;
             }
@@ -449,7 +484,7 @@ impl<L: Lanes> BoundaryStart<L> {
             let d1 = (kink - ln(k) + (r - b) * tau) / width + width * 0.5;
             spot - norm_cdf(d1 * phi) * spot * (-b * tau).exp() - at.slope_held()
         });
-        let none = k * BETWEEN.cost_least;
+        let none = k * COST_LEAST;
         let cost = ((spot + stretch.escrow) * b - k * r) * phi;
         Self { phi, sigma, cost: [cost, spot * b], angle: sigma * angle.max(none), none }
     }
@@ -459,11 +494,11 @@ impl<L: Lanes> BoundaryStart<L> {
         let c = L::splat;
         let deviation = self.sigma * left.sqrt();
         // the cost grows up to the boundary
-        let cost = self.cost[0] + self.cost[1] * deviation * BETWEEN.above_level;
+        let cost = self.cost[0] + self.cost[1] * deviation * ABOVE_LEVEL;
         let ln_ratio = ln(cost.max(self.none) / self.angle);
-        let q = (ln_ratio + ln_ratio + left.ln()).max(c(BETWEEN.fitted_from)).min(c(BETWEEN.fitted_to));
+        let q = (ln_ratio + ln_ratio + left.ln()).max(c(FITTED_FROM)).min(c(FITTED_TO));
         let above = ABOVE.iter().rev().fold(c(0.0), |sum, a| sum.mul_add((q + 8.0) * 0.125, c(*a)));
-        let away = L::select(self.cost[0].gt(self.none), above, c(BETWEEN.above_level));
+        let away = L::select(self.cost[0].gt(self.none), above, c(ABOVE_LEVEL));
         end + deviation * away * self.phi
     }
 }

@@ -2,10 +2,19 @@
 //! interpolation weights of the points at each node. A grid is computed once, for a stretch of one year. Never:
 //! finance.
 
-use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, REACHES, SPOT_NODES};
+use crate::american::settings::{BETWEEN, FALLING, LAST_ETA2, NEAREST_TO_END, REACHES, SPOT_NODES};
 use crate::lanes::Lanes;
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::{LazyLock, OnceLock};
+
+/// Cells of η in which a boundary may turn: quadratures are dense there. Up to the last collocation point.
+pub(super) const FALLING_CELLS: usize = 54;
+/// Width in η of a cell. Lanes of a block turn at places further apart.
+pub(super) const FALLING_CELL: f64 = 0.05;
+/// Of every so many nodes one lies behind the turn.
+const BEHIND: usize = 2;
+/// Distance in ξ that nodes reach behind the turn: the boundary falls by the square of it.
+const FALLEN: f64 = 2.0;
 
 /// Fineness of the solve of a window of puts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +87,7 @@ impl BetweenGrid {
             let rule = |n: usize, nearest: f64, until: f64, eta: f64| {
                 GridNode::rule(spread, crowded(n, nearest, until), eta, true)
             };
-            let point = |eta: f64| rule(BETWEEN.inner, COLLOCATION.nearest, until(eta), eta);
+            let point = |eta: f64| rule(BETWEEN.inner, NEAREST_TO_END, until(eta), eta);
             let spot = rule(BETWEEN.spot_nodes, BETWEEN.spot_nearest, SPOT_NODES.last, 0.0);
             BetweenGrid::new(spread, point, spot)
         });
@@ -94,25 +103,25 @@ impl BetweenGrid {
             let rule =
                 |n: usize, nearest: f64, eta: f64| GridNode::rule(spread, crowded(n, nearest, until(eta)), eta, true);
             let (inner, spot) = fineness.nodes();
-            let point = |eta: f64| rule(inner, COLLOCATION.nearest, eta);
+            let point = |eta: f64| rule(inner, NEAREST_TO_END, eta);
             Self::new(spread, point, rule(spot, BETWEEN.spot_nearest, 0.0))
         })
     }
 
-    /// The grid of boundaries that run away and turn at η = `FALLING.cell`·`corner`, or nowhere with `FALLING.cells`.
+    /// The grid of boundaries that run away and turn at η = `FALLING_CELL`·`corner`, or nowhere with `FALLING_CELLS`.
     pub(super) fn running_away(corner: usize, fineness: Fineness) -> &'static Self {
-        type Grids = [[OnceLock<BetweenGrid>; FALLING.cells + 1]; 3];
-        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING.cells + 1] }; 3];
+        type Grids = [[OnceLock<BetweenGrid>; FALLING_CELLS + 1]; 3];
+        static GRIDS: Grids = [const { [const { OnceLock::new() }; FALLING_CELLS + 1] }; 3];
         GRIDS[fineness as usize][corner].get_or_init(|| {
-            let turn = FALLING.cell * corner as f64;
+            let turn = FALLING_CELL * corner as f64;
             let spread = PointSpacing { points: fineness.points(), reach: BETWEEN.reach };
             let rule = |n: usize, nearest: f64, eta: f64| {
-                let nodes = if corner == FALLING.cells {
+                let nodes = if corner == FALLING_CELLS {
                     crowded(n, nearest, until(eta))
                 } else if turn > eta {
                     crowded_at(n, (turn * turn - eta * eta).sqrt(), until(eta))
                 } else {
-                    crowded(n, nearest, FALLING.fallen)
+                    crowded(n, nearest, FALLEN)
                 };
                 GridNode::rule(spread, nodes, eta, false)
             };
@@ -152,18 +161,18 @@ impl GridNode {
 
 /// ξ of the last node seen from the point at `eta`.
 fn until(eta: f64) -> f64 {
-    SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt())
+    SPOT_NODES.last.min((LAST_ETA2 - eta * eta).sqrt())
 }
 
 /// About `n` nodes as of [`crowded`] in two parts, dense at the begin and on both sides of `turn`.
 fn crowded_at(n: usize, turn: f64, until: f64) -> Vec<(f64, f64, f64)> {
-    let behind = n / FALLING.behind;
+    let behind = n / BEHIND;
     let of = |(xi, weight): (f64, f64)| (xi, -(-xi * xi).exp_m1(), weight * 2.0 * xi * (-xi * xi).exp());
     let before = gauss_legendre(n - behind).into_iter().map(|(u, w)| {
         let angle = core::f64::consts::PI * u;
         (turn * 0.5 * (1.0 - angle.cos()), w * turn * 0.5 * core::f64::consts::PI * angle.sin())
     });
-    let end = (turn * turn + FALLING.fallen * FALLING.fallen).sqrt().min(until);
+    let end = (turn * turn + FALLEN * FALLEN).sqrt().min(until);
     let after = gauss_legendre(behind).into_iter();
     let after = after.map(|(u, w)| (turn + (end - turn) * u * u, w * (end - turn) * 2.0 * u));
     before.chain(after.filter(|_| end > turn)).map(of).collect()

@@ -3,11 +3,28 @@
 
 use super::super::band::Band;
 use super::super::pays::late_call_loses;
-use crate::american::settings::{BETWEEN, CLASSES, CLASSIFY, SAME};
+use crate::american::settings::{CLASSES, SAME};
 use crate::dividends::Terms;
 use crate::elementary::ln;
 use crate::lanes::Lanes;
 use crate::normal::norm_cdf;
+
+/// A put's first exercise window is ignored if it is shorter than this and than `WINDOW_PART` (years). The premium lost
+/// is below 1e-4.
+const WINDOW_YEARS: f64 = 0.012;
+/// A put's first exercise window is ignored if it is shorter than this and than `WINDOW_YEARS` (part of the way to the
+/// ex-date). The premium lost is below 1e-4.
+const WINDOW_PART: f64 = 0.4;
+/// Deviations of ln X up to which a call's gain from borrow is computed.
+const HIGHEST: f64 = 2.0;
+/// Upper bound of `HIGHEST` in ln X.
+const HIGHEST_MOST: f64 = 1.5;
+/// Exercise between dates counts as none where it begins to earn this far above the strike; see `FAR_DEVIATIONS` (ln
+/// X). Few contracts lie so deep in the money.
+const BETWEEN_FAR: f64 = 1.2;
+/// Deviations of ln X over the whole term that are added to `BETWEEN_FAR`. A spot at the strike gets there once in a
+/// million times, one that lies as deep once in ten.
+const FAR_DEVIATIONS: f64 = 1.5;
 
 /// Strikes at which the first ex-date changes are one within this ratio.
 const SAME_STRIKE: f64 = 1.02;
@@ -49,6 +66,12 @@ pub(super) enum Depth {
 }
 
 impl Span {
+    /// The nearest strikes and volatilities within the span.
+    pub(super) fn within<L: Lanes>(&self, k: L, sigma: L) -> (L, L) {
+        let within = |v: L, (low, high): (f64, f64)| v.max(L::splat(low)).min(L::splat(high));
+        (within(k, self.k), within(sigma, self.sigma))
+    }
+
     /// True if exercise between ex-dates can pay.
     pub(super) fn continuous(&self, phi: f64, terms: &Terms) -> bool {
         continuous(phi, terms, self.sigma.1, self.depth)
@@ -66,7 +89,7 @@ pub(super) fn continuous(phi: f64, terms: &Terms, sigma: f64, depth: Depth) -> b
     if b <= SAME.no_rate {
         return r < 0.0;
     }
-    let is_far = r > 0.0 && (r / b).ln() > BETWEEN.far + BETWEEN.far_deviations * sigma * t.sqrt();
+    let is_far = r > 0.0 && (r / b).ln() > BETWEEN_FAR + FAR_DEVIATIONS * sigma * t.sqrt();
     !(is_far && depth == Depth::Usual) && late_call_loses(terms, r, sigma) > CLASSES.lost
 }
 
@@ -121,7 +144,7 @@ fn gain(terms: &Terms, sigma: f64, i: usize) -> (f64, f64) {
     let here = terms.divs[i];
     let next = terms.divs.get(i + 1).map_or(t, |d| d.t);
     let gap = next - here.t;
-    let highest = (CLASSIFY.highest * sigma * next.sqrt()).min(CLASSIFY.highest_most).exp();
+    let highest = (HIGHEST * sigma * next.sqrt()).min(HIGHEST_MOST).exp();
     (here.amount, b.max(0.0) * gap * highest - (1.0 - (-r * gap).exp()) * INTEREST)
 }
 
@@ -171,7 +194,7 @@ fn window(terms: &Terms, k: f64) -> Window {
         return Window::Now;
     }
     let lasts = first_window(terms, k).map_or(f64::INFINITY, |(length, _)| length);
-    if lasts < CLASSIFY.window_years { Window::Short } else { Window::Long }
+    if lasts < WINDOW_YEARS { Window::Short } else { Window::Long }
 }
 
 /// Length of a put's first window, and the wait from its end to the ex-date, years; `None`: the window lasts until
@@ -251,7 +274,7 @@ fn deterministic_put_start(terms: &Terms, k: f64) -> Option<f64> {
     }
     if let (Some(0.0), Some(first)) = (start, live.first()) {
         let window = first.t - gap_before(first.amount, k, terms.r);
-        if window < CLASSIFY.window_years && window < CLASSIFY.window_part * first.t {
+        if window < WINDOW_YEARS && window < WINDOW_PART * first.t {
             return Some(first.t);
         }
     }

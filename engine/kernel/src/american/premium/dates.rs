@@ -7,13 +7,35 @@
 
 use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::ExerciseBoundary;
+use super::periods::{DATES_FAR, DATES_TOP, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
 use crate::american::recursion::European;
-use crate::american::settings::{BETWEEN, DATES, SAME};
+use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 use std::sync::Arc;
+
+/// Tolerance of a call's boundary right before a date (standard deviations). Premiums are of second order in it.
+const BETWEEN_FOUND: f64 = 1e-5;
+/// Standard deviations above K beyond which no boundary is looked for. What exercise could gain there is below 1e-7 of
+/// K.
+const NOWHERE: f64 = 5.0;
+/// Places at which a region that ends is looked for. A region that lies between two of them is worth next to nothing.
+const SCAN: usize = 8;
+/// Most steps of the search for a boundary.
+const DATES_STEPS: usize = 60;
+/// Steps after which every second one halves the bracket.
+const HALVED_AFTER: usize = 10;
+/// First step of the search for a boundary (standard deviations). A quarter of what ln X moves by.
+const FIRST_STEP: f64 = 0.25;
+/// A shorter step ends the search for a boundary (standard deviations).
+const DATES_FOUND: f64 = 1e-8;
+/// A region counts as endless if it reaches this far above its begin, in deviations until the date; see
+/// `ENDLESS_EXTRA`. A spot leaves it in one case of a thousand.
+const ENDLESS: f64 = 3.0;
+/// Distance in ln X that is added to `ENDLESS`. A tenth of the spot.
+const ENDLESS_EXTRA: f64 = 0.1;
 
 impl<L: InLanes<L>> DateSolution<L> {
     /// Solves a block of calls back to right before the date at which the first of `periods` ends; with `now`, to the
@@ -106,7 +128,7 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
 
     /// ln X below which the premium is negligible.
     fn far(&self) -> L {
-        ln((self.k - self.collected).max(self.k * DATES.far_least)) - self.width * DATES.far
+        ln((self.k - self.collected).max(self.k * FAR_LEAST)) - self.width * DATES_FAR
     }
 
     /// The two sides of the decision at ln X = `x`: the value of waiting less (X − K), and the amount that exercise
@@ -121,14 +143,14 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
     /// The region in which exercise gains; `wait`: years until the date.
     ///
     /// # Shapes  one contract per lane
-    /// # Accuracy  `DATES.found`: premiums are of second order in it
+    /// # Accuracy  `DATES_FOUND`: premiums are of second order in it
     fn region(&self, later: &LaterExercise<L>, wait: f64) -> Region<L> {
         let c = L::splat;
         let least = self.k * SAME.no_gain;
         let low = ln((self.k - self.collected).max(self.k * SAME.strike_left));
         let near = later.between.as_ref().map(ExerciseBoundary::begin);
-        let found = if near.is_some() { BETWEEN.found } else { DATES.found };
-        let nowhere = self.ln_k + self.width * DATES.nowhere;
+        let found = if near.is_some() { BETWEEN_FOUND } else { DATES_FOUND };
+        let nowhere = self.ln_k + self.width * NOWHERE;
         let mut top = near.map_or(nowhere, |near| near.max(nowhere));
         // the logarithm of waiting over exercise is almost a parabola
         let gap = |x: L| {
@@ -144,8 +166,8 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         if let Some(idle) = idle {
             let most = top.min(idle).max(low);
             let mut best = c(f64::INFINITY);
-            for i in 1..=DATES.scan {
-                let x = low + (most - low) * (i as f64 / DATES.scan as f64);
+            for i in 1..=SCAN {
+                let x = low + (most - low) * (i as f64 / SCAN as f64);
                 let here = gap(x);
                 (best, top) = (best.min(here), L::select(here.lt(best), x, top));
             }
@@ -154,7 +176,7 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         let start = later.at.as_ref().map_or(self.ln_k + self.width * 0.5, |at| at.boundary);
         let boundary = self.crossing(gap, [low.min(top), top], start.max(low), found);
         let end = idle.and_then(|idle| {
-            let out_of_reach = self.ln_k + self.whole * DATES.top + DATES.endless_extra;
+            let out_of_reach = self.ln_k + self.whole * DATES_TOP + ENDLESS_EXTRA;
             let ends = exercised & idle.lt(out_of_reach);
             ends.any().then(|| {
                 let gain = |x: L| {
@@ -162,12 +184,12 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
                     (kept - waiting) / self.k
                 };
                 let end = self.crossing(gain, [top.min(idle), idle], idle, found);
-                L::select(ends, end, out_of_reach + self.whole * DATES.top)
+                L::select(ends, end, out_of_reach + self.whole * DATES_TOP)
             })
         });
-        let enough = self.sigma * (DATES.endless * wait.sqrt()) + DATES.endless_extra;
+        let enough = self.sigma * (ENDLESS * wait.sqrt()) + ENDLESS_EXTRA;
         let ends_near = end.is_some_and(|end| (exercised & (end - boundary).lt(enough)).any());
-        let cut = self.ln_k + self.whole * DATES.top;
+        let cut = self.ln_k + self.whole * DATES_TOP;
         Region { boundary: L::select(exercised, boundary, cut), exercised, end, ends_near }
     }
 
@@ -177,18 +199,18 @@ impl<L: InLanes<L>> ExerciseDecision<L> {
         let c = L::splat;
         let [mut below, mut above] = ends;
         let (mut x, mut before) = (start.min(above), (c(f64::NAN), c(f64::NAN)));
-        for step in 0..DATES.steps {
+        for step in 0..DATES_STEPS {
             let here = gap(x);
             let waits = c(0.0).lt(here);
             below = L::select(waits, x, below);
             above = L::select(waits, above, x);
             let secant = x - here * (x - before.0) / (here - before.1);
-            let first = x + L::select(waits, self.width * DATES.first_step, self.width * -DATES.first_step);
+            let first = x + L::select(waits, self.width * FIRST_STEP, self.width * -FIRST_STEP);
             // not a number where there is no step before
             let next = L::select(secant.le(c(f64::MAX)) & c(f64::MIN).le(secant), secant, first);
             // where nothing is kept the gap is infinite
             let inside = below.lt(next) & next.lt(above) & here.lt(c(f64::INFINITY));
-            let halves = step > DATES.halved_after && step % 2 == 0;
+            let halves = step > HALVED_AFTER && step % 2 == 0;
             let middle = (below + above) * 0.5;
             let next = if halves { middle } else { L::select(inside, next, middle) };
             before = (x, here);

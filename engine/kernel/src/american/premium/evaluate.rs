@@ -18,6 +18,9 @@ use crate::normal::{INV_SQRT_2PI, bell};
 use crate::solve::{chebyshev, gauss_legendre};
 use std::sync::LazyLock;
 
+/// A date nearer than this is soon: derivatives of order n divide the error by (σ√time)^n (years).
+const EVALUATE_SOON: f64 = 0.01;
+
 /// Least range of an integral, in units of σ: the rounding of a distance of about 1.
 const LENGTH_LEAST: f64 = 1e-12;
 
@@ -46,7 +49,7 @@ pub(super) struct Clock<'a> {
 fn back(stop: f64) -> (&'static [(f64, f64)], f64) {
     static USUAL: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
     static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_soon));
-    if stop < EVALUATE.soon { (&SOON, EVALUATE.window_soon) } else { (&USUAL, EVALUATE.window) }
+    if stop < EVALUATE_SOON { (&SOON, EVALUATE.window_soon) } else { (&USUAL, EVALUATE.window) }
 }
 
 /// Derivatives of the premium over K: in the coordinate U and in l = ln σ, in 1/K, in r and in b.

@@ -10,11 +10,30 @@
 use super::at_date::DatePremium;
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
+use super::between_grid::{FALLING_CELL, FALLING_CELLS};
 use super::time_between::{Line, TimeBetween};
 use crate::american::recursion::{Contracts, Moment};
-use crate::american::settings::{BETWEEN, COLLOCATION, FALLING, SAME};
+use crate::american::settings::{BETWEEN, LAMBDA_LEAST, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
+
+/// Most steps of Newton's method to each point of the level. The next point is near; the first one may lie a few
+/// deviations off.
+const FALLING_STEPS: usize = 24;
+/// Greatest distance of the first start below where exercise loses: the search climbs by one deviation a step
+/// (deviations until the date).
+const CLIMB: f64 = 5.0;
+/// Longest step towards exercise (ln X). Where a window closes the boundary falls by several units.
+const FALLING_STEP: f64 = 1.0;
+/// A shorter step ends the search for a point of the level (standard deviations until the date).
+const FALLING_FOUND: f64 = 0.05;
+/// Most steps of Halley's method to the shape. Each step trebles the digits.
+const SHAPE_STEPS: usize = 8;
+/// A step times the slope below this ends the search for the shape. The step after it would be a twelfth of the third
+/// power: 7e-7.
+const SHAPED: f64 = 0.02;
+/// A boundary is found if the residual of its equations is below this (part of the strike).
+const MISSED: f64 = 1e-9;
 
 /// The boundary of one window, by collocation point and lane.
 #[derive(Clone, Copy)]
@@ -54,7 +73,7 @@ impl<L: InLanes<L>> Falling<L> {
         let left: Vec<T> = points.iter().map(|seen| seen.left).collect();
         let end = at.map_or(ln_k, |at| at.boundary);
         // the later boundary may lie further down than the search can climb
-        let climb = sigma * (lines[0].root.in_lanes() * FALLING.climb);
+        let climb = sigma * (lines[0].root.in_lanes() * CLIMB);
         let highest = end.min(limits[points.len() - 1]).max(limits[0] - climb);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
         let mut falling = match near {
@@ -63,7 +82,7 @@ impl<L: InLanes<L>> Falling<L> {
             Some(Nearby::Strike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k),
             None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k),
         };
-        let eta = BetweenGrid::running_away(FALLING.cells, fineness).points.iter().map(|point| point.eta);
+        let eta = BetweenGrid::running_away(FALLING_CELLS, fineness).points.iter().map(|point| point.eta);
         if near.and_then(Nearby::at_rates).is_none() {
             falling.corner = falling.corner(eta.zip(lines.iter().copied()), ln_k);
         }
@@ -95,7 +114,7 @@ impl<L: InLanes<L>> Falling<L> {
             moments: moments.iter().map(Vec::as_slice).collect(),
             fixed,
             n: points.len() - 1,
-            missed: FALLING.missed,
+            missed: MISSED,
             lower: None,
             is_settled: k.lt(L::splat(0.0)),
         };
@@ -124,7 +143,7 @@ impl<L: Lanes, T: InLanes<L>> WindowPoints<'_, L, T> {
             let (from, to) = if i + 1 < left.len() { (i, i + 1) } else { (i - 1, i) };
             let speed = (shape[to] - shape[from]).abs() / (left[from] - left[to]).in_lanes();
             let moved = speed * left[i].sqrt().in_lanes() * inv_sigma;
-            pace[i] = (c(1.0) / moved.max(c(SAME.divisor))).max(c(COLLOCATION.lambda_least)).min(c(1.0));
+            pace[i] = (c(1.0) / moved.max(c(SAME.divisor))).max(c(LAMBDA_LEAST)).min(c(1.0));
         }
         pace
     }
@@ -142,7 +161,7 @@ impl<L: InLanes<L>> Falling<L> {
     /// Levels and scales of a boundary, before its excess is solved.
     ///
     /// # Shapes    one contract per lane
-    /// # Accuracy  levels to `FALLING.found` of a deviation: the excess takes up what they are off by
+    /// # Accuracy  levels to `FALLING_FOUND` of a deviation: the excess takes up what they are off by
     fn new<T: InLanes<L>>(contracts: &Contracts<L>, points: &WindowPoints<L, T>, start: FallStart<L>, ln_k: L) -> Self {
         let c = L::splat;
         let WindowPoints { lines, holdings, limits, .. } = *points;
@@ -155,7 +174,7 @@ impl<L: InLanes<L>> Falling<L> {
             scale: [c(1.0); BETWEEN.points],
             excess,
             sign,
-            corner: FALLING.cells,
+            corner: FALLING_CELLS,
         };
         for (i, ((line, holding), limit)) in lines.iter().zip(holdings).zip(limits).enumerate() {
             let deviation = contracts.sigma * line.root.in_lanes();
@@ -164,12 +183,12 @@ impl<L: InLanes<L>> Falling<L> {
                 x = near.level[i] + ln_k;
             }
             x = x.min(*limit);
-            for _ in 0..FALLING.steps {
+            for _ in 0..FALLING_STEPS {
                 let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow.in_lanes());
                 slope = (by_x - lost).max(c(SAME.divisor));
-                let step = ((value - lost) / slope).max(-deviation).min(c(FALLING.step));
+                let step = ((value - lost) / slope).max(-deviation).min(c(FALLING_STEP));
                 x = (x - step).min(*limit);
-                if step.abs().lt(deviation * FALLING.found).all() {
+                if step.abs().lt(deviation * FALLING_FOUND).all() {
                     break;
                 }
             }
@@ -188,11 +207,11 @@ impl<L: InLanes<L>> Falling<L> {
         shapes
     }
 
-    /// The cell of `FALLING` in which the lanes turn from the level to the line, on average; `FALLING.cells` if they do
+    /// The cell of `FALLING` in which the lanes turn from the level to the line, on average; `FALLING_CELLS` if they do
     /// not turn. `lines`: η and line of the points.
     fn corner<T: InLanes<L>>(&self, lines: impl Iterator<Item = (f64, Line<T>)>, ln_k: L) -> usize {
         if self.sign == 0.0 {
-            return FALLING.cells;
+            return FALLING_CELLS;
         }
         let mut before: Option<(f64, f64)> = None;
         for ((eta, line), level) in lines.zip(&self.level) {
@@ -201,11 +220,11 @@ impl<L: InLanes<L>> Falling<L> {
             let above = (0..L::N).map(|lane| gap.lane(lane)).sum::<f64>() / L::N as f64;
             if above <= 0.0 {
                 let turn = before.map_or(0.0, |(from, gap)| from + (eta - from) * gap / (gap - above));
-                return ((turn / FALLING.cell).round() as usize).min(FALLING.cells - 1);
+                return ((turn / FALLING_CELL).round() as usize).min(FALLING_CELLS - 1);
             }
             before = Some((eta, above));
         }
-        FALLING.cells
+        FALLING_CELLS
     }
 
     /// ln B without the excess, at a place with the weights `row` of the points.
@@ -220,7 +239,7 @@ impl<L: InLanes<L>> Falling<L> {
 /// ln of the X at which the chance value, 1 at `level` and falling like the tail of a normal distribution below it, and
 /// the borrow add up to what exercise gains.
 ///
-/// # Accuracy  `FALLING.shaped`
+/// # Accuracy  `SHAPED`
 fn shape<L: Lanes, T: InLanes<L>>(sign: f64, level: L, scale: L, line: &Line<T>, sigma: L) -> L {
     let Line { edge, root, .. } = *line;
     if sign == 0.0 {
@@ -230,7 +249,7 @@ fn shape<L: Lanes, T: InLanes<L>>(sign: f64, level: L, scale: L, line: &Line<T>,
     let edge = edge.in_lanes();
     let (steep, bend) = (c(1.0) / scale, c(1.0) / (sigma * sigma * (root * root).in_lanes()));
     let mut x = if sign > 0.0 { level.min(edge) } else { level };
-    for _ in 0..FALLING.shape_steps {
+    for _ in 0..SHAPE_STEPS {
         let away = x - level;
         let speed = steep - away * bend;
         let (chance, lost) = (exp(away * (steep - away * bend * 0.5)), exp(x - edge) * sign);
@@ -240,7 +259,7 @@ fn shape<L: Lanes, T: InLanes<L>>(sign: f64, level: L, scale: L, line: &Line<T>,
         let square = slope * slope;
         let step = missed * slope / (square - missed * bent * 0.5).max(square * 0.5);
         x -= step;
-        if (step * slope).abs().lt(c(FALLING.shaped)).all() {
+        if (step * slope).abs().lt(c(SHAPED)).all() {
             break;
         }
     }

@@ -2,10 +2,12 @@
 //! volatility a lane. Never: a boundary's search.
 
 use crate::american::recursion::{Contracts, Moment, within};
-use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
 use crate::lanes::{InLanes, Lanes, Mask, Registers};
 use crate::normal::norm_cdf_short_given;
+
+/// Deviations below the boundary beyond which exercise gains nothing. The normal probability beyond is 1e-12.
+const OUT_OF_REACH: f64 = 7.0;
 
 /// Value at one time of exercise along a boundary after it.
 pub(super) struct Flow<L> {
@@ -79,7 +81,7 @@ impl<L: Lanes> Contracts<L> {
     /// φ·ln X below which no moment's boundary is in reach.
     fn idle<T: InLanes<L>>(&self, moments: &[(Moment<T>, MomentBoundary<L>)]) -> L {
         moments.iter().fold(L::splat(f64::INFINITY), |idle, (at, edge)| {
-            idle.min(edge.level * self.phi - self.sigma * (at.root.in_lanes() * BETWEEN.out_of_reach))
+            idle.min(edge.level * self.phi - self.sigma * (at.root.in_lanes() * OUT_OF_REACH))
         })
     }
 

@@ -13,7 +13,7 @@ use crate::quality::Quality;
 
 /// The boundaries of the last interval.
 #[derive(Clone)]
-pub(super) struct LastInterval(NoDividends);
+pub(super) struct LastInterval(pub(super) NoDividends);
 
 impl core::fmt::Debug for LastInterval {
     /// The name only: a table prints it as a part of its layout.
@@ -83,6 +83,7 @@ mod tests {
     fn premium(terms: &Terms, x: f64, k: f64, sigma: f64) -> Taylor<f64> {
         let stop = terms.divs.last().expect("a dividend").t;
         let last = LastInterval::new(&SharedBoundaries::default(), terms, stop, &SPAN);
+        last.0.prepare_all();
         last.premium::<f64, true>(terms, stop, &Inputs::new(x.exp(), k, sigma))
     }
 

@@ -12,21 +12,30 @@ use crate::american::shared::SharedBoundaries;
 use crate::contract::Right;
 use crate::dividends::Terms;
 use crate::lanes::Lanes;
-use std::sync::OnceLock;
+
+/// Deviations by which ln(strike less dividends) may move against ln(strike) within a table of calls exercised between
+/// dates.
+const FRONT_DEVIATIONS: f64 = 0.35;
+/// Factor by which a table of puts is fitted beyond the volatilities that it serves: third derivatives are worst at the
+/// ends.
+const BEYOND_PUT: f64 = 1.1;
+/// Deviations by which the place of the strike may move along the series of calls exercised between dates. It bounds
+/// the volatility ratio of their table.
+const FAR_DEVIATIONS: f64 = 2.5;
 
 /// A range that exceeds a whole number of parts by less is cut into that number: the rounding of a logarithm.
 const WHOLE: f64 = 1e-9;
 
-/// A range of strikes and volatilities with its table. The first evaluation that needs the table builds it: a chain
-/// lists many strikes whose premium is 0, and their tables would be most of the cost of a start.
+/// A range of strikes and volatilities with its tables, by depth. They are built for contracts that need them only: a
+/// chain lists many strikes whose premium is 0, and their tables would be most of the cost of a start.
 pub(super) struct TablePart {
     /// The contracts served.
     serves: Span,
-    /// The contracts that the table is fitted on: all of `serves`, and more.
+    /// The contracts that the tables are fitted on: all of `serves`, and more.
     span: Span,
-    table: OnceLock<Box<Table>>,
-    /// The table for spots deep in the money; `None`: `table` serves them.
-    deep: Option<OnceLock<Box<Table>>>,
+    tables: [Option<Box<Table>>; 2],
+    /// False: the usual table serves spots deep in the money too.
+    has_deep: bool,
 }
 
 impl TablePart {
@@ -50,28 +59,29 @@ impl TablePart {
 
     fn new(right: Right, terms: &Terms, serves: Span, span: Span) -> Self {
         let continuous = |depth| Span { depth, ..span }.continuous(right.phi(), terms);
-        let differs = continuous(Depth::Deep) != continuous(Depth::Usual);
-        Self { serves, span, table: OnceLock::new(), deep: differs.then(OnceLock::new) }
+        let has_deep = continuous(Depth::Deep) != continuous(Depth::Usual);
+        Self { serves, span, tables: [None, None], has_deep }
     }
 
     /// The tables built so far.
     pub(super) fn built(&self) -> impl Iterator<Item = &Table> {
-        let deep = self.deep.as_ref().and_then(OnceLock::get);
-        self.table.get().into_iter().chain(deep).map(|table| &**table)
+        self.tables.iter().flatten().map(|table| &**table)
     }
 
     /// True if spots deep in the money have a table of their own.
     pub(super) fn has_deep(&self) -> bool {
-        self.deep.is_some()
+        self.has_deep
     }
 
-    /// The table of a depth; the first call builds it.
-    pub(super) fn table(&self, shared: &SharedBoundaries, right: Right, terms: &Terms, depth: Depth) -> &Table {
-        let (depth, table) = match &self.deep {
-            Some(deep) if depth == Depth::Deep => (depth, deep),
-            _ => (Depth::Usual, &self.table),
-        };
-        table.get_or_init(|| Box::new(Table::build(shared, right.phi(), terms, &Span { depth, ..self.span })))
+    /// The table of a depth; `None`: it is not built.
+    pub(super) fn table(&self, depth: Depth) -> Option<&Table> {
+        self.tables[depth as usize].as_deref()
+    }
+
+    /// The table of a depth, built if it is missing.
+    pub(super) fn build(&mut self, shared: &SharedBoundaries, phi: f64, terms: &Terms, depth: Depth) -> &mut Table {
+        let span = Span { depth, ..self.span };
+        self.tables[depth as usize].get_or_insert_with(|| Box::new(Table::build(shared, phi, terms, &span)))
     }
 
     /// True if the tile serves any part of `band`.
@@ -110,7 +120,7 @@ fn sigma_ratios(right: Right, terms: &Terms, sigma: f64) -> (f64, f64) {
     {
         return (LAYOUT.sigma_least, LAYOUT.sigma_most);
     }
-    let most = (LAYOUT.far_deviations * sigma * t.sqrt() / (r / b).ln()).exp();
+    let most = (FAR_DEVIATIONS * sigma * t.sqrt() / (r / b).ln()).exp();
     let most = most.clamp(LAYOUT.sigma_far, LAYOUT.sigma_most);
     (most.min(LAYOUT.sigma_least), most)
 }
@@ -132,7 +142,7 @@ fn strikes(right: Right, terms: &Terms, band: &Band) -> f64 {
     // the place of the strike less the dividends moves by this along a series that begins at a boundary far above
     let collected = terms.a(0.0) / band.k.0;
     let moved = collected / (1.0 - collected).max(SAME.strike_left);
-    wide.min(LAYOUT.front_deviations * deviation / moved).max(LAYOUT.strikes_least.ln())
+    wide.min(FRONT_DEVIATIONS * deviation / moved).max(LAYOUT.strikes_least.ln())
 }
 
 /// Logarithm of the strike ratio over which a put's first window grows by about its length again: shortly before a
@@ -149,7 +159,7 @@ pub(super) fn tiles(right: Right, terms: &Terms, bands: &[Band]) -> Vec<TablePar
     bands.sort_by(|a, b| a.k.0.total_cmp(&b.k.0));
     // fitted on more volatilities than they serve, calls do not meet the payoff at their boundary; third derivatives of
     // puts are worst at the ends
-    let beyond = if right == Right::Call { 1.0 } else { LAYOUT.beyond_put };
+    let beyond = if right == Right::Call { 1.0 } else { BEYOND_PUT };
     let most = |k: f64, sigma: (f64, f64)| strikes(right, terms, &Band { k: (k, k), sigma }).exp();
     let cuts = changes(right.phi(), terms, &bands);
     let mut tiles = Vec::new();

@@ -1,7 +1,7 @@
 //! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
 //!
-//! [`PremiumTables::jet`] reads tables (about a microsecond a contract, every pass), and builds a table at its first
-//! read (milliseconds). The files, in the order of a build:
+//! [`PremiumTables::prepare`] builds the tables that contracts need (milliseconds), and [`PremiumTables::jet`] reads
+//! them (about a microsecond a contract, every pass). The files, in the order of a build:
 //!
 //! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
 //! - `problem`: the inputs of a solve; `solved`: its result at all strikes and volatilities;
@@ -39,7 +39,8 @@ mod tip;
 mod until_date;
 mod windows;
 
-use super::band::{Band, Counts};
+use super::band::{Band, Counts, Numbers};
+use super::no_dividends::NoDividends;
 use super::pays::{exercised_now, most_premium};
 use super::shared::SharedBoundaries;
 use crate::american::boundary::TIME_LEAST;
@@ -53,10 +54,16 @@ use crate::lanes::{Lanes, Mask, TwoBlocks};
 use classify::{Depth, Span, deep};
 use evaluate::Clock;
 use exercise::Inputs;
+use last_interval::LastInterval;
 use layout::{TablePart, covered, tiles};
 use plan::best_plan;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
+
+/// Greatest move of b as a part of the greater rate.
+const B_PART: f64 = 0.1;
+/// Greatest age of a table of the premium now, of the time to the next date (part of the way).
+const AGE_PART: f64 = 0.05;
 
 /// Years before an ex-date, half a minute, until which its table is read: the deviation until the date is a divisor.
 const UNTIL: f64 = 1e-6;
@@ -116,7 +123,7 @@ impl<'a, L: Lanes> Serving<'a, L> {
 }
 
 impl PremiumTables {
-    /// Lays out the tables for `bands` at `terms`; each is built when it is first read.
+    /// Lays out the tables for `bands` at `terms`; [`PremiumTables::prepare`] builds them.
     ///
     /// # Cost  3 ms for the puts of a quarterly payer half a year before expiry, 11 ms two years before, a third of it
     /// for the derivatives in the rates; more where dividends are monthly.
@@ -133,8 +140,45 @@ impl PremiumTables {
         self.tiles.iter().flat_map(TablePart::built)
     }
 
-    /// The tables of the `needed` lanes; builds missing ones. With `BEYOND` a lane whose volatility no tile of its
-    /// strike serves gets the tile with the nearest volatilities.
+    /// Builds what reads of contracts need at `terms`, which the tables must serve.
+    pub(super) fn prepare<L: Lanes>(&mut self, terms: &Terms, s: f64, k: L, sigma: L, numbers: Numbers) {
+        let spot = self.spot(terms, s);
+        let needed = self.needed(terms, spot, k, sigma);
+        let mut picked = Vec::new();
+        let pick = |tile, depth, lanes| picked.push((tile, depth, lanes));
+        match numbers {
+            Numbers::ByVolatility => self.pick::<L, true>(terms, [spot, k, sigma], needed, pick),
+            Numbers::Greeks | Numbers::Boundary => self.pick::<L, false>(terms, [spot, k, sigma], needed, pick),
+        }
+        let by_rates = numbers > Numbers::ByVolatility || self.moved(terms) != [0.0; 2];
+        for (tile, depth, lanes) in picked {
+            self.build(tile, depth, by_rates, |span, last| last.prepare_from(span.within(k, sigma).1, lanes));
+        }
+    }
+
+    /// Builds all tables.
+    pub(super) fn prepare_all(&mut self) {
+        for tile in 0..self.tiles.len() {
+            self.build(tile, Depth::Usual, true, |_, last| last.prepare_all());
+            if self.tiles[tile].has_deep() {
+                self.build(tile, Depth::Deep, true, |_, last| last.prepare_all());
+            }
+        }
+    }
+
+    /// Builds what is missing of a table; `last` solves the boundaries that a table of a last interval needs.
+    fn build(&mut self, tile: usize, depth: Depth, by_rates: bool, last: impl FnOnce(&Span, &NoDividends)) {
+        let table = self.tiles[tile].build(&self.shared, self.right.phi(), &self.terms, depth);
+        if let Layout::LastInterval(LastInterval(boundaries)) = &table.layout {
+            last(&table.span, boundaries);
+        }
+        if by_rates {
+            table.solve_rates(&self.terms);
+        }
+    }
+
+    /// The tables of the `needed` lanes; a lane whose table is not built, or with `BY_RATES` not its derivatives in the
+    /// rates, has none. `BEYOND` as of [`Self::pick`].
     fn serving<L: Lanes, const BEYOND: bool>(
         &self,
         terms: &Terms,
@@ -142,52 +186,61 @@ impl PremiumTables {
         needed: L::Mask,
     ) -> Serving<'_, L> {
         let mut serving = Serving { tables: [None; MOST_LANES], n: 0 };
+        let by_rates = !BEYOND || self.moved(terms) != [0.0; 2];
+        self.pick::<L, BEYOND>(terms, [spot, k, sigma], needed, |tile, depth, lanes| {
+            let built = self.tiles[tile].table(depth);
+            let Some(table) = built.filter(|table| !by_rates || table.rates.is_some() || !table.has_premium()) else {
+                return;
+            };
+            let lanes = match &table.layout {
+                Layout::LastInterval(last) => lanes & last.0.is_prepared(table.span.within(k, sigma).1),
+                _ => lanes,
+            };
+            serving.push(table, lanes);
+        });
+        serving
+    }
+
+    /// Hands `to` the tiles of the `needed` lanes, by index, with depth and lanes. With `BEYOND` a lane whose
+    /// volatility no tile of its strike serves gets the tile with the nearest volatilities.
+    #[inline(always)]
+    fn pick<L: Lanes, const BEYOND: bool>(
+        &self,
+        terms: &Terms,
+        [spot, k, sigma]: [L; 3],
+        needed: L::Mask,
+        mut to: impl FnMut(usize, Depth, L::Mask),
+    ) {
         let mut left = needed;
         let deep = self.tiles.iter().any(TablePart::has_deep).then(|| deep(terms, spot, k, sigma));
-        for tile in self.tiles.iter().rev() {
+        let mut by_depth = |i: usize, lanes: L::Mask| {
+            let deep = deep.filter(|_| self.tiles[i].has_deep()).map(|deep| lanes & deep).filter(|deep| deep.any());
+            if let Some(deep) = deep {
+                to(i, Depth::Deep, deep);
+            }
+            let usual = deep.map_or(lanes, |deep| lanes & !deep);
+            if usual.any() {
+                to(i, Depth::Usual, usual);
+            }
+        };
+        for (i, tile) in self.tiles.iter().enumerate().rev() {
             if !left.any() {
-                return serving;
+                return;
             }
             let inside = left & tile.holds(k, sigma);
             if inside.any() {
-                self.serve(tile, inside, deep, &mut serving);
+                by_depth(i, inside);
                 left = left & !inside;
             }
         }
         if BEYOND && left.any() {
-            self.nearest(k, sigma, left, deep, &mut serving);
-        }
-        serving
-    }
-
-    /// Adds the tables of `tile` for `lanes`; `deep`: the lanes that are deep in the money.
-    fn serve<'a, L: Lanes>(
-        &'a self,
-        tile: &'a TablePart,
-        lanes: L::Mask,
-        deep: Option<L::Mask>,
-        serving: &mut Serving<'a, L>,
-    ) {
-        let deep = deep.filter(|_| tile.has_deep()).map(|deep| lanes & deep).filter(|deep| deep.any());
-        if let Some(deep) = deep {
-            serving.push(tile.table(&self.shared, self.right, &self.terms, Depth::Deep), deep);
-        }
-        let usual = deep.map_or(lanes, |deep| lanes & !deep);
-        if usual.any() {
-            serving.push(tile.table(&self.shared, self.right, &self.terms, Depth::Usual), usual);
+            self.nearest(k, sigma, left, by_depth);
         }
     }
 
-    /// Adds, for the lanes `left` whose volatility no tile serves, the tile of their strike with the nearest
+    /// Hands `to`, for the lanes `left` whose volatility no tile serves, the tile of their strike with the nearest
     /// volatilities.
-    fn nearest<'a, L: Lanes>(
-        &'a self,
-        k: L,
-        sigma: L,
-        mut left: L::Mask,
-        deep: Option<L::Mask>,
-        serving: &mut Serving<'a, L>,
-    ) {
+    fn nearest<L: Lanes>(&self, k: L, sigma: L, mut left: L::Mask, mut to: impl FnMut(usize, L::Mask)) {
         let none = L::splat(f64::INFINITY);
         let away = |tile: &TablePart| {
             let (low, high) = tile.sigma();
@@ -195,10 +248,10 @@ impl PremiumTables {
             L::select(tile.holds_strike(k), ratio, none)
         };
         let least = self.tiles.iter().fold(none, |least, tile| least.min(away(tile)));
-        for tile in self.tiles.iter().rev() {
+        for (i, tile) in self.tiles.iter().enumerate().rev() {
             let lanes = left & away(tile).le(least) & least.lt(none);
             if lanes.any() {
-                self.serve(tile, lanes, deep, serving);
+                to(i, lanes);
                 left = left & !lanes;
             }
         }
@@ -236,8 +289,7 @@ impl PremiumTables {
         let age = self.terms.t - terms.t;
         let same = are_same(&self.terms.divs, &terms.divs, age);
         let size = self.terms.r.abs().max(self.terms.b.abs());
-        let aligned =
-            (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(TIME_LEAST).sqrt()).min(TABLES.b_part * size);
+        let aligned = (TABLES.b_move * size.powf(2.0 / 3.0) / self.terms.t.max(TIME_LEAST).sqrt()).min(B_PART * size);
         // exercise anywhere between the dates of a call is harder to follow
         let coarse = self.built().any(|table| table.until.is_some() || table.is_anchored());
         let b_move = if coarse { TABLES.rate_move } else { aligned.max(TABLES.rate_move) };
@@ -279,7 +331,7 @@ impl PremiumTables {
     }
 
     /// Value and derivatives at fixed X, and the lanes where exercising now is optimal (their jet is undefined).
-    /// A lane outside the tables or with S ≤ A(0) is NaN.
+    /// A lane outside the tables, that is not prepared, or with S ≤ A(0) is NaN.
     ///
     /// # Shapes    k, sigma and the result: one contract per lane; no lane looks at another
     /// # Units     as [`Derivatives`]: per 1.00 of volatility and rate, per year
@@ -378,9 +430,7 @@ impl PremiumTables {
         let mut out = Taylor(core::array::from_fn(|_| nothing));
         let (mut exercised, mut whole) = (spot.lt(spot), spot.lt(spot));
         for (table, inside) in serving.iter() {
-            let Span { k: (k_lo, k_hi), sigma: (s_lo, s_hi), .. } = table.span;
-            let clamped_k = k.max(L::splat(k_lo)).min(L::splat(k_hi));
-            let clamped_sigma = sigma.max(L::splat(s_lo)).min(L::splat(s_hi));
+            let (clamped_k, clamped_sigma) = table.span.within(k, sigma);
             let on = Inputs::new(spot, clamped_k, clamped_sigma);
             let (mut premium, before) = table.premium::<L, ALL>(&self.clock::<ALL>(terms, table), &on);
             if !table.is_dated() {
@@ -425,14 +475,19 @@ impl PremiumTables {
         whole
     }
 
+    /// Moves of r and b since the build.
+    fn moved(&self, terms: &Terms) -> [f64; 2] {
+        [terms.r - self.terms.r, terms.b - self.terms.b]
+    }
+
     /// The inputs from `terms` for a read of `table`.
     fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
-        let (stop, moved) = (table.stop - age, [terms.r - self.terms.r, terms.b - self.terms.b]);
+        let (stop, moved) = (table.stop - age, self.moved(terms));
         // a call collects the dividend of the date, a put does not
         let [a, a_r] = terms.collected(stop, stop - 3.0 * SAME_DATE * self.right.phi());
         let needed = ALL || moved.iter().any(|by| *by != 0.0);
-        let rates = (needed && table.has_premium()).then(|| table.rates(&self.terms));
+        let rates = table.rates.as_deref().filter(|_| needed && table.has_premium());
         Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
     }
 }
@@ -488,7 +543,7 @@ impl core::fmt::Debug for PremiumTables {
 
 impl Table {
     /// True if the table has coefficients.
-    fn has_premium(&self) -> bool {
+    pub(super) fn has_premium(&self) -> bool {
         !matches!(self.layout, Layout::European | Layout::LowerStrike(_) | Layout::Once | Layout::LastInterval(_))
     }
 
@@ -509,7 +564,7 @@ impl Table {
             Layout::Once | Layout::LastInterval(_) | Layout::AtExDate | Layout::AnchoredAtExDate => {
                 age < self.stop - UNTIL
             }
-            Layout::Now | Layout::Anchored => age <= TABLES.age.min(TABLES.age_part * next),
+            Layout::Now | Layout::Anchored => age <= TABLES.age.min(AGE_PART * next),
         }
     }
 }

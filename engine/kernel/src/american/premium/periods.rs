@@ -15,6 +15,20 @@ use crate::elementary::exp;
 use crate::lanes::{InLanes, Lanes, Mask};
 use std::sync::Arc;
 
+/// Length of a series from which its terms grow in proportion (standard deviations). 4.5 below K − A, 5 above K.
+const USUAL: f64 = 9.5;
+/// Standard deviations below K − A down to which a series reaches.
+pub(super) const DATES_FAR: f64 = 4.5;
+/// Lower bound of K − A where a series begins `DATES_FAR` below it (part of the strike).
+pub(super) const FAR_LEAST: f64 = 0.3;
+/// Standard deviations above K where a date at which nothing is exercised is cut in two.
+pub(super) const DATES_TOP: f64 = 5.0;
+/// Step of ln X for the slope of a premium where a date is cut in two (standard deviations). The premium is a line in X
+/// there.
+const SLOPE_STEP: f64 = 1e-3;
+/// Lower bound of the length of a series (standard deviations). A series over nothing divides by it.
+const REACH_LEAST: f64 = 0.1;
+
 /// The solution of one block at the date that a table describes.
 pub(super) struct DateSolution<L: Lanes> {
     pub(super) k: L,
@@ -173,13 +187,13 @@ impl<L: InLanes<L>> LaterExercise<L> {
         let of_date = self.at.iter().map(|at| at.end.as_ref().map_or(at.boundary, |end| end.x));
         let boundaries = of_date.chain(self.between.iter().map(ExerciseBoundary::lowest));
         let root = self.period.wait.as_ref().map_or(0.0, Wait::root);
-        boundaries.fold(L::splat(f64::INFINITY), L::min) - sigma * (root * DATES.top)
+        boundaries.fold(L::splat(f64::INFINITY), L::min) - sigma * (root * DATES_TOP)
     }
 
     /// The tangent, as a line in X, of the premium at ln X = `x`: constant and slope. `width`: deviation of ln X until
     /// expiry.
     pub(super) fn line(&self, phi: f64, x: L, width: L) -> [L; 2] {
-        let step = width * (DATES.slope_step * phi);
+        let step = width * (SLOPE_STEP * phi);
         let value = self.premium(x);
         let slope = (value - self.premium(x - step)) / step;
         [value - slope, slope / exp(x)]
@@ -203,11 +217,11 @@ impl<L: InLanes<L>> LaterExercise<L> {
         of: impl Fn(L) -> L,
     ) -> Series<L> {
         let width = sigma * tau.sqrt();
-        let reach = ((boundary - far) * phi).max(width * DATES.reach_least) / sigma;
+        let reach = ((boundary - far) * phi).max(width * REACH_LEAST) / sigma;
         let place = |u: f64| boundary - sigma * reach * (0.5 * (1.0 + u) * phi);
         let deviations = (0..L::N).map(|lane| reach.lane(lane)).fold(0.0, f64::max) / tau.sqrt();
         let usual = if self.between.is_some() { BETWEEN.terms } else { DATES.terms };
-        let terms = (usual as f64 * (deviations / DATES.usual).max(1.0)) as usize;
+        let terms = (usual as f64 * (deviations / USUAL).max(1.0)) as usize;
         (reach, Lobatto::of(terms.min(EVALUATE.most_terms)).lanes(|u| of(place(u))))
     }
 }

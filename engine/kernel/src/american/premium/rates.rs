@@ -9,17 +9,38 @@ use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;
 use crate::work::count;
 
-/// Move of a rate, per year, to which `boundary_moves` and `boundary_bends` refer: twice what a table moves by.
+/// Step of r to either side (per year). Larger leaves more of the third order, smaller more of the error of boundaries.
+const STEP_R: f64 = 1e-4;
+/// Step of b (per year). Larger leaves more of the second order, smaller more of the error of boundaries.
+const STEP_B: f64 = 4e-5;
+/// A put whose |b| is below this has the step `WIDE_STEP` of b, to either side (per year).
+const BORROW_SMALL: f64 = 1e-3;
+/// Step of b to either side, below `BORROW_SMALL` (per year).
+const WIDE_STEP: f64 = 5e-4;
+/// Dividends above this take all nodes: they bend the derivatives along the strikes. Beside a dividend of a sixth of
+/// the spot a line leaves a fifth of rho.
+const COLLECTED_MOST: f64 = 0.08;
+/// Greatest move of a put's boundary, for a move of a rate by `UNIT_MOVE`, where derivatives are measured from the
+/// boundary (part of σ√τ).
+const BOUNDARY_MOVES: f64 = 0.02;
+/// Greatest bend between the nodes of the move of a call's boundary, where derivatives are measured from it: the
+/// highest Chebyshev terms in ln σ and 1/K (part of σ√τ).
+const BOUNDARY_BENDS: f64 = 0.03;
+/// Part of the table's terms that derivatives take where they are measured from a moving boundary: they have no kink.
+const TERMS_MOVING: f64 = 0.5;
+
+/// Move of a rate, per year, to which `BOUNDARY_MOVES` and `BOUNDARY_BENDS` refer: twice what a table moves by.
 const UNIT_MOVE: f64 = 1e-3;
 
 impl Table {
-    /// The derivatives in the rates; `terms`: those of the table's build. They cost as much as the table itself, and
-    /// tables of the next trading day are read for values only: the first read solves them.
-    pub(super) fn rates(&self, terms: &Terms) -> &Rates {
-        self.rates.get_or_init(|| {
+    /// Solves the derivatives in the rates, if the table has coefficients and they are missing; `terms`: those of the
+    /// table's build. They cost as much as the table itself, and tables of the next trading day are read for values
+    /// only.
+    pub(super) fn solve_rates(&mut self, terms: &Terms) {
+        if self.rates.is_none() && self.has_premium() {
             count(|work| work.table_rates += 1);
-            Box::new(Rates::of(self, &self.problem(terms)))
-        })
+            self.rates = Some(Box::new(Rates::of(self, &self.problem(terms))));
+        }
     }
 }
 
@@ -36,7 +57,7 @@ impl Rates {
         let nodes = RateNodes::of(table, &problem.terms);
         let pairs = nodes.pairs();
         // with little borrow the turn of a put's boundary moves with ln b: differences over short steps are noise
-        let is_small = table.phi < 0.0 && b.abs() < RATES.borrow_small;
+        let is_small = table.phi < 0.0 && b.abs() < BORROW_SMALL;
         let solve = |r: f64, b: f64, fineness: Fineness, near: Option<&Solved>| {
             let terms = Terms { r, b, ..problem.terms.clone() };
             Solved::at(&Problem { terms, fineness, ..problem.clone() }, &pairs, table.stop, near)
@@ -45,11 +66,11 @@ impl Rates {
         let from = solve(low, b, Fineness::Rates, None);
         let moved_r = solve(high, b, Fineness::Rates, Some(&from));
         let (all, b_ends, by_b) = if is_small {
-            let [low, high] = [-RATES.wide_step, RATES.wide_step].map(|step| solve(r, b + step, Fineness::Later, None));
-            (vec![from, moved_r, low, high], [2, 3], 2.0 * RATES.wide_step)
+            let [low, high] = [-WIDE_STEP, WIDE_STEP].map(|step| solve(r, b + step, Fineness::Later, None));
+            (vec![from, moved_r, low, high], [2, 3], 2.0 * WIDE_STEP)
         } else {
             // a step away from b = 0, beyond which the kind of exercise changes
-            let step = RATES.step_b.copysign(b);
+            let step = STEP_B.copysign(b);
             let moved_b = solve(low, b + step, Fineness::Rates, Some(&from));
             (vec![from, moved_r, moved_b], [0, 2], step)
         };
@@ -59,12 +80,11 @@ impl Rates {
             // the move of the boundary, in units of σ√τ
             let moved = |lane: usize| by.slope(|i| all[i].boundary(lane)) * UNIT_MOVE / (pairs[lane].1 * deviation);
             if table.phi < 0.0 {
-                return (0..pairs.len()).all(|lane| moved(lane).abs() <= RATES.boundary_moves);
+                return (0..pairs.len()).all(|lane| moved(lane).abs() <= BOUNDARY_MOVES);
             }
             // a call's boundary is far from the strike: its move matters only where it bends between the nodes
             let [by_sigma, by_strike] = bend(&nodes.sigma, &nodes.strike, moved);
-            by_sigma <= RATES.boundary_bends
-                && (by_strike <= RATES.boundary_bends || nodes.strike.len() == RATES.strikes_line)
+            by_sigma <= BOUNDARY_BENDS && (by_strike <= BOUNDARY_BENDS || nodes.strike.len() == RATES.strikes_line)
         };
         // derivatives measured from the moving boundary have no kink
         let is_moving = !table.is_anchored() && all.iter().all(Solved::is_bounded) && moves.iter().all(is_steady);
@@ -78,7 +98,7 @@ impl Rates {
         let placed = |from: &Vec<f64>| -> Vec<Vec<f64>> {
             from.iter().zip(&pairs).map(|(from, (k, _))| vec![table.placed(from - k.ln())]).collect()
         };
-        let part = if is_moving { RATES.terms_moving } else { RATES.terms };
+        let part = if is_moving { TERMS_MOVING } else { RATES.terms };
         let terms = ((part * table.sampled as f64) as usize).max(2);
         let boundary: Vec<_> = from.iter().map(placed).collect();
         let series: Vec<_> =
@@ -126,7 +146,7 @@ impl RateNodes {
     fn is_line(table: &Table, terms: &Terms) -> bool {
         let (low, high) = table.span.k;
         let is_narrow = table.phi > 0.0 && table.until.is_some() || table.phi < 0.0 && high <= low * SIZES.wide_range;
-        is_narrow && terms.a(0.0) / low < RATES.collected_most
+        is_narrow && terms.a(0.0) / low < COLLECTED_MOST
     }
 
     /// The pairs of strike and volatility, volatilities running fastest.
@@ -200,9 +220,5 @@ fn terms_of(fitted: &[Vec<f64>; 2]) -> Box<[[[f32; RATE_NODES]; 2]]> {
 
 /// The rates r between which the derivative in it is taken: a step to either side, but never across the kink at 0.
 fn r_ends(r: f64) -> [f64; 2] {
-    if r.abs() < RATES.step_r {
-        [r, r + (2.0 * RATES.step_r).copysign(r)]
-    } else {
-        [r - RATES.step_r, r + RATES.step_r]
-    }
+    if r.abs() < STEP_R { [r, r + (2.0 * STEP_R).copysign(r)] } else { [r - STEP_R, r + STEP_R] }
 }

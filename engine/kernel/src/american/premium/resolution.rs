@@ -9,9 +9,26 @@ use super::exercise::Inputs;
 use super::plan::best_plan;
 use super::table::Table;
 use crate::american::recursion::European;
-use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES, RESOLUTION};
+use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES};
 use crate::dividends::{Dividend, Terms};
 use crate::solve::chebyshev;
+
+/// Greatest error that the check may estimate (part of the price's unit). Smaller builds more tables again, larger
+/// leaves prices off by half of it. About half of what it finds is the worst price error of a table.
+const RESOLVED: f64 = 6e-4;
+/// Error of a series at a bend, of the size of its last terms times their number.
+const TAIL: f64 = 0.15;
+/// Error of a tensor, of its highest term in the volatility.
+const SIGMA_TOP: f64 = 0.3;
+/// Deviations below the strike from which a put is worth the best plan fixed in advance.
+const RESOLUTION_FAR: f64 = 3.0;
+/// Number of terms that count as the last ones. A term may be small by chance, four are not.
+const RESOLUTION_LAST: usize = 4;
+/// Intervals along the series at whose ends the check looks. More than the terms of a series.
+const PLACES: usize = 40;
+/// Lower bound of the price's unit, as in golden/tolerances.csv (part of the spot). The unit of every price error
+/// (golden/README.md).
+const UNIT_LEAST: f64 = 0.05;
 
 /// One term of the series at a volatility and strike: its value, and the part of it from the highest power in 1/K and
 /// ln σ.
@@ -23,7 +40,7 @@ struct Term {
 
 impl Table {
     /// True if the table begins at a boundary, or if its greatest estimated error, along its series and between its
-    /// strikes and volatilities, is at most `RESOLUTION.resolved`.
+    /// strikes and volatilities, is at most `RESOLVED`.
     ///
     /// # Accuracy  of tables that missed the price by more than 1e-4 within a few days' move of the spot four in five
     /// were found, and half of what was found missed it there; nearly all of the others did further away
@@ -41,20 +58,20 @@ impl Table {
             let sigma = (self.sigma.centre + self.sigma.half * at_sigma).exp();
             let k = 1.0 / (self.strike.centre + self.strike.half * at_strike);
             let series: Vec<Term> = (0..self.n_terms()).map(|term| self.term_at(term, at_sigma, at_strike)).collect();
-            let last = series.iter().rev().take(RESOLUTION.last).map(|term| term.value.abs()).fold(0.0, f64::max);
+            let last = series.iter().rev().take(RESOLUTION_LAST).map(|term| term.value.abs()).fold(0.0, f64::max);
             let from = self.boundary_at(k, sigma);
             most = most.max(self.beyond(terms, from, k, sigma, &series));
-            for j in 0..=RESOLUTION.places {
-                let u = 2.0 * j as f64 / RESOLUTION.places as f64 - 1.0;
+            for j in 0..=PLACES {
+                let u = 2.0 * j as f64 / PLACES as f64 - 1.0;
                 let spot = (from - self.phi * sigma * self.place(u)).exp() + collected;
-                let scale = k / (self.phi * (spot - k)).max(RESOLUTION.unit_least * spot);
+                let scale = k / (self.phi * (spot - k)).max(UNIT_LEAST * spot);
                 let (strike_top, sigma_top) = tops(&series, u);
-                let tensor = strike_top.abs().max(RESOLUTION.sigma_top * sigma_top.abs());
-                let tail = RESOLUTION.tail * series.len() as f64 * last * (1.0 - u * u).sqrt();
+                let tensor = strike_top.abs().max(SIGMA_TOP * sigma_top.abs());
+                let tail = TAIL * series.len() as f64 * last * (1.0 - u * u).sqrt();
                 most = most.max(tensor.max(tail) * scale);
             }
         }
-        most <= RESOLUTION.resolved
+        most <= RESOLVED
     }
 
     /// Time, rates and dividends as of the date that the table describes.
@@ -68,13 +85,13 @@ impl Table {
     /// ends; 0 if `from` is far below the strike. In units of the price.
     fn beyond(&self, terms: &Terms, from: f64, k: f64, sigma: f64, series: &[Term]) -> f64 {
         let spot = from.exp() + terms.a(0.0);
-        if self.phi > 0.0 || (spot / k).ln() < -RESOLUTION.far * sigma * terms.t.sqrt() {
+        if self.phi > 0.0 || (spot / k).ln() < -RESOLUTION_FAR * sigma * terms.t.sqrt() {
             return 0.0;
         }
         let alternating = series.iter().rev().fold(0.0, |sum, term| term.value - sum);
         let european = European::new(self.phi, k, sigma, terms.t, terms.r, terms.b).at(from, from.exp());
         let best_plan = best_plan(self.phi, terms, &Inputs::new(from.exp(), k, sigma)).value();
-        (european + alternating * k - best_plan).abs() / (k - spot).max(RESOLUTION.unit_least * spot)
+        (european + alternating * k - best_plan).abs() / (k - spot).max(UNIT_LEAST * spot)
     }
 
     /// One term at a volatility and strike in units of their axes.

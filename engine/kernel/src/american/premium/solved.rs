@@ -5,16 +5,21 @@
 use super::between_dates::Nearby;
 use super::chebyshev::{Axis, Lobatto};
 use super::classify::two_sided;
+use super::periods::{DATES_FAR, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, Period};
 use super::problem::Problem;
 use super::windows::put_windows;
 use crate::american::recursion::{AmericanOption, European, Solution};
-use crate::american::settings::{BETWEEN, DATES, SAME, SIZES, TIP};
+use crate::american::settings::{BETWEEN, SAME, TIP};
 use crate::dividends::{Dividend, Terms};
 use crate::elementary::{exp, ln};
 use crate::lanes::{Block, Lanes, Mask};
 use crate::work::count;
 use std::sync::Arc;
+
+/// Greatest distance from the strike at which a table begins where some contracts have no boundary, in deviations of ln
+/// X over the whole life.
+const ANCHOR_DEVIATIONS: f64 = 3.8;
 
 /// The solution at one date, by pair of strike and volatility.
 pub(super) struct Solved {
@@ -151,9 +156,9 @@ impl Solved {
     }
 
     /// Least and greatest distance of the boundaries from the strike, towards exercise, in units of σ. A pair without a
-    /// boundary counts as the upper bound of both, `SIZES.anchor_deviations` over the whole `term`.
+    /// boundary counts as the upper bound of both, `ANCHOR_DEVIATIONS` over the whole `term`.
     pub(super) fn anchors(&self, term: f64) -> (f64, f64) {
-        let most = SIZES.anchor_deviations * term.sqrt();
+        let most = ANCHOR_DEVIATIONS * term.sqrt();
         let of = |i: usize| {
             let (block, lane) = self.lane(i);
             let away = ((block.boundary - ln(block.k)) * self.phi / block.sigma).lane(lane);
@@ -232,7 +237,7 @@ impl DateSolution<Block> {
         let boundary =
             |solution: &Solution| solution.boundary().filter(|_| is_after && !solution.has_other()).unwrap_or(f64::NAN);
         let [k, sigma] = [lanes_of(pairs, |pair| pair.0), lanes_of(pairs, |pair| pair.1)];
-        let paid = if phi > 0.0 { (k - terms.a(0.0)).max(k * DATES.far_least) } else { k };
+        let paid = if phi > 0.0 { (k - terms.a(0.0)).max(k * FAR_LEAST) } else { k };
         Self {
             k,
             sigma,
@@ -240,7 +245,7 @@ impl DateSolution<Block> {
             is_exercised: true,
             // a put's spot is not below the lower end of its region
             has_end: phi > 0.0 && solutions.iter().any(Solution::has_other),
-            far: ln(paid) - sigma * (terms.t.sqrt() * DATES.far * phi),
+            far: ln(paid) - sigma * (terms.t.sqrt() * DATES_FAR * phi),
             held: HeldPremium::Each(solutions),
             before: None,
             windows: Vec::new(),

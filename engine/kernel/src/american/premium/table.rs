@@ -13,7 +13,6 @@ use super::last_interval::LastInterval;
 use super::problem::Problem;
 use crate::american::settings::{BETWEEN, RATES};
 use crate::dividends::Terms;
-use std::sync::OnceLock;
 
 /// Least −ln(B/K) of a put whose logarithm is tabulated: the boundary is at the strike.
 const PLACED_LEAST: f64 = 1e-9;
@@ -63,8 +62,8 @@ pub(super) struct Table {
     pub(super) premium: Box<[f32]>,
     /// True if the table was built with more strikes and terms, because the usual ones did not resolve it.
     pub(super) refined: bool,
-    /// Derivatives in the rates, solved at their first read. Most tables never need them.
-    pub(super) rates: OnceLock<Box<Rates>>,
+    /// Derivatives in the rates. Most tables never need them.
+    pub(super) rates: Option<Box<Rates>>,
 }
 
 /// Number of tensors of a boundary: its end, and the terms of its series.
@@ -123,7 +122,7 @@ impl Table {
     pub(super) fn bytes(&self) -> usize {
         let rates = self
             .rates
-            .get()
+            .as_ref()
             .map_or(0, |rates| size_of::<Rates>() + size_of_val(&*rates.premium) + size_of_val(&*rates.until));
         let until = self.until.as_ref().map_or(0, |until| size_of_val(&*until.boundary));
         let last = if let Layout::LastInterval(last) = &self.layout { last.bytes() } else { 0 };

@@ -12,9 +12,27 @@ use crate::american::settings::{EVALUATE, SAME, SIZES};
 use crate::american::shared::SharedBoundaries;
 use crate::dividends::Terms;
 use crate::work::count;
-use std::sync::OnceLock;
 
-/// Least time to the next ex-date in `SIZES.more_soon`, years: the number of terms is capped anyway.
+/// Bend of a boundary from which `SIZES.refined_strikes` nodes do not follow it either (units of σ).
+const BEND_HOPELESS: f64 = 0.1;
+/// Bend of a put's boundary from which `SIZES.refined_strikes` nodes do not follow it either (units of σ).
+/// Golden/interest.csv: eight strikes leave a tenth of what five leave, or less.
+const BEND_HOPELESS_PUT: f64 = 0.06;
+/// Deviations that a series of `SIZES.terms` covers; a longer one takes more in proportion.
+const USUAL: f64 = 7.6;
+/// Greatest length of a put's series from its boundaries on: further away no spot reaches the boundary, and the series
+/// does not resolve the effect of later dates next to the strike (standard deviations). The terms of a call's series
+/// grow with its length.
+const COVERED_PUT: f64 = 14.0;
+/// A table of puts without a common boundary begins at its highest boundary if that lies at least this far below the
+/// strike (standard deviations).
+const ANCHOR_LEAST: f64 = 2.0;
+/// Factor of the terms of a series that has a boundary within it.
+const MORE_ANCHORED: f64 = 1.3;
+/// Square of the factor of the terms of a table of now, per life over the time to the next ex-date.
+const MORE_SOON: f64 = 0.3;
+
+/// Least time to the next ex-date in `MORE_SOON`, years: the number of terms is capped anyway.
 const SOON_LEAST: f64 = 1e-6;
 
 impl Table {
@@ -49,7 +67,7 @@ impl Table {
             sampled: 0,
             premium: Box::default(),
             refined,
-            rates: OnceLock::new(),
+            rates: None,
         };
         let start = start(phi, terms, span);
         match start {
@@ -85,11 +103,8 @@ impl Table {
         let mut strike = self.strike.with(self.strikes(&problem));
         let mut solved = Solved::new(&problem, &pairs(&self.sigma, &strike));
         let mut bend = self.bend(&problem, &strike, &solved);
-        let (mut most, hopeless) = if is_put {
-            (SIZES.bend_most_put, SIZES.bend_hopeless_put)
-        } else {
-            (SIZES.bend_most, SIZES.bend_hopeless)
-        };
+        let (mut most, hopeless) =
+            if is_put { (SIZES.bend_most_put, BEND_HOPELESS_PUT) } else { (SIZES.bend_most, BEND_HOPELESS) };
         // more strikes may follow a boundary that bends
         if !self.refined && (is_put || problem.continuous) && (most..hopeless).contains(&bend) {
             strike = strike.with(SIZES.refined_strikes);
@@ -102,7 +117,7 @@ impl Table {
         let (least, greatest) = solved.anchors(terms.t);
         // a series from the highest boundary may leave out boundaries of puts that fall away at once
         let from_highest = is_put && self.stop <= 0.0 && bend.is_finite() && !self.refined;
-        let anchor = if from_highest && least >= SIZES.anchor_least * terms.t.sqrt() { least } else { greatest };
+        let anchor = if from_highest && least >= ANCHOR_LEAST * terms.t.sqrt() { least } else { greatest };
         let boundaries: Vec<f64> = (0..pairs.len()).map(|i| solved.boundary(i)).collect();
         let aligned = bend <= most && self.is_covered(terms, solved.reach(&boundaries));
         let from = if aligned {
@@ -133,7 +148,7 @@ impl Table {
     /// True if the terms of a series from the boundaries on resolve its length `reach`, in units of σ. A boundary may
     /// lie so far from the strike that only the best date fixed in advance matters there.
     fn is_covered(&self, terms: &Terms, reach: f64) -> bool {
-        let most = if self.phi > 0.0 { SIZES.usual * SIZES.wider_most } else { SIZES.covered_put };
+        let most = if self.phi > 0.0 { USUAL * SIZES.wider_most } else { COVERED_PUT };
         reach <= most * (terms.t - self.stop).sqrt()
     }
 
@@ -175,13 +190,13 @@ impl Table {
             return EVALUATE.most_terms;
         }
         let deviations = self.reach / (terms.t - self.stop).sqrt();
-        let mut more = (deviations / SIZES.usual).max(1.0);
+        let mut more = (deviations / USUAL).max(1.0);
         if matches!(self.layout, Layout::Anchored) {
             let next = terms.divs.first().map_or(terms.t, |d| d.t);
-            more = more.max((SIZES.more_soon * terms.t / next.max(SOON_LEAST)).sqrt());
+            more = more.max((MORE_SOON * terms.t / next.max(SOON_LEAST)).sqrt());
         }
         if matches!(self.layout, Layout::AnchoredAtExDate) {
-            more = more.max(SIZES.more_anchored);
+            more = more.max(MORE_ANCHORED);
         }
         ((SIZES.terms as f64 * more.min(SIZES.wider_most)) as usize).min(EVALUATE.most_terms)
     }

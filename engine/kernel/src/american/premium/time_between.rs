@@ -1,9 +1,10 @@
 //! Time between two ex-dates, or between the last one and expiry, in which exercise pays. Never: a boundary.
 
 use super::at_date::Wait;
+use super::between_grid::FALLING_CELLS;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
 use crate::american::recursion::Moment;
-use crate::american::settings::{FALLING, SAME};
+use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
@@ -84,7 +85,7 @@ impl<L: Lanes> TimeBetween<L> {
 impl<T: Lanes> TimeBetween<T> {
     /// The window of puts until it closes.
     pub(super) fn to_close(terms: &Terms, from: f64, close: T, end: ClosingWindow<T>) -> Self {
-        let grid = BetweenGrid::running_away(FALLING.cells, end.fineness);
+        let grid = BetweenGrid::running_away(FALLING_CELLS, end.fineness);
         Self::new(-1.0, terms, [from, end.date], close, Some(end), grid)
     }
 

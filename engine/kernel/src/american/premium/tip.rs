@@ -11,10 +11,48 @@ use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{TimeBetween, to_come};
 use crate::american::recursion::{Contracts, Moment, by_time, earned_share, gauss};
-use crate::american::settings::{BETWEEN, COLLOCATION, REACHES, SAME, START, TIP};
+use crate::american::settings::{BETWEEN, LAMBDA_LEAST, PACE_MOST, REACHES, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
+
+/// A window counts as none if exercise gains less in it, and nothing at X = 0 (part of the strike). All that is lost by
+/// it.
+const GAIN_LEAST: f64 = 1e-5;
+/// Distance of the last collocation point from the tip, of the time from the last gain at X = 0 to the date; beyond it
+/// the boundary approaches the tip (part of that time).
+const RESOLVED: f64 = 0.005;
+/// Places below the strike at which the search for the least excess of holding over exercise looks. Five deviations
+/// down; the value is smooth over half of one.
+const SCAN: usize = 10;
+/// Distance between the places of `SCAN` (deviations until the date). Five deviations down; the value is smooth over
+/// half of one.
+const SCAN_STEP: f64 = 0.5;
+/// Most steps of Newton's method to the tip. Six as a rule.
+const TIP_STEPS: usize = 30;
+/// Longest step in ln X, and greatest distance from a guess (deviations until the date). The bend changes over a
+/// deviation.
+const TIP_STEP: f64 = 0.5;
+/// Longest step in time (part of the time until the date). The tip may lie anywhere before the date.
+const TIME_STEP: f64 = 0.5;
+/// A shorter step in ln X ends the search for the tip, together with `TIP_FOUND`: the value is stationary there
+/// (deviations until the date).
+const LEVEL_FOUND: f64 = 1e-3;
+/// A shorter step in time ends the search for the tip, together with `LEVEL_FOUND` (part of the time until the date).
+const TIP_FOUND: f64 = 1e-8;
+/// Steps of Newton's method on a Taylor series. Newton's method squares its error.
+const SERIES_STEPS: usize = 6;
+/// A shorter step on a Taylor series ends the search for its root (deviations until the date). The step after it would
+/// be 1e-6.
+const TIP_ROOT: f64 = 1e-3;
+/// Longest step on a Taylor series (deviations until the date). The bend changes over a deviation.
+const SERIES_STEP: f64 = 0.25;
+/// Most places from which the explicit boundary is approximated. One or two as a rule.
+const PLACES: usize = 6;
+/// The explicit boundary is found if it lies this near to the place (deviations until the date).
+const TIP_NEAR: f64 = 0.03;
+/// A boundary is found if the residual of its equations is below this (part of the strike).
+const MISSED: f64 = 1e-9;
 
 /// Inputs of a window, one contract per lane.
 pub(super) struct TippedWindow<'a, L: Lanes> {
@@ -82,7 +120,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         // the points reach as near to the tip as the boundary turns there
         let is_open = c(self.from + SAME.date).lt(self.close);
         let turns = L::select(is_open, self.close, time);
-        let part = (turns - self.from) / ((c(self.date) - turns) * TIP.resolved);
+        let part = (turns - self.from) / ((c(self.date) - turns) * RESOLVED);
         let most = (0..L::N).map(|lane| part.lane(lane)).fold(1.0, f64::max);
         let resolved = most.ln().sqrt();
         let reach = REACHES.iter().position(|reach| resolved <= *reach).unwrap_or(REACHES.len() - 1);
@@ -122,7 +160,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
             moments: points.iter().map(|seen| &seen.moments[..]).collect(),
             fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
             n: points.len() - 1,
-            missed: TIP.missed,
+            missed: MISSED,
             lower: Some(&lower),
             is_settled: self.never_gains,
         };
@@ -143,11 +181,11 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
 
     /// The lanes in which exercise gains nowhere at the begin, and hence never: the gain falls until the date.
     ///
-    /// # Accuracy  gains between places `TIP.scan_step` apart may be missed
+    /// # Accuracy  gains between places `SCAN_STEP` apart may be missed
     pub(super) fn lanes_without_gain(&self) -> L::Mask {
         let contracts = Contracts::new(-1.0, [self.terms.r, self.terms.b], self.k, self.sigma);
         let least = self.least(&contracts, L::splat(self.from)).0;
-        (self.k * -TIP.gain_least).le(least)
+        (self.k * -GAIN_LEAST).le(least)
     }
 
     /// The least excess of holding over exercise at the time `t`, and the ln X of it, approximately.
@@ -157,8 +195,8 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         // right before the date holding is worth least next to the boundary there
         let top = self.at.map_or(ln_k, |at| L::select(at.exercised, ln_k.min(at.boundary + deviation), ln_k));
         let (mut least, mut x) = (c(f64::INFINITY), top);
-        for i in 1..=TIP.scan {
-            let place = top - deviation * (TIP.scan_step * i as f64);
+        for i in 1..=SCAN {
+            let place = top - deviation * (SCAN_STEP * i as f64);
             let [value, ..] = self.excess(contracts, t, place).at;
             (least, x) = (least.min(value), L::select(value.lt(least), place, x));
         }
@@ -190,7 +228,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
 
     /// Time and ln X of the tip, where the least excess of holding over exercise is 0.
     ///
-    /// # Accuracy  `TIP.found` of the time until the date
+    /// # Accuracy  `TIP_FOUND` of the time until the date
     fn tip(&self, contracts: &Contracts<L>, near: Option<&Tip<L>>, ln_k: L) -> Option<(L, L)> {
         let c = L::splat;
         let until = c(self.date) - self.close;
@@ -202,16 +240,16 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         } else {
             (self.close, self.least(contracts, self.close).1)
         };
-        for _ in 0..TIP.steps {
+        for _ in 0..TIP_STEPS {
             let Excess { at, by_time } = self.excess(contracts, t, x);
             let down = L::select(at[1].lt(c(0.0)), c(1.0), c(-1.0)) * deviation;
-            let most = deviation * TIP.step;
+            let most = deviation * TIP_STEP;
             let step = L::select(c(0.0).lt(at[2]), -at[1] / at[2], down).max(-most).min(most);
             let value = carried(&at, step)[0];
             let wait = c(self.date) - t;
-            let later = (-value / by_time).max(wait * -TIP.time_step).min(wait * TIP.time_step);
+            let later = (-value / by_time).max(wait * -TIME_STEP).min(wait * TIME_STEP);
             let next = (t + later).max(self.close);
-            let settled = step.abs().lt(deviation * TIP.level_found) & (next - t).abs().lt(wait * TIP.found);
+            let settled = step.abs().lt(deviation * LEVEL_FOUND) & (next - t).abs().lt(wait * TIP_FOUND);
             (t, x) = (next, x + step);
             if (settled | self.never_gains).all() {
                 let is_after = self.close.max(c(self.from)).lt(t) & t.lt(c(self.date));
@@ -227,7 +265,7 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
     /// The formula is value matching, with the flow until the tip at `end` replaced by the fraction of it that a
     /// boundary with this pace earns. The search starts at ln X = `guess`.
     ///
-    /// # Accuracy  `TIP.near` of a deviation, of the formula itself a few times that next to the tip
+    /// # Accuracy  `TIP_NEAR` of a deviation, of the formula itself a few times that next to the tip
     fn explicit(&self, contracts: &Contracts<L>, t: L, end: L, guess: L, side: RegionSide) -> (L, L) {
         let c = L::splat;
         let b = self.terms.b;
@@ -236,32 +274,32 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
         // the root of a Taylor series
         let root = |at: &ValueSlopes<L>, add: L, from: L| {
             let mut h = from;
-            for _ in 0..TIP.series_steps {
+            for _ in 0..SERIES_STEPS {
                 let [value, slope, _] = carried(at, h);
                 let steep = (slope * sign).max(c(SAME.divisor));
                 let step = (value + add) * sign / steep;
-                let step = step.max(-deviation * TIP.series_step).min(deviation * TIP.series_step);
+                let step = step.max(-deviation * SERIES_STEP).min(deviation * SERIES_STEP);
                 h -= step;
-                if step.abs().lt(deviation * TIP.root).all() {
+                if step.abs().lt(deviation * TIP_ROOT).all() {
                     break;
                 }
             }
-            h.max(-deviation * TIP.step).min(deviation * TIP.step)
+            h.max(-deviation * TIP_STEP).min(deviation * TIP_STEP)
         };
         let (mut x, mut pace) = (guess, c(1.0));
-        for _ in 0..TIP.places {
+        for _ in 0..PLACES {
             let Excess { at, .. } = self.excess(contracts, t, x);
             let still = root(&at, c(0.0), c(0.0));
             let [_, slope, bend] = carried(&at, still);
             let place = x + still;
             let escrow = self.escrow(t);
             let speed = self.by_time(contracts, [c(0.0), slope, bend], place, escrow) / slope;
-            let xi = (self.sigma / (speed.abs() * left.sqrt()).max(c(SAME.divisor))).min(c(START.pace_most));
+            let xi = (self.sigma / (speed.abs() * left.sqrt()).max(c(SAME.divisor))).min(c(PACE_MOST));
             let earns = (contracts.interest - (exp(place) + escrow) * b).max(c(0.0));
             let moved = root(&at, earns * left * earned_share(xi), still);
             x += moved;
-            pace = xi.max(c(COLLOCATION.lambda_least)).min(c(1.0));
-            if moved.abs().lt(deviation * TIP.near).all() {
+            pace = xi.max(c(LAMBDA_LEAST)).min(c(1.0));
+            if moved.abs().lt(deviation * TIP_NEAR).all() {
                 break;
             }
         }

@@ -11,16 +11,23 @@ use super::between_dates::{ExerciseBoundary, Nearby};
 use super::between_grid::Fineness;
 use super::falling::Falling;
 use super::flow::FlowTime;
+use super::periods::DATES_FAR;
 use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
 use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
 use crate::american::recursion::European;
-use crate::american::settings::{DATES, FALLING, PUT_WINDOW, SAME, TIP};
+use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::solve::bracketed_root;
+
+/// A window shorter than this part of the wait from its end to the date does not start from another strike's boundary:
+/// Newton's method may then settle beside its own.
+const NEAR_LEAST: f64 = 0.5;
+/// A shorter window counts as none (years). Two hours: exercise earns 1e-5 of the strike, where X is next to nothing.
+const SHORTEST: f64 = 2e-4;
 
 /// Solves puts from expiry back to `problem.stop`; `None`: a boundary is not found, some strikes have a window that
 /// others have not, or r is below 0.
@@ -112,7 +119,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let end = ClosingWindow { fineness, date, strike, paid: strike - terms.a(date) };
         let closing: T =
             for_each_strike(&ClosingWindow { paid: self.worth, ..end }, |end| closing_time(terms, end, from));
-        let opens = T::splat(PUT_WINDOW.shortest).le(closing - from);
+        let opens = T::splat(SHORTEST).le(closing - from);
         if opens.any() != opens.all() {
             return None;
         }
@@ -146,7 +153,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let falling = || {
             let stretch = TimeBetween::to_close(terms, from, closing, end);
             // the search for a short window's boundary may fail if it starts from that of another strike
-            let is_long = T::splat(FALLING.near_least * date).lt(closing * (1.0 + FALLING.near_least) - from).all();
+            let is_long = T::splat(NEAR_LEAST * date).lt(closing * (1.0 + NEAR_LEAST) - from).all();
             let near = near.and_then(|near| near.and_then(WindowBoundary::falling));
             let near = near.filter(|near| is_long || near.at_rates().is_some());
             let (between, falling) = Falling::solve(&stretch, fineness, at_date, near, k, sigma)?;
@@ -185,7 +192,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let Self { later, windows, after_last, .. } = self;
         let between = later.between.as_ref().filter(|_| later.island.is_none());
         let boundary = between.map_or(L::splat(f64::NAN), ExerciseBoundary::begin);
-        let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES.far);
+        let far = ln(k) + sigma * ((terms.t - stop).sqrt() * DATES_FAR);
         let held = HeldPremium::Lanes { later: Box::new(later), at: None };
         DateSolution { k, sigma, boundary, is_exercised, has_end: false, far, held, before: None, windows, after_last }
     }
@@ -197,7 +204,7 @@ impl<'a, L: FlowTime<L>, T: FlowTime<L>> BackwardInduction<'a, L, T> {
         let Self { terms, k, sigma, date: t, ref later, .. } = *self;
         let tau = terms.t - t;
         let begin = later.between.as_ref()?.begin();
-        let far = ln(k) + sigma * tau.sqrt() * DATES.far;
+        let far = ln(k) + sigma * tau.sqrt() * DATES_FAR;
         let at = |boundary, exercised, line: [L; 2], edge, end| DatePremium {
             phi: -1.0,
             rates: [terms.r, terms.b],
@@ -260,7 +267,7 @@ fn closing_time(terms: &Terms, end: &ClosingWindow, from: f64) -> f64 {
     }
     let next = terms.divs.iter().map(|d| d.t).find(|t| *t > from + SAME.date).unwrap_or(end.date);
     let until = next - SAME.instant;
-    bracketed_root(gained, from, until, PUT_WINDOW.found).unwrap_or(until)
+    bracketed_root(gained, from, until, WINDOW_FOUND).unwrap_or(until)
 }
 
 /// Gain at X = 0 of exercise at `t` over the payoff `end.paid` right after the date.

@@ -8,9 +8,37 @@ use super::interval::{Holding, Interval};
 use super::option::{AmericanOption, Slopes};
 use super::rules::{Geometry, INNER, POINTS, points};
 use super::stretch::Stretch;
-use crate::american::settings::{COLLOCATION, REACHES, SAME};
+use crate::american::settings::{LAMBDA_LEAST, LIMIT_LEFT, REACHES, SAME, SHRINKS};
 use crate::lanes::{Block, Lanes};
 use crate::solve::eliminate;
+
+/// Most steps of Newton's method. The median is 6, 99 of 100 take 17.
+const MOST_STEPS: usize = 25;
+/// A largest step of ln B below this ends the iteration.
+const CONVERGED: f64 = 1e-11;
+/// A largest step of ln B below this ends the iteration once steps no longer shrink.
+const STALLED: f64 = 1e-8;
+/// A stretch is solved if its last step was below this. The error of values is of second order in it.
+const SOLVED_STEP: f64 = 1e-6;
+/// A stretch is also solved if its equations hold to this (part of the strike). A hundredth of the error aimed at.
+const SOLVED_RESIDUAL: f64 = 1e-9;
+/// A boundary whose last step exceeded this is replaced by its start (part of the greatest step).
+const KEPT_STEP: f64 = 1e-4;
+/// The greatest step of ln B (part of the deviation over the stretch).
+const LONGEST: f64 = 0.5;
+/// A step is taken back if the residual of the equations grows by this factor.
+const WORSE: f64 = 1.5;
+/// No step is taken back while the residual is below this (part of the strike). Rounding goes up and down.
+const WORSE_LEAST: f64 = 1e-12;
+/// A shorter step is not taken back. A hundred times the step that ends the iteration.
+const TAKEN_BACK_LEAST: f64 = 1e-9;
+/// Part of a step that remains when it is taken back (part of the step).
+const TAKEN_BACK: f64 = 0.4;
+/// A call's boundary that starts below this stays where it is (part of the strike). Dividends exceed the strike, and
+/// exercise is certain.
+const PINNED_BELOW: f64 = 0.1;
+/// A Taylor series extrapolates the value of holding over at most this (part of its deviation).
+const CARRIED: f64 = 0.08;
 
 const N: usize = Block::N;
 const BLOCKS: usize = INNER / N;
@@ -53,7 +81,7 @@ impl Stretch {
         Point {
             t,
             holding: interval.holding(p, t),
-            lambda: p.width(left) * pace.map_or(1.0, |pace| pace.max(COLLOCATION.lambda_least)),
+            lambda: p.width(left) * pace.map_or(1.0, |pace| pace.max(LAMBDA_LEAST)),
             blocks: core::array::from_fn(block),
             geometry,
             fixed: geometry.tail.map(tail),
@@ -70,14 +98,14 @@ impl Stretch {
         let n = POINTS - usize::from(self.pace.is_some());
         let start = self.ln_b;
         let pinned: [bool; POINTS] =
-            core::array::from_fn(|k| k >= n || (!p.is_put() && start[k] < (COLLOCATION.pinned_below * p.k).ln()));
+            core::array::from_fn(|k| k >= n || (!p.is_put() && start[k] < (PINNED_BELOW * p.k).ln()));
         let grid: Vec<Point> = (0..n).map(|k| self.point(p, interval, k)).collect();
         let limits: Vec<f64> = grid.iter().map(|point| limit(point.t)).collect();
-        let longest = COLLOCATION.longest * p.width(self.to - self.from);
+        let longest = LONGEST * p.width(self.to - self.from);
         let mut held = vec![(f64::NAN, [0.0; 5]); n];
         let (mut before, mut step) = (self.ln_b, [0.0; POINTS]);
         let (mut norm_before, mut last, mut moved, mut norm) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, 0.0);
-        for steps in 0..COLLOCATION.most_steps {
+        for steps in 0..MOST_STEPS {
             let mut matrix = [[0.0; POINTS]; POINTS];
             let mut residual = [0.0; POINTS];
             let residual = &mut residual[..n];
@@ -89,12 +117,12 @@ impl Stretch {
                 residual[k] = self.equation(p, interval, &grid[k], k, &mut held[k], &mut matrix[k]);
             }
             norm = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs())) / p.k;
-            let worse = norm.is_nan() || norm >= COLLOCATION.worse * norm_before;
-            if steps > 0 && norm > COLLOCATION.worse_least && worse {
+            let worse = norm.is_nan() || norm >= WORSE * norm_before;
+            if steps > 0 && norm > WORSE_LEAST && worse {
                 let most = step.iter().fold(0.0, |most: f64, s: &f64| most.max(s.abs()));
-                if most > COLLOCATION.taken_back_least {
+                if most > TAKEN_BACK_LEAST {
                     for k in 0..n {
-                        step[k] *= COLLOCATION.taken_back;
+                        step[k] *= TAKEN_BACK;
                         self.ln_b[k] = before[k] - step[k];
                     }
                     moved = most;
@@ -117,21 +145,21 @@ impl Stretch {
             for k in 0..n {
                 let mut y = self.ln_b[k] - damping * residual[k];
                 if (y - limits[k]) * p.phi < 0.0 {
-                    y = limits[k] + (self.ln_b[k] - limits[k]) * COLLOCATION.limit_left;
+                    y = limits[k] + (self.ln_b[k] - limits[k]) * LIMIT_LEFT;
                 }
                 moved = f64::max(moved, (y - self.ln_b[k]).abs());
                 step[k] = self.ln_b[k] - y;
                 self.ln_b[k] = y;
             }
-            if moved < COLLOCATION.converged || (moved < COLLOCATION.stalled && moved > COLLOCATION.shrinks * last) {
+            if moved < CONVERGED || (moved < STALLED && moved > SHRINKS * last) {
                 break;
             }
             last = moved;
         }
-        if moved < COLLOCATION.solved_step || norm < COLLOCATION.solved_residual {
+        if moved < SOLVED_STEP || norm < SOLVED_RESIDUAL {
             return Outcome::Solved;
         }
-        if moved.is_nan() || moved >= COLLOCATION.kept_step * longest {
+        if moved.is_nan() || moved >= KEPT_STEP * longest {
             self.ln_b = start;
         }
         Outcome::Unsolved
@@ -153,7 +181,7 @@ impl Stretch {
     ) -> f64 {
         let (x, t) = (self.ln_b[k], point.t);
         let left = interval.end - t;
-        let near = (x - held.0).abs() < COLLOCATION.carried * p.width(left);
+        let near = (x - held.0).abs() < CARRIED * p.width(left);
         let is_european = interval.premium.pieces.is_empty() && interval.ahead.is_empty();
         if is_european || left < SAME.instant || !near {
             *held = (x, point.holding.less_payoff(p, interval, x));

@@ -6,10 +6,13 @@
 //! cost, and 1 for b. The lanes are moments.
 
 use super::option::{AmericanOption, Slopes};
-use crate::american::settings::BETWEEN;
 use crate::elementary::exp;
 use crate::lanes::{Block, InLanes, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf_given, norm_cdf_short_given};
+
+/// Cut-off of the deviates of a moment (standard deviations). With all of them, to e^−708, a window with b = 0.3 %
+/// takes 0.5 ms in place of 0.2.
+const DEVIATE: f64 = 30.0;
 
 /// Moments that are summed side by side.
 const N: usize = Block::N;
@@ -137,7 +140,7 @@ pub(crate) struct Contracts<L> {
 /// slow.
 #[inline(always)]
 pub(crate) fn within<L: Lanes>(d: L) -> L {
-    let most = L::splat(BETWEEN.deviate);
+    let most = L::splat(DEVIATE);
     d.max(-most).min(most)
 }
 

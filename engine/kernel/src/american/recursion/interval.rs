@@ -6,8 +6,12 @@ use super::option::{AmericanOption, Slopes};
 use super::premium::{DatePremium, Kernel};
 use super::rules::SpotRule;
 use super::stretch::{Curve, Stretch};
-use crate::american::settings::{COLLOCATION, RECURSION};
+use crate::american::settings::COLLOCATION;
 use std::cell::OnceCell;
+
+/// A spot integrates along the boundary of a put's next interval by its own distance where the ex-date is nearer than
+/// this; else at the moments that all earlier values share (part of the next interval).
+const NEXT_NEAR: f64 = 0.1;
 
 /// The time from an ex-date (or now) to the next (or expiry), and where the option is exercised within it.
 #[derive(Clone, Debug)]
@@ -105,7 +109,7 @@ impl Interval {
 
     /// The valuation at `t`, ready for any x.
     pub(super) fn valuation<'a>(&'a self, p: &'a AmericanOption, t: f64) -> Valuation<'a> {
-        let is_near = |next: &&Self| next.from - t < RECURSION.next_near * (next.end - next.from);
+        let is_near = |next: &&Self| next.from - t < NEXT_NEAR * (next.end - next.from);
         let next = self.next.as_deref().filter(is_near).and_then(|next| StretchFlow::new(p, next, t));
         let holding = self.holding_with(p, t, if next.is_some() { &self.beyond } else { &self.ahead });
         let stretches = [StretchFlow::new(p, self, t), next];

@@ -28,6 +28,23 @@ pub(super) use option::AmericanOption;
 use option::Slopes;
 use premium::{DatePremium, Piece};
 use rules::REACH;
+use window::SPOT_LEAST;
+
+/// Distance in ln X that is added to `RECURSION.domain`, for low volatilities.
+const DOMAIN_EXTRA: f64 = 0.2;
+/// Boundaries that lie further than this from the strike in ln X count as none; see `FAR_DEVIATIONS`.
+const RECURSION_FAR: f64 = 3.0;
+/// Deviations of ln X over the whole life that are added to `RECURSION_FAR`.
+const FAR_DEVIATIONS: f64 = 8.0;
+/// The search begins this many deviations below a strike that the dividends exceed. As far as boundaries count.
+const SCAN_DEVIATIONS: f64 = 8.0;
+/// Distance in ln X that is added to `SCAN_DEVIATIONS`. As far as boundaries count, at low volatility.
+const SCAN_EXTRA: f64 = 2.0;
+/// Step of ln X in which the slope of a gain is taken at the end of the domain. The gain is a line in X there, so that
+/// the step hardly matters.
+const SLOPE_STEP: f64 = 1e-3;
+/// ln X that stands for no lower limit. 1e-22 of a unit of currency.
+const BOTTOM: f64 = -50.0;
 pub(super) use rules::{clenshaw, gauss};
 pub(super) use start::earned_share;
 
@@ -141,7 +158,7 @@ impl Interval {
         }
         let earns = if p.b > 0.0 { p.r * p.k / p.b - self.escrow(p, self.end - SAME.instant) } else { -1.0 };
         let end = if earns > 0.0 { earns.ln().max(bends.kink) } else { bends.kink };
-        let is_near = end < p.k.ln() + RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
+        let is_near = end < p.k.ln() + FAR_DEVIATIONS * p.width(p.t) + RECURSION_FAR;
         if is_near { self.solve_to(p, end) } else { Outcome::Solved }
     }
 
@@ -158,7 +175,7 @@ impl Interval {
     /// ln of the X below which exercise of a call at `t` loses.
     fn call_limit(&self, p: &AmericanOption, t: f64) -> f64 {
         let escrow = self.escrow(p, t);
-        let pays = if p.k > escrow { (p.k - escrow).ln() } else { RECURSION.bottom };
+        let pays = if p.k > escrow { (p.k - escrow).ln() } else { BOTTOM };
         let earns = if p.b > 0.0 { p.r * p.k / p.b - escrow } else { -1.0 };
         if earns > 0.0 { pays.max(earns.ln()) } else { pays }
     }
@@ -220,7 +237,7 @@ impl Interval {
             }
         };
         let region = call_region(p, &gain, &domain, near, before);
-        let bottom = p.k.ln() - RECURSION.domain * p.width(tau) - domain.drift - RECURSION.domain_extra;
+        let bottom = p.k.ln() - RECURSION.domain * p.width(tau) - domain.drift - DOMAIN_EXTRA;
         let mut pieces = Vec::new();
         if let Some((from, to)) = region {
             bends.kink = from;
@@ -239,7 +256,7 @@ impl Interval {
                 pieces.push(Piece::Line { lo: to, hi, c0, c1 });
             }
         } else {
-            bends.kink = if p.b > 0.0 { (p.k - after).max(RECURSION.spot_least).ln() } else { f64::INFINITY };
+            bends.kink = if p.b > 0.0 { (p.k - after).max(SPOT_LEAST).ln() } else { f64::INFINITY };
             if !self.is_exercised_within() {
                 return None;
             }
@@ -270,11 +287,7 @@ fn call_region(
     before: f64,
 ) -> Option<(f64, f64)> {
     let deviation = p.width(p.t);
-    let lo = if p.k > before {
-        (p.k - before).ln()
-    } else {
-        p.k.ln() - RECURSION.scan_deviations * deviation - RECURSION.scan_extra
-    };
+    let lo = if p.k > before { (p.k - before).ln() } else { p.k.ln() - SCAN_DEVIATIONS * deviation - SCAN_EXTRA };
     let hi = near.unwrap_or(domain.hi).min(domain.hi);
     let least = SAME.no_gain * p.k;
     let root = |lo: f64, hi: f64| {
@@ -297,8 +310,8 @@ fn call_region(
     let from = from.or_else(|| near.filter(|near| *near <= domain.hi))?;
     if to.is_infinite() && p.b < 0.0 && near.is_none() {
         // beyond the domain the gain is a line in X
-        let (top, below) = (gain(domain.hi), gain(domain.hi - RECURSION.slope_step));
-        let slope = (top - below) / RECURSION.slope_step;
+        let (top, below) = (gain(domain.hi), gain(domain.hi - SLOPE_STEP));
+        let slope = (top - below) / SLOPE_STEP;
         if slope < 0.0 && top > slope {
             to = (domain.hi + ((top - slope) / -slope).ln()).max(domain.hi);
         }
@@ -319,9 +332,9 @@ impl PremiumRange {
         let width = p.width(tau);
         let drift = (p.r - p.b).abs() * tau + 0.5 * width * width;
         let ln_k = p.k.ln();
-        let away = RECURSION.far_deviations * p.width(p.t) + RECURSION.far;
+        let away = FAR_DEVIATIONS * p.width(p.t) + RECURSION_FAR;
         let places = bends.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
-        Self { hi: places.fold(ln_k, f64::max) + RECURSION.domain * width + drift + RECURSION.domain_extra, drift }
+        Self { hi: places.fold(ln_k, f64::max) + RECURSION.domain * width + drift + DOMAIN_EXTRA, drift }
     }
 }
 

@@ -1,9 +1,11 @@
 //! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
 
 use super::european::European;
-use crate::american::settings::RECURSION;
 use crate::dividends::{Dividend, Terms};
 use crate::lanes::Lanes;
+
+/// Lower bound of the strike less the dividend on the day of expiry. A call with such a strike is the stock.
+const STRIKE_LEAST: f64 = 1e-9;
 
 /// Value and first to fourth derivative in x.
 pub(super) type Slopes = [f64; 5];
@@ -33,7 +35,7 @@ impl AmericanOption {
         let divs: Vec<Dividend> =
             terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= t && d.amount > 0.0).copied().collect();
         let last: f64 = divs.iter().filter(|d| d.t >= t).map(|d| d.amount).sum();
-        let european_k = if phi > 0.0 { (k - last).max(RECURSION.strike_least * k) } else { k };
+        let european_k = if phi > 0.0 { (k - last).max(STRIKE_LEAST * k) } else { k };
         Self { phi, k, european_k, sigma, t, r, b, divs }
     }
 

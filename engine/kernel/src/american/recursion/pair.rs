@@ -10,6 +10,31 @@ use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
 use crate::solve::eliminate;
 
+/// Most steps of Newton's method.
+const MOST_STEPS: usize = 30;
+/// Where the two boundaries meet after the interval begins, its length is shortened by this factor until both are
+/// found.
+const SHORTER: f64 = 0.8;
+/// Most attempts to solve both boundaries, each over a shorter time. 0.8²⁴ is half a percent of the interval.
+const TRIES: i32 = 24;
+/// Distance of the starts from their ends, in deviations of ln X over the time left.
+const PULL: f64 = 0.6;
+/// Factor of that distance for the boundary that ends at rK/b.
+const PULL_FAR: f64 = 0.8;
+/// Greatest distance of a start from its end, of the distance to the other boundary's end. Below half, so that the two
+/// do not cross.
+const START_MOST: f64 = 0.4;
+/// Longest step, of the distance between the ends. The two must not cross.
+const STEP_MOST: f64 = 0.1;
+/// A step of ln B below this ends the iteration.
+const CONVERGED: f64 = 1e-9;
+/// A step of ln B below this ends the iteration once steps no longer shrink.
+const STALLED: f64 = 1e-5;
+/// Steps after which `STALLED` applies. The first steps may be damped.
+const STALLED_AFTER: usize = 4;
+/// Steps that exceed this part of the one before no longer shrink. Newton's method squares its error.
+const SHRINKS: f64 = 0.3;
+
 const N: usize = Block::N;
 
 impl Interval {
@@ -17,8 +42,8 @@ impl Interval {
     pub(super) fn solve_pair(&mut self, p: &AmericanOption) -> Outcome {
         let length = self.end - self.from;
         let ends = [p.k.ln(), (p.r * p.k / p.b).ln()];
-        for shortened in 0..PAIR.tries {
-            let from = self.end - length * PAIR.shorter.powi(shortened);
+        for shortened in 0..TRIES {
+            let from = self.end - length * SHORTER.powi(shortened);
             let Some([near, far]) = self.pair(p, from, ends) else { continue };
             let cost = |t: f64| self.cost(p, t);
             self.later.extend(&far.moments(PAIR.fixed_nodes, SPOT_NODES.last, -1.0, cost, p.b));
@@ -42,19 +67,16 @@ impl Interval {
             let (end, towards) = (ends[j], if j == 0 { apart } else { -apart });
             let ln_b = points().map(|u| {
                 let left = (self.end - from) * (-(u * REACHES[REACH]).powi(2)).exp();
-                let pull = if j == 0 {
-                    (1.0 - (left * p.r.abs()).ln().min(0.0)).sqrt() * PAIR.pull
-                } else {
-                    PAIR.pull * PAIR.pull_far
-                };
-                end + towards.signum() * (p.width(left) * pull).min(PAIR.start_most * towards.abs())
+                let pull =
+                    if j == 0 { (1.0 - (left * p.r.abs()).ln().min(0.0)).sqrt() * PULL } else { PULL * PULL_FAR };
+                end + towards.signum() * (p.width(left) * pull).min(START_MOST * towards.abs())
             });
             Stretch { from, to: self.end, reach: REACH, ln_b, tail: [end; 3], pace: None }
         };
         let mut both = [start(0), start(1)];
-        let most = PAIR.step_most * apart.abs();
+        let most = STEP_MOST * apart.abs();
         let mut last = f64::INFINITY;
-        for steps in 0..PAIR.most_steps {
+        for steps in 0..MOST_STEPS {
             let mut matrix = [[0.0; 2 * POINTS]; 2 * POINTS];
             let mut residual = [0.0; 2 * POINTS];
             for j in 0..2 {
@@ -78,9 +100,7 @@ impl Interval {
             if near.ln_b.iter().zip(&far.ln_b).any(|(near, far)| (far - near) * apart <= 0.0) {
                 return None;
             }
-            if step < PAIR.converged
-                || (steps > PAIR.stalled_after && step < PAIR.stalled && step > PAIR.shrinks * last)
-            {
+            if step < CONVERGED || (steps > STALLED_AFTER && step < STALLED && step > SHRINKS * last) {
                 return Some(both);
             }
             last = step;

@@ -14,6 +14,20 @@ use crate::lanes::{Lanes, TwoBlocks};
 use crate::normal::INV_SQRT_2PI;
 use std::f64::consts::PI;
 
+/// Standard deviations of the kernel that a quadrature covers to either side. The normal probability beyond is 1e-15.
+const KERNEL: f64 = 8.0;
+/// Nodes of a quadrature over a narrow part of the kernel.
+const FEWEST: f64 = 32.0;
+/// Nodes of a quadrature over the whole kernel.
+const ALL_OF_KERNEL: f64 = 48.0;
+/// Deviations of its own beyond which the European option of the other right counts as worthless. The normal
+/// probability beyond is 1e-15.
+const OPPOSITE: f64 = 8.0;
+/// Size of the last terms of a resolved series (part of the strike).
+const RESOLVED: f64 = 3e-9;
+/// Terms below this are dropped (part of the strike). A thousandth of what is resolved.
+const DROPPED: f64 = 1e-12;
+
 /// Nodes that are summed side by side.
 type NodeLanes = TwoBlocks;
 const N: usize = NodeLanes::N;
@@ -40,13 +54,13 @@ impl Piece {
         // Lobatto points: half of the values are reused when their number doubles
         let mut values: Vec<f64> = (0..=n).map(|i| f(place((PI * i as f64 / n as f64).cos()))).collect();
         let mut terms = coefficients(&values);
-        while n < DATE_PREMIUM.most_samples && terms[n - 2..].iter().any(|c| c.abs() > DATE_PREMIUM.resolved * k) {
+        while n < DATE_PREMIUM.most_samples && terms[n - 2..].iter().any(|c| c.abs() > RESOLVED * k) {
             n *= 2;
             let between = |i: usize| f(place((PI * i as f64 / n as f64).cos()));
             values = (0..=n).map(|i| if i % 2 == 0 { values[i / 2] } else { between(i) }).collect();
             terms = coefficients(&values);
         }
-        let last = terms.iter().rposition(|c| c.abs() > DATE_PREMIUM.dropped * k).unwrap_or(0);
+        let last = terms.iter().rposition(|c| c.abs() > DROPPED * k).unwrap_or(0);
         terms.truncate(last + 1);
         Self::Series { lo, hi, from_low, terms }
     }
@@ -89,7 +103,7 @@ impl DatePremium {
                 Piece::Line { lo, hi, c0, c1 } => at.line(mean, *lo, *hi, [*c0, *c1], to),
                 Piece::Opposite { lo, hi } => {
                     let (w, centre) = (at.opposite.width.lane(0), at.opposite.centre.lane(0));
-                    let reach = (DATE_PREMIUM.opposite + w) * w;
+                    let reach = (OPPOSITE + w) * w;
                     let (lo, hi) =
                         if p.phi > 0.0 { (*lo, hi.min(centre + reach)) } else { (lo.max(centre - reach), *hi) };
                     at.integrate(mean, lo, hi, to, |x| -at.opposite.at(x, exp(x)));
@@ -187,17 +201,17 @@ impl Kernel {
     /// Adds the expectation of `f` between the x `lo` and `hi`, cut off where the kernel is negligible.
     ///
     /// # Domain    `f` smooth between the ends
-    /// # Accuracy  `DATE_PREMIUM.kernel` deviations to either side, more nodes the more of them lie between the ends
+    /// # Accuracy  `KERNEL` deviations to either side, more nodes the more of them lie between the ends
     #[inline(always)]
     fn integrate(&self, mean: f64, lo: f64, hi: f64, to: &mut Slopes, f: impl Fn(NodeLanes) -> NodeLanes) {
-        let reach = DATE_PREMIUM.kernel * self.width;
+        let reach = KERNEL * self.width;
         let (a, b) = (lo.max(mean - reach), hi.min(mean + reach));
         if b <= a {
             return;
         }
         let c = NodeLanes::splat;
-        let part = (b - a) * self.inv_width / (2.0 * DATE_PREMIUM.kernel);
-        let n = (DATE_PREMIUM.fewest + (DATE_PREMIUM.all_of_kernel - DATE_PREMIUM.fewest) * part).ceil() as usize;
+        let part = (b - a) * self.inv_width / (2.0 * KERNEL);
+        let n = (FEWEST + (ALL_OF_KERNEL - FEWEST) * part).ceil() as usize;
         let rule = gauss(n.next_multiple_of(N));
         let scale = self.df * (b - a) * self.inv_width * INV_SQRT_2PI;
         let mut sums = [c(0.0); 5];

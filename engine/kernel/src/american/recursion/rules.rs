@@ -1,11 +1,26 @@
 //! Quadrature and interpolation of the recursion: Gauss rules, collocation points and curves through them, series.
 //! Never: finance.
 
-use crate::american::settings::{COLLOCATION, REACHES, SPOT_NODES};
+use crate::american::settings::{COLLOCATION, LAST_ETA2, NEAREST_TO_END, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
+
+/// Most nodes of a Gauss rule that is kept. Above the most that any quadrature of the recursion takes.
+const MOST_NODES: usize = 64;
+/// Distance in η between the samples of a boundary beyond its last point.
+pub(super) const TAIL_STEP: f64 = 0.4;
+/// Steps of `TAIL_STEP` after which the quadratic through the samples becomes a line (steps).
+const TAIL_BENDS: f64 = 3.0;
+/// ξ from which nodes spread out, where the boundary runs away slowest. It halves from one class of pace to the next.
+const NEAREST_OPEN: f64 = 1.2;
+/// Classes of pace.
+const PACES: usize = 8;
+/// Lower bound of a pace. Below the last class, so that its logarithm is finite.
+const PACE_LEAST: f64 = 1e-9;
+/// A reach that falls short of its class by less belongs to the class. Rounding of η.
+const SAME_REACH: f64 = 1e-9;
 
 /// Collocation points of a boundary.
 pub(super) const POINTS: usize = COLLOCATION.points;
@@ -16,8 +31,7 @@ pub(super) const REACH: usize = REACHES.len() - 1;
 
 /// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
 pub(crate) fn gauss(n: usize) -> &'static [(f64, f64)] {
-    static ALL: [OnceLock<Vec<(f64, f64)>>; COLLOCATION.most_nodes + 1] =
-        [const { OnceLock::new() }; COLLOCATION.most_nodes + 1];
+    static ALL: [OnceLock<Vec<(f64, f64)>>; MOST_NODES + 1] = [const { OnceLock::new() }; MOST_NODES + 1];
     ALL[n].get_or_init(|| gauss_legendre(n))
 }
 
@@ -39,13 +53,13 @@ fn ascending(of: &[f64]) -> [f64; POINTS] {
 
 /// Index of the greatest of [`REACHES`] that is not above `reach`.
 pub(super) fn reach_class(reach: f64) -> usize {
-    REACHES.iter().rposition(|r| *r <= reach + COLLOCATION.same_reach).unwrap_or(0)
+    REACHES.iter().rposition(|r| *r <= reach + SAME_REACH).unwrap_or(0)
 }
 
 /// Weights at `eta`, beyond `reach`, of the three samples of a boundary that runs away.
 pub(super) fn open_tail(eta: f64, reach: f64) -> [f64; 3] {
-    let u = (eta - reach) / COLLOCATION.tail_step;
-    let bend = 0.5 * u.min(COLLOCATION.tail_bends) * (u - 1.0);
+    let u = (eta - reach) / TAIL_STEP;
+    let bend = 0.5 * u.min(TAIL_BENDS) * (u - 1.0);
     [1.0 - u + bend, u - 2.0 * bend, bend]
 }
 
@@ -63,20 +77,17 @@ impl Geometry {
     /// The nodes of point `k`; `pace`: the pace at which the boundary runs away there, `None` for a boundary with an
     /// end.
     pub(super) fn of(reach: usize, k: usize, pace: Option<f64>) -> &'static Self {
-        type Cells = [[[OnceLock<Box<Geometry>>; COLLOCATION.paces + 1]; POINTS]; REACHES.len()];
-        static ALL: Cells =
-            [const { [const { [const { OnceLock::new() }; COLLOCATION.paces + 1] }; POINTS] }; REACHES.len()];
-        let class = pace.map_or(0, |pace| {
-            1 + (-pace.clamp(COLLOCATION.pace_least, 1.0).log2()).ceil().min((COLLOCATION.paces - 1) as f64) as usize
-        });
+        type Cells = [[[OnceLock<Box<Geometry>>; PACES + 1]; POINTS]; REACHES.len()];
+        static ALL: Cells = [const { [const { [const { OnceLock::new() }; PACES + 1] }; POINTS] }; REACHES.len()];
+        let class =
+            pace.map_or(0, |pace| 1 + (-pace.clamp(PACE_LEAST, 1.0).log2()).ceil().min((PACES - 1) as f64) as usize);
         ALL[reach][k][class].get_or_init(|| Box::new(Self::new(REACHES[reach], k, class)))
     }
 
     fn new(reach: f64, k: usize, class: usize) -> Self {
         let eta = points()[k] * reach;
-        let nearest =
-            if class == 0 { COLLOCATION.nearest } else { COLLOCATION.nearest_open * 0.5f64.powi(class as i32 - 1) };
-        let hi = SPOT_NODES.last.min((COLLOCATION.last_eta2 - eta * eta).sqrt());
+        let nearest = if class == 0 { NEAREST_TO_END } else { NEAREST_OPEN * 0.5f64.powi(class as i32 - 1) };
+        let hi = SPOT_NODES.last.min((LAST_ETA2 - eta * eta).sqrt());
         let mut out =
             Self { wait: [0.0; INNER], weight: [0.0; INNER], rows: [[0.0; POINTS]; INNER], tail: [[0.0; 3]; INNER] };
         for (j, (xi, wait, weight)) in crowded(INNER, nearest, hi).into_iter().enumerate() {

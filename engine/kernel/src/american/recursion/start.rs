@@ -6,24 +6,79 @@ use super::interval::Interval;
 use super::option::{AmericanOption, Slopes};
 use super::rules::{POINTS, gauss, points};
 use super::stretch::Stretch;
-use crate::american::settings::{COLLOCATION, REACHES, SAME, START};
+use crate::american::settings::{NEAREST_TO_END, PACE_MOST, REACHES, SAME};
 use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, norm_cdf};
 use crate::solve::bracketed_root;
 
+/// Points of the coarse boundary.
+const START_POINTS: usize = 8;
+/// Nodes of the flow from each coarse point.
+const NODES: usize = 16;
+/// η of the last of the `NODES`. e^(−3.6²) is 2e-6.
+const ETA: f64 = 3.6;
+/// Lower bound of a pace in the part of the flow that a moving boundary earns. The share is its square over 2.
+const PACE_LEAST: f64 = 1e-6;
+/// A boundary counts as at rest if 1/pace is below this. The share is ½ to this.
+const AT_REST: f64 = 1e-3;
+/// First step down in the search from the top of a region (part of the deviation).
+const START_DOWN: f64 = 0.02;
+/// Lower bound of the first step down (part of σ·√year). Next to the end of an interval the deviation vanishes.
+const DOWN_LEAST: f64 = 1e-4;
+/// Factor from one step down to the next. Fifty times the first after ten steps.
+const DOWN_GROWS: f64 = 1.5;
+/// The search for a lower boundary with a flow begins this far below the root without it.
+const BELOW: f64 = 0.5;
+/// A root without a flow bounds the root with it from above, up to this. Rounding of the root.
+const ABOVE: f64 = 1e-12;
+/// Tolerance of a bracketed root in ln X. Far below what a start must meet; a search ends there.
+const START_FOUND: f64 = 1e-12;
+/// Most steps of the bracketed search. Halvings alone take 50.
+const MOST_STEPS: usize = 80;
+/// Most steps of Newton's method on a Taylor series. Newton's method squares its error, from a tenth of a deviation.
+const SERIES_STEPS: usize = 12;
+/// Most points about which a Taylor series is taken. Each goes half a deviation.
+const SERIES_POINTS: usize = 7;
+/// Longest step on a Taylor series (standard deviations).
+const SERIES_STEP: f64 = 0.3;
+/// Longest step to the next point of a Taylor series (standard deviations).
+const POINT_STEP: f64 = 0.5;
+/// A root without flow that is nearer to the point is read from the same series (standard deviations).
+const START_NEAR: f64 = 0.1;
+/// A root with flow that is nearer to the point is read from the same series (standard deviations).
+const NEAR_WITH_FLOW: f64 = 0.35;
+/// A root with flow is read from the series about the root before it, if nearer than this (standard deviations).
+const NEAR_AGAIN: f64 = 0.4;
+/// First step outwards in the search for a point of the coarse boundary (standard deviations).
+const START_OUT: f64 = 0.25;
+/// Lower bound of the first step outwards, where the next point is already found. A step of 0 would not move.
+const OUT_LEAST: f64 = 1e-6;
+/// Factor from one step outwards to the next. A hundred times the first after ten steps.
+const OUT_GROWS: f64 = 1.6;
+/// Longest step outwards, in ln X. Boundaries further away count as none.
+const OUT_MOST: f64 = 6.0;
+/// Most steps outwards. More than it takes to the greatest.
+const OUT_STEPS: usize = 40;
+/// A call's boundary is rejected if it is found further from its limit than this (standard deviations).
+const START_FAR: f64 = 3.0;
+/// Distance from the limit at which a rejected boundary starts (standard deviations).
+const INSTEAD: f64 = 0.7;
+/// Tolerance of a point of the coarse boundary (standard deviations). Three digits, and one to spare.
+const START_CLOSE: f64 = 1e-4;
+
 /// Points of the coarse boundary, and nodes of the flow from each.
-const COARSE: usize = START.points;
-const COARSE_NODES: usize = START.nodes;
+const COARSE: usize = START_POINTS;
+const COARSE_NODES: usize = NODES;
 const N: usize = <Block as Lanes>::N;
 
 /// Fraction of the remaining flow that a boundary earns while it runs away; ξ: the standard deviation of ln X over the
 /// time left, over the distance that the boundary covers in it. ½ for a boundary at rest, ξ²/2 for a fast one.
 pub(crate) fn earned_share<L: Lanes>(xi: L) -> L {
-    let inv = L::splat(1.0) / xi.max(L::splat(START.pace_least));
+    let inv = L::splat(1.0) / xi.max(L::splat(PACE_LEAST));
     let density = exp(inv * inv * -0.5) * INV_SQRT_2PI;
     let share = norm_cdf(-inv) + (norm_cdf(inv) - 0.5 - inv * density) / (inv * inv);
-    L::select(inv.lt(L::splat(START.at_rest)), L::splat(0.5), share)
+    L::select(inv.lt(L::splat(AT_REST)), L::splat(0.5), share)
 }
 
 /// A point of the explicit boundary: ln B, and the pace of the boundary there ([`Stretch::pace`]).
@@ -48,11 +103,7 @@ impl Interval {
     pub(super) fn explicit(&self, p: &AmericanOption, t: f64, end: f64, side: Side) -> Explicit {
         let still = self.root(p, t, 0.0, side);
         let (add, pace) = self.earned(p, t, end, still);
-        let side = if side.upper {
-            Side { hi: still + START.above, ..side }
-        } else {
-            Side { lo: still - START.below, ..side }
-        };
+        let side = if side.upper { Side { hi: still + ABOVE, ..side } } else { Side { lo: still - BELOW, ..side } };
         Explicit { ln_b: self.root(p, t, add, side), pace }
     }
 
@@ -65,7 +116,7 @@ impl Interval {
     fn earned_at(&self, p: &AmericanOption, t: f64, end: f64, x: f64, at: &Slopes) -> (f64, f64) {
         let left = end - t;
         let speed = (self.by_time(p, x, t, at) / at[1]).abs();
-        let xi = (p.sigma / (speed * left.sqrt())).min(START.pace_most);
+        let xi = (p.sigma / (speed * left.sqrt())).min(PACE_MOST);
         let earned = p.flow(x, self.escrow(p, t)).max(0.0) * left * earned_share(xi);
         (earned, xi.min(1.0))
     }
@@ -73,14 +124,14 @@ impl Interval {
     /// The root in x of holding less payoff plus `add`.
     ///
     /// # Domain    a change of sign between the ends of the side; else the result is one of the ends
-    /// # Accuracy  `START.found` in x
+    /// # Accuracy  `START_FOUND` in x
     fn root(&self, p: &AmericanOption, t: f64, add: f64, side: Side) -> f64 {
         let Side { upper, mut lo, mut hi } = side;
         let holding = self.holding(p, t);
         let sign = if upper { 1.0 } else { -1.0 };
         if upper {
             // down from the top: below the region there may be a second root
-            let mut step = START.down * p.width(self.end - t).max(START.down_least * p.sigma);
+            let mut step = START_DOWN * p.width(self.end - t).max(DOWN_LEAST * p.sigma);
             loop {
                 let x = hi - step;
                 if x <= lo {
@@ -91,11 +142,11 @@ impl Interval {
                     break;
                 }
                 hi = x;
-                step *= START.down_grows;
+                step *= DOWN_GROWS;
             }
         }
         let mut x = 0.5 * (lo + hi);
-        for _ in 0..START.most_steps {
+        for _ in 0..MOST_STEPS {
             let at = holding.less_payoff(p, self, x);
             if sign * (at[0] + add) > 0.0 {
                 hi = x;
@@ -104,7 +155,7 @@ impl Interval {
             }
             let newton = x - (at[0] + add) / at[1];
             let next = if newton > lo && newton < hi { newton } else { 0.5 * (lo + hi) };
-            if (next - x).abs() < START.found {
+            if (next - x).abs() < START_FOUND {
                 return next;
             }
             x = next;
@@ -132,13 +183,12 @@ impl Interval {
         // the root of a Taylor series plus `add`, as a distance from its point
         let root = |at: &Slopes, add: f64, from: f64| {
             let mut h = from;
-            for _ in 0..START.series_steps {
+            for _ in 0..SERIES_STEPS {
                 let [value, slope, ..] = carried(at, h);
                 if sign * slope <= 0.0 || slope.is_nan() {
                     return None;
                 }
-                let next = (h - (value + add) / slope)
-                    .clamp(h - START.series_step * deviation, h + START.series_step * deviation);
+                let next = (h - (value + add) / slope).clamp(h - SERIES_STEP * deviation, h + SERIES_STEP * deviation);
                 if (next - h).abs() < SAME.root {
                     return Some(next);
                 }
@@ -150,14 +200,14 @@ impl Interval {
             Some(h)
         };
         let mut x = guess;
-        for _ in 0..START.series_points {
+        for _ in 0..SERIES_POINTS {
             let at = holding.less_payoff(p, self, x);
             let h = root(&at, 0.0, 0.0)?;
-            let still = x + h.clamp(-START.point_step * deviation, START.point_step * deviation);
+            let still = x + h.clamp(-POINT_STEP * deviation, POINT_STEP * deviation);
             if !inside(still) {
                 return None;
             }
-            if h.abs() >= START.near * deviation {
+            if h.abs() >= START_NEAR * deviation {
                 x = still;
                 continue;
             }
@@ -165,12 +215,12 @@ impl Interval {
             there[0] = 0.0;
             let (add, pace) = self.earned_at(p, t, end, x + h, &there);
             let moved = root(&at, add, h)?;
-            if moved.abs() < START.near_with_flow * deviation {
+            if moved.abs() < NEAR_WITH_FLOW * deviation {
                 return inside(x + moved).then_some(Explicit { ln_b: x + moved, pace });
             }
-            let near = x + moved.clamp(-START.point_step * deviation, START.point_step * deviation);
+            let near = x + moved.clamp(-POINT_STEP * deviation, POINT_STEP * deviation);
             let again = root(&holding.less_payoff(p, self, near), add, 0.0)?;
-            return (again.abs() < START.near_again * deviation && inside(near + again))
+            return (again.abs() < NEAR_AGAIN * deviation && inside(near + again))
                 .then_some(Explicit { ln_b: near + again, pace });
         }
         None
@@ -196,7 +246,7 @@ impl Interval {
     /// ln B of point `k` of the coarse boundary; `eta`, `y`: all points, `limit`: the ln B beyond which exercise loses.
     ///
     /// # Domain    the points after `k` are found
-    /// # Accuracy  `START.close` of a deviation: a start only
+    /// # Accuracy  `START_CLOSE` of a deviation: a start only
     fn coarse_point(
         &self,
         p: &AmericanOption,
@@ -210,15 +260,15 @@ impl Interval {
         let left = self.end - t;
         let (deviation, dir, end) = (p.width(left), p.phi, stretch.tail[0]);
         let reach = REACHES[stretch.reach];
-        let steepness = (START.eta / COLLOCATION.nearest).asinh();
+        let steepness = (ETA / NEAREST_TO_END).asinh();
         let xi: [f64; COARSE_NODES] =
-            core::array::from_fn(|i| COLLOCATION.nearest * (gauss(COARSE_NODES)[i].0 * steepness).sinh());
+            core::array::from_fn(|i| NEAREST_TO_END * (gauss(COARSE_NODES)[i].0 * steepness).sinh());
         let block = |i: usize| {
             let node = |lane: usize| i * N + lane;
             let wait: [f64; N] = core::array::from_fn(|lane| -left * (-xi[node(lane)] * xi[node(lane)]).exp_m1());
             let weight: [f64; N] = core::array::from_fn(|lane| {
                 let ((u, w), xi) = (gauss(COARSE_NODES)[node(lane)], xi[node(lane)]);
-                w * COLLOCATION.nearest * steepness * (u * steepness).cosh() * left * 2.0 * xi * (-xi * xi).exp()
+                w * NEAREST_TO_END * steepness * (u * steepness).cosh() * left * 2.0 * xi * (-xi * xi).exp()
             });
             FlowBlock::new(p, &wait, &weight, &wait.map(|wait| self.cost(p, t + wait)))
         };
@@ -248,33 +298,33 @@ impl Interval {
             return limit;
         }
         let mut a = limit;
-        let mut step = START.out * deviation;
+        let mut step = START_OUT * deviation;
         if k + 1 < COARSE {
             let (c, fc) = (y[k + 1], equation(y[k + 1]));
             if fc > 0.0 && (c - a) * dir > 0.0 {
                 a = c;
             } else if fc <= 0.0 {
-                step = (c - a).abs().max(START.out_least);
+                step = (c - a).abs().max(OUT_LEAST);
             }
         }
         let (mut b, mut fb) = (a, f64::INFINITY);
-        for _ in 0..START.out_steps {
+        for _ in 0..OUT_STEPS {
             b = a + dir * step;
             fb = equation(b);
             if fb <= 0.0 {
                 break;
             }
             a = b;
-            step *= START.out_grows;
-            if step > START.out_most {
+            step *= OUT_GROWS;
+            if step > OUT_MOST {
                 break;
             }
         }
-        let far = !p.is_put() && !p.divs.is_empty() && (b - limit).abs() > START.far * deviation;
+        let far = !p.is_put() && !p.divs.is_empty() && (b - limit).abs() > START_FAR * deviation;
         if fb > 0.0 || far {
-            return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * START.instead };
+            return if k + 1 < COARSE && fb > 0.0 { y[k + 1] } else { limit + dir * deviation * INSTEAD };
         }
-        bracketed_root(equation, a, b, START.close * deviation).unwrap_or(b)
+        bracketed_root(equation, a, b, START_CLOSE * deviation).unwrap_or(b)
     }
 }
 

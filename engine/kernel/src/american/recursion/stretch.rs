@@ -7,6 +7,9 @@ use super::flow::{FlowMoment, FlowNodes};
 use super::rules::{POINTS, clenshaw, gauss, open_tail, to_chebyshev};
 use crate::american::settings::{COLLOCATION, REACHES, SAME};
 
+/// η of the last of the `COLLOCATION.fixed_nodes`. e^(−4.4²) is 4e-9.
+const FIXED_ETA: f64 = 4.4;
+
 /// A boundary over a stretch of time.
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
@@ -37,7 +40,7 @@ impl Stretch {
     /// `b`: yearly gain per unit of X.
     pub(super) fn nodes(&self, until: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
         let left = ((self.to - self.from) / (self.to - until).max(SAME.divisor)).ln().sqrt();
-        self.moments(COLLOCATION.fixed_nodes, left.min(COLLOCATION.fixed_eta), 1.0, cost, b)
+        self.moments(COLLOCATION.fixed_nodes, left.min(FIXED_ETA), 1.0, cost, b)
     }
 
     /// `n` moments of exercise up to η = `last`; `side`: 1, or −1 for a region's second boundary. `cost` and `b` as of
