@@ -23,9 +23,9 @@ const FEWEST: usize = 4;
 const SPREAD_PART: f64 = 0.25;
 const LEAST_VOL: f64 = 0.0004;
 const OF_ITSELF: f64 = 0.02;
-/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than so
-/// many variance days of the name, or than so many times the rest of the first expiry where that holds it. By calendar
-/// time it must be a part of that: a jump that one ruler alone shows is how somebody counts weekends.
+/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than
+/// so many variance days of the name, or than so many times the rest of the first expiry where that holds it. By
+/// calendar time it must be a part of that: a jump that one ruler alone shows is how somebody counts weekends.
 const GAIN: f64 = 12.0;
 const ERRORS: f64 = 4.0;
 const DAYS: f64 = 1.0;
