@@ -531,8 +531,8 @@ mod tests {
         assert_ne!(NameEvent::of(early, date(2026, 7, 16), &[]).state, EventState::Found);
     }
 
-    /// Whoever quotes one volatility by calendar time has a jump over each weekend, and one in the middle of a week after
-    /// an expiry without a weekend.
+    /// Whoever quotes one volatility by calendar time has a jump over each weekend, and one after a first expiry
+    /// without a weekend.
     #[test]
     fn a_weekend_that_counts_as_three_days_is_no_event() {
         let flat = |of: &(i8, i8, f64, f64, f64)| point(&(of.0, of.1, of.2, of.3, 15.0));
