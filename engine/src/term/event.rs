@@ -23,9 +23,9 @@ const FEWEST: usize = 4;
 const SPREAD_PART: f64 = 0.25;
 const LEAST_VOL: f64 = 0.0004;
 const OF_ITSELF: f64 = 0.02;
-/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than so
-/// many variance days of the name, or than so many times the rest of the first expiry where that holds it. By calendar
-/// time it must be a part of that: a jump that one ruler alone shows is how somebody counts weekends.
+/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than
+/// so many variance days of the name, or than so many times the rest of the first expiry where that holds it. By
+/// calendar time it must be a part of that: a jump that one ruler alone shows is how somebody counts weekends.
 const GAIN: f64 = 12.0;
 const ERRORS: f64 = 4.0;
 const DAYS: f64 = 1.0;
@@ -531,8 +531,8 @@ mod tests {
         assert_ne!(NameEvent::of(early, date(2026, 7, 16), &[]).state, EventState::Found);
     }
 
-    /// Whoever quotes one volatility by calendar time has a jump over each weekend, and one in the middle of a week after
-    /// an expiry without a weekend.
+    /// Whoever quotes one volatility by calendar time has a jump over each weekend, and one after a first expiry
+    /// without a weekend.
     #[test]
     fn a_weekend_that_counts_as_three_days_is_no_event() {
         let flat = |of: &(i8, i8, f64, f64, f64)| point(&(of.0, of.1, of.2, of.3, 15.0));

@@ -1,47 +1,15 @@
-//! A table of numbers of underlyings: of which, in which form and order. Never: a number.
+//! The form and the order of tables of numbers. Never: a number of a name.
 
-use super::layer::RequestContext;
-use crate::past::PastQuestion;
-use crate::picked::Picked;
 use crate::rows::binary::{self, content_type};
-use crate::rows::clock::Clock;
 use crate::rows::frame::Format;
 use crate::rows::heading::{ColumnHead, Heading};
 use crate::rows::table::{self, Fact};
-use crate::selection::Selection;
-use crate::selection::unserved::Unserved;
 use history::tables::TableFormat;
 use http::metrics::write_metric;
 use std::io;
 
 /// The type of gauges.
 const GAUGES: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// The rows of a table of underlyings.
-pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
-
-/// A table of numbers of underlyings: of which, and what of them in which form.
-#[derive(Clone, Debug)]
-pub struct FactTable {
-    /// Of which.
-    pub selection: Selection,
-    /// What becomes of names that are not served.
-    pub unserved: Unserved,
-    /// At which past moment; `None`: now.
-    pub past: Option<PastQuestion>,
-    /// In which form.
-    pub form: FactForm,
-    /// What it is, for a reader.
-    pub title: &'static str,
-    /// The columns.
-    pub heads: &'static [ColumnHead<'static>],
-    /// Makes the rows, which have a cell for each column.
-    pub rows: FactRows,
-    /// In which order they come.
-    pub order: Option<FactOrder>,
-    /// How many of them are shown.
-    pub limit: Option<usize>,
-}
 
 /// The form of a table of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! arithmetic, a loop over rows, a vendor.
 
 use super::body::JSON;
-use super::facts::{FactForm, FactTable};
+use super::facts::{FactForm, FactOrder};
 use super::ignored;
 use crate::catalog::{self, Catalog, CatalogEntry};
 use crate::cursor::percent_encode;
@@ -232,6 +232,32 @@ pub struct SymbolColumn {
     pub is_number: bool,
     /// Value of the column from the facts, the clock of the answer, and the feed as given to the program.
     pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
+}
+
+/// The rows of a table of underlyings.
+pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
+
+/// A table of numbers of underlyings: of which, and what of them in which form.
+#[derive(Clone, Debug)]
+pub struct FactTable {
+    /// Of which.
+    pub selection: Selection,
+    /// What becomes of names that are not served.
+    pub unserved: Unserved,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+    /// In which form.
+    pub form: FactForm,
+    /// What it is, for a reader.
+    pub title: &'static str,
+    /// The columns.
+    pub heads: &'static [ColumnHead<'static>],
+    /// Makes the rows, which have a cell for each column.
+    pub rows: FactRows,
+    /// In which order they come.
+    pub order: Option<FactOrder>,
+    /// How many of them are shown.
+    pub limit: Option<usize>,
 }
 
 /// Inputs of an answer besides the request's path and query.

@@ -2,8 +2,8 @@
 //! they assume: docs/metrics.md.
 #![allow(clippy::arithmetic_side_effects, reason = "sums of floats")]
 
-use super::facts::{FactForm, FactRows, FactTable};
-use super::layer::{Layer, RequestContext, Serve};
+use super::facts::FactForm;
+use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, native, parse_selection, parse_unserved,

@@ -1,8 +1,8 @@
 //! `GET /l1/metrics`: numbers of a name above its contracts, one row for each name or for each of its expiries. What
 //! they mean: docs/metrics.md.
 
-use super::facts::{FactForm, FactRows, FactTable};
-use super::layer::{Layer, RequestContext, Serve};
+use super::facts::FactForm;
+use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
 use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
