@@ -1,6 +1,6 @@
 //! Profit by the spot as a line of straight pieces: its zeros, its bounds, and how likely it is. Never: a chain.
 
-use super::SpotDistribution;
+use super::distribution::SpotDistribution;
 
 /// Less profit than this, in currency, is none.
 const NONE: f64 = 1e-7;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use shim::app::Service;
 use std::sync::Arc;
 
-const CONDOR: &str = "+1 KO 12/18 60 P,-1 KO 12/18 65 P,-1 KO261218C00075000,1 KO   261218C00080000";
+const CONDOR: &str = "+1 KO 12/18 66 P,-1 KO 12/18 70 P,-1 KO261218C00076000,1 KO    261218C00080000";
 
 /// KO, XOM and SPX with a bid two cents below each value and an ask three above.
 fn service_of(csv: &str) -> Service {
@@ -59,7 +59,7 @@ fn a_condor_is_what_it_is_by_hand() {
     let legs = found["legs"].as_array().unwrap();
     let each = |field: &str| legs.iter().map(|leg| number(leg, field)).collect::<Vec<_>>();
     assert_eq!(each("quantity"), [1.0, -1.0, -1.0, 1.0]);
-    assert_eq!(legs[1]["osym"], "KO    261218P00065000");
+    assert_eq!(legs[1]["osym"], "KO    261218P00070000");
     let net = |field: &str| each(field).iter().zip(each("quantity")).map(|(x, n)| 100.0 * x * n).sum::<f64>();
     // sold at bid and bought at ask costs more than the middle: five cents in two legs of each side
     for (field, wanted) in [
@@ -79,14 +79,14 @@ fn a_condor_is_what_it_is_by_hand() {
     near(credit, -net("mid"));
     assert!(credit > 0.0);
     let even = numbers(&found["breakevens"]);
-    near(even[0], 65.0 - credit / 100.0);
-    near(even[1], 75.0 + credit / 100.0);
+    near(even[0], 70.0 - credit / 100.0);
+    near(even[1], 76.0 + credit / 100.0);
     assert_eq!(even.len(), 2);
     near(number(&found, "largest_gain"), credit);
-    near(number(&found, "largest_loss"), credit - 500.0);
+    near(number(&found, "largest_loss"), credit - 400.0);
     for point in found["payoff"].as_array().unwrap() {
         let [s, profit] = numbers(point)[..] else { panic!("{point}") };
-        let wings = (60.0 - s).max(0.0) - (65.0 - s).max(0.0) - (s - 75.0).max(0.0) + (s - 80.0).max(0.0);
+        let wings = (66.0 - s).max(0.0) - (70.0 - s).max(0.0) - (s - 76.0).max(0.0) + (s - 80.0).max(0.0);
         near(profit, 100.0 * wings + credit);
     }
     let natural = strategy(CONDOR, "&entry=ask");
@@ -101,7 +101,7 @@ fn probability_of_profit_is_the_integral_of_the_density() {
         (CONDOR, "2026-12-18"),
         ("1 KO 12/18 70 C", "2026-12-18"),
         ("-1 KO 12/18 70 C,-1 KO 12/18 70 P", "2026-12-18"),
-        ("100 KO,-1 KO 12/18 72.5 C", "2026-12-18"),
+        ("100 KO,-1 KO 12/18 74 C", "2026-12-18"),
     ] {
         let found = strategy(legs, "");
         let slice = ko().slices.iter().find(|slice| slice.expiry.to_string() == expiry).unwrap();
@@ -134,11 +134,11 @@ fn probability_of_profit_is_the_integral_of_the_density() {
 
 #[test]
 fn shares_calendars_and_naked_legs_have_their_bounds() {
-    let covered = strategy("100 KO,-1 KO 12/18 72.5 C", "&entry=value");
+    let covered = strategy("100 KO,-1 KO 12/18 74 C", "&entry=value");
     let (spot, premium) = (number(&covered, "und_price"), number(&covered["legs"][1], "value"));
     assert_eq!(covered["strategy"], "covered call");
     near(numbers(&covered["breakevens"])[0], spot - premium);
-    near(number(&covered, "largest_gain"), 100.0 * (72.5 - spot + premium));
+    near(number(&covered, "largest_gain"), 100.0 * (74.0 - spot + premium));
     near(number(&covered, "largest_loss"), -100.0 * (spot - premium));
     near(number(&covered["net"], "delta"), 100.0 - 100.0 * number(&covered["legs"][1], "delta"));
 
@@ -165,7 +165,13 @@ fn shares_calendars_and_naked_legs_have_their_bounds() {
     let shares = strategy("-100 KO", "");
     assert!(shares["strategy"] == "short shares" && shares["profit_chance"].is_null() && shares["expiry"].is_null());
     assert!(shares["largest_loss"].is_null() && numbers(&shares["breakevens"]).len() == 1);
-    let index = strategy("-1 SPX 12/7 6700 P,1 SPX 12/7 6600 P", "");
+    // an index is written for its weekly root, too
+    let spx = &chains()[1];
+    let weekly = spx.slices.iter().find(|slice| slice.root.as_str() == "SPXW" && slice.days > 7.0).unwrap();
+    let strike = |row: u32| f64::from(spx.strike_milli[row as usize]) / 1000.0;
+    let [low, high] = [weekly.rows.start, weekly.rows.start + 4].map(strike);
+    let date = weekly.expiry.strftime("%-m/%-d/%Y");
+    let index = strategy(&format!("-1 SPX {date} {high} P,1 SPX {date} {low} P"), "");
     assert_eq!((&index["strategy"], &index["legs"][0]["root"]), (&"bull put vertical".into(), &"SPXW".into()));
 }
 
