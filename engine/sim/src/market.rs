@@ -108,8 +108,7 @@ impl SimMarket {
         Self { lister, rates, names }
     }
 
-    /// The same market where variance runs by the variance clock instead of calendar time; to be called before a name is
-    /// listed.
+    /// Makes variance run by the variance clock instead of calendar time; to be called before a name is listed.
     #[must_use]
     pub fn in_variance_time(mut self) -> Self {
         self.lister.by_variance = true;

@@ -35,6 +35,8 @@ pub(super) struct FittedExpiry<'a> {
     pub(super) days: f64,
     pub(super) days_vt: f64,
     pub(super) forward: f64,
+    /// Part of the spot that is left without the dividends before settlement: volatility is that of this part.
+    pub(super) escrowed: f64,
     pub(super) curve: &'a Curve,
     pub(super) strike_milli: &'a [u32],
     pub(super) right: &'a [Right],
@@ -103,6 +105,7 @@ impl FittedExpiry<'_> {
         let vol = vol(low) + (vol(high) - vol(low)) * (self.forward - low) / (high - low);
         let deviation = vol * (self.days / 365.0).sqrt();
         let half = half_spread(self.strike_milli, self.right, self.quoted, self.forward, deviation);
-        Some(EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], vol, half))
+        let (part, days) = (self.escrowed, [self.days, self.days_vt]);
+        Some(EventPoint::new(self.expiry, self.settles_at, days, part * vol, part * half))
     }
 }

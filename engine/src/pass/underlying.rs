@@ -450,6 +450,7 @@ fn fitted_expiries<'a>(
             days: 365.0 * facts.t,
             days_vt: facts.days_vt,
             forward: out.fwd,
+            escrowed: (out.fwd * ((out.borr - input.r) * facts.t).exp() / out.s).min(1.0),
             curve,
             strike_milli: input.strike_milli,
             right: input.right,

@@ -106,10 +106,18 @@ impl TermExpiry {
         })
     }
 
-    /// As the search for an event sees it: without the shift of a user, who may shift one expiry only.
+    /// As the search for an event sees it: without the shift of a user, who may shift one expiry only, and as the
+    /// volatility of the spot.
     fn point(&self) -> EventPoint {
-        let vol = self.vol - self.vol_shift;
-        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], vol, self.half_spread)
+        let (part, vol) = (self.escrowed(), self.vol - self.vol_shift);
+        EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], part * vol, part * self.half_spread)
+    }
+
+    /// Part of the spot that is left without the dividends before settlement. Volatility is that of this part: it steps
+    /// up where a large dividend is paid, as if an event were there.
+    fn escrowed(&self) -> f64 {
+        let part = self.fwd_price * ((self.borr_rate - self.disc_rate) * self.years()).exp() / self.und_price;
+        if part > 0.0 { part.min(1.0) } else { 1.0 }
     }
 
     /// Years to settlement.
@@ -230,7 +238,7 @@ impl TermStructure {
             of.holds = event.is_in(of.expiry, of.settles_at);
             of.event = match of.holds {
                 _ if !event.is_alone(of.days, of.settles_at) => f64::NAN,
-                Some(true) => event.variance,
+                Some(true) => event.variance / of.escrowed().powi(2),
                 Some(false) => 0.0,
                 None => f64::NAN,
             };

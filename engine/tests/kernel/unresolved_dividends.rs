@@ -3,7 +3,7 @@
 //! Each is read from a table for a whole group of strikes, and those that are not resolved at first are built again and
 //! counted.
 
-use kernel::american::{Band, Counts, Pricer};
+use kernel::american::{Band, Counts, Numbers, Pricer, SharedBoundaries};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
 use kernel::greeks::Greek;
@@ -28,13 +28,13 @@ const CASES: [Case; 7] = [
     Case { name: "many_strikes", price: 1e-4, delta: 2e-4 },
 ];
 
-/// A pricer for the strikes of all `rows` with the terms of the first.
+/// A pricer for the strikes of all `rows` with the terms of the first, not prepared for any.
 fn pricer(rows: &[&Row], scheme: Quality) -> Pricer {
     let sigma = rows[0].sigma.unwrap();
     let least = rows.iter().fold(f64::INFINITY, |least, row| least.min(row.k));
     let most = rows.iter().fold(0.0, |most: f64, row| most.max(row.k));
     let band = Band { k: (least, most), sigma: (sigma / 1.3, sigma * 1.3) };
-    Pricer::new(rows[0].style, rows[0].right, &rows[0].terms, &band, scheme)
+    Pricer::laid_out(&SharedBoundaries::default(), rows[0].style, rows[0].right, &rows[0].terms, &band, scheme)
 }
 
 /// The rows of a case, by what shares a pricer.
@@ -60,9 +60,10 @@ fn what_is_hard_to_resolve_keeps_price_and_delta() {
     for case in CASES {
         let (mut price, mut delta) = ((0.0, ""), (0.0, ""));
         for group in groups(&rows, case.name) {
-            let pricer = pricer(&group, Quality::Full);
+            let mut pricer = pricer(&group, Quality::Full);
             for row in &group {
-                let got = pricer.at(&row.terms, row.s).greeks(row.k, row.sigma.unwrap());
+                let (k, sigma) = (row.k, row.sigma.unwrap());
+                let got = pricer.prepare(&row.terms, row.s, k, sigma, Numbers::Greeks).greeks(k, sigma);
                 let off = golden_error(row, Greek::Value, &got).unwrap();
                 let off_delta = golden_error(row, Greek::Delta, &got).unwrap();
                 price = if off > price.0 { (off, row.id.as_str()) } else { price };
@@ -92,9 +93,10 @@ fn monthly(t: f64, first: f64, amount: f64) -> Vec<Dividend> {
 }
 
 fn counted(right: Right, terms: &Terms, k: (f64, f64), sigma: (f64, f64)) -> Counts {
-    let pricer = Pricer::new(Style::American, right, terms, &Band { k, sigma }, Quality::Full);
+    let (shared, band) = (SharedBoundaries::default(), Band { k, sigma });
+    let mut pricer = Pricer::laid_out(&shared, Style::American, right, terms, &band, Quality::Full);
     for k in [k.0, (k.0 * k.1).sqrt(), k.1] {
-        let _ = pricer.at(terms, 100.0).greeks(k, (sigma.0 * sigma.1).sqrt());
+        let _ = pricer.prepare(terms, 100.0, k, (sigma.0 * sigma.1).sqrt(), Numbers::Greeks);
     }
     pricer.counts()
 }
