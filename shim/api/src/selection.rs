@@ -75,6 +75,13 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The requested names, underlyings or roots.
+    #[must_use]
+    pub fn names(&self) -> Vec<Symbol> {
+        let named = self.name.iter().chain(&self.underlyings).chain(&self.roots).copied();
+        named.chain(self.contracts.iter().map(|contract| contract.root)).collect()
+    }
+
     /// Selects everything of an underlying, or of a root.
     #[must_use]
     pub fn named(name: Symbol) -> Self {

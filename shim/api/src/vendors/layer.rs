@@ -401,12 +401,6 @@ fn is_past(past: Option<&PastQuestion>, days: Option<&RequestDays>) -> bool {
     past.is_some() || days.is_some_and(|days| days.past.is_some())
 }
 
-/// The names of a selection, underlyings or roots.
-fn names_of(Selection { name, underlyings, roots, contracts, .. }: &Selection) -> Vec<Symbol> {
-    let named = name.iter().chain(underlyings).chain(roots).copied();
-    named.chain(contracts.iter().map(|contract| contract.root)).collect()
-}
-
 impl Content for Reply {
     fn settle(&mut self, clock: &Clock) -> Result<(), Refusal> {
         settle_days(self.days.as_deref(), &mut self.selection, &mut self.past, clock)
@@ -414,7 +408,7 @@ impl Content for Reply {
 
     fn needs(&self) -> Needs {
         let everything = self.selection.everything;
-        Needs { past: self.past.clone(), names: names_of(&self.selection), everything, ..Needs::default() }
+        Needs { past: self.past.clone(), names: self.selection.names(), everything, ..Needs::default() }
     }
 
     fn is_heavy(&self, snapshot: &Snapshot) -> bool {
@@ -440,7 +434,7 @@ impl Content for List {
     }
 
     fn needs(&self) -> Needs {
-        Needs { past: self.past.clone(), names: names_of(&self.selection), ..Needs::default() }
+        Needs { past: self.past.clone(), names: self.selection.names(), ..Needs::default() }
     }
 
     fn is_heavy(&self, snapshot: &Snapshot) -> bool {
@@ -469,7 +463,7 @@ impl Content for SymbolList {
 impl Content for FactTable {
     fn needs(&self) -> Needs {
         let everything = self.selection.everything;
-        Needs { past: self.past.clone(), names: names_of(&self.selection), everything, ..Needs::default() }
+        Needs { past: self.past.clone(), names: self.selection.names(), everything, ..Needs::default() }
     }
 
     fn is_heavy(&self, snapshot: &Snapshot) -> bool {
