@@ -150,7 +150,7 @@ impl PremiumTables {
             Numbers::ByVolatility => self.pick::<L, true>(terms, [spot, k, sigma], needed, pick),
             Numbers::Greeks | Numbers::Boundary => self.pick::<L, false>(terms, [spot, k, sigma], needed, pick),
         }
-        let by_rates = numbers > Numbers::ByVolatility || self.moved(terms) != [0.0; 2];
+        let by_rates = numbers > Numbers::ByVolatility || self.has_moved(terms);
         for (tile, depth, lanes) in picked {
             self.build(tile, depth, by_rates, |span, last| last.prepare_from(span.within(k, sigma).1, lanes));
         }
@@ -186,7 +186,7 @@ impl PremiumTables {
         needed: L::Mask,
     ) -> Serving<'_, L> {
         let mut serving = Serving { tables: [None; MOST_LANES], n: 0 };
-        let by_rates = !BEYOND || self.moved(terms) != [0.0; 2];
+        let by_rates = !BEYOND || self.has_moved(terms);
         self.pick::<L, BEYOND>(terms, [spot, k, sigma], needed, |tile, depth, lanes| {
             let built = self.tiles[tile].table(depth);
             let Some(table) = built.filter(|table| !by_rates || table.rates.is_some() || !table.has_premium()) else {
@@ -480,13 +480,18 @@ impl PremiumTables {
         [terms.r - self.terms.r, terms.b - self.terms.b]
     }
 
+    /// True if r or b are not those of the build.
+    fn has_moved(&self, terms: &Terms) -> bool {
+        self.moved(terms).iter().any(|by| *by != 0.0)
+    }
+
     /// The inputs from `terms` for a read of `table`.
     fn clock<'a, const ALL: bool>(&self, terms: &Terms, table: &'a Table) -> Clock<'a> {
         let age = if table.is_dated() { self.terms.t - terms.t } else { 0.0 };
         let (stop, moved) = (table.stop - age, self.moved(terms));
         // a call collects the dividend of the date, a put does not
         let [a, a_r] = terms.collected(stop, stop - 3.0 * SAME_DATE * self.right.phi());
-        let needed = ALL || moved.iter().any(|by| *by != 0.0);
+        let needed = ALL || self.has_moved(terms);
         let rates = table.rates.as_deref().filter(|_| needed && table.has_premium());
         Clock { r: terms.r, b: terms.b, t: self.terms.t - age, stop, a, a_r, rates, moved }
     }

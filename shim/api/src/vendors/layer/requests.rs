@@ -1,0 +1,141 @@
+//! Parsed requests for other things than rows, and the context in which requests are answered. Never: an answer.
+
+use super::super::facts::{FactForm, FactOrder};
+use crate::past::PastQuestion;
+use crate::past::day::RequestDays;
+use crate::picked::Picked;
+use crate::refusal::Refusal;
+use crate::rows::clock::Clock;
+use crate::rows::frame::Format;
+use crate::rows::heading::ColumnHead;
+use crate::rows::layout::Around;
+use crate::rows::listing::ListingPiece;
+use crate::rows::table::Fact;
+use crate::selection::Selection;
+use crate::selection::symbols::{SymbolFacts, SymbolSelection};
+use crate::selection::unserved::Unserved;
+use engine::snapshot::Snapshot;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use kernel::calendar::Calendar;
+use kernel::contract::{RootTable, Symbol};
+use std::sync::Arc;
+
+/// A parsed request for a list of expirations.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The contracts whose expirations are listed.
+    pub selection: Selection,
+    /// Past moment; `None`: the present.
+    pub past: Option<PastQuestion>,
+    /// Days that depend on the date of the answer. They replace those of `selection` and `past` in
+    /// `LayerRequest::settle`.
+    pub days: Option<Box<RequestDays>>,
+    /// Text of one expiration.
+    pub item: Vec<ListingPiece>,
+    /// Text around the expirations.
+    pub around: fn(&Clock) -> Around,
+    /// Refusal instead of an empty list, in layers that have no empty answer.
+    pub when_empty: Option<Refusal>,
+}
+
+/// A parsed request for JSON about named underlyings.
+#[derive(Clone, Debug)]
+pub struct NameList {
+    /// The names as the request spells them.
+    pub names: Vec<String>,
+    /// The names of a past day; empty at present.
+    pub symbols: Vec<Symbol>,
+    /// Past moment; `None`: the present.
+    pub past: Option<PastQuestion>,
+    /// Writes the JSON.
+    pub write: fn(&[String], &RequestContext<'_>, &Clock) -> Result<String, Refusal>,
+}
+
+/// A parsed request for a list of underlyings.
+#[derive(Clone, Debug)]
+pub struct SymbolList {
+    /// Selected underlyings.
+    pub selection: SymbolSelection,
+    /// Past moment; `None`: the present.
+    pub past: Option<PastQuestion>,
+    /// Output format.
+    pub format: Format,
+    /// Columns of the list.
+    pub columns: &'static [SymbolColumn],
+}
+
+/// A column of a list of underlyings.
+#[derive(Clone, Copy, Debug)]
+pub struct SymbolColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// True if every row shows a number there.
+    pub is_number: bool,
+    /// Value of the column from the facts, the clock of the answer, and the feed as given to the program.
+    pub find: fn(&SymbolFacts, &Clock, &str) -> Fact,
+}
+
+/// The rows of a table of underlyings.
+pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
+
+/// A table of numbers of underlyings: of which, and what of them in which form.
+#[derive(Clone, Debug)]
+pub struct FactTable {
+    /// Of which.
+    pub selection: Selection,
+    /// What becomes of names that are not served.
+    pub unserved: Unserved,
+    /// At which past moment; `None`: now.
+    pub past: Option<PastQuestion>,
+    /// In which form.
+    pub form: FactForm,
+    /// What it is, for a reader.
+    pub title: &'static str,
+    /// The columns.
+    pub heads: &'static [ColumnHead<'static>],
+    /// Makes the rows, which have a cell for each column.
+    pub rows: FactRows,
+    /// In which order they come.
+    pub order: Option<FactOrder>,
+    /// How many of them are shown.
+    pub limit: Option<usize>,
+}
+
+/// Inputs of an answer besides the request's path and query.
+pub struct RequestContext<'a> {
+    /// The market.
+    pub snapshot: &'a Snapshot,
+    /// Current time; the snapshot's time in answers about the past.
+    pub now: Timestamp,
+    /// The requested past moment, if any.
+    pub asked: Option<Timestamp>,
+    /// The zone of the market.
+    pub zone: &'a TimeZone,
+    /// Calendar, for monthly expirations.
+    pub calendar: &'a Calendar,
+    /// Table of index roots.
+    pub roots: &'a Arc<RootTable>,
+    /// The host in the client's request, as the client spells it.
+    pub host: Option<&'a str>,
+    /// True if slow readers hold more bytes of old snapshots than they may.
+    pub is_crowded: bool,
+    /// True if the market is open.
+    pub market_open: bool,
+    /// The feed, as given to the program. One feed has all names.
+    pub feed: &'a str,
+    /// True if chains have the quotes of the feed.
+    pub shows_quotes: bool,
+    /// Edition of answers that depend on the snapshot and the date alone.
+    pub edition: Option<u64>,
+    /// Returns lines about the snapshot for the heading of a page.
+    pub note: &'a dyn Fn() -> Vec<String>,
+}
+
+impl RequestContext<'_> {
+    /// Returns the times of an answer that is made in this context.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.snapshot.time, self.now, self.zone).answering(self.asked)
+    }
+}
