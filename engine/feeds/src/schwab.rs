@@ -284,7 +284,7 @@ mod tests {
         assert_eq!((grade, report.refused[Reason::NotASymbol as usize], report.errors.len()), (Grade::Live, 2, 0));
         let spots: Vec<_> = batch.spots.iter().map(|spot| (spot.underlying.as_str(), spot.price)).collect();
         assert!(
-            matches!(spots[..], [("SPX", a), ("BRK.B", b)] if a == 6601.5 && (b - 480.2).abs() < 1e-9),
+            matches!(spots[..], [("SPX", a), ("BRK.B", b)] if (a - 6601.5).abs() < 1e-9 && (b - 480.2).abs() < 1e-9),
             "{spots:?}"
         );
         assert!(batch.spots[0].ts < batch.spots[1].ts);

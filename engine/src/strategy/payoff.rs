@@ -116,7 +116,8 @@ mod tests {
         let straddle = Payoff::new(vec![[0.0, 9_000.0], [100.0, -1_000.0], [105.0, -500.0]], 100.0).unwrap();
         near(&straddle.breakevens(), &[90.0, 110.0]);
         assert_eq!((straddle.largest_gain(), straddle.largest_loss()), (None, Some(-1_000.0)));
-        assert_eq!(straddle.profitable()[1], [110.0, f64::INFINITY]);
+        let [from, to] = straddle.profitable()[1];
+        assert!((from - 110.0).abs() < 1e-9 && to == f64::INFINITY, "{from} {to}");
         let falling = Payoff::new(vec![[0.0, 500.0], [50.0, 100.0]], -10.0).unwrap();
         near(&falling.breakevens(), &[60.0]);
     }

@@ -159,7 +159,13 @@ fn shares_calendars_and_naked_legs_have_their_bounds() {
     let target =
         format!("/l1/scenario?osym=KO{}C00070000&at=2026-12-18&spot_unit=level&spot=70", later.strftime("%y%m%d"));
     let scenario: Vec<Value> = serde_json::from_str(&get_from(&service_of("symbol,quantity\n"), &target).body).unwrap();
-    let at_strike = calendar["payoff"].as_array().unwrap().iter().map(numbers).find(|point| (point[0] - 70.0).abs() < 1e-9).unwrap();
+    let at_strike = calendar["payoff"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(numbers)
+        .find(|point| (point[0] - 70.0).abs() < 1e-9)
+        .unwrap();
     near(at_strike[1], 100.0 * number(&scenario[0], "value") - cost);
 
     let shares = strategy("-100 KO", "");
