@@ -482,7 +482,7 @@ def desk(place):
                 page.until("curves", lambda: page.run("document.querySelectorAll('#curves path[class^=curve]')[2].getAttribute('d')?.length > 50"))
                 assert len(page.texts("#heat tbody tr")) == 5 and len(page.texts("#expiries tbody tr")) == 2
                 assert page.run("document.querySelector('#curves svg').getAttribute('aria-label')").startswith("Profit by spot")
-                page.run("document.querySelector('#name').value = 'SPY'; document.querySelector('#form').requestSubmit()")
+                page.run("(() => { document.querySelector('#name').value = 'SPY'; document.querySelector('#form').requestSubmit(); })()")
                 page.until("how likely a profit is", lambda: "% probability" in page.text("#curves-sub"))
 
 
