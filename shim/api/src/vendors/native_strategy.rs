@@ -12,6 +12,7 @@ use crate::past::PastQuestion;
 use crate::query::Query;
 use crate::query::parameter::{ItemList, OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
+use crate::rows::binary::content_type;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use history::tables::TableFormat;
@@ -212,8 +213,10 @@ pub fn operation() -> Operation {
     whole["properties"]["net"] = object(NET);
     whole["properties"]["payoff"] = json!({ "type": "array", "items": numbers });
     let text = json!({ "schema": { "type": "string" } });
+    let [arrow, parquet] = [TableFormat::Arrow, TableFormat::Parquet].map(content_type);
+    let table = json!({ "schema": { "type": "string", "format": "binary" } });
     let content = json!({ "application/json": { "schema": whole }, "application/x-ndjson": text, "text/csv": text,
-                          "text/html": text });
+                          "text/html": text, arrow: table, parquet: table });
     let title = "Legs as a whole: cost, Greeks, payoff, breakevens, probability of profit, name";
     Operation::native(PATH, title, PARAMETERS, &["400", "404", "502", "503"], &content)
 }
