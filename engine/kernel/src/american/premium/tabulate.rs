@@ -16,7 +16,7 @@ use crate::work::count;
 /// Bend of a boundary from which `SIZES.refined_strikes` nodes do not follow it either (units of σ).
 const BEND_HOPELESS: f64 = 0.1;
 /// Bend of a put's boundary from which `SIZES.refined_strikes` nodes do not follow it either (units of σ).
-/// Golden/interest.csv: eight strikes leave a tenth of what five leave, or less.
+/// Eight strikes leave a tenth of what five leave, or less (golden/interest.csv).
 const BEND_HOPELESS_PUT: f64 = 0.06;
 /// Deviations that a series of `SIZES.terms` covers; a longer one takes more in proportion.
 const USUAL: f64 = 7.6;
