@@ -44,11 +44,11 @@ use super::no_dividends::NoDividends;
 use super::pays::{exercised_now, most_premium};
 use super::shared::SharedBoundaries;
 use crate::american::boundary::TIME_LEAST;
-use crate::american::settings::TABLES;
+use crate::american::settings::{SAME, TABLES};
 use crate::black76::{Horizon, european, european_vol};
 use crate::contract::Right;
 use crate::dividends::{SAME_DATE, SET_BACK, Terms, are_same};
-use crate::elementary::exp;
+use crate::elementary::{exp, ln};
 use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
 use classify::{Depth, Span, deep};
@@ -71,6 +71,9 @@ const UNTIL: f64 = 1e-6;
 /// table's error.
 const SHORT: f64 = 2e-5;
 
+/// Standard deviations above the strike from which a call's table may miss the best plan.
+const DEEP: f64 = 2.0;
+
 /// Inputs of an evaluation, one contract per lane, at one spot.
 #[derive(Clone, Copy)]
 struct Contracts<L: Lanes> {
@@ -91,6 +94,16 @@ struct Reading<'a, L> {
     terms: &'a Terms,
     on: Inputs<L>,
     european: L,
+}
+
+impl<L: Lanes> Reading<'_, L> {
+    /// True if some call with b > 0 lies so deep in the money that borrow on X makes an ex-date pay which does not
+    /// about the strike.
+    fn is_deep_with_borrow(&self, phi: f64) -> bool {
+        let (terms, on) = (self.terms, &self.on);
+        let may = phi > 0.0 && terms.b > SAME.no_rate;
+        may && (on.sigma.value() * (DEEP * terms.t.sqrt())).lt(ln(on.spot.value() / on.strike.value())).any()
+    }
 }
 
 /// Premium tables of one (expiry, right) over bands of strikes and volatilities.
@@ -450,8 +463,8 @@ impl PremiumTables {
     }
 
     /// Replaces the premium by the value of the best date fixed in advance where a table without a boundary ends
-    /// (`beyond`) and where the value read lies below it. Returns these lanes, whose series is the whole value.
-    /// Elsewhere keeps the premium from falling below 0.
+    /// (`beyond`), and where the value read lies below it, as that of a call deep in the money may. Returns these
+    /// lanes, whose series is the whole value. Elsewhere keeps the premium from falling below 0.
     fn with_best_plan<L: Lanes>(
         &self,
         table: &Table,
@@ -464,7 +477,7 @@ impl PremiumTables {
         let anchored = matches!(table.layout, Layout::Anchored);
         let ahead = matches!(table.layout, Layout::AnchoredAtExDate);
         let ends = ahead || table.is_dated() && phi > 0.0 && at.terms.b < 0.0;
-        if !(anchored || ends) {
+        if !(anchored || ends || at.is_deep_with_borrow(phi)) {
             return zero.lt(zero);
         }
         let plan = best_plan(phi, at.terms, &at.on);

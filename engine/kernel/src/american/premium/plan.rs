@@ -64,8 +64,12 @@ pub(super) fn best_plan<L: Lanes>(phi: f64, terms: &Terms, on: &Inputs<L>) -> Ta
 
 #[cfg(test)]
 mod tests {
+    use super::super::PremiumTables;
     use super::*;
     use crate::american::draws::{Draws, every};
+    use crate::american::recursion::{AmericanOption, Solution};
+    use crate::american::{Band, Numbers, SharedBoundaries};
+    use crate::contract::Right;
 
     #[test]
     fn the_best_plan_is_the_best_of_all_dates() {
@@ -83,5 +87,31 @@ mod tests {
             let want = dates.chain([at(0.0, terms.a(0.0)), at(t, 0.0)]).fold(f64::NEG_INFINITY, f64::max);
             assert!((got - want).abs() < 1e-9, "{phi} {terms:?} X {x} K {k}: {got} for {want}");
         }
+    }
+
+    /// Far above the strike borrow on X makes an ex-date pay that does not about the strike.
+    #[test]
+    fn deep_calls_with_borrow_are_worth_the_best_plan() {
+        const S: f64 = 100.0;
+        let mut draws = Draws(7);
+        let mut errors = Vec::new();
+        for _ in 0..500 {
+            let (t, sigma, k) = (draws.between(0.1, 2.0), draws.between(0.2, 0.8), S / draws.between(1.5, 8.0));
+            let (b, amount) = (0.0005 * 40f64.powf(draws.unit()), 0.05 * 20f64.powf(draws.unit()));
+            let divs = every(0.25, draws.between(0.005, 0.1), t, amount);
+            let terms = Terms { t, r: draws.between(0.01, 0.06), b, divs };
+            let band = Band { k: (k, k), sigma: (sigma, sigma) };
+            let mut tables = PremiumTables::new(&SharedBoundaries::default(), Right::Call, &terms, &[band]);
+            tables.prepare(&terms, S, k, sigma, Numbers::ByVolatility);
+            let (read, exercised) = tables.vol_derivatives(&terms, S, k, sigma);
+            let (got, x) = (if exercised { S - k } else { read.value }, S - terms.a(0.0));
+            let plan = best_plan(1.0, &terms, &Inputs::new(x, k, sigma)).value();
+            assert!(got > plan - 3e-5 * k, "{terms:?} K {k} σ {sigma}: {got} for at least {plan}");
+            let want = Solution::new(&AmericanOption::new(1.0, &terms, k, sigma)).value(x.ln())[0].max(S - k);
+            errors.push((got - want).abs() / S);
+        }
+        errors.sort_by(f64::total_cmp);
+        let [p90, worst] = [450, 499].map(|i| errors[i]);
+        assert!(p90 < 1e-6 && worst < 3e-4, "{p90:e}, {worst:e}");
     }
 }
