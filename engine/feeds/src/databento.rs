@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-const MAGIC: &[u8; 3] = b"DBN";
+pub(super) const MAGIC: &[u8; 3] = b"DBN";
 const ZSTD_MAGIC: u32 = 0xFD2F_B528;
 /// Frames that carry no data have one of sixteen magic numbers.
 const ZSTD_SKIPPED: core::ops::RangeInclusive<u32> = 0x184D_2A50..=0x184D_2A5F;
@@ -29,7 +29,7 @@ const ZSTD_SKIPPED: core::ops::RangeInclusive<u32> = 0x184D_2A50..=0x184D_2A5F;
 const RECORD_BYTES: usize = 255 * 4;
 pub(super) const HEADER_BYTES: usize = 16;
 /// Bytes of metadata before the symbols, without the length field.
-const METADATA_BYTES: usize = 104;
+pub(super) const METADATA_BYTES: usize = 104;
 
 pub(super) const CMBP_1: u8 = 0xB1;
 pub(super) const CBBO_1S: u8 = 0xC0;
@@ -95,6 +95,8 @@ pub(super) struct ListedInstrument {
     pub(super) instrument: Result<Instrument, Reason>,
     pub(super) last: Option<(usize, QuoteRecord)>,
     pub(super) spot: Option<SpotRecord>,
+    /// True while it is among [`Instruments::changed`].
+    is_changed: bool,
 }
 
 /// Which number stands for which instrument from one instant (in nanoseconds) to before another.
@@ -108,6 +110,8 @@ struct Span {
 #[derive(Default)]
 pub(super) struct Instruments {
     pub(super) listed: Vec<ListedInstrument>,
+    /// The places of those with a new record, each once.
+    changed: Vec<usize>,
     by_symbol: HashMap<Box<str>, usize>,
     /// As the file's metadata say.
     spans: HashMap<u32, Vec<Span>>,
@@ -133,20 +137,35 @@ impl Instruments {
             (Err(Reason::NotASymbol), Some(share)) => Ok(Instrument::Share(roots.canonical(share))),
             (Err(reason), _) => Err(reason),
         };
-        self.listed.push(ListedInstrument { instrument, last: None, spot: None });
+        self.listed.push(ListedInstrument { instrument, last: None, spot: None, is_changed: false });
         self.by_symbol.insert(symbol.into(), at);
         Ok(at)
     }
 
-    /// The instrument of a number at an instant.
-    fn find(&mut self, id: u32, at: u64) -> Option<&mut ListedInstrument> {
+    /// Notes that an instrument has a new record.
+    fn note(&mut self, at: usize) {
+        let listed = &mut self.listed[at];
+        if !std::mem::replace(&mut listed.is_changed, true) {
+            self.changed.push(at);
+        }
+    }
+
+    /// Takes the instruments with a new record since the last call, in the order in which they got it.
+    pub(super) fn take_changed(&mut self, mut take: impl FnMut(&mut ListedInstrument)) {
+        for at in std::mem::take(&mut self.changed) {
+            self.listed[at].is_changed = false;
+            take(&mut self.listed[at]);
+        }
+    }
+
+    /// The place of the instrument of a number at an instant.
+    fn find(&self, id: u32, at: u64) -> Option<usize> {
         let span = self.spans.get(&id).and_then(|spans| {
             // an id is used again for another instrument on another day: the time of the record decides
             let before = spans.partition_point(|span| span.from <= at);
             before.checked_sub(1).map(|i| &spans[i])
         });
-        let place = span.filter(|span| at < span.to).map(|span| span.listed).or_else(|| self.said.get(&id).copied())?;
-        self.listed.get_mut(place)
+        span.filter(|span| at < span.to).map(|span| span.listed).or_else(|| self.said.get(&id).copied())
     }
 }
 
@@ -196,20 +215,26 @@ impl File {
             Ok(_) => return Err(End::Damaged(io::ErrorKind::UnexpectedEof)),
             Err(e) => return Err(End::Damaged(e.kind())),
         }
+        self.mappings(version, &metadata, roots)?;
+        Ok(version)
+    }
+
+    /// Reads what numbers stand for from the metadata of a version, which are all there.
+    pub(super) fn mappings(&mut self, version: u8, metadata: &[u8], roots: &RootTable) -> Result<(), End> {
         // The length of symbols stands there from version 2 on.
         let symbol_bytes = match version {
             1 => 22,
-            _ => usize::from(u16_at(&metadata, 45).unwrap_or_default()),
+            _ => usize::from(u16_at(metadata, 45).unwrap_or_default()),
         };
         // A definition of the schema, for which there is room, has never been there.
-        let schema_bytes = u32_at(&metadata, METADATA_BYTES - 4).unwrap_or_default() as usize;
+        let schema_bytes = u32_at(metadata, METADATA_BYTES - 4).unwrap_or_default() as usize;
         let at = METADATA_BYTES.saturating_add(schema_bytes);
-        let mut words = MetadataLists { bytes: &metadata, at, symbol_bytes };
+        let mut words = MetadataLists { bytes: metadata, at, symbol_bytes };
         match words.mappings(&mut self.instruments, roots) {
             Some(Ok(())) => {
                 // sorted once, so that each record finds its instrument by bisection
                 self.instruments.spans.values_mut().for_each(|spans| spans.sort_by_key(|span| span.from));
-                Ok(version)
+                Ok(())
             }
             Some(Err(end)) => Err(end),
             None => Err(End::Damaged(io::ErrorKind::InvalidData)),
@@ -224,13 +249,15 @@ impl File {
                 return Ok(None);
             }
             let at = u64::try_from(quote.ts.as_nanosecond()).unwrap_or_default();
-            let listed = self.instruments.find(id, at).ok_or(("instrument_id", Reason::NotASymbol))?;
+            let number = self.instruments.find(id, at).ok_or(("instrument_id", Reason::NotASymbol))?;
+            let listed = &mut self.instruments.listed[number];
             match listed.instrument {
                 Ok(Instrument::Option { underlying, contract }) => {
                     let new = quote.record(underlying, contract);
                     // of two at one instant the choice must not depend on the order of records
                     if listed.last.is_none_or(|(_, old)| new.precedence(&old).is_gt()) {
                         listed.last = Some((place, new));
+                        self.instruments.note(number);
                     }
                 }
                 Ok(Instrument::Share(underlying)) => {
@@ -238,6 +265,7 @@ impl File {
                         && listed.spot.is_none_or(|old| old.ts <= quote.ts)
                     {
                         listed.spot = Some(SpotRecord { ts: quote.ts, underlying, price });
+                        self.instruments.note(number);
                     }
                 }
                 Err(reason) => return Err(("raw_symbol", reason)),
@@ -272,7 +300,10 @@ impl File {
                     Ok(Instrument::Option { underlying, contract }) => {
                         // a listed contract without a quote belongs to the chain: its curve and value do not need one
                         let none = DatabentoQuote { ts, bid: f64::NAN, ask: f64::NAN, ..DatabentoQuote::NONE };
-                        listed.last = listed.last.or(Some((place, none.record(underlying, contract))));
+                        if listed.last.is_none() {
+                            listed.last = Some((place, none.record(underlying, contract)));
+                            self.instruments.note(at);
+                        }
                         self.intake.count(place, Ok(()));
                         return Ok(());
                     }

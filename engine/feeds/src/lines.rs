@@ -69,6 +69,15 @@ impl LineParser {
         (batch, report)
     }
 
+    /// Reads a row of a table as a line whose fields are `cells`, by their places in [`FIELDS`].
+    pub fn row<'a>(&mut self, cells: impl Iterator<Item = (usize, Cell<'a>)>, batch: &mut Batch, report: &mut Report) {
+        self.line += 1;
+        report.records += 1;
+        if let Err(bad) = self.add(&Line::of_cells(cells), batch) {
+            self.refuse(bad, report);
+        }
+    }
+
     /// Counts a line that is longer than its transport takes.
     pub fn refuse_long(&mut self) -> Report {
         let mut report = Report { records: 1, ..Report::default() };
@@ -93,7 +102,11 @@ impl LineParser {
             }
             parsed => parsed,
         };
-        let line = line.ok_or((LINE, Reason::Malformed))?;
+        self.add(&line.ok_or((LINE, Reason::Malformed))?, batch)
+    }
+
+    /// Adds what a line says, whatever it was written in.
+    fn add(&mut self, line: &Line<'_>, batch: &mut Batch) -> Result<(), LineFault> {
         if !line.forget.is_absent() {
             let name = self.roots.canonical(line.forget.underlying("forget")?);
             batch.forget(name);
@@ -105,7 +118,7 @@ impl LineParser {
         } else if !line.price.is_absent() {
             batch.spots.push(line.spot()?);
         } else {
-            batch.quotes.push(self.quote(&line)?);
+            batch.quotes.push(self.quote(line)?);
         }
         Ok(())
     }
@@ -160,63 +173,38 @@ fn without_nan(line: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The fields of a line, whatever it is; further ones are ignored.
-#[derive(serde::Deserialize)]
-#[serde(default)]
-struct Line<'a> {
-    #[serde(borrow)]
-    osym: Cell<'a>,
-    underlying: Cell<'a>,
-    root: Cell<'a>,
-    expiry: Cell<'a>,
-    strike: Cell<'a>,
-    right: Cell<'a>,
-    bid: Cell<'a>,
-    ask: Cell<'a>,
-    bid_size: Cell<'a>,
-    ask_size: Cell<'a>,
-    volume: Cell<'a>,
-    open_interest: Cell<'a>,
-    time: Cell<'a>,
-    symbol: Cell<'a>,
-    price: Cell<'a>,
-    ex_date: Cell<'a>,
-    amount: Cell<'a>,
-    status: Cell<'a>,
-    date: Cell<'a>,
-    tenor_days: Cell<'a>,
-    rate: Cell<'a>,
-    forget: Cell<'a>,
-}
-
-impl Default for Line<'_> {
-    fn default() -> Self {
-        const NONE: Cell<'static> = Cell::Absent;
-        Self {
-            osym: NONE,
-            underlying: NONE,
-            root: NONE,
-            expiry: NONE,
-            strike: NONE,
-            right: NONE,
-            bid: NONE,
-            ask: NONE,
-            bid_size: NONE,
-            ask_size: NONE,
-            volume: NONE,
-            open_interest: NONE,
-            time: NONE,
-            symbol: NONE,
-            price: NONE,
-            ex_date: NONE,
-            amount: NONE,
-            status: NONE,
-            date: NONE,
-            tenor_days: NONE,
-            rate: NONE,
-            forget: NONE,
+/// The fields of a line, whatever it is, in one place: by name for JSON, by number for rows of tables.
+macro_rules! fields {
+    ($($name:ident)*) => {
+        /// The fields of a line; further ones are ignored.
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default)]
+        struct Line<'a> {
+            $(#[serde(borrow)] $name: Cell<'a>,)*
         }
-    }
+
+        /// The names of all fields.
+        pub const FIELDS: &[&str] = &[$(stringify!($name),)*];
+
+        impl<'a> Line<'a> {
+            fn of_cells(cells: impl Iterator<Item = (usize, Cell<'a>)>) -> Self {
+                let mut line = Self::default();
+                #[expect(non_camel_case_types, reason = "a number for each field")]
+                enum Place { $($name,)* }
+                for (place, cell) in cells {
+                    match place {
+                        $(place if place == Place::$name as usize => line.$name = cell,)*
+                        _ => {}
+                    }
+                }
+                line
+            }
+        }
+    };
+}
+fields! {
+    osym underlying root expiry strike right bid ask bid_size ask_size volume open_interest time symbol price ex_date
+    amount status date tenor_days rate forget
 }
 
 impl Line<'_> {
@@ -269,16 +257,24 @@ impl Line<'_> {
     }
 }
 
-/// One value of a line.
+/// One value of a line, or of a row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
-enum Cell<'a> {
+pub enum Cell<'a> {
     /// The line has no such field.
     #[default]
     Absent,
+    /// Null, or NaN of a table.
     Null,
+    /// A whole number.
     Whole(i64),
+    /// A number.
     Number(f64),
+    /// A text.
     Text(Cow<'a, str>),
+    /// A date, of tables only.
+    Date(Date),
+    /// An instant, of tables only.
+    Time(Timestamp),
     /// A list, an object, true or false.
     Other,
 }
@@ -293,7 +289,7 @@ impl Cell<'_> {
             // an empty text is a missing one, with the same reason in the report
             Self::Text(text) if !text.is_empty() => Ok(text),
             Self::Absent | Self::Null | Self::Text(_) => Err((field, Reason::Missing)),
-            Self::Whole(_) | Self::Number(_) | Self::Other => Err((field, Reason::NotAWord)),
+            _ => Err((field, Reason::NotAWord)),
         }
     }
 
@@ -302,7 +298,11 @@ impl Cell<'_> {
     }
 
     fn date(&self, field: &'static str) -> Result<Date, LineFault> {
-        dates::parse_date(self.text(field)?, Dialect::default()).map_err(|reason| (field, reason))
+        match *self {
+            Self::Date(date) if limits::YEAR.holds(f64::from(date.year())) => Ok(date),
+            Self::Date(_) => Err((field, Reason::NotADate)),
+            _ => dates::parse_date(self.text(field)?, Dialect::default()).map_err(|reason| (field, reason)),
+        }
     }
 
     fn right(&self, field: &'static str) -> Result<Right, LineFault> {
@@ -314,7 +314,7 @@ impl Cell<'_> {
             Self::Number(x) => x,
             Self::Whole(x) => x as f64,
             Self::Absent | Self::Null => return Err((field, Reason::Missing)),
-            Self::Text(_) | Self::Other => return Err((field, Reason::NotANumber)),
+            _ => return Err((field, Reason::NotANumber)),
         };
         if bound.holds(x) { Ok(x) } else { Err((field, Reason::OutOfRange)) }
     }
@@ -348,7 +348,8 @@ impl Cell<'_> {
             Self::Text(ref text) => text.parse().ok().or_else(|| parse_count(text)),
             Self::Whole(n) => of_count(n),
             Self::Number(x) => of_number(x),
-            Self::Other => None,
+            Self::Time(ts) => Some(ts),
+            Self::Date(_) | Self::Other => None,
             Self::Absent | Self::Null => return Err((field, Reason::Missing)),
         };
         ts.and_then(allowed).ok_or((field, Reason::NotATime))

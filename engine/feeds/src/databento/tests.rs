@@ -296,3 +296,34 @@ fn a_live_stream_hands_over_what_is_new_of_each_contract() {
         (1, "live:8: instrument_id: not_a_symbol")
     );
 }
+
+#[test]
+fn a_pushed_stream_is_read_however_its_bytes_come() {
+    use crate::databento_live::DbnStream;
+    for version in 1..=3 {
+        let file = sample(version);
+        let whole = parse(&file).0;
+        for piece in [1, 9, 100, file.len()] {
+            let (mut stream, mut held, mut quotes, mut records) = (DbnStream::new(Path::new("x")), Vec::new(), 0, 0);
+            for bytes in file.chunks(piece) {
+                held.extend(bytes);
+                let used = stream.read(&held).unwrap();
+                held.drain(..used);
+                let (batch, report) = stream.take();
+                quotes = quotes.max(batch.quotes.len());
+                records += report.records;
+            }
+            assert!(held.is_empty() && stream.has_metadata());
+            assert_eq!(records, parse(&file).1.records, "{version}, {piece}");
+            assert!(quotes > 0 && quotes <= whole.quotes.len());
+        }
+    }
+    for other in [&b"DBN\x09\0\0\0\0"[..], b"DELETE / HTTP", b"DBN\x03\x01\0\0\0"] {
+        assert_eq!(DbnStream::new(Path::new("x")).read(other), Err(Instead::OtherFormat));
+    }
+    let large = DbnStream::new(Path::new("x")).read(b"DBN\x03\0\0\0\x7F");
+    assert_eq!(large, Err(Instead::TooManyRecords));
+    let mut broken = metadata(3, &[]);
+    broken.extend([0; 16]);
+    assert_eq!(DbnStream::new(Path::new("x")).read(&broken), Err(Instead::OtherFormat));
+}
