@@ -201,7 +201,7 @@ fn each_library_is_named_in_one_room() {
     forbid("engine/feeds/src", |f| f != "databento.rs", &["ruzstd"], "only databento.rs names `ruzstd`");
     forbid(
         "engine/history/src",
-        |f| module(f) != "tables" && f != "layouts/columnar.rs",
+        |f| module(f) != "tables" && !["layouts/columnar.rs", "layouts/pushed_rows.rs"].contains(&f),
         &["parquet::", "arrow_array", "arrow_ipc", "arrow_schema"],
         "only readers and writers of Arrow and Parquet name their libraries",
     );

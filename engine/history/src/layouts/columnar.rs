@@ -14,7 +14,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Fields, Schema, TimeUnit};
 use feeds::text::Dialect;
 use jiff::civil::{DateTime, Time};
@@ -254,7 +254,7 @@ impl Cells for BatchRow<'_> {
 }
 
 /// The values of a column of a batch, by their type.
-enum Values<'a> {
+pub(super) enum Values<'a> {
     Text(&'a arrow_array::StringArray),
     LargeText(&'a arrow_array::LargeStringArray),
     TextView(&'a arrow_array::StringViewArray),
@@ -297,7 +297,13 @@ macro_rules! instant {
 }
 
 impl<'a> Values<'a> {
-    fn of(array: &'a ArrayRef) -> Self {
+    /// True if a column of this type has values.
+    pub(super) fn reads(kind: &DataType) -> bool {
+        let none = new_empty_array(kind);
+        !matches!(Values::of(&none), Values::Other)
+    }
+
+    pub(super) fn of(array: &'a ArrayRef) -> Self {
         match array.data_type() {
             DataType::Null => Self::Nothing,
             DataType::Utf8 => Self::Text(array.as_string()),
@@ -364,7 +370,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn cell(&self, row: usize) -> Result<Cell<'_>, Reason> {
+    pub(super) fn cell(&self, row: usize) -> Result<Cell<'_>, Reason> {
         if self.is_null(row) {
             return Ok(Cell::Empty);
         }

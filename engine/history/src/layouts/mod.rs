@@ -16,6 +16,9 @@ mod facts;
 mod header;
 mod options;
 mod packed;
+pub mod pushed;
+#[cfg(feature = "tables")]
+mod pushed_rows;
 mod quote_table;
 mod recorded;
 mod recorded_lines;

@@ -1,0 +1,103 @@
+//! Tables that programs push: how far a stream of Arrow was read, and why no further. Never: a column.
+
+use core::fmt;
+
+#[cfg(feature = "tables")]
+pub use super::pushed_rows::PushedTable;
+
+/// Bytes that a message of Arrow begins with; no line begins with one.
+pub const MARK: [u8; 4] = [0xFF; 4];
+/// Greatest body of a message, bytes: about 200,000 quotes. It is also the bound of all dictionaries of a stream.
+pub(super) const BODY_MOST: usize = 16 << 20;
+/// Greatest number of columns.
+pub(super) const COLUMNS_MOST: usize = 256;
+/// Why a stream is not read any further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PushRefusal {
+    /// A message is larger than is read.
+    Large,
+    /// A batch has more rows than its bytes can hold.
+    Rows,
+    /// Buffers are compressed.
+    Compressed,
+    /// A dictionary is continued, and not replaced.
+    Delta,
+    /// More columns than are read.
+    Columns,
+    /// No kind of line has these columns.
+    NoKind,
+    /// A name occurs twice.
+    Twice(&'static str),
+    /// The type of a column is none that its field can have.
+    Type(&'static str, String),
+    /// Times without a zone.
+    Zone(&'static str),
+    /// The bytes are no stream of Arrow, or damaged.
+    Damaged,
+    /// This build reads no Arrow.
+    Absent,
+}
+
+impl fmt::Display for PushRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Large => write!(f, "a message of Arrow of more than {} MB; send fewer rows in a batch", BODY_MOST >> 20),
+            Self::Rows => f.write_str("a batch of Arrow whose rows have less than eight bytes each"),
+            Self::Compressed => f.write_str("compressed Arrow is not read; write the stream without compression"),
+            Self::Delta => f.write_str("a delta of a dictionary is not read; send the whole dictionary"),
+            Self::Columns => write!(f, "more than {COLUMNS_MOST} columns"),
+            Self::NoKind => f.write_str(
+                "the columns make no line: give osym, bid, ask, time (or root, expiry, strike, right for osym); symbol, \
+                 price, time; symbol, ex_date, amount; date, tenor_days, rate; or forget",
+            ),
+            Self::Twice(name) => write!(f, "two columns `{name}`"),
+            Self::Type(name, kind) => write!(f, "column `{name}`: {kind} is not read"),
+            Self::Zone(name) => write!(f, "column `{name}`: times without a zone; give them one, such as UTC"),
+            Self::Damaged => f.write_str("not a stream of Arrow, or a damaged one"),
+            Self::Absent => f.write_str("this build reads no Arrow"),
+        }
+    }
+}
+
+/// How far bytes of a stream were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PushedSoFar {
+    /// Number of bytes that were used: all of them, unless the stream has ended.
+    pub used: usize,
+    /// True if the stream has ended.
+    pub ended: bool,
+}
+
+/// The reader of a build without tables: refuses every stream.
+#[cfg(not(feature = "tables"))]
+#[derive(Debug, Default)]
+pub struct PushedTable {}
+
+#[cfg(not(feature = "tables"))]
+impl PushedTable {
+    /// False: there is no stream.
+    #[must_use]
+    pub fn has_schema(&self) -> bool {
+        false
+    }
+
+    /// True: no message has begun.
+    #[must_use]
+    pub fn is_between(&self) -> bool {
+        true
+    }
+
+    /// Refuses a stream.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn read(
+        &mut self,
+        _: &[u8],
+        _: &mut feeds::lines::LineParser,
+        _: &mut kernel::records::Batch,
+        _: &mut kernel::report::Report,
+    ) -> Result<PushedSoFar, PushRefusal> {
+        Err(PushRefusal::Absent)
+    }
+}
