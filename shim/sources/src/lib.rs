@@ -3,7 +3,7 @@
 //!
 //! # Rooms
 //!
-//! - `dir`: a folder; `recorded`: recorded days, the last one or one replayed; `lines`: lines that are pushed.
+//! - `dir`: a folder; `recorded`: recorded days, the last one or one replayed; `lines`: what programs push.
 //! - `poll`: vendors that are polled: a row of `registry.rs` and a file each; when to ask (`plan.rs`, pure), the
 //!   requests (`client.rs`, the only file that names `ureq`), the answers about a name together (`sweep.rs`), dividends
 //!   beside chains and those that are likely to follow (`dividends.rs`).
