@@ -20,7 +20,7 @@ def recipe(name):
 
 
 class Pusher:
-    """Stands in for a pusher, and keeps the lines that would be sent."""
+    """Stands in for a pusher, and keeps the lines that would be sent, or the rows of one table."""
 
     def __init__(self):
         self.lines = []
@@ -34,9 +34,16 @@ class Pusher:
     def __exit__(self, *_):
         import json
 
+        from greeksd._native import native
+
         self._out.close()
-        with self._peer, self._server, self._peer.makefile("rb") as lines:
-            self.lines = [json.loads(line) for line in lines]
+        with self._peer, self._server, self._peer.makefile("rb") as file:
+            sent = file.read()
+        if sent.startswith(b"\xff"):
+            table = greeksd.Table(native.frame_of_ipc(sent))
+            self.lines = [table[row] for row in range(len(table))]
+        else:
+            self.lines = [json.loads(line) for line in sent.splitlines()]
 
 
 class Docstrings(unittest.TestCase):
@@ -213,7 +220,7 @@ class Recipes(unittest.TestCase):
             push_chain(out, self.theta_frame())
         self.assertEqual(pusher.lines, [{
             "root": "KO", "expiry": "2027-01-15", "strike": 62.5, "right": "call", "bid": 4.1, "ask": 4.2, "bid_size": 12, "ask_size": 7,
-            "time": "2026-11-20T18:00:00+00:00",
+            "time": datetime.datetime(2026, 11, 20, 18, 0, tzinfo=datetime.timezone.utc),
         }])
 
     def theta_frame(self):
