@@ -1,12 +1,17 @@
-//! A market that is pushed to a daemon: the chains of the simulated market as lines over TCP, then a steady stream of
-//! changed quotes. Some names are changed together with their price, and asked for until the new price is served: that
-//! is the lag. At the end every one of these prices must be served, and no line refused.
+//! A market that is pushed to a daemon: the chains of the simulated market over TCP, then a steady stream of changed
+//! quotes. Some names are changed together with their price, and asked for until the new price is served: that is the
+//! lag. At the end every one of these prices must be served, and no record refused.
 //!
-//! `cargo run --release -p greeksd-benches --example push -- DAEMON [share=1] [rate=200000] [seconds=60]
-//! [patience=600]`, where DAEMON is the program. It is started with a port of its own, and ended.
+//! `cargo run --release -p greeksd-benches --example push -- DAEMON [forms=lines,arrow,dbn] [share=1] [rate=200000]
+//! [seconds=60] [patience=600]`, where DAEMON is the program. For each form it is started with a port of its own, and
+//! ended. The processor time is that of the thread that reads.
 #![allow(clippy::print_stdout, reason = "a report")]
 
-use engine::store::book::Book;
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, TimestampNanosecondArray};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::ArrowError;
+use engine::store::book::{Book, BookSlice};
 use greeksd_benches::client::Client;
 use greeksd_benches::market::{Sim, passes};
 use jiff::Timestamp;
@@ -17,6 +22,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Names whose lag is measured: one is asked for at a time.
@@ -40,12 +46,22 @@ fn main() -> io::Result<()> {
     books.iter_mut().for_each(|book| _ = book.expire(now));
     books.retain(|book| book.has_spot() && !book.slices.is_empty());
     let contracts: usize = books.iter().map(Book::rows).sum();
-    let running = Running::start(daemon)?;
     println!("{} names, {contracts} contracts, {rate} quotes a second for {seconds} s", books.len());
+    let forms = options.iter().find_map(|option| option.strip_prefix("forms=")).unwrap_or("lines,arrow,dbn");
+    for form in forms.split(',') {
+        println!("\n{form}");
+        let form = Form::named(form, &books).ok_or_else(|| io::Error::other("forms are lines, arrow, dbn"))?;
+        trial(daemon, &books, form, rate, Duration::from_secs_f64(seconds), patience)?;
+    }
+    Ok(())
+}
+
+fn trial(daemon: &str, books: &[Book], form: Form, rate: f64, time: Duration, patience: Duration) -> io::Result<()> {
+    let running = Running::start(daemon)?;
     let began = Instant::now();
-    let mut pusher = Pusher::connect(running.lines)?;
-    for book in &books {
-        pusher.chain(book)?;
+    let mut pusher = Pusher::connect(running.lines, form)?;
+    for (place, book) in books.iter().enumerate() {
+        pusher.chain(place, book)?;
     }
     pusher.flush()?;
     println!("first chains sent after {:.1} s: {:.0} MB", began.elapsed().as_secs_f64(), pusher.bytes as f64 / 1e6);
@@ -57,8 +73,16 @@ fn main() -> io::Result<()> {
     let warm = running.wait(patience, |health| number_of(health, "\"preliminary\":") < 1.0).is_ok();
     let how = if warm { "at full accuracy" } else { "not yet at full accuracy, which goes on beside the stream" };
     println!("{how} after {:.1} s; {}", began.elapsed().as_secs_f64(), running.memory()?);
-    let report = stream(&mut pusher, &books, &running, rate, Duration::from_secs_f64(seconds))?;
+    let (before, whole_before) = running.processor()?;
+    let report = stream(&mut pusher, books, &running, rate, time)?;
+    let (after, whole) = running.processor()?;
     report.print();
+    println!(
+        "reading: {:.2} s of processor, {:.0} ns a quote; the whole daemon {:.2} s",
+        after - before,
+        (after - before) * 1e9 / report.sent as f64,
+        whole - whole_before
+    );
     running.check(&report.last, &pusher)?;
     println!("{}", running.memory()?);
     Ok(())
@@ -127,17 +151,18 @@ fn stream(
     while began.elapsed() < time {
         let due = (began.elapsed().as_secs_f64() * rate) as u64;
         while report.sent < due {
-            let book = &books[next(books.len())];
-            let slice = &book.slices[next(book.slices.len())];
-            let row = next(slice.rows());
-            pusher.quote(book, slice, row, 0.01 * next(3) as f64)?;
+            let place = next(books.len());
+            let slice = next(books[place].slices.len());
+            let row = next(books[place].slices[slice].rows());
+            pusher.quote((place, slice, row), &books[place], 0.01 * next(3) as f64)?;
             report.sent += 1;
         }
         if !waits {
             probe = (probe + 1) % PROBES.min(books.len());
-            let book = &books[probe * (books.len() / PROBES.min(books.len()))];
+            let place = probe * (books.len() / PROBES.min(books.len()));
+            let book = &books[place];
             let price = (book.spot * (1.0 + 1e-4 * (1 + next(9)) as f64) * 1e4).round() / 1e4;
-            pusher.spot(book.underlying, price)?;
+            pusher.spot(place, book.underlying, price)?;
             pusher.flush()?;
             report.last.insert(book.underlying, price);
             waits = ask.send((book.underlying, price, Instant::now())).is_ok();
@@ -178,69 +203,211 @@ fn number_of(text: &str, name: &str) -> f64 {
     digits.parse().unwrap_or(f64::NAN)
 }
 
-/// A connection that lines are pushed over.
+/// How quotes are written.
+enum Form {
+    Lines,
+    /// A stream of tables, and the rows of the next one.
+    Arrow(Option<StreamWriter<Vec<u8>>>, Rows),
+    /// The number of the first contract of each slice of each name; those of names come first.
+    Dbn(Vec<Vec<u32>>),
+}
+
+/// Rows of a table of quotes and prices.
+#[derive(Default)]
+struct Rows {
+    osym: StringBuilder,
+    underlying: StringBuilder,
+    symbol: StringBuilder,
+    numbers: [Vec<Option<f64>>; 3],
+    time: Vec<i64>,
+}
+
+impl Rows {
+    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        let [bid, ask, price] = std::mem::take(&mut self.numbers).map(|numbers| Arc::new(Float64Array::from(numbers)));
+        let time = TimestampNanosecondArray::from(std::mem::take(&mut self.time)).with_timezone("UTC");
+        let columns: [(&str, ArrayRef); 7] = [
+            ("osym", Arc::new(self.osym.finish())),
+            ("underlying", Arc::new(self.underlying.finish())),
+            ("bid", bid),
+            ("ask", ask),
+            ("time", Arc::new(time)),
+            ("symbol", Arc::new(self.symbol.finish())),
+            ("price", price),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+    }
+}
+
+impl Form {
+    fn named(name: &str, books: &[Book]) -> Option<Self> {
+        Some(match name {
+            "lines" => Self::Lines,
+            "arrow" => Self::Arrow(None, Rows::default()),
+            "dbn" => {
+                let mut next = books.len() as u32;
+                let mut first = |rows: usize| {
+                    next += rows as u32;
+                    next - rows as u32
+                };
+                let of_book = |book: &Book| book.slices.iter().map(|slice| first(slice.rows())).collect();
+                Self::Dbn(books.iter().map(of_book).collect())
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// A connection that quotes are pushed over.
 struct Pusher {
     to: TcpStream,
+    /// Dividends, which not every form has.
+    lines: TcpStream,
+    form: Form,
     buffer: Vec<u8>,
-    lines: u64,
+    records: u64,
     bytes: u64,
 }
 
 impl Pusher {
-    fn connect(to: SocketAddr) -> io::Result<Self> {
-        Ok(Self { to: TcpStream::connect(to)?, buffer: Vec::new(), lines: 0, bytes: 0 })
+    fn connect(to: SocketAddr, form: Form) -> io::Result<Self> {
+        let (lines, to) = (TcpStream::connect(to)?, TcpStream::connect(to)?);
+        let buffer = if matches!(form, Form::Dbn(_)) { dbn_start() } else { Vec::new() };
+        Ok(Self { to, lines, form, buffer, records: 0, bytes: 0 })
     }
 
-    fn chain(&mut self, book: &Book) -> io::Result<()> {
-        self.spot(book.underlying, book.spot)?;
+    fn chain(&mut self, place: usize, book: &Book) -> io::Result<()> {
+        let name = book.underlying;
         for (date, amount) in &book.dividends {
-            let name = book.underlying;
-            self.line(&format!("{{\"symbol\":\"{name}\",\"ex_date\":\"{date}\",\"amount\":{amount}}}"))?;
+            let line = format!("{{\"symbol\":\"{name}\",\"ex_date\":\"{date}\",\"amount\":{amount}}}\n");
+            self.lines.write_all(line.as_bytes())?;
+            self.records += 1;
         }
-        for slice in &book.slices {
+        if let Form::Dbn(numbers) = &self.form {
+            self.buffer.extend(dbn_mapping(place as u32, name.as_str()));
+            for (slice, &first) in book.slices.iter().zip(&numbers[place]) {
+                for row in 0..slice.rows() {
+                    let osym = osym(slice, row);
+                    self.buffer.extend(dbn_mapping(first + row as u32, &osym));
+                }
+            }
+        }
+        self.spot(place, name, book.spot)?;
+        for (at, slice) in book.slices.iter().enumerate() {
             for row in 0..slice.rows() {
-                self.quote(book, slice, row, 0.0)?;
+                self.quote((place, at, row), book, 0.0)?;
             }
         }
         Ok(())
     }
 
-    fn quote(&mut self, book: &Book, slice: &engine::store::book::BookSlice, row: usize, by: f64) -> io::Result<()> {
-        let contract = ContractKey {
-            root: slice.root,
-            expiry: slice.expiry,
-            strike_milli: slice.strike_milli[row],
-            right: slice.right[row],
-        };
-        let mut osym = [0; OSI_LEN];
-        let n = contract.write_compact(&mut osym);
-        let osym = String::from_utf8_lossy(&osym[..n]);
-        let side = |price: f64| if price.is_nan() { "null".to_owned() } else { format!("{:.2}", price + by) };
+    fn quote(&mut self, (place, at, row): (usize, usize, usize), book: &Book, by: f64) -> io::Result<()> {
+        let slice = &book.slices[at];
+        let side = |price: f64| (!price.is_nan()).then(|| ((price + by) * 100.0).round() / 100.0);
         let (bid, ask) = (side(slice.bid[row]), side(slice.ask[row]));
-        let (name, time) = (book.underlying, Timestamp::now().as_nanosecond());
-        self.line(&format!(
-            "{{\"osym\":\"{osym}\",\"underlying\":\"{name}\",\"bid\":{bid},\"ask\":{ask},\"time\":{time}}}"
-        ))
+        let (name, time) = (book.underlying, Timestamp::now().as_nanosecond() as i64);
+        match &mut self.form {
+            Form::Lines => {
+                let text = |price: Option<f64>| price.map_or("null".to_owned(), |price| format!("{price:.2}"));
+                writeln!(
+                    self.buffer,
+                    "{{\"osym\":\"{}\",\"underlying\":\"{name}\",\"bid\":{},\"ask\":{},\"time\":{time}}}",
+                    osym(slice, row),
+                    text(bid),
+                    text(ask)
+                )?;
+            }
+            Form::Arrow(_, rows) => {
+                rows.osym.append_value(osym(slice, row));
+                rows.underlying.append_value(name.as_str());
+                rows.symbol.append_null();
+                rows.numbers.iter_mut().zip([bid, ask, None]).for_each(|(column, number)| column.push(number));
+                rows.time.push(time);
+            }
+            Form::Dbn(numbers) => dbn_quote(&mut self.buffer, numbers[place][at] + row as u32, time, [bid, ask]),
+        }
+        self.count()
     }
 
-    fn spot(&mut self, name: Symbol, price: f64) -> io::Result<()> {
-        let time = Timestamp::now().as_nanosecond();
-        self.line(&format!("{{\"symbol\":\"{name}\",\"price\":{price},\"time\":{time}}}"))
+    fn spot(&mut self, place: usize, name: Symbol, price: f64) -> io::Result<()> {
+        let time = Timestamp::now().as_nanosecond() as i64;
+        match &mut self.form {
+            Form::Lines => {
+                writeln!(self.buffer, "{{\"symbol\":\"{name}\",\"price\":{price},\"time\":{time}}}")?;
+            }
+            Form::Arrow(_, rows) => {
+                rows.osym.append_null();
+                rows.underlying.append_null();
+                rows.symbol.append_value(name.as_str());
+                rows.numbers.iter_mut().zip([None, None, Some(price)]).for_each(|(column, x)| column.push(x));
+                rows.time.push(time);
+            }
+            Form::Dbn(_) => dbn_quote(&mut self.buffer, place as u32, time, [Some(price); 2]),
+        }
+        self.count()
     }
 
-    fn line(&mut self, line: &str) -> io::Result<()> {
-        self.buffer.extend_from_slice(line.as_bytes());
-        self.buffer.push(b'\n');
-        self.lines += 1;
-        if self.buffer.len() > 256 * 1024 { self.flush() } else { Ok(()) }
+    fn count(&mut self) -> io::Result<()> {
+        self.records += 1;
+        let waiting = if let Form::Arrow(_, rows) = &self.form { rows.time.len() * 60 } else { self.buffer.len() };
+        if waiting > 256 * 1024 { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let Form::Arrow(writer, rows) = &mut self.form {
+            if rows.time.is_empty() {
+                return Ok(());
+            }
+            let batch = rows.batch().map_err(io::Error::other)?;
+            let to = match writer.take() {
+                Some(to) => to,
+                None => StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(io::Error::other)?,
+            };
+            let to = writer.insert(to);
+            to.write(&batch).map_err(io::Error::other)?;
+            self.buffer.append(to.get_mut());
+        }
         self.to.write_all(&self.buffer)?;
         self.bytes += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }
+}
+
+fn osym(slice: &BookSlice, row: usize) -> String {
+    let (root, expiry, strike_milli) = (slice.root, slice.expiry, slice.strike_milli[row]);
+    let mut osym = [0; OSI_LEN];
+    ContractKey { root, expiry, strike_milli, right: slice.right[row] }.write_padded(&mut osym);
+    String::from_utf8_lossy(&osym).into_owned()
+}
+
+/// Metadata of version 3 without a symbol: mappings come as records.
+fn dbn_start() -> Vec<u8> {
+    let mut body = b"OPRA.PILLAR\0\0\0\0\0".to_vec();
+    body.resize(45, 0);
+    body.extend(71u16.to_le_bytes());
+    body.resize(120, 0);
+    [&b"DBN\x03"[..], &(body.len() as u32).to_le_bytes(), &body].concat()
+}
+
+fn dbn_mapping(number: u32, symbol: &str) -> [u8; 176] {
+    let mut out = [0; 176];
+    (out[0], out[1]) = (176 / 4, 0x16);
+    out[4..8].copy_from_slice(&number.to_le_bytes());
+    out[89..89 + symbol.len()].copy_from_slice(symbol.as_bytes());
+    out
+}
+
+/// A best quote of a second.
+fn dbn_quote(out: &mut Vec<u8>, number: u32, time: i64, sides: [Option<f64>; 2]) {
+    let mut record = [0; 80];
+    (record[0], record[1]) = (80 / 4, 0xC0);
+    record[4..8].copy_from_slice(&number.to_le_bytes());
+    let [bid, ask] = sides.map(|price| price.map_or(i64::MAX, |price| (price * 1e9).round() as i64));
+    for (at, number) in [(8, time), (16, i64::MAX), (32, time), (48, bid), (56, ask)] {
+        record[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    }
+    out.extend(record);
 }
 
 /// A daemon, ended when dropped.
@@ -278,13 +445,32 @@ impl Running {
         Ok(())
     }
 
+    /// Seconds of processor of the threads that read connections, and of the whole daemon.
+    fn processor(&self) -> io::Result<(f64, f64)> {
+        let used = |stat: &std::path::Path| -> io::Result<f64> {
+            let text = std::fs::read_to_string(stat)?;
+            let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+            let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+            Ok((ticks(11) + ticks(12)) / 100.0)
+        };
+        let home = std::path::PathBuf::from(format!("/proc/{}", self.child.id()));
+        let mut reading = 0.0;
+        for task in std::fs::read_dir(home.join("task"))? {
+            let task = task?.path();
+            if std::fs::read_to_string(task.join("comm"))?.trim() == "line" {
+                reading += used(&task.join("stat"))?;
+            }
+        }
+        Ok((reading, used(&home.join("stat"))?))
+    }
+
     fn memory(&self) -> io::Result<String> {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = |name: &str| text.lines().find(|l| l.starts_with(name)).unwrap_or_default().replace('\t', " ");
         Ok(format!("{}, {}", line("VmRSS"), line("VmHWM")))
     }
 
-    /// Nothing may be lost: every line came, none was refused, and each probed name has its last price.
+    /// Nothing may be lost: every record came, none was refused, and each probed name has its last price.
     fn check(&self, last: &BTreeMap<Symbol, f64>, pusher: &Pusher) -> io::Result<()> {
         let mut client = Client::connect(self.http)?;
         let began = Instant::now();
@@ -296,11 +482,11 @@ impl Running {
                 std::thread::sleep(Duration::from_millis(50));
             }
         }
-        self.wait(Duration::from_secs(60), |health| number_of(health, "\"received\":") >= pusher.lines as f64)?;
+        self.wait(Duration::from_secs(60), |health| number_of(health, "\"received\":") >= pusher.records as f64)?;
         let health = self.health()?;
         println!(
-            "nothing lost: {} lines sent, {} received, {} superseded while they waited, {} names at their last price",
-            pusher.lines,
+            "nothing lost: {} records sent, {} received, {} superseded while they waited, {} names at their last price",
+            pusher.records,
             number_of(&health, "\"received\":"),
             number_of(&health, "\"superseded\":"),
             last.len()
