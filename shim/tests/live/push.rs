@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::support::daemon::{Daemon, chain, command, folder, free_address, norm_cdf, remove};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_ipc::writer::StreamWriter;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A chain as pushed lines, with its spot, at a time.
@@ -83,6 +86,41 @@ fn pushed_quotes_are_served_and_followed_and_bad_lines_cost_themselves() {
         said.contains(":21: time: not_a_time") && said.contains(":22: line: malformed"),
         "the number of a refused line: {said}"
     );
+}
+
+/// The quotes of pushed lines as a stream of Arrow.
+fn arrow(lines: &str) -> Vec<u8> {
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rows = || rows.iter().filter(|row| row.get("root").is_some());
+    let texts = |name: &str| -> ArrayRef { Arc::new(StringArray::from_iter(rows().map(|row| row[name].as_str()))) };
+    let numbers = |name: &str| -> ArrayRef { Arc::new(Float64Array::from_iter(rows().map(|row| row[name].as_f64()))) };
+    let words = ["root", "expiry", "right", "time"].map(|name| (name, texts(name), true));
+    let prices = ["strike", "bid", "ask"].map(|name| (name, numbers(name), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(words.into_iter().chain(prices)).unwrap();
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn a_table_of_arrow_is_the_lines_that_it_stands_for() {
+    let (mut daemon, to) = listening(&[]);
+    let mut socket = TcpStream::connect(to).unwrap();
+    let (text, prices) = (lines("ACME", 100.0, OPEN), |line: &&str| !line.contains("\"root\""));
+    let after: Vec<&str> = text.lines().filter(prices).collect();
+    // lines stand behind the end of a table, as tables behind the end of a line
+    socket.write_all(lines("BETA", 101.0, OPEN).as_bytes()).unwrap();
+    socket.write_all(&[arrow(&text), after.join("\n").into_bytes(), b"\n".to_vec()].concat()).unwrap();
+    wait_for_spot(&daemon, "ACME", 100.0);
+    wait_for_spot(&daemon, "BETA", 101.0);
+    let rows = daemon.rows("/l1/greeks?underlying=ACME&right=call&center=atf&greeks=core");
+    let vol = Daemon::number(&rows[0], "svc_vol");
+    assert!((vol - 0.25).abs() < 0.01, "{vol}");
+    let mut other = TcpStream::connect(to).unwrap();
+    other.write_all(&[0xFF; 12]).unwrap();
+    daemon.wait("turned away", |health| health["feeds"][0]["failures"]["turned_away"] == 1);
+    let said = daemon.stop().1;
+    assert!(said.contains("a message of Arrow of more than 16 MB"), "{said}");
 }
 
 #[test]
