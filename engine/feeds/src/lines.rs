@@ -70,7 +70,12 @@ impl LineParser {
     }
 
     /// Reads a row of a table as a line whose fields are `cells`, by their places in [`FIELDS`].
-    pub fn row<'a>(&mut self, cells: impl Iterator<Item = (usize, Cell<'a>)>, batch: &mut Batch, report: &mut Report) {
+    pub fn row<'a>(
+        &mut self,
+        cells: impl Iterator<Item = (usize, LineCell<'a>)>,
+        batch: &mut Batch,
+        report: &mut Report,
+    ) {
         self.line += 1;
         report.records += 1;
         if let Err(bad) = self.add(&Line::of_cells(cells), batch) {
@@ -126,7 +131,7 @@ impl LineParser {
     fn quote(&mut self, line: &Line<'_>) -> Result<QuoteRecord, LineFault> {
         let contract = line.contract()?;
         let given = match &line.underlying {
-            Cell::Absent | Cell::Null => None,
+            LineCell::Absent | LineCell::Null => None,
             cell => Some(self.roots.canonical(cell.underlying("underlying")?)),
         };
         Ok(QuoteRecord {
@@ -180,14 +185,14 @@ macro_rules! fields {
         #[derive(Default, serde::Deserialize)]
         #[serde(default)]
         struct Line<'a> {
-            $(#[serde(borrow)] $name: Cell<'a>,)*
+            $(#[serde(borrow)] $name: LineCell<'a>,)*
         }
 
         /// The names of all fields.
         pub const FIELDS: &[&str] = &[$(stringify!($name),)*];
 
         impl<'a> Line<'a> {
-            fn of_cells(cells: impl Iterator<Item = (usize, Cell<'a>)>) -> Self {
+            fn of_cells(cells: impl Iterator<Item = (usize, LineCell<'a>)>) -> Self {
                 let mut line = Self::default();
                 #[expect(non_camel_case_types, reason = "a number for each field")]
                 enum Place { $($name,)* }
@@ -259,7 +264,7 @@ impl Line<'_> {
 
 /// One value of a line, or of a row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Cell<'a> {
+pub enum LineCell<'a> {
     /// The line has no such field.
     #[default]
     Absent,
@@ -279,7 +284,7 @@ pub enum Cell<'a> {
     Other,
 }
 
-impl Cell<'_> {
+impl LineCell<'_> {
     fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
@@ -356,7 +361,7 @@ impl Cell<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for LineCell<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(CellVisitor)
     }
@@ -365,49 +370,49 @@ impl<'de: 'a, 'a> Deserialize<'de> for Cell<'a> {
 struct CellVisitor;
 
 impl<'de> Visitor<'de> for CellVisitor {
-    type Value = Cell<'de>;
+    type Value = LineCell<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cell::Text(Cow::Borrowed(text)))
+        Ok(LineCell::Text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cell::Text(Cow::Owned(text.to_owned())))
+        Ok(LineCell::Text(Cow::Owned(text.to_owned())))
     }
 
     fn visit_f64<E>(self, x: f64) -> Result<Self::Value, E> {
-        Ok(Cell::Number(x))
+        Ok(LineCell::Number(x))
     }
 
     fn visit_u64<E>(self, n: u64) -> Result<Self::Value, E> {
         // beyond the range of a count it is still a number, and refused by its bound and not as damage
-        Ok(i64::try_from(n).map_or(Cell::Number(n as f64), Cell::Whole))
+        Ok(i64::try_from(n).map_or(LineCell::Number(n as f64), LineCell::Whole))
     }
 
     fn visit_i64<E>(self, n: i64) -> Result<Self::Value, E> {
-        Ok(Cell::Whole(n))
+        Ok(LineCell::Whole(n))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Cell::Other)
+        Ok(LineCell::Other)
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Cell::Null)
+        Ok(LineCell::Null)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Cell::Other)
+        Ok(LineCell::Other)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Cell::Other)
+        Ok(LineCell::Other)
     }
 }
 

@@ -13,7 +13,7 @@
 //! - `layouts`: files of recorded quotes, whatever their layout and packing, to rows (docs/history): tables of what
 //!   columns mean (`vendors.rs`; of responses saved as JSON `responses.rs`, which `documents.rs` reads), the vendor's
 //!   own volatility and Greeks for `compare` (`shown.rs`), the one reader below them (`rows.rs`), text, Parquet and
-//!   tables in memory (`columnar.rs`), tables that are pushed (`pushed.rs`), archives (`packed.rs`), recordings replayed
+//!   tables in memory (`columnar.rs`), pushed ones (`pushed.rs`), archives (`packed.rs`), recordings replayed
 //!   (`recorded.rs`). Never: a computation on quotes, an order of rows but the file's.
 //! - `gather`, `packed`, `spill`: rows sorted on disk.
 //! - `unit`, `whole`, `recipe`: names and days, whether their chains are whole, the fixed passes that compute them.

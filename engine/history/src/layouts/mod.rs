@@ -19,6 +19,9 @@ mod packed;
 pub mod pushed;
 #[cfg(feature = "tables")]
 mod pushed_rows;
+#[cfg(not(feature = "tables"))]
+#[path = "no_pushed_rows.rs"]
+mod pushed_rows;
 mod quote_table;
 mod recorded;
 mod recorded_lines;
@@ -34,6 +37,10 @@ mod vendors;
 pub use columnar::{TableBatch, TableCells, TableSchema, table_text};
 pub use columns::{Meaning, SHOWN};
 pub use options::{ColumnMap, ColumnMapError, ReadOptions};
+#[cfg(not(feature = "tables"))]
+pub use pushed_rows::AbsentTable as PushedTable;
+#[cfg(feature = "tables")]
+pub use pushed_rows::PushedTable;
 pub use refusal::{LayoutError, NearLayout};
 pub use shown::ShownNumbers;
 

@@ -2,9 +2,6 @@
 
 use core::fmt;
 
-#[cfg(feature = "tables")]
-pub use super::pushed_rows::PushedTable;
-
 /// Bytes that a message of Arrow begins with; no line begins with one.
 pub const MARK: [u8; 4] = [0xFF; 4];
 /// Greatest body of a message, bytes: about 200,000 quotes. It is also the bound of all dictionaries of a stream.
@@ -66,38 +63,4 @@ pub struct PushedSoFar {
     pub used: usize,
     /// True if the stream has ended.
     pub ended: bool,
-}
-
-/// The reader of a build without tables: refuses every stream.
-#[cfg(not(feature = "tables"))]
-#[derive(Debug, Default)]
-pub struct PushedTable {}
-
-#[cfg(not(feature = "tables"))]
-impl PushedTable {
-    /// False: there is no stream.
-    #[must_use]
-    pub fn has_schema(&self) -> bool {
-        false
-    }
-
-    /// True: no message has begun.
-    #[must_use]
-    pub fn is_between(&self) -> bool {
-        true
-    }
-
-    /// Refuses a stream.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn read(
-        &mut self,
-        _: &[u8],
-        _: &mut feeds::lines::LineParser,
-        _: &mut kernel::records::Batch,
-        _: &mut kernel::report::Report,
-    ) -> Result<PushedSoFar, PushRefusal> {
-        Err(PushRefusal::Absent)
-    }
 }

@@ -1,7 +1,7 @@
 //! Tables that programs push: streams of Arrow as they come, each row a line of `feeds::lines` with the column's names
 //! as fields. What one stream may cost is bounded. Never: a socket, the meaning of a field.
 
-use super::cells::Cell as TypedCell;
+use super::cells::Cell;
 use super::columnar::Values;
 use super::header::bare;
 use super::pushed::{BODY_MOST, COLUMNS_MOST, MARK, PushRefusal, PushedSoFar};
@@ -11,7 +11,7 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::{Message, MessageHeader, root_as_message};
 use arrow_schema::{DataType, Schema};
-use feeds::lines::{Cell, FIELDS, LineParser};
+use feeds::lines::{FIELDS, LineCell, LineParser};
 use jiff::civil::Time;
 use kernel::records::Batch;
 use kernel::report::Report;
@@ -171,8 +171,8 @@ impl PushedTable {
             .collect();
         for row in 0..rows.num_rows() {
             let cells = columns.iter().map(|(field, decides, values)| {
-                let cell = match values.cell(row).map_or(Cell::Other, cell) {
-                    Cell::Null if *decides => Cell::Absent,
+                let cell = match values.cell(row).map_or(LineCell::Other, cell) {
+                    LineCell::Null if *decides => LineCell::Absent,
                     cell => cell,
                 };
                 (*field, cell)
@@ -205,17 +205,17 @@ fn places(schema: &Schema) -> Result<Vec<(usize, usize)>, PushRefusal> {
 }
 
 /// A value of a table as one of a line.
-fn cell(typed: TypedCell<'_>) -> Cell<'_> {
+fn cell(typed: Cell<'_>) -> LineCell<'_> {
     match typed {
-        TypedCell::Empty => Cell::Null,
-        TypedCell::Text(text) => Cell::Text(Cow::Borrowed(text)),
-        TypedCell::Number(x) => Cell::Number(x),
-        TypedCell::Whole(n) => Cell::Whole(n),
-        TypedCell::Date(date) => Cell::Date(date),
-        TypedCell::Time(ts) => Cell::Time(ts),
+        Cell::Empty => LineCell::Null,
+        Cell::Text(text) => LineCell::Text(Cow::Borrowed(text)),
+        Cell::Number(x) => LineCell::Number(x),
+        Cell::Whole(n) => LineCell::Whole(n),
+        Cell::Date(date) => LineCell::Date(date),
+        Cell::Time(ts) => LineCell::Time(ts),
         // a column of dates is one of midnights in several libraries
-        TypedCell::Civil(at) if at.time() == Time::midnight() => Cell::Date(at.date()),
-        TypedCell::Civil(_) => Cell::Other,
+        Cell::Civil(at) if at.time() == Time::midnight() => LineCell::Date(at.date()),
+        Cell::Civil(_) => LineCell::Other,
     }
 }
 

@@ -1,10 +1,11 @@
-//! Pushed bytes to records: lines, tables of Arrow between them, or a stream of DBN, told apart by their first bytes.
-//! Never: the meaning of a field, a socket.
+//! Pushed bytes to records: lines, tables of Arrow between them, or a stream of DBN, as their first bytes say. Never:
+//! the meaning of a field, a socket.
 
 use super::LinesShared;
 use feeds::databento_live::DbnStream;
 use feeds::lines::LineParser;
-use history::layouts::pushed::{MARK, PushedTable};
+use history::layouts::PushedTable;
+use history::layouts::pushed::MARK;
 use host::{faults, threads};
 use kernel::contract::RootTable;
 use kernel::records::Batch;
