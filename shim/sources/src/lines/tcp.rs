@@ -1,6 +1,6 @@
-//! Lines and tables over connections that other programs open. Each connection has a thread, and their number is bounded. A silent
-//! connection does not block others: the oldest one without a line is closed to make room, else the one that was silent
-//! longest.
+//! Lines and tables over connections that other programs open. Each connection has a thread, and their number is
+//! bounded. A silent connection does not block others: the oldest one without a line is closed to make room, else the
+//! one that was silent longest.
 
 use super::reading::{Ended, PushedBytes, read_pushed};
 use super::{LineSource, LinesShared};
