@@ -207,7 +207,7 @@ fn number_of(text: &str, name: &str) -> f64 {
 enum Form {
     Lines,
     /// A stream of tables, and the rows of the next one.
-    Arrow(Option<StreamWriter<Vec<u8>>>, Rows),
+    Arrow(Option<Box<StreamWriter<Vec<u8>>>>, Box<Rows>),
     /// The number of the first contract of each slice of each name; those of names come first.
     Dbn(Vec<Vec<u32>>),
 }
@@ -243,7 +243,7 @@ impl Form {
     fn named(name: &str, books: &[Book]) -> Option<Self> {
         Some(match name {
             "lines" => Self::Lines,
-            "arrow" => Self::Arrow(None, Rows::default()),
+            "arrow" => Self::Arrow(None, Box::default()),
             "dbn" => {
                 let mut next = books.len() as u32;
                 let mut first = |rows: usize| {
@@ -361,7 +361,7 @@ impl Pusher {
             let batch = rows.batch().map_err(io::Error::other)?;
             let to = match writer.take() {
                 Some(to) => to,
-                None => StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(io::Error::other)?,
+                None => Box::new(StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(io::Error::other)?),
             };
             let to = writer.insert(to);
             to.write(&batch).map_err(io::Error::other)?;
