@@ -79,7 +79,7 @@ class Page(unittest.TestCase):
 
     def test_the_first_example(self):
         names = self.run_block(0, market.MARKET)
-        self.assertEqual(names["frame"].shape[1], 41)
+        self.assertEqual(names["frame"].shape[1], 47)
 
     def test_the_backtest(self):
         (code,) = [code for kind, code in BLOCKS if kind == "run" and "trades" in code]
