@@ -22,9 +22,9 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
     let pointer = capsule.pointer_checked(Some(STREAM))?;
     // SAFETY: a capsule of this name holds such a stream (Arrow's PyCapsule interface), which is moved out of it once:
     // the capsule is left with a released one. It is alive here.
-    let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
-    let reader = reader.map_err(|error| refused(error.to_string()))?;
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
     let read = move || {
+        let reader = RecordBatchStreamReader::try_new(stream)?;
         let schema = reader.schema();
         let batches = reader.map(|batch| {
             let batch = batch?;
@@ -35,10 +35,13 @@ pub(crate) fn read(name: &str, source: &Bound<'_, PyAny>) -> PyResult<(SchemaRef
         batches.collect::<Result<Vec<_>, ArrowError>>().map(|batches| (schema, batches))
     };
     // the stream may be Python code, which takes the interpreter's lock itself; the library panics where a column is
-    // not as long as its batch
+    // not as long as its batch, or its name is not text
     let read = source.py().detach(|| catch_unwind(AssertUnwindSafe(read)));
-    let read =
-        read.map_err(|_| refused("columns of unequal length, or arrays that do not fit their schema".to_owned()))?;
+    let read = read.map_err(|_| {
+        refused(
+            "columns of unequal length, names that are not UTF-8, or arrays that do not fit their schema".to_owned(),
+        )
+    })?;
     read.map_err(|error| refused(error.to_string()))
 }
 

@@ -84,6 +84,9 @@ class Fuzz(unittest.TestCase):
             return "refused"
         return "computed"
 
+    def test_a_name_that_is_no_text(self):
+        self.assertEqual(self.attempt(corpus()[0].replace(b"strike", b"\xfftrike"), True), "refused")
+
     def test_no_change_of_bytes_ends_the_interpreter(self):
         seconds = float(os.environ.get("GREEKSD_FUZZ_SECONDS", "0"))
         rng = random.Random(time.time_ns() if seconds else 1)
