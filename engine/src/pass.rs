@@ -53,14 +53,11 @@ const LEFT_MOST: usize = 10_000;
 /// |---|---|---|---|
 /// | full | 0.0163 | 2.03 | 28.7 |
 /// | full, full | 0.0002 | 0.036 | 0.48 |
-/// | coarse, full | 0.0001 | 0.033 | 0.46 |
-/// | coarse, full, full | 0.0000 | 0.004 | 0.037 |
 /// | preliminary, full, full | 0.0000 | 0.000 | 0.000 |
 ///
-/// A coarse pass costs about what it saves, since tables are then built once, at the right place; the second full pass
-/// reads them again at a tenth of the cost. Values of preliminary passes alone stay 8 bp off at 99 %, with one pass or
-/// with six.
-pub const FIRST: &[Quality] = &[Quality::Coarse, Quality::Full, Quality::Full];
+/// After a preliminary pass tables are built once, at the right place; the second full pass reads them again at a tenth
+/// of the cost. Values of preliminary passes alone stay 8 bp off at 99 %, with one pass or with six.
+pub const FIRST: &[Quality] = &[Quality::Preliminary, Quality::Full, Quality::Full];
 
 /// Threads of the passes, and the state of each chain between passes.
 #[derive(Debug)]
@@ -174,27 +171,29 @@ impl Passes {
     }
 
     /// As [`Passes::run`], by the passes [`FIRST`] and without state of earlier passes: results depend on the books
-    /// alone, except `prev_vol`.
+    /// alone, except `prev_vol`. A preliminary pass that a name has had is the first of them.
     pub fn run_first(&mut self, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
         for (book, _) in work {
-            self.states.entry(book.underlying).and_modify(ChainState::leave);
+            self.states.entry(book.underlying).and_modify(ChainState::begin_anew);
         }
-        self.run_through(FIRST, market, work)
+        self.run_through(|state| if state.is_preliminary() { &FIRST[1..] } else { FIRST }, market, work)
     }
 
     /// As [`Passes::run`], to a given quality: a preliminary pass over a market costs a tenth of its tables.
     ///
     /// # Cost     PERF.md
     pub fn run_to(&mut self, quality: Quality, market: MarketData<'_>, work: &[(&Book, Timestamp)]) -> Vec<Computed> {
-        self.run_through(&[quality], market, work)
+        let only = [quality];
+        self.run_through(|_| &only, market, work)
     }
 
-    /// Takes each book through passes of these qualities, one after the other: no book waits for others between two.
+    /// Takes each book through passes of the qualities that its state asks for, one after the other: no book waits for
+    /// others between two.
     ///
     /// # Domain   any books, each once; at least one quality
-    fn run_through(
+    fn run_through<'q>(
         &mut self,
-        qualities: &[Quality],
+        qualities: impl Fn(&ChainState) -> &'q [Quality] + Sync,
         market: MarketData<'_>,
         work: &[(&Book, Timestamp)],
     ) -> Vec<Computed> {
@@ -207,6 +206,7 @@ impl Passes {
                 .zip(states)
                 .with_max_len(1)
                 .map(|(&(book, at), mut state)| {
+                    let passes = qualities(&state);
                     let idle = || unused.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut scratch = idle().pop().unwrap_or_default();
                     let task = |quality| Task { market, book, at, quality, quotes, overrides, spare, shared, clock };
@@ -219,7 +219,7 @@ impl Passes {
                             worked = report.after(&worked);
                             Computed { chain, report: worked }
                         };
-                        qualities.iter().map(&mut pass).last()
+                        passes.iter().map(&mut pass).last()
                     };
                     let Ok(Some(computed)) = catch_unwind(AssertUnwindSafe(compute)) else {
                         return Err(uncomputed::failed(&task(Quality::Full)));

@@ -36,10 +36,9 @@ impl Recipe {
     #[must_use]
     pub const fn first(self) -> &'static [Quality] {
         match self.quality {
-            Quality::Coarse => &[Quality::Coarse],
             Quality::Preliminary => &[Quality::Preliminary],
             Quality::Full => engine::pass::FIRST,
-            Quality::Reference => &[Quality::Coarse, Quality::Reference, Quality::Reference],
+            Quality::Reference => &[Quality::Preliminary, Quality::Reference, Quality::Reference],
         }
     }
 
@@ -49,7 +48,6 @@ impl Recipe {
     #[must_use]
     pub const fn later(self) -> &'static [Quality] {
         match self.quality {
-            Quality::Coarse => &[Quality::Coarse],
             Quality::Preliminary => &[Quality::Preliminary],
             Quality::Full => &[Quality::Full],
             Quality::Reference => &[Quality::Reference],

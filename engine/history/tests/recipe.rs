@@ -12,7 +12,7 @@ use history::recipe::unit_underlying;
 use history::reference::{ReferenceRecords, ReferenceSet};
 use history::row::HistoryRow;
 use jiff::{SignedDuration, Timestamp};
-use kernel::quality::Quality::{self, Coarse as C, Full as F, Preliminary as P};
+use kernel::quality::Quality::{self, Full as F, Preliminary as P};
 use kernel::records::{Batch, SpotRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -116,8 +116,6 @@ fn passes_of_a_first_snapshot() {
     let recipes: &[(&str, &[Quality], &[Quality])] = &[
         ("full", &[F], &[]),
         ("full, full", &[F, F], &[]),
-        ("coarse, full", &[C, F], &[]),
-        ("coarse, full, full", &[C, F, F], &[]),
         ("preliminary, full", &[P, F], &[]),
         ("preliminary, preliminary, full", &[P, P, F], &[]),
         ("preliminary, full, full", &[P, F, F], &[]),
@@ -149,8 +147,8 @@ fn passes_of_later_snapshots() {
         let recipes: &[(&str, &[Quality], &[Quality])] = &[
             ("preliminary; preliminary", &[P, P], &[P]),
             ("full; full", &[F], &[F]),
-            ("coarse, full, full; full", &[C, F, F], &[F]),
-            ("the same; full twice", &[C, F, F], &[F, F]),
+            ("preliminary, full, full; full", &[P, F, F], &[F]),
+            ("preliminary, full, full; full twice", &[P, F, F], &[F, F]),
             ("full; full 6 times", &[P, F, F, F, F, F, F], &[F, F, F, F, F, F]),
         ];
         compare(&format!("{minutes} min apart"), &units, &reference, recipes);

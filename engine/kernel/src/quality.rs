@@ -3,8 +3,6 @@
 /// Accuracy of American values, ascending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quality {
-    /// Accurate enough for forwards and volatilities, so that the next pass builds its tables where they are read.
-    Coarse,
     /// About 1e-4 of a price, at once: without tables.
     Preliminary,
     /// Within the bounds of golden/tolerances.csv, from tables that serve a range of strikes and volatilities.
@@ -16,13 +14,12 @@ pub enum Quality {
 
 impl Quality {
     /// Every quality.
-    pub const ALL: [Self; 4] = [Self::Coarse, Self::Preliminary, Self::Full, Self::Reference];
+    pub const ALL: [Self; 3] = [Self::Preliminary, Self::Full, Self::Reference];
 
     /// The name in options and messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Coarse => "coarse",
             Self::Preliminary => "preliminary",
             Self::Full => "full",
             Self::Reference => "reference",

@@ -15,8 +15,6 @@ settings! {
 
     /// Trinomial lattices: values before the tables are built, forwards of a first pass, searches (`lattice.rs`).
     LATTICE: LatticeSettings {
-        /// Layers of a coarse pass.
-        coarse: usize = 20, "layers", Measured("values of 335 recorded names at full quality after 20 layers and after 60 differ by 0.004 bp of the underlying, at 99 %");
         /// Layers of a preliminary pass.
         preliminary: usize = 48, "layers", Test("lattices_are_good_enough_for_a_first_look");
         /// Layers of the forward of an expiry that is seen for the first time: its error is a small part of what bid

@@ -13,7 +13,6 @@ use kernel::quality::Quality;
 /// Layers of the lattices that value early exercise at a quality; `None`: tables.
 pub(super) const fn lattice_layers(quality: Quality) -> Option<usize> {
     match quality {
-        Quality::Coarse => Some(LATTICE.coarse),
         Quality::Preliminary => Some(LATTICE.preliminary),
         Quality::Full | Quality::Reference => None,
     }

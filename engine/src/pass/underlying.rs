@@ -141,6 +141,18 @@ impl ChainState {
         }
     }
 
+    /// True if the last pass was a preliminary one.
+    pub(super) fn is_preliminary(&self) -> bool {
+        self.session.as_ref().is_some_and(|(_, chain)| chain.preliminary)
+    }
+
+    /// Keeps what a preliminary pass has left, and of other passes only the volatilities.
+    pub(super) fn begin_anew(&mut self) {
+        if !self.is_preliminary() {
+            self.leave();
+        }
+    }
+
     /// Forgets the carry of earlier books if the quotes of `book` have been at rest until `at`; a name is computed
     /// again without new quotes when its values have aged.
     fn settle(&mut self, book: &Book, at: Timestamp) {

@@ -87,7 +87,7 @@ impl LoopSettings {
     #[must_use]
     pub fn cost(&self, quality: Quality, known: NameSize) -> u32 {
         match (known, quality) {
-            (NameSize::Unknown, Quality::Coarse | Quality::Preliminary) => self.cold_preliminary_contracts,
+            (NameSize::Unknown, Quality::Preliminary) => self.cold_preliminary_contracts,
             (NameSize::Unknown, Quality::Full | Quality::Reference) => self.cold_full_contracts,
             (NameSize::Preliminary(contracts), _) => contracts.saturating_mul(self.first_full_factor),
             (NameSize::Full(contracts), _) => contracts,

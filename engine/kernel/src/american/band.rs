@@ -17,7 +17,7 @@ pub enum Numbers {
 /// Greatest ratio of the volatilities that one boundary spans.
 pub(super) const fn sigma_ratio(quality: Quality) -> f64 {
     match quality {
-        Quality::Coarse | Quality::Preliminary | Quality::Full => BOUNDARY.sigma_ratio,
+        Quality::Preliminary | Quality::Full => BOUNDARY.sigma_ratio,
         Quality::Reference => BOUNDARY.sigma_ratio_accurate,
     }
 }

@@ -118,7 +118,7 @@ impl Collocation {
         static ACCURATE: LazyLock<Collocation> =
             LazyLock::new(|| Collocation::new(BOUNDARY.points_accurate, BOUNDARY.inner_accurate));
         match scheme {
-            Quality::Coarse | Quality::Preliminary | Quality::Full => &FAST,
+            Quality::Preliminary | Quality::Full => &FAST,
             Quality::Reference => &ACCURATE,
         }
     }

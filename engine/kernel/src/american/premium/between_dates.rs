@@ -30,8 +30,9 @@ const ABOVE_LEVEL: f64 = 0.639;
 const COST_LEAST: f64 = 1e-6;
 /// Most steps of Newton's method.
 const MOST_STEPS: usize = 20;
-/// A shorter step ends the iteration (deviations of the time left). Newton's method squares its error.
-const CONVERGED: f64 = 3e-4;
+/// A shorter step ends the iteration (deviations of the time left). Newton's method squares its error, of which values
+/// are of second order: 3e-4 takes a tenth more steps.
+const CONVERGED: f64 = 2e-3;
 /// A Taylor series extrapolates the value of holding over at most this (deviations until the date).
 const CARRIED: f64 = 0.03;
 /// A boundary whose last step was longer is not found; steps that are shorter and no longer shrink are rounding
@@ -49,8 +50,6 @@ const STALLED: f64 = 0.02;
 const MISSED_STALLED: f64 = 1e-7;
 /// Most steps of Newton's method from the boundary at one rate to that at the next; two or three as a rule.
 const FOLLOW_STEPS: usize = 4;
-/// A shorter step ends the search for the boundary at the next rate (deviations of the time left).
-const FOLLOWED: f64 = 2e-3;
 
 /// The exercise boundary over a stretch of time, one contract per lane.
 #[derive(Clone)]
@@ -208,14 +207,13 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
             return true;
         }
         let start = y.to_vec();
-        let (steps, converged) = (MOST_STEPS, CONVERGED);
-        let mut found = self.newton(y, 1.0, steps, converged);
+        let mut found = self.newton(y, 1.0, MOST_STEPS);
         for pace in PACES {
             if found.all() || near.is_some() {
                 break;
             }
             let mut again = start.clone();
-            let now = self.newton(&mut again, pace, steps, converged);
+            let now = self.newton(&mut again, pace, MOST_STEPS);
             y.iter_mut().zip(&again).for_each(|(y, again)| *y = L::select(found, *y, *again));
             found = found | now;
         }
@@ -225,15 +223,15 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
     /// A few steps of Newton's method from the unknowns `y` of rates close by; lanes that do not converge keep them.
     fn follow(&self, y: &mut [L]) {
         let near = y.to_vec();
-        let found = self.newton(y, 1.0, FOLLOW_STEPS, FOLLOWED);
+        let found = self.newton(y, 1.0, FOLLOW_STEPS);
         y.iter_mut().zip(near).for_each(|(y, near)| *y = L::select(found, *y, near));
     }
 
     /// At most `steps` of Newton's method from the unknowns `y`, with λ times `pace`, until one is shorter than
-    /// `converged`. Returns the lanes whose boundary is found; their unknowns stay as they are from then on.
+    /// `CONVERGED`. Returns the lanes whose boundary is found; their unknowns stay as they are from then on.
     ///
     /// # Shapes  one contract per lane
-    fn newton(&self, y: &mut [L], pace: f64, steps: usize, converged: f64) -> L::Mask {
+    fn newton(&self, y: &mut [L], pace: f64, steps: usize) -> L::Mask {
         let c = L::splat;
         let Self { stretch, grid, contracts, n, .. } = *self;
         let (phi, sigma) = (contracts.phi, contracts.sigma);
@@ -280,7 +278,7 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
             }
             // where nothing is gained or lost near the boundary, rounding moves it
             let rounding = worst.lt(c(SOLVED)) | missed.lt(self.k * MISSED);
-            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(converged));
+            let mut found = missed.lt(self.k * self.missed) | worst.lt(c(CONVERGED));
             if step >= STALLED_AFTER {
                 // where two roots meet, steps shrink no more
                 found = found | (missed.lt(self.k * MISSED_STALLED) & worst.lt(c(STALLED)));
