@@ -14,6 +14,7 @@ use kernel::calendar::Calendar;
 use kernel::greeks::AtTheMoney;
 use kernel::quality::Quality;
 use sim::SimMarket;
+use sim::symbols::well_known;
 use sim::universe;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -127,14 +128,41 @@ fn a_full_pass_does_not_show_what_was_preliminary() {
     check("full after preliminary against the second full one", &differences(chains, &FULL[1].0), bounds);
 }
 
+fn assert_same_bits(one: &[Arc<Chain>], other: &[Arc<Chain>]) {
+    for (a, b) in one.iter().zip(other) {
+        for &col in Col::ALL {
+            let bits = |chain: &Chain| chain.columns.get(col).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert!(bits(a) == bits(b), "{} {col:?}", a.underlying);
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit() {
     for ((one, _), (other, _)) in run(1, &[Quality::Preliminary, Quality::Full]).iter().zip(&*PRELIMINARY_FIRST) {
-        for (a, b) in one.iter().zip(other) {
-            for &col in Col::ALL {
-                let bits = |chain: &Chain| chain.columns.get(col).iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-                assert!(bits(a) == bits(b), "{} {col:?}", a.underlying);
-            }
-        }
+        assert_same_bits(one, other);
     }
+}
+
+/// A large market is looked at once before it is computed: of the same books that changes no bit.
+#[test]
+fn a_preliminary_pass_is_the_first_of_a_first_computation() {
+    let (calendar, at) = (Calendar::embedded(), instant());
+    let known: Vec<_> = well_known().into_iter().filter(|name| ["KO", "SPX", "F"].contains(&&*name.symbol)).collect();
+    let sim = SimMarket::with_universe(SEED, at, &known);
+    let curves = RateTable::of(RateSource::Simulated, DiscountCurves::new(&sim.rates()));
+    let market = MarketData { calendar: &calendar, rates: &curves };
+    let books: Vec<Book> = (0..known.len()).map(|i| sim.book(i, at).unwrap()).collect();
+    let work: Vec<(&Book, Timestamp)> = books.iter().map(|book| (book, at)).collect();
+    let chains = |looked_at: bool| -> Vec<Arc<Chain>> {
+        let mut passes = Passes::new(2, |_| ()).unwrap();
+        if looked_at {
+            assert!(passes.run_to(Quality::Preliminary, market, &work).iter().all(|done| done.chain.preliminary));
+        }
+        let done = passes.run_first(market, &work);
+        done.into_iter().map(|done| done.chain).collect()
+    };
+    let [at_once, after_a_look] = [false, true].map(chains);
+    assert_eq!(at_once.len(), known.len());
+    assert_same_bits(&at_once, &after_a_look);
 }
