@@ -24,6 +24,15 @@ pub fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
     (0..n).map(node).collect()
 }
 
+/// Most nodes of a Gauss rule that is kept. Above the most that any quadrature of the recursion takes.
+const MOST_NODES: usize = 64;
+
+/// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
+pub fn gauss(n: usize) -> &'static [(f64, f64)] {
+    static ALL: [OnceLock<Vec<(f64, f64)>>; MOST_NODES + 1] = [const { OnceLock::new() }; MOST_NODES + 1];
+    ALL[n].get_or_init(|| gauss_legendre(n))
+}
+
 /// The Legendre polynomial of degree `n` and its derivative.
 fn legendre(n: usize, z: f64) -> (f64, f64) {
     let (mut p, mut before) = (1.0, 0.0);
@@ -78,6 +87,21 @@ pub fn chebyshev<L: Lanes>(u: L) -> impl Iterator<Item = L> {
             term
         },
     )
+}
+
+/// Sums a Chebyshev series at several places side by side.
+#[inline(always)]
+pub fn clenshaw<L: Lanes, const N: usize>(mut terms: impl DoubleEndedIterator<Item = L>, u: &[L; N]) -> [L; N] {
+    let twice = u.map(|u| u + u);
+    let zero = [L::splat(0.0); N];
+    let Some(first) = terms.next() else { return zero };
+    let (mut one, mut two) = (zero, zero);
+    for term in terms.rev() {
+        for i in 0..N {
+            (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
+        }
+    }
+    core::array::from_fn(|i| u[i].mul_add(one[i], first - two[i]))
 }
 
 /// The `m` roots of T_m, from near 1 down to near −1.

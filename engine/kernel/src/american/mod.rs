@@ -6,7 +6,9 @@
 
 mod band;
 mod boundary;
+mod european;
 mod integral;
+mod moment;
 mod no_dividends;
 mod pays;
 pub mod premium;

@@ -2,11 +2,11 @@
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
 use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
-use crate::american::recursion::{clenshaw, gauss};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
+use crate::solve::{clenshaw, gauss};
 
 /// Value and first three derivatives in ln X.
 pub(super) type ValueSlopes<L> = [L; 4];

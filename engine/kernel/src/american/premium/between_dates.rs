@@ -10,7 +10,7 @@ use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{FromPoint, TimeBetween};
-use crate::american::recursion::{Contracts, Moment};
+use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};

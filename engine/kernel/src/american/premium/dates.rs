@@ -9,7 +9,7 @@ use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::ExerciseBoundary;
 use super::periods::{DATES_FAR, DATES_TOP, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
-use crate::american::recursion::European;
+use crate::american::european::European;
 use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};

@@ -12,7 +12,7 @@ use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::between_grid::{FALLING_CELL, FALLING_CELLS};
 use super::time_between::{Line, TimeBetween};
-use crate::american::recursion::{Contracts, Moment};
+use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, SAME};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};

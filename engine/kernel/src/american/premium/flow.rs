@@ -1,7 +1,7 @@
 //! The flow that exercise along a boundary earns until it ends (Kim 1990), as a sum over moments. One strike and
 //! volatility a lane. Never: a boundary's search.
 
-use crate::american::recursion::{Contracts, Moment, within};
+use crate::american::moment::{Contracts, Moment, within};
 use crate::elementary::exp;
 use crate::lanes::{InLanes, Lanes, Mask, Registers};
 use crate::normal::norm_cdf_short_given;

@@ -3,7 +3,7 @@
 use super::at_date::Wait;
 use super::between_grid::FALLING_CELLS;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
-use crate::american::recursion::Moment;
+use crate::american::moment::Moment;
 use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};

@@ -10,11 +10,13 @@ use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{TimeBetween, to_come};
-use crate::american::recursion::{Contracts, Moment, by_time, earned_share, gauss};
+use crate::american::moment::{Contracts, Moment, earned_share};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, PACE_MOST, REACHES, SAME, TIP};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
+use crate::greeks::by_time;
 use crate::lanes::{Lanes, Mask};
+use crate::solve::gauss;
 
 /// A window counts as none if exercise gains less in it, and nothing at X = 0 (part of the strike). All that is lost by
 /// it.
@@ -217,8 +219,9 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
     /// Time derivative of the excess at `x` from itself and its first two slopes, `at`.
     fn by_time(&self, contracts: &Contracts<L>, at: [L; 3], x: L, escrow: L) -> L {
         let spot = exp(x);
+        let [r, b] = contracts.rates;
         let held = [at[0] + self.k - escrow - spot, at[1] - spot, at[2] - spot];
-        by_time(-1.0, contracts.sigma, contracts.rates, held, escrow)
+        by_time(r, b, contracts.sigma * contracts.sigma * 0.5, held) + escrow * (r - b)
     }
 
     /// The dividends to come.

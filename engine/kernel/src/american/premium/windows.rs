@@ -16,7 +16,7 @@ use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise
 use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
-use crate::american::recursion::European;
+use crate::american::european::European;
 use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};

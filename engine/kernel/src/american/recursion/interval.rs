@@ -1,12 +1,13 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
-use super::european::{European, by_time};
 use super::flow::{FlowMoment, FlowNodes, Flows};
 use super::option::{AmericanOption, Slopes};
 use super::premium::{DatePremium, Kernel};
 use super::rules::SpotRule;
 use super::stretch::{Curve, Stretch};
+use crate::american::european::European;
 use crate::american::settings::COLLOCATION;
+use crate::greeks::by_time;
 use std::cell::OnceCell;
 
 /// A spot integrates along the boundary of a put's next interval by its own distance where the ex-date is nearer than
@@ -104,7 +105,7 @@ impl Interval {
     pub(super) fn by_time(&self, p: &AmericanOption, x: f64, t: f64, at: &Slopes) -> f64 {
         let (escrow, spot) = (self.escrow(p, t), p.phi * x.exp());
         let held = [at[0] + p.phi * (escrow - p.k) + spot, at[1] + spot, at[2] + spot];
-        by_time(p.phi, p.sigma, [p.r, p.b], held, escrow)
+        by_time(p.r, p.b, 0.5 * p.sigma * p.sigma, held) - escrow * ((p.r - p.b) * p.phi)
     }
 
     /// The valuation at `t`, ready for any x.

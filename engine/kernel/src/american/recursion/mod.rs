@@ -7,7 +7,6 @@
 //! the next date.
 
 mod collocation;
-mod european;
 mod flow;
 mod interval;
 mod option;
@@ -18,11 +17,10 @@ mod start;
 mod stretch;
 mod window;
 
+use crate::american::european::European;
 use crate::american::settings::{RECURSION, SAME};
 use collocation::Outcome;
-pub(super) use european::{European, by_time};
 use flow::FlowNodes;
-pub(super) use flow::{Contracts, Moment, within};
 use interval::Interval;
 pub(super) use option::AmericanOption;
 use option::Slopes;
@@ -45,8 +43,6 @@ const SCAN_EXTRA: f64 = 2.0;
 const SLOPE_STEP: f64 = 1e-3;
 /// ln X that stands for no lower limit. 1e-22 of a unit of currency.
 const BOTTOM: f64 = -50.0;
-pub(super) use rules::{clenshaw, gauss};
-pub(super) use start::earned_share;
 
 /// A solved option: the premium of exercise after the next ex-date, and the boundary until then.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! One American option in the variables of the method: X = S − A(t), x = ln X, time forward from now.
 
-use super::european::European;
+use crate::american::european::European;
 use crate::dividends::{Dividend, Terms};
 use crate::lanes::Lanes;
 

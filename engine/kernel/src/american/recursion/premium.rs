@@ -5,13 +5,14 @@
 //! makes a line less the European option of the other right. Elsewhere it is a Chebyshev series. The lanes are nodes of
 //! the quadrature.
 
-use super::european::European;
 use super::option::{AmericanOption, Slopes};
-use super::rules::{clenshaw, gauss, normals};
+use super::rules::normals;
+use crate::american::european::European;
 use crate::american::settings::{DATE_PREMIUM, SAME};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, TwoBlocks};
 use crate::normal::INV_SQRT_2PI;
+use crate::solve::{clenshaw, gauss};
 use std::f64::consts::PI;
 
 /// Standard deviations of the kernel that a quadrature covers to either side. The normal probability beyond is 1e-15.

@@ -4,11 +4,9 @@
 use crate::american::settings::{COLLOCATION, LAST_ETA2, NEAREST_TO_END, REACHES, SPOT_NODES};
 use crate::lanes::{Block, Lanes};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
-use crate::solve::{crowded, gauss_legendre, lobatto, lobatto_row, lobatto_to_chebyshev};
+use crate::solve::{crowded, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
 
-/// Most nodes of a Gauss rule that is kept. Above the most that any quadrature of the recursion takes.
-const MOST_NODES: usize = 64;
 /// Distance in η between the samples of a boundary beyond its last point.
 pub(super) const TAIL_STEP: f64 = 0.4;
 /// Steps of `TAIL_STEP` after which the quadratic through the samples becomes a line (steps).
@@ -28,12 +26,6 @@ pub(super) const POINTS: usize = COLLOCATION.points;
 pub(super) const INNER: usize = COLLOCATION.inner;
 /// η of the last point of a boundary with an end, as an index in [`REACHES`].
 pub(super) const REACH: usize = REACHES.len() - 1;
-
-/// The Gauss-Legendre rule of `n` nodes on (0, 1), `n` at most 64.
-pub(crate) fn gauss(n: usize) -> &'static [(f64, f64)] {
-    static ALL: [OnceLock<Vec<(f64, f64)>>; MOST_NODES + 1] = [const { OnceLock::new() }; MOST_NODES + 1];
-    ALL[n].get_or_init(|| gauss_legendre(n))
-}
 
 /// The collocation points on [0, 1], ascending.
 pub(super) fn points() -> &'static [f64; POINTS] {
@@ -146,21 +138,6 @@ pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
         core::array::from_fn(|j| ascending(&rows[j]))
     });
     core::array::from_fn(|j| matrix[j].iter().zip(values).map(|(m, v)| m * v).sum())
-}
-
-/// Sums a Chebyshev series at several places side by side.
-#[inline(always)]
-pub(crate) fn clenshaw<L: Lanes, const N: usize>(mut terms: impl DoubleEndedIterator<Item = L>, u: &[L; N]) -> [L; N] {
-    let twice = u.map(|u| u + u);
-    let zero = [L::splat(0.0); N];
-    let Some(first) = terms.next() else { return zero };
-    let (mut one, mut two) = (zero, zero);
-    for term in terms.rev() {
-        for i in 0..N {
-            (one[i], two[i]) = (twice[i].mul_add(one[i], term - two[i]), one[i]);
-        }
-    }
-    core::array::from_fn(|i| u[i].mul_add(one[i], first - two[i]))
 }
 
 /// N(sign·z) and n(z), eight at a time.

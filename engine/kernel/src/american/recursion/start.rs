@@ -4,13 +4,12 @@ use super::collocation::carried;
 use super::flow::{FlowBlock, FlowSums};
 use super::interval::Interval;
 use super::option::{AmericanOption, Slopes};
-use super::rules::{POINTS, gauss, points};
+use super::rules::{POINTS, points};
 use super::stretch::Stretch;
+use crate::american::moment::earned_share;
 use crate::american::settings::{NEAREST_TO_END, PACE_MOST, REACHES, SAME};
-use crate::elementary::exp;
 use crate::lanes::{Block, Lanes};
-use crate::normal::{INV_SQRT_2PI, norm_cdf};
-use crate::solve::bracketed_root;
+use crate::solve::{bracketed_root, crowded};
 
 /// Points of the coarse boundary.
 const START_POINTS: usize = 8;
@@ -18,10 +17,6 @@ const START_POINTS: usize = 8;
 const NODES: usize = 16;
 /// η of the last of the `NODES`. e^(−3.6²) is 2e-6.
 const ETA: f64 = 3.6;
-/// Lower bound of a pace in the part of the flow that a moving boundary earns. The share is its square over 2.
-const PACE_LEAST: f64 = 1e-6;
-/// A boundary counts as at rest if 1/pace is below this. The share is ½ to this.
-const AT_REST: f64 = 1e-3;
 /// First step down in the search from the top of a region (part of the deviation).
 const START_DOWN: f64 = 0.02;
 /// Lower bound of the first step down (part of σ·√year). Next to the end of an interval the deviation vanishes.
@@ -71,15 +66,6 @@ const START_CLOSE: f64 = 1e-4;
 const COARSE: usize = START_POINTS;
 const COARSE_NODES: usize = NODES;
 const N: usize = <Block as Lanes>::N;
-
-/// Fraction of the remaining flow that a boundary earns while it runs away; ξ: the standard deviation of ln X over the
-/// time left, over the distance that the boundary covers in it. ½ for a boundary at rest, ξ²/2 for a fast one.
-pub(crate) fn earned_share<L: Lanes>(xi: L) -> L {
-    let inv = L::splat(1.0) / xi.max(L::splat(PACE_LEAST));
-    let density = exp(inv * inv * -0.5) * INV_SQRT_2PI;
-    let share = norm_cdf(-inv) + (norm_cdf(inv) - 0.5 - inv * density) / (inv * inv);
-    L::select(inv.lt(L::splat(AT_REST)), L::splat(0.5), share)
-}
 
 /// A point of the explicit boundary: ln B, and the pace of the boundary there ([`Stretch::pace`]).
 #[derive(Clone, Copy, Debug)]
@@ -260,16 +246,10 @@ impl Interval {
         let left = self.end - t;
         let (deviation, dir, end) = (p.width(left), p.phi, stretch.tail[0]);
         let reach = REACHES[stretch.reach];
-        let steepness = (ETA / NEAREST_TO_END).asinh();
-        let xi: [f64; COARSE_NODES] =
-            core::array::from_fn(|i| NEAREST_TO_END * (gauss(COARSE_NODES)[i].0 * steepness).sinh());
+        let rule = crowded(COARSE_NODES, NEAREST_TO_END, ETA);
         let block = |i: usize| {
-            let node = |lane: usize| i * N + lane;
-            let wait: [f64; N] = core::array::from_fn(|lane| -left * (-xi[node(lane)] * xi[node(lane)]).exp_m1());
-            let weight: [f64; N] = core::array::from_fn(|lane| {
-                let ((u, w), xi) = (gauss(COARSE_NODES)[node(lane)], xi[node(lane)]);
-                w * NEAREST_TO_END * steepness * (u * steepness).cosh() * left * 2.0 * xi * (-xi * xi).exp()
-            });
+            let wait: [f64; N] = core::array::from_fn(|lane| left * rule[i * N + lane].1);
+            let weight: [f64; N] = core::array::from_fn(|lane| left * rule[i * N + lane].2);
             FlowBlock::new(p, &wait, &weight, &wait.map(|wait| self.cost(p, t + wait)))
         };
         let blocks: [FlowBlock; COARSE_NODES / N] = core::array::from_fn(block);
@@ -288,7 +268,7 @@ impl Interval {
             let mut at = holding.less_payoff(p, self, x);
             let mut sums = FlowSums::zero();
             for (i, block) in blocks.iter().enumerate() {
-                let ln_b: [f64; N] = core::array::from_fn(|lane| ln_b(xi[i * N + lane]));
+                let ln_b: [f64; N] = core::array::from_fn(|lane| ln_b(rule[i * N + lane].0));
                 sums.add(p, block, x, Block::load(&ln_b));
             }
             sums.total(&mut at);

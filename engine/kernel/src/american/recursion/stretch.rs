@@ -4,8 +4,9 @@
 //! behaves like √(τ ln 1/τ), and where a window of exercise closes before an ex-date.
 
 use super::flow::{FlowMoment, FlowNodes};
-use super::rules::{POINTS, clenshaw, gauss, open_tail, to_chebyshev};
+use super::rules::{POINTS, open_tail, to_chebyshev};
 use crate::american::settings::{COLLOCATION, REACHES, SAME};
+use crate::solve::{clenshaw, gauss};
 
 /// η of the last of the `COLLOCATION.fixed_nodes`. e^(−4.4²) is 4e-9.
 const FIXED_ETA: f64 = 4.4;

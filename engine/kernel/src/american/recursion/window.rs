@@ -9,11 +9,11 @@ use super::flow::{FlowMoment, FlowNodes};
 use super::interval::Interval;
 use super::option::AmericanOption;
 use super::rules::TAIL_STEP;
-use super::rules::{POINTS, gauss, points, reach_class};
+use super::rules::{POINTS, points, reach_class};
 use super::start::{Explicit, Side};
 use super::stretch::Stretch;
 use crate::american::settings::{CLOSING_STRIKES, REACHES, SAME, WINDOW_FOUND};
-use crate::solve::bracketed_root;
+use crate::solve::{bracketed_root, gauss};
 
 /// Lower bound of X where only its logarithm is needed (currency per share). No stock trades there.
 pub(super) const SPOT_LEAST: f64 = 1e-9;

@@ -1,4 +1,4 @@
-//! European values of many places at one date, and the pricing equation. Never: exercise, a date to come.
+//! European values of many places at one date. Never: exercise, a date to come.
 
 use crate::elementary::ln;
 use crate::lanes::Lanes;
@@ -6,7 +6,7 @@ use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 
 /// Black-76 in terms of X, for one strike and volatility a lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct European<L> {
+pub(super) struct European<L> {
     phi: f64,
     /// ln K less the drift, σ√τ and 1 over it.
     pub(super) centre: L,
@@ -19,7 +19,7 @@ pub(crate) struct European<L> {
 
 impl<L: Lanes> European<L> {
     /// # Domain    tau > 0, sigma > 0
-    pub(crate) fn new(phi: f64, k: L, sigma: L, tau: f64, r: f64, b: f64) -> Self {
+    pub(super) fn new(phi: f64, k: L, sigma: L, tau: f64, r: f64, b: f64) -> Self {
         let c = |v: f64| L::splat(v);
         let width = sigma * c(tau.sqrt());
         European {
@@ -34,7 +34,7 @@ impl<L: Lanes> European<L> {
 
     /// The value at `spot`, whose logarithm is `x`.
     #[inline(never)]
-    pub(crate) fn at(&self, x: L, spot: L) -> L {
+    pub(super) fn at(&self, x: L, spot: L) -> L {
         let phi = L::splat(self.phi);
         let d1 = (x - self.centre).mul_add(self.inverse, self.width * 0.5);
         let d2 = d1 - self.width;
@@ -52,11 +52,4 @@ impl<L: Lanes> European<L> {
         let second = slope + bend + bend * turn;
         [slope - cash, slope, slope + bend, second, second + bend * (turn * turn - self.inverse * self.inverse)]
     }
-}
-
-/// Time derivative of a value from itself and its first two slopes in ln X, `held`, by the pricing equation, less that
-/// of the payoff of exercise, φ(X + `escrow` − K).
-pub(crate) fn by_time<L: Lanes>(phi: f64, sigma: L, [r, b]: [f64; 2], held: [L; 3], escrow: L) -> L {
-    let half = sigma * sigma * 0.5;
-    held[0] * r + (half - (r - b)) * held[1] - half * held[2] - escrow * ((r - b) * phi)
 }
