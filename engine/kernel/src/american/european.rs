@@ -9,8 +9,8 @@ use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 pub(super) struct European<L> {
     phi: f64,
     /// ln K less the drift, σ√τ and 1 over it.
-    pub(super) centre: L,
-    pub(super) width: L,
+    centre: L,
+    width: L,
     inverse: L,
     /// e^(−bτ), K·e^(−rτ).
     share: f64,

@@ -4,12 +4,14 @@
 //! premium tables, once for the strikes and volatilities of a slice; [`Pricer::at`] evaluates closed forms and never
 //! builds.
 
+mod at_date;
 mod band;
 mod boundary;
 mod european;
 mod integral;
 mod moment;
 mod no_dividends;
+mod normal_pair;
 mod pays;
 pub mod premium;
 mod recursion;

@@ -21,8 +21,6 @@ pub(super) struct Tolerances {
     pub(super) root: f64,
     /// Least divisor of a quotient that is only compared or capped.
     pub(super) divisor: f64,
-    /// Standard deviations at which deviates are cut off: e^(−38²/2) is 1e-314, the last digits of a double.
-    pub(super) deviate: f64,
     /// Least part of the strike that dividends leave, where only its logarithm is needed: such a call is the stock.
     pub(super) strike_left: f64,
 }
@@ -35,7 +33,6 @@ pub(super) const SAME: Tolerances = Tolerances {
     no_rate: 1e-9,
     root: 1e-13,
     divisor: 1e-300,
-    deviate: 38.0,
     strike_left: 1e-3,
 };
 
@@ -140,11 +137,11 @@ settings! {
         fixed_nodes: usize = 32, "1", Bounded("two_boundaries_agree_with_a_tree");
     }
 
-    /// The premium right before an ex-date, in the recursion (`recursion/premium.rs`).
+    /// The premium right before an ex-date, in the recursion (`recursion/call.rs`).
     DATE_PREMIUM: DatePremiumSettings {
         /// Least number of samples of a series.
         samples: usize = 40, "1", Bounded("the_accurate_scheme_meets_its_bounds");
-        /// Greatest number of samples: they double until the last terms are below a bound (`recursion/premium.rs`).
+        /// Greatest number of samples: they double until the last terms are below a bound.
         most_samples: usize = 160, "1", Bounded("the_accurate_scheme_meets_its_bounds");
     }
 
@@ -217,6 +214,8 @@ settings! {
         terms: usize = 26, "1", Measured("with thirty weekly dividends 26 leave 4e-8 of the strike, 22 leave 7e-8");
         /// Nodes of the expectation of a premium.
         nodes: usize = 15, "1", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
+        /// Nodes of the expectation in reference values.
+        nodes_accurate: usize = 48, "1", Bounded("the_accurate_scheme_meets_its_bounds");
         /// Standard deviations that the expectation covers to either side.
         window: f64 = 5.5, "standard deviations", Measured("20 nodes over 6 deviations would leave a tenth of the error of the terms");
         /// Standard deviations that the expectation covers with derivatives, for a spot at which exercise is near: they

@@ -6,10 +6,10 @@
 //! strike and volatility a lane. This file has the equations, and boundaries that end at a date or at expiry; `falling`
 //! and `tip` have the boundaries of a put's windows. Never: exercise right before a date, a table.
 
-use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_grid::{BetweenGrid, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{FromPoint, TimeBetween};
+use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
 use crate::elementary::{exp, ln};

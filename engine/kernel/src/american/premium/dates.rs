@@ -5,10 +5,10 @@
 //! the expectation of the premium at the next date plus the flow of exercise until then; a Chebyshev series in the
 //! distance from the boundary keeps it. One strike and volatility a lane. Never: a table.
 
-use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::ExerciseBoundary;
 use super::periods::{DATES_FAR, DATES_TOP, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
+use crate::american::at_date::{DatePremium, RegionEnd};
 use crate::american::european::European;
 use crate::american::settings::SAME;
 use crate::dividends::Terms;

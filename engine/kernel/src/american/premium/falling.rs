@@ -7,11 +7,11 @@
 //! follows that turn, but the turn can be computed: a polynomial in η describes the boundary less this shape. With b a
 //! little below 0 exercise saves borrow, and the shape stays above a line in the same way. Never: a premium.
 
-use super::at_date::DatePremium;
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::between_grid::{FALLING_CELL, FALLING_CELLS};
 use super::time_between::{Line, TimeBetween};
+use crate::american::at_date::DatePremium;
 use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, SAME};
 use crate::elementary::{exp, ln};

@@ -13,7 +13,6 @@
 //!
 //! Never: a spot in a table.
 
-mod at_date;
 mod between_dates;
 mod between_grid;
 mod chebyshev;

@@ -1,13 +1,13 @@
 //! Periods between two ex-dates, or from the last one to expiry, and the premium at their begin. One strike and
 //! volatility a lane. Never: a boundary's search.
 
-use super::at_date::{DatePremium, Series, Wait};
 use super::between_dates::ExerciseBoundary;
 use super::chebyshev::Lobatto;
 use super::falling::Falling;
 use super::flow::Flow;
 use super::time_between::TimeBetween;
 use super::tip::Tip;
+use crate::american::at_date::{DatePremium, Series, Wait};
 use crate::american::european::European;
 use crate::american::recursion::Solution;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};

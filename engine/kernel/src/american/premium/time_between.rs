@@ -1,8 +1,8 @@
 //! Time between two ex-dates, or between the last one and expiry, in which exercise pays. Never: a boundary.
 
-use super::at_date::Wait;
 use super::between_grid::FALLING_CELLS;
 use super::between_grid::{BetweenGrid, Fineness, GridNode, GridPoint};
+use crate::american::at_date::Wait;
 use crate::american::moment::Moment;
 use crate::american::settings::SAME;
 use crate::dividends::Terms;

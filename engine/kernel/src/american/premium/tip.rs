@@ -5,11 +5,11 @@
 //! formula. The upper boundary is solved, and starts from the same formula. Times are each lane's own. Never: a
 //! premium.
 
-use super::at_date::{DatePremium, ValueSlopes, Wait};
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, carried, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{TimeBetween, to_come};
+use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Moment, earned_share};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, PACE_MOST, REACHES, SAME, TIP};
 use crate::dividends::Terms;

@@ -6,7 +6,6 @@
 //! times at which exercise at X = 0 ceases to gain. `falling` solves a window's boundary, or `tip` with b < 0. Never: a
 //! table.
 
-use super::at_date::{DatePremium, RegionEnd};
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::between_grid::Fineness;
 use super::falling::Falling;
@@ -16,6 +15,7 @@ use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise
 use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
+use crate::american::at_date::{DatePremium, RegionEnd};
 use crate::american::european::European;
 use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
 use crate::dividends::Terms;
@@ -277,8 +277,8 @@ fn gain(terms: &Terms, end: &ClosingWindow, t: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::at_date::Wait;
     use super::*;
+    use crate::american::at_date::Wait;
     use crate::american::draws::{Draws, every};
     use crate::american::recursion::{AmericanOption, Solution};
     use crate::black76::{Horizon, european};

@@ -38,7 +38,7 @@ const TAKEN_BACK: f64 = 0.4;
 /// exercise is certain.
 const PINNED_BELOW: f64 = 0.1;
 /// A Taylor series extrapolates the value of holding over at most this (part of its deviation).
-const CARRIED: f64 = 0.08;
+const CARRIED: f64 = 0.03;
 
 const N: usize = Block::N;
 const BLOCKS: usize = INNER / N;
@@ -182,7 +182,7 @@ impl Stretch {
         let (x, t) = (self.ln_b[k], point.t);
         let left = interval.end - t;
         let near = (x - held.0).abs() < CARRIED * p.width(left);
-        let is_european = interval.premium.pieces.is_empty() && interval.ahead.is_empty();
+        let is_european = interval.premium.is_none() && interval.ahead.is_empty();
         if is_european || left < SAME.instant || !near {
             *held = (x, point.holding.less_payoff(p, interval, x));
         }

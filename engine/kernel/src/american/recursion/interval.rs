@@ -2,9 +2,9 @@
 
 use super::flow::{FlowMoment, FlowNodes, Flows};
 use super::option::{AmericanOption, Slopes};
-use super::premium::{DatePremium, Kernel};
 use super::rules::SpotRule;
 use super::stretch::{Curve, Stretch};
+use crate::american::at_date::{DatePremium, Wait};
 use crate::american::european::European;
 use crate::american::settings::COLLOCATION;
 use crate::greeks::by_time;
@@ -13,15 +13,17 @@ use std::cell::OnceCell;
 /// A spot integrates along the boundary of a put's next interval by its own distance where the ex-date is nearer than
 /// this; else at the moments that all earlier values share (part of the next interval).
 const NEXT_NEAR: f64 = 0.1;
+/// Step of the difference for the fourth slope in x (deviations until the date). Its error is of fourth order.
+const FOURTH_STEP: f64 = 0.05;
 
 /// The time from an ex-date (or now) to the next (or expiry), and where the option is exercised within it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Interval {
     /// Years from now to its ends.
     pub(super) from: f64,
     pub(super) end: f64,
-    /// The premium of a call right before `end`.
-    pub(super) premium: DatePremium,
+    /// The premium of a call right before `end`; `None`: it is 0.
+    pub(super) premium: Option<DatePremium<f64>>,
     /// Dividends to come, as of right before `end`.
     escrow_at_end: f64,
     /// Value of a put that is held to the end of the interval at X = 0, and its slope in X there, both as of now.
@@ -45,8 +47,12 @@ pub(super) struct Interval {
 
 impl Interval {
     /// The interval from ex-date number `first` − 1 (0: now) to number `first` (or expiry).
-    pub(super) fn new(p: &AmericanOption, first: usize, from: f64, premium: DatePremium) -> Self {
-        let end = premium.t;
+    pub(super) fn new(
+        p: &AmericanOption,
+        first: usize,
+        [from, end]: [f64; 2],
+        premium: Option<DatePremium<f64>>,
+    ) -> Self {
         let escrow_at_end = p.divs[first..].iter().map(|d| d.amount * (-(p.r - p.b) * (d.t - end)).exp()).sum();
         Self {
             from,
@@ -67,7 +73,7 @@ impl Interval {
     /// The interval with an earlier begin: there is no exercise at the ex-date number `first`, nor right before or
     /// after.
     pub(super) fn prolonged(self, p: &AmericanOption, first: usize, from: f64) -> Self {
-        Self::new(p, first, from, self.premium)
+        Self::new(p, first, [from, self.end], self.premium)
     }
 
     /// Dividends to come at `t`, A(t).
@@ -87,10 +93,9 @@ impl Interval {
 
     fn holding_with(&self, p: &AmericanOption, t: f64, ahead: &FlowNodes) -> Holding {
         let left = self.end - t;
-        let kernel = !self.premium.pieces.is_empty() && left > 0.0;
         Holding {
             european: p.european(p.t - t),
-            kernel: kernel.then(|| Kernel::new(p, left, p.t - self.end)),
+            wait: (self.premium.is_some() && left > 0.0).then(|| Wait::new(left, p.t - self.end).accurate()),
             ahead: ahead.from(p, t),
             paid: p.phi * (self.escrow(p, t) - p.k),
         }
@@ -121,8 +126,8 @@ impl Interval {
 /// The value of holding from one time to the end of an interval, as a function of x.
 pub(super) struct Holding {
     european: European<f64>,
-    /// The density of x at the end of the interval; `None`: the premium there is 0.
-    kernel: Option<Kernel>,
+    /// The wait until the end of the interval; `None`: the premium there is 0.
+    wait: Option<Wait>,
     /// Exercise of a put after the interval.
     ahead: Flows,
     /// The part of the payoff of exercise that does not depend on x.
@@ -133,11 +138,16 @@ impl Holding {
     /// Value and slopes at x.
     pub(super) fn value(&self, p: &AmericanOption, interval: &Interval, x: f64) -> Slopes {
         let mut out = self.european.slopes(x, x.exp());
-        if let Some(kernel) = &self.kernel {
-            interval.premium.expect(p, kernel, x, &mut out);
-        }
-        self.ahead.add(p, x, &mut out);
+        self.add_later(p, interval, x, &mut out);
         out
+    }
+
+    /// Adds the premium of exercise at the end of the interval and later, with its first three slopes.
+    fn add_later(&self, p: &AmericanOption, interval: &Interval, x: f64, to: &mut Slopes) {
+        if let (Some(at), Some(wait)) = (&interval.premium, &self.wait) {
+            to.iter_mut().zip(at.expected::<true, f64>(wait, x)).for_each(|(to, part)| *to += part);
+        }
+        self.ahead.add(p, x, to);
     }
 
     /// Value less the payoff of exercise, and its slopes, at x.
@@ -170,14 +180,20 @@ impl Valuation<'_> {
     }
 
     /// Premium over the European value, and its slope in x.
-    pub(super) fn premium(&self, x: f64) -> (f64, f64) {
+    pub(super) fn premium(&self, x: f64) -> [f64; 2] {
         let mut out = [0.0; 5];
-        if let Some(kernel) = &self.holding.kernel {
-            self.interval.premium.expect(self.p, kernel, x, &mut out);
-        }
-        self.holding.ahead.add(self.p, x, &mut out);
+        self.holding.add_later(self.p, self.interval, x, &mut out);
         self.exercise(x, &mut out);
-        (out[0], out[1])
+        [out[0], out[1]]
+    }
+
+    /// The fourth slope in x of the premium at the end of the interval, which values leave out: a difference of the
+    /// third.
+    pub(super) fn fourth_of_date(&self, x: f64) -> f64 {
+        let (Some(at), Some(wait)) = (&self.interval.premium, &self.holding.wait) else { return 0.0 };
+        let step = FOURTH_STEP * self.p.sigma * wait.root();
+        let third = |n: f64| at.expected::<true, f64>(wait, x + n * step)[3];
+        (8.0 * (third(1.0) - third(-1.0)) - (third(2.0) - third(-2.0))) / (12.0 * step)
     }
 
     /// Adds the value of exercise between `t` and the end of the interval.

@@ -6,60 +6,41 @@
 //! Calls are also exercised right before ex-dates: all later exercise is one function of ln X, the premium right before
 //! the next date.
 
+mod call;
 mod collocation;
 mod flow;
 mod interval;
 mod option;
 mod pair;
-mod premium;
 mod rules;
 mod start;
 mod stretch;
 mod window;
 
-use crate::american::european::European;
-use crate::american::settings::{RECURSION, SAME};
+use crate::american::settings::SAME;
+use call::Bends;
 use collocation::Outcome;
 use flow::FlowNodes;
 use interval::Interval;
 pub(super) use option::AmericanOption;
 use option::Slopes;
-use premium::{DatePremium, Piece};
 use rules::REACH;
-use window::SPOT_LEAST;
 
-/// Distance in ln X that is added to `RECURSION.domain`, for low volatilities.
-const DOMAIN_EXTRA: f64 = 0.2;
 /// Boundaries that lie further than this from the strike in ln X count as none; see `FAR_DEVIATIONS`.
 const RECURSION_FAR: f64 = 3.0;
 /// Deviations of ln X over the whole life that are added to `RECURSION_FAR`.
 const FAR_DEVIATIONS: f64 = 8.0;
-/// The search begins this many deviations below a strike that the dividends exceed. As far as boundaries count.
-const SCAN_DEVIATIONS: f64 = 8.0;
-/// Distance in ln X that is added to `SCAN_DEVIATIONS`. As far as boundaries count, at low volatility.
-const SCAN_EXTRA: f64 = 2.0;
-/// Step of ln X in which the slope of a gain is taken at the end of the domain. The gain is a line in X there, so that
-/// the step hardly matters.
-const SLOPE_STEP: f64 = 1e-3;
 /// ln X that stands for no lower limit. 1e-22 of a unit of currency.
 const BOTTOM: f64 = -50.0;
 
 /// A solved option: the premium of exercise after the next ex-date, and the boundary until then.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Solution {
     option: AmericanOption,
     now: Interval,
     /// Number of intervals whose boundary was not found to full accuracy.
     #[cfg_attr(not(test), expect(dead_code, reason = "nothing is done about it: the error is of second order"))]
     unsolved: usize,
-}
-
-/// Points in ln X where the premium bends, from the dates solved so far.
-struct Bends {
-    /// Boundaries and exercise points of all these dates.
-    places: Vec<f64>,
-    /// ln X of a call's exercise point at the earliest date solved so far; before any, of the European strike.
-    kink: f64,
 }
 
 impl Solution {
@@ -75,7 +56,7 @@ impl Solution {
         let mut unsolved = 0;
         let mut first = p.divs.iter().filter(|d| d.t < p.t).count();
         let from = |first: usize| if first > 0 { p.divs[first - 1].t } else { 0.0 };
-        let mut interval = Interval::new(p, first, from(first), DatePremium::at_expiry(p.t));
+        let mut interval = Interval::new(p, first, [from(first), p.t], None);
         loop {
             let before_date = first < p.divs.len();
             unsolved += usize::from(interval.solve(p, before_date, &bends) == Outcome::Unsolved);
@@ -90,7 +71,7 @@ impl Solution {
             let found = interval.call_premium(p, first, &mut bends);
             first -= 1;
             interval = match found {
-                Some(premium) => Interval::new(p, first, from(first), premium),
+                Some(premium) => Interval::new(p, first, [from(first), interval.from], Some(premium)),
                 None => interval.prolonged(p, first, from(first)),
             };
         }
@@ -98,7 +79,10 @@ impl Solution {
 
     /// Value and slopes in x = ln X now.
     pub(super) fn value(&self, x: f64) -> Slopes {
-        self.now.valuation(&self.option, 0.0).value(x)
+        let seen = self.now.valuation(&self.option, 0.0);
+        let mut slopes = seen.value(x);
+        slopes[4] += seen.fourth_of_date(x);
+        slopes
     }
 
     /// ln B now; `None`: there is no boundary now.
@@ -109,7 +93,7 @@ impl Solution {
     /// Premiums over the European value at the ln X in `places`; the value is the payoff where the option is exercised.
     pub(super) fn premiums(&self, places: impl Iterator<Item = f64>) -> Vec<f64> {
         let p = &self.option;
-        let european: European<f64> = AmericanOption { european_k: p.k, ..p.clone() }.european(p.t);
+        let european = AmericanOption { european_k: p.k, ..p.clone() }.european(p.t);
         let (seen, escrow) = (self.now.valuation(p, 0.0), self.now.escrow(p, 0.0));
         let premium = |x: f64| {
             let spot = x.exp();
@@ -196,7 +180,7 @@ impl Interval {
         if let Some(stretch) = &self.stretch {
             ahead.extend(&stretch.nodes(self.cut.unwrap_or(stretch.to), |t| self.cost(p, t), p.b));
         }
-        let mut earlier = Self::new(p, first, from, DatePremium { t: self.from, pieces: Vec::new() });
+        let mut earlier = Self::new(p, first, [from, self.from], None);
         for moment in ahead.iter() {
             earlier.at_zero[0] += moment.weight * moment.cost * (-p.r * moment.time).exp();
             earlier.at_zero[1] -= moment.weight * moment.pay * (-p.b * moment.time).exp();
@@ -207,130 +191,6 @@ impl Interval {
             earlier.next = Some(Box::new(self));
         }
         earlier
-    }
-
-    /// The premium of a call right before the ex-date at the begin of the interval, number `first` − 1; `None`: nothing
-    /// is exercised there or within the interval, so that only the premium at its end counts.
-    ///
-    /// # Domain  the interval is solved
-    fn call_premium(&self, p: &AmericanOption, first: usize, bends: &mut Bends) -> Option<DatePremium> {
-        let (t, tau) = (self.from, p.t - self.from);
-        let near = self.boundary_at_begin();
-        let domain = PremiumRange::new(p, tau, near, bends);
-        let (after, before) = (self.escrow(p, t), self.escrow(p, t) + p.divs[first - 1].amount);
-        let is_later = !self.premium.pieces.is_empty() || self.stretch.is_some();
-        let seen = self.valuation(p, self.from);
-        let premium = |x: f64| if is_later { seen.premium(x) } else { (0.0, 0.0) };
-        let series = |lo: f64, hi: f64, from_low: bool| Piece::series(lo, hi, from_low, p.k, |x| premium(x).0);
-        let opposite: European<f64> = p.opposite(tau);
-        // gain from exercise right before the date over holding
-        let gain = |x: f64| match near {
-            Some(near) if x >= near => before - after,
-            _ => {
-                x.exp() * -(-p.b * tau).exp_m1() + before - p.k + p.european_k * (-p.r * tau).exp()
-                    - opposite.at(x, x.exp())
-                    - premium(x).0
-            }
-        };
-        let region = call_region(p, &gain, &domain, near, before);
-        let bottom = p.k.ln() - RECURSION.domain * p.width(tau) - domain.drift - DOMAIN_EXTRA;
-        let mut pieces = Vec::new();
-        if let Some((from, to)) = region {
-            bends.kink = from;
-            bends.places.push(from);
-            pieces.extend(exercised(p, tau, before, from, to));
-            if is_later && from > bottom {
-                pieces.push(series(bottom, from, false));
-            }
-            if is_later && to < domain.hi {
-                pieces.push(series(to, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, premium));
-            } else if is_later
-                && to.is_finite()
-                && let Piece::Line { hi, c0, c1, .. } = Piece::tail(domain.hi, premium)
-            {
-                pieces.push(Piece::Line { lo: to, hi, c0, c1 });
-            }
-        } else {
-            bends.kink = if p.b > 0.0 { (p.k - after).max(SPOT_LEAST).ln() } else { f64::INFINITY };
-            if !self.is_exercised_within() {
-                return None;
-            }
-            if is_later {
-                pieces.push(series(bottom, domain.hi, true));
-                pieces.push(Piece::tail(domain.hi, premium));
-            }
-        }
-        Some(DatePremium { t, pieces })
-    }
-}
-
-/// The premium of an option that is exercised at a date between the ln X `lo` and `hi`, with `escrow` of dividends
-/// collected and `tau` years to expiry: a line less the European option of the other right.
-fn exercised(p: &AmericanOption, tau: f64, escrow: f64, lo: f64, hi: f64) -> [Piece; 2] {
-    let c0 = p.phi * (escrow - p.k + p.european_k * (-p.r * tau).exp());
-    [Piece::Line { lo, hi, c0, c1: -p.phi * (-p.b * tau).exp_m1() }, Piece::Opposite { lo, hi }]
-}
-
-/// The ends in ln X of a call's exercise region right before an ex-date; the upper end is infinite unless b < 0.
-///
-/// # Domain  one region at most; with b < 0 its upper end lies within `domain`, or on the line beyond it
-fn call_region(
-    p: &AmericanOption,
-    gain: &dyn Fn(f64) -> f64,
-    domain: &PremiumRange,
-    near: Option<f64>,
-    before: f64,
-) -> Option<(f64, f64)> {
-    let deviation = p.width(p.t);
-    let lo = if p.k > before { (p.k - before).ln() } else { p.k.ln() - SCAN_DEVIATIONS * deviation - SCAN_EXTRA };
-    let hi = near.unwrap_or(domain.hi).min(domain.hi);
-    let least = SAME.no_gain * p.k;
-    let root = |lo: f64, hi: f64| {
-        crate::solve::bracketed_root(|x| gain(x) - least, lo, hi, SAME.root).unwrap_or(0.5 * (lo + hi))
-    };
-    let mut last = (lo, gain(lo));
-    let mut from = (last.1 > 0.0).then_some(lo);
-    let mut to = f64::INFINITY;
-    for j in 1..=RECURSION.scan {
-        let x = lo + (hi - lo) * j as f64 / RECURSION.scan as f64;
-        let here = gain(x);
-        if from.is_none() && here > least && last.1 <= least {
-            from = Some(root(last.0, x));
-        } else if from.is_some() && here <= 0.0 && last.1 > 0.0 {
-            to = root(last.0, x);
-            break;
-        }
-        last = (x, here);
-    }
-    let from = from.or_else(|| near.filter(|near| *near <= domain.hi))?;
-    if to.is_infinite() && p.b < 0.0 && near.is_none() {
-        // beyond the domain the gain is a line in X
-        let (top, below) = (gain(domain.hi), gain(domain.hi - SLOPE_STEP));
-        let slope = (top - below) / SLOPE_STEP;
-        if slope < 0.0 && top > slope {
-            to = (domain.hi + ((top - slope) / -slope).ln()).max(domain.hi);
-        }
-    }
-    Some((from, to))
-}
-
-/// Range of ln X over which the premium of a call is tabulated.
-struct PremiumRange {
-    /// The upper end.
-    hi: f64,
-    /// Greatest drift of ln X until expiry.
-    drift: f64,
-}
-
-impl PremiumRange {
-    fn new(p: &AmericanOption, tau: f64, near: Option<f64>, bends: &Bends) -> Self {
-        let width = p.width(tau);
-        let drift = (p.r - p.b).abs() * tau + 0.5 * width * width;
-        let ln_k = p.k.ln();
-        let away = FAR_DEVIATIONS * p.width(p.t) + RECURSION_FAR;
-        let places = bends.places.iter().copied().chain(near).filter(|x| (x - ln_k).abs() < away);
-        Self { hi: places.fold(ln_k, f64::max) + RECURSION.domain * width + drift + DOMAIN_EXTRA, drift }
     }
 }
 
@@ -376,7 +236,7 @@ mod tests {
                     continue;
                 }
                 let [value, slope, ..] = solution.value(x);
-                let least = p.european::<f64>(p.t).at(x, x.exp()).max(p.phi * (x.exp() + escrow - p.k));
+                let least = p.european(p.t).at(x, x.exp()).max(p.phi * (x.exp() + escrow - p.k));
                 assert!(value >= least - 2e-5 * p.k, "{p:?} at {deviations}: {value} below {least}");
                 assert!(slope.abs() <= 1.001 * (x + p.b.abs() * p.t).exp(), "{p:?} at {deviations}: slope {slope}");
             }

@@ -2,7 +2,6 @@
 
 use crate::american::european::European;
 use crate::dividends::{Dividend, Terms};
-use crate::lanes::Lanes;
 
 /// Lower bound of the strike less the dividend on the day of expiry. A call with such a strike is the stock.
 const STRIKE_LEAST: f64 = 1e-9;
@@ -69,16 +68,16 @@ impl AmericanOption {
     }
 
     /// The European value `tau` years before expiry.
-    pub(super) fn european<L: Lanes>(&self, tau: f64) -> European<L> {
+    pub(super) fn european(&self, tau: f64) -> European<f64> {
         self.european_of(self.phi, tau)
     }
 
     /// The European value of the other right, `tau` years before expiry.
-    pub(super) fn opposite<L: Lanes>(&self, tau: f64) -> European<L> {
+    pub(super) fn opposite(&self, tau: f64) -> European<f64> {
         self.european_of(-self.phi, tau)
     }
 
-    fn european_of<L: Lanes>(&self, phi: f64, tau: f64) -> European<L> {
-        European::new(phi, L::splat(self.european_k), L::splat(self.sigma), tau, self.r, self.b)
+    fn european_of(&self, phi: f64, tau: f64) -> European<f64> {
+        European::new(phi, self.european_k, self.sigma, tau, self.r, self.b)
     }
 }

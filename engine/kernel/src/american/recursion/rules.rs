@@ -2,8 +2,6 @@
 //! Never: finance.
 
 use crate::american::settings::{COLLOCATION, LAST_ETA2, NEAREST_TO_END, REACHES, SPOT_NODES};
-use crate::lanes::{Block, Lanes};
-use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::solve::{crowded, lobatto, lobatto_row, lobatto_to_chebyshev};
 use std::sync::OnceLock;
 
@@ -138,14 +136,4 @@ pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
         core::array::from_fn(|j| ascending(&rows[j]))
     });
     core::array::from_fn(|j| matrix[j].iter().zip(values).map(|(m, v)| m * v).sum())
-}
-
-/// N(sign·z) and n(z), eight at a time.
-pub(super) fn normals(z: &[f64; 8], sign: f64) -> ([f64; 8], [f64; 8]) {
-    let z = Block::load(z);
-    let e = bell(z);
-    let (mut cdf, mut density) = ([0.0; 8], [0.0; 8]);
-    norm_cdf_given(z * sign, e).store(&mut cdf);
-    (e * INV_SQRT_2PI).store(&mut density);
-    (cdf, density)
 }

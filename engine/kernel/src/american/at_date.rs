@@ -1,7 +1,7 @@
 //! The premium at an ex-date (right before it for calls, right after it for puts) and its expectation at an earlier
 //! time. One strike and volatility a lane. Never: a search for a boundary.
 
-use super::exercise::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
+use super::normal_pair::{Correlation, normal_pair_bends, normal_pair_slopes, normal_pair_value};
 use crate::american::settings::DATES;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes};
@@ -58,12 +58,20 @@ pub(super) struct Wait<T = f64> {
     wait: T,
     root: T,
     correlation: Correlation<T>,
+    /// Nodes of the expectation of a series, a multiple of `DATES.side_by_side`.
+    nodes: usize,
 }
 
 impl<T: Lanes> Wait<T> {
     /// The wait of `wait` years to a date that lies `tau` years before expiry.
     pub(super) fn new(wait: T, tau: f64) -> Self {
-        Self { wait, root: wait.sqrt(), correlation: Correlation::new((wait / (wait + tau)).sqrt()) }
+        let correlation = Correlation::new((wait / (wait + tau)).sqrt());
+        Self { wait, root: wait.sqrt(), correlation, nodes: DATES.nodes }
+    }
+
+    /// The wait with as many nodes as reference values need.
+    pub(super) fn accurate(self) -> Self {
+        Self { nodes: DATES.nodes_accurate, ..self }
     }
 
     /// √(years until the date).
@@ -113,7 +121,6 @@ impl<L: Lanes> DatePremium<L> {
     #[inline(never)]
     pub(super) fn expected<const SLOPES: bool, T: InLanes<L>>(&self, from: &Wait<T>, x: L) -> ValueSlopes<L> {
         let phi = self.phi;
-        let root: L = from.root.in_lanes();
         let seen = Transition::new(self, from, x);
         let cut = seen.cut::<SLOPES>(self.boundary);
         let mut sums = seen.beyond::<SLOPES, T>(self, from, &cut, self.exercised, self.line);
@@ -121,7 +128,7 @@ impl<L: Lanes> DatePremium<L> {
             seen.add_edge(&cut, self.edge * phi, &mut sums);
         }
         if let Some(series) = &self.series {
-            seen.add_series::<SLOPES>(cut.z, phi, root, series, &mut sums);
+            seen.add_series::<SLOPES, T>(cut.z, phi, from, series, &mut sums);
         }
         if let Some(end) = &self.end {
             let cut = seen.cut::<SLOPES>(end.x);
@@ -131,7 +138,7 @@ impl<L: Lanes> DatePremium<L> {
                     let [edge] = clenshaw(series.1.iter().copied(), &[L::splat(-1.0)]);
                     seen.add_edge(&cut, edge * -phi, &mut sums);
                 }
-                seen.add_series::<SLOPES>(cut.z, -phi, root, series, &mut sums);
+                seen.add_series::<SLOPES, T>(cut.z, -phi, from, series, &mut sums);
             }
         }
         sums
@@ -184,22 +191,30 @@ impl<L: Lanes> Transition<L> {
     }
 
     /// Adds the expectation of a series that begins at the deviate `z`. It runs away from exercise if `phi` is the
-    /// option's, towards exercise if `phi` has the opposite sign. `root`: √(years until the date).
+    /// option's, towards exercise if `phi` has the opposite sign. `from`: the wait until the date.
     ///
     /// # Domain  `phi` is 1 or −1
     #[inline(always)]
-    fn add_series<const SLOPES: bool>(&self, z: L, phi: f64, root: L, series: &Series<L>, to: &mut ValueSlopes<L>) {
-        let c = L::splat;
+    fn add_series<const SLOPES: bool, T: InLanes<L>>(
+        &self,
+        z: L,
+        phi: f64,
+        from: &Wait<T>,
+        series: &Series<L>,
+        to: &mut ValueSlopes<L>,
+    ) {
+        let (c, rule) = (L::splat, gauss(from.nodes));
+        let root: L = from.root.in_lanes();
         let (reach, coefficients) = series;
         let centre = z * root * phi;
         let window = root * if SLOPES { DATES.window_above } else { DATES.window };
-        let from = (centre - window).max(c(0.0)).min(*reach);
-        let length = (centre + window).max(from).min(*reach) - from;
+        let begin = (centre - window).max(c(0.0)).min(*reach);
+        let length = (centre + window).max(begin).min(*reach) - begin;
         let scale = c(2.0) / *reach;
         let inv_root = c(phi) / root;
         let mut held = [c(0.0); 4];
-        for nodes in gauss(DATES.nodes).chunks_exact(DATES.side_by_side) {
-            let w: [L; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), from));
+        for nodes in rule.chunks_exact(DATES.side_by_side) {
+            let w: [L; DATES.side_by_side] = core::array::from_fn(|i| length.mul_add(c(nodes[i].0), begin));
             let values = clenshaw(coefficients.iter().copied(), &w.map(|w| w * scale - 1.0));
             for ((w, value), (_, weight)) in w.iter().zip(values).zip(nodes) {
                 let deviate = z - *w * inv_root;
