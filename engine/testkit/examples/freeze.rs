@@ -2,14 +2,14 @@
 //! build that runs. Another way to compute them is held against that file, whatever becomes of this one.
 //!
 //! ```text
-//! cargo run --release -p greeksd-testkit --example freeze -- [ROWS IN A HUNDRED] > golden/recursion.csv.gz
+//! cargo run --release -p greeksd-testkit --example freeze -- ROWS_IN_A_HUNDRED COMMIT > golden/recursion.csv.gz
 //! ```
 //!
+//! The commit stands in the head of the file.
 //! Contracts that are never worth exercising early are left out, and so are those without a value.
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a program for one file")]
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
 use kernel::black76::{Horizon, european};
 use kernel::contract::{Right, Style};
 use kernel::dividends::{Dividend, Terms};
@@ -154,7 +154,9 @@ fn row(id: &str, of: &Drawn) -> Option<String> {
 }
 
 fn main() {
-    let share = std::env::args().nth(1).map_or(100, |share| share.parse().unwrap());
+    let mut args = std::env::args().skip(1);
+    let share: usize = args.next().expect("rows in a hundred").parse().unwrap();
+    let commit = format!("greeksd {}", args.next().expect("a commit"));
     let mut contracts: Vec<(String, Drawn)> = Vec::new();
     for file in FILES {
         for row in rows(file).into_iter().take(rows(file).len() * share / 100) {
@@ -184,7 +186,7 @@ fn main() {
     });
     lines.sort_by_key(|(i, _)| *i);
     eprintln!("{} rows", lines.len());
-    let mut out = GzEncoder::new(stdout().lock(), Compression::best());
+    let mut out = GzBuilder::new().comment(commit).write(stdout().lock(), Compression::best());
     let names: Vec<&str> = FROZEN.iter().map(|(greek, _)| greek.name()).collect();
     writeln!(out, "id,group,style,right,s,k,t_years,r,b,sigma,divs,exercise_now,boundary,{}", names.join(",")).unwrap();
     for (_, line) in lines {

@@ -8,7 +8,7 @@ use testkit::golden::{FROZEN, GoldenRow, rows};
 use testkit::ruler::golden_error;
 
 /// Every so many rows are compared where not all are.
-const SAMPLE: usize = 4;
+const SAMPLE: usize = 20;
 /// An error of a price, in its unit, that 99 of 100 rows of a class stay below.
 const PRICE: f64 = 1e-7;
 
