@@ -52,21 +52,52 @@ pub(super) enum Outcome {
 }
 
 /// The part of the equation of a collocation point that does not change with the boundary.
-struct Point {
+pub(super) struct Point {
     t: f64,
-    holding: Holding,
+    pub(super) holding: Holding,
     /// λ: the standard deviation of ln X over the time in which the boundary moves by as much.
-    lambda: f64,
+    pub(super) lambda: f64,
     blocks: [FlowBlock; BLOCKS],
     geometry: &'static Geometry,
-    /// The part of ln B at the nodes that comes from the end of the boundary.
-    fixed: [f64; INNER],
     /// Exercise within the interval after the stretch.
     later: Flows,
 }
 
+impl Point {
+    /// Flow along `stretch` at `x`: adds its value and slopes to `at`, and the derivatives of value less `lambda` times
+    /// slope in ln B of the points of `stretch` to `row`; `sign`: 1, or −1 for a region's second boundary.
+    #[inline(always)]
+    pub(super) fn add_flow(
+        &self,
+        p: &AmericanOption,
+        stretch: &Stretch,
+        x: f64,
+        [sign, lambda]: [f64; 2],
+        at: &mut Slopes,
+        row: &mut [f64],
+    ) {
+        let (mut sums, geometry) = (FlowSums::zero(), self.geometry);
+        for (block, nodes) in self.blocks.iter().zip((0..INNER).step_by(N)) {
+            let ln_b: [f64; N] = core::array::from_fn(|lane| {
+                let of = |weights: &[f64], y: &[f64]| weights.iter().zip(y).map(|(w, y)| w * y).sum::<f64>();
+                of(&geometry.tail[nodes + lane], &stretch.tail) + of(&geometry.rows[nodes + lane], &stretch.ln_b)
+            });
+            let [by_value, by_slope] = sums.add(p, block, x, Block::load(&ln_b));
+            let mut by = [0.0; N];
+            ((by_value - by_slope * lambda) * sign).store(&mut by);
+            for (by, weights) in by.iter().zip(&geometry.rows[nodes..]) {
+                for (entry, weight) in row.iter_mut().zip(weights) {
+                    *entry += by * weight;
+                }
+            }
+        }
+        sums.total(sign, at);
+    }
+}
+
 impl Stretch {
-    fn point(&self, p: &AmericanOption, interval: &Interval, k: usize) -> Point {
+    /// The collocation point `k`.
+    pub(super) fn point(&self, p: &AmericanOption, interval: &Interval, k: usize) -> Point {
         let t = self.time(points()[k] * REACHES[self.reach]);
         let left = self.to - t;
         let pace = self.pace.map(|pace| pace[k]);
@@ -77,14 +108,12 @@ impl Stretch {
             let weight: [f64; N] = core::array::from_fn(|lane| left * geometry.weight[node(lane)]);
             FlowBlock::new(p, &wait, &weight, &wait.map(|wait| interval.cost(p, t + wait)))
         };
-        let tail = |weights: [f64; 3]| weights.iter().zip(&self.tail).map(|(w, y)| w * y).sum();
         Point {
             t,
             holding: interval.holding(p, t),
             lambda: p.width(left) * pace.map_or(1.0, |pace| pace.max(LAMBDA_LEAST)),
             blocks: core::array::from_fn(block),
             geometry,
-            fixed: geometry.tail.map(tail),
             later: interval.later.from(p, t),
         }
     }
@@ -187,24 +216,8 @@ impl Stretch {
             *held = (x, point.holding.less_payoff(p, interval, x));
         }
         let mut at = carried(&held.1, x - held.0);
-        let mut sums = FlowSums::zero();
         let lambda = p.phi * point.lambda;
-        for (i, block) in point.blocks.iter().enumerate() {
-            let nodes = i * N..(i + 1) * N;
-            let ln_b: [f64; N] = core::array::from_fn(|lane| {
-                let (fixed, row) = (point.fixed[i * N + lane], &point.geometry.rows[i * N + lane]);
-                fixed + row.iter().zip(&self.ln_b).map(|(w, y)| w * y).sum::<f64>()
-            });
-            let [by_value, by_slope] = sums.add(p, block, x, Block::load(&ln_b));
-            let mut by = [0.0; N];
-            (by_value - by_slope * lambda).store(&mut by);
-            for (by, weights) in by.iter().zip(&point.geometry.rows[nodes]) {
-                for (entry, weight) in row.iter_mut().zip(weights) {
-                    *entry += by * weight;
-                }
-            }
-        }
-        sums.total(&mut at);
+        point.add_flow(p, self, x, [1.0, lambda], &mut at, row);
         point.later.add(p, x, &mut at);
         row[k] += at[1] - lambda * at[2];
         at[0] - lambda * at[1]

@@ -81,7 +81,7 @@ impl Flows {
         for (block, ln_b) in &self.0 {
             sums.add(p, block, x, *ln_b);
         }
-        sums.total(to);
+        sums.total(1.0, to);
     }
 }
 
@@ -122,12 +122,12 @@ impl FlowSums {
         Self([Block::splat(0.0); 5])
     }
 
-    /// Adds the lanes up.
-    pub(super) fn total(&self, to: &mut Slopes) {
+    /// Adds the lanes, `sign` times.
+    pub(super) fn total(&self, sign: f64, to: &mut Slopes) {
         for (to, sum) in to.iter_mut().zip(self.0) {
             let mut lanes = [0.0; N];
             sum.store(&mut lanes);
-            *to += lanes.iter().sum::<f64>();
+            *to += sign * lanes.iter().sum::<f64>();
         }
     }
 

@@ -1,13 +1,11 @@
 //! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
 
-use super::collocation::Outcome;
-use super::flow::{FlowBlock, FlowSums};
+use super::collocation::{Outcome, Point};
 use super::interval::Interval;
 use super::option::AmericanOption;
-use super::rules::{Geometry, INNER, POINTS, REACH, points};
+use super::rules::{POINTS, REACH, points};
 use super::stretch::Stretch;
 use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
-use crate::lanes::{Block, Lanes};
 use crate::solve::eliminate;
 
 /// Most steps of Newton's method.
@@ -34,8 +32,6 @@ const STALLED: f64 = 1e-5;
 const STALLED_AFTER: usize = 4;
 /// Steps that exceed this part of the one before no longer shrink. Newton's method squares its error.
 const SHRINKS: f64 = 0.3;
-
-const N: usize = Block::N;
 
 impl Interval {
     /// Solves both boundaries, which end at ln K and ln(rK/b) with the interval.
@@ -74,15 +70,25 @@ impl Interval {
             Stretch { from, to: self.end, reach: REACH, ln_b, tail: [end; 3], pace: None }
         };
         let mut both = [start(0), start(1)];
+        // both have the same times
+        let points: Vec<Point> = (0..POINTS).map(|k| both[0].point(p, self, k)).collect();
         let most = STEP_MOST * apart.abs();
         let mut last = f64::INFINITY;
         for steps in 0..MOST_STEPS {
             let mut matrix = [[0.0; 2 * POINTS]; 2 * POINTS];
             let mut residual = [0.0; 2 * POINTS];
             for j in 0..2 {
-                for k in 0..POINTS {
-                    let row = j * POINTS + k;
-                    residual[row] = self.pair_equation(p, &both, j, k, &mut matrix[row]);
+                for (k, point) in points.iter().enumerate() {
+                    let (row, x) = (j * POINTS + k, both[j].ln_b[k]);
+                    let lambda = point.lambda * if j == 0 { p.phi } else { -p.phi };
+                    let mut at = point.holding.less_payoff(p, self, x);
+                    for ((stretch, sign), entries) in
+                        both.iter().zip([1.0, -1.0]).zip(matrix[row].chunks_exact_mut(POINTS))
+                    {
+                        point.add_flow(p, stretch, x, [sign, lambda], &mut at, entries);
+                    }
+                    matrix[row][row] += at[1] - lambda * at[2];
+                    residual[row] = at[0] - lambda * at[1];
                 }
             }
             eliminate(&mut matrix, &mut residual);
@@ -106,40 +112,5 @@ impl Interval {
             last = step;
         }
         None
-    }
-
-    /// Residual of the equation of point `k` of boundary `j`, and its derivatives in ln B of all points of both.
-    ///
-    /// # Shapes  `row`: by point of the first boundary, then of the second, added to
-    fn pair_equation(&self, p: &AmericanOption, both: &[Stretch; 2], j: usize, k: usize, row: &mut [f64]) -> f64 {
-        let (x, t) = (both[j].ln_b[k], both[j].time(points()[k] * REACHES[REACH]));
-        let left = self.end - t;
-        let lambda = p.width(left) * if j == 0 { p.phi } else { -p.phi };
-        let mut at = self.hold_less_payoff(p, x, t);
-        let geometry = Geometry::of(REACH, k, None);
-        let mut sums = FlowSums::zero();
-        for i in (0..INNER).step_by(N) {
-            let wait: [f64; N] = core::array::from_fn(|lane| left * geometry.wait[i + lane]);
-            let cost = wait.map(|wait| self.cost(p, t + wait));
-            for (which, (stretch, sign)) in both.iter().zip([1.0, -1.0]).enumerate() {
-                let weight: [f64; N] = core::array::from_fn(|lane| sign * left * geometry.weight[i + lane]);
-                let ln_b: [f64; N] = core::array::from_fn(|lane| {
-                    let row = geometry.rows[i + lane].iter().zip(&stretch.ln_b).map(|(w, y)| w * y).sum::<f64>();
-                    row + geometry.tail[i + lane][0] * stretch.tail[0]
-                });
-                let block = FlowBlock::new(p, &wait, &weight, &cost);
-                let [by_value, by_slope] = sums.add(p, &block, x, Block::load(&ln_b));
-                let mut by = [0.0; N];
-                (by_value - by_slope * lambda).store(&mut by);
-                for (by, weights) in by.iter().zip(&geometry.rows[i..]) {
-                    for (entry, weight) in row[which * POINTS..].iter_mut().zip(weights) {
-                        *entry += by * weight;
-                    }
-                }
-            }
-        }
-        sums.total(&mut at);
-        row[j * POINTS + k] += at[1] - lambda * at[2];
-        at[0] - lambda * at[1]
     }
 }

@@ -28,17 +28,14 @@ pub(super) const REACH: usize = REACHES.len() - 1;
 /// The collocation points on [0, 1], ascending.
 pub(super) fn points() -> &'static [f64; POINTS] {
     static ALL: OnceLock<[f64; POINTS]> = OnceLock::new();
-    ALL.get_or_init(|| ascending(&lobatto(POINTS - 1)).map(|z| 0.5 * (1.0 + z)))
+    ALL.get_or_init(|| per_point(lobatto(POINTS - 1).iter().map(|z| 0.5 * (1.0 - z))))
 }
 
-/// Weights of the collocation points in the polynomial through them at `u` in [0, 1].
-fn interpolation(u: f64) -> [f64; POINTS] {
-    ascending(&lobatto_row(POINTS - 1, 2.0 * u - 1.0))
-}
-
-/// Reverses numbers of the Lobatto points, which descend, into the ascending order of [`points`].
-fn ascending(of: &[f64]) -> [f64; POINTS] {
-    core::array::from_fn(|i| of[POINTS - 1 - i])
+/// Numbers of the collocation points as an array.
+fn per_point(numbers: impl Iterator<Item = f64>) -> [f64; POINTS] {
+    let mut all = [0.0; POINTS];
+    all.iter_mut().zip(numbers).for_each(|(to, number)| *to = number);
+    all
 }
 
 /// Index of the greatest of [`REACHES`] that is not above `reach`.
@@ -84,7 +81,7 @@ impl Geometry {
             let there = (eta * eta + xi * xi).sqrt();
             (out.wait[j], out.weight[j]) = (wait, weight);
             if there < reach {
-                out.rows[j] = interpolation(there / reach);
+                out.rows[j] = per_point(lobatto_row(POINTS - 1, 1.0 - 2.0 * there / reach).into_iter());
             } else if class == 0 {
                 let left = (-0.5 * (there * there - reach * reach)).exp();
                 out.rows[j][POINTS - 1] = left;
@@ -128,12 +125,9 @@ impl SpotRule {
     }
 }
 
-/// Chebyshev coefficients in 2u − 1 from values at the collocation points.
+/// Chebyshev coefficients in 1 − 2u from values at the collocation points.
 pub(super) fn to_chebyshev(values: &[f64; POINTS]) -> [f64; POINTS] {
-    static MATRIX: OnceLock<[[f64; POINTS]; POINTS]> = OnceLock::new();
-    let matrix = MATRIX.get_or_init(|| {
-        let rows = lobatto_to_chebyshev(POINTS - 1);
-        core::array::from_fn(|j| ascending(&rows[j]))
-    });
-    core::array::from_fn(|j| matrix[j].iter().zip(values).map(|(m, v)| m * v).sum())
+    static MATRIX: OnceLock<Vec<Vec<f64>>> = OnceLock::new();
+    let matrix = MATRIX.get_or_init(|| lobatto_to_chebyshev(POINTS - 1));
+    per_point(matrix.iter().map(|row| row.iter().zip(values).map(|(m, v)| m * v).sum()))
 }

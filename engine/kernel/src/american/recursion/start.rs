@@ -29,8 +29,6 @@ const BELOW: f64 = 0.5;
 const ABOVE: f64 = 1e-12;
 /// Tolerance of a bracketed root in ln X. Far below what a start must meet; a search ends there.
 const START_FOUND: f64 = 1e-12;
-/// Most steps of the bracketed search. Halvings alone take 50.
-const MOST_STEPS: usize = 80;
 /// Most steps of Newton's method on a Taylor series. Newton's method squares its error, from a tenth of a deviation.
 const SERIES_STEPS: usize = 12;
 /// Most points about which a Taylor series is taken. Each goes half a deviation.
@@ -131,22 +129,8 @@ impl Interval {
                 step *= DOWN_GROWS;
             }
         }
-        let mut x = 0.5 * (lo + hi);
-        for _ in 0..MOST_STEPS {
-            let at = holding.less_payoff(p, self, x);
-            if sign * (at[0] + add) > 0.0 {
-                hi = x;
-            } else {
-                lo = x;
-            }
-            let newton = x - (at[0] + add) / at[1];
-            let next = if newton > lo && newton < hi { newton } else { 0.5 * (lo + hi) };
-            if (next - x).abs() < START_FOUND {
-                return next;
-            }
-            x = next;
-        }
-        x
+        let value = |x: f64| holding.less_payoff(p, self, x)[0] + add;
+        bracketed_root(value, lo, hi, START_FOUND).unwrap_or_else(|| if sign * value(lo) > 0.0 { lo } else { hi })
     }
 
     /// [`Self::explicit`] by Newton's method on Taylor series from a `guess` near the boundary; `None`: it does not
@@ -271,7 +255,7 @@ impl Interval {
                 let ln_b: [f64; N] = core::array::from_fn(|lane| ln_b(rule[i * N + lane].0));
                 sums.add(p, block, x, Block::load(&ln_b));
             }
-            sums.total(&mut at);
+            sums.total(1.0, &mut at);
             at[0] - dir * deviation * at[1]
         };
         if equation(limit) <= 0.0 {

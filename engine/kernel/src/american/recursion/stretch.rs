@@ -71,7 +71,7 @@ impl Curve<'_> {
     pub(super) fn at(&self, eta: f64) -> f64 {
         let (stretch, reach) = (self.stretch, REACHES[self.stretch.reach]);
         if eta < reach {
-            let [ln_b] = clenshaw(self.terms.iter().copied(), &[2.0 * eta / reach - 1.0]);
+            let [ln_b] = clenshaw(self.terms.iter().copied(), &[1.0 - 2.0 * eta / reach]);
             return ln_b;
         }
         if stretch.pace.is_some() {
