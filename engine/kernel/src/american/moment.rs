@@ -1,5 +1,5 @@
-//! What exercise at one moment earns until then is worth (Kim 1990): the integrand of every boundary equation and premium
-//! with dividends, with its derivatives. Never: a boundary's search, a sum over moments.
+//! The value of exercise at one later moment (Kim 1990): the integrand of every boundary equation and premium with
+//! dividends, and its derivatives. Never: a boundary's search, a sum over moments.
 
 use crate::elementary::exp;
 use crate::lanes::{InLanes, Lanes};

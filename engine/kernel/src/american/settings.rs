@@ -110,7 +110,7 @@ settings! {
         kept: usize = 256, "1", Measured("a batch of 335 recorded names takes 0.83 of the time for it, and 7 to 15 MB more");
     }
 
-    /// The recursion over ex-dates (`recursion/mod.rs`, `recursion/option.rs`, `recursion/interval.rs`).
+    /// Calls before ex-dates in the recursion (`recursion/call.rs`).
     RECURSION: RecursionSettings {
         /// Deviations of the remaining life that a premium is tabulated beyond the strike and every later boundary.
         domain: f64 = 7.5, "standard deviations", Bounded("the_accurate_scheme_meets_its_bounds");

@@ -5,9 +5,9 @@
 //!
 //! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
 //! - `problem`: the inputs of a solve; `solved`: its result at all strikes and volatilities;
-//! - `dates` (calls) and `windows` (puts): the recursion over ex-dates; `at_date`: the premium at a date; `periods`:
-//!   the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`, `tip` and `flow`: exercise
-//!   within them; `european`: values without exercise;
+//! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
+//!   room's parent); `periods`: the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`,
+//!   `tip` and `flow`: exercise within them;
 //! - `table`: the coefficients that are kept; `tabulate` and `rates`: their fit; `resolution`: the check of a fit;
 //! - `evaluate`, `exercise`, `last_interval`, `plan` and `until_date`: reading; `taylor` and `chebyshev`: arithmetic.
 //!

@@ -3,12 +3,15 @@
 use super::interval::Interval;
 use super::option::AmericanOption;
 use super::window::SPOT_LEAST;
-use super::{FAR_DEVIATIONS, RECURSION_FAR};
 use crate::american::at_date::{DatePremium, RegionEnd, Series};
 use crate::american::settings::{DATE_PREMIUM, RECURSION, SAME};
 use crate::solve::lobatto;
 use std::f64::consts::PI;
 
+/// Boundaries that lie further than this from the strike in ln X count as none; see `FAR_DEVIATIONS`.
+pub(super) const RECURSION_FAR: f64 = 3.0;
+/// Deviations of ln X over the whole life that are added to `RECURSION_FAR`.
+pub(super) const FAR_DEVIATIONS: f64 = 8.0;
 /// Distance in ln X that is added to `RECURSION.domain`, for low volatilities.
 const DOMAIN_EXTRA: f64 = 0.2;
 /// The search begins this many deviations below a strike that the dividends exceed. As far as boundaries count.

@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 /// this; else at the moments that all earlier values share (part of the next interval).
 const NEXT_NEAR: f64 = 0.1;
 /// Step of the difference for the fourth slope in x (deviations until the date). Its error is of fourth order.
-const FOURTH_STEP: f64 = 0.05;
+const FOURTH_STEP: f64 = 0.02;
 
 /// The time from an ex-date (or now) to the next (or expiry), and where the option is exercised within it.
 #[derive(Clone)]

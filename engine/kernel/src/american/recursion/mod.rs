@@ -18,7 +18,7 @@ mod stretch;
 mod window;
 
 use crate::american::settings::SAME;
-use call::Bends;
+use call::{Bends, FAR_DEVIATIONS, RECURSION_FAR};
 use collocation::Outcome;
 use flow::FlowNodes;
 use interval::Interval;
@@ -26,10 +26,6 @@ pub(super) use option::AmericanOption;
 use option::Slopes;
 use rules::REACH;
 
-/// Boundaries that lie further than this from the strike in ln X count as none; see `FAR_DEVIATIONS`.
-const RECURSION_FAR: f64 = 3.0;
-/// Deviations of ln X over the whole life that are added to `RECURSION_FAR`.
-const FAR_DEVIATIONS: f64 = 8.0;
 /// ln X that stands for no lower limit. 1e-22 of a unit of currency.
 const BOTTOM: f64 = -50.0;
 
