@@ -52,7 +52,7 @@ fn respond(service: &Service, request: &Request<Incoming>) -> Response<Pieces> {
     let answer = service.answer_to(path, query);
     let pieces = match answer.body {
         Body::Full(bytes) => Pieces::Whole(Some(bytes.into())),
-        Body::Awaited(_) => unreachable!("no past moment is asked for here"),
+        Body::Awaited(_) | Body::Socket(_) => unreachable!("no past moment and no socket is asked for here"),
         Body::Stream(mut stream) => {
             // as our server does: what fits into one piece is sent with its length
             let mut piece = Vec::with_capacity(http::limits::PIECE_BYTES * 2);

@@ -24,7 +24,7 @@ impl HttpService for Peer {
         });
         match answer.body {
             Body::Full(bytes) => response.body_mut().extend_from_slice(&bytes),
-            Body::Awaited(_) => unreachable!("no past moment is asked for here"),
+            Body::Awaited(_) | Body::Socket(_) => unreachable!("no past moment and no socket is asked for here"),
             Body::Stream(mut stream) => {
                 let mut progress = Progress::More;
                 while progress == Progress::More {

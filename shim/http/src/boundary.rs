@@ -2,7 +2,7 @@
 //!
 //! Every page in the user's browser can reach a server on the loopback. A page whose name resolves to this machine (DNS
 //! rebinding) sends its own name in `Host`; a cross-site request has `Sec-Fetch-Site`. An IP address as host cannot be
-//! rebound.
+//! rebound. Any page may open a WebSocket and read it, as no rule of browsers forbids that: its `Origin` must be ours.
 
 use super::request::{Fault, Request};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -27,7 +27,7 @@ impl Boundary {
         let says = |name: &str, word: &str| request.header(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
         // a link on another site may lead here: the browser then shows the page, and the other site cannot read it
         let crosses = says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate");
-        crosses.then_some(Fault::CrossSite)
+        (crosses || (request.wants_socket() && !has_own_origin(request))).then_some(Fault::CrossSite)
     }
 
     /// True if a host, with or without a port, is accepted. An empty one is, too: old programs send it, and browsers
@@ -50,6 +50,19 @@ impl Boundary {
                 || name.parse::<Ipv4Addr>().is_ok()
                 || self.allowed.contains(&name))
     }
+}
+
+/// True if a request comes from a page of the host that it asks, or from no page.
+fn has_own_origin(request: &Request<'_>) -> bool {
+    let Some(origin) = request.header("origin") else { return !request.has("origin") };
+    let is_of = |host: &str| {
+        [("http://", ":80"), ("https://", ":443")].into_iter().any(|(scheme, port)| {
+            let page = origin.get(..scheme.len()).filter(|start| start.eq_ignore_ascii_case(scheme));
+            let whole = |name: &str| name.strip_suffix(port).unwrap_or(name).to_ascii_lowercase();
+            page.is_some() && whole(&origin[scheme.len()..]) == whole(host)
+        })
+    };
+    request.host().is_some_and(is_of)
 }
 
 /// True for an empty text, or a colon and a port, which may be empty.

@@ -11,6 +11,7 @@ use super::exchange::{self, InFlight, NotYet, ReplyState, Waiting};
 use super::limits::{HEADERS, Limits};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Fault, parse};
+use super::socket::SocketBody;
 use crate::stream::Progress;
 use mio::net::TcpStream;
 use std::io::{ErrorKind, IoSlice, Read, Write};
@@ -79,6 +80,8 @@ pub(super) struct Connection {
     last: bool,
     /// True if the client sends no more.
     hung_up: bool,
+    /// True if the socket may have input that was not read.
+    has_input: bool,
     phase: Phase,
     deadline: Instant,
     /// Bytes of the answer that the client has read since the deadline was last moved.
@@ -104,6 +107,7 @@ impl Connection {
             waiting: None,
             last: false,
             hung_up: false,
+            has_input: true,
             phase: Phase::Idle,
             deadline: Instant::now() + limits.idle,
             taken: 0,
@@ -114,6 +118,11 @@ impl Connection {
     /// The socket, for the poll.
     pub(super) fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
+    }
+
+    /// Notes that the socket has input.
+    pub(super) fn note_input(&mut self) {
+        self.has_input = true;
     }
 
     /// Notes that the client sends no more: an answer that is still being made is given up.
@@ -362,11 +371,20 @@ impl Connection {
             let is_blocked = if cfg!(unix) { n < pieces.iter().map(|piece| piece.len()).sum() } else { n == 0 };
             return Ok(if is_blocked { Verdict::Wait } else { Verdict::Again });
         }
-        if context.stopping && in_flight.is_endless() {
+        let socket = in_flight.socket();
+        if context.stopping && in_flight.is_endless() && socket.is_none() {
             return Err(Disconnected);
         }
+        // behind the head of a socket its first messages may have come
+        let mut received = if socket.is_some() { std::mem::take(&mut self.inbox) } else { Vec::new() };
+        let reads = self.has_input && received.is_empty() && socket.is_some_and(SocketBody::wants_input);
+        if reads {
+            let n = read_some(&mut self.socket, &mut context.input)?;
+            self.has_input = n.is_some();
+            received.extend_from_slice(&context.input[..n.unwrap_or_default()]);
+        }
         context.out.clear();
-        let progress = in_flight.next(context).ok_or(Disconnected)?;
+        let progress = in_flight.next(&received, context).ok_or(Disconnected)?;
         self.send(context)?;
         if progress == Progress::Done {
             self.finish(context);
@@ -377,6 +395,7 @@ impl Connection {
         }
         Ok(match progress {
             _ if !self.unsent.is_empty() => Verdict::Wait,
+            Progress::Later if reads && self.has_input => Verdict::Again,
             Progress::Later if self.hung_up => return Err(Disconnected),
             Progress::Later => Verdict::Later,
             _ => Verdict::Again,

@@ -11,7 +11,8 @@ use super::context::ReactorContext;
 use super::framing::{Compressor, Framing, Outgoing};
 use super::limits::{Limits, PIECE_BYTES};
 use super::request::{Fault, HeadFacts, Method, Request};
-use super::response::{Answer, Awaited, Body, Delivery, Head, write_head};
+use super::response::{Answer, Awaited, Body, Delivery, Head, write_head, write_socket_head};
+use super::socket::{SocketBody, SocketTurn, Talk};
 use crate::stream::{Progress, Stream};
 use host::{faults, threads};
 use std::fmt;
@@ -45,6 +46,8 @@ struct ReplyTerms {
     takes_gzip: bool,
     http10: bool,
     keep_alive: bool,
+    /// The key of a request for a WebSocket.
+    socket_key: Option<String>,
     started: Instant,
 }
 
@@ -58,6 +61,7 @@ impl ReplyTerms {
                 && (limits.gzip_loopback || !request.peer().ip().to_canonical().is_loopback()),
             http10: facts.http10,
             keep_alive: facts.keep_alive,
+            socket_key: request.socket_key().map(str::to_owned),
             started: Instant::now(),
         }
     }
@@ -138,7 +142,7 @@ pub(super) struct InFlight {
     status: u16,
     bytes: usize,
     started: Instant,
-    /// True for server-sent events, which have no end of their own.
+    /// True for server-sent events and sockets, which have no end of their own.
     is_endless: bool,
 }
 
@@ -149,14 +153,24 @@ enum BodySource {
     Made(Box<Outgoing>),
     /// Bytes of a complete shared body.
     Kept(BodyReader),
+    /// Frames of a WebSocket.
+    Socket(Box<SocketBody>),
 }
 
 impl InFlight {
     /// The reader of a complete shared body, which is sent without copying.
     pub(super) fn kept(&mut self) -> Option<&mut BodyReader> {
         match &mut self.body {
-            BodySource::Made(_) => None,
+            BodySource::Made(_) | BodySource::Socket(_) => None,
             BodySource::Kept(reader) => Some(reader),
+        }
+    }
+
+    /// The WebSocket, if it is one.
+    pub(super) fn socket(&self) -> Option<&SocketBody> {
+        match &self.body {
+            BodySource::Made(_) | BodySource::Kept(_) => None,
+            BodySource::Socket(socket) => Some(socket),
         }
     }
 
@@ -165,8 +179,10 @@ impl InFlight {
         self.bytes += bytes;
     }
 
-    /// Appends the next piece to `context.out`; `None` if the stream broke off or panicked.
-    pub(super) fn next<A: App>(&mut self, context: &mut ReactorContext<A>) -> Option<Progress> {
+    /// Appends the next piece to `context.out`; `None` if the stream broke off or panicked. A socket takes what was
+    /// `received`.
+    pub(super) fn next<A: App>(&mut self, received: &[u8], context: &mut ReactorContext<A>) -> Option<Progress> {
+        let (now, is_stopping, patience) = (context.now, context.stopping, context.shared.limits.idle);
         let (out, piece) = (&mut context.out, &mut context.piece);
         let before = out.len();
         let progress = threads::guarded(FAULTS, || match &mut self.body {
@@ -175,7 +191,15 @@ impl InFlight {
                 body.next(out, piece)
             }
             BodySource::Kept(reader) => reader.fill(out),
-        })?;
+            BodySource::Socket(socket) => socket.next(SocketTurn { received, now, patience, is_stopping }, out, piece),
+        });
+        let progress = match (progress, &mut self.body) {
+            (None, BodySource::Socket(socket)) => {
+                socket.fail(out);
+                Progress::Done
+            }
+            (progress, _) => progress?,
+        };
         self.bytes += context.out.len() - before;
         (progress != Progress::Broken).then_some(progress)
     }
@@ -185,6 +209,7 @@ impl InFlight {
         match &self.body {
             BodySource::Made(body) => size_of::<Outgoing>() + body.bytes(),
             BodySource::Kept(reader) => reader.own_bytes(),
+            BodySource::Socket(socket) => socket.bytes(),
         }
     }
 
@@ -210,6 +235,8 @@ enum StartedAnswer {
     Started(StartedBody),
     /// The body is a shared one.
     Shared(Arc<SharedBody>),
+    /// A WebSocket opens.
+    Socket(Head, Box<dyn Talk>),
     /// The answer is still to be made.
     Pending(Producer),
     /// The body broke off.
@@ -339,6 +366,7 @@ fn open(answered: Answered, piece: &mut Vec<u8>) -> StartedAnswer {
             StartedAnswer::Started(StartedBody { head, edition, first: std::mem::take(piece), rest })
         }
         Body::Awaited(awaited) => StartedAnswer::Pending(Producer::Elsewhere(awaited)),
+        Body::Socket(talk) => StartedAnswer::Socket(head, talk),
     }
 }
 
@@ -350,6 +378,7 @@ fn deliver<A: App>(opened: StartedAnswer, terms: ReplyTerms, context: &mut React
             Err(begun) => Ok(of_begun(begun, &terms, context)),
         },
         StartedAnswer::Shared(body) => of_shared(body, &terms, context),
+        StartedAnswer::Socket(head, talk) => return open_socket(&head, talk, &terms, context),
         StartedAnswer::Pending(producer) => Err(producer),
         StartedAnswer::Broken => return refuse(Fault::Panicked, terms.head_only, context),
     };
@@ -360,6 +389,30 @@ fn deliver<A: App>(opened: StartedAnswer, terms: ReplyTerms, context: &mut React
             ReplyState { in_flight: None, waiting: Some(Waiting { producer, terms }), keep_alive }
         }
     }
+}
+
+/// Opens a WebSocket; the connection serves no further request.
+fn open_socket<A: App>(
+    head: &Head,
+    talk: Box<dyn Talk>,
+    terms: &ReplyTerms,
+    context: &mut ReactorContext<A>,
+) -> ReplyState {
+    // an app opens a socket only for those who ask for one
+    let Some(key) = &terms.socket_key else { return refuse(Fault::Panicked, terms.head_only, context) };
+    let before = context.out.len();
+    write_socket_head(&mut context.out, head, key, context.date.as_str());
+    // a subscription is as long as a query at most
+    let socket = SocketBody::new(talk, context.shared.limits.head_bytes, context.now);
+    let in_flight = InFlight {
+        body: BodySource::Socket(Box::new(socket)),
+        route: head.route,
+        status: head.status,
+        bytes: context.out.len() - before,
+        started: terms.started,
+        is_endless: true,
+    };
+    ReplyState { in_flight: Some(in_flight), waiting: None, keep_alive: false }
 }
 
 /// Puts a body into the cache if it should be kept; the error gives it back.

@@ -16,6 +16,7 @@
 //! - `body`: bodies of requests, counted before their first byte.
 //! - `conditional`: which version or part a client wants; `cache`: bodies that several answers share.
 //! - `exchange`: a request to its reply, and the one place that writes a head and counts.
+//! - `socket`: messages of a WebSocket.
 //! - `stream`: a body that is written while it is sent, piece by piece. Never: a row, a socket.
 
 #![deny(unsafe_code)]
@@ -39,6 +40,7 @@ mod reactor;
 mod request;
 mod response;
 mod server;
+mod socket;
 pub mod stream;
 
 pub use crate::stream::{Progress, Stream};
@@ -50,3 +52,4 @@ pub use metrics::Metrics;
 pub use request::{Method, Request, length_of_head};
 pub use response::{Answer, Awaited, Body};
 pub use server::{Server, ServerConfig};
+pub use socket::{Said, Talk};

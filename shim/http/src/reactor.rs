@@ -157,8 +157,13 @@ impl<A: App> Reactor<A> {
             let Token(id) = event.token();
             // the connection of an event may be closed already: driving an empty slot does nothing
             if id < self.slots.len() {
-                if let Some(slot) = self.slots[id].as_mut().filter(|_| event.is_read_closed()) {
-                    slot.connection.hang_up();
+                if let Some(slot) = &mut self.slots[id] {
+                    if event.is_readable() || event.is_read_closed() {
+                        slot.connection.note_input();
+                    }
+                    if event.is_read_closed() {
+                        slot.connection.hang_up();
+                    }
                 }
                 self.drive(id);
             } else if event.token() != WAKER {

@@ -1,7 +1,7 @@
 //! Parses the head of a request: method, target and headers, or the fault to answer. Never: an answer.
 //!
 //! It refuses everything that a proxy could read differently: repeated `Content-Length`, any `Transfer-Encoding`, and a
-//! second `Host`.
+//! second `Host`. A GET that asks for a WebSocket has what RFC 6455 wants, or is refused.
 
 use super::limits::{HEADERS, Limits};
 use super::percent::decode_strict;
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     authority: Option<&'a str>,
     headers: &'a [httparse::Header<'a>],
     peer: SocketAddr,
+    /// The key of a request for a WebSocket.
+    socket_key: Option<&'a str>,
 }
 
 impl<'a> Request<'a> {
@@ -62,6 +64,11 @@ impl<'a> Request<'a> {
         std::str::from_utf8(found.value).ok().map(str::trim)
     }
 
+    /// True if there is a header of this name (any case).
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.headers.iter().any(|header| header.name.eq_ignore_ascii_case(name))
+    }
+
     /// The requested host with its port: that of an absolute target, else `Host`.
     #[must_use]
     pub fn host(&self) -> Option<&'a str> {
@@ -72,6 +79,17 @@ impl<'a> Request<'a> {
     pub(super) fn hosts(&self) -> impl Iterator<Item = &'a [u8]> {
         let header = self.headers.iter().find(|h| h.name.eq_ignore_ascii_case("host"));
         self.authority.map(str::as_bytes).into_iter().chain(header.map(|h| h.value.trim_ascii()))
+    }
+
+    /// True if the client asks for a WebSocket.
+    #[must_use]
+    pub fn wants_socket(&self) -> bool {
+        self.socket_key.is_some()
+    }
+
+    /// The key of a request for a WebSocket.
+    pub(super) fn socket_key(&self) -> Option<&'a str> {
+        self.socket_key
     }
 
     /// The client's address.
@@ -108,11 +126,13 @@ pub(super) enum Fault {
     BadPath,
     BadLength,
     BadHost,
+    BadKey,
     CrossSite,
     Method,
     Timeout,
     ContentTooLarge,
     OtherHost,
+    SocketVersion,
     HeadTooLarge,
     Panicked,
     TooManyBodies,
@@ -128,11 +148,13 @@ impl Fault {
             Self::BadPath => (400, "malformed path"),
             Self::BadLength => (400, "malformed or repeated Content-Length"),
             Self::BadHost => (400, "missing or repeated Host"),
+            Self::BadKey => (400, "missing or malformed Sec-WebSocket-Key"),
             Self::CrossSite => (403, "cross-site request: pages of other sites may only link here"),
             Self::Method => (405, "method not allowed"),
             Self::Timeout => (408, "the request did not arrive in time"),
             Self::ContentTooLarge => (413, "request body too large"),
             Self::OtherHost => (421, "unknown Host; greeksd serve --allow-host NAME allows another name"),
+            Self::SocketVersion => (426, "WebSocket of version 13 only"),
             Self::HeadTooLarge => (431, "request head too large"),
             Self::Panicked => (500, "internal error"),
             Self::TransferEncoding => (501, "request bodies with Transfer-Encoding are not supported"),
@@ -188,7 +210,35 @@ pub(super) fn parse<'a>(
         return Err(Fault::ContentTooLarge);
     }
     let (authority, path, query) = split_target(head.path.unwrap_or_default()).ok_or(Fault::BadPath)?;
-    Ok(Some((Request { method, path, query, authority, headers, peer }, facts)))
+    // HTTP/1.0 has no other protocols
+    let socket_key = if method == Method::Get && !facts.http10 { read_socket_key(headers)? } else { None };
+    Ok(Some((Request { method, path, query, authority, headers, peer, socket_key }, facts)))
+}
+
+/// The key of a request for a WebSocket; `None`: it is another request.
+fn read_socket_key<'a>(headers: &'a [httparse::Header<'a>]) -> Result<Option<&'a str>, Fault> {
+    let values = |name: &'static str| {
+        let named = headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+        named.map(|header| header.value.trim_ascii())
+    };
+    let has = |name, word: &[u8]| {
+        let mut words = values(name).flat_map(|value| value.split(|&b| b == b',')).map(<[u8]>::trim_ascii);
+        words.any(|item| item.eq_ignore_ascii_case(word))
+    };
+    if !has("upgrade", b"websocket") || !has("connection", b"upgrade") {
+        return Ok(None);
+    }
+    if !values("sec-websocket-version").eq([b"13"]) {
+        return Err(Fault::SocketVersion);
+    }
+    let mut keys = values("sec-websocket-key");
+    let key = keys.next().filter(|_| keys.next().is_none()).and_then(|key| std::str::from_utf8(key).ok());
+    // sixteen bytes in Base64
+    let is_key = |key: &&str| {
+        let digits = key.strip_suffix("==").unwrap_or_default();
+        digits.len() == 22 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+    };
+    key.filter(is_key).map(Some).ok_or(Fault::BadKey)
 }
 
 /// True if the third word of the request line is a version of HTTP.
@@ -337,6 +387,31 @@ mod tests {
         assert_eq!(keep("1.1", "Connection: close, keep-alive\r\n"), Ok(false));
         assert_eq!(keep("1.0", ""), Ok(false));
         assert_eq!(keep("1.0", "Connection: Keep-Alive\r\n"), Ok(true));
+    }
+
+    #[test]
+    fn a_websocket_is_asked_for_as_the_standard_says() {
+        let key = |line: &str, rest: &str| {
+            let head = format!("{line}\r\nHost: h\r\nUpgrade: WebSocket\r\n{rest}\r\n");
+            with_parsed(head.as_bytes(), |parsed| {
+                Ok(parsed?.and_then(|(request, _)| request.socket_key().is_some().then_some(())))
+            })
+        };
+        let whole = "Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+        assert_eq!(key("GET / HTTP/1.1", whole), Ok(Some(())));
+        for other in ["HEAD / HTTP/1.1", "GET / HTTP/1.0"] {
+            assert_eq!(key(other, whole), Ok(None), "{other}");
+        }
+        assert_eq!(key("GET / HTTP/1.1", ""), Ok(None), "a proxy has taken the header Connection");
+        for version in ["8", "13, 8", ""] {
+            let other = whole.replace("Version: 13", &format!("Version: {version}"));
+            assert_eq!(key("GET / HTTP/1.1", &other), Err(Fault::SocketVersion), "{version}");
+        }
+        for bad in ["", "dGhlIHNhbXBsZSBub25jZQ=", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25j!Q=="] {
+            let other = whole.replace("dGhlIHNhbXBsZSBub25jZQ==", bad);
+            assert_eq!(key("GET / HTTP/1.1", &other), Err(Fault::BadKey), "{bad}");
+        }
     }
 
     #[test]

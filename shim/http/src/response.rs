@@ -2,12 +2,14 @@
 
 use super::framing::Framing;
 use super::request::Fault;
+use super::socket::Talk;
 use crate::stream::Stream;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use tungstenite::handshake::derive_accept_key;
 
 /// The answer to a request.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub enum Body {
     Stream(Box<dyn Stream>),
     /// An answer that is not there yet, not even its status: it is polled.
     Awaited(Box<dyn Awaited>),
+    /// The app's side of a WebSocket, for a request that asks for one.
+    Socket(Box<dyn Talk>),
 }
 
 /// An answer that another thread makes, so that no serving thread waits for it.
@@ -58,6 +62,7 @@ impl fmt::Debug for Body {
             Self::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
             Self::Stream(_) => f.write_str("Stream"),
             Self::Awaited(_) => f.write_str("Awaited"),
+            Self::Socket(_) => f.write_str("Socket"),
         }
     }
 }
@@ -81,6 +86,13 @@ impl Answer {
     pub fn awaited(route: &'static str, awaited: impl Awaited + 'static) -> Self {
         let body = Body::Awaited(Box::new(awaited));
         Self { status: 200, content_type: "", headers: Vec::new(), body, route, edition: None }
+    }
+
+    /// An answer that opens a WebSocket; the request asks for one ([`super::Request::wants_socket`]).
+    #[must_use]
+    pub fn socket(route: &'static str, talk: impl Talk + 'static) -> Self {
+        let body = Body::Socket(Box::new(talk));
+        Self { status: 101, content_type: "", headers: Vec::new(), body, route, edition: None }
     }
 
     /// Adds a header.
@@ -108,6 +120,9 @@ impl Answer {
         let answer = Self::full("refused", status, "application/json", format!("{{\"error\":\"{text}\"}}"));
         match fault {
             Fault::Method => answer.with_header("Allow", "GET, HEAD"),
+            Fault::SocketVersion => {
+                answer.with_header("Sec-WebSocket-Version", "13").with_header("Upgrade", "websocket")
+            }
             Fault::TooManyBodies => answer.with_header("Retry-After", "1"),
             _ => answer,
         }
@@ -247,6 +262,20 @@ pub(super) fn write_head(out: &mut Vec<u8>, answer: &Head, delivery: &Delivery, 
     out.extend_from_slice(b"\r\n");
 }
 
+/// Writes the head that opens a WebSocket.
+pub(super) fn write_socket_head(out: &mut Vec<u8>, answer: &Head, key: &str, date: &str) {
+    out.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\n");
+    write_header(out, "Server", concat!("greeksd/", env!("CARGO_PKG_VERSION")));
+    write_header(out, "Date", date);
+    write_header(out, "Upgrade", "websocket");
+    write_header(out, "Connection", "Upgrade");
+    write_header(out, "Sec-WebSocket-Accept", &derive_accept_key(key.as_bytes()));
+    for (name, value) in &answer.headers {
+        write_header(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
 fn write_header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
@@ -270,6 +299,7 @@ fn reason(status: u16) -> &'static str {
         413 => "Content Too Large",
         416 => "Range Not Satisfiable",
         421 => "Misdirected Request",
+        426 => "Upgrade Required",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",

@@ -84,6 +84,7 @@ fn read(mut answer: Answer) -> (Answer, Vec<u8>, bool) {
             }
             std::thread::sleep(Duration::from_micros(100));
         },
+        Body::Socket(_) => panic!("no socket was asked for"),
         Body::Stream(mut stream) => {
             let mut piece = Vec::new();
             loop {

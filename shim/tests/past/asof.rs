@@ -345,6 +345,7 @@ fn body_of(mut answer: Answer) -> String {
                 Progress::Broken => panic!("broken off"),
                 Progress::More | Progress::Later => {}
             },
+            Body::Socket(_) => panic!("no socket was asked for"),
         }
     }
 }

@@ -255,6 +255,7 @@ pub fn read(answer: Answer) -> Got {
             }
             std::thread::sleep(Duration::from_millis(1));
         },
+        Body::Socket(_) => panic!("no socket was asked for"),
         Body::Stream(mut stream) => {
             // events have no end, so only the present ones are read
             let is_endless = answer.content_type.starts_with("text/event-stream");

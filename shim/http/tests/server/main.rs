@@ -6,4 +6,5 @@ mod cached;
 mod pipelining;
 mod put;
 mod refusals;
+mod sockets;
 mod support;

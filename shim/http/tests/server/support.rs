@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a client that fails fails its test")]
 
 use http::{
-    Answer, Answered, App, Awaited, Limits, Metrics, Progress, ReceivedBody, Request, Server, ServerConfig, Stream,
+    Answer, Answered, App, Awaited, Limits, Metrics, Progress, ReceivedBody, Request, Said, Server, ServerConfig,
+    Stream, Talk,
 };
 use jiff::Timestamp;
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -76,6 +78,8 @@ impl App for TestApp {
                 self.0.alive.fetch_add(1, Ordering::SeqCst);
                 Answer::awaited("small", Never(Arc::clone(&self.0)))
             }
+            // repeats what it hears
+            "/talk" => Answer::socket("talk", Echo::default()).with_header("X-Talk", "echo"),
             "/where" => Answer::stream("rows", "text/plain", Where(request.query().parse().unwrap_or(0))),
             "/panic" => panic!("an app that fails"),
             "/panic-late" => Answer::stream("rows", "text/plain", FailsLater(0)),
@@ -94,6 +98,42 @@ impl App for TestApp {
 
     fn edition(&self) -> Option<u64> {
         Some(self.0.edition.load(Ordering::SeqCst))
+    }
+}
+
+/// Repeats each message, in pieces of three bytes; some words are orders.
+#[derive(Default)]
+struct Echo {
+    heard: VecDeque<String>,
+    at: usize,
+}
+
+impl Talk for Echo {
+    fn hear(&mut self, text: &str) {
+        assert_ne!(text, "panic", "an app that fails");
+        self.heard.push_back(text.to_owned());
+    }
+
+    fn say(&mut self, out: &mut Vec<u8>) -> Said {
+        let Some(text) = self.heard.front() else { return Said::Nothing };
+        if text == "end" {
+            return Said::Ended("come again");
+        }
+        if let Some(n) = text.strip_prefix("large ").and_then(|n| n.parse().ok()) {
+            self.heard.pop_front();
+            out.resize(n, b'x');
+            return Said::Piece { is_binary: true, is_last: true };
+        }
+        let is_binary = text.starts_with("bytes");
+        let end = text.len().min(self.at + 3);
+        out.extend_from_slice(&text.as_bytes()[self.at..end]);
+        self.at = end;
+        let is_last = end == text.len();
+        if is_last {
+            self.heard.pop_front();
+            self.at = 0;
+        }
+        Said::Piece { is_binary, is_last }
     }
 }
 
