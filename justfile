@@ -219,10 +219,11 @@ positions *args:
     cargo build --release --locked
     python3 tests/positions/run.py {{ args }}
 
-# 200 clients of /l1/stream, one stopped, one slow, one that comes back, beside polling
+# 200 clients of /l1/stream, one stopped, one slow, one that comes back, beside polling; examples of its WebSocket
 stream *args:
-    cargo build --release --locked
+    cargo build --release --locked --package greeksd --bin greeksd --example socket
     python3 tests/stream/run.py {{ args }}
+    python3 tests/stream/examples.py
 
 # batch work on two Ray nodes, two Dask workers and two Spark executors of this machine, one of each killed in the middle
 scale *args:

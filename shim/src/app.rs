@@ -89,7 +89,8 @@ fn operations(service: &Service, snapshot: &Snapshot) -> Vec<Operation> {
 impl App for Service {
     fn answer(self: &Arc<Self>, request: &Request<'_>) -> Answered {
         let last_event = request.header("last-event-id");
-        let asked = Asked { query: request.query(), host: request.host(), last_event, ..Asked::default() };
+        let (query, host, is_socket) = (request.query(), request.host(), request.wants_socket());
+        let asked = Asked { query, host, last_event, is_socket, ..Asked::default() };
         let Some(ParsedRequest { is_heavy, answer }) = self.parse(request.raw_path(), asked) else {
             return Answered::Now(unknown());
         };

@@ -41,6 +41,13 @@ impl<'a> Query<'a> {
         Self { pairs: raw.split('&').filter(|piece| !piece.is_empty()).map(pair).collect(), ..Self::default() }
     }
 
+    /// Parameters that come in another way than by a query string.
+    #[must_use]
+    pub fn of(pairs: Vec<(String, String)>) -> Self {
+        let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { pairs, ..Self::default() }
+    }
+
     /// Adds the words of the path.
     #[must_use]
     pub fn with_segments(mut self, segments: Vec<(&'static str, String)>) -> Self {

@@ -17,6 +17,8 @@ pub(super) struct Asked<'a> {
     pub(super) host: Option<&'a str>,
     /// The id of the last event that the client has.
     pub(super) last_event: Option<&'a str>,
+    /// True if the client asks for a WebSocket.
+    pub(super) is_socket: bool,
 }
 
 /// A parsed request, which any thread may answer.
@@ -68,6 +70,8 @@ pub(super) struct PageRequest {
     pub(super) query: String,
     /// The id of the last event that the client has.
     pub(super) last_event: Option<String>,
+    /// True if the client asks for a WebSocket.
+    pub(super) is_socket: bool,
 }
 
 /// The decoded path of a page, without a slash at its end.
@@ -86,7 +90,8 @@ impl Endpoint for Page {
     }
 
     fn parse(&'static self, _: &Service, asked: Asked<'_>) -> ParsedRequest {
-        let request = PageRequest { query: asked.query.to_owned(), last_event: asked.last_event.map(str::to_owned) };
+        let Asked { query, last_event, is_socket, .. } = asked;
+        let request = PageRequest { query: query.to_owned(), last_event: last_event.map(str::to_owned), is_socket };
         let answer = move |service: &Service| (self.answer)(service, &request);
         ParsedRequest { is_heavy: self.is_heavy, answer: Box::new(answer) }
     }

@@ -1,9 +1,9 @@
-//! `GET /l1/stream`: rows as they change. Never: an event.
+//! `GET /l1/stream`: rows as they change, as server-sent events or over a WebSocket. Never: an event.
 
 use super::endpoint::Page;
 use super::service::Service;
 use api::vendors::native_stream;
-use desk::stream::desk::ROUTE;
+use desk::stream::desk::{ROUTE, StreamAsked};
 use desk::stream::events::EventSources;
 use http::Answer;
 use std::sync::Arc;
@@ -12,15 +12,18 @@ pub(super) static STREAM: Page = Page {
     route: ROUTE,
     path: native_stream::PATH,
     is_heavy: true,
-    answer: |service, request| service.stream(&request.query, request.last_event.as_deref()),
+    answer: |service, request| {
+        let last = request.last_event.as_deref();
+        service.stream(StreamAsked { query: &request.query, last, is_socket: request.is_socket })
+    },
     put: None,
     operations: |_, _| vec![native_stream::operation()],
 };
 
 impl Service {
-    /// A stream of events; `last` is the id of the last event that the client has.
+    /// A stream of events.
     #[must_use]
-    pub fn stream(&self, query: &str, last: Option<&str>) -> Answer {
+    pub fn stream(&self, asked: StreamAsked<'_>) -> Answer {
         let sources = EventSources {
             market: Arc::clone(&self.market),
             positions: Arc::clone(&self.positions),
@@ -28,6 +31,6 @@ impl Service {
             zone: self.status.zone.clone(),
             run: self.run,
         };
-        self.streams.answer(query, last, sources)
+        self.streams.answer(asked, sources)
     }
 }

@@ -255,9 +255,16 @@ pub(crate) fn strategies(data: &[u8]) -> Kind {
     }
 }
 
-/// A query of `/l1/stream`: fields that there are, a pause, or a reason.
+/// A query of `/l1/stream`, or a message of a WebSocket: fields that there are, a pause, or a reason.
 pub(crate) fn streams(data: &[u8]) -> Kind {
-    match native_stream::parse(&Query::parse(&String::from_utf8_lossy(data))) {
+    let text = String::from_utf8_lossy(data);
+    let message = text.trim_start().starts_with('{').then(|| native_stream::of_message(&text));
+    match message.unwrap_or_else(|| native_stream::parse(&Query::parse(&text))) {
+        // an empty message requests nothing
+        Ok(request) if request.fields.is_empty() => {
+            assert!(request.selection.is_none() && request.positions.is_none() && !request.alerts);
+            0
+        }
         Ok(request) => {
             assert!(!request.fields.is_empty() && request.min_move >= 0.0 && !request.every.is_zero());
             assert!(request.selection.is_some() || request.positions.is_some() || request.alerts);

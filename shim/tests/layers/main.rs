@@ -11,6 +11,7 @@ mod quotes;
 mod scenario;
 mod select;
 mod served;
+mod sockets;
 mod status;
 mod strategy;
 #[path = "../support/mod.rs"]

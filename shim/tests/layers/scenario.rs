@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use desk::positions::desk::PositionDesk;
 use desk::positions::file::parse;
 use desk::scenario::FeedChains;
+use desk::stream::desk::StreamAsked;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use host::secret::Keys;
@@ -37,12 +38,12 @@ pub(crate) fn desk(csv: &str) -> Arc<PositionDesk> {
     Arc::new(desk)
 }
 
-fn snapshot(number: u64) -> Snapshot {
+pub(crate) fn snapshot(number: u64) -> Snapshot {
     Snapshot::new(number, chains().to_vec(), vec![])
 }
 
 /// A service, and where its market is published.
-fn service_of(csv: &str) -> (Service, Arc<ArcSwap<Snapshot>>) {
+pub(crate) fn service_of(csv: &str) -> (Service, Arc<ArcSwap<Snapshot>>) {
     let (service, published, _) = service_and_desk(desk(csv), snapshot(1));
     (service, published)
 }
@@ -60,7 +61,7 @@ pub(crate) fn service_and_desk(
 }
 
 /// A book of so many lines of one option, of two accounts.
-fn book(lines: usize) -> String {
+pub(crate) fn book(lines: usize) -> String {
     let line = |n: usize| format!("a{},KO261218C00070000,{}\n", n % 2, n + 1);
     "account,osym,quantity\n".to_owned() + &(0..lines).map(line).collect::<String>()
 }
@@ -316,6 +317,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
         ("/l1/scenario?underlying=KO&strike=1", "400 {\"error\":\"unknown parameter: strike"),
         ("/l1/positions?by=name", "400 {\"error\":\"by: not one of"),
         ("/l1/stream?fields=delta", "400 {\"error\":\"underlying, root, osym, positions or alerts is required"),
+        ("/l1/stream?underlying=KO&format=arrow", "400 {\"error\":\"format=arrow needs a WebSocket"),
         ("/l1/stream?underlying=*", "400 {\"error\":\"underlying=* is not streamed"),
     ] {
         let got = refused(target);
@@ -383,7 +385,7 @@ fn events(stream: &mut dyn http::Stream) -> Vec<(String, Value)> {
 #[test]
 fn a_stream_begins_with_an_image_and_goes_on_with_what_has_changed() {
     let (service, published) = service_of("symbol,quantity\nKO,1\n");
-    let answer = service.stream("underlying=KO&max_days=60&every=100ms&fields=svc_theo,delta&positions=total", None);
+    let answer = stream(&service, "underlying=KO&max_days=60&every=100ms&fields=svc_theo,delta&positions=total", None);
     let Body::Stream(mut stream) = answer.body else { panic!("no stream") };
     let first = events(stream.as_mut());
     let images: Vec<&Value> = first.iter().filter(|(name, _)| name == "image").map(|(_, data)| data).collect();
@@ -413,7 +415,7 @@ fn a_stream_begins_with_an_image_and_goes_on_with_what_has_changed() {
 fn a_client_that_comes_back_is_shown_what_it_missed() {
     let (service, published) = service_of("symbol,quantity\n");
     let text = |last: Option<&str>| {
-        let answer = service.stream("underlying=KO&center=atm", last);
+        let answer = stream(&service, "underlying=KO&center=atm", last);
         let Body::Stream(mut stream) = answer.body else { panic!("no stream") };
         let mut out = Vec::new();
         while stream.fill(&mut out) == Progress::More {}
@@ -424,7 +426,12 @@ fn a_client_that_comes_back_is_shown_what_it_missed() {
     published.store(Arc::new(snapshot(9)));
     assert!(text(Some(&id)).contains("\"snapshot\":9,") && text(Some(&id)).contains("\"missed\":7,"));
     assert!(text(Some("other-1")).contains("\"missed\":0,"), "another run of the daemon");
-    assert_eq!(read(service.stream("underlying=KO&every=1ms", None)).status, 400);
+    assert_eq!(read(stream(&service, "underlying=KO&every=1ms", None)).status, 400);
+}
+
+/// A stream of events from an id on.
+fn stream(service: &Service, query: &str, last: Option<&str>) -> Answer {
+    service.stream(StreamAsked { query, last, is_socket: false })
 }
 
 /// The stream of an answer.
@@ -494,7 +501,7 @@ fn what_slow_readers_of_positions_hold_is_bounded() {
 #[test]
 fn streams_share_an_event_and_the_slowest_lose_it() {
     let (service, _, desk) = service_and_desk(desk(&book(6000)), snapshot(1));
-    let begin = || stream_of(service.stream("positions=contract&every=100ms", None));
+    let begin = || stream_of(stream(&service, "positions=contract&every=100ms", None));
     let mut streams = Vec::new();
     for number in 2..40 {
         let (mut one, mut other) = (begin(), begin());
@@ -519,7 +526,7 @@ fn streams_share_an_event_and_the_slowest_lose_it() {
 #[test]
 fn a_stream_hears_of_other_positions_at_once() {
     let (service, _, desk) = service_and_desk(desk("symbol,quantity\nKO,1\n"), snapshot(1));
-    let mut stream = stream_of(service.stream("positions=total&every=100ms", None));
+    let mut stream = stream_of(stream(&service, "positions=total&every=100ms", None));
     let value = |events: &[(String, Value)]| number(&events[0].1["rows"][0], "value");
     let before = value(&events(stream.as_mut()));
     desk.replace("test", parse(Path::new("p"), b"symbol,quantity\nKO,1000\n").unwrap(), &snapshot(1));
@@ -536,7 +543,7 @@ fn a_stream_hears_of_other_positions_at_once() {
 fn an_image_counts_when_it_is_begun() {
     let (service, _) = service_of("symbol,quantity\n");
     let fields = engine::store::columns::Col::ALL.iter().map(|col| col.name()).collect::<Vec<_>>().join(",");
-    let begin = || service.stream(&format!("underlying=KO,SPX,XOM&fields={fields}"), None);
+    let begin = || stream(&service, &format!("underlying=KO,SPX,XOM&fields={fields}"), None);
     let streams: Vec<Answer> = (0..512).map(|_| begin()).take_while(|answer| answer.status == 200).collect();
     assert!((8..512).contains(&streams.len()), "{} streams", streams.len());
     assert_eq!(begin().status, 503);

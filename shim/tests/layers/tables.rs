@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use shim::app::Service;
 use std::sync::Arc;
 
-fn body(service: &Service, target: &str) -> (&'static str, Vec<u8>) {
+pub(crate) fn body(service: &Service, target: &str) -> (&'static str, Vec<u8>) {
     let (path, query) = target.split_once('?').unwrap();
     let answer = service.answer_to(path, query);
     assert_eq!(answer.status, 200, "{target}");
@@ -73,7 +73,7 @@ fn shown(column: &dyn Array, row: usize) -> Value {
     }
 }
 
-fn rows_of(batches: &[RecordBatch]) -> Vec<Map<String, Value>> {
+pub(crate) fn rows_of(batches: &[RecordBatch]) -> Vec<Map<String, Value>> {
     let mut rows = Vec::new();
     for batch in batches {
         let schema = batch.schema();

@@ -15,6 +15,8 @@ use std::ops::Range;
 
 /// Approximate bytes of numbers in a batch: few enough for a thread's buffer, enough for a reader.
 const BATCH_BYTES: usize = 1 << 20;
+/// The columns that name a contract, in the order of `/l1/greeks`.
+const CONTRACT: [&str; 6] = ["underlying", "root", "expiry", "strike", "right", "osym"];
 /// Average bytes of a cell, words and symbols included.
 const CELL_BYTES: usize = 9;
 /// Upper bound on the bytes of schema and end together.
@@ -168,6 +170,32 @@ impl TableParts {
     pub fn most_bytes(&self, picked: &[Picked]) -> usize {
         2 * picked.iter().map(Picked::count).sum::<usize>() * self.row_bytes + SCHEMA_BYTES
     }
+}
+
+/// Approximate bytes of a row of [`push_rows`] with so many numbers.
+#[must_use]
+pub const fn row_bytes(numbers: usize) -> usize {
+    (CONTRACT.len() + numbers) * CELL_BYTES
+}
+
+/// Appends rows as a whole Arrow stream: what names their contracts, then these columns. Its schema carries `event`.
+///
+/// # Errors
+/// The table cannot be written.
+pub fn push_rows<'n>(
+    columns: impl Iterator<Item = &'n str>,
+    event: String,
+    picked: &[Picked],
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
+    let columns = CONTRACT.into_iter().chain(columns).filter_map(served_column).collect();
+    let symbols = TableSymbols::of(picked.iter().map(|picked| &*picked.chain));
+    let about = [("greeksd.event".to_owned(), event)];
+    let mut writer = TableWriter::new(TableFormat::Arrow, columns, "", &about, &symbols).inspect_err(complain)?;
+    let rows: Vec<TableRows<'_>> =
+        picked.iter().map(|picked| TableRows { chain: &picked.chain, rows: &picked.rows }).collect();
+    writer.write(&rows, out).inspect_err(complain)?;
+    writer.finish(out).inspect_err(complain)
 }
 
 /// Metadata of the schema about discount curves: `greeksd.rates` with source and date of each curve of these chains.

@@ -1,4 +1,5 @@
-//! The request of `GET /l1/stream`: its parameters. The stream itself is in the crate of the program. Never: a chain.
+//! The request of `GET /l1/stream`: its parameters, from a query or a message of a WebSocket. The stream itself is in
+//! `desk`. Never: a chain.
 
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
@@ -6,14 +7,14 @@ use super::native::{
 };
 use super::native_positions::PositionRows;
 use crate::operation::Operation;
-use crate::query::parameter::{FiniteNumber, Param, ReadAs, TrueFalse, parameters};
+use crate::query::parameter::{FiniteNumber, OneWord, Param, ReadAs, TrueFalse, parameters};
 use crate::query::{Query, items};
 use crate::refusal::Refusal;
 use crate::selection::Selection;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
 use kernel::greeks::Unit;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -47,8 +48,30 @@ parameters! {
     );
     const ALERTS: Param<TrueFalse> =
         Param::new("alerts", TrueFalse, "Also send hits of the alert rules as they come [default: false]");
+    const FORMAT: Param<OneWord<RowForm>> = Param::new(
+        "format",
+        OneWord(FORMS),
+        "Form of the rows; arrow needs a WebSocket [default: json]",
+    );
     use EXP, RIGHT, MIN_STRIKE, MAX_STRIKE, MIN_EXP, MAX_EXP, MIN_DAYS, MAX_DAYS, MIN_DELTA, MAX_DELTA, CENTER,
         STRIKE_COUNT, APIKEY, TOKEN;
+}
+
+/// Forms of the rows.
+const FORMS: &[(&str, RowForm)] = &[
+    ("json", RowForm::Json),
+    #[cfg(feature = "tables")]
+    ("arrow", RowForm::Arrow),
+];
+
+/// Form of the rows of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowForm {
+    /// Objects.
+    #[default]
+    Json,
+    /// An Arrow stream for each event.
+    Arrow,
 }
 
 /// The fields of the group core, in its order.
@@ -94,8 +117,8 @@ impl StreamField {
     }
 }
 
-/// A request for a stream.
-#[derive(Clone, Debug)]
+/// A request for a stream; the default requests nothing.
+#[derive(Clone, Debug, Default)]
 pub struct StreamRequest {
     /// Contracts; `None`: a stream of positions or alerts alone.
     pub selection: Option<Box<Selection>>,
@@ -105,6 +128,8 @@ pub struct StreamRequest {
     pub every: Duration,
     /// Minimum move of the first field that makes an update.
     pub min_move: f64,
+    /// Form of the rows.
+    pub form: RowForm,
     /// Level of positions.
     pub positions: Option<PositionRows>,
     /// Hits of alert rules.
@@ -114,7 +139,8 @@ pub struct StreamRequest {
 /// The description of the endpoint.
 #[must_use]
 pub fn operation() -> Operation {
-    let title = "Rows as they change, as server-sent events: an image first, then what has changed";
+    let title =
+        "Rows as they change, as server-sent events: an image first, then what has changed; or over a WebSocket";
     let content = json!({ "text/event-stream": { "schema": { "type": "string" } } });
     Operation::native(PATH, title, PARAMETERS, &["400", "502", "503"], &content)
 }
@@ -144,9 +170,37 @@ pub fn parse(query: &Query<'_>) -> Result<StreamRequest, Refusal> {
         },
         every: query.get(&EVERY)?.unwrap_or(Duration::from_secs(1)),
         min_move: min_move.max(0.0),
+        form: query.get(&FORMAT)?.unwrap_or_default(),
         positions,
         alerts,
     })
+}
+
+/// Parses a message of a WebSocket: an object of the parameters of a query. An empty one requests nothing.
+///
+/// # Errors
+/// The message is no such object, or what [`parse`] refuses.
+pub fn of_message(text: &str) -> Result<StreamRequest, Refusal> {
+    let object: Map<String, Value> = serde_json::from_str(text).map_err(|_| Refusal::Conflict {
+        reason: "a message is a JSON object of parameters, such as {\"underlying\":\"SPY\",\"max_days\":10}",
+    })?;
+    let plain = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let mut pairs = Vec::new();
+    for (name, value) in object {
+        let text = match &value {
+            Value::Null => continue,
+            Value::Array(all) => all.iter().map(plain).collect::<Option<Vec<_>>>().map(|words| words.join(",")),
+            one => plain(one),
+        };
+        let wants = "text, a number, true, false, or a list of them";
+        let text = text.ok_or_else(|| Refusal::invalid(&name, &value.to_string(), wants))?;
+        pairs.push((name, text));
+    }
+    if pairs.is_empty() { Ok(StreamRequest::default()) } else { parse(&Query::of(pairs)) }
 }
 
 fn read_fields(text: &str) -> Option<Vec<StreamField>> {
@@ -202,6 +256,35 @@ mod tests {
     }
 
     #[test]
+    fn a_message_has_the_parameters_of_a_query() {
+        let message = r#"{"underlying":["SPY","KO"],"max_days":10,"fields":"delta,und_price","alerts":true,"every":"2s",
+                          "exp":null,"format":"arrow"}"#;
+        let query = "underlying=SPY,KO&max_days=10&fields=delta,und_price&alerts=true&every=2s&format=arrow";
+        let read = of_message(message).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{:?}", parsed(query).unwrap()));
+        let nothing = of_message("{}").unwrap();
+        assert!(nothing.selection.is_none() && !nothing.alerts && nothing.positions.is_none());
+        for (bad, why) in [
+            ("", "a message is a JSON object"),
+            ("[1]", "a message is a JSON object"),
+            (r#"{"underlying":{"SPY":1}}"#, "underlying: not text, a number"),
+            (r#"{"underlying":"SPY","max_day":1}"#, "unknown parameter: max_day"),
+            (r#"{"fields":"delta"}"#, "is required"),
+        ] {
+            let text = of_message(bad).unwrap_err().to_string();
+            assert!(text.starts_with(why) || text.contains(why), "{bad}: {text}");
+        }
+    }
+
+    #[test]
+    fn every_field_is_a_column_of_tables() {
+        let columns = Col::ALL.iter().map(|&col| StreamField::Column(col)).chain(OF_SLICES.iter().copied());
+        for field in columns {
+            assert!(history::schema::served_column(field.name()).is_some(), "{}", field.name());
+        }
+    }
+
+    #[test]
     fn times_have_units() {
         for (text, ms) in [("1s", 1000), ("500ms", 500), ("2", 2000), ("1m", 60_000), ("0.25s", 250)] {
             assert_eq!(read_duration(text), Some(Duration::from_millis(ms)), "{text}");
@@ -214,7 +297,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in "[0-9a-zé.,_ -]{0,20}") {
-            let _ = (read_duration(&text), read_fields(&text));
+            let _ = (read_duration(&text), read_fields(&text), of_message(&text));
         }
     }
 }

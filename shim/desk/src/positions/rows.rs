@@ -121,7 +121,7 @@ pub fn event_of(book: &ValuedBook, level: PositionRows) -> &Arc<LevelEvent> {
             rows.pop();
         }
         let (snapshot, is_cut) = (book.snapshot, asked.count(book, level) > EVENT_ROWS);
-        let head = format!("event: positions\ndata: {{\"snapshot\":{snapshot},\"cut\":{is_cut},\"rows\":[");
+        let head = format!("{{\"snapshot\":{snapshot},\"cut\":{is_cut},\"rows\":[");
         (rows, head)
     })
 }

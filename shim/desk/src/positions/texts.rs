@@ -66,7 +66,7 @@ impl BookTexts {
             let (rows, head) = write();
             let mut hasher = DefaultHasher::new();
             hasher.write(&rows);
-            let text = [head.as_bytes(), &rows, b"]}\n\n"].concat();
+            let text = [head.as_bytes(), &rows, b"]}"].concat();
             Arc::new(LevelEvent { digest: hasher.finish(), text: Mutex::new(Some(text.into())) })
         })
     }
@@ -82,12 +82,12 @@ impl BookTexts {
 pub struct LevelEvent {
     /// Hash of the rows.
     pub digest: u64,
-    /// Text of the event; `None`: it was taken away from streams that are too slow.
+    /// The event as JSON; `None`: it was taken away from streams that are too slow.
     text: Mutex<Option<Arc<[u8]>>>,
 }
 
 impl LevelEvent {
-    /// Text of the event, unless it was taken away.
+    /// The event as JSON, unless it was taken away.
     #[must_use]
     pub fn text(&self) -> Option<Arc<[u8]>> {
         self.locked().clone()

@@ -1,30 +1,30 @@
-//! The events of one stream: first a full image, then changes, with heartbeats in between. Never: a permit.
+//! The events of one client: first a full image, then changes. Never: a permit's bounds, a connection.
 
 use super::image::{ClientImage, number};
 use super::permit::{NUMBERS_OF_ONE, StreamPermit};
-use crate::alerts::log::AlertLog;
+use crate::alerts::log::{AlertHit, AlertLog};
 use crate::positions::desk::PositionDesk;
 use crate::positions::texts::LevelEvent;
 use crate::positions::valued::ValuedBook;
 use api::picked::Picked;
 use api::refusal::Refusal;
+use api::rows::binary;
 use api::rows::clock::Stamp;
 use api::rows::number::{Print, push_as};
 use api::selection::select;
-use api::vendors::native_stream::StreamRequest;
+use api::selection::unserved::unserved;
+use api::vendors::native_stream::{RowForm, StreamField, StreamRequest};
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
-use host::faults;
+use engine::store::chain::{Chain, Slice};
 use http::stream::PIECE_BYTES;
-use http::{Progress, Stream};
 use jiff::tz::TimeZone;
 use kernel::contract::ContractKey;
 use kernel::contract::osi::OSI_LEN;
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Maximum time without an event; a heartbeat then shows that the connection lives.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Size at which an event ends, bytes; a longer update is several events.
 const EVENT: usize = 48 * 1024;
 
@@ -43,9 +43,10 @@ pub struct EventSources {
     pub run: u64,
 }
 
-/// A stream of events.
-pub struct EventStream {
+/// The events of a client, one after the other, in one of the forms of [`Wire`].
+pub(super) struct Events {
     request: StreamRequest,
+    wire: Wire,
     sources: EventSources,
     permit: StreamPermit,
     image: ClientImage,
@@ -57,12 +58,41 @@ pub struct EventStream {
     updates: u64,
     /// Earliest time of the next update.
     next_at: Instant,
-    beat_at: Instant,
     positions: SentPositions,
-    /// Number of the last alert that was sent.
+    /// Number of the last alert that was taken, and hits to send.
     alert: u64,
-    ended: bool,
+    hits: VecDeque<AlertHit>,
 }
+
+/// How events are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// Server-sent events, one behind the other.
+    Lines,
+    /// A JSON object for each event, and for one with rows the form that is requested.
+    Messages,
+}
+
+/// One step of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A piece of an event was written.
+    Piece {
+        /// True for an Arrow stream.
+        is_binary: bool,
+        /// True if the event ends with it.
+        is_last: bool,
+    },
+    /// There is nothing new.
+    Nothing,
+    /// Too many contracts have been listed since the stream began.
+    Outgrown,
+    /// The rest of an event was taken away, as the client is too slow, or cannot be written.
+    Broken,
+}
+
+/// An event that is written whole.
+const WHOLE: Step = Step::Piece { is_binary: false, is_last: true };
 
 /// Positions that a client was sent.
 #[derive(Default)]
@@ -85,52 +115,85 @@ struct StreamUpdate {
     is_full: bool,
 }
 
-impl EventStream {
-    /// Begins a stream, without sending anything.
-    ///
-    /// # Errors
-    /// Nothing of the selection has been computed yet, or it has too many rows, alone or together with other streams.
-    pub fn begin(
-        request: StreamRequest,
-        last: Option<&str>,
-        sources: EventSources,
-        mut permit: StreamPermit,
-    ) -> Result<Self, Refusal> {
-        if let Some(selection) = &request.selection {
-            let picked = select(&sources.market.load(), selection)?;
-            let rows: usize = picked.iter().map(Picked::count).sum();
-            // the name of a row counts as one number
-            let numbers = rows.saturating_mul(request.fields.len() + 1);
-            if numbers > NUMBERS_OF_ONE {
-                return Err(Refusal::Conflict {
-                    reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
-                });
-            }
-            // counted before anything is sent, since a slow reader holds it for long
-            if !permit.holds(numbers) {
-                return Err(Refusal::Busy);
-            }
-        }
+impl Events {
+    /// Events of a client that has requested nothing yet.
+    pub(super) fn new(wire: Wire, last: Option<&str>, sources: EventSources, permit: StreamPermit) -> Self {
         // an id of another run of the daemon has nothing to do with the snapshots of this one
         let run = sources.run;
         let of_this_run = |id: &str| id.strip_prefix(&run_prefix(run))?.parse().ok();
-        let now = Instant::now();
-        let alert = sources.alerts.last();
-        Ok(Self {
-            request,
-            sources,
+        Self {
+            request: StreamRequest::default(),
+            wire,
             permit,
             image: ClientImage::default(),
             seen: None,
             resumed: last.and_then(of_this_run),
             update: None,
             updates: 0,
-            next_at: now,
-            beat_at: now + HEARTBEAT,
+            next_at: Instant::now(),
             positions: SentPositions::default(),
-            alert,
-            ended: false,
-        })
+            alert: sources.alerts.last(),
+            hits: VecDeque::new(),
+            sources,
+        }
+    }
+
+    /// Begins with a request, or goes on with another, from its image on. Returns names that are not served. Call it
+    /// between two events.
+    ///
+    /// # Errors
+    /// Nothing of the selection has been computed yet, or it has too many rows, alone or together with other streams.
+    /// The request before then stays.
+    pub(super) fn request(&mut self, request: StreamRequest) -> Result<Option<String>, Refusal> {
+        let mut missing = None;
+        let mut numbers = 0;
+        if let Some(selection) = &request.selection {
+            let market = self.sources.market.load();
+            missing = unserved(&market, selection);
+            let rows: usize = select(&market, selection)?.iter().map(Picked::count).sum();
+            // the name of a row counts as one number
+            numbers = rows.saturating_mul(request.fields.len() + 1);
+            if numbers > NUMBERS_OF_ONE {
+                return Err(Refusal::Conflict {
+                    reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
+                });
+            }
+        }
+        // counted before anything is sent, since a slow reader holds it for long
+        let before = self.permit.numbers();
+        if !self.permit.holds(numbers) {
+            self.permit.holds(before);
+            return Err(Refusal::Busy);
+        }
+        if !self.request.alerts {
+            self.alert = self.sources.alerts.last();
+        }
+        self.request = request;
+        self.image = ClientImage::default();
+        (self.resumed, self.seen, self.update, self.updates) = (self.resumed.or(self.seen), None, None, 0);
+        (self.next_at, self.positions) = (Instant::now(), SentPositions::default());
+        Ok(missing)
+    }
+
+    /// Appends the next event, or a piece of it.
+    pub(super) fn step(&mut self, out: &mut Vec<u8>) -> Step {
+        // nothing may come between the pieces of an event
+        if self.positions.sending.is_some() {
+            return self.send_positions(out);
+        }
+        if self.send_alert(out) {
+            return WHOLE;
+        }
+        let now = Instant::now();
+        if self.update.is_none() && now >= self.next_at {
+            self.next_at = now + self.request.every;
+            self.begin_positions();
+            self.begin_update();
+        }
+        if self.positions.sending.is_some() {
+            return self.send_positions(out);
+        }
+        if self.update.is_none() { Step::Nothing } else { self.send_update(out) }
     }
 
     /// Begins an update if there is a newer snapshot than that of the client.
@@ -150,13 +213,14 @@ impl EventStream {
         self.update = Some(StreamUpdate { snapshot, picked, at: (0, 0), missed, is_full });
     }
 
-    /// Appends the next event of the running update; true if anything was appended.
-    fn send_update(&mut self, out: &mut Vec<u8>) -> bool {
-        let Some(update) = &mut self.update else { return false };
-        let mut rows: Vec<u8> = Vec::new();
+    /// Appends the next event of the running update, if there is one.
+    fn send_update(&mut self, out: &mut Vec<u8>) -> Step {
+        let Some(update) = &mut self.update else { return Step::Nothing };
+        let is_binary = self.wire == Wire::Messages && self.request.form == RowForm::Arrow;
+        let mut rows = if is_binary { EventRows::Table(Vec::new()) } else { EventRows::Text(Vec::new()) };
         let mut gone: Vec<ContractKey> = Vec::new();
         let (fields, min_move) = (&self.request.fields, self.request.min_move);
-        while rows.len() < EVENT {
+        while rows.bytes(fields) < EVENT {
             let Some(picked) = update.picked.get(update.at.0) else { break };
             let Some(slice) = picked.chain.slices.get(update.at.1) else {
                 update.at = (update.at.0 + 1, 0);
@@ -166,68 +230,53 @@ impl EventStream {
             let chain = &picked.chain;
             let change = self.image.take(chain, slice, picked.rows_of(slice), fields, min_move, self.updates);
             gone.extend(change.gone);
-            for row in change.changed {
-                let key = slice.contract(chain.strike_milli[row], chain.right[row]);
-                rows.extend_from_slice(if rows.is_empty() { b"{\"osym\":" } else { b",{\"osym\":" });
-                push_osym(&mut rows, &key);
-                for field in fields {
-                    rows.extend_from_slice(b",\"");
-                    rows.extend_from_slice(field.name().as_bytes());
-                    rows.extend_from_slice(b"\":");
-                    let x = number(*field, chain, slice, row);
-                    if x.is_finite() {
-                        push_as(&mut rows, x, Print::UpTo(6));
-                    } else {
-                        rows.extend_from_slice(b"null");
-                    }
-                }
-                rows.push(b'}');
-            }
+            rows.push(chain, slice, &change.changed, fields);
         }
         let more = update.at.0 < update.picked.len();
         if !more {
             gone.extend(self.image.end(self.updates));
         }
         let (number, is_full, missed) = (update.snapshot.number, update.is_full, update.missed);
-        let is_empty = rows.is_empty() && gone.is_empty();
         // an update without changes is not sent, except the image that every client begins with
-        if is_empty && (more || !is_full) {
-            if !more {
-                self.finish(number);
+        if rows.is_empty() && gone.is_empty() && !is_full {
+            return self.finish(number).unwrap_or(Step::Nothing);
+        }
+        let at = Stamp::EasternOffsetMillis.text(&update.snapshot.time.to_zoned_datetime(self.sources.zone.clone()));
+        let name = if is_full { "image" } else { "update" };
+        let id = (!more).then(|| format!("{}{number}", run_prefix(self.sources.run)));
+        let facts = format!("\"snapshot\":{number},\"time\":\"{at}\",\"missed\":{missed},\"more\":{more},");
+        match rows {
+            EventRows::Text(rows) => {
+                self.wire.open(out, name, id.as_deref());
+                out.extend_from_slice(facts.as_bytes());
+                out.extend_from_slice(b"\"rows\":[");
+                out.extend_from_slice(&rows);
+                out.extend_from_slice(b"],");
+                push_gone(out, &gone);
+                self.wire.close(out);
             }
-            return false;
-        }
-        let at = update.snapshot.time.to_zoned_datetime(self.sources.zone.clone());
-        out.extend_from_slice(if is_full { b"event: image\n" } else { b"event: update\n" });
-        if !more {
-            out.extend_from_slice(format!("id: {}{number}\n", run_prefix(self.sources.run)).as_bytes());
-        }
-        let head = format!(
-            "data: {{\"snapshot\":{number},\"time\":\"{}\",\"missed\":{missed},\"more\":{more},\"rows\":[",
-            Stamp::EasternOffsetMillis.text(&at)
-        );
-        out.extend_from_slice(head.as_bytes());
-        out.append(&mut rows);
-        out.extend_from_slice(b"],\"gone\":[");
-        for (n, key) in gone.iter().enumerate() {
-            if n > 0 {
-                out.push(b',');
+            EventRows::Table(picked) => {
+                let mut about = Vec::new();
+                self.wire.open(&mut about, name, id.as_deref());
+                about.extend_from_slice(facts.as_bytes());
+                push_gone(&mut about, &gone);
+                self.wire.close(&mut about);
+                let about = String::from_utf8_lossy(&about).into_owned();
+                if binary::push_rows(fields.iter().map(|field| field.name()), about, &picked, out).is_err() {
+                    return Step::Broken;
+                }
             }
-            push_osym(out, key);
         }
-        out.extend_from_slice(b"]}\n\n");
-        if !more {
-            self.finish(number);
+        if !more && let Some(end) = self.finish(number) {
+            return end;
         }
-        true
+        Step::Piece { is_binary, is_last: true }
     }
 
-    fn finish(&mut self, number: u64) {
+    /// Ends an update; the end of the stream, if its image is too large by now.
+    fn finish(&mut self, number: u64) -> Option<Step> {
         (self.update, self.seen, self.resumed) = (None, Some(number), None);
-        if !self.permit.holds(self.image.len()) {
-            // too many contracts have been listed since the stream began
-            self.ended = true;
-        }
+        (!self.permit.holds(self.image.len())).then_some(Step::Outgrown)
     }
 
     /// Begins to send the positions if they have changed.
@@ -244,78 +293,141 @@ impl EventStream {
         }
     }
 
-    /// Appends the next piece of the positions; true if there was one.
-    fn send_positions(&mut self, out: &mut Vec<u8>) -> bool {
-        let Some((event, start)) = self.positions.sending.take() else { return false };
+    /// Appends the next piece of the positions.
+    fn send_positions(&mut self, out: &mut Vec<u8>) -> Step {
+        let Some((event, start)) = self.positions.sending.take() else { return Step::Nothing };
         // the text was taken away because the client is too slow; it may connect again
-        let Some(text) = event.text() else {
-            self.ended = true;
-            return true;
-        };
-        let end = text.len().min(start + PIECE_BYTES);
-        out.extend_from_slice(&text[start..end]);
-        if end < text.len() {
-            self.positions.sending = Some((event, end));
+        let Some(text) = event.text() else { return Step::Broken };
+        if start == 0 {
+            self.wire.open(out, "positions", None);
         }
-        true
+        // the object is opened and closed by the event
+        let (start, end) = (start.max(1), text.len() - 1);
+        let piece = end.min(start + PIECE_BYTES);
+        out.extend_from_slice(&text[start..piece]);
+        let is_last = piece == end;
+        if is_last {
+            self.wire.close(out);
+        } else {
+            self.positions.sending = Some((event, piece));
+        }
+        Step::Piece { is_binary: false, is_last }
     }
 
-    /// Appends new alerts; true if there were any.
-    fn send_alerts(&mut self, out: &mut Vec<u8>) -> bool {
+    /// Appends an alert, if there is one.
+    fn send_alert(&mut self, out: &mut Vec<u8>) -> bool {
         if !self.request.alerts {
             return false;
         }
-        let (last, hits) = self.sources.alerts.since(self.alert);
-        self.alert = last;
-        for hit in &hits {
-            out.extend_from_slice(b"event: alert\ndata: ");
-            out.extend_from_slice(hit.json().as_bytes());
-            out.extend_from_slice(b"\n\n");
+        if self.hits.is_empty() {
+            let (last, hits) = self.sources.alerts.since(self.alert);
+            self.alert = last;
+            self.hits.extend(hits);
         }
-        !hits.is_empty()
+        let Some(hit) = self.hits.pop_front() else { return false };
+        self.wire.open(out, "alert", None);
+        let text = hit.json();
+        out.extend_from_slice(text.trim_start_matches('{').trim_end_matches('}').as_bytes());
+        self.wire.close(out);
+        true
     }
 }
 
-impl Stream for EventStream {
-    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
-        faults::here("stream");
-        if self.ended {
-            return Progress::Done;
-        }
-        let now = Instant::now();
-        let mut sent = false;
-        // nothing may come between the pieces of an event
-        if self.positions.sending.is_none() {
-            if self.seen.is_none() && self.update.is_none() && self.updates == 0 {
-                // milliseconds that a browser waits before it connects again
-                out.extend_from_slice(b"retry: 2000\n\n");
-                sent = true;
-            }
-            sent |= self.send_alerts(out);
-            if self.update.is_none() && now >= self.next_at {
-                self.next_at = now + self.request.every;
-                self.begin_positions();
-                self.begin_update();
-                // a stream without contracts must begin only once
-                self.updates = self.updates.max(1);
-            }
-        }
-        if !self.send_positions(out) {
-            sent |= self.update.is_some() && self.send_update(out);
-        } else if self.ended {
-            return Progress::Broken;
-        } else {
-            sent = true;
-        }
-        if !sent && now >= self.beat_at {
-            out.extend_from_slice(b": heartbeat\n\n");
-            sent = true;
-        }
-        if sent {
-            self.beat_at = now + HEARTBEAT;
-        }
-        if self.update.is_some() || sent { Progress::More } else { Progress::Later }
+impl Wire {
+    /// Begins an event and its object.
+    fn open(self, out: &mut Vec<u8>, name: &str, id: Option<&str>) {
+        let text = match (self, id) {
+            (Self::Lines, None) => format!("event: {name}\ndata: {{"),
+            (Self::Lines, Some(id)) => format!("event: {name}\nid: {id}\ndata: {{"),
+            (Self::Messages, None) => format!("{{\"event\":\"{name}\","),
+            (Self::Messages, Some(id)) => format!("{{\"event\":\"{name}\",\"id\":\"{id}\","),
+        };
+        out.extend_from_slice(text.as_bytes());
     }
+
+    /// Ends an event and its object.
+    fn close(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(match self {
+            Self::Lines => b"}\n\n",
+            Self::Messages => b"}",
+        });
+    }
+}
+
+/// The rows of an event.
+enum EventRows {
+    /// Objects, with commas between them.
+    Text(Vec<u8>),
+    /// Rows of chains, for a table.
+    Table(Vec<Picked>),
+}
+
+impl EventRows {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Table(picked) => picked.is_empty(),
+        }
+    }
+
+    /// Approximate bytes of the event.
+    fn bytes(&self, fields: &[StreamField]) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Table(picked) => {
+                let rows: usize = picked.iter().map(Picked::count).sum();
+                rows.saturating_mul(binary::row_bytes(fields.len()))
+            }
+        }
+    }
+
+    /// Appends rows of a slice.
+    fn push(&mut self, chain: &Arc<Chain>, slice: &Slice, changed: &[usize], fields: &[StreamField]) {
+        match self {
+            Self::Text(text) => changed.iter().for_each(|&row| push_row(text, chain, slice, row, fields)),
+            Self::Table(picked) => {
+                if picked.last().is_none_or(|last| !Arc::ptr_eq(&last.chain, chain)) {
+                    picked.push(Picked { chain: Arc::clone(chain), rows: Vec::new() });
+                }
+                let Some(last) = picked.last_mut() else { return };
+                for row in changed.iter().filter_map(|&row| u32::try_from(row).ok()) {
+                    match last.rows.last_mut().filter(|range| range.end == row) {
+                        Some(range) => range.end += 1,
+                        None => last.rows.push(row..row + 1),
+                    }
+                }
+                picked.retain(|picked| !picked.rows.is_empty());
+            }
+        }
+    }
+}
+
+fn push_row(out: &mut Vec<u8>, chain: &Chain, slice: &Slice, row: usize, fields: &[StreamField]) {
+    out.extend_from_slice(if out.is_empty() { b"{\"osym\":" } else { b",{\"osym\":" });
+    push_osym(out, &slice.contract(chain.strike_milli[row], chain.right[row]));
+    for field in fields {
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(field.name().as_bytes());
+        out.extend_from_slice(b"\":");
+        let x = number(*field, chain, slice, row);
+        if x.is_finite() {
+            push_as(out, x, Print::UpTo(6));
+        } else {
+            out.extend_from_slice(b"null");
+        }
+    }
+    out.push(b'}');
+}
+
+fn push_gone(out: &mut Vec<u8>, gone: &[ContractKey]) {
+    out.extend_from_slice(b"\"gone\":[");
+    for (n, key) in gone.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        push_osym(out, key);
+    }
+    out.push(b']');
 }
 
 fn push_osym(out: &mut Vec<u8>, key: &ContractKey) {

@@ -56,6 +56,12 @@ impl StreamPermit {
         numbers <= NUMBERS_OF_ONE && sum <= NUMBERS
     }
 
+    /// Size of the image, in numbers.
+    #[must_use]
+    pub fn numbers(&self) -> usize {
+        self.numbers
+    }
+
     /// Counts snapshots that a client missed.
     pub fn missed(&self, n: u64) {
         self.counts.missed.fetch_add(n, Ordering::Relaxed);
