@@ -33,6 +33,8 @@ pub enum FileCell {
     Quote(QuoteNumber),
     /// The time of the contract's quote.
     QuoteTime,
+    /// Why the contract's quote is not used.
+    Dropped,
 }
 
 /// A word that is constant over a slice or a chain.
@@ -117,9 +119,11 @@ const QUOTE: [FileColumn; 7] = [
     column("open_interest", FileCell::Quote(QuoteNumber::OpenInterest), "contracts", "contracts open"),
 ];
 
-/// Columns of time in served tables: a file has one time per snapshot, a daemon one per quote.
-const SERVED: [FileColumn; 2] = [
+/// Columns of served tables alone: a file has one time per snapshot, a daemon one per quote; reasons are those of the
+/// pass that is served.
+const SERVED: [FileColumn; 3] = [
     column("quote_time", FileCell::QuoteTime, "UTC", "when the contract was quoted"),
+    column("dropped", FileCell::Dropped, "", "why the quote is not used"),
     column("snapshot_time", FileCell::Time, "UTC", "when the snapshot was valued"),
 ];
 

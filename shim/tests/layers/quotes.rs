@@ -6,6 +6,7 @@ use crate::support::market::{NOW, get, get_from, market, service};
 use engine::snapshot::Snapshot;
 use engine::store::book::BookSlice;
 use engine::store::chain::Chain;
+use engine::store::dropped::Drop;
 use engine::store::quotes::ChainQuotes;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -24,6 +25,7 @@ struct Quote {
     ask_size: f64,
     volume: f64,
     open_interest: f64,
+    dropped: Option<Drop>,
     ts: Timestamp,
 }
 
@@ -38,6 +40,7 @@ impl Quote {
             ask_size: unless(row % 7 == 3, (10 * row) as f64),
             volume: unless(row % 13 == 5, (3 * row) as f64),
             open_interest: unless(row % 17 == 6, (100 + row) as f64),
+            dropped: (row % 4 == 1).then(|| Drop::ALL[row % Drop::ALL.len()]),
             ts: NOW - SignedDuration::from_millis(61_250) * i32::try_from(row).unwrap(),
         }
     }
@@ -79,7 +82,8 @@ pub(super) fn showing() -> Service {
     let snapshot = market();
     let with = |chain: &Arc<Chain>| {
         let quotes = Some(Box::new(quoted(chain)));
-        Arc::new(Chain { quotes, ..Chain::clone(chain) })
+        let dropped = (0..chain.right.len()).map(|row| Quote::of(row).dropped).collect();
+        Arc::new(Chain { quotes, dropped, ..Chain::clone(chain) })
     };
     let chains = snapshot.chains().iter().map(with).collect();
     service(Snapshot::new(7, chains, snapshot.pending().to_vec())).showing_quotes(true)
@@ -134,7 +138,7 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
     let rows = json("/l1/greeks?underlying=ACME&greeks=quote");
     let first = rows[0].as_object().unwrap();
     assert_eq!(first["greeks"], "quote");
-    assert_eq!(first.len(), 7 + 8);
+    assert_eq!(first.len(), 7 + 9);
     each(
         rows.as_array().unwrap(),
         |row| word(&row["osym"]).replace(' ', ""),
@@ -155,6 +159,7 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
             }
             let time = spelt(quote.ts, "America/New_York", "%Y-%m-%dT%H:%M:%S%.3f%:z");
             assert_eq!(row["quote_time"], time.as_str());
+            assert_eq!(row["dropped"].as_str(), quote.dropped.map(Drop::name));
         },
     );
     let both = json("/l1/greeks?underlying=ACME&greeks=quote,core");
@@ -166,9 +171,14 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
 fn every_format_shows_the_group_and_sizes_stay_whole() {
     let csv = get_from(&showing(), "/l1/greeks?underlying=ACME&greeks=quote&format=csv").body;
     let lines: Vec<&str> = csv.split("\r\n").collect();
-    assert!(lines[0].ends_with(",bid,ask,bid_size,ask_size,mid,quote_time,volume,open_interest"), "{}", lines[0]);
-    assert!(lines[1].ends_with(",1.05,1.15,1,0,1.1,2026-11-20T15:42:07.318-05:00,0,100"), "{}", lines[1]);
-    assert!(lines[3].ends_with(",,1.45,,20,,2026-11-20T15:40:04.818-05:00,6,102"), "{}", lines[3]);
+    assert!(
+        lines[0].ends_with(",bid,ask,bid_size,ask_size,mid,quote_time,volume,open_interest,dropped"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[1].ends_with(",1.05,1.15,1,0,1.1,2026-11-20T15:42:07.318-05:00,0,100,"), "{}", lines[1]);
+    assert!(lines[2].ends_with(",101,no_bid"), "{}", lines[2]);
+    assert!(lines[3].ends_with(",,1.45,,20,,2026-11-20T15:40:04.818-05:00,6,102,"), "{}", lines[3]);
     let ndjson = get_from(&showing(), "/l1/greeks?underlying=ACME&greeks=quote&format=ndjson").body;
     let lines: Vec<Value> = ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(Value::Array(lines), json("/l1/greeks?underlying=ACME&greeks=quote"));

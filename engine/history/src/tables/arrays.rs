@@ -14,6 +14,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use engine::store::dropped::Drop;
 use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -42,6 +43,7 @@ pub(super) struct Words {
     styles: Dictionary,
     settlements: Dictionary,
     rights: Dictionary,
+    drops: Dictionary,
 }
 
 #[derive(Clone, Debug)]
@@ -71,9 +73,9 @@ impl Dictionary {
         self.places.get(&symbol).copied().unwrap_or(0)
     }
 
-    fn array(&self, keys: Vec<i32>) -> Result<ArrayRef, ArrowError> {
+    fn array(&self, keys: impl Into<Int32Array>) -> Result<ArrayRef, ArrowError> {
         let words = Arc::clone(&self.words) as ArrayRef;
-        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), words)?))
+        Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys.into(), words)?))
     }
 }
 
@@ -116,6 +118,7 @@ impl ArrayForm {
             styles: Dictionary::of_words(&["american", "european"]),
             settlements: Dictionary::of_words(&["am", "pm"]),
             rights: Dictionary::of_words(&["call", "put"]),
+            drops: Dictionary::of_words(&Drop::ALL.map(Drop::name)),
         }
     }
 
@@ -165,6 +168,10 @@ impl<'a> Table<'a> {
             }
             FileCell::Right => {
                 self.words.rights.array(self.of_row(|chain, row| i32::from(chain.right[row] == Right::Put)))?
+            }
+            FileCell::Dropped => {
+                let why = |chain: &Chain, row: usize| chain.dropped.get(row).copied().flatten().map(|why| why as i32);
+                self.words.drops.array(self.of_row(why))?
             }
             FileCell::Osym => Arc::new(self.osi_symbols()),
             FileCell::Slice(number) => numbers(self.of_slice(number)),

@@ -39,6 +39,7 @@ fn field(column: &FileColumn) -> Field {
         FileCell::Time | FileCell::QuoteTime => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), false),
         FileCell::Date | FileCell::Expiry => (DataType::Date32, false),
         FileCell::Word(_) | FileCell::Right => (dictionary(), false),
+        FileCell::Dropped => (dictionary(), true),
         FileCell::Strike => (DataType::Float64, false),
         FileCell::StrikeMilli => (DataType::Int32, false),
         FileCell::Osym => (DataType::Utf8, false),

@@ -59,6 +59,8 @@ pub enum Cell {
     InTheMoney,
     /// A time, quoted in JSON unless its spelling is a number.
     Time(When, Stamp),
+    /// The word for why the contract's quote is not used; null where it is, and where quotes are not shown.
+    Dropped,
     /// Calendar days from the current date to expiry, an integer.
     DaysToExpiry,
     /// A word that is the key of the row's object in JSON, and an ordinary column elsewhere. Only as the first field.
@@ -174,7 +176,7 @@ impl Field {
     #[must_use]
     pub const fn is_number(&self) -> bool {
         match self.cell {
-            Cell::Text(_) | Cell::RowKey(_) => false,
+            Cell::Text(_) | Cell::RowKey(_) | Cell::Dropped => false,
             Cell::Time(_, stamp) => stamp.is_number(),
             _ => true,
         }
@@ -276,6 +278,12 @@ pub const fn strike_milli(name: &'static str) -> Field {
 #[must_use]
 pub const fn time(name: &'static str, when: When, stamp: Stamp) -> Field {
     Field { name, group: None, cell: Cell::Time(when, stamp) }
+}
+
+/// A column of reasons for which quotes are not used.
+#[must_use]
+pub const fn dropped(name: &'static str) -> Field {
+    Field { name, group: None, cell: Cell::Dropped }
 }
 
 /// A column of calendar days to expiry.

@@ -17,6 +17,7 @@ use super::layout::{AnswerLayout, Per};
 use super::number::{BLOCK, Print, TextBlock, osi_digits, put_as, put_milli};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
+use engine::store::dropped::Drop;
 use engine::store::quotes::{ChainQuotes, QuoteNumber};
 use jiff::tz::TimeZone;
 use kernel::contract::Right;
@@ -82,6 +83,9 @@ impl Copied {
     }
 }
 
+/// Maximum bytes of a reason for which a quote is not used, with quotation marks.
+const DROPPED_MAX: usize = 16;
+
 /// Content of a slot.
 #[derive(Clone, Copy, Debug)]
 enum SlotValue {
@@ -106,6 +110,11 @@ enum SlotValue {
     InTheMoney([Copied; 2]),
     /// The time of the contract's quote.
     QuoteTime(Stamp),
+    /// Why the contract's quote is not used, between quotation marks, or the text for none.
+    Dropped {
+        quote: &'static str,
+        none: Copied,
+    },
     /// Letter and digits of an OSI symbol.
     OsiTail,
     /// If the number is missing, the text `instead` replaces everything up to the slot `then`.
@@ -144,6 +153,7 @@ pub struct Cells<'a> {
     strike_milli: &'a [u32],
     right: &'a [Right],
     quotes: Option<&'a ChainQuotes>,
+    dropped: &'a [Option<Drop>],
 }
 
 impl RowRef {
@@ -165,7 +175,13 @@ impl<'a> Cells<'a> {
     #[must_use]
     pub fn of(chain: &'a Chain) -> Self {
         let columns = std::array::from_fn(|i| chain.columns.get(Col::ALL[i]));
-        Self { columns, strike_milli: &chain.strike_milli, right: &chain.right, quotes: chain.quotes.as_deref() }
+        Self {
+            columns,
+            strike_milli: &chain.strike_milli,
+            right: &chain.right,
+            quotes: chain.quotes.as_deref(),
+            dropped: &chain.dropped,
+        }
     }
 
     /// The first rows of an answer from a run of chain rows, and their number; unused places repeat the first.
@@ -315,6 +331,13 @@ impl Template {
                 SlotValue::QuoteTime(stamp) => match cells.quotes {
                     Some(quotes) => put_time(buf, at, quotes.time(row), &self.zone, *stamp),
                     None => at,
+                },
+                SlotValue::Dropped { quote, none } => match cells.dropped.get(row).copied().flatten() {
+                    Some(why) => [quote, why.name(), quote].into_iter().fold(at, |at, text| {
+                        buf[at..at + text.len()].copy_from_slice(text.as_bytes());
+                        at + text.len()
+                    }),
+                    None => self.copy(none, buf, at),
                 },
                 SlotValue::OsiTail => {
                     buf[at] = osi_letter(cells.right[row]);

@@ -12,8 +12,8 @@ use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{
-    Cell, Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, num, own, quoted, strike, text,
-    time,
+    Cell, Field, Hidden, Missing, QuoteCell, QuoteNumber, SliceNumber, Source, Text, dropped, num, own, quoted, strike,
+    text, time,
 };
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
@@ -88,6 +88,7 @@ pub const FIELDS: &[Field] = &[
     time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
     count("volume", QuoteNumber::Volume),
     count("open_interest", QuoteNumber::OpenInterest),
+    dropped("dropped").within(Group::Quote),
 ];
 
 /// Additional field of answers with many snapshots: the time of the row's snapshot.

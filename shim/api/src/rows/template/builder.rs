@@ -1,7 +1,7 @@
 //! Compiles a table of fields and a frame to a row with open slots. Never: a number of a row.
 
 use super::slice_text::{Piece, SliceText};
-use super::{Copied, NumberSource, SHORT, SliceSlot, Slot, SlotValue, Template};
+use super::{Copied, DROPPED_MAX, NumberSource, SHORT, SliceSlot, Slot, SlotValue, Template};
 use crate::rows::clock::{STAMP_MAX, When};
 use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, QuoteCell, SliceNumber, Source, Text, Unpriced};
 use crate::rows::frame::Frame;
@@ -169,6 +169,13 @@ impl RowBuilder<'_> {
                 }
                 self.push(quote);
             }
+            Cell::Dropped if self.to.shows_quotes => {
+                let before = self.take_before();
+                let none = self.piece(self.frame.null);
+                let value_max = DROPPED_MAX.max(none.len);
+                self.slot_after(before, SlotValue::Dropped { quote: self.frame.quote, none }, value_max);
+            }
+            Cell::Dropped => self.push(self.frame.null),
             Cell::DaysToExpiry => self.of_slice(SliceText::DaysToExpiry),
             Cell::Open(_) | Cell::Close => {}
         }
