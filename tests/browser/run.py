@@ -619,7 +619,7 @@ def quotes(place):
             said = daemon.json(f"/l1/greeks?root=KO&exp={row['expiry']}&right={row['right']}&greeks=quote&as_of=2026-08-18T16:00")
             crossed = page.run("""[...document.querySelectorAll('#chain-scroll td.dropped')].filter(cell => cell.textContent === '9999.00')
                 .map(cell => [cell.title, cell.closest('tr').querySelector('th').textContent])""")
-            assert crossed == [["This quote is not used: no volatility gives it", f"{float(row['strike']):g}"]], crossed
+            assert crossed == [["This quote is not used: bid above ask", f"{float(row['strike']):g}"]], crossed
             side = heads.index("OpenInt") if row["right"] == "call" else len(heads) - 1
             shown = page.texts(f"#chain-scroll tbody tr > :nth-child({side + 1})")
             wanted = ["–" if one["open_interest"] is None else f"{one['open_interest']:.0f}" for one in said]
@@ -627,6 +627,55 @@ def quotes(place):
             explained = daemon.json(f"/l1/explain?osym={said[0]['osym'].replace(' ', '')}&as_of=2026-08-18T16:00")["carry"]
             rate = dict(zip(page.texts("#facts dt"), page.texts("#facts dd")))["Rate"]
             assert rate.endswith(explained["rate_as_of"]) and explained["rate_as_of"] <= "2026-08-18", (rate, explained["rate_as_of"])
+
+
+def strategies(place):
+    """a click on ask or bid adds a leg: price and name, more, fewer, flipped, removed, by keys, in the address, to scenarios"""
+    from selenium.webdriver.common.keys import Keys
+
+    with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--show-quotes") as daemon, \
+            place.page(daemon.base, "#symbol=SPY&expiry=2026-12-18&columns=bid,ask,theo") as page:
+        page.shows("SPY")
+        legs = lambda: page.texts("#legs li")
+        assert not page.run("document.querySelector('#legs').offsetParent")
+        trade = "[...document.querySelectorAll('#chain-scroll tbody tr')].find(row => row.querySelector('th').textContent === arguments[0])" \
+                ".querySelector(`td.${arguments[1]}[data-trade=${arguments[2]}]`).click()"
+        page.run(trade, "700", "p", "sell")
+        page.run(trade, "690", "p", "buy")
+        page.until("two legs", lambda: len(legs()) == 2)
+        assert legs()[0].startswith("−1 SPY 12/18/26 700 P") and legs()[1].startswith("+1 SPY 12/18/26 690 P"), legs()
+        said = lambda: daemon.json("/l1/strategy?entry=ask&legs=" + urllib.parse.quote(page.hash()["legs"]))
+        net = lambda: page.text("#legs .sub")
+        page.until("name and credit", lambda: net().startswith(f"{said()['strategy']} · credit {-said()['cost']:.2f} at bid and ask"))
+        sold = {row["strike"]: row for row in daemon.json("/l1/greeks?root=SPY&exp=2026-12-18&right=put&greeks=quote")}
+        assert abs(said()["cost"] - 100 * (sold[690]["ask"] - sold[700]["bid"])) < 1e-6, said()
+        page.click("#legs [data-leg='0'][data-does=more]")
+        page.until("a ratio", lambda: legs()[0].startswith("−2 ") and net().startswith("custom · credit"))
+        assert page.run("document.activeElement.dataset.does") == "more", "the focus stays"
+        page.click("#legs [data-leg='1'][data-does=flip]")
+        page.until("two sold", lambda: legs()[1].startswith("−1 "))
+        kept = legs()
+        page.web.refresh()
+        page.shows("SPY")
+        page.until("the address holds them", lambda: legs() == kept)
+        link = page.run("document.querySelector('#legs a').getAttribute('href')")
+        assert link == "/scenarios#of=osym&what=SPY261218P00700000%2CSPY261218P00690000&quantity=-2%2C-1", link
+        page.click("#legs [data-leg='0'][data-does=remove]")
+        page.until("one leg", lambda: len(legs()) == 1)
+        page.press(Keys.ESCAPE)
+        page.run("document.activeElement.blur()")
+        page.press(Keys.ARROW_DOWN, "a")
+        page.until("a leg by key", lambda: len(legs()) == 2 and legs()[1].startswith("+1 "))
+        page.press("x")
+        page.until("sold again", lambda: len(legs()) == 1)
+        page.resize(PHONE)
+        assert page.run("document.querySelector('#legs').scrollWidth <= document.querySelector('#legs').clientWidth")
+        page.click("#legs p button")
+        page.until("none", lambda: not page.run("document.querySelector('#legs').offsetParent") and "legs" not in page.hash())
+        # the numbers of the page of scenarios are of these legs
+        page.web.get(f"{daemon.base}{link}")
+        page.until("curves", lambda: page.texts("#expiries tbody tr"))
+        assert page.run("document.querySelector('#quantity').value") == "-2,-1"
 
 
 def examples(place):
@@ -822,6 +871,11 @@ def accessibility(place):
             with place.page(place.still.base, path=path, scheme=scheme, size=size) as page:
                 page.until("rows", lambda: page.texts(ready))
                 look(page, f"{path}, {scheme}, without positions")
+    for scheme, size in [("light", WIDE), ("dark", PHONE)]:
+        with place.page(place.still.base, "#symbol=SPY&legs=-1 SPY261218P00700000,1 SPY261218P00690000", size=size, scheme=scheme) as page:
+            page.shows("SPY")
+            page.until("a price", lambda: "by the model" in page.text("#legs .sub"))
+            look(page, f"legs, {scheme}")
     with place.page(place.still.base, size=PHONE, scheme="dark") as page:
         look(page.shows("SPY"), "phone")
     with place.page(place.still.base, "#symbol=NOSUCH", path="/") as page:
@@ -845,7 +899,7 @@ def accessibility(place):
 
 
 CHECKS = [first_view, past_days, search, expiries, refreshing, what_is_asked, keys, explanations, desk, watching, pins, order, room,
-          tags, quotes, examples, scanner, themes, states, gone_and_back, foreign_text, phone,
+          tags, quotes, strategies, examples, scanner, themes, states, gone_and_back, foreign_text, phone,
           without_scripts, accessibility]
 
 

@@ -6,6 +6,7 @@ import { ColumnChooser } from "./chooser.js";
 import { columnsOf, defaultColumns, fixed, groupsFor, noteCounts, percent, signed, strikeText } from "./numbers.js";
 import { element, flash, foldable, memory, say, set } from "./dom.js";
 import { explain } from "./explain.js";
+import { Legs } from "./legs.js";
 import { MomentBar, spelled } from "./moment.js";
 import { drawTags, tagsOf } from "./tags.js";
 import { search } from "./search.js";
@@ -44,6 +45,7 @@ function readAddress() {
   view.root = word("root");
   view.columns = word("columns")?.split(",") ?? null;
   past.asOf = word("as_of");
+  legs.read(word("legs"));
 }
 
 function writeAddress(isNewPlace) {
@@ -53,6 +55,7 @@ function writeAddress(isNewPlace) {
   if (view.root) said.set("root", view.root);
   if (past.asOf) said.set("as_of", past.asOf);
   if (view.columns) said.set("columns", view.columns.join(","));
+  if (legs.text) said.set("legs", legs.text);
   // commas and colons as they are: the address is there to be read
   const hash = `#${said.toString().replaceAll("%2C", ",").replaceAll("%3A", ":")}`;
   if (hash === location.hash) return;
@@ -123,6 +126,7 @@ async function cycle(signal) {
       around?.catch(() => {});
       await moment.show(around, hasPast || past.asOf !== null, signal);
       await market(name, signal);
+      legs.refresh();
       // another place may have been chosen meanwhile: what was loaded is not its
       if (signal.aborted) return;
       const isLonger = !past.asOf && (await watch.refresh(state, name, signal).catch(() => false));
@@ -224,10 +228,12 @@ function chooseExpiry(term) {
 const marks = { pointed: (index) => light(index), picked: (index) => pick(index) };
 const smile = new Smile($("smile-chart"), marks);
 const moment = new MomentBar((asOf) => goToMoment(asOf));
-const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: (index, side) => {
+const legs = new Legs($("legs"), () => writeAddress(false), announce);
+const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: (index, side, trade) => {
   pick(index);
   const contract = side && shown.lines[index]?.[side];
-  if (contract) explain(contract.osym);
+  if (contract && trade) legs.add(contract.osym, trade === "buy" ? 1 : -1);
+  else if (contract) explain(contract.osym);
 } });
 const watch = new WatchList($("watch-table"), (name) => goToSymbol(name));
 const chooser = new ColumnChooser(columnsNow, (keys) => {
@@ -522,6 +528,8 @@ function gone() {
 
 function goToSymbol(name) {
   refused = "";
+  // a strategy is of one underlying
+  if (name !== view.symbol) legs.clear();
   Object.assign(view, { symbol: name, expiry: null, root: null });
   shown.key = null;
   writeAddress(true);
@@ -603,14 +611,19 @@ function pressed(event) {
     } else moveLine(STEPS[event.key]);
   } else if (event.key === "Enter" && chosenLine !== null && !event.target.closest("button, a")) {
     event.preventDefault();
-    const { strike, call, put } = shown.lines[chosenLine];
-    const isOut = strike < (shown.term[shown.index]?.fwd_price ?? 0);
-    const contract = isOut !== event.shiftKey ? put : call;
+    const contract = chosenContract(event.shiftKey);
     if (contract) explain(contract.osym);
   } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
     event.preventDefault();
     goTo(shown.index + (event.key === "ArrowLeft" ? -1 : 1));
   } else if ($("keys-on").checked) {
+    const trades = { a: 1, x: -1 }[event.key.toLowerCase()];
+    const contract = trades && chosenContract(event.shiftKey);
+    if (contract) {
+      event.preventDefault();
+      legs.add(contract.osym, trades);
+      return;
+    }
     const does = { "/": () => $("search").focus(), "?": openHelp, c: () => chooser.open(), t: nextTheme, m: toMoney,
       p: togglePin, w: toggleWatch, s: foldSmile, b: toggleSide,
       "[": () => moment.step(-1), "]": () => moment.step(1), n: () => moment.goTo(null) }[event.key];
@@ -618,6 +631,14 @@ function pressed(event) {
     event.preventDefault();
     does();
   }
+}
+
+/** The contract of the chosen strike that is out of the money, or the other one. */
+function chosenContract(isOther) {
+  if (chosenLine === null) return null;
+  const { strike, call, put } = shown.lines[chosenLine];
+  const isOut = strike < (shown.term[shown.index]?.fwd_price ?? 0);
+  return isOut !== isOther ? put : call;
 }
 
 function toMoney() {

@@ -7,7 +7,27 @@ const COLUMN_PX = 51;
 const HELD_PX = 36;
 /** Prices of a quote, which are marked where no volatility gives them. */
 const OF_QUOTE = ["bid", "ask", "mid"];
-const isUnusable = (row) => (row.bid > 0 || row.ask > 0) && row.bid_vol === null && row.ask_vol === null;
+const REASONS = {
+  crossed: "bid above ask",
+  no_bid: "it has no bid",
+  no_ask: "it has no ask",
+  stale: "older than the rest of its chain",
+  too_wide: "too wide",
+  out_of_bounds: "no volatility gives it",
+  strike_order: "it contradicts other strikes",
+  expiry_order: "dearer than in later expiries",
+  no_arbitrage: "no volatility gives it",
+  outlier: "far from the rest of its expiry",
+  excluded: "left out by the user",
+};
+/** Sides of a market, by the columns that are of one: a click there is a trade. */
+const TRADES = { ask: "buy", askvol: "buy", bid: "sell", bidvol: "sell" };
+
+/** Why a quote is not used; null: it is. A recorded chain has no reason. */
+function dropped(row) {
+  if (row.dropped) return row.dropped;
+  return (row.bid > 0 || row.ask > 0) && row.bid_vol === null && row.ask_vol === null ? "no_arbitrage" : null;
+}
 
 /** One line for each strike: `{ strike, call, put }` of the rows of an answer. */
 export function byStrike(rows) {
@@ -27,7 +47,8 @@ export class ChainTable {
     this.key = "";
     scroll.addEventListener("click", (event) => {
       const row = event.target.closest("tbody tr");
-      if (row) picked(this.lineOf(row), event.target.closest("td.c") ? "call" : event.target.closest("td.p") ? "put" : null);
+      const side = event.target.closest("td.c") ? "call" : event.target.closest("td.p") ? "put" : null;
+      if (row) picked(this.lineOf(row), side, event.target.closest("td")?.dataset.trade);
     });
     scroll.addEventListener("pointerover", (event) => {
       const row = event.target.closest("tbody tr");
@@ -83,7 +104,7 @@ export class ChainTable {
           ...quantity(), ...right.map(head))));
     this.cells = [];
     const row = (i) => {
-      const cells = (side) => columns.map(() => element("td", { class: side }));
+      const cells = (side) => columns.map(({ key }) => element("td", { class: side, "data-trade": TRADES[key] ?? null }));
       const held = (side) => (this.hasHeld ? element("td", { class: `held ${side}` }) : null);
       const made = { line: i, calls: cells("c"), puts: cells("p"), heldCall: held("c"), heldPut: held("p"), vol: element("td", { class: "vol" }) };
       this.cells.push(made);
@@ -124,9 +145,10 @@ export class ChainTable {
   writeCell({ field, kind }, decimals, cell, row, line) {
     const value = row?.[field];
     if (OF_QUOTE.includes(field)) {
-      const isDropped = Boolean(row) && isUnusable(row);
-      cell.classList.toggle("dropped", isDropped);
-      set(cell, "title", isDropped ? "This quote is not used: no volatility gives it" : null);
+      const why = row ? dropped(row) : null;
+      // one side alone is seen as such
+      cell.classList.toggle("dropped", why !== null && why !== "no_bid" && why !== "no_ask");
+      set(cell, "title", why ? `This quote is not used: ${REASONS[why] ?? why}` : null);
     }
     const before = cell.textContent;
     const text = kind === "percent" ? percent(value, decimals) : fixed(value, decimals);

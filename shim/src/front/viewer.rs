@@ -51,6 +51,7 @@ const ASSETS: &[Asset] = &[
     asset!("explain.js", SCRIPT),
     asset!("positions.js", SCRIPT),
     asset!("scenarios.js", SCRIPT),
+    asset!("legs.js", SCRIPT),
     asset!("scanner.js", SCRIPT),
     asset!("theme.js", SCRIPT),
     asset!("app.js", SCRIPT),

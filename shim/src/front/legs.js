@@ -1,0 +1,119 @@
+// Legs of a strategy, put together by clicks on bids and asks: a list with price and known name, and a link to scenarios.
+import { ask, at } from "./api.js";
+import { OFFERS } from "./columns.js";
+import { money } from "./desk.js";
+import { element, say, set } from "./dom.js";
+import { strikeText } from "./numbers.js";
+
+/** As many as the daemon takes. */
+const MOST = 100;
+const compact = (osym) => osym.replaceAll(" ", "");
+const count = (quantity) => (quantity > 0 ? `+${quantity}` : `−${-quantity}`);
+
+/** A contract as people say it. */
+export function spoken(osym) {
+  const [, root, year, month, day, right, strike] = /^(\S+?)\s*(\d\d)(\d\d)(\d\d)([CP])(\d{8})$/.exec(osym) ?? [];
+  return root ? `${root} ${month}/${day}/${year} ${strikeText(Number(strike) / 1000)} ${right}` : osym;
+}
+
+/** The strip in `place`. `changed` is called when the legs are others, `announce` with what a change is. */
+export class Legs {
+  constructor(place, changed, announce) {
+    Object.assign(this, { place, changed, announce, legs: [], asked: null });
+    this.list = element("ol", { "aria-label": "Legs" });
+    this.sum = element("p", { class: "sub" });
+    this.link = element("a", { href: "/scenarios" }, "Scenarios");
+    const clear = element("button", { type: "button", class: "quiet" }, "Clear");
+    clear.addEventListener("click", () => this.become([], "No legs"));
+    place.append(this.list, this.sum, element("p", {}, this.link, " ", clear));
+    this.list.addEventListener("click", ({ target }) => {
+      const button = target.closest("button");
+      if (button) this.pressed(Number(button.dataset.leg), button.dataset.does);
+    });
+  }
+
+  /** The legs as the address holds them; null: none. */
+  get text() {
+    return this.legs.length ? this.legs.map(({ osym, quantity }) => `${quantity} ${osym}`).join(",") : null;
+  }
+
+  /** Takes over the legs of an address. */
+  read(text) {
+    const legs = (text ?? "").split(",").flatMap((leg) => {
+      const [, quantity, osym] = /^(-?[1-9]\d{0,5}) ([A-Z]{1,6}\d{0,2}\d{6}[CP]\d{8})$/.exec(leg.trim()) ?? [];
+      return osym ? [{ osym, quantity: Number(quantity) }] : [];
+    });
+    if (JSON.stringify(legs) === JSON.stringify(this.legs)) return;
+    this.legs = legs.slice(0, MOST);
+    this.show();
+  }
+
+  /** Adds a contract, `by` 1 bought or -1 sold; what is held the other way round becomes less. */
+  add(long, by) {
+    const osym = compact(long);
+    const before = this.legs.find((leg) => leg.osym === osym);
+    if (!before && this.legs.length === MOST) return this.announce(`${MOST} legs at most`);
+    const quantity = (before?.quantity ?? 0) + by;
+    const others = before ? this.legs.map((leg) => (leg === before ? { osym, quantity } : leg)) : [...this.legs, { osym, quantity }];
+    this.become(others.filter((leg) => leg.quantity !== 0), `${by > 0 ? "Bought" : "Sold"} ${spoken(osym)}: ${quantity ? count(quantity) : "none left"}`);
+  }
+
+  clear() {
+    if (this.legs.length) this.become([], "No legs");
+  }
+
+  pressed(index, does) {
+    const { osym, quantity } = this.legs[index];
+    const more = does === "more" ? 1 : does === "fewer" ? -1 : 0;
+    const now = does === "remove" ? 0 : does === "flip" ? -quantity : quantity + more * Math.sign(quantity);
+    const legs = this.legs.map((leg, i) => (i === index ? { osym, quantity: now } : leg)).filter((leg) => leg.quantity !== 0);
+    this.become(legs, `${spoken(osym)}: ${now ? count(now) : "removed"}`);
+  }
+
+  become(legs, what) {
+    this.legs = legs;
+    this.show();
+    this.announce(what);
+    this.changed();
+  }
+
+  show() {
+    const held = this.place.contains(document.activeElement) ? document.activeElement.dataset : null;
+    this.place.hidden = !this.legs.length;
+    this.list.replaceChildren(...this.legs.map(({ osym, quantity }, i) => {
+      const name = spoken(osym);
+      const button = (does, sign, word) => element("button", { type: "button", class: "quiet", "data-leg": i, "data-does": does, "aria-label": `${word} ${name}`, title: word }, sign);
+      return element("li", {}, element("span", { class: quantity > 0 ? "up" : "down" }, count(quantity)), ` ${name} `,
+        button("flip", "⇄", "Flip"), button("fewer", "−", "Fewer"), button("more", "+", "More"), button("remove", "×", "Remove"));
+    }));
+    // the button that was pressed is a new one now
+    const again = held?.leg && (this.list.querySelector(`[data-leg="${held.leg}"][data-does="${held.does}"]`) ?? this.list.querySelector("button"));
+    if (again) again.focus();
+    set(this.link, "href", `/scenarios#${new URLSearchParams({ of: "osym", what: this.legs.map(({ osym }) => osym).join(","), quantity: this.legs.map(({ quantity }) => quantity).join(",") })}`);
+    this.refresh();
+  }
+
+  /** Asks for price and name again. */
+  async refresh() {
+    this.asked?.abort();
+    if (!this.legs.length) return;
+    const { signal } = (this.asked = new AbortController());
+    // bought at the ask, sold at the bid
+    const entry = OFFERS.quotes ? "ask" : "value";
+    try {
+      const found = await ask(`/l1/strategy?${at({ legs: this.text, entry })}`, signal);
+      const { strategy, side, cost, net, breakevens, largest_gain: gain, largest_loss: loss, profit_chance: chance } = found;
+      const isNumber = (x) => typeof x === "number";
+      const words = [strategy,
+        isNumber(cost) ? `${side} ${money(Math.abs(cost))} ${entry === "ask" ? "at bid and ask" : "by the model"}` : "no price",
+        ...(isNumber(net.delta) ? [`delta ${money(net.delta)}`] : []),
+        ...(breakevens.length ? [`breakeven ${breakevens.map((spot) => spot.toFixed(2)).join(", ")}`] : []),
+        ...(isNumber(gain) ? [`gain up to ${money(gain)}`] : []),
+        ...(isNumber(loss) ? [`loss up to ${money(Math.abs(loss))}`] : []),
+        ...(isNumber(chance) ? [`profit with ${(100 * chance).toFixed(1)} %`] : [])];
+      say(this.sum, words.join(" · "));
+    } catch (error) {
+      if (!signal.aborted) say(this.sum, error.message || "The daemon does not answer.");
+    }
+  }
+}
