@@ -47,7 +47,7 @@ const BEHIND: [(&str, &[&str]); 13] = [
     ("zip", &["engine/history"]),
 ];
 /// Modules of the engine from the sources to the right end; an import may only point left.
-const FLOW: [&str; 16] = [
+const FLOW: [&str; 17] = [
     "rates",
     "store",
     "explicit",
@@ -56,6 +56,7 @@ const FLOW: [&str; 16] = [
     "surface",
     "price",
     "explain",
+    "exercise",
     "term",
     "scenario",
     "strategy",

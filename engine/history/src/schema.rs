@@ -50,6 +50,8 @@ pub enum FileWord {
     Settle,
     /// The field groups that the file has.
     Groups,
+    /// Whether to exercise early.
+    Exercise,
 }
 
 /// A column of a file.
@@ -103,6 +105,10 @@ const EXPIRY: [FileColumn; 8] = [
     column("days_vt", FileCell::Slice(|s| s.days_vt), "variance days", "time to settlement by the variance clock"),
 ];
 
+/// The advice on exercise, in words.
+const EXERCISE: FileColumn =
+    column("exercise", FileCell::Word(FileWord::Exercise), "", "exercise early: no, before_ex or now");
+
 /// Columns of the quote.
 const QUOTE: [FileColumn; 7] = [
     column("bid", FileCell::Quote(QuoteNumber::Bid), SHARE, "bid"),
@@ -135,7 +141,7 @@ fn number(col: Col) -> FileColumn {
 #[must_use]
 pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
     let is_later = |col: &Col| matches!(col.group(), Group::Vt | Group::Prob);
-    let is_greek = |col: &Col| col.group() != Group::Layer && !is_later(col);
+    let is_greek = |col: &Col| col.late().is_none() && col.group() != Group::Layer && !is_later(col);
     let greeks = Col::ALL.iter().copied().filter(is_greek).map(number);
     let later = Col::ALL.iter().copied().filter(is_later).map(number);
     let quote: &[FileColumn] = if recipe.quotes { &QUOTE } else { &[] };
@@ -146,7 +152,14 @@ pub fn file_columns(recipe: Recipe) -> Vec<FileColumn> {
 #[must_use]
 pub fn served_column(name: &str) -> Option<FileColumn> {
     let numbers = Col::ALL.iter().copied().map(number);
-    IDENTITY.into_iter().chain(numbers).chain(EXPIRY).chain(QUOTE).chain(SERVED).rfind(|column| column.name == name)
+    IDENTITY
+        .into_iter()
+        .chain(numbers)
+        .chain(EXPIRY)
+        .chain([EXERCISE])
+        .chain(QUOTE)
+        .chain(SERVED)
+        .rfind(|column| column.name == name)
 }
 
 /// The field groups of files of a recipe.
@@ -159,7 +172,7 @@ pub const fn file_groups(recipe: Recipe) -> &'static str {
 #[must_use]
 pub fn unit_text(col: Col) -> &'static str {
     match (col, col.unit()) {
-        (Col::SvcTheo | Col::Decay | Col::DecayVt, _) => SHARE,
+        (Col::SvcTheo | Col::Decay | Col::DecayVt | Col::ExerciseBoundary | Col::CostOfWaiting, _) => SHARE,
         (Col::ThetaVt, _) => "per variance day",
         (Col::Density, _) => "per currency unit",
         (Col::SvcVol | Col::BidVol | Col::AskVol | Col::PrevVol, _) => "per square root of a year, decimal",
@@ -190,7 +203,7 @@ mod tests {
         let columns = file_columns(quotes);
         for col in Col::ALL {
             let n = columns.iter().filter(|column| column.name == col.name()).count();
-            assert_eq!(n, usize::from(col.group() != Group::Layer), "{}", col.name());
+            assert_eq!(n, usize::from(col.late().is_none() && col.group() != Group::Layer), "{}", col.name());
         }
         let mut names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         names.sort_unstable();

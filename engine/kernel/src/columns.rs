@@ -27,6 +27,8 @@ pub enum Group {
     Vt,
     /// Probabilities.
     Prob,
+    /// Early exercise. Its columns are computed when they are first asked for.
+    Exercise,
     /// Quotes. No [`Col`] is of this group: a quote is not computed.
     Quote,
     /// Vendor layers only.
@@ -35,7 +37,8 @@ pub enum Group {
 
 impl Group {
     /// The groups that a viewer offers, in its order.
-    pub const VIEWED: [Self; 6] = [Self::Core, Self::Extra, Self::Exotic, Self::Vt, Self::Prob, Self::Quote];
+    pub const VIEWED: [Self; 7] =
+        [Self::Core, Self::Extra, Self::Exotic, Self::Vt, Self::Prob, Self::Exercise, Self::Quote];
 
     /// The word in a request.
     #[must_use]
@@ -47,6 +50,7 @@ impl Group {
             Self::Chain => "chain",
             Self::Vt => "vt",
             Self::Prob => "prob",
+            Self::Exercise => "exercise",
             Self::Quote => "quote",
             Self::Layer => "layer",
         }
@@ -62,6 +66,7 @@ impl Group {
             Self::Chain => "constant per expiry",
             Self::Vt => "in variance time",
             Self::Prob => "probabilities",
+            Self::Exercise => "early exercise",
             Self::Quote => "quotes of the feed",
             Self::Layer => "vendor layers only",
         }
@@ -129,6 +134,8 @@ pub const VIEWED: &[ViewedColumn] = {
         viewed(Col::ProbItm, "P(ITM)", Decimals(3), "probability to end in the money"),
         viewed(Col::ProbTouch, "P(hit)", Decimals(3), "probability to trade at the strike"),
         viewed(Col::Density, "Density", Digits(3), "density of the price at settlement"),
+        viewed(Col::ExerciseBoundary, "ExAt", Price(2), "spot at which early exercise is right"),
+        viewed(Col::CostOfWaiting, "WaitCst", Price(3), "exercise less holding; above 0: exercise"),
         other("bid", "Bid", Group::Quote, Price(2), "bid of the feed"),
         other("ask", "Ask", Group::Quote, Price(2), "ask of the feed"),
         other("mid", "Mid", Group::Quote, Price(3), "middle of bid and ask"),
@@ -225,9 +232,22 @@ columns! {
     prob_itm    ProbItm    Prob   true  Other(Plain, "probability to settle in the money, by the slope of the curve");
     prob_touch  ProbTouch  Prob   true  Other(Plain, "probability to trade at the strike until settlement, about");
     density     Density    Prob   true  Other(Plain, "density of the price at settlement, at the strike");
+    // the last ones are those of no pass: OF_PASS
+    exercise_boundary ExerciseBoundary Exercise true Other(Plain, "spot at which exercise is right: of a call before the next ex-date, else now");
+    cost_of_waiting CostOfWaiting Exercise true Other(Plain, "exercise less holding through the next ex-date, without one to the next session; above 0: exercise");
+    exercise_state ExerciseState Layer true Other(Plain, "0: hold, 1: exercise before the next ex-date, 2: exercise now");
 }
 
 impl Col {
+    /// Columns that passes compute. Those behind them are computed when a reader asks for them.
+    pub const OF_PASS: &[Self] = Self::ALL.split_at(Self::ExerciseBoundary as usize).0;
+
+    /// Index among the columns of no pass.
+    #[must_use]
+    pub const fn late(self) -> Option<usize> {
+        (self as usize).checked_sub(Self::OF_PASS.len())
+    }
+
     /// The Greek that it holds, if it holds one.
     #[must_use]
     pub const fn greek(self) -> Option<Greek> {

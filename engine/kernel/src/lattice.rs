@@ -14,7 +14,9 @@
 //! Accuracy: `american_values_are_those_of_the_golden_files` (sim/value.rs), and `engine/tests/market.rs` by tier.
 
 mod greeks;
+mod held;
 mod trinomial;
 
 pub use greeks::{Beside, LatticeGreeks, Lattices};
+pub use held::HeldCall;
 pub use trinomial::{Lattice, LatticePremium};

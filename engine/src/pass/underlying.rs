@@ -326,7 +326,7 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
         columns.get_mut(col).iter_mut().for_each(|x| *x *= factor);
     }
     let lost = columns.get(Col::SvcTheo)[..paid_by_cash].iter().filter(|x| x.is_finite()).count();
-    for &col in Col::ALL.iter().filter(|&&col| col != Col::PrevVol) {
+    for &col in Col::OF_PASS.iter().filter(|&&col| col != Col::PrevVol) {
         columns.get_mut(col)[..paid_by_cash].fill(f64::NAN);
     }
     methods[..paid_by_cash].fill(None);

@@ -184,7 +184,7 @@ fn next_frame(from: &mut impl Read, frame: &mut Vec<u8>) -> io::Result<Frame> {
 /// Fingerprint of the columns: their names in order.
 fn fingerprint() -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    Col::ALL.iter().for_each(|col| hasher.update(format!("{} ", col.name()).as_bytes()));
+    Col::OF_PASS.iter().for_each(|col| hasher.update(format!("{} ", col.name()).as_bytes()));
     hasher.finalize()
 }
 
@@ -241,7 +241,7 @@ impl Encoder {
         self.0.extend_from_slice(bytemuck::cast_slice(&chain.strike_milli));
         self.0.extend(chain.right.iter().map(|&right| u8::from(right == Right::Put)));
         self.0.extend(chain.dropped.iter().map(|why| why.map_or(0, |why| 1 + why as u8)));
-        Col::ALL.iter().for_each(|&col| self.f64s(chain.columns.get(col)));
+        Col::OF_PASS.iter().for_each(|&col| self.f64s(chain.columns.get(col)));
     }
 
     fn date(&mut self, date: Date) {
@@ -351,7 +351,7 @@ impl<'a> Decoder<'a> {
         let right: Vec<Right> = rights.collect::<Option<_>>()?;
         let dropped: Vec<Option<Drop>> = (0..rows).map(|_| self.one_of(&Drop::ALL)).collect::<Option<_>>()?;
         let mut columns = Columns::missing(live.rows());
-        for &col in Col::ALL {
+        for &col in Col::OF_PASS {
             columns.get_mut(col).copy_from_slice(&live.pick(&self.f64s(rows)?));
         }
         Some(Chain {

@@ -3,7 +3,7 @@
 pub use kernel::columns::{Col, Group};
 pub use kernel::greeks::Unit;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Numbers that a block of columns has room for: 64 KB.
 const BLOCK_NUMBERS: usize = 8192;
@@ -13,6 +13,9 @@ const SPARE_STEP: usize = 256;
 
 /// Bytes of spare blocks at most: several batches of the market loop.
 const SPARE_BYTES: usize = 64 << 20;
+
+/// Columns that no pass computes, in their order.
+pub type LateColumns = [Vec<f64>; Col::ALL.len() - Col::OF_PASS.len()];
 
 /// The columns of one chain: one number per contract, each column padded to whole lanes. NaN means missing and nothing
 /// else; infinity never occurs.
@@ -27,6 +30,10 @@ pub struct Columns {
     /// The last block may have fewer.
     shift: u32,
     blocks: Vec<Vec<f64>>,
+    /// Columns of no pass, once a reader has asked for them.
+    late: OnceLock<Box<LateColumns>>,
+    /// Their numbers before that, all of them missing.
+    missing: OnceLock<Vec<f64>>,
 }
 
 impl Columns {
@@ -34,7 +41,9 @@ impl Columns {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let numbers: usize = self.blocks.iter().map(Vec::capacity).sum();
-        self.blocks.capacity() * size_of::<Vec<f64>>() + numbers * size_of::<f64>()
+        let late = self.late.get().map_or(0, |late| late.iter().map(Vec::capacity).sum());
+        let missing = self.missing.get().map_or(0, Vec::capacity);
+        self.blocks.capacity() * size_of::<Vec<f64>>() + (numbers + late + missing) * size_of::<f64>()
     }
 
     /// `rows` contracts, every number missing.
@@ -49,7 +58,7 @@ impl Columns {
     pub fn reset(&mut self, rows: usize) {
         self.lay_out(rows);
         let (in_block, stride) = (1 << self.shift, self.stride);
-        for (block, columns) in self.blocks.iter_mut().zip(Col::ALL.chunks(in_block)) {
+        for (block, columns) in self.blocks.iter_mut().zip(Col::OF_PASS.chunks(in_block)) {
             block.clear();
             block.resize(columns.len() * stride, f64::NAN);
         }
@@ -60,7 +69,7 @@ impl Columns {
     pub fn joined(parts: &[&Self], spare: &SpareBlocks) -> Self {
         let mut all = Self::default();
         all.lay_out(parts.iter().map(|part| part.rows).sum());
-        for (block, columns) in all.blocks.iter_mut().zip(Col::ALL.chunks(1 << all.shift)) {
+        for (block, columns) in all.blocks.iter_mut().zip(Col::OF_PASS.chunks(1 << all.shift)) {
             *block = spare.take(columns.len() * all.stride);
             for (i, &col) in (1..).zip(columns) {
                 parts.iter().for_each(|part| block.extend_from_slice(part.get(col)));
@@ -73,10 +82,11 @@ impl Columns {
     /// The blocks of `rows` contracts, as they are until they are filled.
     fn lay_out(&mut self, rows: usize) {
         self.rows = rows;
+        (self.late, self.missing) = (OnceLock::new(), OnceLock::new());
         self.stride = rows.next_multiple_of(kernel::lanes::BLOCK);
-        let in_block = (BLOCK_NUMBERS / self.stride.max(1)).clamp(1, Col::ALL.len());
+        let in_block = (BLOCK_NUMBERS / self.stride.max(1)).clamp(1, Col::OF_PASS.len());
         self.shift = in_block.ilog2();
-        self.blocks.resize_with(Col::ALL.len().div_ceil(1 << self.shift), Vec::new);
+        self.blocks.resize_with(Col::OF_PASS.len().div_ceil(1 << self.shift), Vec::new);
     }
 
     /// The block of a column, and where it begins there.
@@ -93,12 +103,25 @@ impl Columns {
     /// One number per row, in row order.
     #[must_use]
     pub fn get(&self, col: Col) -> &[f64] {
+        if let Some(late) = col.late() {
+            let missing = || self.missing.get_or_init(|| vec![f64::NAN; self.rows]);
+            return self.late.get().map_or_else(missing, |columns| &columns[late]);
+        }
         let (block, start) = self.place(col);
         self.blocks.get(block).map_or(&[], |block| &block[start..start + self.rows])
     }
 
+    /// Fills the columns that no pass computes, unless they are: `fill` gets them with every number missing.
+    pub fn fill_late(&self, fill: impl FnOnce(LateColumns) -> LateColumns) {
+        self.late.get_or_init(|| Box::new(fill(LateColumns::default().map(|_| vec![f64::NAN; self.rows]))));
+    }
+
     /// The numbers of a column by row, to be written before the chain is published.
     pub fn get_mut(&mut self, col: Col) -> &mut [f64] {
+        if let Some(late) = col.late() {
+            self.fill_late(|columns| columns);
+            return self.late.get_mut().map_or(&mut [], |columns| &mut columns[late]);
+        }
         let ((block, start), rows) = (self.place(col), self.rows);
         self.blocks.get_mut(block).map_or(&mut [], |block| &mut block[start..start + rows])
     }
@@ -157,14 +180,14 @@ mod tests {
                 .map(|&rows| Columns::missing(rows))
                 .enumerate()
                 .map(|(part, mut columns)| {
-                    for &col in Col::ALL {
+                    for &col in Col::OF_PASS {
                         columns.get_mut(col).iter_mut().enumerate().for_each(|(row, x)| *x = numbers(part, col, row));
                     }
                     columns
                 })
                 .collect();
             let joined = Columns::joined(&parts.iter().collect::<Vec<_>>(), &spare);
-            for &col in Col::ALL {
+            for &col in Col::OF_PASS {
                 let parts = lengths.iter().enumerate();
                 let all: Vec<f64> =
                     parts.flat_map(|(part, &rows)| (0..rows).map(move |row| numbers(part, col, row))).collect();

@@ -31,7 +31,7 @@ export function columnsOf(keys) {
 
 /** The groups that a request needs for these columns; the smile always needs the first two. */
 export function groupsFor(columns) {
-  const further = ["exotic", "vt", "prob", "quote"].filter((group) => columns.some((column) => column.group === group));
+  const further = ["exotic", "vt", "prob", "exercise", "quote"].filter((group) => columns.some((column) => column.group === group));
   return ["core", "extra", ...further];
 }
 

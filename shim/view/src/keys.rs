@@ -65,7 +65,7 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
             ("1 2 3 4", "chain, smile, term structure, watch list; Tab: next"),
             ("Enter", "details of this strike, then explanation; watched name"),
             ("e p v V", "explain strike; positions; what if of strike, positions"),
-            ("g", "columns: your own, core, extra, exotic, vt, prob, quotes"),
+            ("g", "columns: your own, or those of a group"),
             ("c", "choose columns and their order"),
             (", .", "shift columns towards, away from the strike"),
         ],

@@ -12,6 +12,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
+use engine::exercise::{self, ADVICE};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::dropped::Drop;
@@ -44,6 +45,7 @@ pub(super) struct Words {
     settlements: Dictionary,
     rights: Dictionary,
     drops: Dictionary,
+    advice: Dictionary,
 }
 
 #[derive(Clone, Debug)]
@@ -119,6 +121,7 @@ impl ArrayForm {
             settlements: Dictionary::of_words(&["am", "pm"]),
             rights: Dictionary::of_words(&["call", "put"]),
             drops: Dictionary::of_words(&Drop::ALL.map(Drop::name)),
+            advice: Dictionary::of_words(&ADVICE),
         }
     }
 
@@ -190,6 +193,10 @@ impl<'a> Table<'a> {
             FileWord::Style => words.styles.array(self.of_slice(|slice| i32::from(slice.style == Style::European))),
             FileWord::Settle => words.settlements.array(self.of_slice(|slice| i32::from(slice.settle == Settle::Pm))),
             FileWord::Groups => words.groups.array(vec![0; self.length]),
+            FileWord::Exercise => {
+                let states = self.column(Col::ExerciseState).into_iter();
+                words.advice.array(states.map(|state| state.is_finite().then_some(state as i32)).collect::<Int32Array>())
+            }
         }
     }
 
@@ -222,7 +229,7 @@ impl<'a> Table<'a> {
     fn column(&self, col: Col) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.length);
         for part in self.rows {
-            let column = part.chain.columns.get(col);
+            let column = exercise::column(part.chain, col);
             part.rows.iter().for_each(|rows| out.extend_from_slice(&column[rows.start as usize..rows.end as usize]));
         }
         out

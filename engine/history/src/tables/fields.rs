@@ -1,6 +1,6 @@
 //! The columns of a file of Greeks as an Arrow schema. Never: a row, a file.
 
-use crate::schema::{FileCell, FileColumn};
+use crate::schema::{FileCell, FileColumn, FileWord};
 use arrow_schema::{DataType, Field, Metadata, Schema, TimeUnit};
 use serde_json::json;
 use std::collections::HashMap;
@@ -38,7 +38,8 @@ fn field(column: &FileColumn) -> Field {
     let (kind, nullable) = match column.cell {
         FileCell::Time | FileCell::QuoteTime => (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), false),
         FileCell::Date | FileCell::Expiry => (DataType::Date32, false),
-        FileCell::Word(_) | FileCell::Right => (dictionary(), false),
+        FileCell::Word(word) => (dictionary(), word == FileWord::Exercise),
+        FileCell::Right => (dictionary(), false),
         FileCell::Dropped => (dictionary(), true),
         FileCell::Strike => (DataType::Float64, false),
         FileCell::StrikeMilli => (DataType::Int32, false),

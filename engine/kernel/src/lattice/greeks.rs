@@ -178,7 +178,7 @@ impl Lattices {
     }
 
     fn root<L: Lanes>(&self, grid: &LatticeGrid, k: L, sigma: L) -> RootPremiums<L> {
-        let contract = LatticeContract::new(self.right.phi(), self.x, k, sigma);
+        let contract = LatticeContract::new(self.right.phi(), L::splat(self.x), k, sigma);
         let mut nodes = grid.waiting(&contract, 2);
         let (carried, paid) = contract.exercise(&grid.layers[0]);
         let middle = nodes.x.len() / 2;

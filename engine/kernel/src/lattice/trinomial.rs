@@ -1,7 +1,7 @@
 //! The trinomial lattice: layers, nodes, and the gain of exercise on them. Never: a quote, a table.
 
 use crate::contract::Right;
-use crate::dividends::{Terms, is_same_date};
+use crate::dividends::{SAME_DATE, Terms, is_same_date};
 use crate::elementary::exp;
 use crate::lanes::{Lanes, Mask};
 use crate::work::count;
@@ -137,7 +137,7 @@ impl Lattice {
     }
 
     fn root<L: Lanes>(&self, grid: usize, k: L, sigma: L) -> Root<L> {
-        self.grids[grid].root(&LatticeContract::new(self.phi, self.x, k, sigma))
+        self.grids[grid].root(&LatticeContract::new(self.phi, L::splat(self.x), k, sigma))
     }
 }
 
@@ -197,6 +197,18 @@ impl LatticeGrid {
         self.layers.iter_mut().for_each(|layer| layer.pays = is_date(layer.t));
     }
 
+    /// Removes exercise at `until` years from now and before, expiry excepted.
+    pub(super) fn wait_until(&mut self, until: f64) {
+        let end = self.layers.len() - 1;
+        self.layers[..end].iter_mut().filter(|layer| layer.t < until + SAME_DATE).for_each(|layer| layer.pays = false);
+    }
+
+    /// The premium at the root without exercise now, and its slope in X.
+    pub(super) fn held<L: Lanes>(&self, contract: &LatticeContract<L>) -> [L; 2] {
+        let Root { value, slope, .. } = self.waiting(contract, 1).root(contract, &self.layers[0]);
+        [value, slope]
+    }
+
     /// The premium at the root, with exercise now.
     fn root<L: Lanes>(&self, contract: &LatticeContract<L>) -> Root<L> {
         let mut nodes = self.waiting(contract, 1);
@@ -220,7 +232,9 @@ impl LatticeGrid {
             let (carried, paid) = contract.exercise(at);
             nodes.back(wider.min(self.half), contract.weights(at.dt, nodes.up));
             nodes = nodes.finer(finest, ratio, contract.space(self.dt.0), contract);
-            nodes.exercise(self.mean, finest, carried, paid);
+            if at.pays {
+                nodes.exercise(self.mean, finest, carried, paid);
+            }
         }
         let last = if self.near > 0 { self.near } else { last };
         // only the cone that the root can reach is computed
@@ -233,13 +247,13 @@ impl LatticeGrid {
 /// The contracts of a block.
 pub(super) struct LatticeContract<L> {
     phi: f64,
-    x: f64,
+    x: L,
     phi_k: L,
     variance: L,
 }
 
 impl<L: Lanes> LatticeContract<L> {
-    pub(super) fn new(phi: f64, x: f64, k: L, sigma: L) -> Self {
+    pub(super) fn new(phi: f64, x: L, k: L, sigma: L) -> Self {
         Self { phi, x, phi_k: k * phi, variance: sigma * sigma }
     }
 
@@ -278,7 +292,7 @@ impl Layer {
 impl<L: Lanes> Nodes<L> {
     /// `half` nodes to either side, φX at each.
     fn places(half: usize, up: L, contract: &LatticeContract<L>) -> Vec<L> {
-        let mut x = vec![L::splat(contract.phi * contract.x); 2 * half + 1];
+        let mut x = vec![contract.x * contract.phi; 2 * half + 1];
         let down = L::splat(1.0) / up;
         for j in 1..=half {
             x[half + j] = x[half + j - 1] * up;
@@ -432,7 +446,7 @@ impl<L: Lanes> Nodes<L> {
         // errors that both values share cancel in their difference
         let premium = |j: usize| self.american[j] - self.european[j];
         let (low, value, high) = (premium(m - 1), premium(m), premium(m + 1));
-        let x = L::splat(contract.x);
+        let x = contract.x;
         let (rise, fall) = (x * up - x, x - x / up);
         let (above, below) = ((high - value) / rise, (value - low) / fall);
         // nodes are spaced by ratio: differences on uneven steps

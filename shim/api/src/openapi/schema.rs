@@ -334,6 +334,7 @@ fn member(name: &str, cell: Cell) -> Member<'_> {
 fn of_words(text: Text) -> Value {
     match text {
         Text::Right(words) | Text::Style(words) | Text::Settle(words) => json!({ "type": "string", "enum": words }),
+        Text::Exercise => json!({ "type": ["string", "null"], "enum": ["no", "before_ex", "now", null] }),
         Text::Expiry | Text::Today => json!({ "type": "string", "format": "date" }),
         Text::Fixed(word) => json!({ "const": word }),
         Text::OsiPadded => json!({ "type": "string", "minLength": 21, "maxLength": 21 }),

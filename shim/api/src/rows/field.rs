@@ -140,6 +140,8 @@ pub enum Text {
     OsiCompact,
     /// OSI symbol without spaces, behind a prefix: `O:`.
     OsiAfter(&'static str),
+    /// Whether to exercise early; nothing where that is unknown.
+    Exercise,
     /// The field groups that the answer holds.
     Groups,
     /// The current date in Eastern time, `YYYY-MM-DD`.

@@ -158,6 +158,9 @@ impl RowStream {
             *template = Some(Template::compile(&plan, shows_quotes));
         }
         let Some(template) = template else { return end };
+        if template.has_late() {
+            engine::exercise::fill(chain);
+        }
         let cells = Cells::of(chain);
         let n_between = plan.frame.row_between.len();
         while let Some(range) = rows.get(at.range) {

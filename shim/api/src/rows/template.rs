@@ -15,6 +15,7 @@ use super::frame::Frame;
 use super::identity::osi_letter;
 use super::layout::{AnswerLayout, Per};
 use super::number::{BLOCK, Print, TextBlock, osi_digits, put_as, put_milli};
+use engine::exercise::ADVICE;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::dropped::Drop;
@@ -32,6 +33,8 @@ const SHORT: usize = 16;
 pub struct Template {
     frame: &'static Frame,
     shows_quotes: bool,
+    /// Columns that no pass computes are among those shown.
+    has_late: bool,
     /// Text that is the same in every row of the answer, then, from `n_fixed` on, the text of the current slice.
     text: Vec<u8>,
     n_fixed: usize,
@@ -106,6 +109,8 @@ enum SlotValue {
     StrikeAs(Print),
     StrikeMilli,
     Right([Copied; 2]),
+    /// The words of the advice on exercise, and what stands for none.
+    Advice([Copied; ADVICE.len()], Copied),
     /// The words for no and yes.
     InTheMoney([Copied; 2]),
     /// The time of the contract's quote.
@@ -243,6 +248,12 @@ impl Template {
         self.row_max
     }
 
+    /// True if it shows columns that no pass computes.
+    #[must_use]
+    pub fn has_late(&self) -> bool {
+        self.has_late
+    }
+
     /// True if it was compiled for chains with quotes.
     #[must_use]
     pub fn shows_quotes(&self) -> bool {
@@ -324,6 +335,14 @@ impl Template {
                 SlotValue::StrikeAs(print) => put_as(buf, at, cells.strike_of(row), *print),
                 SlotValue::StrikeMilli => put_as(buf, at, f64::from(cells.strike_milli[row]), Print::UpTo(0)),
                 SlotValue::Right(words) => self.copy(&words[cells.right[row] as usize], buf, at),
+                SlotValue::Advice(words, missing) => {
+                    let state = cells.columns[Col::ExerciseState as usize][row];
+                    self.copy(
+                        if state.is_nan() { missing } else { &words[(state as usize).min(words.len() - 1)] },
+                        buf,
+                        at,
+                    )
+                }
                 SlotValue::InTheMoney(words) => {
                     let yes = is_in_the_money(cells.strike_of(row), cells.right[row], self.und_price);
                     self.copy(&words[usize::from(yes)], buf, at)

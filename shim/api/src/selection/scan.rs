@@ -3,6 +3,7 @@
 
 use crate::picked::{Picked, ranges_of};
 use crate::rows::source::SliceNumber;
+use engine::exercise;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
@@ -76,7 +77,7 @@ impl RowNumber {
     fn of(self, chain: &Chain, slice: &Slice, row: u32) -> f64 {
         let row = row as usize;
         match self {
-            Self::Column(col) => chain.columns.get(col)[row],
+            Self::Column(col) => exercise::column(chain, col)[row],
             Self::Expiry(number) => number.of(slice),
             Self::Quote(number) => chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, number)),
             Self::Strike => f64::from(chain.strike_milli[row]) / 1000.0,

@@ -80,6 +80,9 @@ pub const FIELDS: &[Field] = &[
     column(Col::ProbItm),
     column(Col::ProbTouch),
     column(Col::Density),
+    text("exercise", Text::Exercise).within(Group::Exercise),
+    column(Col::ExerciseBoundary),
+    column(Col::CostOfWaiting),
     quote("bid", QuoteNumber::Bid),
     quote("ask", QuoteNumber::Ask),
     count("bid_size", QuoteNumber::BidSize),
@@ -99,6 +102,7 @@ const SCANS_QUOTES: &str =
 const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start it with --show-quotes";
 
 const SCANS_NOW: &str = "where, sort and limit look through one snapshot of now or of as_of";
+const EXERCISE_BY_NAME: &str = "greeks=exercise: computed when it is asked for; name the underlyings";
 /// Rows of a scan that names no limit.
 const SCANNED: usize = 100;
 /// Most rows of a scan.
@@ -178,7 +182,7 @@ parameters! {
         "greeks",
         WordList(GROUP_WORDS),
         "Field groups, comma-separated; all is core, extra, exotic and chain; vt is in variance time, prob are \
-         probabilities; quote needs a daemon with --show-quotes [default: core]",
+         probabilities, exercise is whether to exercise early; quote needs a daemon with --show-quotes [default: core]",
     );
     pub(super) const CENTER: Param<ReadAs<Center>> = Param::new(
         "center",
@@ -226,13 +230,14 @@ const GROUP_WORDS: &[(&str, Option<Group>)] = &[
     (Group::Chain.name(), Some(Group::Chain)),
     (Group::Vt.name(), Some(Group::Vt)),
     (Group::Prob.name(), Some(Group::Prob)),
+    (Group::Exercise.name(), Some(Group::Exercise)),
     (Group::Quote.name(), Some(Group::Quote)),
     ("all", None),
 ];
 
 /// The groups in the order of a row.
-const GROUPS: [Group; 7] =
-    [Group::Core, Group::Extra, Group::Exotic, Group::Chain, Group::Vt, Group::Prob, Group::Quote];
+const GROUPS: [Group; 8] =
+    [Group::Core, Group::Extra, Group::Exotic, Group::Chain, Group::Vt, Group::Prob, Group::Exercise, Group::Quote];
 
 fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
     let past = native_past::parse(query)?;
@@ -254,6 +259,9 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { reason: NOT_OF_EVERYTHING });
     }
     let scan = parse_scan(query)?;
+    if selection.everything && asks_exercise(&groups, scan.as_ref()) {
+        return Err(Refusal::Conflict { reason: EXERCISE_BY_NAME });
+    }
     if scan.is_some() && is_series {
         return Err(Refusal::Conflict { reason: SCANS_NOW });
     }
@@ -320,6 +328,16 @@ fn parse_scan(query: &Query<'_>) -> Result<Option<Scan>, Refusal> {
         return Err(Refusal::invalid(LIMIT.name(), asked, format!("a number of rows from 1 to {SCANNED_MOST}")));
     }
     Ok(Some(Scan { conditions: conditions.unwrap_or_default(), order, limit }))
+}
+
+/// True if a request needs columns of early exercise.
+fn asks_exercise(groups: &[(&str, Group)], scan: Option<&Scan>) -> bool {
+    let is_late = |number: RowNumber| matches!(number, RowNumber::Column(col) if col.late().is_some());
+    let scanned = |scan: &Scan| {
+        let ordered = scan.order.is_some_and(|(number, _)| is_late(number));
+        ordered || scan.conditions.iter().any(|condition| is_late(condition.number))
+    };
+    groups.iter().any(|&(_, group)| group == Group::Exercise) || scan.is_some_and(scanned)
 }
 
 /// The number of a row that a column shows.
@@ -390,10 +408,10 @@ fn read_center(text: &str) -> Option<Center> {
 }
 
 /// The groups wanted, each once, in the order of a row. All of them are those of the interface, without variance
-/// time, probabilities and quotes.
+/// time, probabilities, early exercise and quotes.
 fn parse_groups(query: &Query<'_>) -> Result<Vec<(&'static str, Group)>, Refusal> {
     let wanted = query.get(&GREEKS)?.unwrap_or_else(|| vec![Some(Group::Core)]);
-    let is_in_all = |group: Group| !matches!(group, Group::Vt | Group::Prob | Group::Quote);
+    let is_in_all = |group: Group| !matches!(group, Group::Vt | Group::Prob | Group::Exercise | Group::Quote);
     let shown = |group: Group| wanted.iter().any(|w| w.map_or(is_in_all(group), |w| w == group));
     Ok(GROUPS.into_iter().filter(|&group| shown(group)).map(|group| (group.name(), group)).collect())
 }
@@ -432,7 +450,7 @@ mod tests {
     use super::*;
 
     /// The groups of the interface and their fields, written down again so that the table can be wrong.
-    const SPEC: [(&str, &str); 8] = [
+    const SPEC: [(&str, &str); 9] = [
         ("", "underlying root expiry strike right osym greeks"),
         ("core", "und_price delta gamma vega theta decay rho svc_theo svc_vol"),
         ("extra", "vanna volga charm veta bid_vol ask_vol prev_vol conf_vol"),
@@ -440,6 +458,7 @@ mod tests {
         ("chain", "fwd_price ex_style settle days disc_rate borr_rate divs"),
         ("vt", "days_vt decay_vt theta_vt"),
         ("prob", "prob_itm prob_touch density"),
+        ("exercise", "exercise exercise_boundary cost_of_waiting"),
         ("quote", "bid ask bid_size ask_size mid quote_time volume open_interest"),
     ];
 
@@ -453,12 +472,17 @@ mod tests {
 
     #[test]
     fn groups_have_the_fields_of_the_interface_in_its_order() {
-        let [identity, core, extra, exotic, chain, vt, prob, quote] = SPEC.map(|(_, names)| names);
+        let [identity, core, extra, exotic, chain, vt, prob, exercise, quote] = SPEC.map(|(_, names)| names);
         assert_eq!(names("root=A"), format!("{identity} {core}"));
         assert_eq!(names("root=A&greeks=chain"), format!("{identity} {chain}"));
         assert_eq!(names("root=A&greeks=exotic,EXTRA,exotic"), format!("{identity} {extra} {exotic}"));
         assert_eq!(names("root=A&greeks=quote,core"), format!("{identity} {core} {quote}"));
         assert_eq!(names("root=A&greeks=prob,vt,chain"), format!("{identity} {chain} {vt} {prob}"));
+        assert_eq!(names("root=A&greeks=exercise"), format!("{identity} {exercise}"));
+        let refused = "409 greeks=exercise: computed when it is asked for; name the underlyings";
+        for query in ["greeks=exercise", "sort=-cost_of_waiting", "where=exercise_boundary>1"] {
+            assert_eq!(reply(&format!("underlying=*&{query}")).map(drop), Err(refused.to_owned()));
+        }
         assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes.is_some());
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
             let reply = reply(&format!("root=A&greeks={all}")).unwrap();
@@ -504,7 +528,7 @@ mod tests {
             ("root=A&format=xml", "400 format: not one of json, csv, ndjson, html, arrow, parquet: xml"),
             (
                 "root=A&greeks=core,first",
-                "400 greeks: not one of core, extra, exotic, chain, vt, prob, quote, all: first",
+                "400 greeks: not one of core, extra, exotic, chain, vt, prob, exercise, quote, all: first",
             ),
             ("root=A&exp=2026-02-30", "400 exp: not a date: 2026-02-30"),
             ("root=A&exp=2026-12-18,*", "400 exp: not a date: *"),

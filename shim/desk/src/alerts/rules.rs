@@ -1,4 +1,4 @@
-//! Rules of alerts: one comparison a line. A line that cannot be read costs itself, and is named with the reason.
+//! Rules of alerts: one comparison a line, or contracts to exercise early. A line that cannot be read costs itself, and is named with the reason.
 //!
 //! ```text
 //! SPY spot < 700
@@ -6,20 +6,23 @@
 //! KO borrow > 3%
 //! NVDA event_move > 7%
 //! SPY261218C00700000 delta > 0.6
+//! exercise KO
 //! positions dollar_delta abs > 100000
 //! positions vega account ira < -5000
 //! ```
 
-use crate::listed::find;
+use crate::listed::{ListedPlace, find};
 use crate::positions::valued::ValuedBook;
 use api::metrics::{Metric, MetricColumn, NAME, NameMetrics, OfName};
+use engine::exercise;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::term::{Tenors, TermStructure};
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
-use kernel::position::Instrument;
+use kernel::position::{Instrument, PositionLine};
 use std::time::Duration;
 
 /// Most rules of a file.
@@ -59,6 +62,8 @@ enum AlertSubject {
     /// A number of `/l1/metrics`, as it stands there.
     Metric(Symbol, &'static MetricColumn<OfName>),
     Contract(ContractKey, Col),
+    /// Contracts that are right to exercise: those held, without positions in the name all of it.
+    Exercise(Symbol),
     Positions {
         number: fn(&PositionNumbers) -> f64,
         account: Option<String>,
@@ -91,6 +96,35 @@ impl AlertRule {
         }
     }
 
+    /// A number of the rule: metrics are decimal, and 7 % of one is 0.07.
+    fn scaled(&self, x: f64, word: &str) -> f64 {
+        let is_decimal = matches!(self.subject, AlertSubject::Metric(..));
+        if is_decimal && word.ends_with('%') { x / 100.0 } else { x }
+    }
+
+    /// Reads what follows the comparison.
+    fn read_rest(&mut self, rest: &[&str]) -> Result<(), String> {
+        let mut rest = rest.iter();
+        while let Some(word) = rest.next() {
+            let value = rest.next().ok_or_else(|| format!("{word}: no value"))?;
+            match *word {
+                "hysteresis" if !self.is_count() => {
+                    let by = number(value).filter(|x| *x >= 0.0).ok_or("hysteresis: not a number")?;
+                    self.hysteresis = self.scaled(by, value);
+                }
+                "quiet" => self.quiet = duration(value).ok_or("quiet: not a time such as 15m or 30s")?,
+                word => return Err(format!("{word}: expected hysteresis or quiet")),
+            }
+        }
+        Ok(())
+    }
+
+    /// True if every further one is a hit: a count of contracts that grows.
+    #[must_use]
+    pub fn is_count(&self) -> bool {
+        matches!(self.subject, AlertSubject::Exercise(_))
+    }
+
     /// The number that the rule compares; NaN if it is missing.
     #[must_use]
     pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable, calendar: &Calendar) -> f64 {
@@ -115,8 +149,9 @@ impl AlertRule {
             }),
             AlertSubject::Contract(key, col) => {
                 let place = find(Instrument::Contract(*key), snapshot, roots);
-                place.map_or(f64::NAN, |place| place.chain.columns.get(*col)[place.row])
+                place.map_or(f64::NAN, |place| exercise::column(&place.chain, *col)[place.row])
             }
+            AlertSubject::Exercise(name) => chain(name).map_or(f64::NAN, |of| to_exercise(of, snapshot, valued, roots)),
             AlertSubject::Positions { number, account, name } => {
                 valued.total(account.as_deref(), *name).map_or(f64::NAN, |total| number(&total.numbers))
             }
@@ -130,6 +165,7 @@ impl AlertRule {
             AlertSubject::Spot(name)
             | AlertSubject::AtmVol(name, _)
             | AlertSubject::Borrow(name, _)
+            | AlertSubject::Exercise(name)
             | AlertSubject::Metric(name, _) => snapshot.chain(*name).is_none().then(|| format!("{name} is not served")),
             AlertSubject::Contract(key, _) => {
                 let why = find(Instrument::Contract(*key), snapshot, roots).err()?;
@@ -170,6 +206,21 @@ fn parse_rule(text: &str, line: u64) -> Result<AlertRule, String> {
         return Err("longer than 200 bytes".to_owned());
     }
     let words: Vec<&str> = text.split_whitespace().collect();
+    if let ["exercise", name, rest @ ..] = words.as_slice() {
+        let symbol = Symbol::parse_underlying(name).ok_or_else(|| format!("{name}: not a symbol"))?;
+        let mut rule = AlertRule {
+            text: words.join(" "),
+            line,
+            subject: AlertSubject::Exercise(symbol),
+            is_abs: false,
+            is_above: true,
+            threshold: 0.0,
+            hysteresis: 0.0,
+            quiet: QUIET,
+        };
+        rule.read_rest(rest)?;
+        return Ok(rule);
+    }
     let operator = words.iter().position(|word| matches!(*word, ">" | "<" | ">=" | "<="));
     let at = operator.ok_or("no comparison: expected > or < with blanks around it")?;
     let (left, right) = (&words[..at], &words[at + 1..]);
@@ -186,23 +237,25 @@ fn parse_rule(text: &str, line: u64) -> Result<AlertRule, String> {
     };
     let left: Vec<&str> = left.iter().copied().filter(|word| *word != "abs").collect();
     rule.subject = subject(&left)?;
-    // metrics are decimal: 7 % of one is 0.07
-    let is_decimal = matches!(rule.subject, AlertSubject::Metric(..));
-    let scaled = |x: f64, word: &str| if is_decimal && word.ends_with('%') { x / 100.0 } else { x };
-    rule.threshold = scaled(rule.threshold, right[0]);
-    let mut rest = right[1..].iter();
-    while let Some(word) = rest.next() {
-        let value = rest.next().ok_or_else(|| format!("{word}: no value"))?;
-        match *word {
-            "hysteresis" => {
-                let by = number(value).filter(|x| *x >= 0.0).ok_or("hysteresis: not a number")?;
-                rule.hysteresis = scaled(by, value);
-            }
-            "quiet" => rule.quiet = duration(value).ok_or("quiet: not a time such as 15m or 30s")?,
-            word => return Err(format!("{word}: expected hysteresis or quiet")),
-        }
-    }
+    rule.threshold = rule.scaled(rule.threshold, right[0]);
+    rule.read_rest(&right[1..])?;
     Ok(rule)
+}
+
+/// The number of contracts of a name that are right to exercise, now or before the next ex-date: those held, or all
+/// where the name has no positions.
+fn to_exercise(chain: &Chain, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
+    let of_name = valued.positions.iter().filter(|held| held.underlying == chain.underlying);
+    let lines: Vec<&PositionLine> = of_name.filter_map(|held| valued.lines.get(held.line as usize)).collect();
+    if lines.is_empty() {
+        return exercise::column(chain, Col::ExerciseState).iter().filter(|state| **state > 0.0).count() as f64;
+    }
+    let is_right = |line: &&PositionLine| {
+        let is_contract = matches!(line.instrument, Instrument::Contract(_)) && line.quantity > 0.0;
+        let state = |place: &ListedPlace| exercise::column(&place.chain, Col::ExerciseState)[place.row];
+        is_contract && find(line.instrument, snapshot, roots).is_ok_and(|place| state(&place) > 0.0)
+    };
+    lines.into_iter().filter(is_right).count() as f64
 }
 
 fn subject(words: &[&str]) -> Result<AlertSubject, String> {
@@ -331,6 +384,8 @@ mod tests {
     fn a_line_that_cannot_be_read_is_named() {
         for (bad, why) in [
             ("SPY spot 700", "no comparison"),
+            ("exercise K?", "K?: not a symbol"),
+            ("exercise KO > 1", ">: expected hysteresis or quiet"),
             ("SPY spot > x", "no number"),
             ("SPY gamma > 1", "gamma: expected spot"),
             ("SPY event_state > 1", "event_state: expected spot"),
@@ -355,6 +410,7 @@ mod tests {
             ("VIX spot > 20", "VIX is not served"),
             ("KO borrow > 3%", "KO is not served"),
             ("KO iv30d > 30%", "KO is not served"),
+            ("exercise KO quiet 1h", "KO is not served"),
             ("SPY261218C00700000 delta > 0.6", "the contract is not listed"),
             ("positions vega > 0", "no positions"),
             ("positions vega account nobody > 0", "no positions nobody"),

@@ -34,6 +34,8 @@ pub struct AlertWatch {
 #[derive(Clone, Copy, Debug, Default)]
 struct KnownState {
     is_on: bool,
+    /// The last number.
+    value: f64,
     /// Time from the start to the last hit.
     last_hit: Option<Duration>,
     /// The condition became true during the quiet period.
@@ -95,6 +97,10 @@ impl AlertWatch {
                 tracing::warn!("alerts {}: line {}: {}: {why}", self.file.path().display(), rule.line, rule.text);
             }
             known.is_unserved = why.is_some();
+            let grows = rule.is_count() && value > known.value;
+            if value.is_finite() {
+                known.value = value;
+            }
             let was_on = known.is_on;
             match rule.state(value) {
                 AlertState::On => known.is_on = true,
@@ -102,7 +108,7 @@ impl AlertWatch {
                 AlertState::Same => {}
             }
             let is_quiet = known.last_hit.is_some_and(|hit| now.saturating_sub(hit) < rule.quiet);
-            let comes = known.is_on && (!was_on || known.is_delayed);
+            let comes = known.is_on && (!was_on || known.is_delayed || grows);
             known.is_delayed = comes && is_quiet;
             let goes = !known.is_on && was_on && !is_quiet;
             let rings = comes && !is_quiet;

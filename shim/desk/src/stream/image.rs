@@ -120,7 +120,7 @@ fn order(key: (u32, Right)) -> (u32, u8) {
 /// A number of a row; NaN if missing.
 pub(super) fn number(field: StreamField, chain: &Chain, slice: &Slice, row: usize) -> f64 {
     match field {
-        StreamField::Column(col) => chain.columns.get(col)[row],
+        StreamField::Column(col) => engine::exercise::column(chain, col)[row],
         StreamField::Slice(_, find) => find(slice),
     }
 }

@@ -7,6 +7,7 @@ use crate::rows::field::{Cell, Field, Hidden, Missing, Nest, QuoteCell, SliceNum
 use crate::rows::frame::Frame;
 use crate::rows::layout::AnswerLayout;
 use crate::rows::number::{NUMBER_MAX, Print, TextBlock, push_as};
+use engine::exercise::ADVICE;
 use engine::store::columns::Col;
 use std::borrow::Cow;
 
@@ -55,6 +56,7 @@ impl Template {
         let to = Self {
             frame,
             shows_quotes,
+            has_late: false,
             text: Vec::new(),
             n_fixed: 0,
             slots: Vec::new(),
@@ -233,6 +235,9 @@ impl RowBuilder<'_> {
     }
 
     fn words(&mut self, text: Text) {
+        if matches!(text, Text::Exercise) {
+            return self.advice();
+        }
         self.push(self.frame.quote);
         match text {
             Text::Underlying => self.of_slice(SliceText::Underlying),
@@ -245,6 +250,7 @@ impl RowBuilder<'_> {
             Text::Groups => (self.frame.escape)(&mut self.to.text, &self.layout.groups),
             Text::Fixed(text) => (self.frame.escape)(&mut self.to.text, text),
             Text::Right(words) => self.choice(words, SlotValue::Right),
+            Text::Exercise => {}
             Text::Description(words) => {
                 self.of_slice(SliceText::DescriptionHead);
                 self.slot(SlotValue::StrikeAs(Print::Fixed(2)), NUMBER_MAX);
@@ -272,6 +278,16 @@ impl RowBuilder<'_> {
         let words = words.map(|word| self.piece(word));
         let value_max = words.map(|word| word.len).into_iter().fold(SHORT, usize::max);
         self.slot_after(before, value(words), value_max);
+    }
+
+    /// Adds the advice on exercise, or what stands for a missing number.
+    fn advice(&mut self) {
+        self.to.has_late = true;
+        let (before, quote) = (self.take_before(), self.frame.quote);
+        let words = ADVICE.map(|word| self.piece(&format!("{quote}{word}{quote}")));
+        let missing = self.piece(self.frame.null);
+        let value_max = words.iter().map(|word| word.len).fold(SHORT.max(missing.len), usize::max);
+        self.slot_after(before, SlotValue::Advice(words, missing), value_max);
     }
 
     /// Adds a strike with the layer's decimals.
@@ -322,6 +338,7 @@ impl RowBuilder<'_> {
                 self.of_slice(SliceText::Number { number, factor, print, missing });
             }
             Source::Own(col) => {
+                self.to.has_late |= col.late().is_some();
                 self.by_row(missing, print, |missing| SlotValue::Number { col, factor, print, missing });
             }
             Source::Side(right, col) => {
