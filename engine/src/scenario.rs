@@ -7,6 +7,7 @@
 #![warn(clippy::arithmetic_side_effects)]
 #![allow(clippy::arithmetic_side_effects, reason = "sums of floats and of places within vectors that are sized here")]
 
+mod change;
 mod curve;
 mod name_lapse;
 mod path;
@@ -14,6 +15,7 @@ mod revalue;
 mod shock;
 mod tables;
 
+pub use change::{SliceAt, ValueChange, explain_contracts, explain_settled, explain_share};
 pub(crate) use curve::StrikeCurve;
 pub use name_lapse::NameLapse;
 pub use revalue::{Revalued, ScenarioRows, ShareValues, Unvalued, revalue, revalue_share};

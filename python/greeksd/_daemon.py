@@ -130,6 +130,17 @@ class Daemon:
         whole: dict[str, Any] = self._json("/l1/strategy", asked)
         return whole
 
+    def explain_positions(self, since: str = "session", *, as_of: Any = None, **filters: Any) -> list[dict[str, Any]]:
+        """Why the values of the daemon's positions have changed (docs/positions.md), by time, spot, volatility, skew,
+        carry and dividends; of a daemon with positions and ``--feed history:DIR``.
+
+        `since` is a recorded moment or ``session``, the last recorded day before the later moment: `as_of`, else now.
+        `filters` are ``by``, ``account``, ``underlying``.
+        """
+        asked = {"explain": f"since:{since}", "as_of": as_of, **filters}
+        rows: list[dict[str, Any]] = self._json("/l1/positions", asked)
+        return rows
+
     def symbols(self, **filters: Any) -> list[dict[str, Any]]:
         """The underlyings that are served (``/l1/symbols``)."""
         rows: list[dict[str, Any]] = self._json("/l1/symbols", filters)

@@ -1,22 +1,27 @@
 //! Computes chains of single names from a feed, for commands that run without a daemon. Never: the use of a chain.
 
-use crate::config::{ExplainArgs, ScenarioArgs, SourceArgs};
+use crate::config::{ExplainArgs, ExplainPositionsArgs, ScenarioArgs, SourceArgs};
 use crate::market::feed::Feed;
 use crate::market::overrides::OverridesFile;
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::past::folder::RecordedFolder;
+use api::cursor::percent_encode;
+use api::vendors::native_positions::PATH;
+use desk::explained;
 use desk::scenario::{self, FeedChains};
 use engine::pass::Passes;
 use engine::store::chain::Chain;
 use host::clock::MarketClock;
 use host::log::say;
 use host::secret::Keys;
+use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use sources::Moment;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tools::daemon;
 use tools::explain::{self, ComputedName, ExplainedFrom};
 
 /// Time limit for a feed to list a name.
@@ -45,6 +50,26 @@ pub fn explain(args: &ExplainArgs, keys: &Keys) -> ExitCode {
 pub fn scenario(args: &ScenarioArgs, keys: &Keys) -> ExitCode {
     let open = || ChainSource::open(&args.feed, &args.source, keys);
     scenario::run(&args.query, args.positions.as_deref(), open)
+}
+
+/// Runs `greeksd positions explain`; the keys of vendors are for its feeds.
+#[must_use]
+pub fn explain_positions(args: &ExplainPositionsArgs, keys: &Keys) -> ExitCode {
+    let since = percent_encode(&args.since);
+    let until = args.as_of.iter().map(|as_of| format!("as_of={}", percent_encode(as_of)));
+    let format = (!args.query.iter().any(|pair| pair.starts_with("format="))).then(|| "format=csv".to_owned());
+    let own = std::iter::once(format!("explain=since:{since}")).chain(until).chain(format);
+    let query: String = own.chain(args.query.iter().cloned()).collect::<Vec<_>>().join("&");
+    match &args.positions {
+        Some(book) => {
+            let open = |now: Option<Timestamp>| {
+                let source = SourceArgs { now: now.or(args.source.now), ..args.source.clone() };
+                ChainSource::open(&args.feed, &source, keys)
+            };
+            explained::run(&query, book, open)
+        }
+        None => daemon::show("positions explain", &args.url, &format!("{PATH}?{query}")),
+    }
 }
 
 /// An open feed, and the passes that compute its names.

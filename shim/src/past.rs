@@ -14,6 +14,7 @@
 //! vendor's shape of an answer.
 
 pub mod archive;
+mod book;
 pub mod cache;
 mod catalog;
 mod chain;
@@ -29,6 +30,8 @@ use api::past::{PastMoments, PastQuestion};
 use api::rows::clock::Clock;
 use api::vendors::layer::Layer;
 use api::vendors::native_snapshots::SnapshotsQuestion;
+pub use book::BookQuestion;
+use book::{AwaitedBook, BookAnswer};
 use catalog::AwaitedCatalog;
 use chain::{AwaitedChain, ChainAnswer};
 use http::Answer;
@@ -61,6 +64,12 @@ pub fn chain(
     then: ChainAnswer,
 ) -> Answer {
     Answer::awaited(route, AwaitedChain::new(Arc::clone(market), names, question, then))
+}
+
+/// Finds the market of a book at two moments; `then` makes the answer from it.
+#[must_use]
+pub fn book(market: &Arc<PastMarket>, question: BookQuestion, route: &'static str, then: BookAnswer) -> Answer {
+    Answer::awaited(route, AwaitedBook::new(Arc::clone(market), question, then))
 }
 
 /// Lists the snapshots of a name around a moment.

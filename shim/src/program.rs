@@ -31,6 +31,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Invocation::Compare(args)) => compare::run(&args),
         Ok(Invocation::Explain(args, keys)) => chains::explain(&args, &keys),
         Ok(Invocation::Ready(args)) => ready::run(&args),
+        Ok(Invocation::ExplainPositions(args, keys)) => chains::explain_positions(&args, &keys),
         Ok(Invocation::Scenario(args, keys)) => chains::scenario(&args, &keys),
         Ok(Invocation::Print(report)) => print(&report),
         Err(ConfigError::Usage(error)) => error.exit(),

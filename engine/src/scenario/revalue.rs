@@ -17,7 +17,7 @@ use kernel::dividends::{Dividend, Terms};
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
 /// Lower bound of a shifted volatility, per √year, unless it was lower before.
-const LEAST_VOL: f64 = 0.01;
+pub(super) const LEAST_VOL: f64 = 0.01;
 /// Upper bound of a shifted volatility, per √year.
 const MOST_VOL: f64 = 10.0;
 
@@ -62,6 +62,8 @@ pub enum Unvalued {
     NotListed,
     /// The expiry has settled.
     Expired,
+    /// It has settled, and no price of its underlying is known of then.
+    NoSettlement,
 }
 
 impl Unvalued {
@@ -81,6 +83,7 @@ impl Unvalued {
             Self::Restored => "restored",
             Self::NotListed => "not_listed",
             Self::Expired => "expired",
+            Self::NoSettlement => "no_settlement",
         }
     }
 
@@ -94,6 +97,7 @@ impl Unvalued {
             Self::Restored => "values of before a restart; not computed again yet",
             Self::NotListed => "not listed",
             Self::Expired => "expired",
+            Self::NoSettlement => "it has settled on a date without a price of its underlying",
         }
     }
 }
@@ -144,7 +148,7 @@ pub fn revalue(
 /// chain has no spot.
 #[must_use]
 pub fn revalue_share(chain: &Chain, grid: &ScenarioGrid, moments: &[Timestamp]) -> ShareValues {
-    let spot = if chain.spot.is_nan() { chain.implied_spot } else { chain.spot };
+    let spot = chain.underlying_price();
     let counted = chain.evidence.iter().flat_map(|evidence| &evidence.dividends);
     let dividends: Vec<Dividend> = counted.map(|d| Dividend { t: d.t, amount: d.amount * grid.dividends }).collect();
     let mut values = ShareValues { now: spot, values: Vec::new(), spots: Vec::new() };

@@ -202,6 +202,12 @@ impl Chain {
         self.spot.is_nan() && self.implied_spot > 0.0
     }
 
+    /// The published price of the underlying, else the one that the options imply; NaN: neither is known.
+    #[must_use]
+    pub fn underlying_price(&self) -> f64 {
+        if self.spot.is_nan() { self.implied_spot } else { self.spot }
+    }
+
     /// Bytes held, itself among them.
     #[must_use]
     pub fn bytes(&self) -> usize {

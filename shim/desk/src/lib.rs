@@ -11,6 +11,7 @@
 //!   (`permit.rs`). Never: a queue.
 //! - `scenario`: `/l1/scenario` and `greeksd scenario`: which contracts (`legs.rs`), rows and sums (`rows.rs`), the
 //!   answer in pieces (`answer.rs`), the command (`run.rs`), which is given the chains of a feed.
+//! - `explained`: changes of positions between two moments by cause (`book.rs`), the command (`run.rs`).
 //! - `strategy`: `/l1/strategy`: the legs of a request in a market (`found.rs`), their numbers and the forms in which
 //!   they are written (`document.rs`). Never: a formula.
 //! - `tables`: rows of facts as binary tables. Never: what a fact means.
@@ -22,6 +23,7 @@
 #![warn(clippy::print_stderr)]
 
 pub mod alerts;
+pub mod explained;
 pub mod listed;
 pub mod positions;
 pub mod scenario;

@@ -56,6 +56,12 @@ pub(super) enum Command {
     Explain(Box<ExplainArgs>),
     /// Revalue contracts or positions at other spots, volatilities and times, from a feed, without a daemon
     Scenario(Box<ScenarioArgs>),
+    /// Explain how the values of positions have changed between two moments
+    Positions {
+        /// What to do with them.
+        #[command(subcommand)]
+        what: PositionsCommand,
+    },
     /// Ask a running daemon whether its market is whole: exit code 0 if it is
     Ready(ReadyArgs),
     /// Compare a vendor's Greeks with ours: differences by Greek, and the likely reason for each expiry
@@ -137,6 +143,44 @@ pub struct ScenarioArgs {
     pub feed: Vec<String>,
     /// CSV file of positions (account,osym or symbol,quantity,price); all of them unless positions=ACCOUNT is given
     #[arg(long, value_name = "FILE")]
+    pub positions: Option<PathBuf>,
+    /// What goes with a feed.
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+/// The commands of positions.
+#[derive(Debug, Subcommand)]
+pub(super) enum PositionsCommand {
+    /// Explain the change of each position and of the book by time, spot, volatility, skew, carry and dividends
+    Explain(Box<ExplainPositionsArgs>),
+}
+
+/// Options of `greeksd positions explain`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(
+    after_help = "Parameters are those of GET /l1/positions, written NAME=VALUE: by=total, account, underlying, \
+    format=json and so on; the format is csv by default. docs/positions.md has the causes and their order."
+)]
+pub struct ExplainPositionsArgs {
+    /// The earlier moment: session (the last session before the later moment), a date, or a time such as
+    /// 2024-01-03T10:30 (Eastern)
+    #[arg(long, value_name = "TIME", value_parser = value::since)]
+    pub since: String,
+    /// The later moment [default: now]
+    #[arg(long, value_name = "TIME", value_parser = value::past_moment)]
+    pub as_of: Option<String>,
+    /// Parameters of the request
+    #[arg(value_name = "NAME=VALUE")]
+    pub query: Vec<String>,
+    /// URL of the daemon to query; it needs positions, and --feed history:DIR
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2112", conflicts_with = "feed")]
+    pub url: String,
+    /// Compute from this feed (as for serve) instead of querying a daemon; repeatable
+    #[arg(long, value_name = "SPEC", value_delimiter = ';', requires = "positions")]
+    pub feed: Vec<String>,
+    /// With --feed: CSV file of positions (account,osym or symbol,quantity)
+    #[arg(long, value_name = "FILE", requires = "feed")]
     pub positions: Option<PathBuf>,
     /// What goes with a feed.
     #[command(flatten)]

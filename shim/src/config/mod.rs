@@ -14,8 +14,8 @@ mod resolved;
 mod value;
 
 use crate::version;
-use cli::{Cli, Command, ServeArgs};
-pub use cli::{ExplainArgs, ScenarioArgs, SourceArgs, ViewArgs, ViewColor};
+use cli::{Cli, Command, PositionsCommand, ServeArgs};
+pub use cli::{ExplainArgs, ExplainPositionsArgs, ScenarioArgs, SourceArgs, ViewArgs, ViewColor};
 pub use error::ConfigError;
 use file::File;
 use host::secret::Keys;
@@ -60,6 +60,8 @@ pub enum Invocation {
     Ready(ReadyArgs),
     /// Revalue contracts or positions of a feed; the keys of vendors are for that feed.
     Scenario(Box<ScenarioArgs>, Keys),
+    /// Explain changes of positions; the keys of vendors are for the feed.
+    ExplainPositions(Box<ExplainPositionsArgs>, Keys),
 }
 
 /// Configuration of `greeksd view`.
@@ -98,15 +100,15 @@ pub fn read(
         Some(Command::Compare(args)) => return Ok(Invocation::Compare(args)),
         Some(Command::Ready(args)) => return Ok(Invocation::Ready(args)),
         Some(Command::Explain(args)) => {
-            let keys = if args.feed.is_empty() {
-                Ok(Keys::default())
-            } else {
-                Keys::read(args.source.key_file.as_deref(), home)
-            };
-            return Ok(Invocation::Explain(args, keys.map_err(ConfigError::Value)?));
+            let keys = keys_of(&args.feed, &args.source, home)?;
+            return Ok(Invocation::Explain(args, keys));
+        }
+        Some(Command::Positions { what: PositionsCommand::Explain(args) }) => {
+            let keys = keys_of(&args.feed, &args.source, home)?;
+            return Ok(Invocation::ExplainPositions(args, keys));
         }
         Some(Command::Scenario(args)) => {
-            let keys = Keys::read(args.source.key_file.as_deref(), home).map_err(ConfigError::Value)?;
+            let keys = keys_of(&args.feed, &args.source, home)?;
             return Ok(Invocation::Scenario(args, keys));
         }
         Some(Command::Serve(args)) => *args,
@@ -123,6 +125,18 @@ pub fn read(
         return Ok(Invocation::Service(Box::new(config)));
     }
     Ok(if print { Invocation::Print(report) } else { Invocation::Serve(Box::new(config)) })
+}
+
+/// The keys of vendors for the feeds of a command; without a feed it queries a daemon and needs none.
+fn keys_of(
+    feeds: &[String],
+    source: &SourceArgs,
+    home: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Keys, ConfigError> {
+    if feeds.is_empty() {
+        return Ok(Keys::default());
+    }
+    Keys::read(source.key_file.as_deref(), home).map_err(ConfigError::Value)
 }
 
 /// The plan of a viewer: with a feed, its own daemon is configured as by `serve`, but serves this process only.

@@ -1,6 +1,7 @@
 //! One parser and one printed form for each kind of value, common to options, variables and keys.
 
 use api::past::moment::AsOf;
+use api::vendors::native_positions::ExplainedSince;
 use desk::alerts::deliver::Webhook;
 use host::clock::SPEED;
 use host::log::Log;
@@ -185,6 +186,12 @@ pub(super) fn view_refresh(text: &str) -> Result<Milliseconds, String> {
 pub(super) fn past_moment(text: &str) -> Result<String, String> {
     let hint = || "expected a date or a time such as 2024-01-03T10:30".to_owned();
     AsOf::parse(text).map(|_| text.to_owned()).ok_or_else(hint)
+}
+
+/// Checks the earlier moment of an explanation: `session`, or a past moment.
+pub(super) fn since(text: &str) -> Result<String, String> {
+    let hint = || "expected session, a date or a time such as 2024-01-03T10:30".to_owned();
+    ExplainedSince::parse(&format!("since:{text}")).map(|_| text.to_owned()).ok_or_else(hint)
 }
 
 pub(super) fn folder(text: &str) -> Result<PathBuf, String> {

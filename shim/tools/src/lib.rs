@@ -8,6 +8,7 @@
 //!   Never: a formula, a layout of quotes.
 //! - `compare`: `greeksd compare`: vendors' files by the layouts of `history` (`read.rs`), report, text, plot. Never: a
 //!   formula.
+//! - `daemon`: queries of commands to a running daemon. Never: what an answer means.
 //! - `explain`: `greeksd explain` and `/l1/explain`, an explanation as JSON and text; the chain of a feed is given to
 //!   it. Never: a formula.
 //! - `generate`: `greeksd generate`: arguments to days of the simulated market, threads, files. Never: a layout of
@@ -22,6 +23,7 @@
 pub mod arguments;
 pub mod batch;
 pub mod compare;
+pub mod daemon;
 pub mod explain;
 pub mod generate;
 #[expect(clippy::print_stderr, reason = "a command that somebody waits for; nothing is served meanwhile")]

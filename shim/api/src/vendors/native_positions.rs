@@ -1,8 +1,10 @@
 //! The request of `GET /l1/positions`: its parameters, and the columns of its rows. Never: a position.
 
 use super::native::{APIKEY, SHAPES, Shape, TOKEN};
+use super::native_past::AS_OF;
 use super::parameter::A_SYMBOL;
 use crate::operation::{Operation, refused};
+use crate::past::moment::AsOf;
 use crate::query::Query;
 use crate::query::parameter::{ItemList, OneWord, Param, ReadAs, WordList, parameters};
 use crate::refusal::Refusal;
@@ -31,8 +33,18 @@ parameters! {
         A_SYMBOL,
         "Underlying whose shares express beta_shares; betas are a column of the positions",
     );
+    const EXPLAIN: Param<ReadAs<ExplainedSince>> = Param::new(
+        "explain",
+        ReadAs {
+            read: ExplainedSince::parse,
+            wants: "since:session, or since: with a date or a time such as since:2024-01-03T10:30",
+        },
+        "Change of value since a recorded moment by cause, until now or as_of: since:session is the last session \
+         before; for feeds with past data",
+    )
+    .such_as("since:session");
     const FORMAT: Param<OneWord<Shape>> = Param::new("format", OneWord(SHAPES), "Format of the response");
-    use APIKEY, TOKEN;
+    use AS_OF, APIKEY, TOKEN;
 }
 
 const LEVELS: &[(&str, PositionRows)] = &[
@@ -72,6 +84,35 @@ impl PositionRows {
     }
 }
 
+/// The earlier moment of an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainedSince {
+    /// The end of the last day with data before the later moment.
+    Session,
+    /// A moment.
+    Moment(AsOf),
+}
+
+impl ExplainedSince {
+    /// Reads `since:session` or `since:` and a moment.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.strip_prefix("since:")? {
+            "session" => Some(Self::Session),
+            moment => AsOf::parse(moment).map(Self::Moment),
+        }
+    }
+}
+
+/// The moments between which changes are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExplainedSpan {
+    /// The earlier one.
+    pub since: ExplainedSince,
+    /// The later one; `None`: now.
+    pub until: Option<AsOf>,
+}
+
 /// A request for positions.
 #[derive(Clone, Debug)]
 pub struct PositionRequest {
@@ -83,6 +124,8 @@ pub struct PositionRequest {
     pub underlyings: Vec<Symbol>,
     /// Index of beta-weighted shares.
     pub index: Option<Symbol>,
+    /// The moments of an explanation; `None`: values of now.
+    pub explained: Option<ExplainedSpan>,
     /// Format of the answer, as text.
     pub format: Format,
     /// Binary table format, which replaces `format`; `None`: text.
@@ -121,6 +164,35 @@ pub const COLUMNS: &[ColumnHead<'static>] = &[
     number("beta_shares"),
 ];
 
+/// The columns of an explanation, in the order of a row.
+pub const EXPLAINED: &[ColumnHead<'static>] = &[
+    word("level"),
+    word("account"),
+    word("underlying"),
+    word("root"),
+    word("expiry"),
+    number("strike"),
+    word("right"),
+    word("osym"),
+    number("quantity"),
+    number("positions"),
+    number("missing"),
+    word("reason"),
+    word("state"),
+    word("since"),
+    word("until"),
+    number("value_before"),
+    number("value_after"),
+    number("change"),
+    number("by_time"),
+    number("by_spot"),
+    number("by_vol"),
+    number("by_skew"),
+    number("by_carry"),
+    number("by_dividends"),
+    number("rest"),
+];
+
 const fn word(name: &'static str) -> ColumnHead<'static> {
     ColumnHead { name, is_number: false }
 }
@@ -147,7 +219,8 @@ pub fn operations() -> [Operation; 2] {
                                              "content": { "text/csv": { "schema": { "type": "string" } } } },
                             "responses": responses });
     let put = Operation { path: PATH, method: "put", described };
-    [Operation::rows(PATH, title, PARAMETERS, &["400", "503"], &[COLUMNS]), put]
+    let get = Operation::rows(PATH, title, PARAMETERS, &["400", "404", "502", "503"], &[COLUMNS, EXPLAINED]);
+    [get, put]
 }
 
 /// Parses a query.
@@ -165,11 +238,20 @@ pub fn parse(query: &Query<'_>) -> Result<PositionRequest, Refusal> {
         Some(Shape::Text(format)) => (format, None),
         Some(Shape::Table(table)) => (Format::default(), Some(table)),
     };
+    let (index, until) = (query.get(&INDEX)?, query.get(&AS_OF)?);
+    let explained = query.get(&EXPLAIN)?.map(|since| ExplainedSpan { since, until });
+    if explained.is_none() && until.is_some() {
+        return Err(Refusal::Conflict { reason: "as_of is the later moment of explain: give that too" });
+    }
+    if explained.is_some() && index.is_some() {
+        return Err(Refusal::Conflict { reason: "index has no meaning with explain" });
+    }
     Ok(PositionRequest {
         levels,
         accounts: query.items(&ACCOUNT).map(str::to_owned).collect(),
         underlyings: underlyings.collect::<Result<Vec<Symbol>, _>>()?,
-        index: query.get(&INDEX)?,
+        index,
+        explained,
         format,
         table,
     })
@@ -190,6 +272,18 @@ mod tests {
         let some = parsed("by=total,contract,total&account=a,b&underlying=spy&index=SPX").unwrap();
         assert_eq!(some.levels, [PositionRows::Contract, PositionRows::Total]);
         assert_eq!((some.accounts.len(), some.underlyings[0].as_str()), (2, "SPY"));
+        let explained = parsed("explain=since:2024-01-03&as_of=2024-01-04T10:30").unwrap().explained.unwrap();
+        assert_eq!(explained.since, ExplainedSince::Moment(AsOf::parse("2024-01-03").unwrap()));
+        assert_eq!(explained.until, AsOf::parse("2024-01-04T10:30"));
+        assert_eq!(parsed("explain=since:session").unwrap().explained.unwrap().until, None);
+        for (bad, why) in [
+            ("explain=session", "explain: not since:session"),
+            ("explain=since:now", "explain: not since:session"),
+            ("as_of=2024-01-03", "as_of is the later moment"),
+            ("explain=since:session&index=SPX", "index has no meaning"),
+        ] {
+            assert!(parsed(bad).unwrap_err().starts_with(why), "{bad}");
+        }
         assert!(parsed("by=name").unwrap_err().starts_with("by: not one of contract, expiry"));
         assert_eq!(PositionRows::Expiry.name(), "expiry");
     }

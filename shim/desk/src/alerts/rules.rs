@@ -130,9 +130,7 @@ impl AlertRule {
     pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable, calendar: &Calendar) -> f64 {
         let chain = |name: &Symbol| snapshot.chain(*name);
         match &self.subject {
-            AlertSubject::Spot(name) => {
-                chain(name).map_or(f64::NAN, |of| if of.spot.is_nan() { of.implied_spot } else { of.spot })
-            }
+            AlertSubject::Spot(name) => chain(name).map_or(f64::NAN, |of| of.underlying_price()),
             AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| {
                 let term = TermStructure::of(of, calendar);
                 100.0 * term.iv(&Tenors::of(&term.clock, of.valued_at, &[*days]), *days)

@@ -26,19 +26,21 @@ const SNAPSHOT: &str = "Snapshot-Number";
 const NO_POSITIONS: &str = "this daemon has no positions: start it with --positions FILE or --allow-positions";
 const NO_PUT: &str = "positions are not taken from requests: start the daemon with --allow-positions";
 
-/// The answer to a query.
+/// Parses a query.
+///
+/// # Errors
+/// The refusal of a query that is malformed, or of any where the daemon has no positions.
+pub fn request_of(desk: &PositionDesk, query: &str) -> Result<PositionRequest, Refusal> {
+    let request = native_positions::parse(&Query::parse(query))?;
+    if desk.is_used() { Ok(request) } else { Err(Refusal::SwitchedOff { reason: NO_POSITIONS }) }
+}
+
+/// The answer to a request of the latest values.
 #[must_use]
-pub fn answer(desk: &PositionDesk, query: &str, note: &[String]) -> Answer {
-    let found = native_positions::parse(&Query::parse(query)).and_then(|request| {
-        if !desk.is_used() {
-            return Err(Refusal::SwitchedOff { reason: NO_POSITIONS });
-        }
-        if desk.is_crowded() { Err(Refusal::Crowded) } else { Ok(request) }
-    });
-    let request = match found {
-        Ok(request) => request,
-        Err(refusal) => return native::refused(ROUTE, &refusal),
-    };
+pub fn answer(desk: &PositionDesk, request: PositionRequest, note: &[String]) -> Answer {
+    if desk.is_crowded() {
+        return native::refused(ROUTE, &Refusal::Crowded);
+    }
     let book = desk.valued();
     let (snapshot, asked) = (book.snapshot, PickedRows::of(&book, &request));
     let Some(held) = desk.admit(asked.bytes()) else { return native::refused(ROUTE, &Refusal::Crowded) };
@@ -87,7 +89,7 @@ fn facts_json(facts: &PositionFacts) -> String {
     format!("{{\"source\":{source},\"lines\":{lines},\"refused\":{refused},\"errors\":[{errors}]}}")
 }
 
-fn failed(status: u16, why: &str) -> Answer {
+pub(crate) fn failed(status: u16, why: &str) -> Answer {
     Answer::full(ROUTE, status, "application/json", format!("{{\"error\":{}}}", json_text(why)))
 }
 

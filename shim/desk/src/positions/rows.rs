@@ -34,15 +34,10 @@ impl PickedRows {
     /// The positions that a request picks.
     #[must_use]
     pub fn of(book: &ValuedBook, request: &PositionRequest) -> Self {
-        // a request may name thousands of accounts and underlyings
-        let accounts: HashSet<&str> = request.accounts.iter().map(String::as_str).collect();
-        let underlyings: HashSet<Symbol> = request.underlyings.iter().copied().collect();
-        let is_asked = |position: &ValuedPosition| {
-            (accounts.is_empty() || accounts.contains(&*book.line(position).account))
-                && (underlyings.is_empty() || underlyings.contains(&position.underlying))
-        };
+        let picks = picks(request);
+        let is_asked = |position: &ValuedPosition| picks(book.line(position), position.underlying);
         let asked = || (0..).zip(&book.positions).filter(|(_, position)| is_asked(position)).map(|(n, _)| n).collect();
-        let is_picky = !(accounts.is_empty() && underlyings.is_empty());
+        let is_picky = !(request.accounts.is_empty() && request.underlyings.is_empty());
         let index_spot = request.index.and_then(|index| book.spots.get(&index)).copied().unwrap_or(f64::NAN);
         let asked = Self { places: is_picky.then(asked), index_spot, ..Self::all() };
         // the sums are computed now, so that their bytes are known
@@ -102,6 +97,17 @@ impl PickedRows {
             (!out.is_empty()).then(|| Arc::from(out))
         };
         if self.is_all() { book.texts.piece((format, level, piece), write) } else { write() }
+    }
+}
+
+/// True for the lines, with their underlyings, that a request picks.
+pub(crate) fn picks(request: &PositionRequest) -> impl Fn(&PositionLine, Symbol) -> bool + '_ {
+    // a request may name thousands of accounts and underlyings
+    let accounts: HashSet<&str> = request.accounts.iter().map(String::as_str).collect();
+    let underlyings: HashSet<Symbol> = request.underlyings.iter().copied().collect();
+    move |line, underlying| {
+        (accounts.is_empty() || accounts.contains(&*line.account))
+            && (underlyings.is_empty() || underlyings.contains(&underlying))
     }
 }
 

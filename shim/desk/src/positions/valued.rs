@@ -73,7 +73,7 @@ pub struct PositionTotal {
 pub struct LevelSums([OnceLock<Vec<PositionTotal>>; 5]);
 
 /// Key of a sum: account, underlying, expiration date.
-type TotalKey = (Option<Arc<str>>, Option<Symbol>, Option<Date>);
+pub(crate) type TotalKey = (Option<Arc<str>>, Option<Symbol>, Option<Date>);
 
 /// Values of units in the current and the previous session, by instrument.
 #[derive(Clone, Debug, Default)]
@@ -187,7 +187,7 @@ impl ValuedBook {
         let (mut sums, mut places) = (Vec::<PositionTotal>::new(), HashMap::<TotalKey, usize>::new());
         let mut last: Option<(TotalKey, usize)> = None;
         for position in positions {
-            let key = self.key(level, position);
+            let key = total_key(level, self.line(position), position.underlying);
             // positions of a name are adjacent
             let place = match last {
                 Some((ref before, place)) if *before == key => place,
@@ -211,19 +211,19 @@ impl ValuedBook {
         sums.sort_by(|a, b| a.key().cmp(&b.key()));
         sums
     }
+}
 
-    fn key(&self, level: PositionRows, position: &ValuedPosition) -> TotalKey {
-        let line = self.line(position);
-        let expiry = match line.instrument {
-            Instrument::Share(_) => None,
-            Instrument::Contract(key) => Some(key.served().expiry),
-        };
-        match level {
-            PositionRows::Contract | PositionRows::Expiry => (None, Some(position.underlying), expiry),
-            PositionRows::Underlying => (None, Some(position.underlying), None),
-            PositionRows::Account => (Some(Arc::clone(&line.account)), None, None),
-            PositionRows::Total => (None, None, None),
-        }
+/// The sum of a level that a line is in.
+pub(crate) fn total_key(level: PositionRows, line: &PositionLine, underlying: Symbol) -> TotalKey {
+    let expiry = match line.instrument {
+        Instrument::Share(_) => None,
+        Instrument::Contract(key) => Some(key.served().expiry),
+    };
+    match level {
+        PositionRows::Contract | PositionRows::Expiry => (None, Some(underlying), expiry),
+        PositionRows::Underlying => (None, Some(underlying), None),
+        PositionRows::Account => (Some(Arc::clone(&line.account)), None, None),
+        PositionRows::Total => (None, None, None),
     }
 }
 
@@ -283,7 +283,7 @@ impl ValuedPosition {
             Ok(place) => place,
             Err(why) => return Self { unvalued: Some(why), ..self },
         };
-        let own = if chain.spot.is_nan() { chain.implied_spot } else { chain.spot };
+        let own = chain.underlying_price();
         let of = slice.map(|slice| &chain.slices[slice]);
         self.underlying = chain.underlying;
         self.spot = of.map_or(own, |of| if of.und_price.is_nan() { own } else { of.und_price });

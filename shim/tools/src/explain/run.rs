@@ -2,6 +2,7 @@
 
 use super::document::{ExplainDocument, MarketPart, Surroundings};
 use super::text::text;
+use crate::daemon;
 use api::cursor::percent_encode;
 use api::vendors::native_explain::PATH;
 use engine::explain::explain;
@@ -11,7 +12,6 @@ use host::printable::printable;
 use jiff::tz::TimeZone;
 use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{ContractKey, RootTable, Symbol};
-use sources::poll::client::{AnswerBounds, Client, Received, ServerBase};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -78,29 +78,19 @@ where
 
 /// Queries a daemon.
 fn ask(url: &str, contract: &ContractKey, as_of: Option<&str>) -> Result<ExplainDocument, String> {
-    let base = ServerBase::parse(url)?;
-    let client = Client::new(base, Vec::new(), None, AnswerBounds::default())?;
     let mut osi = [0; OSI_LEN];
     let n = contract.write_compact(&mut osi);
     let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
     let moment = as_of.map_or_else(String::new, |as_of| format!("&as_of={}", percent_encode(as_of)));
-    let received = client.get(&format!("{PATH}?osym={symbol}{moment}"), None);
-    match received.map_err(|failed| {
-        format!(
-            "{url}: {}: is a daemon running there? (`greeksd serve` starts one, --feed does without)",
-            failed.failure.name()
-        )
-    })? {
-        Received::Body { status: 200, bytes, .. } => {
-            serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}"))
-        }
-        Received::Body { status: 404 | 400, .. } if as_of.is_some() => Err(format!(
+    let (status, bytes) = daemon::get(url, &format!("{PATH}?osym={symbol}{moment}"))?;
+    match status {
+        200 => serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}")),
+        404 | 400 if as_of.is_some() => Err(format!(
             "{url}: no snapshot at this time lists {symbol} there, or the daemon has no past (--feed history:DIR)"
         )),
-        Received::Body { status: 404, .. } => Err(format!("{url}: no contract {symbol} is listed there")),
-        Received::Body { status: 502, .. } => Err(format!("{url}: {symbol} is not computed yet; try again")),
-        Received::Body { status, .. } => Err(format!("{url}: status {status}")),
-        Received::Unchanged => Err(format!("{url}: no response")),
+        404 => Err(format!("{url}: no contract {symbol} is listed there")),
+        502 => Err(format!("{url}: {symbol} is not computed yet; try again")),
+        status => Err(format!("{url}: status {status}")),
     }
 }
 
