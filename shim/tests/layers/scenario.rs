@@ -10,10 +10,11 @@ use desk::scenario::FeedChains;
 use desk::stream::desk::StreamAsked;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
+use engine::store::columns::Col;
 use host::secret::Keys;
 use http::{Answer, Body, Metrics, Progress};
 use kernel::calendar::Calendar;
-use kernel::contract::RootTable;
+use kernel::contract::{Right, RootTable};
 use serde_json::Value;
 use shim::app::{Service, route_names};
 use shim::chains::ChainSource;
@@ -269,6 +270,40 @@ fn sums_are_those_of_the_rows() {
     let held = get("/l1/positions?by=total");
     assert!((number(&held[0], "value") - number(&total[1], "value")).abs() < 1e-5);
     assert!(each.iter().any(|row| row["state"] == "not_listed"));
+}
+
+/// Slopes of served prices from strike to strike, of options that cannot be exercised early.
+#[test]
+fn probabilities_are_slopes_of_served_prices() {
+    let chain = &chains()[1];
+    let get = |col: Col, row: usize| chain.columns.get(col)[row] * col.unit().divisor();
+    let (mut checked, mut off) = (0, [0.0_f64; 2]);
+    for slice in chain.slices.iter().filter(|slice| slice.days > 5.0) {
+        let grown = (slice.disc_rate * slice.days / 365.0).exp();
+        let of_right = |right| slice.rows.clone().map(|row| row as usize).filter(move |&row| chain.right[row] == right);
+        for right in [Right::Call, Right::Put] {
+            let rows: Vec<usize> = of_right(right).collect();
+            for rows in rows.windows(3) {
+                let k = [0, 1, 2].map(|at| f64::from(chain.strike_milli[rows[at]]) / 1000.0);
+                let price = [0, 1, 2].map(|at| grown * get(Col::SvcTheo, rows[at]));
+                let (itm, density) = (get(Col::ProbItm, rows[1]), get(Col::Density, rows[1]));
+                let (h, deviation) = (k[1] - k[0], get(Col::SvcVol, rows[1]) * k[1] * (slice.days / 365.0).sqrt());
+                let is_even = (k[2] - k[1] - h).abs() < 1e-9 && h < 0.1 * deviation;
+                // far out a density is the small difference of three prices
+                if !is_even || !(0.02..0.98).contains(&itm) || density.is_nan() {
+                    continue;
+                }
+                let slope = right.phi() * (price[0] - price[2]) / (2.0 * h);
+                let bend = (price[0] - 2.0 * price[1] + price[2]) / (h * h);
+                off[0] = off[0].max((itm - slope).abs());
+                off[1] = off[1].max((density - bend).abs() * deviation);
+                checked += 1;
+            }
+        }
+    }
+    println!("{checked} contracts: prob_itm {:.1e}, density {:.1e} of one in a deviation", off[0], off[1]);
+    assert!(checked >= 300, "{checked}");
+    assert!(off[0] < 1.5e-3 && off[1] < 3e-3, "{off:?}");
 }
 
 #[test]
