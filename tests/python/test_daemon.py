@@ -173,6 +173,55 @@ class History(unittest.TestCase):
         self.assertEqual(one.to_dict()["delta"], want["delta"][: len(one)])
 
 
+class Positions(unittest.TestCase):
+    def test_changes_between_two_moments_sum_up(self):
+        feed = f"history:{market.MARKET / 'quotes'}"
+        with tempfile.TemporaryDirectory() as folder:
+            book = pathlib.Path(folder) / "book.csv"
+            with greeksd.serve(feed) as daemon:
+                held = daemon.chain("KO", as_of="2025-01-02", min_days=20).to_dict()["osym"][::41]
+            book.write_text("osym,quantity\n" + "".join(f"{osym},{2 * n - 5}\n" for n, osym in enumerate(held)))
+            with greeksd.serve(feed, positions=str(book)) as daemon:
+                until(lambda: daemon.health()["pending"] == 0)
+                rows = daemon.explain_positions("2025-01-02", by="contract,total")
+                since = daemon.explain_positions(by="total")[0]
+        total = rows[-1]
+        self.assertEqual((total["positions"], total["missing"]), (len(held), 0))
+        causes = ["by_time", "by_spot", "by_vol", "by_skew", "by_carry", "by_dividends", "rest"]
+        for row in rows:
+            self.assertAlmostEqual(sum(row[cause] for cause in causes), row["change"], delta=1e-5)
+        self.assertAlmostEqual(sum(row["change"] for row in rows[:-1]), total["change"], delta=1e-3)
+        self.assertEqual(total["since"][:10], "2025-01-02")
+        self.assertLess(since["since"], since["until"])
+
+
+class Exposures(unittest.TestCase):
+    def test_exposures_are_sums_over_rows(self):
+        """Of contracts whose open interest is known, at every level, from the rows alone."""
+        with greeksd.serve(f"history:{market.MARKET / 'quotes'}", show_quotes=True) as daemon:
+            until(lambda: daemon.health()["pending"] == 0)
+            for name in ("KO", "SPX"):
+                rows = daemon.chain(name, greeks="all,quote").to_pandas()
+                self.assertGreater(len(rows), 100)
+                weight = rows.open_interest * 100
+                parts = pd.DataFrame({
+                    "gamma": rows.gamma * weight * rows.und_price**2 * 0.01,
+                    "vanna": rows.vanna * weight * rows.und_price * 0.01,
+                    "charm": rows.charm * weight * rows.und_price / 365,
+                    "delta": rows.delta * weight * rows.und_price,
+                })
+                is_call = rows.right == "call"
+                for by, keys in (("name", []), ("expiry", ["root", "expiry"]), ("strike", ["strike"])):
+                    for found in daemon.exposure(name, by=by):
+                        own = rows.und_price > 0
+                        for key in keys:
+                            own &= rows[key].astype(type(found[key])) == found[key]
+                        for greek in parts:
+                            for right, of in (("call", is_call), ("put", ~is_call)):
+                                wanted = parts[greek][own & of].sum()
+                                self.assertAlmostEqual(found[f"{right}_{greek}"], wanted, delta=1e-6 * abs(wanted) + 1)
+
+
 class Pushing(unittest.TestCase):
     def test_pushed_quotes_are_served(self):
         frame = market.chain()

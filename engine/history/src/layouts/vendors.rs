@@ -328,7 +328,7 @@ static OWN: Layout = Layout {
         may("bid_size", BidSize),
         may("ask_size", AskSize),
         may("volume", Volume),
-        may("open_interest", OpenInterest),
+        may("open_interest|oi", OpenInterest),
     ],
     shown: &[OWN_SHOWN],
     ..PLAIN
@@ -351,7 +351,7 @@ static OWN_SYMBOLS: Layout = Layout {
         may("bid_size", BidSize),
         may("ask_size", AskSize),
         may("volume", Volume),
-        may("open_interest", OpenInterest),
+        may("open_interest|oi", OpenInterest),
     ],
     shown: &[OWN_SHOWN],
     ..PLAIN
