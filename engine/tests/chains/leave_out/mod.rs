@@ -2,6 +2,7 @@
 //! the rest goes through whole passes, and `svc_vol` of the emptied contracts is held against their own bid and ask,
 //! beside what other curves make of the same rest. The same of whole expiries: `expiries`.
 
+mod clock;
 mod expiries;
 mod peers;
 
