@@ -10,17 +10,18 @@ use kernel::limits;
 use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What waits. Dividends, rates and dates come piece by piece and are kept for good: a batch has every one there is.
+/// Records that wait for the next batch. Dividends, rates and dates come piece by piece and are kept for good: each
+/// batch has all of them.
 #[derive(Debug, Default)]
 pub struct Conflated {
     /// One of each contract, in the order in which the contracts came.
     quotes: Vec<QuoteRecord>,
-    /// Where each contract stands in `quotes`.
+    /// Index of each contract in `quotes`.
     at: HashMap<(Symbol, ContractKey), usize>,
     spots: BTreeMap<Symbol, SpotRecord>,
     reset: BTreeSet<Symbol>,
     dividends: LatestRows<(Symbol, Date), DividendRecord>,
-    /// Whose dividends were ever delivered, a dividend of 0 among them.
+    /// Names of which a dividend was ever delivered; one of 0 counts.
     dividend_cover: DividendCover,
     /// By date and the bits of the tenor, which is positive.
     rates: LatestRows<(Date, u64), f64>,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// A column that a format has.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Its name in the header; case does not matter.
+    /// Name in the header; case does not matter.
     pub name: &'static str,
     /// True if a file may lack it; its fields are then empty.
     pub optional: bool,
@@ -46,7 +46,7 @@ pub const fn optional(name: &'static str) -> Column {
     Column { name, optional: true }
 }
 
-/// What is wrong with a row: the place of the column in the format's list, and why.
+/// Fault of a row: index of the column in the format's list, and the reason.
 pub type CsvFault = (usize, Reason);
 
 /// The fields of one row, by the place of their column in the format's list.
@@ -59,7 +59,7 @@ pub struct Row<'a, const N: usize> {
 }
 
 impl<const N: usize> Row<'_, N> {
-    /// Its line, from 1.
+    /// Line of the row, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line

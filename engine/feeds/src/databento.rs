@@ -99,7 +99,7 @@ pub(super) struct ListedInstrument {
     is_changed: bool,
 }
 
-/// Which number stands for which instrument from one instant (in nanoseconds) to before another.
+/// Times in which a number means an instrument: nanoseconds, the end excluded.
 struct Span {
     from: u64,
     to: u64,
@@ -113,9 +113,9 @@ pub(super) struct Instruments {
     /// The places of those with a new record, each once.
     changed: Vec<usize>,
     by_symbol: HashMap<Box<str>, usize>,
-    /// As the file's metadata say.
+    /// Meanings of numbers by the metadata of the file.
     spans: HashMap<u32, Vec<Span>>,
-    /// The last value of the stream itself.
+    /// Meanings of numbers by the last mapping or definition in the stream.
     said: HashMap<u32, usize>,
 }
 

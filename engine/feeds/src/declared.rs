@@ -2,9 +2,9 @@
 //! Never: a format.
 //!
 //! The dates of the last year are repeated a year later, each moved to the nearest session; where the history is
-//! shorter, the step between payments is. A company repeats its last amount. Funds pay what they earned, so that theirs
-//! is the median of the last twelve; a fund is known by amounts that never repeat, or by paying every month or more
-//! often. Special dividends happen once. No growth.
+//! shorter, the step between payments is repeated. A company repeats its last amount. Funds pay what they earned, so
+//! the median of the last twelve is taken; a fund is known by amounts that never repeat, or by paying every month or
+//! more often. A special dividend does not come again. Amounts do not grow.
 
 use super::{DeclaredDividend, DividendKind};
 use jiff::civil::Date;
@@ -14,11 +14,11 @@ use kernel::contract::Symbol;
 use kernel::records::DividendRecord;
 use std::collections::BTreeMap;
 
-/// How many of the last regular amounts count.
+/// Number of last regular amounts that count.
 const AMOUNTS: usize = 12;
 /// The longest time for which dividends are projected, in years.
 const YEARS: i32 = 10;
-/// How late a payment may be, in shares of its period, before the series counts as ended.
+/// Delay of a payment, in periods, from which the series counts as ended.
 const LATE_PERIODS: f64 = 1.75;
 
 /// Declared dividends, and those likely to follow from `today` to `until`, marked as projected. Two records of one
@@ -98,7 +98,7 @@ fn next_dates(series: &[DeclaredDividend], calendar: &Calendar, today: Date, unt
     };
     let most = YEARS * 53;
     let dates = (0..most).map_while(nominal).take_while(|&d| d <= until).map(|d| nearest_session(d, calendar));
-    // A date that stands for one that is declared already is no further payment.
+    // a date near the last declared one repeats that payment
     let mut dates: Vec<Date> =
         dates.filter(|&d| d >= today && d <= until && f64::from(days(last, d)) > period_days / 2.0).collect();
     dates.dedup();

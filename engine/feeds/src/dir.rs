@@ -1,12 +1,12 @@
 //! A market folder: `chains/*.csv[.gz]` or one such file, beside them `dividends.csv`, `rates.csv`, `overrides.csv` and
 //! `events.csv`, all optional. A recording (`*.ndjson[.gz]`) may stand in the place of a chain file; of a folder of
-//! recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. What recordings say of dividends and
-//! rates counts where the folder has no file of them.
+//! recordings, one a day (`quotes-2026-11-20.ndjson.gz`), the last one counts. Dividends and rates of recordings count
+//! where the folder has no file of them.
 //!
 //! A poll reads what changed since the last one (by time of change and length) and hands over whole underlyings, so
 //! that a contract which left its file leaves the market too. Most programs write in place, so a changed file is read
-//! when it has stood still for a moment, and one that is worse than before (unreadable, without a header or a row,
-//! damaged) changes nothing: what was last read of it stays. Never: a clock (the caller has one), a computation.
+//! when it has not changed for a moment, and one that is worse than before (unreadable, without a header or a row,
+//! damaged) changes nothing: its last readable content stays. Never: a clock (the caller has one), a computation.
 
 use super::chains::Chains;
 use super::csv::decompress;
@@ -33,7 +33,7 @@ const OVERRIDES: &str = "overrides.csv";
 const EVENTS: &str = "events.csv";
 /// Every file of reference data.
 const REFERENCE: [&str; 5] = [DIVIDENDS, DELIVERABLES, RATES, OVERRIDES, EVENTS];
-/// How long a changed file must stand still: a program that writes in place seldom pauses for longer.
+/// Time for which a changed file must not change again: a program that writes in place seldom pauses for longer.
 pub const SETTLED: Duration = Duration::from_millis(250);
 
 /// Reads the text of a chain file, whatever its layout; the path is for the report only.
@@ -45,23 +45,23 @@ pub struct DirFeed {
     source: Source,
     /// The reader of chain files that are no recordings.
     reader: ChainReader,
-    /// Which underlying a row is about: files spell one in several ways.
+    /// Underlyings of roots: files spell one in several ways.
     roots: RootTable,
-    /// Where dividends, rates and overrides are.
+    /// Folder of dividends, rates and overrides.
     folder: PathBuf,
-    /// What was read of each chain file.
+    /// Content of each chain file.
     chains: BTreeMap<PathBuf, Loaded>,
-    /// The state that each reference file was read in; a file that is not there has none.
+    /// Stamp of each reference file when it was read; a missing file has none.
     reference: BTreeMap<&'static str, Option<FileStamp>>,
-    /// Files that are not as they were read: how they are now (`None`: gone), and since when.
+    /// Files that have changed since they were read: their stamp now (`None`: deleted), and the time of the change.
     moving: BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
-    /// Files of which something older is served, or nothing, because they cannot be used as they are.
+    /// Files that cannot be used as they are: an older content is served, or none.
     unusable: BTreeSet<PathBuf>,
-    /// What the recordings among the chain files say of dividends and rates.
+    /// Dividends and rates of the recordings among the chain files.
     recorded: Recorded,
     /// The dividends of the folder's own `dividends.csv`.
     given_dividends: Vec<DividendRecord>,
-    /// The folder was read once.
+    /// True after the first poll.
     begun: bool,
 }
 
@@ -78,25 +78,25 @@ enum Source {
 #[derive(Debug)]
 struct Loaded {
     stamp: FileStamp,
-    /// Every underlying that the store files a row of it under.
+    /// Underlyings that the store has its rows under.
     underlyings: BTreeSet<Symbol>,
     dividends: Vec<DividendRecord>,
     dividend_cover: DividendCover,
     rates: Vec<RateRecord>,
 }
 
-/// By what a changed file is known.
+/// Facts of a file that change when it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     changed: Option<SystemTime>,
     bytes: u64,
-    /// Which file it is, and when anything of it changed: two writes of one length within one tick of the clock, or an
-    /// old file put in its place with its own time. Zero where the system has no such thing.
+    /// Number of the file, and the time of any change. They tell two writes of one length within one tick of the clock,
+    /// and an old file put in its place with its own time. Zero where the system has neither.
     node: (u64, i64, i64),
 }
 
 impl FileStamp {
-    /// That of a file.
+    /// The stamp of a file.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Self {
         #[cfg(unix)]
@@ -140,7 +140,7 @@ impl DirFeed {
         }
     }
 
-    /// The same, where a folder without chains will do that has dividends, rates or overrides.
+    /// Opens a folder as [`Self::open`] does, or one without chains that has dividends, rates or overrides.
     ///
     /// # Errors
     /// There is no such path, or nothing of a market in the folder.
@@ -175,8 +175,8 @@ impl DirFeed {
         }
     }
 
-    /// Reads what changed since the last call and has stood still for [`SETTLED`]: the first time everything as it is.
-    /// `None`: nothing did. `at` is the time since some fixed moment.
+    /// Reads files that have changed since the last call and not within [`SETTLED`]; all files at the first call.
+    /// `None`: there are none. `at` is the time since some fixed moment.
     ///
     /// A file that cannot be used is an entry of the report. One that could not even be read is tried again at the next
     /// call, others when they change.
@@ -206,7 +206,7 @@ impl DirFeed {
         !self.moving.is_empty()
     }
 
-    /// How many files cannot be used as they are; what was last read of them is served.
+    /// Number of files that cannot be used as they are; their last readable content is served.
     #[must_use]
     pub fn unusable(&self) -> usize {
         self.unusable.len()
@@ -233,7 +233,7 @@ impl DirFeed {
         Ok(files)
     }
 
-    /// True if a file that is not as it was read has been as it is now for long enough.
+    /// True if a changed file, or one that was deleted, has not changed again for long enough.
     fn has_settled(&mut self, path: &Path, now: Option<FileStamp>, poll: &Poll<'_>) -> bool {
         let since = poll.before.get(path).filter(|(seen, _)| *seen == now).map_or(poll.at, |&(_, since)| since);
         // at the start nothing was seen before, and waiting would delay the first answer
@@ -267,7 +267,7 @@ impl DirFeed {
                 read.insert(path.clone());
             }
         }
-        // Whatever a changed file has to do with is read whole, from every file that has it.
+        // every underlying of a changed file is read whole, from every file that has it
         loop {
             // a name may be in several files: a reset of it needs the rows of all
             let shares = |loaded: &Loaded| !loaded.underlyings.is_disjoint(&touched);
@@ -290,7 +290,7 @@ impl DirFeed {
         unusable.retain(|path| files.contains_key(path) || chains.contains_key(path) || is_reference(path));
     }
 
-    /// What a changed chain file has, unless something better was read of it before.
+    /// Reads a changed chain file; `None` if its earlier content is better.
     fn read_changed(&mut self, path: &Path, stamp: FileStamp, report: &mut Report) -> Option<Chains> {
         let reader = self.reader;
         let (chains, mut outcome) = self.read(path, |path| read_chains(path, reader), report)?;
@@ -310,7 +310,7 @@ impl DirFeed {
         }
     }
 
-    /// Hands over what a chain file has.
+    /// Adds the records of a chain file to a batch, and keeps its stamp and reference data.
     fn take(
         &mut self,
         path: &Path,
@@ -328,7 +328,7 @@ impl DirFeed {
         self.chains.insert(path.to_path_buf(), Loaded { stamp, underlyings, dividends, dividend_cover, rates });
     }
 
-    /// What the recordings say of dividends and rates, those after going before those before.
+    /// Dividends and rates of all recordings; a later recording overrides an earlier one.
     fn recorded(&self) -> Recorded {
         let mut all = Recorded::default();
         for loaded in self.chains.values() {
@@ -340,7 +340,7 @@ impl DirFeed {
         all
     }
 
-    /// Adds what recordings say of dividends and rates and no file of the folder says, where either has changed.
+    /// Adds dividends and rates of recordings that no file of the folder overrides, if either has changed.
     fn add_recorded(&mut self, batch: &mut Batch) {
         let (mut new_dividends, mut new_rates) = (batch.dividends.is_some(), batch.rates.is_some());
         if self.recorded.is_stale {
@@ -438,17 +438,17 @@ impl DirFeed {
     }
 }
 
-/// Dividends and rates of recordings, by what they are of.
+/// Dividends and rates of recordings, by name and date, and by date and tenor.
 #[derive(Debug, Default)]
 struct Recorded {
     dividends: BTreeMap<(Symbol, Date), DividendRecord>,
     dividend_cover: DividendCover,
     rates: BTreeMap<(Date, u64), RateRecord>,
-    /// The files have changed since.
+    /// True if a recording has changed since.
     is_stale: bool,
 }
 
-/// One poll: what was moving before it, its time, and what it delivers.
+/// One poll: files that were changing before it, its time, and its results.
 struct Poll<'a> {
     before: &'a BTreeMap<PathBuf, (Option<FileStamp>, Duration)>,
     at: Duration,
@@ -459,7 +459,7 @@ struct Poll<'a> {
 /// Bytes of a file, whose name is for the report only, to records.
 type Parse<T> = fn(&Path, &[u8]) -> (T, Report);
 
-/// Reads, decompresses and parses a file. What can be read of a damaged file is handed over, and the damage reported.
+/// Reads, decompresses and parses a file. The readable part of a damaged file is returned, and the damage reported.
 ///
 /// # Errors
 /// It cannot be read at all, for now.

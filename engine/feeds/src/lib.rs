@@ -51,7 +51,7 @@ use jiff::civil::Date;
 use kernel::contract::Symbol;
 use kernel::records::Batch;
 
-/// Which dividends come again.
+/// Kind of a dividend: whether it comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DividendKind {
     /// One of a series.
@@ -69,18 +69,18 @@ pub struct DeclaredDividend {
     pub ex_date: Date,
     /// Dollars per share.
     pub amount: f64,
-    /// True if it comes again.
+    /// Whether it comes again.
     pub kind: DividendKind,
     /// Payments a year, where the vendor says so.
     pub per_year: Option<u8>,
 }
 
-/// How a vendor's quotes stand to the market.
+/// Kind of a vendor's quotes: live, delayed or altered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
-    /// As quoted, or the vendor says nothing else.
+    /// Quotes as made, or without any statement of the vendor.
     Live,
-    /// As quoted, some minutes ago; the times of the quotes are their own.
+    /// Quotes as made some minutes ago, with the times of that.
     Delayed,
     /// Altered by the vendor: not for fitting.
     Indicative,
@@ -89,21 +89,21 @@ pub enum Grade {
 /// One page of quotes, of a vendor that answers in pages.
 #[derive(Clone, Debug)]
 pub struct QuotePage {
-    /// What the page has: a part of what is known of its underlying, so `reset` is empty.
+    /// Records of the page. They are a part of an underlying, so `reset` is empty.
     pub batch: Batch,
-    /// What brings the next page; `None`: this is the last one. Massive: the query of its address (what follows the
-    /// `?`), to be put behind the host and path of the first page, so that no document can send a key elsewhere.
+    /// Key of the next page; `None`: this is the last one. Massive: the query of its address (after the `?`), to be put
+    /// behind the host and path of the first page, so that no document can send a key elsewhere.
     /// Alpaca: the value of `page_token`. Not yet percent-encoded in the second case.
     pub next: Option<String>,
-    /// How its quotes stand to the market.
+    /// Kind of the quotes.
     pub grade: Grade,
 }
 
 /// One page of dividends, of a vendor that answers in pages.
 #[derive(Clone, Debug)]
 pub struct DividendPage {
-    /// What the page has.
+    /// Dividends of the page.
     pub dividends: Vec<DeclaredDividend>,
-    /// What brings the next page, as in [`QuotePage::next`].
+    /// Key of the next page, as in [`QuotePage::next`].
     pub next: Option<String>,
 }

@@ -97,7 +97,7 @@ impl LineParser {
     }
 
     fn take(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), LineFault> {
-        // a list of values would do for the fields in their order
+        // serde would also take a list of values, in the order of the fields
         let is_object = line.trim_ascii_start().starts_with(b"{");
         let cured;
         let line = match is_object.then(|| parse_line::<Line<'_>>(line)).flatten() {
@@ -110,7 +110,7 @@ impl LineParser {
         self.add(&line.ok_or((LINE, Reason::Malformed))?, batch)
     }
 
-    /// Adds what a line says, whatever it was written in.
+    /// Adds the record of a line.
     fn add(&mut self, line: &Line<'_>, batch: &mut Batch) -> Result<(), LineFault> {
         if !line.forget.is_absent() {
             let name = self.roots.canonical(line.forget.underlying("forget")?);
@@ -178,7 +178,7 @@ fn without_nan(line: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The fields of a line, whatever it is, in one place: by name for JSON, by number for rows of tables.
+/// The fields of all kinds of lines in one list: by name for JSON, by index for rows of tables.
 macro_rules! fields {
     ($($name:ident)*) => {
         /// The fields of a line; further ones are ignored.
@@ -247,7 +247,7 @@ impl Line<'_> {
         })
     }
 
-    /// As in a file of dividends: a status that is there and says something else is a declared one.
+    /// True if the status says so; any other status is of a declared dividend, as in a file of dividends.
     fn is_projected(&self) -> bool {
         let status = self.status.text("status").unwrap_or_default();
         ["projected", "estimated"].iter().any(|word| status.eq_ignore_ascii_case(word))

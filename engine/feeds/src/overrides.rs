@@ -1,5 +1,5 @@
-//! What a user knows better than the quotes: dividends, borrow, rates, forwards, shifts of volatilities, contracts to
-//! leave out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
+//! Overrides by a user who knows better than the quotes: dividends, borrow, rates, forwards, shifts of volatilities,
+//! contracts to leave out, as comma-separated rows. Bytes to records. Never: a file handle, what a record does.
 
 use super::csv::{Column, CsvFault, Row, optional, read_rows, required};
 use super::events::parse_event_time;

@@ -19,11 +19,11 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a member begins that [`begin_member`] made: neither name nor time, compressed fast.
+/// First bytes of a member of [`begin_member`]: neither name nor time, compressed fast.
 const BEGIN: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
-/// How any member begins.
+/// First bytes of any member.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Lines that are parsed at once, bytes: what they say is put together before the next.
+/// Bytes of lines that are parsed at once; their records are conflated before the next.
 const PIECE: usize = 1 << 20;
 /// Bytes of a file that are read at once.
 const PART: usize = 32 << 20;
@@ -34,8 +34,8 @@ pub fn begin_member() -> GzEncoder<Vec<u8>> {
     GzEncoder::new(Vec::new(), Compression::fast())
 }
 
-/// How many bytes of the end of a recording are whole members and what stands before them: less than all of it where
-/// the last member is cut off. `tail` may begin anywhere in a member.
+/// Number of bytes at the end of a recording without a last member that is cut off. `tail` may begin anywhere in a
+/// member.
 #[must_use]
 pub fn whole_len(tail: &[u8]) -> usize {
     // members begin with the same ten bytes, so the last one is found from the end without reading the file
@@ -209,7 +209,7 @@ impl Reader {
     }
 }
 
-/// Where the last line ends that ends within `most` bytes; a line that is longer ends where it ends.
+/// End of the last line that ends within `most` bytes, or of the first line if it is longer.
 fn end_of_lines(text: &[u8], most: usize) -> Option<usize> {
     let near = &text[..text.len().min(most)];
     // pieces bound what the parser holds at once, and end between lines
@@ -221,9 +221,9 @@ fn end_of_lines(text: &[u8], most: usize) -> Option<usize> {
 /// Why a member cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MemberFault {
-    /// It does not end within the bytes.
+    /// The member does not end within the bytes.
     Cut,
-    /// Its bytes are not what they were, or it grows beyond bounds.
+    /// The checksum is wrong, or the member grows beyond bounds.
     Damaged,
 }
 

@@ -1,4 +1,4 @@
-//! How a text is written, as its first rows show it. Never: a value of a row.
+//! Finds separator, decimal mark and order of dates from the first rows of a text. Never: a value of a row.
 
 use super::dates::order_of;
 use super::dialect::{DateOrder, Decimal, Dialect};
@@ -21,7 +21,7 @@ impl Dialect {
         let mut fields = CsvFields::default();
         for line in lines {
             fields.split(line, separator);
-            // most fields have no mark that could tell anything
+            // a field without such a mark shows neither decimal mark nor order
             let tells = |field: &&&[u8]| field.iter().any(|b| matches!(b, b'.' | b',' | b'/' | b'-'));
             for field in fields.found().iter().filter(tells).filter_map(|field| core::str::from_utf8(field).ok()) {
                 decimals.note(decimal_of(field.trim()));
