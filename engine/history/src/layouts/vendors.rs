@@ -420,4 +420,12 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_layout_is_in_the_documents() {
+        let page = include_str!("../../../../docs/history/layouts.md");
+        for layout in LAYOUTS {
+            assert!(page.contains(&format!("`{}`", layout.name)), "docs/history/layouts.md lacks {}", layout.name);
+        }
+    }
 }
