@@ -1,5 +1,5 @@
-//! From the quotes of one name and day to its chains: which passes, in which order, for each snapshot. Never: a file, a
-//! thread of its own but the one that computes.
+//! From the quotes of one name and day to its chains: the passes of each snapshot, in their order. Never: a file, a
+//! second thread.
 //!
 //! A unit is one (underlying, Eastern date). It begins with nothing remembered, its snapshots follow in time, and each
 //! has the same passes whatever computed before it on this machine; so the same rows give the same bytes however a job
@@ -18,8 +18,8 @@ use kernel::quality::Quality;
 use kernel::records::{Batch, DividendCover, SpotRecord};
 use std::sync::Arc;
 
-/// Counts up where the same rows give other numbers, or a file holds them otherwise: what an older one wrote is made
-/// again.
+/// Version of the results. It is increased when the same rows give other numbers or another file; files of an older
+/// version are computed again.
 pub const VERSION: u32 = 9;
 
 /// Settings of the computation of units.
@@ -42,7 +42,7 @@ impl Recipe {
         }
     }
 
-    /// The passes of every later snapshot: what the one before left is as good a start as a pass of its own. One pass
+    /// The passes of every later snapshot, which starts from the state of the one before. One pass
     /// lies within 0.001 bp of the underlying and 5e-7 of volatility of six, at 99 % of simulated snapshots a minute or
     /// a quarter of an hour apart (`passes_of_later_snapshots`).
     #[must_use]
@@ -54,7 +54,7 @@ impl Recipe {
         }
     }
 
-    /// The recipe in words, as files say it.
+    /// The recipe in words, for the metadata of files.
     #[must_use]
     pub fn text(self) -> String {
         let words = |passes: &[Quality]| passes.iter().map(|quality| quality.name()).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! Responses of vendors' HTTP interfaces saved as JSON: their rows are found and go the way of any table. Never: a
+//! Responses of vendors' HTTP interfaces saved as JSON: their rows are found and read like those of a table. Never: a
 //! request, a conversion of a number.
 
 use super::cells::{Cell, Cells};
@@ -24,12 +24,13 @@ use std::sync::Arc;
 /// The number that Schwab writes for a missing one.
 const SCHWAB_NONE: f64 = -999.0;
 
-/// A row of a document, where it stands.
+/// A row of a document: an object, or an index into lists of equal length.
 #[derive(Clone, Copy)]
 struct DocumentRow<'v> {
     of: &'v Value,
+    /// Key of the outermost object on the path that has one entry per row or expiry.
     key: Option<&'v str>,
-    /// The place in lists side by side.
+    /// Index into the lists; `None`: the row is an object of its own.
     place: Option<usize>,
 }
 
@@ -44,12 +45,12 @@ impl<'v> DocumentRow<'v> {
         self.place.map_or(Some(found), |place| found.get(place))
     }
 
-    /// True if the row has a column, whatever stands there.
+    /// True if the row has a column, even one with null.
     fn has(&self, name: &str) -> bool {
         if matches!(name, KEY | EXPIRY) { self.key.is_some() } else { self.value(name).is_some() }
     }
 
-    /// The columns of lists side by side, with their lengths, the shortest first.
+    /// The columns that are lists, with their lengths, the shortest first.
     fn lengths(&self, names: &[&'static str]) -> Vec<(&'static str, usize)> {
         let length = |name: &&'static str| Some((*name, self.of.get(name)?.as_array()?.len()));
         let mut lengths: Vec<_> = names.iter().filter_map(length).collect();
@@ -57,7 +58,7 @@ impl<'v> DocumentRow<'v> {
         lengths
     }
 
-    /// The text of a column, unless it is none.
+    /// The text of a column; `None`: the value is missing.
     fn text(&self, name: &str) -> Option<Cow<'v, str>> {
         match name {
             KEY => self.key.map(Cow::Borrowed),
@@ -73,7 +74,7 @@ impl<'v> DocumentRow<'v> {
     }
 }
 
-/// Reads every row of a response, which so many bytes were unpacked to.
+/// Reads every row of a response that was `packed` bytes long before it was unpacked.
 ///
 /// # Errors
 /// The document is too large, is not JSON, has no known layout, or has columns of unequal length.
@@ -107,9 +108,9 @@ pub(super) fn read(
     if of.layout.name == CBOE.layout.name {
         shared = cboe_shared(file, bytes, &document, facts);
     }
-    // an optional column that the first row lacks is none of this document
-    let stands = |name: &str| first(of.rows).is_some_and(|row| row.text(name).is_some());
-    let has = |name: &str| shared.iter().any(|(own, _)| *own == name) || stands(name);
+    // an optional column that the first row lacks is not in this document
+    let is_in_row = |name: &str| first(of.rows).is_some_and(|row| row.text(name).is_some());
+    let has = |name: &str| shared.iter().any(|(own, _)| *own == name) || is_in_row(name);
     let own = of.layout.columns.iter().filter(|column| column.must || has(column.names)).map(|column| column.names);
     let shown = of.layout.shown.iter().flatten().copied().filter(|name| !name.is_empty());
     let names: Vec<&str> = own.chain(shown).collect();
@@ -146,7 +147,7 @@ impl Cells for DocumentCells<'_> {
     }
 }
 
-/// The text of a value, unless it is none.
+/// The text of a value; `None`: it is missing.
 fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -155,8 +156,7 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Rows at the end of a path through a document; of a list, its items. Nothing is made of them before they are asked
-/// for.
+/// Rows at the end of a path through a document, found lazily; the items, if that is a list.
 fn found<'v>(row: DocumentRow<'v>, path: &'static [&'static str]) -> Box<dyn Iterator<Item = DocumentRow<'v>> + 'v> {
     let items = move |of: &'v Value| of.as_array().into_iter().flatten().map(move |of| DocumentRow { of, ..row });
     let Some((step, rest)) = path.split_first() else {

@@ -1,8 +1,8 @@
-//! Tables that programs push: how far a stream of Arrow was read, and why no further. Never: a column.
+//! Results of reading a pushed stream of Arrow: the end of the read bytes, or the reason of a refusal. Never: a column.
 
 use core::fmt;
 
-/// Bytes that a message of Arrow begins with; no line begins with one.
+/// First bytes of a message of Arrow; no line begins with such a byte.
 pub const MARK: [u8; 4] = [0xFF; 4];
 /// Greatest body of a message, bytes: about 200,000 quotes. It is also the bound of all dictionaries of a stream.
 pub(super) const BODY_MOST: usize = 16 << 20;
@@ -11,21 +11,21 @@ pub(super) const COLUMNS_MOST: usize = 256;
 /// Why a stream is not read any further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushRefusal {
-    /// A message is larger than is read.
+    /// A message is larger than the bound.
     Large,
     /// A batch has more rows than its bytes can hold.
     Rows,
     /// Buffers are compressed.
     Compressed,
-    /// A dictionary is continued, and not replaced.
+    /// A dictionary is extended instead of replaced.
     Delta,
-    /// More columns than are read.
+    /// There are more columns than the bound.
     Columns,
     /// No kind of line has these columns.
     NoKind,
     /// A name occurs twice.
     Twice(&'static str),
-    /// The type of a column is none that its field can have.
+    /// A column has a type that its field cannot have.
     Type(&'static str, String),
     /// Times without a zone.
     Zone(&'static str),
@@ -56,7 +56,7 @@ impl fmt::Display for PushRefusal {
     }
 }
 
-/// How far bytes of a stream were read.
+/// The end of the read bytes of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushedSoFar {
     /// Number of bytes that were used: all of them, unless the stream has ended.

@@ -18,7 +18,7 @@ use kernel::report::Report;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What a message begins with: a mark, and the length of its metadata.
+/// Bytes before a message: a mark, and the length of its metadata.
 const PREFIX: usize = 8;
 /// Greatest metadata of a message, bytes: names and types of columns, places of buffers.
 const METADATA_MOST: usize = 1 << 20;
@@ -34,8 +34,8 @@ const KINDS: [&[&str]; 6] = [
     &["date", "tenor_days", "rate"],
     &["forget"],
 ];
-/// Fields that decide what a line is: null in a row of a table they are not there, so that a table can have rows of
-/// several kinds.
+/// Fields that decide the kind of a line. Null counts as absent for them, so that a table can have rows of several
+/// kinds.
 const DECIDING: [&str; 5] = ["osym", "price", "ex_date", "tenor_days", "forget"];
 
 /// A stream of Arrow, read message by message.

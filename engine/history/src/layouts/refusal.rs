@@ -37,21 +37,21 @@ pub enum LayoutError {
     NoUnderlying {
         /// The file.
         file: PathBuf,
-        /// Its layout.
+        /// Layout of the file.
         layout: &'static str,
     },
     /// No column has the time of its quotes.
     NoTime {
         /// The file.
         file: PathBuf,
-        /// Its layout.
+        /// Layout of the file.
         layout: &'static str,
     },
     /// A file of quotes lacks the vendor's own Greeks, which a comparison needs.
     NoShown {
         /// The file.
         file: PathBuf,
-        /// Its layout.
+        /// Layout of the file.
         layout: &'static str,
     },
     /// The document is not valid JSON.

@@ -1,4 +1,4 @@
-//! A table of words and numbers, as Arrow or Parquet, batch by batch: what has no chain behind it. Never: a chain.
+//! A table of words and numbers, as Arrow or Parquet, batch by batch, for rows that are not contracts. Never: a chain.
 
 use super::rows::{PlainColumn, TableFormat};
 use super::table_writer::TableSink;
@@ -9,17 +9,17 @@ use parquet::file::properties::WriterProperties;
 use std::io;
 use std::sync::Arc;
 
-/// Rows of a group in Parquet: what its writer holds in memory.
+/// Rows of a group in Parquet, which its writer holds in memory.
 const ROW_GROUP: usize = 2048;
 
-/// A table in the making.
+/// Writer of a table.
 pub struct PlainWriter {
     schema: SchemaRef,
     sink: TableSink,
 }
 
 impl PlainWriter {
-    /// Begins a table of these columns: name, and whether it is of numbers.
+    /// Begins a table of these columns, each a name and true if it has numbers.
     ///
     /// # Errors
     /// The library refuses them.
@@ -36,7 +36,7 @@ impl PlainWriter {
         Ok(Self { sink: TableSink::new(format, Arc::clone(&schema), properties)?, schema })
     }
 
-    /// Appends rows, and to `out` what has become of the table; all columns have as many rows.
+    /// Adds rows, and appends the finished bytes of the table to `out`. All columns have the same number of rows.
     ///
     /// # Errors
     /// The library refuses them.
