@@ -4,7 +4,6 @@
 //! are independent but for the steps that look at neighbours (reference spot, order in expiry, carry, curves). Results
 //! have the order of the books, so the same input gives the same bytes on any number of threads.
 
-mod market_data;
 mod name_clock;
 mod report;
 mod stages;
@@ -12,9 +11,9 @@ mod task;
 mod uncomputed;
 mod underlying;
 
-pub use market_data::MarketData;
 pub use report::ChainReport;
 pub use stages::{Stage, StageTimes};
+pub use task::MarketData;
 pub use underlying::ChainState;
 
 use crate::store::book::Book;

@@ -15,13 +15,13 @@ pub(super) struct NameClock<'a> {
     now: ClockReading,
     next_trading_day: Timestamp,
     step: f64,
-    /// What market events count, of their size for an index.
+    /// Weight of market events, as a part of their weight for an index.
     share: f64,
     /// Events of the name that are known by date and to come, ascending.
     pub(super) known: Vec<EventSpan>,
 }
 
-/// An event, and how likely it is still to come on the next trading day.
+/// An event, and the probability that it comes after this time on the next trading day.
 pub(super) struct PassedEvent {
     event: NameEvent,
     left: f64,
@@ -35,7 +35,7 @@ pub(super) struct FittedExpiry<'a> {
     pub(super) days: f64,
     pub(super) days_vt: f64,
     pub(super) forward: f64,
-    /// Part of the spot that is left without the dividends before settlement: volatility is that of this part.
+    /// Part of the spot without the dividends before settlement; volatilities are of this part.
     pub(super) escrowed: f64,
     pub(super) curve: &'a Curve,
     pub(super) strike_milli: &'a [u32],
@@ -63,13 +63,13 @@ impl<'a> NameClock<'a> {
         self.now.until(&self.calendar.variance().reading(to), self.share)
     }
 
-    /// How the variance of an expiry that is so many variance days away runs out, with an event of the name if it
-    /// holds that.
+    /// Decrease of the variance of an expiry `days` variance days away, with the event of the name if it comes before
+    /// settlement.
     pub(super) fn lapse(&self, days: f64, expiry: Date, settles_at: Timestamp, event: &PassedEvent) -> Lapse {
         Lapse { days, step: self.step, event: event.event.variance_in(expiry, settles_at), event_left: event.left }
     }
 
-    /// An event, and how likely it is still to come on the next trading day.
+    /// Adds to an event the probability that it comes after this time on the next trading day.
     pub(super) fn until_next(&self, event: NameEvent) -> PassedEvent {
         PassedEvent { left: event.timing(self.calendar).left_at(self.next_trading_day), event }
     }

@@ -1,13 +1,23 @@
-//! One underlying to be computed. Never: a computation.
+//! Inputs of a pass: those of all chains, and one underlying to compute. Never: a computation.
 
-use super::market_data::MarketData;
+use crate::rates::table::RateTable;
 use crate::store::book::{Book, BookSlice};
 use crate::store::columns::SpareBlocks;
 use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
 use kernel::american::SharedBoundaries;
+use kernel::calendar::Calendar;
 use kernel::quality::Quality;
+
+/// Inputs common to all chains of a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct MarketData<'a> {
+    /// Sessions and settlement instants.
+    pub calendar: &'a Calendar,
+    /// Discount curves by source.
+    pub rates: &'a RateTable,
+}
 
 /// A name to compute: book, instant and quality.
 #[derive(Clone, Copy, Debug)]

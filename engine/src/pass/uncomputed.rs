@@ -107,7 +107,7 @@ fn identity(slice: &BookSlice, rows: Range<usize>, at: Timestamp, clock: &NameCl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::market_data::MarketData;
+    use crate::pass::MarketData;
     use crate::rates::table::RateTable;
     use crate::store::book::Book;
     use crate::store::columns::SpareBlocks;

@@ -666,7 +666,7 @@ impl Finished<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::market_data::MarketData;
+    use crate::pass::MarketData;
     use crate::rates::table::RateTable;
     use crate::store::columns::SpareBlocks;
     use crate::store::overrides::Overrides;
