@@ -1,4 +1,4 @@
-//! How the volatility of a name runs out on the way to a moment, by the variance clock. Never: a value.
+//! Total variances of a name at a later moment of a scenario, by the variance clock. Never: a value.
 
 use super::shock::{ScenarioClock, ScenarioGrid};
 use crate::price::Lapse;
@@ -13,15 +13,14 @@ use kernel::contract::{RootTable, Symbol};
 pub struct NameLapse {
     clock: VarianceClock,
     valued_at: Timestamp,
-    /// What market events count for, of their size for an index.
+    /// Weight of market events, as a part of their weight for an index.
     market_share: f64,
     event: NameEvent,
     timing: EventTiming,
 }
 
 impl NameLapse {
-    /// That of a chain; `None`: volatility stays. Events of the grid stand in the place of those that are known or
-    /// found.
+    /// The clock of a chain; `None`: volatility stays. Events of the grid replace those that are known or found.
     #[must_use]
     pub fn of(chain: &Chain, grid: &ScenarioGrid, calendar: &Calendar, roots: &RootTable) -> Option<Self> {
         if grid.clock == ScenarioClock::Calendar {
@@ -34,14 +33,14 @@ impl NameLapse {
         assumed.sort_by_key(|event| event.last);
         let term = match assumed.is_empty() {
             true => TermStructure::of(chain, calendar),
-            false => TermStructure::knowing(chain, calendar, &assumed),
+            false => TermStructure::with_known_events(chain, calendar, &assumed),
         };
         let timing = term.event.timing(calendar);
         let (clock, market_share) = (term.clock.clone(), term.market_share);
         Some(Self { clock, valued_at: chain.valued_at, market_share, event: term.event, timing })
     }
 
-    /// How the variance of a slice runs out until a moment.
+    /// Decrease of the variance of a slice until a moment.
     pub(super) fn until(&self, slice: &Slice, at: Timestamp) -> Lapse {
         let days = |to: Timestamp| self.clock.days(self.valued_at, to, self.market_share);
         Lapse {

@@ -1,5 +1,5 @@
 //! One event of a name, such as earnings, from its own expiries: the variance that every expiry after it holds and none
-//! before. Its date need not be known; where a user gives it, the place is not looked for. Never: a file of dates.
+//! before. Its date need not be known; a date that a user gives is taken as it is. Never: a file of dates.
 //!
 //! Method: total variances are a short and a long variance a variance day and, from one expiry on, a jump; least
 //! squares without negative parts, for each place of the jump and each of three half-lives.
@@ -14,24 +14,23 @@ use kernel::elementary::exp;
 
 /// Half-lives of the short variance, variance days.
 const HALF_LIVES: [f64; 3] = [8.0, 25.0, 75.0];
-/// Calendar days of the expiries that are looked at. Those of the last hours say little, and later ones hold the next
-/// event too.
+/// Calendar days of the expiries of a search. Shorter ones show little, and longer ones contain the next event too.
 const LOOKED_AT: core::ops::Range<f64> = 0.25..80.0;
-/// Fewest expiries that say anything.
+/// Minimum number of expiries of a search.
 const FEWEST: usize = 4;
 /// Error of a total variance: a part of the half spread and a volatility, times its derivative; and of itself.
 const SPREAD_PART: f64 = 0.25;
 const LEAST_VOL: f64 = 0.0004;
 const OF_ITSELF: f64 = 0.02;
-/// An event is found if the fit gains so much, in residual variances; if it is so many errors; and if it is more than
-/// so many variance days of the name, or than so many times the rest of the first expiry where that holds it. By
-/// calendar time it must be a part of that: a jump that one ruler alone shows is how somebody counts weekends.
+/// Conditions of finding an event: gain of the fit, in residual variances; size in standard errors; size in variance
+/// days of the name, or in multiples of the rest of the first expiry if that contains it. By calendar time it must have
+/// `BY_CALENDAR` of that size: a jump by one clock alone comes from counting weekends differently.
 const GAIN: f64 = 12.0;
 const ERRORS: f64 = 4.0;
 const DAYS: f64 = 1.0;
 const OF_FIRST: f64 = 2.0;
 const BY_CALENDAR: f64 = 0.5;
-/// Another place within so much of the best one leaves the place open.
+/// Misfit above the best, in residual variances, within which another place leaves the place open.
 const OTHER: f64 = 4.0;
 
 /// An expiry, as the search sees it.
@@ -56,13 +55,13 @@ impl EventPoint {
         Self { expiry, settles_at, days, days_vt, variance, error }
     }
 
-    /// Its expiration date.
+    /// Expiration date.
     #[must_use]
     pub fn expiry(&self) -> Date {
         self.expiry
     }
 
-    /// The same where every calendar day counts alike.
+    /// The expiry with calendar days in place of variance days.
     fn by_calendar(&self) -> Self {
         Self { days_vt: self.days * VarianceWeights::default().year() / YEAR_DAYS, ..*self }
     }
@@ -74,14 +73,14 @@ impl EventPoint {
     }
 }
 
-/// What is known of the event of a name.
+/// Knowledge of the event of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventState {
-    /// Its expiries show one, and between which two it lies.
+    /// The expiries show an event, and the two that it lies between.
     Found,
-    /// Its date is known.
+    /// The date of the event is known.
     Dated,
-    /// They show that there is none larger than [`NameEvent::most`].
+    /// The expiries show that there is no event larger than [`NameEvent::most`].
     None,
     /// There are too few expiries or quotes, or several places fit.
     #[default]
@@ -89,7 +88,7 @@ pub enum EventState {
 }
 
 impl EventState {
-    /// Its word.
+    /// Name of the state in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,19 +103,19 @@ impl EventState {
 /// The event of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NameEvent {
-    /// What is known.
+    /// Knowledge of the event.
     pub state: EventState,
-    /// It lies after this date, if there is one: that of the last expiry that does not hold it, or of the valuation.
+    /// Date of the last expiry before the event, or of the valuation; `None`: no event was found.
     pub from: Option<Date>,
-    /// It lies on this date at the latest: that of the first expiry that holds it.
+    /// Date of the first expiry that contains the event; `None`: no event was found.
     pub to: Option<Date>,
-    /// Its total variance: 0 where none is found, NaN where it has a date and expiries do not show its size.
+    /// Total variance of the event: 0 if none is found, NaN if it has a date and expiries do not show its size.
     pub variance: f64,
-    /// Standard error of that; NaN where the expiries do not show it.
+    /// Standard error of `variance`; NaN if the expiries do not show it.
     pub error: f64,
-    /// If there is none, the largest move that would not have been found.
+    /// If no event is found, the largest move that would not have been found.
     pub most: f64,
-    /// The date that is known, and the instants of that.
+    /// The known date, and its first and last instant.
     pub known: Option<EventSpan>,
     /// The first instant of the date after that, if one is known.
     second: Option<Timestamp>,
@@ -156,14 +155,14 @@ impl NameEvent {
         }
     }
 
-    /// Its variance, in an expiry that holds it and where it is known; else 0.
+    /// Total variance of the event in an expiry that contains it; 0 in others, and if it is unknown.
     #[must_use]
     pub fn variance_in(&self, expiry: Date, settles_at: Timestamp) -> f64 {
         let is_known = self.is_in(expiry, settles_at) == Some(true) && self.variance.is_finite();
         if is_known { self.variance } else { 0.0 }
     }
 
-    /// When it is likely to come.
+    /// The instants at which it may come.
     #[must_use]
     pub fn timing(&self, calendar: &Calendar) -> EventTiming {
         match (self.known, self.from.zip(self.to)) {
@@ -195,8 +194,8 @@ impl NameEvent {
         0.5 * self.error / self.move_sd()
     }
 
-    /// Looks for it among expiries, which ascend; `today` is the Eastern date of the valuation, `known` are the dates
-    /// to come, ascending.
+    /// Searches expiries, which ascend, for an event; `today` is the Eastern date of the valuation, `known` are the
+    /// dates to come, ascending.
     ///
     /// # Domain   any expiries: those without a volatility, a spread or time are left aside
     #[must_use]
@@ -204,7 +203,7 @@ impl NameEvent {
         Self::search(points, today, known, f64::NEG_INFINITY)
     }
 
-    /// As [`Self::of`], but [`Self::most`] is missing where it takes no search to see that there is none.
+    /// Searches as [`Self::of`] does, but leaves [`Self::most`] missing if the fit without a jump is good enough.
     ///
     /// # Cost     of most names a third of a microsecond, of others some microseconds
     #[must_use]
@@ -219,7 +218,7 @@ impl NameEvent {
         LOOKED_AT.contains(&days)
     }
 
-    /// As [`Self::of`]; where the fit without a jump misses by no more than `enough`, places are not tried.
+    /// Searches as [`Self::of`] does; if the misfit without a jump is at most `enough`, no jump is tried.
     fn search(mut points: Vec<EventPoint>, today: Date, known: &[EventSpan], enough: f64) -> Self {
         points.retain(|of| Self::looks_at(of.days) && of.days_vt > 0.0 && of.error > 0.0);
         match known {
@@ -228,7 +227,7 @@ impl NameEvent {
         }
     }
 
-    /// That of a date, from the expiries that lie on one side of it and before the next date.
+    /// The event of a known date, from the expiries on either side of it and before the next date.
     fn dated(mut points: Vec<EventPoint>, today: Date, known: EventSpan, second: Option<Timestamp>) -> Self {
         let is_before = |second: Timestamp, of: &EventPoint| of.settles_at <= second;
         points.retain(|of| {
@@ -301,17 +300,17 @@ impl NameEvent {
     }
 }
 
-/// When an event is likely to come.
+/// The instants at which an event may come.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventTiming {
     /// On a date that is known.
     Known(EventSpan),
-    /// In one of some sessions, which close at these instants; none: it has no time, or a user has closed its sessions.
+    /// In one of the sessions that close at these instants; empty: it has no date, or the user has closed its sessions.
     Within(Vec<Timestamp>),
 }
 
 impl EventTiming {
-    /// How likely it is still to come at an instant, 0 to 1.
+    /// Probability that the event comes after an instant, 0 to 1.
     #[must_use]
     pub fn left_at(&self, at: Timestamp) -> f64 {
         match self {
@@ -379,7 +378,7 @@ fn better(a: EventFit, b: EventFit) -> EventFit {
 }
 
 impl EventSums {
-    /// Those without a jump.
+    /// Sums of a fit without a jump.
     fn new(points: &[EventPoint], half_life: f64) -> Self {
         let mut all = Self::default();
         for of in points {
@@ -393,7 +392,7 @@ impl EventSums {
         all
     }
 
-    /// The same with a jump from each expiry on.
+    /// Sums of a fit with a jump from each expiry on.
     fn with_jumps(self, points: &[EventPoint], half_life: f64) -> Vec<Self> {
         let mut all = vec![self; points.len()];
         // from the last expiry to the first, so that each sum has what follows

@@ -11,17 +11,17 @@ use kernel::contract::{Right, Settle, Style};
 use kernel::elementary::{exp, ln};
 use kernel::normal::norm_cdf;
 
-/// Strikes about the forward whose quotes say how wide volatilities are quoted.
+/// Strikes around the forward whose quotes give the half spread of volatilities.
 const NEAR_ROWS: usize = 8;
-/// As many are looked at where none is within one deviation.
+/// Number of strikes that are used if none is within one deviation.
 const NEAREST_ROWS: usize = 6;
-/// How far on the wrong side of the forward an option still counts as out of the money.
+/// Distance on the other side of the forward within which an option counts as out of the money, as a part of it.
 const OUT_OF_MONEY: f64 = 1e-3;
 
 /// One expiry of a name: of two that settle on one date, the one of the close.
 #[derive(Clone, Debug)]
 pub struct TermExpiry {
-    /// Its place among the slices of the chain.
+    /// Index of the slice in the chain.
     pub slice: usize,
     /// Expiration date.
     pub expiry: Date,
@@ -37,23 +37,23 @@ pub struct TermExpiry {
     pub fwd_price: f64,
     /// Discount rate, continuously compounded, per year.
     pub disc_rate: f64,
-    /// Borrow rate, the same.
+    /// Borrow rate, continuously compounded, per year.
     pub borr_rate: f64,
     /// Cash dividends to expiry, currency per share.
     pub divs: f64,
     /// Volatility at the forward, between the strikes beside it; NaN: the forward is not between two strikes.
     pub vol: f64,
-    /// Half of what bid and ask volatilities near the forward differ by; NaN: fewer than two quotes have both.
+    /// Half of the difference of bid and ask volatilities near the forward; NaN: fewer than two quotes have both.
     pub half_spread: f64,
-    /// How well quotes support the curve at the forward, 0 to 1.
+    /// Confidence of the curve at the forward, 0 to 1.
     pub confidence: f64,
-    /// True if it holds the name's event; `None`: unknown.
+    /// True if the name's event comes before settlement; `None`: unknown.
     pub holds: Option<bool>,
-    /// Total variance of the name's event, where the expiry holds it; NaN where that is not known, or another event may
-    /// be in it too.
+    /// Total variance of the name's event, if it comes before settlement; NaN if that is unknown, or another event may
+    /// come before settlement too.
     pub event: f64,
     settle: Settle,
-    /// What a user adds to its volatilities.
+    /// Shift of the volatilities by an override.
     vol_shift: f64,
     /// Strikes and their volatilities, ascending.
     smile: Vec<[f64; 2]>,
@@ -106,15 +106,15 @@ impl TermExpiry {
         })
     }
 
-    /// As the search for an event sees it: without the shift of a user, who may shift one expiry only, and as the
-    /// volatility of the spot.
+    /// The expiry for the search for an event: without the shift of an override, which may be of one expiry only, and
+    /// with the volatility of the spot.
     fn point(&self) -> EventPoint {
         let (part, vol) = (self.escrowed(), self.vol - self.vol_shift);
         EventPoint::new(self.expiry, self.settles_at, [self.days, self.days_vt], part * vol, part * self.half_spread)
     }
 
-    /// Part of the spot that is left without the dividends before settlement. Volatility is that of this part: it steps
-    /// up where a large dividend is paid, as if an event were there.
+    /// Part of the spot without the dividends before settlement. Volatilities are of this part: they step up where a
+    /// large dividend is paid, as if there were an event.
     fn escrowed(&self) -> f64 {
         let part = self.fwd_price * ((self.borr_rate - self.disc_rate) * self.years()).exp() / self.und_price;
         if part > 0.0 { part.min(1.0) } else { 1.0 }
@@ -188,22 +188,23 @@ pub struct TermStructure {
     expiries: Vec<TermExpiry>,
     /// The event.
     pub event: NameEvent,
-    /// What market events count for the name, of their size for an index.
+    /// Weight of market events for the name, as a part of their weight for an index.
     pub market_share: f64,
-    /// The clock that its variance days are of.
+    /// The clock of the variance days.
     pub clock: VarianceClock,
 }
 
 impl TermStructure {
-    /// That of a chain.
+    /// The term structure of a chain, with the events that it was computed with.
     #[must_use]
     pub fn of(chain: &Chain, calendar: &Calendar) -> Self {
-        Self::knowing(chain, calendar, chain.evidence.as_deref().map_or(&[], |own| &own.events))
+        Self::with_known_events(chain, calendar, chain.evidence.as_deref().map_or(&[], |own| &own.events))
     }
 
-    /// That of a chain, whose events to come are these: ascending, and none if they are looked for.
+    /// The term structure of a chain with known events to come, ascending. Without any the expiries are searched for
+    /// one.
     #[must_use]
-    pub fn knowing(chain: &Chain, calendar: &Calendar, events: &[EventSpan]) -> Self {
+    pub fn with_known_events(chain: &Chain, calendar: &Calendar, events: &[EventSpan]) -> Self {
         let mut expiries: Vec<TermExpiry> = Vec::with_capacity(chain.slices.len());
         for expiry in (0..chain.slices.len()).filter_map(|place| TermExpiry::of(chain, place)) {
             match expiries.last_mut().filter(|last| last.expiry == expiry.expiry) {
@@ -218,7 +219,7 @@ impl TermStructure {
         let is_index = chain.slices.iter().any(|slice| slice.style == Style::European);
         let market_share = VarianceClock::share_of_market_events(chain.underlying, is_index);
         let today = calendar.eastern(chain.valued_at).date();
-        // what it was computed with goes before what is usual
+        // the clock that the chain was computed with, if it is known
         let evidence = chain.evidence.as_deref();
         let clock = evidence.and_then(|own| own.clock.as_ref()).unwrap_or(calendar.variance());
         Self::with_event(expiries, today, events, market_share, clock.clone())
@@ -246,7 +247,7 @@ impl TermStructure {
         Self { expiries, event, market_share, clock }
     }
 
-    /// Its expiries, ascending.
+    /// The expiries, ascending.
     #[must_use]
     pub fn expiries(&self) -> &[TermExpiry] {
         &self.expiries
@@ -438,10 +439,10 @@ mod tests {
 
     impl Moment {
         fn term(&self) -> (TermStructure, Tenors) {
-            self.knowing(&[])
+            self.with_known_events(&[])
         }
 
-        fn knowing(&self, known: &[EventSpan]) -> (TermStructure, Tenors) {
+        fn with_known_events(&self, known: &[EventSpan]) -> (TermStructure, Tenors) {
             let calendar = Calendar::embedded();
             let at: Timestamp = self.at.parse().unwrap();
             let expiry = |&(date, percent): &(&str, f64)| {
@@ -535,7 +536,7 @@ mod tests {
         let event = |date: Date, time| calendar.event_span(&EventDate { date, time, size: None });
         let july = |day| jiff::civil::date(2026, 7, day);
         let (found, _) = AAPL.term();
-        let (term, _) = AAPL.knowing(&[event(july(30), EventTime::AfterClose)]);
+        let (term, _) = AAPL.with_known_events(&[event(july(30), EventTime::AfterClose)]);
         assert_eq!(term.event.state, EventState::Dated);
         let (a, b) = (found.expiries(), term.expiries());
         assert!(a.iter().zip(b).all(|(a, b)| a.holds == b.holds && (a.event - b.event).abs() < 1e-12));
@@ -543,13 +544,13 @@ mod tests {
         let [before, after] = [13.5, 15.8].map(|days| term.iv(&tenors, days));
         assert!(before < 0.28 && after > 0.31, "{before} {after}");
         // an expiry of that date, where the time of the event is unknown
-        let (term, tenors) = AAPL.knowing(&[event(july(29), EventTime::Unknown)]);
+        let (term, tenors) = AAPL.with_known_events(&[event(july(29), EventTime::Unknown)]);
         let unsure = &term.expiries()[5];
         assert!(unsure.holds.is_none() && unsure.event.is_nan() && unsure.ex_event_vol().is_nan());
         assert!(term.iv(&tenors, 30.0).is_finite());
         // a second one ends what is known without events
         let (term, tenors) =
-            AAPL.knowing(&[event(july(30), EventTime::AfterClose), event(july(31), EventTime::AfterClose)]);
+            AAPL.with_known_events(&[event(july(30), EventTime::AfterClose), event(july(31), EventTime::AfterClose)]);
         assert!(term.ex_event_vol_at(&tenors, 30.0, |of| of.vol).is_nan() && term.iv(&tenors, 30.0).is_finite());
         assert!(term.expiries()[6].ex_event_vol().is_finite() && term.expiries()[7].ex_event_vol().is_nan());
     }

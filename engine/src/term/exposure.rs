@@ -1,6 +1,6 @@
-//! What everybody who is long an open contract has of a Greek together, in currency of the underlying: sums of Greeks
-//! times open contracts, calls and puts apart. Whoever wants one number of both has to assume who is long and who is
-//! short. Never: a price of an option.
+//! Exposures of open interest: sums of Greeks times open contracts, in currency of the underlying, for calls and puts
+//! apart, as if everybody were long. One number of both has to assume who is long and who is short. Never: a price of
+//! an option.
 
 use super::lines::YEAR_DAYS;
 use crate::store::chain::{Chain, Slice};
@@ -13,15 +13,14 @@ use kernel::normal::bell;
 
 /// Part of the price, and points of volatility, that exposures are of: 1 %.
 const PERCENT: f64 = 0.01;
-/// How far from its price, as a part of it, the price is looked for at which gamma changes its sign, and in which
-/// steps.
+/// Distance from the price, as a part of it, within which a change of gamma's sign is searched; number of steps.
 const FLIP_REACH: f64 = 0.25;
 const FLIP_STEPS: i32 = 100;
 
-/// Exposures of open contracts of one right, of those who are long.
+/// Exposures of the long side of open contracts of one right.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Exposure {
-    /// Currency of delta gained where the underlying rises by 1 %.
+    /// Currency of delta gained if the underlying rises by 1 %.
     pub gamma: f64,
     /// Currency of delta gained for a point of volatility.
     pub vanna: f64,
@@ -46,9 +45,9 @@ impl AddAssign for Exposure {
 /// Exposures of some contracts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Exposures {
-    /// Of the calls.
+    /// Exposures of the calls.
     pub calls: Exposure,
-    /// Of the puts.
+    /// Exposures of the puts.
     pub puts: Exposure,
     /// Contracts whose open interest is known.
     pub known: u32,
@@ -69,7 +68,8 @@ impl AddAssign for Exposures {
 }
 
 impl Exposures {
-    /// Those of a row of a slice, whose contracts are of so many shares ([`multiplier`]). None of an adjusted root.
+    /// Exposures of a row of a slice whose contracts are of `multiplier` shares ([`multiplier`]); zero for an adjusted
+    /// root.
     ///
     /// # Domain   any row of the slice
     #[must_use]
@@ -108,7 +108,7 @@ impl Exposures {
         all
     }
 
-    /// What `of` gives of calls less what it gives of puts: that of somebody who is long calls and short puts.
+    /// The exposure `of` of calls less that of puts: long calls and short puts.
     #[must_use]
     pub fn net(&self, of: fn(&Exposure) -> f64) -> f64 {
         of(&self.calls) - of(&self.puts)
@@ -135,7 +135,7 @@ struct NetStrike {
 }
 
 impl NetStrike {
-    /// What it adds to the gamma at so many times the price of now, but for factors that are alike for all.
+    /// Gamma of the strike at `times` the present price, without the factors that all strikes share.
     fn gamma(&self, times: f64) -> f64 {
         let d1 = (self.moneyness + ln(times)) / self.deviation + 0.5 * self.deviation;
         self.size * times * bell(d1)

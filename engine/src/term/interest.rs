@@ -1,5 +1,5 @@
-//! What is traded and open in the contracts of an expiry or of a name: puts against calls, and the price at which
-//! least is paid. Never: a price of an option.
+//! Volume and open interest of an expiry or of a name: puts against calls, and the price of max pain. Never: a price
+//! of an option.
 
 use crate::store::chain::{Chain, Slice};
 use crate::store::quotes::QuoteNumber;
@@ -8,16 +8,16 @@ use kernel::contract::Right;
 /// Contracts of a number of quotes: of calls, and of puts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PutsAndCalls {
-    /// Of the calls; 0 where none is known.
+    /// Contracts of calls; 0 if none is known.
     pub calls: f64,
-    /// Of the puts.
+    /// Contracts of puts; 0 if none is known.
     pub puts: f64,
-    /// A contract has the number.
+    /// True if a contract has the number.
     is_known: bool,
 }
 
 impl PutsAndCalls {
-    /// Those of some slices of a chain; adjusted roots do not count.
+    /// Sums over slices of a chain; adjusted roots do not count.
     #[must_use]
     pub fn of<'a>(chain: &Chain, slices: impl IntoIterator<Item = &'a Slice>, number: QuoteNumber) -> Self {
         let mut all = Self::default();

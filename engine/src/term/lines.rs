@@ -1,4 +1,4 @@
-//! What the rooms beside share: a year, roots of variances, straight lines between points. Never: an expiry.
+//! Helpers of the modules of this folder: a year, roots of variances, straight lines between points. Never: an expiry.
 
 /// Calendar days of a year.
 pub(super) const YEAR_DAYS: f64 = 365.0;

@@ -10,7 +10,7 @@ use kernel::elementary::ln;
 /// The maturities that are published, in calendar days.
 pub const TENORS: [f64; 8] = [7.0, 10.0, 20.0, 30.0, 60.0, 90.0, 180.0, 365.0];
 
-/// What the variance clock shows at a valuation and at maturities after it; of names that are valued together one.
+/// Readings of the variance clock at a valuation and at maturities after it, shared by names with one valuation time.
 #[derive(Clone, Debug)]
 pub struct Tenors {
     /// The valuation.
@@ -40,13 +40,13 @@ struct TenorVariance {
 }
 
 impl Tenors {
-    /// Those of [`TENORS`], seen from an instant.
+    /// The maturities [`TENORS`] from an instant.
     #[must_use]
     pub fn new(clock: &VarianceClock, at: Timestamp) -> Self {
         Self::of(clock, at, &TENORS)
     }
 
-    /// Those of so many calendar days.
+    /// Maturities of `days` calendar days from an instant.
     #[must_use]
     pub fn of(clock: &VarianceClock, at: Timestamp, days: &[f64]) -> Self {
         let per_day = clock.weights().year() / YEAR_DAYS;
@@ -77,15 +77,15 @@ impl TermStructure {
         self.vol_at(tenors, days, |of| of.vol)
     }
 
-    /// The same of another volatility of each expiry, such as that of a delta.
+    /// Interpolates as [`Self::iv`] does another volatility of each expiry, such as that of a delta.
     #[must_use]
     pub fn vol_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> f64 {
         let found = self.variance_at(tenors, days, vol);
         found.map_or(f64::NAN, |of| root((of.plain + of.event) / (days / YEAR_DAYS)))
     }
 
-    /// The same of [`Self::vol_at`] without the name's event. NaN too where it is not known whether there is one, how
-    /// large it is, or whether another one follows.
+    /// Interpolates as [`Self::vol_at`] does, without the name's event. NaN too if it is unknown whether there is one,
+    /// how large it is, or whether another one follows.
     #[must_use]
     pub fn ex_event_vol_at(&self, tenors: &Tenors, days: f64, vol: impl Fn(&TermExpiry) -> f64) -> f64 {
         let is_sure = |of: &TenorVariance| {
