@@ -42,9 +42,9 @@ pub enum HeldLeg {
     Shares,
     /// The contract of a row.
     Contract {
-        /// Its slice.
+        /// Index of the slice in the chain.
         slice: usize,
-        /// Its row.
+        /// Index of the row in the chain.
         row: usize,
     },
 }

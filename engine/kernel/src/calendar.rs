@@ -75,14 +75,14 @@ impl Calendar {
         self
     }
 
-    /// The same calendar with a variance clock of these events in place of its own.
+    /// Replaces the market events of the variance clock.
     #[must_use]
     pub fn with_events(mut self, events: impl IntoIterator<Item = MarketEvent>) -> Self {
         self.variance = self.variance.with_events(events);
         self
     }
 
-    /// The same calendar with a variance clock of these weights.
+    /// Replaces the weights of the variance clock.
     #[must_use]
     pub fn with_weights(mut self, weights: VarianceWeights) -> Self {
         self.variance = self.variance.with_weights(weights);
@@ -120,7 +120,7 @@ impl Calendar {
         EventSpan { date: event.date, first, last, size: event.size }
     }
 
-    /// How much of the market's movement lies between instants.
+    /// The variance clock.
     #[must_use]
     pub fn variance(&self) -> &VarianceClock {
         &self.variance
@@ -242,7 +242,7 @@ impl Calendar {
     }
 }
 
-/// What the market does on a date.
+/// Kind of a date: a session, or none.
 fn day_by(special: &BTreeMap<Date, Day>, d: Date) -> Day {
     // the rules give every usual year; the table has closures that no rule foresees, such as days of mourning
     special.get(&d).copied().unwrap_or_else(|| rules::day(d))

@@ -81,7 +81,7 @@ pub struct MadeSnapshot {
 }
 
 impl MadeSnapshot {
-    /// Leaves the strikes that have both a call and a put: vendors with a strike a row have no other word.
+    /// Keeps the strikes that have both a call and a put, for layouts with one row per strike.
     #[must_use]
     pub fn paired(mut self) -> Self {
         let all = std::mem::take(&mut self.rows);

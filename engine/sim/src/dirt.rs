@@ -1,6 +1,6 @@
-//! Names with bad data in the mass: what recorded markets have of stocks and funds that split, of far strikes that
-//! nobody quotes any more, and of prices that do not come. A name is dirty for good, and its dirt stands still: all of
-//! it depends on the name's chance alone, so that the truth behind it stays known. Never: a value, a clock.
+//! Names with much bad data, as recorded markets have it: stocks and funds that split, far strikes that nobody quotes
+//! any more, missing prices. The faults of a name never change: they depend on its chance alone, so that the true
+//! values stay known. Never: a value, a clock.
 
 use super::quotes::Fault;
 use super::rng::Stream;

@@ -93,7 +93,7 @@ impl Term {
         self.smile_by(t, t, jumps, scale)
     }
 
-    /// The same at `t` years, of which variance takes `years`.
+    /// The smile at `t` years, as [`Self::smile`] gives it, where variance grows for `years` of them.
     pub(super) fn smile_by(self, years: f64, t: f64, jumps: f64, scale: f64) -> Smile {
         let shape = self.class.shape();
         let variance = self.long + (self.short - self.long) * decay_mean(shape.kappa * years);

@@ -60,7 +60,7 @@ pub struct ExplicitValues {
 /// One column of the output: its name, its number in raw units, and the unit it is written in.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueColumn {
-    /// Its name.
+    /// Name of the number.
     pub name: &'static str,
     /// The column of the native record that has the same number; `None`: it has none.
     pub col: Option<Col>,
@@ -69,7 +69,7 @@ pub struct ValueColumn {
 }
 
 impl ValueColumn {
-    /// Its number in the unit that is shown.
+    /// The number in the unit that is shown.
     #[must_use]
     pub fn number(&self, values: &ExplicitValues) -> f64 {
         // adding 0 turns -0 into 0

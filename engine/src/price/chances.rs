@@ -20,8 +20,8 @@ pub(super) struct Chances {
     pub(super) density: Block,
 }
 
-/// Those at strikes `k` and volatilities `sigma`, where d₁ and d₂ are Black's; of volatility the first two derivatives
-/// in ln K.
+/// Probabilities at strikes `k` and volatilities `sigma`, from Black's d₁ and d₂ and the first two derivatives of
+/// volatility in ln K.
 pub(super) fn chances(
     right: Right,
     here: &Valuation<'_>,

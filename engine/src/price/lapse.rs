@@ -1,35 +1,35 @@
-//! How the variance of an expiry runs out by the variance clock. Never: a date, a clock.
+//! Total variance of an expiry that is left at a later moment, by the variance clock. Never: a date, a clock.
 
 use kernel::lanes::Lanes;
 
-/// How the total variance of an expiry runs out until a later moment, in a pass the same clock time on the next trading
-/// day, by the variance clock ([`kernel::calendar::VarianceClock`]).
+/// Decrease of an expiry's total variance until a later moment, by the variance clock
+/// ([`kernel::calendar::VarianceClock`]). In a pass that moment is this clock time on the next trading day.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lapse {
     /// Variance days to settlement, market events among them.
     pub days: f64,
-    /// Variance days to that moment.
+    /// Variance days to the later moment.
     pub step: f64,
-    /// Total variance of the name's own event, where the expiry holds it; it is in no variance day.
+    /// Total variance of the name's own event, if it comes before settlement; variance days do not contain it.
     pub event: f64,
-    /// How likely the event is still to come then, 0 to 1.
+    /// Probability that the event comes after the later moment, 0 to 1.
     pub event_left: f64,
 }
 
 impl Lapse {
-    /// Total variance without the event's, of total variances at strikes.
+    /// Total variances at strikes, less that of the event.
     fn without_event<L: Lanes>(&self, variance: L) -> L {
         L::splat(0.0).max(variance - L::splat(self.event))
     }
 
-    /// Total variances that are left then, of those at strikes now.
+    /// Total variances at the later moment, from those at strikes now.
     #[must_use]
     pub fn left<L: Lanes>(&self, variance: L) -> L {
         let usual = self.without_event(variance);
         usual * (1.0 - self.step / self.days).clamp(0.0, 1.0) + (variance - usual) * self.event_left
     }
 
-    /// Total variance of one variance day, of those to settlement.
+    /// Total variance of one variance day, from those at strikes now.
     #[must_use]
     pub fn of_day<L: Lanes>(&self, variance: L) -> L {
         self.without_event(variance) * (1.0 / self.days)

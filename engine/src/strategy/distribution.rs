@@ -19,7 +19,8 @@ pub struct SpotDistribution {
 }
 
 impl SpotDistribution {
-    /// That of a slice; `None`: it has no curve, or has settled, or its contracts deliver something else than shares.
+    /// The distribution of a slice; `None`: it has no curve, or has settled, or its contracts deliver something else
+    /// than shares.
     #[must_use]
     pub fn of(chain: &Chain, slice: &Slice) -> Option<Self> {
         let t = years_between(chain.valued_at, slice.settles_at);

@@ -19,17 +19,17 @@ pub enum Metric {
 /// A column of metrics.
 #[derive(Debug)]
 pub struct MetricColumn<F> {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// True if it holds numbers.
     pub is_number: bool,
-    /// What it shows.
+    /// Finds the value of the column.
     pub find: F,
 }
 
-/// What a column shows of a name.
+/// Value of a column for a name.
 pub type OfName = fn(&NameMetrics<'_>) -> Metric;
-/// What a column shows of an expiry.
+/// Value of a column for an expiry.
 pub type OfExpiry = fn(&ExpiryMetrics<'_>) -> Metric;
 
 const fn number<F: Copy>(name: &'static str, find: F) -> MetricColumn<F> {
@@ -78,7 +78,7 @@ pub struct NameMetrics<'a> {
 }
 
 impl<'a> NameMetrics<'a> {
-    /// Those of a chain.
+    /// Metrics of a chain.
     #[must_use]
     pub fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors) -> Self {
         let iv = TENORS.map(|days| term.iv(tenors, days));

@@ -1,4 +1,4 @@
-//! What an endpoint takes and answers, as OpenAPI describes it. Never: a path, a parser.
+//! Operations of OpenAPI: parameters and answers of an endpoint. Never: a path, a parser.
 
 use crate::query::parameter::{Parameter, ParameterForm, Parameters};
 use crate::rows::heading::ColumnHead;
@@ -11,7 +11,7 @@ pub struct Operation {
     pub path: &'static str,
     /// The method, in lower case.
     pub method: &'static str,
-    /// What it takes and answers, as an operation object of OpenAPI.
+    /// Parameters and answers, as an operation object of OpenAPI.
     pub described: Value,
 }
 

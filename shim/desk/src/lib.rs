@@ -1,4 +1,4 @@
-//! What a desk asks of the market beside its rows: positions and their values, alerts, streams of changes, scenarios.
+//! Answers about the market besides its rows: positions and their values, alerts, streams of changes, scenarios.
 //! Each takes published snapshots and answers requests. Never: a formula, the market loop, an option of the program.
 //!
 //! # Rooms

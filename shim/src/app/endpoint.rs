@@ -42,12 +42,12 @@ pub(super) trait Endpoint: Sync {
     /// Parses a request.
     fn parse(&'static self, service: &Service, asked: Asked<'_>) -> ParsedRequest;
 
-    /// What takes the body of a PUT; `None`: the method is refused.
+    /// Function for the body of a PUT; `None`: the method is refused.
     fn put(&self) -> Option<TakesBody> {
         None
     }
 
-    /// Its operations in `/openapi.json`; none, if only people open it.
+    /// Operations of the endpoint in `/openapi.json`; none, if only people open it.
     fn operations(&self, _: &Service, _: &Snapshot) -> Vec<Operation> {
         Vec::new()
     }
@@ -56,9 +56,9 @@ pub(super) trait Endpoint: Sync {
 /// An endpoint at one path, which parses its query where it answers.
 pub(super) struct Page {
     pub(super) route: &'static str,
-    /// Its path, without a slash at the end.
+    /// Path of the page, without a slash at the end.
     pub(super) path: &'static str,
-    /// True if its rows take long.
+    /// True if the answer takes longer than small requests should wait.
     pub(super) is_heavy: bool,
     pub(super) answer: fn(&Service, &PageRequest) -> Answer,
     pub(super) put: Option<TakesBody>,

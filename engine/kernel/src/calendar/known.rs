@@ -35,7 +35,7 @@ impl EventTime {
 /// An event of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventDate {
-    /// Its Eastern date.
+    /// Eastern date of the event.
     pub date: Date,
     /// When on that date.
     pub time: EventTime,
@@ -46,7 +46,7 @@ pub struct EventDate {
 /// An event of a name between two instants, which are one where its time is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventSpan {
-    /// Its Eastern date.
+    /// Eastern date of the event.
     pub date: Date,
     /// The first instant at which it can have its effect.
     pub first: Timestamp,

@@ -1,7 +1,7 @@
 //! The variance clock: how much of the market's movement lies between two instants. An ordinary session from close to
 //! close is one variance day; a date without a session counts little, a night less than the hours of trading, and
 //! scheduled news of the whole market (the Federal Reserve, consumer prices, payrolls) more. It stands beside calendar
-//! time and replaces it nowhere. What the constants are measured from: docs/variance-time.md. Never: a quote.
+//! time and replaces it nowhere. Sources of the constants: docs/variance-time.md. Never: a quote.
 
 use super::day::Day;
 use super::eastern::{CLOSE_EARLY, NEW_YORK, OPEN, instant};
@@ -16,12 +16,12 @@ use std::sync::{Arc, LazyLock};
 const FIRST: Date = date(1990, 1, 1);
 const LAST: Date = date(2069, 12, 31);
 const SECONDS_PER_HOUR: f64 = 3600.0;
-/// When the Federal Reserve says what it decided.
+/// Eastern time at which the Federal Reserve publishes its decisions.
 const FOMC: Time = time(14, 0, 0, 0);
 /// Sessions of a year, and its other dates.
 const YEAR: (f64, f64) = (252.0, 113.0);
 
-/// What is left of a session's hours, by the hour of the day.
+/// Part of a session's variance that is to come, by the hour of the day.
 const LEFT: [(f64, f64); 8] =
     [(9.5, 1.0), (10.0, 0.78), (11.0, 0.61), (12.0, 0.48), (13.0, 0.39), (14.0, 0.31), (15.0, 0.2), (16.0, 0.0)];
 
@@ -75,7 +75,7 @@ impl VarianceWeights {
     }
 }
 
-/// What is left of an ordinary session's hours.
+/// Part of an ordinary session's variance that is to come at an hour.
 fn left(hour: f64) -> f64 {
     let Some(i) = LEFT.iter().position(|&(knot, _)| hour <= knot) else { return 0.0 };
     let Some(before) = i.checked_sub(1) else { return 1.0 };
@@ -141,13 +141,14 @@ impl MarketEventKind {
 /// Scheduled news that moves the whole market.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarketEvent {
-    /// Its Eastern date.
+    /// Eastern date of the event.
     pub date: Date,
-    /// What it is.
+    /// Kind of the event.
     pub kind: MarketEventKind,
     /// The Eastern time of its effect; `None`: that of its kind.
     pub time: Option<Time>,
-    /// Its size for an index, variance days; `None`: that of its kind. 0 strikes out the event of the kind and date.
+    /// Size of the event for an index, variance days; `None`: that of its kind. 0 removes the event of this kind and
+    /// date.
     pub weight: Option<f64>,
 }
 
@@ -175,7 +176,7 @@ static EVENTS: LazyLock<Vec<MarketEvent>> = LazyLock::new(|| {
     lines.map(MarketEvent::parse).collect::<Option<_>>().expect("the embedded table is well formed")
 });
 
-/// What the clock shows at an instant. Only differences mean anything.
+/// Reading of the clock at an instant. Only differences have a meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockReading {
     /// Sessions, nights and dates without a session.
@@ -196,11 +197,11 @@ impl ClockReading {
 #[derive(Clone, Debug)]
 pub struct VarianceClock {
     weights: VarianceWeights,
-    /// What each date from [`FIRST`] on is.
+    /// Kind of each date from [`FIRST`] on.
     days: Arc<[Day]>,
     /// Variance days from [`FIRST`] to the midnight before each of them, and after the last one.
     sums: Arc<[f64]>,
-    /// Instants of market events, and how much all of them weigh up to that.
+    /// Instants of market events, each with the sum of weights up to it.
     events: Arc<[(Timestamp, f64)]>,
 }
 
@@ -211,18 +212,18 @@ impl VarianceClock {
         Self { weights, days, sums, events }.with_days(day).with_events(EVENTS.iter().copied())
     }
 
-    /// The same clock where dates are what `day` says.
+    /// Replaces the kinds of dates by those of `day`.
     pub(super) fn with_days(&self, day: impl Fn(Date) -> Day) -> Self {
         let days = (0..=days_since_first(LAST)).map(|n| day(FIRST.plus_days(n)));
         Self { days: days.collect(), ..self.clone() }.summed()
     }
 
-    /// The same clock with other weights.
+    /// Replaces the weights.
     pub(super) fn with_weights(&self, weights: VarianceWeights) -> Self {
         Self { weights, ..self.clone() }.summed()
     }
 
-    /// The same clock with these events only. Of two events of one kind and date the later one counts.
+    /// Replaces the events. Of two events of one kind and date the later one counts.
     pub(super) fn with_events(&self, events: impl IntoIterator<Item = MarketEvent>) -> Self {
         let mut kept: BTreeMap<(Date, MarketEventKind), MarketEvent> = BTreeMap::new();
         kept.extend(events.into_iter().map(|event| ((event.date, event.kind), event)));
@@ -253,26 +254,26 @@ impl VarianceClock {
         &EVENTS
     }
 
-    /// What market events count for a name, of their size for an index: an index, and the fund on SPX, has all of it. A
-    /// ratio of volatilities would say it better, and needs another name.
+    /// Weight of market events for a name, as a part of their weight for an index: 1 for an index and the fund on SPX.
+    /// A ratio of volatilities would be more exact, but needs another name.
     #[must_use]
     pub fn share_of_market_events(underlying: Symbol, is_index: bool) -> f64 {
         if is_index || underlying.as_str() == "SPY" { 1.0 } else { 0.3 }
     }
 
-    /// True if another one shows the same at every instant because it is a clone.
+    /// True if the other clock is a clone of this one.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.sums, &other.sums) && Arc::ptr_eq(&self.events, &other.events)
     }
 
-    /// Its weights.
+    /// The weights of the clock.
     #[must_use]
     pub const fn weights(&self) -> &VarianceWeights {
         &self.weights
     }
 
-    /// What it shows at an instant.
+    /// Reading of the clock at an instant.
     #[must_use]
     pub fn reading(&self, at: Timestamp) -> ClockReading {
         let passed = self.events.partition_point(|&(instant, _)| instant <= at);

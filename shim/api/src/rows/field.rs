@@ -16,7 +16,7 @@ use std::borrow::Cow;
 /// One column of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name: JSON key, CSV and HTML header.
+    /// Name of the field: JSON key, CSV and HTML header.
     pub name: &'static str,
     /// The native group of the column; `None`: it is part of every answer.
     pub group: Option<Group>,

@@ -25,7 +25,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Its number; NaN: it is none.
+    /// The value as a number; NaN: it is none.
     #[must_use]
     pub fn number(&self) -> f64 {
         match self {
@@ -36,7 +36,7 @@ impl Fact {
         }
     }
 
-    /// Its words, with spaces between them; `None`: it has none.
+    /// The value as words, with spaces between them; `None`: it has none.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         match self {

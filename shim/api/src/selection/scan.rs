@@ -45,11 +45,11 @@ pub struct Condition {
     pub number: RowNumber,
     /// How it is compared.
     pub relation: Relation,
-    /// With what.
+    /// Number that the row is compared with.
     pub bound: f64,
 }
 
-/// What is looked for.
+/// Conditions and order of the rows of a scan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {
     /// All of these are fulfilled.

@@ -45,7 +45,7 @@ parameters! {
     use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
 }
 
-/// What a row is.
+/// Subject of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ExposureRows {
     #[default]
@@ -110,7 +110,7 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
     })
 }
 
-/// What a row is about, and what only some rows have.
+/// Slice and strike of a row, and numbers that only some rows have.
 #[derive(Default)]
 struct About<'a> {
     slice: Option<&'a Slice>,

@@ -1,4 +1,4 @@
-//! What the native tables of numbers share: heads, the order of rows, how many of them. Never: a number.
+//! Common parts of the native tables of numbers: heads, order and number of rows. Never: a number.
 
 use super::facts::{FactForm, FactOrder};
 use crate::query::Query;

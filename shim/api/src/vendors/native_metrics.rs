@@ -38,7 +38,7 @@ parameters! {
     use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
 }
 
-/// What a row is.
+/// Subject of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum MetricRows {
     #[default]
@@ -46,7 +46,7 @@ enum MetricRows {
     Expiry,
 }
 
-/// What stands before the numbers of a row.
+/// Columns before the numbers.
 const NAMED: [ColumnHead<'static>; 2] = [word("underlying"), word("valued_at")];
 const MISSING: ColumnHead<'static> = word("missing");
 

@@ -77,7 +77,7 @@ impl PositionRows {
         LEVELS.iter().find(|(name, _)| *name == word).map(|&(_, level)| level)
     }
 
-    /// Its word.
+    /// Word of the value in requests.
     #[must_use]
     pub fn name(self) -> &'static str {
         LEVELS.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)

@@ -73,9 +73,9 @@ const ENTRIES: &[(&str, EntryPrice)] = &[
 pub enum EntryPrice {
     /// The middle of bid and ask.
     Mid,
-    /// What buying costs: the ask of what is bought, the bid of what is sold.
+    /// Price of buying: the ask of what is bought, the bid of what is sold.
     Ask,
-    /// What selling brings: the bid of what is bought, the ask of what is sold.
+    /// Price of selling: the bid of what is bought, the ask of what is sold.
     Bid,
     /// The value by the model.
     Value,
@@ -84,7 +84,7 @@ pub enum EntryPrice {
 }
 
 impl EntryPrice {
-    /// Its word.
+    /// Word of the price in requests.
     #[must_use]
     pub fn name(self) -> &'static str {
         ENTRIES.iter().find(|(_, price)| *price == self).map_or("", |(name, _)| name)

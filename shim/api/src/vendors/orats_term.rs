@@ -192,7 +192,7 @@ const FORWARDS: [(&str, f64, f64); 5] = [
 ];
 const TWO_YEARS: f64 = 730.0;
 
-/// What bid and ask volatilities at the forward differ by.
+/// Difference of bid and ask volatility at the forward.
 fn width(expiry: &TermExpiry) -> f64 {
     2.0 * expiry.half_spread
 }

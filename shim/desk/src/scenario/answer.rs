@@ -175,9 +175,9 @@ impl ScenarioDesk {
     }
 }
 
-/// What comes from the thread that computes.
+/// Message of the thread that computes.
 enum Piece {
-    /// What the client should know, before anything else.
+    /// Warning for the client, before any other piece.
     Warning(String),
     Bytes(Vec<u8>),
     Last(Vec<u8>),

@@ -86,7 +86,7 @@ struct SummedGroup {
     moments: Vec<Timestamp>,
 }
 
-/// What a group is of.
+/// Account, underlying and expiry of a group; `None`: groups are of all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GroupKey {
     account: Option<Arc<str>>,

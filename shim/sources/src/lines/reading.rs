@@ -26,7 +26,7 @@ pub(super) enum Ended {
     Done,
     /// The first bytes begin no line, no stream of Arrow and no DBN.
     Unknown,
-    /// What comes behind some place cannot be read; says why.
+    /// The rest of the source cannot be read, for this reason.
     Refused(String),
     /// Reading failed.
     Broken(ErrorKind),

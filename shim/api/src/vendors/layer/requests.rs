@@ -68,7 +68,7 @@ pub struct SymbolList {
 /// A column of a list of underlyings.
 #[derive(Clone, Copy, Debug)]
 pub struct SymbolColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// True if every row shows a number there.
     pub is_number: bool,
@@ -79,18 +79,18 @@ pub struct SymbolColumn {
 /// The rows of a table of underlyings.
 pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
 
-/// A table of numbers of underlyings: of which, and what of them in which form.
+/// A request for a table of numbers of underlyings.
 #[derive(Clone, Debug)]
 pub struct FactTable {
-    /// Of which.
+    /// The underlyings.
     pub selection: Selection,
-    /// What becomes of names that are not served.
+    /// Treatment of names that are not served.
     pub unserved: Unserved,
-    /// At which past moment; `None`: now.
+    /// Past moment; `None`: now.
     pub past: Option<PastQuestion>,
-    /// In which form.
+    /// Format and order of the rows.
     pub form: FactForm,
-    /// What it is, for a reader.
+    /// Title of the table, for people.
     pub title: &'static str,
     /// The columns.
     pub heads: &'static [ColumnHead<'static>],
