@@ -25,6 +25,7 @@ use engine::store::columns::{Col, Group, Unit};
 use history::tables::TableFormat;
 use http::Answer;
 use kernel::contract::{ContractKey, Symbol};
+use std::sync::LazyLock;
 
 /// The native layer.
 pub const NATIVE: Layer = native("/l1/greeks", PARAMETERS, Serve::Rows(parse));
@@ -34,65 +35,50 @@ pub(super) const fn native(path: &'static str, parameters: Parameters, serve: Se
     Layer { name: "native", path, parameters, is_strict: true, serve, refuse, headers: &[] }
 }
 
-/// Every field, in the order of the interface. All numbers have up to six decimals and are `null` when missing.
-pub const FIELDS: &[Field] = &[
-    text("underlying", Text::Underlying),
-    text("root", Text::Root),
-    text("expiry", Text::Expiry),
-    strike("strike"),
-    text("right", Text::Right(["call", "put"])),
-    text("osym", Text::OsiPadded),
-    text("greeks", Text::Groups),
-    slice("und_price", SliceNumber::UndPrice, Group::Core),
-    column(Col::Delta),
-    column(Col::Gamma),
-    column(Col::Vega),
-    column(Col::Theta),
-    column(Col::Decay),
-    column(Col::Rho),
-    column(Col::SvcTheo),
-    column(Col::SvcVol),
-    column(Col::Vanna),
-    column(Col::Volga),
-    column(Col::Charm),
-    column(Col::Veta),
-    column(Col::BidVol),
-    column(Col::AskVol),
-    column(Col::PrevVol),
-    column(Col::ConfVol),
-    column(Col::Speed),
-    column(Col::Zomma),
-    column(Col::Color),
-    column(Col::Ultima),
-    column(Col::Vera),
-    column(Col::Lambda),
-    column(Col::Epsilon),
-    slice("fwd_price", SliceNumber::FwdPrice, Group::Chain),
-    text("ex_style", Text::Style(["american", "european"])).within(Group::Chain),
-    text("settle", Text::Settle(["am", "pm"])).within(Group::Chain),
-    slice("days", SliceNumber::Days, Group::Chain),
-    slice("disc_rate", SliceNumber::DiscRate, Group::Chain),
-    slice("borr_rate", SliceNumber::BorrRate, Group::Chain),
-    slice("divs", SliceNumber::Divs, Group::Chain),
-    slice("days_vt", SliceNumber::DaysVt, Group::Vt),
-    column(Col::DecayVt),
-    column(Col::ThetaVt),
-    column(Col::ProbItm),
-    column(Col::ProbTouch),
-    column(Col::Density),
-    text("exercise", Text::Exercise).within(Group::Exercise),
-    column(Col::ExerciseBoundary),
-    column(Col::CostOfWaiting),
-    quote("bid", QuoteNumber::Bid),
-    quote("ask", QuoteNumber::Ask),
-    count("bid_size", QuoteNumber::BidSize),
-    count("ask_size", QuoteNumber::AskSize),
-    quote("mid", QuoteNumber::Mid),
-    time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
-    count("volume", QuoteNumber::Volume),
-    count("open_interest", QuoteNumber::OpenInterest),
-    dropped("dropped").within(Group::Quote),
-];
+/// Every field, in the order of the interface: columns follow the other fields of their group, in the order of the table
+/// of columns. All numbers have up to six decimals and are `null` when missing.
+pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    let columns = |groups: &'static [Group]| {
+        let of_group = |&group: &Group| Col::ALL.iter().filter(move |col| col.group() == group);
+        groups.iter().flat_map(of_group).map(|&col| column(col))
+    };
+    let mut fields = vec![
+        text("underlying", Text::Underlying),
+        text("root", Text::Root),
+        text("expiry", Text::Expiry),
+        strike("strike"),
+        text("right", Text::Right(["call", "put"])),
+        text("osym", Text::OsiPadded),
+        text("greeks", Text::Groups),
+        slice("und_price", SliceNumber::UndPrice, Group::Core),
+    ];
+    fields.extend(columns(&[Group::Core, Group::Extra, Group::Exotic]));
+    fields.extend([
+        slice("fwd_price", SliceNumber::FwdPrice, Group::Chain),
+        text("ex_style", Text::Style(["american", "european"])).within(Group::Chain),
+        text("settle", Text::Settle(["am", "pm"])).within(Group::Chain),
+        slice("days", SliceNumber::Days, Group::Chain),
+        slice("disc_rate", SliceNumber::DiscRate, Group::Chain),
+        slice("borr_rate", SliceNumber::BorrRate, Group::Chain),
+        slice("divs", SliceNumber::Divs, Group::Chain),
+        slice("days_vt", SliceNumber::DaysVt, Group::Vt),
+    ]);
+    fields.extend(columns(&[Group::Vt, Group::Prob]));
+    fields.push(text("exercise", Text::Exercise).within(Group::Exercise));
+    fields.extend(columns(&[Group::Exercise]));
+    fields.extend([
+        quote("bid", QuoteNumber::Bid),
+        quote("ask", QuoteNumber::Ask),
+        count("bid_size", QuoteNumber::BidSize),
+        count("ask_size", QuoteNumber::AskSize),
+        quote("mid", QuoteNumber::Mid),
+        time("quote_time", When::Quote, Stamp::EasternOffsetMillis).within(Group::Quote),
+        count("volume", QuoteNumber::Volume),
+        count("open_interest", QuoteNumber::OpenInterest),
+        dropped("dropped").within(Group::Quote),
+    ]);
+    fields
+});
 
 /// Additional field of answers with many snapshots: the time of the row's snapshot.
 const SNAPSHOT_TIME: Field = time("snapshot_time", When::Snapshot, Stamp::EasternOffsetMillis);
