@@ -90,8 +90,8 @@ struct Loaded {
 pub struct FileStamp {
     changed: Option<SystemTime>,
     bytes: u64,
-    /// Number of the file, and the time of any change. They tell two writes of one length within one tick of the clock,
-    /// and an old file put in its place with its own time. Zero where the system has neither.
+    /// Number of the file, and the time of any change. They distinguish two writes of one length within one tick of the
+    /// clock, and an old file put in its place with its own time. Zero where the system has neither.
     node: (u64, i64, i64),
 }
 

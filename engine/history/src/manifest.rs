@@ -45,7 +45,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads that of a folder; an empty one where there is none, or where it is none.
+    /// Reads the manifest of a folder; an empty one if the file is missing or damaged.
     ///
     /// # Errors
     /// The list exists and cannot be read.

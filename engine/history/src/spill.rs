@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Runs that are read side by side: so many files are open, and of each so much is in memory.
+/// Maximum number of runs that are merged at once: each is an open file with a buffer.
 const FAN_IN: usize = 128;
 /// Bytes of a run that are read at once.
 const READ_BYTES: usize = 128 << 10;
@@ -64,7 +64,7 @@ pub struct RunWriter<'f> {
 }
 
 impl<'f> RunWriter<'f> {
-    /// A writer that keeps so many bytes in memory.
+    /// A writer that keeps at most `bytes` in memory.
     #[must_use]
     pub fn new(folder: &'f RunFolder, bytes: usize) -> Self {
         Self { folder, most: (bytes / ROW_BYTES).max(1), rows: Vec::new() }

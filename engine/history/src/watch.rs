@@ -13,7 +13,7 @@ pub enum JobPhase {
 
 /// Whoever watches a job.
 pub trait JobWatch: Sync {
-    /// A phase begins, of so many files where they are read, of so many rows later.
+    /// A phase begins. `total` is its number of files when they are read, and its number of rows later.
     fn begin(&self, phase: JobPhase, total: u64);
 
     /// Reports `done` more items of the phase, and for files `rows` more rows.

@@ -10,9 +10,9 @@ use core::fmt;
 use jiff::{Timestamp, civil::Date};
 use kernel::contract::{Right, Symbol};
 
-/// An expiry with at least so many contracts of one right and none of the other is cut, if another expiry has both.
+/// Contracts of one right, without any of the other, from which an expiry counts as cut off if another has both.
 pub const ONE_SIDED: u32 = 20;
-/// Snapshots of a day that have a median worth the name.
+/// Minimum number of snapshots of a day for a median.
 pub const SNAPSHOTS: usize = 3;
 /// A day's median below this is not used: the few contracts of a new listing may double.
 pub const CONTRACTS: u32 = 20;

@@ -80,7 +80,7 @@ struct SharedFile {
 }
 
 impl Work<'_> {
-    /// Computes and writes every planned file on so many threads.
+    /// Computes and writes every planned file on `threads` threads.
     pub(crate) fn run(&self, threads: usize, manifest: &mut Manifest) -> io::Result<WorkOutcome> {
         let positions: Vec<UnitPosition> = self
             .plans

@@ -18,7 +18,7 @@ const SYMBOLS_SINCE: Timestamp = Timestamp::constant(1_275_364_800, 0);
 /// Endings of files, the outer one first.
 const ENDINGS: [&str; 5] = [".gz", ".zip", ".csv", ".txt", ".parquet"];
 
-/// Closing prices by underlying and date; `None`: of whatever underlying it is beside.
+/// Closing prices by underlying and date; `None`: a file of prices that names no underlying.
 pub(super) type Closes = HashMap<(Option<Symbol>, Date), f64>;
 
 /// Facts beside the rows of a file.
@@ -36,7 +36,7 @@ impl<'a> Facts<'a> {
         Self { options, roots: RootTable::embedded(), closes: Closes::new(), reads_shown: false }
     }
 
-    /// True if files may be of this layout: where one is named, only of that.
+    /// True if files may have this layout: any, unless the options name one.
     pub(super) fn accepts(&self, layout: &Layout) -> bool {
         self.options.layout.as_deref().is_none_or(|name| layout.is_called(name))
     }

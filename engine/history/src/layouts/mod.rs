@@ -243,7 +243,7 @@ fn read_into(
     }
 }
 
-/// Reads separated text, or a recording, which so many bytes were unpacked to; also where it is UTF-16.
+/// Reads separated text or a recording that was `packed` bytes long before it was unpacked; UTF-16 too.
 fn read_text(
     path: &Path,
     mut text: impl BufRead,

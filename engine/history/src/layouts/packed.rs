@@ -89,7 +89,7 @@ pub(super) fn is_of_lines(text: &mut impl BufRead) -> bool {
     head.split(|&byte| byte == b'\n').take(LINES_TRIED).any(is_own)
 }
 
-/// True if a text is a document of JSON: an object, or a list of some; a header in brackets is none.
+/// True if a text is a document of JSON: an object, or a list of objects; not a CSV header in brackets.
 pub(super) fn is_document(text: &mut impl BufRead) -> bool {
     let begin = begin_of(text);
     let in_list = begin.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);

@@ -7,7 +7,7 @@ use super::header::{Found, get};
 use kernel::error::Reason;
 use kernel::limits::Bound;
 
-/// A vendor's number is within this, whatever it means.
+/// Bounds of any number of a vendor.
 const NUMBER: Bound = Bound { name: "Greek", unit: "the vendor's", least: -1e12, most: 1e12 };
 /// Decimals beyond these are not distinguished.
 const DECIMALS_MOST: usize = 12;
@@ -50,7 +50,7 @@ impl ShownNumbers {
     }
 }
 
-/// Decimals of a printed number; a power of ten has as many as are distinguished.
+/// Decimals of a printed number, at most [`DECIMALS_MOST`], which a number with an exponent has.
 fn decimals_of(text: &str) -> u8 {
     let behind =
         text.rsplit_once(['.', ',']).map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
