@@ -101,7 +101,7 @@ pub enum Refusal {
         /// The data that the daemon waits for: `the first values of SPY`.
         waiting_for: String,
     },
-    /// Slow readers hold so many bytes of old snapshots that no answer of several names is begun; a retry may succeed.
+    /// Slow readers hold too many bytes of old snapshots for another answer of several names; a retry may succeed.
     Crowded,
 }
 

@@ -71,7 +71,7 @@ struct SessionShared {
     plan: Mutex<Plan>,
     is_connected: AtomicBool,
     began: Instant,
-    /// The name in the plan, which stands for all names.
+    /// The name of the plan that means all names.
     session: Symbol,
 }
 

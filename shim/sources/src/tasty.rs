@@ -75,7 +75,7 @@ struct TastyShared {
     plan: Mutex<Plan>,
     is_connected: AtomicBool,
     began: Instant,
-    /// The name in the plan, which stands for all names.
+    /// The name of the plan that means all names.
     session: Symbol,
     name: String,
     client: Client,

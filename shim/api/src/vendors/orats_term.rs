@@ -133,7 +133,7 @@ impl NameTerm {
         self.structure.iv(&self.tenors, days)
     }
 
-    /// Without the event of the name: the same where there is none, nothing where that is not known.
+    /// Volatility without the event of the name; missing if it is unknown whether there is one.
     fn ex_event_vol(&self, days: f64) -> f64 {
         self.structure.ex_event_vol_at(&self.tenors, days, |of| of.vol)
     }

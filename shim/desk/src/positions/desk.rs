@@ -128,7 +128,7 @@ impl PositionDesk {
         self.valued.load_full()
     }
 
-    /// True if slow readers hold so many bytes that no further answer is begun.
+    /// True if slow readers hold too many bytes for another answer.
     #[must_use]
     pub fn is_crowded(&self) -> bool {
         self.old_bytes() > OLD_BYTES

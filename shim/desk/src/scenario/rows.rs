@@ -32,9 +32,9 @@ pub struct ScenarioWriter<'a> {
     columns: Vec<ColumnHead<'static>>,
 }
 
-/// Whoever takes an answer.
+/// Receiver of an answer.
 pub trait ScenarioClient {
-    /// Says whether to go on, between legs; so many bytes of sums are held now.
+    /// Checks after each leg whether to continue, with `bytes` of sums in memory.
     ///
     /// # Errors
     /// Nobody takes the answer any more, or there is no room for it.

@@ -178,7 +178,7 @@ impl Reading<'_> {
         Ok((whole, stream.is_some()))
     }
 
-    /// Takes bytes of a table; returns how many were used, and whether something stands behind its end.
+    /// Takes bytes of a table; returns the number of used bytes, and true if bytes follow the end of the table.
     fn table(&mut self, mut table: Box<PushedTable>, bytes: &[u8]) -> Result<(usize, bool), Ended> {
         let (mut batch, mut report) = (Batch::default(), Report::default());
         let parser = &mut self.parser;
