@@ -195,7 +195,9 @@ impl<'a> Table<'a> {
             FileWord::Groups => words.groups.array(vec![0; self.length]),
             FileWord::Exercise => {
                 let states = self.column(Col::ExerciseState).into_iter();
-                words.advice.array(states.map(|state| state.is_finite().then_some(state as i32)).collect::<Int32Array>())
+                words
+                    .advice
+                    .array(states.map(|state| state.is_finite().then_some(state as i32)).collect::<Int32Array>())
             }
         }
     }
