@@ -1,4 +1,4 @@
-//! A scan of many rows for a few: those whose numbers fulfil conditions, or the largest or smallest of these.
+//! A scan of many rows for a few: those whose numbers fulfil conditions, or the largest or smallest of the market.
 //! A missing number fulfils no condition, and comes last in any order. Never: a parameter's name, bytes.
 
 use crate::picked::{Picked, ranges_of};
