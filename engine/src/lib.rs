@@ -24,7 +24,7 @@
 //!   method. Never: a price.
 //! - `explain`: everything behind one contract of a finished chain: votes of pairs in the forward, values by each
 //!   scheme, warnings. Never: a book, a text for people.
-//! - `exercise`: early exercise of a finished chain, computed when it is asked for. Never: a book, a table that is kept.
+//! - `exercise`: early exercise of a finished chain, computed when it is asked for. Never: a book, a table that stays.
 //! - `scenario`: rows of a finished chain valued at other spots, volatilities, moments, rates and dividends: the axes
 //!   (`shock.rs`), spot and terms on the way (`path.rs`), the curve between strikes (`curve.rs`), pricers kept between
 //!   requests (`tables.rs`, the only file that names them), all of it together (`revalue.rs`). Never: a book, a text.

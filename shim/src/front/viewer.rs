@@ -83,6 +83,7 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     // the strike stands in the middle with the curve's volatility beside it; prices are nearest to it, quotes first
     let mut offered: Vec<_> = VIEWED.iter().chain(&COUNTS).filter(|column| column.name != "svc_vol").collect();
     offered.sort_by_key(|column| match column.shape {
+        Shape::Price(_) if column.group == Group::Exercise => 3,
         Shape::Price(_) => u8::from(column.group != Group::Quote),
         Shape::Percent(_) => 2,
         Shape::Decimals(_) | Shape::Digits(_) => 3,

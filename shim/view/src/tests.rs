@@ -442,7 +442,7 @@ fn only_what_can_be_seen_is_asked_for() {
     assert_eq!(groups(&state).unwrap().len(), 3);
     assert_eq!(state.wants().watch.len(), 3);
     // quotes that are not shown are not asked for again, until another daemon answers
-    press(&mut state, &[Key::Char('g'); 3]);
+    press(&mut state, &[Key::Char('g'); 4]);
     state.on_news(News::NoQuotes);
     let says = |state: &State| state.message.as_ref().is_some_and(|(text, _)| text.contains("--show-quotes"));
     assert!(state.wants().without_quotes && says(&state));

@@ -445,7 +445,7 @@ mod tests {
         ("vt", "days_vt decay_vt theta_vt"),
         ("prob", "prob_itm prob_touch density"),
         ("exercise", "exercise exercise_boundary cost_of_waiting"),
-        ("quote", "bid ask bid_size ask_size mid quote_time volume open_interest"),
+        ("quote", "bid ask bid_size ask_size mid quote_time volume open_interest dropped"),
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(names("root=A&greeks=quote,core"), format!("{identity} {core} {quote}"));
         assert_eq!(names("root=A&greeks=prob,vt,chain"), format!("{identity} {chain} {vt} {prob}"));
         assert_eq!(names("root=A&greeks=exercise"), format!("{identity} {exercise}"));
-        let refused = "409 greeks=exercise: computed when it is asked for; name the underlyings";
+        let refused = "400 greeks=exercise: computed when it is asked for; name the underlyings";
         for query in ["greeks=exercise", "sort=-cost_of_waiting", "where=exercise_boundary>1"] {
             assert_eq!(reply(&format!("underlying=*&{query}")).map(drop), Err(refused.to_owned()));
         }

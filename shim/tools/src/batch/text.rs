@@ -42,9 +42,14 @@ impl TextForm {
     }
 }
 
-/// Fields of the native record in the files of a recipe. Files without quotes have the time of the snapshot, too.
+/// Fields of the native record in the files of a recipe, without those that are computed when they are asked for and
+/// the reasons of the calibration. Files without quotes have the time of the snapshot, too.
 pub(super) fn fields(recipe: Recipe) -> Vec<Field> {
-    let shown = |field: &&Field| recipe.quotes || field.group != Some(Group::Quote) || field.name == "quote_time";
+    let shown = |field: &&Field| match field.group {
+        Some(Group::Exercise) => false,
+        Some(Group::Quote) => field.name == "quote_time" || recipe.quotes && field.name != "dropped",
+        _ => true,
+    };
     FIELDS.iter().filter(shown).copied().collect()
 }
 
