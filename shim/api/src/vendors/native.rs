@@ -35,8 +35,8 @@ pub(super) const fn native(path: &'static str, parameters: Parameters, serve: Se
     Layer { name: "native", path, parameters, is_strict: true, serve, refuse, headers: &[] }
 }
 
-/// Every field, in the order of the interface: columns follow the other fields of their group, in the order of the table
-/// of columns. All numbers have up to six decimals and are `null` when missing.
+/// Every field, in the order of the interface: columns follow the other fields of their group, in the order of the
+/// table of columns. All numbers have up to six decimals and are `null` when missing.
 pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
     let columns = |groups: &'static [Group]| {
         let of_group = |&group: &Group| Col::ALL.iter().filter(move |col| col.group() == group);
