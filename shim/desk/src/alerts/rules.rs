@@ -1,4 +1,5 @@
-//! Rules of alerts: one comparison a line, or contracts to exercise early. A line that cannot be read costs itself, and is named with the reason.
+//! Rules of alerts: one comparison a line, or contracts to exercise early. A line that cannot be read costs itself, and
+//! is named with the reason.
 //!
 //! ```text
 //! SPY spot < 700
