@@ -110,7 +110,7 @@ struct RightHeld<'a> {
 /// The time until which a contract is held.
 enum Until {
     /// The next ex-date, of calls that have one before expiry.
-    ExDate(HeldCall),
+    ExDate(Box<HeldCall>),
     /// The next session.
     Session(Pricer),
 }
@@ -118,7 +118,7 @@ enum Until {
 impl<'a> RightHeld<'a> {
     fn new(right: Right, terms: &'a Terms, s: f64, step: f64, bands: &[Band]) -> Self {
         let until = match HeldCall::new(terms, LAYERS) {
-            Some(held) if right == Right::Call => Until::ExDate(held),
+            Some(held) if right == Right::Call => Until::ExDate(Box::new(held)),
             _ => {
                 let shared = SharedBoundaries::default();
                 Until::Session(Pricer::laid_out(&shared, Style::American, right, terms, bands, Quality::Full))
@@ -282,7 +282,7 @@ mod tests {
             let found = gain(place);
             let is_right = if is_there { found.abs() < within } else { found < within };
             check(is_right, &|| format!("{of:?}: boundary {boundary}, gain {found}"));
-            check((state == 1.0) == (boundary <= s && state != 2.0), &|| format!("{of:?}: state {state}"));
+            check((state as i32 == 1) == (boundary <= s && state as i32 != 2), &|| format!("{of:?}: state {state}"));
             bounded += usize::from(is_there);
         }
         assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));

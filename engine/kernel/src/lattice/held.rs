@@ -42,7 +42,7 @@ impl HeldCall {
         let later = terms.divs.iter().filter(|d| d.t >= next + SAME_DATE && d.t <= terms.t);
         let divs: Vec<Dividend> = later.map(|d| Dividend { t: d.t - next, amount: d.amount }).collect();
         let left = terms.t - next;
-        let after = (left > SAME_DATE).then(|| Terms { t: left, r: terms.r, b: terms.b, divs });
+        let after = (left > SAME_DATE).then_some(Terms { t: left, r: terms.r, b: terms.b, divs });
         let is_exercised_later = |after: &&Terms| !after.divs.is_empty() || after.b > 0.0 || after.r < 0.0;
         let grids = after.as_ref().filter(is_exercised_later).map(|after| {
             let pair = |terms: &Terms, until: f64| {
