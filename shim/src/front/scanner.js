@@ -31,7 +31,8 @@ const numbers = [
   ...OF_EXPIRY.map(([field, title, help, decimals]) => ({ field, title, help, decimals, kind: decimals === null ? "percent" : "price", group: "chain" })),
   { field: "svc_vol", title: "Vol%", help: "volatility of the fitted curve", kind: "percent", group: "core" },
   ...COLUMNS,
-].filter(({ group }) => OFFERS.quotes || group !== "quote");
+  // exercise is computed for names that are asked for, not for all
+].filter(({ group }) => group !== "exercise" && (OFFERS.quotes || group !== "quote"));
 const groups = [...new Set(["core", ...numbers.map(({ group }) => group)])].join(",");
 let running = null;
 let timer = 0;
