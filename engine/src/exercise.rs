@@ -155,8 +155,8 @@ impl<'a> RightHeld<'a> {
     }
 }
 
-/// What the right to exercise in the next `until` years adds to a value: interest on the strike less borrow on the
-/// spot, while the spot is beyond the boundary, which stays where it is meanwhile. 0 where there is no boundary.
+/// Value of the right to exercise in the next `until` years: interest on the strike less borrow on the spot, while the
+/// spot is beyond the boundary, which stays where it is meanwhile. 0 where there is no boundary.
 ///
 /// # Source   Kim (1990), "The analytic valuation of American options"
 fn gained(right: Right, terms: &Terms, s: f64, until: f64, [k, sigma, boundary]: [Block; 3]) -> Block {

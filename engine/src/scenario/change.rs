@@ -26,7 +26,7 @@ pub struct ValueChange {
     pub before: f64,
     /// Value at the later moment, of shares with the dividends that they have paid since.
     pub after: f64,
-    /// What each input has changed, in the order in which they are moved: time, spot, level of volatility, rest of the
+    /// The change by each input, in the order in which they are moved: time, spot, level of volatility, rest of the
     /// curve, rates and borrow, dividends; then the rest, by which the later value differs from the moved one.
     pub causes: [f64; CAUSES],
 }

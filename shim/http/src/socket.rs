@@ -42,7 +42,7 @@ pub enum Said {
     Ended(&'static str),
 }
 
-/// What a turn of a socket is given.
+/// Input of a turn of a socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SocketTurn<'a> {
     /// Bytes that the client has sent.

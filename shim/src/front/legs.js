@@ -1,4 +1,5 @@
-// Legs of a strategy, put together by clicks on bids and asks: a list with price and known name, and a link to scenarios.
+// Legs of a strategy, put together by clicks on bids and asks: a list with price and known name, and a link to
+// scenarios.
 import { ask, at } from "./api.js";
 import { OFFERS } from "./columns.js";
 import { money } from "./desk.js";
