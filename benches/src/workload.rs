@@ -88,13 +88,13 @@ impl Slice {
         Contract { style: self.style, right: self.right, s: SPOT, k, sigma, terms }
     }
 
-    /// What a pass keeps of the slice, its tables built.
+    /// Returns the slice's pricer at full quality, with its tables of early exercise built.
     #[must_use]
     pub fn pricer(&self) -> Pricer {
         self.pricer_with(Quality::Full)
     }
 
-    /// The same with either scheme.
+    /// Returns the slice's pricer at a given quality, with its tables built.
     #[must_use]
     pub fn pricer_with(&self, scheme: Quality) -> Pricer {
         let ends = |of: &[f64]| of.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), &x| (lo.min(x), hi.max(x)));

@@ -1,4 +1,4 @@
-//! The lines of a text and the fields of a line, whatever stands between them. Never: what a field says.
+//! Splits a delimited text into lines, and a line into fields, with any delimiter. Never: the meaning of a field.
 
 use kernel::error::Reason;
 use kernel::limits;

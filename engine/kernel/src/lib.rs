@@ -14,9 +14,9 @@
 //! - `calendar`: Eastern time, sessions, early closes, settlement instants; dates by their distance (`shift.rs`).
 //!   Never: asks what time it is.
 //! - `limits`: every bound of what is let in, with its unit.
-//! - `settings`: how the numbers that a method needs and somebody has chosen are written down: unit, what is traded,
-//!   what chose it. The tables stand in `american/settings.rs` here, and in `settings.rs` of `calibrate`, `early`,
-//!   `rates` and `surface` of the engine. Never: a number.
+//! - `settings`: the form of a table of settings, the numbers of a method that are a choice: unit, trade-off, reason.
+//!   The tables stand in `american/settings.rs` here, and in `settings.rs` of `calibrate`, `early`, `rates` and `surface`
+//!   of the engine. Never: a number.
 //! - `american`: American values, written once over `Lanes`. `american/recursion/` and `american/reference.rs` value
 //!   one contract by a boundary-integral recursion over ex-dates: the option (`option.rs`), the premium at a date
 //!   (`premium.rs`), an interval between two (`interval.rs`), its boundary (`stretch.rs`) with its start (`start.rs`),

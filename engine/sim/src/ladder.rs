@@ -32,7 +32,7 @@ pub struct StrikeLadder {
     pub decembers: u8,
     /// Volatility index: months, or the Wednesdays between.
     pub volatility: Volatility,
-    /// Further third Fridays until there are so many dates.
+    /// Minimum number of dates: third Fridays are added until it is reached.
     pub least: u8,
 }
 

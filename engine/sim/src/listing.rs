@@ -28,7 +28,7 @@ const CHANCE_CLOCK: u64 = 13;
 const CHANCE_DIRT: u64 = 14;
 /// Quotes a second of the busiest name; the n-th has 1/n of it (Zipf's law).
 const BUSIEST: f64 = 2_500.0;
-/// Beyond an expiry with so many dividends, as a fraction of the spot, none is listed.
+/// Fraction of the spot that the dividends before an expiry must stay below; other expiries are not listed.
 const DIVIDENDS_MOST: f64 = 0.6;
 /// Months ahead for which earnings are known.
 const EARNINGS_MONTHS: i32 = 66;

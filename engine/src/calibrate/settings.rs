@@ -190,8 +190,8 @@ settings! {
         ln_parity_most: f64 = 1.5, "ln(F/S)", Judgement("as `FORWARD.plausible_parity` over a year and more");
         /// Maximum distance of such a forward from the median of its name's expiries.
         ln_parity_apart: f64 = 0.3, "ln(F/S)", Judgement("expiries of one index of volatility within a third of each other");
-        /// Where the published spot is held and borrow is whatever quotes imply: standard deviation of borrow without
-        /// data, in place of `level`.
+        /// Standard deviation of borrow without data where the published spot is held and the quotes alone determine
+        /// borrow, in place of `level`.
         held_level: f64 = 2.0, "per year", Judgement("half of the 500 % that borrow is found to");
         /// Standard deviation of the spot where the published spot is held, in place of `spot_noise`.
         held_noise: f64 = 1e-6, "of the spot", Judgement("none, in numbers that can be divided by");

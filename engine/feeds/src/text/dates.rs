@@ -26,10 +26,10 @@ const MONTHS: [&str; 12] = [
 /// First letters of the days of the week.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Reads a date, also where it is written as an instant: then as it stands there, whatever the zone.
+/// Reads a date, or the date part of an instant: as written, without a change of zone; of a count, its date in UTC.
 ///
 /// # Errors
-/// It is none; or day and month could change places, and nothing says which is first.
+/// The text is no date, or nothing shows which of two numbers is the day and which the month.
 pub fn parse_date(text: &str, dialect: Dialect) -> Result<Date, Reason> {
     match parse_date_alone(text, dialect) {
         Err(Reason::NotADate) => match times::parse_count(text) {
@@ -44,7 +44,7 @@ pub fn parse_date(text: &str, dialect: Dialect) -> Result<Date, Reason> {
 /// Reads a date without a clock time.
 ///
 /// # Errors
-/// It is none; or day and month could change places, and nothing says which is first.
+/// The text is no date, or nothing shows which of two numbers is the day and which the month.
 pub fn parse_date_alone(text: &str, dialect: Dialect) -> Result<Date, Reason> {
     if let Some(date) = times::parse_date(text) {
         return Ok(date);
@@ -84,7 +84,7 @@ pub fn parse_date_alone(text: &str, dialect: Dialect) -> Result<Date, Reason> {
 /// 4:00:00 PM`.
 ///
 /// # Errors
-/// It is none; or day and month could change places, and nothing says which is first.
+/// The text is no date, or nothing shows which of two numbers is the day and which the month.
 pub fn parse_civil(text: &str, dialect: Dialect) -> Result<DateTime, Reason> {
     if let Some(at) = times::parse_civil(text) {
         return Ok(at);

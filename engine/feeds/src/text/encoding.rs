@@ -36,7 +36,7 @@ impl Utf16 {
     }
 }
 
-/// A text as UTF-8, whatever it was.
+/// Returns a text as UTF-8: UTF-16 is converted, other bytes come back unchanged.
 #[must_use]
 pub fn utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     let Some(order) = Utf16::of(bytes) else { return Cow::Borrowed(bytes) };

@@ -34,7 +34,7 @@ pub const NAMES: [&str; 19] = [
     "dual_gamma",
 ];
 
-/// Those that need no difference, in the order of the files.
+/// Names of the values that are computed without finite differences, in the order of the files.
 pub const SPOT_NAMES: [&str; 8] = ["price", "delta", "gamma", "speed", "theta", "charm", "color", "lambda"];
 
 /// A value and its absolute error, in published units; NaN where there is none.
