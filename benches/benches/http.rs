@@ -1,5 +1,5 @@
-//! The same service over loopback behind our server, may_minihttp and hyper: a whole chain, and a small request. The
-//! clients run on the same cores: figures are of server and client together.
+//! Compares our server, may_minihttp and hyper over loopback, all with the same service: a whole chain, and a small
+//! request. The clients run on the same cores: figures are of server and client together.
 #![allow(missing_docs, reason = "criterion's macros")]
 
 mod peers;

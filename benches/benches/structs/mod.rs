@@ -1,5 +1,5 @@
-//! What a careful plain program would do: a struct for each row of a layer, filled from the columns, rounded, and given
-//! to `serde_json`, or to `csv`. The yardstick of the row writer, for one layer of each format.
+//! The yardstick of the row writer, for one layer of each format: a careful plain program. It fills a struct for each
+//! row from the columns, rounds the numbers, and serialises it by `serde_json` or `csv`.
 
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;

@@ -214,7 +214,7 @@ impl DxEvents {
     /// Reads a message of the server, received at `now`.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is no dxLink message, or its events are not in the compact form.
     pub fn take_in(&mut self, text: &str, now: Timestamp) -> Result<DxEvent, Instead> {
         let message = json::parse_line::<DxMessage<'_>>(text.as_bytes()).ok_or(Instead::OtherFormat)?;
         let word = |text: &'_ Text<'_>| text.get(Reason::NotAWord).unwrap_or_default().to_owned();

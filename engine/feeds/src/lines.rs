@@ -162,7 +162,7 @@ impl LineParser {
     }
 }
 
-/// A line whose NaN are null: Python writes them, and they are no JSON.
+/// Replaces each NaN of a line by null. Python writes NaN into JSON, which does not allow it.
 fn without_nan(line: &[u8]) -> Vec<u8> {
     let (mut out, mut rest, mut is_text) = (Vec::with_capacity(line.len()), line, false);
     while let Some((&byte, after)) = rest.split_first() {
@@ -247,7 +247,8 @@ impl Line<'_> {
         })
     }
 
-    /// True if the status says so; any other status is of a declared dividend, as in a file of dividends.
+    /// True if the status marks the dividend as not declared. Any other status counts as declared, as in
+    /// `dividends.csv`.
     fn is_projected(&self) -> bool {
         let status = self.status.text("status").unwrap_or_default();
         ["projected", "estimated"].iter().any(|word| status.eq_ignore_ascii_case(word))

@@ -15,8 +15,8 @@
 //!   Never: asks what time it is.
 //! - `limits`: every bound of what is let in, with its unit.
 //! - `settings`: the form of a table of settings, the numbers of a method that are a choice: unit, trade-off, reason.
-//!   The tables stand in `american/settings.rs` here, and in `settings.rs` of `calibrate`, `early`, `rates` and `surface`
-//!   of the engine. Never: a number.
+//!   The tables stand in `american/settings.rs` here, and in `settings.rs` of `calibrate`, `early`, `rates` and
+//!   `surface` of the engine. Never: a number.
 //! - `american`: American values, written once over `Lanes`. `american/recursion/` and `american/reference.rs` value
 //!   one contract by a boundary-integral recursion over ex-dates: the option (`option.rs`), the premium at a date
 //!   (`premium.rs`), an interval between two (`interval.rs`), its boundary (`stretch.rs`) with its start (`start.rs`),

@@ -10,8 +10,10 @@ use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::quality::Quality;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Band of volatilities around ours for which early exercise is tabulated, as factors; the vendor's may lie within.
+/// Ends of the band of volatilities for which early exercise is tabulated, as factors of the lower and of the higher of
+/// our volatility and the vendor's.
 const BAND: (f64, f64) = (0.9, 1.1);
+/// Greatest factor between our volatility and the vendor's that the band follows.
 const BAND_MOST: f64 = 1.5;
 /// Days of a year.
 const DAYS: f64 = 365.0;
@@ -82,7 +84,7 @@ impl Contract {
 #[derive(Debug)]
 pub(super) struct WorldTables {
     terms: Terms,
-    /// Prepared for what is read of them.
+    /// Pricers of calls and puts, each prepared for a contract when that contract is read; `None`: no such contracts.
     pricers: [Option<Mutex<Pricer>>; 2],
 }
 
@@ -126,7 +128,7 @@ pub(super) enum WorldPremium {
     Between(Arc<WorldTables>, Arc<WorldTables>, f64, f64),
 }
 
-/// Inputs of values.
+/// Inputs that the Greeks of an expiry are computed from: those served, or with a vendor's likely mistake.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     pub(super) early: WorldPremium,

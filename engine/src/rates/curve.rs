@@ -87,7 +87,7 @@ impl DiscountCurves {
         self.dated_on(date).map(|(_, curve)| curve)
     }
 
-    /// Returns the same curve with the date that it is of.
+    /// Returns the curve of [`Self::on`] and its date.
     #[must_use]
     pub fn dated_on(&self, date: Date) -> Option<(Date, &DiscountCurve)> {
         let earlier = self.by_date.range(..=date).next_back();

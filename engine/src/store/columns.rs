@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// Numbers that a block of columns has room for: 64 KB.
 const BLOCK_NUMBERS: usize = 8192;
 
-/// A block has room for a multiple of so many numbers, 2 KB: the fewer sizes there are, the more often one fits.
+/// The room of a block is a multiple of this many numbers (2 KB): with few sizes, a spare block fits more often.
 const SPARE_STEP: usize = 256;
 
 /// Bytes of spare blocks at most: several batches of the market loop.
@@ -30,9 +30,9 @@ pub struct Columns {
     /// The last block may have fewer.
     shift: u32,
     blocks: Vec<Vec<f64>>,
-    /// Columns of no pass, once a reader has asked for them.
+    /// Columns that no pass computes, filled when a reader first asks for them.
     late: OnceLock<Box<LateColumns>>,
-    /// Their numbers before that, all of them missing.
+    /// A column of NaN, shown in place of each late column until a reader has asked for them.
     missing: OnceLock<Vec<f64>>,
 }
 

@@ -53,7 +53,8 @@ pub struct PastRequest {
 }
 
 impl PastMarket {
-    /// Calls `f` with some chains as the market of their time, and the request settled for that time.
+    /// Calls `look` with the request, its dates resolved at `asked`, and a market that consists of `chains`. Without
+    /// `asked` they are resolved at the time of the snapshot.
     pub fn show<T>(
         &self,
         request: &PastRequest,

@@ -63,7 +63,7 @@ enum AlertSubject {
     /// A number of `/l1/metrics`, as it stands there.
     Metric(Symbol, &'static MetricColumn<OfName>),
     Contract(ContractKey, Col),
-    /// Contracts that are right to exercise: those held, without positions in the name all of it.
+    /// Number of contracts of a name whose early exercise pays: of those held, or of all if the name has no positions.
     Exercise(Symbol),
     Positions {
         number: fn(&PositionNumbers) -> f64,
@@ -120,7 +120,7 @@ impl AlertRule {
         Ok(())
     }
 
-    /// True if every further one is a hit: a count of contracts that grows.
+    /// True if the rule counts contracts. Such a rule hits again whenever the count grows, and has no hysteresis.
     #[must_use]
     pub fn is_count(&self) -> bool {
         matches!(self.subject, AlertSubject::Exercise(_))
@@ -241,8 +241,8 @@ fn parse_rule(text: &str, line: u64) -> Result<AlertRule, String> {
     Ok(rule)
 }
 
-/// The number of contracts of a name that are right to exercise, now or before the next ex-date: those held, or all
-/// where the name has no positions.
+/// Number of contracts of a name whose early exercise pays, now or before the next ex-date: of those held, or of all if
+/// the name has no positions.
 fn to_exercise(chain: &Chain, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
     let of_name = valued.positions.iter().filter(|held| held.underlying == chain.underlying);
     let lines: Vec<&PositionLine> = of_name.filter_map(|held| valued.lines.get(held.line as usize)).collect();

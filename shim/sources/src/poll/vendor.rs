@@ -234,7 +234,7 @@ pub struct PolledVendor {
     pub has_spots: bool,
     /// Kinds of data.
     pub data_kinds: &'static [DataKind],
-    /// The name in the plan of a vendor that takes no symbols.
+    /// Name that stands for the vendor's whole data in the polling plan, if requests name no symbol.
     pub whole: Option<&'static str>,
     /// Opens the vendor with the user's keys and options.
     pub open: fn(&Keys, &Adjust) -> OpenedVendor,
@@ -353,7 +353,7 @@ impl Adjust {
     }
 }
 
-/// Names of one request for prices.
+/// Maximum number of names in one request for prices.
 const NAMES_AT_ONCE: usize = 100;
 
 /// Requests for the prices of names, a hundred in each: `target` is the address up to the list, `spelt` spells a name
