@@ -127,8 +127,8 @@ pub fn parse_alpaca_stocks(source: &Path, bytes: &[u8]) -> (Batch, Report) {
     intake.finish()
 }
 
-/// Meaning of an answer without snapshots: the vendor refuses in a sentence, and some words in it tell a refused key or
-/// too many requests from a wrong request.
+/// Meaning of an answer without snapshots: the vendor refuses in a sentence. Known words in it show a refused key or
+/// too many requests; any other sentence counts as a wrong request.
 fn instead_of_snapshots(message: &Text<'_>) -> Instead {
     let Ok(message) = message.get(Reason::NotAWord) else { return Instead::OtherFormat };
     let message = message.to_ascii_lowercase();
