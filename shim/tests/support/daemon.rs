@@ -3,7 +3,7 @@
 use super::Client;
 use serde_json::Value;
 use std::io::Read;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,7 +31,9 @@ pub(crate) fn free_address() -> SocketAddr {
     loop {
         let n = std::process::id().wrapping_mul(131).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + (n % 20_000) as u16));
-        if TcpListener::bind(address).is_ok() {
+        // a listener to try it with would live on in a process that another thread starts meanwhile, and reset the first
+        // connection to the daemon
+        if TcpStream::connect(address).is_err() {
             return address;
         }
     }
@@ -106,7 +108,7 @@ impl Daemon {
     }
 
     pub(crate) fn health(&self) -> Option<Value> {
-        std::net::TcpStream::connect(self.address).ok()?;
+        TcpStream::connect(self.address).ok()?;
         serde_json::from_str(&self.get("/health").1).ok()
     }
 
