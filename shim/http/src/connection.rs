@@ -8,7 +8,7 @@ use super::body::IncomingBody;
 use super::cache::BodyPiece;
 use super::context::ReactorContext;
 use super::exchange::{self, InFlight, NotYet, ReplyState, Waiting};
-use super::limits::{HEADERS, Limits};
+use super::limits::{HEADERS, Limits, PIECE_BYTES};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Fault, parse};
 use super::socket::SocketBody;
@@ -421,6 +421,10 @@ impl Connection {
         if n < context.out.len() || self.in_flight.is_some() {
             self.unsent.extend_from_slice(&context.out[n..]);
             self.note_taken(n, context);
+        }
+        // the buffer of a reactor is in no count
+        if context.out.capacity() > 4 * PIECE_BYTES {
+            context.out = Vec::new();
         }
         Ok(())
     }

@@ -375,6 +375,9 @@ fn deliver<A: App>(opened: StartedAnswer, terms: ReplyTerms, context: &mut React
     let made = match opened {
         StartedAnswer::Started(begun) => match share(begun, &terms, context) {
             Ok(body) => of_shared(body, &terms, context),
+            Err(begun) if has_no_room(&begun, context) => {
+                return refuse(Fault::TooManyUnread, terms.head_only, context);
+            }
             Err(begun) => Ok(of_begun(begun, &terms, context)),
         },
         StartedAnswer::Shared(body) => of_shared(body, &terms, context),
@@ -389,6 +392,12 @@ fn deliver<A: App>(opened: StartedAnswer, terms: ReplyTerms, context: &mut React
             ReplyState { in_flight: None, waiting: Some(Waiting { producer, terms }), keep_alive }
         }
     }
+}
+
+/// True for a long body that was made whole, while the clients of others leave too much unread.
+fn has_no_room<A: App>(begun: &StartedBody, context: &ReactorContext<A>) -> bool {
+    let is_long = begun.rest.is_none() && begun.first.len() > PIECE_BYTES;
+    is_long && context.shared.metrics.connection_bytes() > context.shared.limits.unread_bytes
 }
 
 /// Opens a WebSocket; the connection serves no further request.

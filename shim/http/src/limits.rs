@@ -22,6 +22,9 @@ pub struct Limits {
     pub bodies_bytes: usize,
     /// Maximum bytes that wait to be sent before a further pipelined request is parsed.
     pub unsent_bytes: usize,
+    /// Bytes that all connections hold, beyond which a long answer that is made whole gets 503 instead: a client that
+    /// does not read it would hold it for minutes.
+    pub unread_bytes: u64,
     /// Maximum number of open connections. For a further one the longest idle connection is closed; if none is idle, it
     /// waits in the kernel's queue.
     pub connections: usize,
@@ -63,6 +66,7 @@ impl Default for Limits {
             put_bytes: 0,
             bodies_bytes: 64 << 20,
             unsent_bytes: 64 * 1024,
+            unread_bytes: 256 << 20,
             connections: 8192,
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),

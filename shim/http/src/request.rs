@@ -136,6 +136,7 @@ pub(super) enum Fault {
     HeadTooLarge,
     Panicked,
     TooManyBodies,
+    TooManyUnread,
     TransferEncoding,
     Version,
 }
@@ -159,6 +160,7 @@ impl Fault {
             Self::Panicked => (500, "internal error"),
             Self::TransferEncoding => (501, "request bodies with Transfer-Encoding are not supported"),
             Self::TooManyBodies => (503, "too many request bodies at once"),
+            Self::TooManyUnread => (503, "too many long answers wait for their readers"),
             Self::Version => (505, "HTTP/1.0 and HTTP/1.1 only"),
         }
     }

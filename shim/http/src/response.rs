@@ -123,7 +123,7 @@ impl Answer {
             Fault::SocketVersion => {
                 answer.with_header("Sec-WebSocket-Version", "13").with_header("Upgrade", "websocket")
             }
-            Fault::TooManyBodies => answer.with_header("Retry-After", "1"),
+            Fault::TooManyBodies | Fault::TooManyUnread => answer.with_header("Retry-After", "1"),
             _ => answer,
         }
     }

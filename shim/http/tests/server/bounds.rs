@@ -59,6 +59,30 @@ fn what_connections_hold_is_counted_until_they_close() {
 }
 
 #[test]
+fn long_answers_that_nobody_reads_have_one_bound() {
+    const WHOLE: usize = 16 << 20;
+    let fixture = serve_with(Limits { unread_bytes: 2 * WHOLE as u64, ..Limits::default() });
+    let held = || fixture.metrics.connection_bytes();
+    let slow: Vec<Client> = (0..12)
+        .map(|_| {
+            let mut client = fixture.connect();
+            client.send(get(&format!("/whole?{WHOLE}")));
+            assert!(matches!(client.head().0, 200 | 503));
+            client
+        })
+        .collect();
+    assert!(held() < 4 * WHOLE as u64, "{}", held());
+    let mut other = fixture.connect();
+    let refused = other.get(&format!("/whole?{WHOLE}"));
+    assert_eq!((refused.status, refused.header("Retry-After")), (503, Some("1")), "{}", refused.text());
+    let mut other = fixture.connect();
+    assert_eq!([other.get("/small").status, other.get("/rows?16777216").status], [200; 2], "others go on");
+    drop(slow);
+    eventually(|| held() < WHOLE as u64, "what was unread is given back");
+    assert_eq!(other.get(&format!("/whole?{WHOLE}")).status, 200);
+}
+
+#[test]
 fn an_answer_ends_in_time_however_fast_it_is_taken() {
     let fixture = serve_with(Limits { answer: Duration::from_millis(300), ..Limits::default() });
     let mut client = fixture.connect();

@@ -73,6 +73,8 @@ impl App for TestApp {
                     Answer::full("small", 200, "text/plain; charset=utf-8", thread)
                 }));
             }
+            // so many bytes at once
+            "/whole" => Answer::full("rows", 200, "text/plain", rows(request.query().parse().unwrap_or(0))),
             // is never there
             "/awaited" => {
                 self.0.alive.fetch_add(1, Ordering::SeqCst);
