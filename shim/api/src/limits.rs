@@ -11,6 +11,9 @@ pub const COLUMNS_BYTES: usize = 64 << 20;
 /// Maximum bytes of all answers that are built whole in memory at one time: four of the largest.
 pub const ALL_COLUMNS_BYTES: usize = 4 * COLUMNS_BYTES;
 
+/// Maximum cells of a table of numbers of names, which is made whole: about 100 MB of them, and 60 MB of text.
+pub const CELLS: usize = 3_000_000;
+
 /// Names (underlyings, roots and contracts together) that the small reactor looks up itself: a few microseconds each
 /// for those without row filters. A longer list is answered where streams are.
 pub const NAMES_AT_ONCE: usize = 16;

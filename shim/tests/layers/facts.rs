@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::quotes::showing;
-use crate::support::market::{get, get_from};
+use crate::support::market::{chain, get, get_from, listing, service};
+use engine::snapshot::Snapshot;
+use jiff::civil::date;
 use serde_json::Value;
 
 fn rows(target: &str) -> Vec<Value> {
@@ -108,4 +110,23 @@ fn contracts_are_chosen_as_elsewhere_and_bad_requests_refused() {
         let got = get(target);
         assert!(got.status == 400 && got.body.contains(why), "{target}: {}", got.body);
     }
+}
+
+/// A table that is made whole has a bound, but for the few rows that are looked for in it.
+#[test]
+fn a_table_of_the_whole_market_has_a_bound() {
+    let strikes: Vec<u32> = (1..=15_000).map(|n| n * 1000).collect();
+    let listed = |name: &'static str| chain(name, 7500.0, &[listing(name, date(2026, 12, 18), 7510.0, &strikes)]);
+    let names = ["AAA", "BBB", "CCC", "DDD", "EEE", "FFF", "GGG", "HHH"].map(listed);
+    let service = service(Snapshot::new(7, names.to_vec(), Vec::new()));
+    let got = |target: &str| get_from(&service, target);
+    let all = "/l1/exposure?underlying=*&by=expiry_strike";
+    assert!(got(all).status == 400 && got(all).body.contains("three million"), "{}", got(all).body);
+    assert_eq!(got("/l1/exposure?underlying=AAA,BBB&by=expiry_strike").status, 200);
+    let few = |more: &str| -> Vec<(String, f64)> {
+        let rows: Vec<Value> = serde_json::from_str(&got(&format!("{all}{more}")).body).unwrap();
+        rows.iter().map(|row| (row["underlying"].to_string(), row["strike"].as_f64().unwrap())).collect()
+    };
+    assert_eq!(few("&limit=1"), [("\"AAA\"".to_owned(), 1.0)]);
+    assert_eq!(few("&limit=9&sort=-strike").last(), Some(&("\"AAA\"".to_owned(), 14_999.0)));
 }

@@ -566,11 +566,7 @@ impl Layer {
     fn facts(&self, of: &FactTable, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
         let picked = select(context.snapshot, &of.selection)?;
         let warning = warning(of.unserved, context.snapshot, &of.selection, picked.is_empty())?;
-        let mut rows = (of.rows)(&picked, context, clock);
-        if let Some(order) = of.order {
-            order.sort(&mut rows);
-        }
-        rows.truncate(of.limit.unwrap_or(usize::MAX));
+        let rows = of.shown(&picked, context, clock)?;
         let is_page = of.form == FactForm::Text(Format::Html);
         let mut heading = Heading::default();
         if is_page {

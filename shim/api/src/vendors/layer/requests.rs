@@ -1,6 +1,7 @@
 //! Parsed requests for other things than rows, and the context in which requests are answered. Never: an answer.
 
 use super::super::facts::{FactForm, FactOrder};
+use crate::limits::CELLS;
 use crate::past::PastQuestion;
 use crate::past::day::RequestDays;
 use crate::picked::Picked;
@@ -20,6 +21,9 @@ use jiff::tz::TimeZone;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use std::sync::Arc;
+
+/// Names whose rows are made before those that are not shown are dropped; they share what depends on the time alone.
+const NAMES_OF_A_PART: usize = 64;
 
 /// A parsed request for a list of expirations.
 #[derive(Clone, Debug)]
@@ -100,6 +104,41 @@ pub struct FactTable {
     pub order: Option<FactOrder>,
     /// How many of them are shown.
     pub limit: Option<usize>,
+}
+
+impl FactTable {
+    /// The rows that are shown. Those that are not are not held, so that a few of the market cost little.
+    ///
+    /// # Errors
+    /// There are more than an answer may have: it is made whole.
+    pub fn shown(
+        &self,
+        picked: &[Picked],
+        context: &RequestContext<'_>,
+        clock: &Clock,
+    ) -> Result<Vec<Vec<Fact>>, Refusal> {
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let mut rows = Vec::new();
+        for some in picked.chunks(NAMES_OF_A_PART) {
+            rows.append(&mut (self.rows)(some, context, clock));
+            match self.order {
+                Some(order) if rows.len() > limit => order.sort(&mut rows),
+                None if rows.len() >= limit => break,
+                _ => {}
+            }
+            rows.truncate(limit);
+            if rows.len().saturating_mul(self.heads.len()) > CELLS {
+                let reason =
+                    "more than three million cells in one answer: name underlyings, or sort and limit the rows";
+                return Err(Refusal::Conflict { reason });
+            }
+        }
+        if let Some(order) = self.order {
+            order.sort(&mut rows);
+        }
+        rows.truncate(limit);
+        Ok(rows)
+    }
 }
 
 /// Inputs of an answer besides the request's path and query.
