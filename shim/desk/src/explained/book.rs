@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::AddAssign;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Maximum number of positions of an explanation: its rows are written whole.
 const LINES_MOST: usize = 20_000;
@@ -63,9 +64,9 @@ pub fn answer(
     book: Arc<Vec<PositionLine>>,
     market: ExplainedMarket,
 ) -> Answer {
-    let work = move |tables: &ScenarioTables| {
+    let work = move |tables: &ScenarioTables, has_gone: &AtomicBool| {
         let kind = request.table.map_or(request.format.frame().content_type, content_type);
-        match ExplainedBook::of(&request, &book, market, tables).map(|book| book.write(&request)) {
+        match ExplainedBook::of(&request, &book, market, tables, has_gone).map(|book| book.write(&request)) {
             Ok(Ok(body)) => Answer::full(ROUTE, 200, kind, body),
             Ok(Err(why)) => failed(500, &why.to_string()),
             Err(refusal) => refused(&refusal),
@@ -136,12 +137,13 @@ impl<'a> ExplainedBook<'a> {
     /// Explains the positions that a request picks.
     ///
     /// # Errors
-    /// There are too many, or the moments are in the wrong order.
+    /// There are too many, the moments are in the wrong order, or whoever asked has gone.
     pub(super) fn of(
         request: &PositionRequest,
         book: &'a [PositionLine],
         market: ExplainedMarket,
         tables: &ScenarioTables,
+        has_gone: &AtomicBool,
     ) -> Result<Self, Refusal> {
         let ExplainedMarket { before, after, mut settlements, roots, zone } = market;
         let picks = picks(request);
@@ -175,6 +177,9 @@ impl<'a> ExplainedBook<'a> {
         }
         let mut found = Vec::with_capacity(lines);
         for group in groups {
+            if has_gone.load(Ordering::Acquire) {
+                return Err(Refusal::Busy);
+            }
             let changes = changes_of(group, &after, &mut settlements, &roots, &zone, tables);
             for (of, change) in group.iter().zip(changes) {
                 let units = of.line.quantity * of.from.slice.map_or(1.0, |slice| multiplier(&of.from.chain, slice));

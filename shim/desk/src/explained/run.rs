@@ -21,6 +21,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Bytes that tables of early exercise may take.
 const TABLES: usize = 1 << 30;
@@ -55,7 +56,8 @@ fn explained<C: FeedChains>(
     complaints.iter().for_each(|complaint| say(&format!("refused: {complaint}")));
     let market = TwoMoments { open, calendar: Calendar::embedded() }.market(&request, span, &book)?;
     let tables = ScenarioTables::new(TABLES);
-    let found = ExplainedBook::of(&request, &book, market, &tables).map_err(|refusal| refusal.to_string())?;
+    let found = ExplainedBook::of(&request, &book, market, &tables, &AtomicBool::new(false))
+        .map_err(|refusal| refusal.to_string())?;
     found.write(&request).map_err(|error| error.to_string())
 }
 

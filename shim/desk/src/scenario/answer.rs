@@ -136,26 +136,29 @@ impl ScenarioDesk {
         self.begin(query, around).unwrap_or_else(|refusal| native::refused(ROUTE, &refusal))
     }
 
-    /// An answer that takes as long as a scenario, made on a thread of its own, and with the same tables.
+    /// An answer that takes as long as a scenario, made on a thread of its own, and with the same tables. The work
+    /// sees when its client has gone.
     ///
     /// # Errors
     /// Too many answers are in the making.
     pub(crate) fn compute(
         &self,
         route: &'static str,
-        work: impl FnOnce(&ScenarioTables) -> Answer + Send + 'static,
+        work: impl FnOnce(&ScenarioTables, &AtomicBool) -> Answer + Send + 'static,
     ) -> Result<Answer, Refusal> {
         let place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
         let (done, answer) = sync_channel(1);
         let tables = Arc::clone(&self.tables);
+        let awaited = AwaitedAnswer { route, answer, has_gone: Arc::default() };
+        let has_gone = Arc::clone(&awaited.has_gone);
         let work = move || {
             let _place = place;
             faults::here(route);
             // the client may have disconnected
-            let _ = done.send(work(&tables));
+            let _ = done.send(work(&tables, &has_gone));
         };
         threads::spawn_once(route, work).map_err(|_| Refusal::Busy)?;
-        Ok(Answer::awaited(route, AwaitedAnswer { route, answer }))
+        Ok(Answer::awaited(route, awaited))
     }
 
     fn begin(&self, query: &str, around: ScenarioSurroundings) -> Result<Answer, Refusal> {
@@ -263,6 +266,13 @@ impl ScenarioClient for RemoteClient {
 struct AwaitedAnswer {
     route: &'static str,
     answer: Receiver<Answer>,
+    has_gone: Arc<AtomicBool>,
+}
+
+impl Drop for AwaitedAnswer {
+    fn drop(&mut self) {
+        self.has_gone.store(true, Ordering::Release);
+    }
 }
 
 impl Awaited for AwaitedAnswer {
@@ -344,5 +354,33 @@ impl Stream for ScenarioStream {
             Err(TryRecvError::Empty) => Progress::Later,
             Ok(Piece::Refused(_) | Piece::Warning(_)) | Err(TryRecvError::Disconnected) => Progress::Broken,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits for the end of a condition that holds for a moment.
+    fn until(is_over: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_over() {
+            assert!(began.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    #[test]
+    fn work_whose_client_has_gone_ends_and_gives_its_place_back() {
+        let desk = ScenarioDesk::default();
+        let work = |_: &ScenarioTables, has_gone: &AtomicBool| {
+            until(|| has_gone.load(Ordering::Acquire));
+            failed("strategy")
+        };
+        let mut waiting: Vec<Answer> = (0..AT_ONCE).map(|_| desk.compute("strategy", work).unwrap()).collect();
+        assert!(matches!(desk.compute("strategy", work), Err(Refusal::Busy)));
+        waiting.pop();
+        until(|| desk.counts.working.load(Ordering::Acquire) == AT_ONCE - 1);
+        assert!(desk.compute("strategy", |_, _| failed("strategy")).is_ok());
     }
 }

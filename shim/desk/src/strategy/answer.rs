@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 use kernel::contract::{RootTable, Symbol};
 use kernel::position::PositionLine;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Name of the route in metrics.
 pub const ROUTE: &str = "strategy";
@@ -58,7 +59,9 @@ pub fn names_of(request: &StrategyRequest, roots: &RootTable) -> Vec<Symbol> {
 /// The answer to a request.
 #[must_use]
 pub fn answer(desk: &ScenarioDesk, request: StrategyRequest, around: StrategySurroundings) -> Answer {
-    let work = move |tables: &ScenarioTables| found(&request, &around, tables).unwrap_or_else(|why| refused(&why));
+    let work = move |tables: &ScenarioTables, _: &AtomicBool| {
+        found(&request, &around, tables).unwrap_or_else(|why| refused(&why))
+    };
     desk.compute(ROUTE, work).unwrap_or_else(|refusal| refused(&refusal))
 }
 
