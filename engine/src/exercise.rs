@@ -37,17 +37,20 @@ pub fn column(chain: &Chain, col: Col) -> &[f64] {
     chain.columns.get(col)
 }
 
-/// Fills the columns of early exercise of a chain, unless they are.
+/// Fills the columns of early exercise of a chain, unless they are; true if this call has.
 ///
 /// # Missing contracts without value, adjusted roots, chains of before a restart or of files
 /// # Cost    a microsecond a contract without ex-dates or with one; milliseconds an expiry with several, tables of puts
-pub fn fill(chain: &Chain) {
+pub fn fill(chain: &Chain) -> bool {
+    let mut is_new = false;
     chain.columns.fill_late(|mut out| {
+        is_new = true;
         for (index, slice) in chain.slices.iter().enumerate() {
             fill_slice(chain, index, slice, &mut out);
         }
         out
     });
+    is_new
 }
 
 fn fill_slice(chain: &Chain, index: usize, slice: &Slice, out: &mut LateColumns) {
@@ -72,6 +75,7 @@ const fn place(col: Col) -> usize {
 }
 
 fn fill_right(chain: &Chain, rows: Range<usize>, right: Right, basis: &ValueBasis, out: &mut LateColumns) {
+    let Some(evidence) = &chain.evidence else { return };
     let (theo, vol) = (chain.columns.get(Col::SvcTheo), chain.columns.get(Col::SvcVol));
     let is_valued = |&row: &usize| chain.right[row] == right && theo[row].is_finite() && vol[row] > 0.0;
     let rows: Vec<usize> = rows.filter(is_valued).collect();
@@ -81,7 +85,7 @@ fn fill_right(chain: &Chain, rows: Range<usize>, right: Right, basis: &ValueBasi
     let strike = |row: usize| f64::from(chain.strike_milli[row]) / 1000.0;
     let band = |&row: &usize| Band { k: (strike(row), strike(row)), sigma: (vol[row], vol[row]) };
     let bands: Vec<Band> = rows.iter().map(band).collect();
-    let mut of = RightHeld::new(right, &basis.terms, basis.s, basis.step, &bands);
+    let mut of = RightHeld::new(&evidence.boundaries, right, &basis.terms, basis.s, basis.step, &bands);
     for rows in rows.chunks(BLOCK) {
         let of_lane = |lane: usize| rows[lane.min(rows.len() - 1)];
         let lanes = |number: &dyn Fn(usize) -> f64| {
@@ -116,13 +120,10 @@ enum Until {
 }
 
 impl<'a> RightHeld<'a> {
-    fn new(right: Right, terms: &'a Terms, s: f64, step: f64, bands: &[Band]) -> Self {
+    fn new(shared: &SharedBoundaries, right: Right, terms: &'a Terms, s: f64, step: f64, bands: &[Band]) -> Self {
         let until = match HeldCall::new(terms, LAYERS) {
             Some(held) if right == Right::Call => Until::ExDate(Box::new(held)),
-            _ => {
-                let shared = SharedBoundaries::default();
-                Until::Session(Pricer::laid_out(&shared, Style::American, right, terms, bands, Quality::Full))
-            }
+            _ => Until::Session(Pricer::laid_out(shared, Style::American, right, terms, bands, Quality::Full)),
         };
         Self { right, terms, s, step, until }
     }
@@ -199,7 +200,7 @@ mod tests {
     fn found(&(right, k, s, sigma, ref terms): &Sample) -> [f64; 3] {
         let band = Band { k: (k, k), sigma: (sigma, sigma) };
         let value = valued(right, terms, &band, &[s])[0];
-        let mut of = RightHeld::new(right, terms, s, STEP, &[band]);
+        let mut of = RightHeld::new(&SharedBoundaries::default(), right, terms, s, STEP, &[band]);
         of.block(Block::splat(k), Block::splat(sigma), Block::splat(value)).map(|(_, x)| {
             let mut lanes = [0.0; BLOCK];
             x.store(&mut lanes);
@@ -287,5 +288,60 @@ mod tests {
         }
         assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
         assert!(bounded > 40 && costly > 20, "{bounded} {costly}");
+    }
+
+    /// Boundaries and costs of waiting by QuantLib 1.44: finite differences of contracts that are exercised on many
+    /// dates after that until which they are held (`waiting` in `tests/scenario/run.py`). NaN: no boundary is compared.
+    #[test]
+    fn boundary_and_cost_are_those_of_finite_differences() {
+        let frozen = [
+            (Right::Call, 107.1, 114.75, 0.428, terms(0.532, 0.0483, 0.0, &[(0.0985, 0.49)]), [f64::NAN, -11.40964]),
+            (
+                Right::Put,
+                116.9,
+                95.87,
+                0.377,
+                terms(0.663, 0.047, 0.0, &[(0.0657, 0.62), (0.3251, 0.93)]),
+                [f64::NAN, -4.08300],
+            ),
+            (Right::Call, 39.0, 41.57, 0.248, terms(0.191, 0.0475, 0.02, &[]), [f64::NAN, -0.88124]),
+            (Right::Put, 71.9, 59.15, 0.199, terms(0.568, 0.0385, 0.0, &[(0.0059, 0.75)]), [f64::NAN, -0.73493]),
+            (Right::Call, 55.5, 65.13, 0.494, terms(0.19, 0.0462, 0.0, &[(0.0366, 0.61)]), [77.4944, -1.58187]),
+            (Right::Put, 124.6, 121.34, 0.479, terms(0.183, 0.0407, 0.02, &[(0.0329, 0.85)]), [f64::NAN, -8.64900]),
+            (Right::Call, 46.0, 57.48, 0.255, terms(0.092, 0.0381, 0.0, &[]), [f64::NAN, -0.16297]),
+            (Right::Put, 136.9, 121.35, 0.258, terms(0.27, 0.0446, 0.0, &[(0.0189, 1.07)]), [f64::NAN, -1.78510]),
+            (Right::Call, 116.5, 124.56, 0.491, terms(0.087, 0.0207, 0.02, &[(0.0148, 0.52)]), [141.8018, -3.27998]),
+            (
+                Right::Put,
+                166.4,
+                134.53,
+                0.352,
+                terms(0.288, 0.0203, 0.0, &[(0.0128, 1.82), (0.2636, 1.55)]),
+                [f64::NAN, -3.92205],
+            ),
+            (Right::Call, 135.6, 151.56, 0.271, terms(0.662, 0.0306, 0.0, &[]), [f64::NAN, -8.00994]),
+            (Right::Put, 139.4, 133.07, 0.412, terms(0.12, 0.0439, 0.02, &[(0.002, 1.79)]), [f64::NAN, -5.84963]),
+            (Right::Call, 43.9, 50.94, 0.364, terms(0.271, 0.0475, 0.0, &[(0.0503, 0.48)]), [66.3999, -1.13943]),
+            (Right::Put, 93.7, 77.49, 0.212, terms(0.256, 0.0223, 0.0, &[(0.0361, 1.08)]), [f64::NAN, -1.02289]),
+            (Right::Call, 143.7, 158.4, 0.292, terms(0.397, 0.0271, 0.02, &[]), [f64::NAN, -5.34799]),
+            (Right::Put, 144.2, 139.16, 0.298, terms(0.346, 0.0217, 0.0, &[(0.0056, 1.24)]), [f64::NAN, -7.70721]),
+            (Right::Call, 128.4, 140.61, 0.406, terms(0.135, 0.0485, 0.0, &[(0.0216, 0.71)]), [f64::NAN, -3.38280]),
+            (Right::Put, 104.5, 92.15, 0.446, terms(0.147, 0.0288, 0.02, &[(0.0294, 1.15)]), [f64::NAN, -2.99961]),
+            (Right::Call, 86.0, 98.58, 0.318, terms(0.524, 0.0287, 0.0, &[]), [f64::NAN, -4.49507]),
+            (Right::Put, 63.1, 57.58, 0.496, terms(0.295, 0.0488, 0.0, &[(0.0309, 0.43)]), [f64::NAN, -3.83678]),
+        ];
+        let mut wrong = Vec::new();
+        for (right, k, s, sigma, terms, [wanted, waits]) in frozen {
+            let of = (right, k, s, sigma, terms);
+            let [boundary, cost, _] = found(&of);
+            let is_call_before_date = right == Right::Call && !of.4.divs.is_empty();
+            let is_off = |found: f64, wanted: f64, within: f64| !((found - wanted).abs() <= within * k);
+            // the boundary moves by much where the gain of exercise is flat
+            let bounded = if wanted.is_nan() { boundary.is_finite() } else { is_off(boundary, wanted, 2e-3) };
+            if is_off(cost, waits, 2e-4) || (is_call_before_date && bounded) {
+                wrong.push(format!("{of:?}: {boundary} {cost} for {wanted} {waits}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     }
 }

@@ -605,6 +605,7 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         dividends_known: book.dividends_known || overrides.has_dividends(book.underlying),
         events: Vec::new(),
         clock: Some(market.calendar.variance().clone()),
+        boundaries: task.shared.clone(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::rates::source::RateOrigin;
 use jiff::{Timestamp, civil::Date};
+use kernel::american::SharedBoundaries;
 use kernel::calendar::{EventSpan, VarianceClock};
 use kernel::contract::Deliverable;
 
@@ -27,6 +28,8 @@ pub struct ChainEvidence {
     pub events: Vec<EventSpan>,
     /// The clock that its variance days are of.
     pub clock: Option<VarianceClock>,
+    /// Boundaries without dividends that the pass has solved, for whoever computes more from the chain.
+    pub boundaries: SharedBoundaries,
 }
 
 /// A dividend that values count with.

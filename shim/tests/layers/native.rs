@@ -2,13 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::support::market;
-use crate::support::market::{Got, get, get_from, market, service};
+use crate::support::market::{Got, get, get_from, listing, market, service};
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
-use engine::store::columns::{Col, Group};
+use engine::store::columns::{Col, Columns, Group};
+use http::Body;
 use http::stream::{PIECE_BYTES, Progress};
+use jiff::civil::date;
 use kernel::contract::{Right, Settle, Style};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 const IDENTITY: [&str; 7] = ["underlying", "root", "expiry", "strike", "right", "osym", "greeks"];
 
@@ -458,4 +461,23 @@ fn a_scan_finds_the_first_rows_of_all_names_by_a_number() {
         let got = get(target);
         assert!(got.status == 400 && got.body.contains(said), "{target}: {}", got.body);
     }
+}
+
+#[test]
+fn chains_without_early_exercise_are_computed_one_in_a_piece() {
+    let bare = |name: &'static str| {
+        let listed = [listing(name, date(2026, 12, 18), 100.0, &[90_000, 100_000])];
+        let mut chain = (*market::chain(name, 100.0, &listed)).clone();
+        chain.columns = Columns::missing(chain.strike_milli.len());
+        Arc::new(chain)
+    };
+    let service = service(Snapshot::new(7, ["AAA", "BBB", "CCC"].map(bare).to_vec(), Vec::new()));
+    let query = "underlying=AAA,BBB,CCC&greeks=exercise&format=csv";
+    let Body::Stream(mut stream) = service.answer_to("/l1/greeks", query).body else { panic!("no stream") };
+    let mut out = Vec::new();
+    for _ in 0..3 {
+        assert_eq!((stream.fill(&mut out), out.len()), (Progress::More, 0));
+    }
+    while stream.fill(&mut out) == Progress::More {}
+    assert_eq!(String::from_utf8(out).unwrap().lines().count(), 1 + 3 * 4);
 }

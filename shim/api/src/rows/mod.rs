@@ -9,6 +9,7 @@ pub mod frame;
 pub mod grouped;
 pub mod heading;
 pub mod identity;
+pub mod late;
 pub mod layout;
 pub mod listing;
 pub mod number;

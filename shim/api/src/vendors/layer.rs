@@ -23,6 +23,7 @@ use crate::rows::clock::Clock;
 use crate::rows::field::Field;
 use crate::rows::frame::{ARRAYS, Format, json_text};
 use crate::rows::heading::{ColumnHead, Heading};
+use crate::rows::late::LateRows;
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing;
 use crate::rows::stream::RowStream;
@@ -34,6 +35,7 @@ use crate::selection::symbols::{FreshnessTerms, SymbolFacts, symbols};
 use crate::selection::unserved::{Unserved, warning, warning_header};
 use crate::selection::{Selection, is_heavy, not_yet, select};
 use engine::snapshot::Snapshot;
+use engine::store::columns::Group;
 use history::tables::TableFormat;
 use http::Answer;
 use kernel::contract::{ContractKey, RootTable, Symbol};
@@ -298,7 +300,8 @@ impl Content for Reply {
             || self.filters != VendorFilters::default()
             || self.page != Page::default()
             || self.scan.is_some();
-        is_past(self.past.as_ref(), self.days.as_deref()) || is_heavy(snapshot, &self.selection, looks_at_rows)
+        let is_slow = is_past(self.past.as_ref(), self.days.as_deref()) || self.shows_late();
+        is_slow || is_heavy(snapshot, &self.selection, looks_at_rows)
     }
 
     fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
@@ -508,12 +511,17 @@ impl Layer {
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {
         // a page also shows the state of the feed, which changes within an edition
         let edition = context.edition.filter(|_| reply.format != Format::Html);
+        let has_late = reply.shows_late();
         let RowSet { layout, picked, headers, table, .. } = self.row_set(reply, context, clock)?;
+        let kind = table.map_or(layout.frame.content_type, content_type);
+        // one chain alone is computed with its rows
+        let late = picked.iter().filter(|_| has_late && picked.len() > 1);
+        let chains = late.map(|of| Arc::clone(&of.chain)).collect();
         let mut answer = match table {
-            None => Answer::stream(self.name, layout.frame.content_type, RowStream::new(layout, picked)),
+            None => Answer::stream(self.name, kind, LateRows::new(chains, RowStream::new(layout, picked))),
             Some(format) => {
                 let table = TableStream::new(format, &layout.fields, &layout.groups, picked);
-                Answer::stream(self.name, content_type(format), table)
+                Answer::stream(self.name, kind, LateRows::new(chains, table))
             }
         };
         answer.headers = headers;
@@ -618,6 +626,11 @@ impl Layer {
 }
 
 impl Reply {
+    /// True if it shows columns that no pass computes.
+    fn shows_late(&self) -> bool {
+        self.fields.iter().any(|field| field.group == Some(Group::Exercise))
+    }
+
     /// The layout of the answer. `next` and `host` are those of [`Ending`].
     #[must_use]
     pub fn into_layout(

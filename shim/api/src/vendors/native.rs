@@ -25,6 +25,7 @@ use engine::store::columns::{Col, Group, Unit};
 use history::tables::TableFormat;
 use http::Answer;
 use kernel::contract::{ContractKey, Symbol};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The native layer.
@@ -89,6 +90,9 @@ const NO_QUOTES: &str = "greeks=quote: this daemon does not serve quotes; start 
 
 const SCANS_NOW: &str = "where, sort and limit look through one snapshot of now or of as_of";
 const EXERCISE_BY_NAME: &str = "greeks=exercise: computed when it is asked for; name the underlyings";
+const EXERCISE_AT_ONCE: &str = "early exercise in where, in sort, or from start to end: eight names at most";
+/// Most names whose early exercise is computed before an answer begins, or for each of its snapshots at once.
+const EXERCISED_AT_ONCE: usize = 8;
 /// Rows of a scan that names no limit.
 const SCANNED: usize = 100;
 /// Most rows of a scan.
@@ -245,8 +249,15 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         return Err(Refusal::Conflict { reason: NOT_OF_EVERYTHING });
     }
     let scan = parse_scan(query)?;
-    if selection.everything && asks_exercise(&groups, scan.as_ref()) {
-        return Err(Refusal::Conflict { reason: EXERCISE_BY_NAME });
+    let scans_exercise = scan.as_ref().is_some_and(scans_late);
+    if scans_exercise || groups.iter().any(|&(_, group)| group == Group::Exercise) {
+        let names = || selection.names().into_iter().collect::<BTreeSet<_>>().len();
+        if selection.everything {
+            return Err(Refusal::Conflict { reason: EXERCISE_BY_NAME });
+        }
+        if (scans_exercise || is_series) && names() > EXERCISED_AT_ONCE {
+            return Err(Refusal::Conflict { reason: EXERCISE_AT_ONCE });
+        }
     }
     if scan.is_some() && is_series {
         return Err(Refusal::Conflict { reason: SCANS_NOW });
@@ -316,14 +327,11 @@ fn parse_scan(query: &Query<'_>) -> Result<Option<Scan>, Refusal> {
     Ok(Some(Scan { conditions: conditions.unwrap_or_default(), order, limit }))
 }
 
-/// True if a request needs columns of early exercise.
-fn asks_exercise(groups: &[(&str, Group)], scan: Option<&Scan>) -> bool {
+/// True if a scan looks at columns of early exercise.
+fn scans_late(scan: &Scan) -> bool {
     let is_late = |number: RowNumber| matches!(number, RowNumber::Column(col) if col.late().is_some());
-    let scanned = |scan: &Scan| {
-        let ordered = scan.order.is_some_and(|(number, _)| is_late(number));
-        ordered || scan.conditions.iter().any(|condition| is_late(condition.number))
-    };
-    groups.iter().any(|&(_, group)| group == Group::Exercise) || scan.is_some_and(scanned)
+    let is_ordered = scan.order.is_some_and(|(number, _)| is_late(number));
+    is_ordered || scan.conditions.iter().any(|condition| is_late(condition.number))
 }
 
 /// The number of a row that a column shows.
@@ -434,6 +442,7 @@ fn error_json(refusal: &Refusal) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::snapshot::Snapshot;
 
     /// The groups of the interface and their fields, written down again so that the table can be wrong.
     const SPEC: [(&str, &str); 9] = [
@@ -469,6 +478,13 @@ mod tests {
         for query in ["greeks=exercise", "sort=-cost_of_waiting", "where=exercise_boundary>1"] {
             assert_eq!(reply(&format!("underlying=*&{query}")).map(drop), Err(refused.to_owned()));
         }
+        let nine: Vec<&str> = "A,B,C,D,E,F,G,H,I".split(',').collect();
+        for query in ["sort=-cost_of_waiting", "where=exercise_boundary>1", "greeks=exercise&start=2026-11-02"] {
+            let asked = |n: usize| reply(&format!("root={}&{query}", nine[..n].join(","))).map(drop);
+            assert!(asked(9).unwrap_err().contains("eight names at most") && asked(8).is_ok(), "{query}");
+        }
+        let is_heavy = |query: &str| NATIVE.parse(&Query::parse(query)).is_heavy(&Snapshot::empty(Vec::new()));
+        assert!(is_heavy("root=A&greeks=exercise") && !is_heavy("root=A"), "small requests wait for no computation");
         assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes.is_some());
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
             let reply = reply(&format!("root=A&greeks={all}")).unwrap();

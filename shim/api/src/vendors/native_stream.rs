@@ -107,6 +107,12 @@ impl StreamField {
         }
     }
 
+    /// True if no pass computes it.
+    #[must_use]
+    pub const fn is_late(self) -> bool {
+        matches!(self, Self::Column(col) if col.late().is_some())
+    }
+
     /// Unit of the number.
     #[must_use]
     pub const fn unit(self) -> Unit {

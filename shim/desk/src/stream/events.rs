@@ -15,6 +15,7 @@ use api::selection::select;
 use api::selection::unserved::unserved;
 use api::vendors::native_stream::{RowForm, StreamField, StreamRequest};
 use arc_swap::ArcSwap;
+use engine::exercise;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use http::stream::PIECE_BYTES;
@@ -109,6 +110,8 @@ struct SentPositions {
 struct StreamUpdate {
     snapshot: Arc<Snapshot>,
     picked: Vec<Picked>,
+    /// Chains whose columns of early exercise may have to be computed before they are compared.
+    late: Vec<Arc<Chain>>,
     /// Indices of the next chain and slice.
     at: (usize, usize),
     missed: u64,
@@ -210,12 +213,20 @@ impl Events {
         self.permit.missed(missed);
         self.updates = self.updates.wrapping_add(1);
         let is_full = self.seen.is_none();
-        self.update = Some(StreamUpdate { snapshot, picked, at: (0, 0), missed, is_full });
+        let has_late = self.request.fields.iter().any(|field| field.is_late());
+        let late = picked.iter().filter(|_| has_late).map(|of| Arc::clone(&of.chain)).collect();
+        self.update = Some(StreamUpdate { snapshot, picked, late, at: (0, 0), missed, is_full });
     }
 
     /// Appends the next event of the running update, if there is one.
     fn send_update(&mut self, out: &mut Vec<u8>) -> Step {
         let Some(update) = &mut self.update else { return Step::Nothing };
+        // a chain takes the time of many rows: one in each step
+        while let Some(chain) = update.late.pop() {
+            if exercise::fill(&chain) {
+                return Step::Nothing;
+            }
+        }
         let is_binary = self.wire == Wire::Messages && self.request.form == RowForm::Arrow;
         let mut rows = if is_binary { EventRows::Table(Vec::new()) } else { EventRows::Text(Vec::new()) };
         let mut gone: Vec<ContractKey> = Vec::new();
