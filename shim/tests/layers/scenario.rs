@@ -464,6 +464,20 @@ fn a_client_that_comes_back_is_shown_what_it_missed() {
     assert_eq!(read(stream(&service, "underlying=KO&every=1ms", None)).status, 400);
 }
 
+#[test]
+fn a_slow_stream_holds_its_names_and_not_the_market() {
+    let other = Arc::new(Chain::clone(&chains()[2]));
+    let of_other = Arc::downgrade(&other);
+    let market = Snapshot::new(1, vec![Arc::clone(&chains()[1]), other], vec![]);
+    let (service, published, _) = service_and_desk(desk(&book(1)), market);
+    let mut slow = stream_of(stream(&service, "underlying=SPX", None));
+    let mut piece = Vec::new();
+    assert_eq!(slow.fill(&mut piece), Progress::More);
+    assert!(String::from_utf8(piece).unwrap().contains("\"more\":true"), "it is in the middle of an image");
+    published.store(Arc::new(snapshot(2)));
+    assert!(of_other.upgrade().is_none());
+}
+
 /// A stream of events from an id on.
 fn stream(service: &Service, query: &str, last: Option<&str>) -> Answer {
     service.stream(StreamAsked { query, last, is_socket: false })

@@ -19,6 +19,7 @@ use engine::exercise;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use http::stream::PIECE_BYTES;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::contract::ContractKey;
 use kernel::contract::osi::OSI_LEN;
@@ -106,9 +107,11 @@ struct SentPositions {
     sending: Option<(Arc<LevelEvent>, usize)>,
 }
 
-/// An update that is being sent.
+/// An update that is being sent. It holds the chains that it sends, and no snapshot: a slow reader of a few names would
+/// hold the market.
 struct StreamUpdate {
-    snapshot: Arc<Snapshot>,
+    /// Number and time of the snapshot.
+    snapshot: (u64, Timestamp),
     picked: Vec<Picked>,
     /// Chains whose columns of early exercise may have to be computed before they are compared.
     late: Vec<Arc<Chain>>,
@@ -215,6 +218,7 @@ impl Events {
         let is_full = self.seen.is_none();
         let has_late = self.request.fields.iter().any(|field| field.is_late());
         let late = picked.iter().filter(|_| has_late).map(|of| Arc::clone(&of.chain)).collect();
+        let snapshot = (snapshot.number, snapshot.time);
         self.update = Some(StreamUpdate { snapshot, picked, late, at: (0, 0), missed, is_full });
     }
 
@@ -247,12 +251,12 @@ impl Events {
         if !more {
             gone.extend(self.image.end(self.updates));
         }
-        let (number, is_full, missed) = (update.snapshot.number, update.is_full, update.missed);
+        let ((number, time), is_full, missed) = (update.snapshot, update.is_full, update.missed);
         // an update without changes is not sent, except the image that every client begins with
         if rows.is_empty() && gone.is_empty() && !is_full {
             return self.finish(number).unwrap_or(Step::Nothing);
         }
-        let at = Stamp::EasternOffsetMillis.text(&update.snapshot.time.to_zoned_datetime(self.sources.zone.clone()));
+        let at = Stamp::EasternOffsetMillis.text(&time.to_zoned_datetime(self.sources.zone.clone()));
         let name = if is_full { "image" } else { "update" };
         let id = (!more).then(|| format!("{}{number}", run_prefix(self.sources.run)));
         let facts = format!("\"snapshot\":{number},\"time\":\"{at}\",\"missed\":{missed},\"more\":{more},");
