@@ -99,6 +99,9 @@ pub(super) struct ListedInstrument {
     is_changed: bool,
 }
 
+/// Approximate bytes of a symbol and its place in a table.
+const SYMBOL_BYTES: usize = 64;
+
 /// Times in which a number means an instrument: nanoseconds, the end excluded.
 struct Span {
     from: u64,
@@ -140,6 +143,15 @@ impl Instruments {
         self.listed.push(ListedInstrument { instrument, last: None, spot: None, is_changed: false });
         self.by_symbol.insert(symbol.into(), at);
         Ok(at)
+    }
+
+    /// Approximate bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        let symbols = self.by_symbol.capacity().saturating_mul(SYMBOL_BYTES);
+        let spans: usize = self.spans.values().map(|spans| spans.capacity().saturating_mul(size_of::<Span>())).sum();
+        let numbers = self.said.capacity().saturating_mul(size_of::<(u32, usize)>());
+        let listed = self.listed.capacity().saturating_mul(size_of::<ListedInstrument>());
+        [listed, symbols, spans, numbers].into_iter().fold(0, usize::saturating_add)
     }
 
     /// Notes that an instrument has a new record.

@@ -52,6 +52,10 @@ impl DbnRecords {
         added.map_err(|end| if let End::Instead(what) = end { what } else { Instead::OtherFormat })
     }
 
+    fn bytes(&self) -> usize {
+        self.file.instruments.bytes()
+    }
+
     /// Reads the metadata that a stream begins with, after their length.
     fn metadata(&mut self, metadata: &[u8]) -> Result<(), Instead> {
         let read = self.file.mappings(self.version, metadata, &self.roots);
@@ -106,6 +110,12 @@ impl DbnStream {
     #[must_use]
     pub fn has_metadata(&self) -> bool {
         self.records.is_some()
+    }
+
+    /// Approximate bytes held: metadata that have come in part, else the instruments.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.records.as_ref().map_or(self.held.capacity(), DbnRecords::bytes)
     }
 
     /// Reads whole records from the beginning of `bytes`; returns the number of bytes used. The rest is to come again

@@ -16,6 +16,12 @@ impl AbsentTable {
         false
     }
 
+    /// Zero: it holds nothing.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        0
+    }
+
     /// True: no message has begun.
     #[must_use]
     pub fn is_between(&self) -> bool {

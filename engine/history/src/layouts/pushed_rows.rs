@@ -58,6 +58,12 @@ impl PushedTable {
         self.has_schema
     }
 
+    /// Bytes that it holds: the message that has begun, and dictionaries.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.dictionaries.values().fold(self.held.capacity(), |sum, bytes| sum.saturating_add(*bytes))
+    }
+
     /// True if no message has begun that has not come whole.
     #[must_use]
     pub fn is_between(&self) -> bool {

@@ -28,6 +28,8 @@ pub struct LineSource {
 struct LinesShared {
     inbox: Inbox,
     clock: MarketClock,
+    /// Bytes that streams of Arrow and DBN hold while they are read.
+    held: AtomicUsize,
     /// Number of usable lines.
     good: AtomicU64,
     connections: AtomicUsize,
@@ -43,6 +45,7 @@ impl LinesShared {
         Arc::new(Self {
             inbox: Inbox::new(WAITING_MOST, clock),
             clock,
+            held: AtomicUsize::new(0),
             good: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             turned_away: AtomicU64::new(0),
@@ -69,7 +72,7 @@ impl QuoteSource for LineSource {
     }
 
     fn facts(&self) -> SourceFacts {
-        let LinesShared { inbox, connections, turned_away, broken, ended, .. } = &*self.shared;
+        let LinesShared { inbox, held, connections, turned_away, broken, ended, .. } = &*self.shared;
         let failures = [("turned_away", turned_away), ("broken", broken)];
         SourceFacts {
             feed: self.name.clone(),
@@ -82,7 +85,7 @@ impl QuoteSource for LineSource {
             failures: failures.map(|(kind, n)| (kind, n.load(Ordering::Relaxed))).to_vec(),
             connections: connections.load(Ordering::Relaxed),
             superseded: inbox.superseded(),
-            waiting_bytes: inbox.bytes(),
+            waiting_bytes: inbox.bytes() + held.load(Ordering::Relaxed) as u64,
             ..SourceFacts::default()
         }
     }

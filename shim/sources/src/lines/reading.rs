@@ -12,10 +12,12 @@ use kernel::records::Batch;
 use kernel::report::Report;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum length of a line, bytes; a usual one has about a hundred.
 const LINE_MOST: usize = 64 * 1024;
+/// Maximum bytes that the streams of all connections hold while they are read: the instruments of two whole markets.
+const HELD_MOST: usize = 1 << 30;
 /// Size of a read, bytes: about two thousand lines.
 pub(super) const PIECE: usize = 256 * 1024;
 
@@ -55,6 +57,7 @@ pub(super) fn read_pushed(mut from: impl PushedBytes, name: &str, thread: &'stat
         begun: false,
         skipping: false,
         heard: false,
+        held: HeldBytes { all: &shared.held, bytes: 0 },
     };
     let (mut buffer, mut held) = (vec![0; PIECE], 0);
     while !shared.inbox.is_ending() {
@@ -88,6 +91,36 @@ enum Binary {
     Dbn(Box<DbnStream>),
 }
 
+impl Binary {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Table(table) => table.bytes(),
+            Self::Dbn(stream) => stream.bytes(),
+        }
+    }
+}
+
+/// Bytes that one stream holds, counted among those of all until it ends.
+struct HeldBytes<'a> {
+    all: &'a AtomicUsize,
+    bytes: usize,
+}
+
+impl HeldBytes<'_> {
+    /// Sets the bytes; returns those of all streams.
+    fn set(&mut self, bytes: usize) -> usize {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        self.all.fetch_add(bytes, Ordering::Relaxed);
+        self.all.fetch_sub(before, Ordering::Relaxed).saturating_sub(before)
+    }
+}
+
+impl Drop for HeldBytes<'_> {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
 struct Reading<'a> {
     name: &'a str,
     thread: &'static str,
@@ -100,6 +133,7 @@ struct Reading<'a> {
     /// True within the rest of a refused line.
     skipping: bool,
     heard: bool,
+    held: HeldBytes<'a>,
 }
 
 impl Reading<'_> {
@@ -117,6 +151,11 @@ impl Reading<'_> {
             if !goes_on {
                 break;
             }
+        }
+        let before = self.held.bytes;
+        let all = self.held.set(self.binary.as_ref().map_or(0, Binary::bytes));
+        if all > HELD_MOST && self.held.bytes > before {
+            return Err(Ended::Refused(format!("the streams of all programs hold more than {} MB", HELD_MOST >> 20)));
         }
         let is_whole = match &self.binary {
             None => true,
@@ -294,6 +333,21 @@ mod tests {
     fn a_request_of_a_browser_is_not_read() {
         let (ended, delivery) = read(&format!("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n{LINE}"), 64);
         assert_eq!((ended, delivery.batch.quotes.len(), delivery.report.records), (Ended::Unknown, 0, 0));
+    }
+
+    #[test]
+    fn what_all_streams_hold_has_one_bound_and_is_given_back() {
+        let shared = LinesShared::new(MarketClock::Running);
+        let held = || shared.held.load(Ordering::Relaxed);
+        // it ends within its metadata
+        let stream = [&b"DBN\x03"[..], &1_000_000_u32.to_le_bytes(), &[0; 5000]].concat();
+        let read = || read_pushed(Slow(&stream, 64), "x", "line", &shared);
+        assert_eq!((read(), held()), (Ended::Broken(ErrorKind::UnexpectedEof), 0));
+        shared.held.store(HELD_MOST, Ordering::Relaxed);
+        let ended = read();
+        assert!(matches!(&ended, Ended::Refused(why) if why.contains("more than 1024 MB")), "{ended:?}");
+        assert_eq!(held(), HELD_MOST);
+        assert_eq!(read_pushed(Slow(LINE.as_bytes(), 64), "x", "line", &shared), Ended::Done, "lines hold nothing");
     }
 
     #[test]
