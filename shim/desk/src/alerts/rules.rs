@@ -18,12 +18,12 @@ use api::metrics::{Metric, MetricColumn, NAME, NameMetrics, OfName};
 use engine::exercise;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
-use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::term::{Tenors, TermStructure};
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// Most rules of a file.
@@ -126,9 +126,16 @@ impl AlertRule {
         matches!(self.subject, AlertSubject::Exercise(_))
     }
 
-    /// The number that the rule compares; NaN if it is missing.
+    /// The number that the rule compares; NaN if it is missing. `exercised` is that of [`exercised`].
     #[must_use]
-    pub fn value(&self, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable, calendar: &Calendar) -> f64 {
+    pub fn value(
+        &self,
+        snapshot: &Snapshot,
+        valued: &ValuedBook,
+        exercised: &HashMap<Symbol, f64>,
+        roots: &RootTable,
+        calendar: &Calendar,
+    ) -> f64 {
         let chain = |name: &Symbol| snapshot.chain(*name);
         match &self.subject {
             AlertSubject::Spot(name) => chain(name).map_or(f64::NAN, |of| of.underlying_price()),
@@ -150,7 +157,7 @@ impl AlertRule {
                 let place = find(Instrument::Contract(*key), snapshot, roots);
                 place.map_or(f64::NAN, |place| exercise::column(&place.chain, *col)[place.row])
             }
-            AlertSubject::Exercise(name) => chain(name).map_or(f64::NAN, |of| to_exercise(of, snapshot, valued, roots)),
+            AlertSubject::Exercise(name) => exercised.get(name).copied().unwrap_or(f64::NAN),
             AlertSubject::Positions { number, account, name } => {
                 valued.total(account.as_deref(), *name).map_or(f64::NAN, |total| number(&total.numbers))
             }
@@ -241,20 +248,38 @@ fn parse_rule(text: &str, line: u64) -> Result<AlertRule, String> {
     Ok(rule)
 }
 
-/// Number of contracts of a name whose early exercise pays, now or before the next ex-date: of those held, or of all if
-/// the name has no positions.
-fn to_exercise(chain: &Chain, snapshot: &Snapshot, valued: &ValuedBook, roots: &RootTable) -> f64 {
-    let of_name = valued.positions.iter().filter(|held| held.underlying == chain.underlying);
-    let lines: Vec<&PositionLine> = of_name.filter_map(|held| valued.lines.get(held.line as usize)).collect();
-    if lines.is_empty() {
-        return exercise::column(chain, Col::ExerciseState).iter().filter(|state| **state > 0.0).count() as f64;
+/// The numbers of contracts that are right to exercise, now or before the next ex-date, of the names of rules: those
+/// held, or all where a name has no positions. The book is looked through once for all rules.
+#[must_use]
+pub fn exercised(
+    rules: &[AlertRule],
+    snapshot: &Snapshot,
+    valued: &ValuedBook,
+    roots: &RootTable,
+) -> HashMap<Symbol, f64> {
+    let names = rules.iter().filter_map(|rule| match rule.subject {
+        AlertSubject::Exercise(name) => snapshot.chain(name),
+        _ => None,
+    });
+    let mut held: HashMap<Symbol, Option<f64>> = names.map(|chain| (chain.underlying, None)).collect();
+    if held.is_empty() {
+        return HashMap::new();
     }
-    let is_right = |line: &&PositionLine| {
+    let is_right = |line: &PositionLine| {
         let is_contract = matches!(line.instrument, Instrument::Contract(_)) && line.quantity > 0.0;
         let state = |place: &ListedPlace| exercise::column(&place.chain, Col::ExerciseState)[place.row];
         is_contract && find(line.instrument, snapshot, roots).is_ok_and(|place| state(&place) > 0.0)
     };
-    lines.into_iter().filter(is_right).count() as f64
+    for of in &valued.positions {
+        if let (Some(count), Some(line)) = (held.get_mut(&of.underlying), valued.lines.get(of.line as usize)) {
+            *count.get_or_insert(0.0) += f64::from(u8::from(is_right(line)));
+        }
+    }
+    let of_chain = |name: Symbol| {
+        let states = snapshot.chain(name).map_or(&[][..], |chain| exercise::column(chain, Col::ExerciseState));
+        states.iter().filter(|state| **state > 0.0).count() as f64
+    };
+    held.into_iter().map(|(name, count)| (name, count.unwrap_or_else(|| of_chain(name)))).collect()
 }
 
 fn subject(words: &[&str]) -> Result<AlertSubject, String> {

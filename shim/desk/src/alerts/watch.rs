@@ -2,7 +2,7 @@
 
 use super::deliver::AlertSender;
 use super::log::{AlertHit, AlertLog};
-use super::rules::{AlertRule, AlertState, parse_rules};
+use super::rules::{AlertRule, AlertState, exercised, parse_rules};
 use crate::positions::valued::ValuedBook;
 use crate::watched_file::{self, WatchedFile};
 use engine::snapshot::Snapshot;
@@ -88,8 +88,9 @@ impl AlertWatch {
             tracing::warn!("alerts {}: {why}; the last rules still count", self.file.path().display());
         }
         let now = self.began.elapsed();
+        let exercised = exercised(&self.rules, snapshot, valued, &self.roots);
         for rule in &self.rules {
-            let value = rule.value(snapshot, valued, &self.roots, &self.calendar);
+            let value = rule.value(snapshot, valued, &exercised, &self.roots, &self.calendar);
             let known = self.states.entry(rule.text.clone()).or_default();
             // until every name was computed once, a missing one may still come
             let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());
