@@ -8,8 +8,8 @@ and to expiry, American without dividends, and European. Each point is a contrac
 QuantLib's finite differences with escrowed dividends (FdBlackScholesVanillaEngine) know days only; so time is stretched to
 DAYS days, and rates and volatility shrink with it: a value depends on r·t, b·t and sigma²·t alone. European values are
 Black's formula. Beside that: a scenario without a shock is the served row to the last digit, the profit until the next
-trading day is the served decay, and the profit of a small move is explained by the served Greeks, order by order. Makes a
-Python environment of its own in target/scenario-venv. Exit code 1 where something is further off than the tolerances.
+trading day is the served decay, and the profit of a small move is explained by the served Greeks, order by order. Exercise
+boundaries and costs of waiting of as many contracts are compared with Bermudan ones that wait as long. Makes a Python environment of its own in target/scenario-venv. Exit code 1 where something is further off than the tolerances.
 """
 import argparse, datetime, math, pathlib, random, statistics, sys, urllib.parse
 
@@ -22,7 +22,10 @@ NAMES = ["KO", "T", "JPM", "XOM", "AAPL", "AMZN", "BYND", "SPY", "SPX"]
 SPOTS, VOLS = [-20, -10, -3, 0, 3, 10, 20], [-5, 0, 8]
 DAYS = 20_000
 STEPS, NODES = 500, 800
+EXERCISES = 300  # dates of a contract that waits
+STEP = 3 / 365  # years from NOW, a Friday, to the next session
 TOLERANCE = 1e-4  # of the spot
+COST_TOLERANCE = 5e-4  # of the spot: the served cost keeps the boundary where it is until the next session
 DECAY_TOLERANCE = 1e-4  # of the spot: the served decay carries early exercise by a series
 
 
@@ -30,8 +33,8 @@ def parse(time):
     return datetime.datetime.fromisoformat(time)
 
 
-def american(right, style, spot, strike, t, r, b, sigma, dividends):
-    """Value by QuantLib; dividends are (years from now, amount)."""
+def american(right, style, spot, strike, t, r, b, sigma, dividends, after=None):
+    """Value by QuantLib; dividends are (years from now, amount). `after`: not exercised in so many years, the end included."""
     import QuantLib as ql
 
     shrink = t / (DAYS / 365)
@@ -49,8 +52,14 @@ def american(right, style, spot, strike, t, r, b, sigma, dividends):
     process = ql.BlackScholesMertonProcess(
         ql.QuoteHandle(ql.SimpleQuote(spot)), flat(b), flat(r), ql.BlackVolTermStructureHandle(vol)
     )
-    option = ql.VanillaOption(ql.PlainVanillaPayoff(kind, strike), ql.AmericanExercise(today, today + DAYS))
     place = lambda u: min(DAYS, max(1, round(u / t * DAYS)))
+    exercise = ql.AmericanExercise(today, today + DAYS)
+    if after is not None:
+        first = min(DAYS, place(after) + 1)
+        days_of = {first + (DAYS - first) * i // EXERCISES for i in range(EXERCISES + 1)}
+        days_of |= {place(u) - 1 for u, _ in dividends if place(u) - 1 > first}
+        exercise = ql.BermudanExercise([today + day for day in sorted(days_of)])
+    option = ql.VanillaOption(ql.PlainVanillaPayoff(kind, strike), exercise)
     paid = ql.DividendVector([today + place(u) for u, _ in dividends], [d for _, d in dividends])
     engine = ql.FdBlackScholesVanillaEngine(
         process, paid, STEPS, NODES, 0, ql.FdmSchemeDesc.Douglas(), False, -sys.float_info.max,
@@ -134,6 +143,51 @@ def check_points(daemon, wanted, rng):
     return failed + (n < min(wanted, 100))
 
 
+def waiting(right, spot, strike, t, r, b, sigma, dividends, boundary, step=STEP):
+    """Cost of waiting by QuantLib, and of a call before an ex-date what exercise at its boundary gains; None: not defined."""
+    phi = 1 if right == "call" else -1
+    paid = [(u, d) for u, d in dividends if 0 < u <= t]
+    until, gain = min(step, t), None
+    if right == "call" and paid:
+        until = paid[0][0]
+        # without a boundary, exercise gains nothing however deep the call
+        place, now = boundary or 4 * strike, sum(d for u, d in paid if u - until < 1e-9)
+        left = [(u - until, d) for u, d in paid if u - until >= 1e-9]
+        kept = american(right, "american", place - now, strike, t - until, r, b, sigma, left) if t > until else max(place - now - strike, 0)
+        gain = place - strike - kept
+    style, after = ("american", until) if until < t else ("european", None)
+    payoff = phi * (spot - strike)
+    cost = payoff - american(right, style, spot, strike, t, r, b, sigma, paid, after) if payoff > 0 else None
+    return cost, gain
+
+
+def check_exercise(daemon, wanted, rng):
+    """Exercise boundaries and costs of waiting against QuantLib; the number of failures."""
+    failed, n, worst = 0, [0, 0], [(0, ""), (0, "")]
+    for name in NAMES:
+        rows = daemon.json(f"/l1/greeks?underlying={name}&greeks=core,chain,exercise&max_days=420")
+        rows = [r for r in rows if r["ex_style"] == "american" and r["cost_of_waiting"] is not None and r["days"] > 12]
+        for row in rng.sample(rows, min(wanted // (len(NAMES) - 1) + 1, len(rows))):
+            x = daemon.json(f"/l1/explain?osym={row['osym'].replace(' ', '')}")
+            c, contract = x["carry"], x["contract"]
+            dividends = [(d["t_years"], d["amount"]) for d in c["dividends"]]
+            terms = (contract["strike"], c["t_years"], c["rate"], c["borrow"], x["volatility"]["svc_vol"], dividends)
+            cost, gain = waiting(contract["right"], x["spot"]["used"], *terms, row["exercise_boundary"])
+            gain_off = None if gain is None else abs(gain) if row["exercise_boundary"] else max(gain, 0)
+            for i, off in enumerate([abs(cost - row["cost_of_waiting"]), gain_off]):
+                if off is None:
+                    continue
+                off, what = off / x["spot"]["used"], f"{row['osym']} {('cost', 'gain at the boundary')[i]}: {row}, QuantLib {cost} {gain}"
+                n[i] += 1
+                worst[i] = max(worst[i], (off, what))
+                if off > (COST_TOLERANCE, TOLERANCE)[i]:
+                    failed += 1
+                    print(f"FAIL {what}")
+    for i, what in enumerate(["costs of waiting", "exercise boundaries before an ex-date"]):
+        print(f"ok   {n[i]} {what}; worst {worst[i][0]:.1e} of the spot: {worst[i][1]}")
+    return failed + (n[0] < min(wanted, 100))
+
+
 def check_zero(daemon):
     """A scenario without a shock is the served row, digit by digit."""
     failed = n = 0
@@ -203,6 +257,7 @@ def main():
     with Daemon(wanted.greeksd, *still, until=knows_all) as daemon:
         failed = check_zero(daemon) + check_decay(daemon) + check_explained(daemon)
         failed += check_points(daemon, wanted.points, random.Random(27))
+        failed += check_exercise(daemon, wanted.points, random.Random(28))
     sys.exit(1 if failed else 0)
 
 

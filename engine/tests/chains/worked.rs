@@ -1,6 +1,7 @@
 //! Numbers of recorded names that another program worked out from the same quotes. The recordings are not in the
 //! repository: `just chains FOLDER`.
 
+use engine::exercise;
 use engine::pass::{MarketData, Passes};
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
@@ -153,6 +154,42 @@ fn numbers_of_recorded_names_are_those_that_were_worked_out() {
         let call = row(&spx, date(expiry), strike, Right::Call);
         checked.near(&format!("SPX decay_vt {expiry}"), spx.columns.get(Col::DecayVt)[call], decay_vt, 1e-2);
         checked.near(&format!("SPX theta_vt {expiry}"), spx.columns.get(Col::ThetaVt)[call], theta_vt, 1e-2);
+    }
+    assert!(checked.0.is_empty(), "{:#?}", checked.0);
+}
+
+/// SPY the evening before an ex-date, of 1.583: the dividend is worth more than what is left of a call of the next day,
+/// and not than a month of one.
+#[test]
+#[ignore = "wants GREEKSD_REALDATA, a folder of recorded chains"]
+fn calls_before_a_recorded_ex_date_are_exercised_as_was_worked_out() {
+    let recorded = testkit::recorded::folder();
+    let folder = std::env::temp_dir().join(format!("greeksd-worked-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("chains")).unwrap();
+    for file in ["chains/spy_2023-09-14.csv.gz", "dividends.csv", "rates.csv"] {
+        std::fs::copy(recorded.join(file), folder.join(file)).unwrap();
+    }
+    let spy = chain(&folder, "SPY");
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut checked = Checked::default();
+    for (expiry, strike, cost, boundary, advice) in [
+        ("2023-09-15", 440_000, Some(1.461), Some(440.55), "before_ex"),
+        ("2023-09-29", 430_000, Some(0.219), Some(447.1), "before_ex"),
+        ("2023-10-20", 430_000, None, None, "no"),
+    ] {
+        let call = row(&spy, expiry.parse().unwrap(), strike, Right::Call);
+        let found = |col| exercise::column(&spy, col)[call];
+        let (found_cost, found_boundary) = (found(Col::CostOfWaiting), found(Col::ExerciseBoundary));
+        println!("{expiry} {strike}: cost {found_cost}, boundary {found_boundary}");
+        match cost {
+            Some(wanted) => checked.near(&format!("SPY {expiry} cost"), found_cost, wanted, 5e-3),
+            None => assert!(found_cost < 0.0, "{expiry}: {found_cost}"),
+        }
+        match boundary {
+            Some(wanted) => checked.near(&format!("SPY {expiry} boundary"), found_boundary, wanted, 0.05),
+            None => assert!(found_boundary.is_nan(), "{expiry}: {found_boundary}"),
+        }
+        assert_eq!(exercise::ADVICE[found(Col::ExerciseState) as usize], advice, "{expiry}");
     }
     assert!(checked.0.is_empty(), "{:#?}", checked.0);
 }

@@ -6,7 +6,7 @@
 use crate::support::Client;
 use crate::support::daemon::{Daemon, HEADER, chain, command, folder, free_address, norm_cdf, remove};
 use serde_json::Value;
-use std::io::BufRead;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -356,4 +356,40 @@ fn whether_a_market_is_whole_can_be_asked() {
     assert_eq!(ready(format!("http://{}", daemon.address)), (Some(0), String::new()));
     let (code, said) = ready(format!("http://{}", free_address()));
     assert!(code == Some(1) && said.starts_with("greeksd ready: http://"), "{said}");
+}
+
+/// A put that is held comes to be worth no more than what exercise pays; later snapshots change no advice.
+#[test]
+fn an_alert_of_exercise_rings_once_when_the_advice_changes() {
+    let folder = folder("exercise", &chain(104.0));
+    let [rules, positions] = ["rules", "positions"].map(|end| folder.with_extension(end));
+    std::fs::write(&rules, "exercise ACME quiet 0s\n").unwrap();
+    std::fs::write(&positions, "osym,quantity\nACME261218P00105000,2\nACME261218C00080000,-1\n").unwrap();
+    let [rules_path, positions_path] = [&rules, &positions].map(|path| path.to_str().unwrap());
+    let more = ["--refresh", "0.1", "--alerts", rules_path, "--positions", positions_path];
+    let daemon = Daemon::start(&format!("dir:{}", folder.display()), &more);
+    let advice = || {
+        let rows = daemon.rows("/l1/greeks?osym=ACME261218P00105000&greeks=exercise");
+        rows[0]["exercise"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(advice(), "no");
+    let mut events = std::net::TcpStream::connect(daemon.address).unwrap();
+    events.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    events.write_all(b"GET /l1/stream?alerts=true HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(events).lines().map(Result::unwrap);
+    let mut heard = |text: &str| assert!(lines.any(|line| line.contains(text)), "no {text}");
+    heard("retry");
+    follow(&daemon, &folder, 88.0, "");
+    heard("exercise ACME");
+    assert_eq!(advice(), "now");
+    follow(&daemon, &folder, 87.5, "");
+    follow(&daemon, &folder, 87.0, "");
+    follow(&daemon, &folder, 104.0, "");
+    heard("exercise ACME");
+    let (code, said) = daemon.stop();
+    assert_eq!(code, Some(0), "{said}");
+    let rung = |how: &str| said.matches(&format!("exercise ACME quiet 0s: {how}")).count();
+    assert_eq!((rung("1.000000 (on)"), rung("0.000000 (off)")), (1, 1), "{said}");
+    remove(&folder);
+    [rules, positions].iter().for_each(|path| std::fs::remove_file(path).unwrap());
 }

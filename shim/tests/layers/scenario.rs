@@ -4,13 +4,17 @@
 use crate::support::market;
 use crate::support::market::{Got, get_from, read, symbol};
 use arc_swap::ArcSwap;
+use desk::alerts::deliver::AlertSender;
+use desk::alerts::log::AlertLog;
+use desk::alerts::watch::AlertWatch;
 use desk::positions::desk::PositionDesk;
 use desk::positions::file::parse;
+use desk::positions::valued::ValuedBook;
 use desk::scenario::FeedChains;
 use desk::stream::desk::StreamAsked;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
-use engine::store::columns::Col;
+use engine::store::columns::{Col, Columns, SpareBlocks};
 use host::secret::Keys;
 use http::{Answer, Body, Metrics, Progress};
 use kernel::calendar::Calendar;
@@ -647,4 +651,23 @@ fn tables_to_build_are_bounded() {
     let moments = (1..=400).map(|n| format!("{n}h")).collect::<Vec<_>>().join(",");
     let got = get_from(&service, &format!("/l1/scenario?underlying=*&center=atm&right=call&at={moments}&sum=total"));
     assert!(got.status == 400 && got.body.contains("too many expiries times moments"), "{}", got.body);
+}
+
+#[test]
+fn an_alert_of_exercise_computes_a_chain_once() {
+    let mut chain = Chain::clone(&chains()[2]);
+    chain.columns = Columns::joined(&[&chain.columns], &SpareBlocks::default());
+    let chain = Arc::new(chain);
+    let path = std::env::temp_dir().join(format!("greeksd-exercise-rules-{}", std::process::id()));
+    std::fs::write(&path, "exercise XOM quiet 0s\n").unwrap();
+    let log = Arc::<AlertLog>::default();
+    let mut watch = AlertWatch::open(&path, Arc::clone(&log), AlertSender::default()).unwrap();
+    let mut look = |number: u64| {
+        watch.look(&Snapshot::new(number, vec![Arc::clone(&chain)], vec![]), &ValuedBook::default());
+        log.last()
+    };
+    assert_eq!(look(1), 1, "some contracts of the name are right to exercise");
+    assert!(!engine::exercise::fill(&chain), "the look has computed the chain, which keeps it");
+    assert_eq!([look(2), look(3)], [1, 1], "the advice has not changed");
+    std::fs::remove_file(&path).unwrap();
 }
