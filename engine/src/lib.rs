@@ -34,6 +34,8 @@
 //!   (`parameters.rs`), every value of one (`value.rs`). Never: a quote, a table.
 //! - `positions`, `term`: values and Greeks in the units of a book; volatility and borrow at a tenor. Never: a file, a
 //!   fit.
+//! - `closes`: the ends of sessions, a row a name, and ranks of volatility and realised volatility of them. Never: a
+//!   file.
 //! - `compare`: why a vendor's Greeks differ: their definitions, each known reason tried, ranked. Never: a vendor's
 //!   name, a file.
 //! - `price`: a slice from its curve to finished columns: values and Greeks in native units. Never: calibration.
@@ -65,6 +67,7 @@
 #![warn(clippy::print_stderr)]
 
 pub mod calibrate;
+pub mod closes;
 pub mod compare;
 pub mod early;
 pub mod exercise;

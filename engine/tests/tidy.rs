@@ -47,7 +47,7 @@ const BEHIND: [(&str, &[&str]); 13] = [
     ("zip", &["engine/history"]),
 ];
 /// Modules of the engine from the sources to the right end; an import may only point left.
-const FLOW: [&str; 17] = [
+const FLOW: [&str; 18] = [
     "rates",
     "store",
     "explicit",
@@ -58,6 +58,7 @@ const FLOW: [&str; 17] = [
     "explain",
     "exercise",
     "term",
+    "closes",
     "scenario",
     "strategy",
     "positions",

@@ -19,6 +19,7 @@ use desk::positions::desk::PositionDesk;
 use desk::positions::file::PositionsFile;
 use desk::positions::valued::ValuedBook;
 use desk::watched_file;
+use engine::closes::Closes;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -191,6 +192,9 @@ impl OpenedDaemon {
         });
         let recorder = recorder.transpose()?;
         let folder = state_folder(config, &specs)?.map(Arc::new);
+        let closes = folder.as_ref().map(|folder| folder.closes()).unwrap_or_default();
+        let closes = Arc::new(ArcSwap::from_pointee(closes));
+        let alerts = alerts.map(|alerts| alerts.with_closes(Arc::clone(&closes)));
         let terms = OpenTerms {
             clock,
             allow_remote: config.allow_remote,
@@ -220,8 +224,8 @@ impl OpenedDaemon {
                 feed_name(config)
             );
         }
-        let state_writer =
-            folder.iter().filter(|_| !simulated).map(|folder| start_state_writer(folder, &saved, clock)).next();
+        let state_writer = folder.iter().filter(|_| !simulated);
+        let state_writer = state_writer.map(|folder| start_state_writer(folder, &saved, clock, &closes)).next();
         let state_writer = state_writer.transpose().map_err(|e| format!("no thread: {e}"))?;
 
         let known = feed.names().into_iter().chain(feed.expected().into_iter().flatten());
@@ -240,7 +244,8 @@ impl OpenedDaemon {
             .with_old_snapshot_bytes(config.old_snapshot_bytes)
             .showing_quotes(config.show_quotes)
             .with_requested_names(Arc::clone(&requested))
-            .with_positions(Arc::clone(&positions), alert_log);
+            .with_positions(Arc::clone(&positions), alert_log)
+            .with_closes(closes);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
             let archive =
@@ -399,6 +404,7 @@ fn start_state_writer(
     folder: &Arc<StateFolder>,
     market: &SavedMarket,
     clock: MarketClock,
+    closes: &Arc<ArcSwap<Closes>>,
 ) -> std::io::Result<StateWriter> {
     StateWriter::start(StateWriterSettings {
         folder: Arc::clone(folder),
@@ -406,6 +412,7 @@ fn start_state_writer(
         clock: Timestamp::now,
         is_real: clock.is_real(),
         market: market.clone(),
+        closes: Arc::clone(closes),
     })
 }
 

@@ -88,6 +88,9 @@ pub enum EventState {
 }
 
 impl EventState {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Found, Self::Dated, Self::None, Self::Unknown];
+
     /// Name of the state in answers.
     #[must_use]
     pub const fn name(self) -> &'static str {

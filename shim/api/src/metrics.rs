@@ -1,6 +1,7 @@
 //! The columns of `/l1/metrics`: what each shows of a name or of an expiry, and why it is missing where it is. Never: a
 //! formula that is not a difference or a ratio of two columns, bytes.
 
+use engine::closes::{NamePast, NoPast};
 use engine::store::chain::Chain;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{EventState, PutsAndCalls, TENORS, Tenors, TermExpiry, TermStructure, max_pain};
@@ -45,9 +46,20 @@ fn or(x: f64, why: &'static str) -> Metric {
     if x.is_finite() { Metric::Number(x) } else { Metric::Missing(why) }
 }
 
+/// A number that needs earlier sessions, or why it is not there.
+fn known(x: Result<f64, NoPast>) -> Metric {
+    x.map_or_else(|why| Metric::Missing(why.name()), Metric::Number)
+}
+
 fn date(of: Option<jiff::civil::Date>, why: &'static str) -> Metric {
     of.map_or(Metric::Missing(why), |date| Metric::Word(date.to_string()))
 }
+
+/// Sessions of a year, and of a month.
+const YEAR: usize = 252;
+const MONTH: usize = 21;
+/// Sessions of the realised volatilities that have one length only.
+const REALISED: usize = 20;
 
 const NO_EXPIRY: &str = "not_between_expiries";
 const NO_EVENT_DATE: &str = "event_date_open";
@@ -75,18 +87,19 @@ pub struct NameMetrics<'a> {
     wings: [f64; 2],
     /// The expiry that moves are expected until: the first one a day away.
     next: Option<&'a TermExpiry>,
+    past: &'a NamePast,
 }
 
 impl<'a> NameMetrics<'a> {
-    /// Metrics of a chain.
+    /// Metrics of a chain, of which `past` has the closes.
     #[must_use]
-    pub fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors) -> Self {
+    pub fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors, past: &'a NamePast) -> Self {
         let iv = TENORS.map(|days| term.iv(tenors, days));
         let wings = [0.25, 0.75].map(|n_d1| term.vol_at(tenors, 30.0, |of| of.vol_at(n_d1)));
         let quoted = || term.expiries().iter().filter(|of| of.vol.is_finite());
         // in the last hours of an expiry its volatility says little
         let next = quoted().find(|of| of.days >= 1.0).or_else(|| quoted().next());
-        Self { chain, term, tenors, iv, wings, next }
+        Self { chain, term, tenors, iv, wings, next, past }
     }
 
     /// Why a volatility of a maturity is missing.
@@ -102,6 +115,12 @@ impl<'a> NameMetrics<'a> {
 
     fn iv_at(&self, days: f64) -> f64 {
         TENORS.iter().position(|of| of.total_cmp(&days).is_eq()).map_or(f64::NAN, |place| self.iv[place])
+    }
+
+    /// Where the volatility in 30 days stands among those of the last sessions.
+    fn among(&self, find: fn(&NamePast, f64, usize) -> Result<f64, NoPast>, sessions: usize) -> Metric {
+        let now = self.iv_at(30.0);
+        if now.is_nan() { Metric::Missing(self.why(30.0)) } else { known(find(self.past, now, sessions)) }
     }
 
     fn forward(&self, from: f64, to: f64) -> Metric {
@@ -197,6 +216,27 @@ pub const NAME: &[MetricColumn<OfName>] = &[
     number("put_call_volume", |of| of.per_call(QuoteNumber::Volume)),
     number("put_call_oi", |of| of.per_call(QuoteNumber::OpenInterest)),
     number("borr_rate30d", |of| or(of.term.at(30.0, |expiry| expiry.borr_rate), NO_FORWARD_VOL)),
+    number("iv_rank_1y", |of| of.among(NamePast::iv_rank, YEAR)),
+    number("iv_pctl_1y", |of| of.among(NamePast::iv_percentile, YEAR)),
+    number("iv_rank_1m", |of| of.among(NamePast::iv_rank, MONTH)),
+    number("iv_pctl_1m", |of| of.among(NamePast::iv_percentile, MONTH)),
+    number("rv10", |of| known(of.past.realised(10))),
+    number("rv20", |of| known(of.past.realised(20))),
+    number("rv60", |of| known(of.past.realised(60))),
+    number("rv252", |of| known(of.past.realised(252))),
+    number("rv_vt", |of| known(of.past.realised_vt(REALISED, &of.term.clock, of.term.market_share))),
+    number("rv10_ex", |of| known(of.past.realised_without_events(10))),
+    number("rv20_ex", |of| known(of.past.realised_without_events(20))),
+    number("rv60_ex", |of| known(of.past.realised_without_events(60))),
+    number("rv252_ex", |of| known(of.past.realised_without_events(252))),
+    number("vrp30", |of| {
+        let (now, before) = (of.iv_at(30.0), of.past.realised(REALISED));
+        if now.is_nan() {
+            Metric::Missing(of.why(30.0))
+        } else {
+            known(before.map(|before| now * now - before * before))
+        }
+    }),
 ];
 
 /// An expiry, as the columns see it.

@@ -11,6 +11,7 @@ use desk::alerts::log::AlertLog;
 use desk::positions::desk::PositionDesk;
 use desk::scenario::answer::ScenarioDesk;
 use desk::stream::desk::StreamDesk;
+use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use http::Metrics;
 use kernel::calendar::Calendar;
@@ -21,9 +22,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use tools::explain::answer::Explaining;
 
+/// Bits of an edition that count changes of the closes: more of them than happen while one snapshot is served.
+const CLOSES_BITS: u32 = 12;
+
 /// The service behind the server.
 pub struct Service {
     pub(super) market: Arc<ArcSwap<Snapshot>>,
+    pub(super) closes: Arc<ArcSwap<Closes>>,
     pub(super) status: Arc<Status>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) roots: Arc<RootTable>,
@@ -53,6 +58,7 @@ impl Service {
         let (requested, old_snapshot_bytes) = (Arc::default(), u64::MAX);
         Self {
             market,
+            closes: Arc::default(),
             status,
             metrics,
             roots,
@@ -83,6 +89,12 @@ impl Service {
         Self { requested, ..self }
     }
 
+    /// Adds the closes of earlier sessions.
+    #[must_use]
+    pub fn with_closes(self, closes: Arc<ArcSwap<Closes>>) -> Self {
+        Self { closes, ..self }
+    }
+
     /// `shows_quotes`: the chains have the quotes of the feed, and layers show them.
     #[must_use]
     pub fn showing_quotes(self, shows_quotes: bool) -> Self {
@@ -95,12 +107,13 @@ impl Service {
         Self { positions, alerts, ..self }
     }
 
-    /// Adds the recorded days of an archive. Call [`Service::showing_quotes`] first, since past days show quotes
-    /// likewise.
+    /// Adds the recorded days of an archive. Call [`Service::showing_quotes`] and [`Service::with_closes`] first,
+    /// since past days show likewise.
     #[must_use]
     pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
         let past = PastMarket {
             archive,
+            closes: Arc::clone(&self.closes),
             roots: Arc::clone(&self.roots),
             calendar: self.calendar.clone(),
             zone: self.status.zone.clone(),
@@ -118,8 +131,11 @@ impl Service {
         host: Option<&'a str>,
         note: &'a dyn Fn() -> Vec<String>,
     ) -> RequestContext<'a> {
+        let closes = self.closes.load_full();
+        let number = snapshot.number << CLOSES_BITS | closes.number() & ((1 << CLOSES_BITS) - 1);
         RequestContext {
             snapshot,
+            closes,
             now: self.status.clock.now(),
             asked: None,
             zone: &self.status.zone,
@@ -130,7 +146,7 @@ impl Service {
             market_open: self.status.facts().market_open,
             feed: &self.status.feed,
             shows_quotes: self.shows_quotes,
-            edition: Some(edition::of_snapshot(snapshot.number, self.status.clock.now())),
+            edition: Some(edition::of_snapshot(number, self.status.clock.now())),
             note,
         }
     }
@@ -145,7 +161,7 @@ impl Service {
     }
 
     /// Bytes of live objects, by purpose.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 13] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 14] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -154,6 +170,7 @@ impl Service {
             ("states", facts.state_bytes),
             ("books", facts.book_bytes),
             ("sessions", facts.session_bytes),
+            ("closes", self.closes.load().bytes() as u64),
             ("waiting_records", facts.sources.iter().map(|source| source.waiting_bytes).sum()),
             ("bodies", self.metrics.cache_bytes()),
             ("connections", self.metrics.connection_bytes()),

@@ -5,6 +5,8 @@
 //! its quotes, whenever it is served, and its own volatilities are never those of the previous session.
 
 use super::state::{Permit, SavedMarket, StateFolder};
+use arc_swap::ArcSwap;
+use engine::closes::{Closes, ClosingRow};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
@@ -190,6 +192,8 @@ pub struct StateWriterSettings {
     pub is_real: bool,
     /// File that the market is saved to.
     pub market: SavedMarket,
+    /// Closes of sessions, to which closing rows are added.
+    pub closes: Arc<ArcSwap<Closes>>,
 }
 
 impl StateWriter {
@@ -255,15 +259,22 @@ impl StateWriter {
     }
 }
 
-/// Saves the volatilities of some chains, each under its session.
+/// Saves the volatilities of some chains, each under its session, and the closing rows of those that end one.
 fn keep(chains: &[Arc<Chain>], terms: &StateWriterSettings) {
-    let mut sessions: BTreeMap<Date, SessionVols> = BTreeMap::new();
+    let mut sessions: BTreeMap<Date, (SessionVols, Vec<ClosingRow>)> = BTreeMap::new();
     for chain in chains {
-        sessions.entry(session_of(&terms.calendar, chain.valued_at)).or_default().add(chain);
+        let (vols, rows) = sessions.entry(session_of(&terms.calendar, chain.valued_at)).or_default();
+        vols.add(chain);
+        rows.extend(ClosingRow::of(chain, &terms.calendar));
     }
     let permit = Permit { today: session_of(&terms.calendar, (terms.clock)()), is_real: terms.is_real };
-    for (session, vols) in sessions {
+    for (session, (vols, rows)) in sessions {
         terms.folder.keep(session, vols, permit);
+        if terms.folder.keep_closes(session, &rows, permit) {
+            let mut closes = Closes::clone(&terms.closes.load());
+            closes.add(&rows);
+            terms.closes.store(Arc::new(closes));
+        }
     }
 }
 

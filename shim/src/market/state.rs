@@ -1,4 +1,5 @@
-//! The state folder: closing volatilities of sessions (`vols-YYYY-MM-DD.csv`), the last values of all live names
+//! The state folder: closing volatilities of sessions (`vols-YYYY-MM-DD.csv`), closing rows of names
+//! (`closes-YYYY-MM-DD.csv`; files and bounds of the crate `tools`), the last values of all live names
 //! (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never: a
 //! thread, a schedule.
 //!
@@ -6,6 +7,7 @@
 //! there is the old file or the new one. A damaged or foreign file, or one of a version with another format, is moved
 //! aside and not read again.
 
+use engine::closes::{Closes, ClosingRow};
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
@@ -20,6 +22,7 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tools::closes::{self, ClosesFolder};
 
 /// Maximum number of sessions in the folder.
 const KEPT: usize = 5;
@@ -84,6 +87,13 @@ pub struct Permit {
     pub is_real: bool,
 }
 
+impl Permit {
+    /// True if a session may be saved, where `last` is the last one that is there.
+    fn admits(self, session: Date, last: Option<Date>) -> bool {
+        session <= self.today && (self.is_real || last.is_none_or(|last| last < session))
+    }
+}
+
 impl StateFolder {
     /// Path of the folder.
     #[must_use]
@@ -95,8 +105,8 @@ impl StateFolder {
     #[must_use]
     pub fn open(path: &Path) -> Self {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            let is_ours =
-                entry.file_name().to_str().is_some_and(|name| name.starts_with("vols-") || name.starts_with("market-"));
+            let ours = ["vols-", "market-", closes::PREFIX];
+            let is_ours = entry.file_name().to_str().is_some_and(|name| ours.iter().any(|of| name.starts_with(of)));
             let is_unfinished = entry.path().extension() == Some(OsStr::new("unfinished"));
             let age = entry.metadata().and_then(|facts| facts.modified()).ok().and_then(|at| at.elapsed().ok());
             if is_ours && is_unfinished && age.is_some_and(|age| age > LEFT_BEHIND) {
@@ -136,9 +146,7 @@ impl StateFolder {
 
     /// Adds volatilities to those of a session, and removes the oldest sessions beyond `KEPT`.
     pub fn keep(&self, session: Date, vols: SessionVols, permit: Permit) {
-        let hides = |(date, _): &(Date, PathBuf)| *date >= session;
-        let is_free = session <= permit.today && (permit.is_real || !self.sessions().iter().any(hides));
-        if vols.is_empty() || !is_free {
+        if vols.is_empty() || !permit.admits(session, self.sessions().last().map(|(date, _)| *date)) {
             return;
         }
         let mut whole = self.read(session).unwrap_or_default();
@@ -151,6 +159,22 @@ impl StateFolder {
         for (_, path) in past.iter().take(past.len().saturating_sub(KEPT)) {
             let _ = fs::remove_file(path);
         }
+    }
+
+    /// The closes of sessions.
+    #[must_use]
+    pub fn closes(&self) -> Closes {
+        ClosesFolder::new(&self.path).closes()
+    }
+
+    /// Adds closing rows to those of a session. Returns true if they were saved.
+    pub fn keep_closes(&self, session: Date, rows: &[ClosingRow], permit: Permit) -> bool {
+        let folder = ClosesFolder::new(&self.path);
+        if rows.is_empty() || !permit.admits(session, folder.last()) {
+            return false;
+        }
+        let added = folder.add(session, rows, permit.today);
+        added.inspect_err(|error| tracing::warn!("{}: closes of {session}: {error}", self.path.display())).is_ok()
     }
 
     fn file(&self, session: Date) -> PathBuf {

@@ -6,6 +6,8 @@ use api::past::moment::AsOf;
 use api::past::{Lacking, Nearby, PastQuestion};
 use api::refusal::Refusal;
 use api::vendors::layer::{Layer, LayerRequest, RequestContext};
+use arc_swap::ArcSwap;
+use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -20,6 +22,8 @@ use std::sync::atomic::AtomicUsize;
 pub struct PastMarket {
     /// Archive of the days.
     pub archive: Arc<dyn Archive>,
+    /// Closes of sessions: those before a moment count.
+    pub closes: Arc<ArcSwap<Closes>>,
     /// Index roots.
     pub roots: Arc<RootTable>,
     /// Sessions.
@@ -72,6 +76,7 @@ impl PastMarket {
         };
         let context = RequestContext {
             snapshot: &snapshot,
+            closes: self.closes.load_full(),
             now: snapshot.time,
             asked: Some(shown),
             zone: &self.zone,

@@ -709,6 +709,7 @@ pub(crate) mod testing {
         let zone = calendar.zone().clone();
         does(&RequestContext {
             snapshot: &snapshot,
+            closes: Arc::default(),
             now,
             asked: None,
             zone: &zone,

@@ -17,6 +17,7 @@ use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
 use crate::rows::table::Fact;
 use crate::selection::Selection;
+use engine::closes::{LastSessions, NamePast};
 use engine::store::chain::Chain;
 use engine::term::{Tenors, TermStructure};
 use jiff::Timestamp;
@@ -95,15 +96,18 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
 /// A row for each name.
 fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
     // many names are valued at one instant
-    let mut known: BTreeMap<Timestamp, Tenors> = BTreeMap::new();
+    let mut known: BTreeMap<Timestamp, (Tenors, LastSessions)> = BTreeMap::new();
+    let calendar = context.calendar;
     let of_name = |of: &Picked| {
-        let (term, at) = (TermStructure::of(&of.chain, context.calendar), of.chain.valued_at);
+        let (term, at) = (TermStructure::of(&of.chain, calendar), of.chain.valued_at);
         let new = || Tenors::new(&term.clock, at);
-        let tenors = known.entry(at).or_insert_with(new);
+        let before = || (new(), LastSessions::before(calendar.eastern(at).date(), calendar));
+        let (tenors, sessions) = known.entry(at).or_insert_with(before);
         if !tenors.are_of(&term.clock, at) {
             *tenors = new();
         }
-        let metrics = NameMetrics::new(&of.chain, &term, tenors);
+        let past = NamePast::of(&of.chain, &term, tenors, &context.closes, sessions, calendar);
+        let metrics = NameMetrics::new(&of.chain, &term, tenors, &past);
         row(NAME, |find| find(&metrics), &of.chain, clock)
     };
     picked.iter().map(of_name).collect()

@@ -15,6 +15,7 @@
 use crate::listed::{ListedPlace, find};
 use crate::positions::valued::ValuedBook;
 use api::metrics::{Metric, MetricColumn, NAME, NameMetrics, OfName};
+use engine::closes::{Closes, LastSessions, NamePast};
 use engine::exercise;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
@@ -133,6 +134,7 @@ impl AlertRule {
         snapshot: &Snapshot,
         valued: &ValuedBook,
         exercised: &HashMap<Symbol, f64>,
+        closes: &Closes,
         roots: &RootTable,
         calendar: &Calendar,
     ) -> f64 {
@@ -148,7 +150,9 @@ impl AlertRule {
             AlertSubject::Metric(name, column) => chain(name).map_or(f64::NAN, |of| {
                 let term = TermStructure::of(of, calendar);
                 let tenors = Tenors::new(&term.clock, of.valued_at);
-                match (column.find)(&NameMetrics::new(of, &term, &tenors)) {
+                let sessions = LastSessions::before(calendar.eastern(of.valued_at).date(), calendar);
+                let past = NamePast::of(of, &term, &tenors, closes, &sessions, calendar);
+                match (column.find)(&NameMetrics::new(of, &term, &tenors, &past)) {
                     Metric::Number(x) => x,
                     Metric::Word(_) | Metric::Missing(_) => f64::NAN,
                 }

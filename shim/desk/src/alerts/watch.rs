@@ -5,6 +5,8 @@ use super::log::{AlertHit, AlertLog};
 use super::rules::{AlertRule, AlertState, exercised, parse_rules};
 use crate::positions::valued::ValuedBook;
 use crate::watched_file::{self, WatchedFile};
+use arc_swap::ArcSwap;
+use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
@@ -26,6 +28,7 @@ pub struct AlertWatch {
     states: HashMap<String, KnownState>,
     log: Arc<AlertLog>,
     sender: AlertSender,
+    closes: Arc<ArcSwap<Closes>>,
     roots: RootTable,
     calendar: Calendar,
     began: Instant,
@@ -56,12 +59,19 @@ impl AlertWatch {
             states: HashMap::new(),
             log,
             sender,
+            closes: Arc::default(),
             roots: RootTable::embedded(),
             calendar: Calendar::embedded(),
             began: Instant::now(),
         };
         watch.reload().map_err(|why| format!("alerts {}: {why}", path.display()))?;
         Ok(watch)
+    }
+
+    /// Adds the closes of earlier sessions.
+    #[must_use]
+    pub fn with_closes(self, closes: Arc<ArcSwap<Closes>>) -> Self {
+        Self { closes, ..self }
     }
 
     /// Reads the file again once it has changed and settled; an unreadable file leaves the rules as they are.
@@ -87,10 +97,10 @@ impl AlertWatch {
         if let Err(why) = self.reload() {
             tracing::warn!("alerts {}: {why}; the last rules still count", self.file.path().display());
         }
-        let now = self.began.elapsed();
+        let (now, closes) = (self.began.elapsed(), self.closes.load());
         let exercised = exercised(&self.rules, snapshot, valued, &self.roots);
         for rule in &self.rules {
-            let value = rule.value(snapshot, valued, &exercised, &self.roots, &self.calendar);
+            let value = rule.value(snapshot, valued, &exercised, &closes, &self.roots, &self.calendar);
             let known = self.states.entry(rule.text.clone()).or_default();
             // until every name was computed once, a missing one may still come
             let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());

@@ -15,6 +15,7 @@ use crate::rows::table::Fact;
 use crate::selection::Selection;
 use crate::selection::symbols::{SymbolFacts, SymbolSelection};
 use crate::selection::unserved::Unserved;
+use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -145,6 +146,8 @@ impl FactTable {
 pub struct RequestContext<'a> {
     /// The market.
     pub snapshot: &'a Snapshot,
+    /// Closes of sessions that have ended.
+    pub closes: Arc<Closes>,
     /// Current time; the snapshot's time in answers about the past.
     pub now: Timestamp,
     /// The requested past moment, if any.
@@ -165,7 +168,7 @@ pub struct RequestContext<'a> {
     pub feed: &'a str,
     /// True if chains have the quotes of the feed.
     pub shows_quotes: bool,
-    /// Edition of answers that depend on the snapshot and the date alone.
+    /// Edition of answers that depend on the snapshot, the closes and the date alone.
     pub edition: Option<u64>,
     /// Returns lines about the snapshot for the heading of a page.
     pub note: &'a dyn Fn() -> Vec<String>,

@@ -1,0 +1,398 @@
+//! Numbers of a name that need the closes of earlier sessions. A session without a close ends what is known: nothing is
+//! carried over it. Never: a close of the future.
+
+use super::days::Closes;
+use super::row::NameClose;
+use crate::store::chain::Chain;
+use crate::term::{EventState, Tenors, TermStructure};
+use jiff::civil::Date;
+use kernel::calendar::{Calendar, VarianceClock};
+use kernel::elementary::ln;
+
+/// Sessions of a year.
+const YEAR: usize = 252;
+/// Ratio of two closes beyond which, either way, shares were split rather than traded.
+const SPLIT: f64 = 1.9;
+
+/// The sessions that numbers of a day look back on, shared by names valued on that day.
+#[derive(Clone, Debug)]
+pub struct LastSessions {
+    today: Date,
+    /// Sessions before that day, ascending: those of a year, and one that the first return begins with.
+    dates: Vec<Date>,
+}
+
+/// The closes of a name up to a valuation, and sums over them.
+#[derive(Clone, Debug)]
+pub struct NamePast {
+    /// Sessions of a year, ascending, to the last one that has ended.
+    dates: Vec<Date>,
+    /// Closes within them, ascending.
+    closes: Vec<NameClose>,
+    /// Sums of squared returns over the last one, two, … sessions.
+    squares: Vec<f64>,
+    /// Why there are no more of them.
+    end: NoPast,
+    /// Those sums without the sessions of events, and how many sessions they are of.
+    without_events: Vec<(f64, usize)>,
+    /// Why there are no more of them.
+    end_without_events: NoPast,
+}
+
+/// Why a number that needs closes is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPast {
+    /// Too few sessions have a close.
+    TooFewCloses,
+    /// All volatilities are the same.
+    NoRange,
+    /// Two closes are further apart than trading moves them: a split.
+    PriceJump,
+    /// It is unknown whether a session had an event.
+    EventUnknown,
+    /// It is unknown which of several sessions had the event.
+    EventDateOpen,
+}
+
+impl NoPast {
+    /// Name of the reason in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TooFewCloses => "too_few_closes",
+            Self::NoRange => "closes_without_range",
+            Self::PriceJump => "price_jump",
+            Self::EventUnknown => "event_unknown",
+            Self::EventDateOpen => "event_date_open",
+        }
+    }
+}
+
+impl LastSessions {
+    /// The sessions before a date.
+    #[must_use]
+    pub fn before(today: Date, calendar: &Calendar) -> Self {
+        let earlier = |date: &Date| Some(calendar.previous_session(*date));
+        let mut dates: Vec<Date> = std::iter::successors(earlier(&today), earlier).take(YEAR + 1).collect();
+        dates.reverse();
+        Self { today, dates }
+    }
+
+    /// True if they are those before a date.
+    #[must_use]
+    pub fn are_before(&self, date: Date) -> bool {
+        self.today == date
+    }
+}
+
+impl NamePast {
+    /// The closes of the name of a chain before its valuation, and its own, if a session has ended by then. `sessions`
+    /// are those before the Eastern date of the valuation.
+    #[must_use]
+    pub fn of(
+        chain: &Chain,
+        term: &TermStructure,
+        tenors: &Tenors,
+        closes: &Closes,
+        sessions: &LastSessions,
+        calendar: &Calendar,
+    ) -> Self {
+        Self::new(closes.of(chain.underlying), NameClose::of(chain, term, tenors, calendar), sessions)
+    }
+
+    /// The closes of a name before a day, ascending, and that of the day itself, if it has come.
+    #[must_use]
+    pub fn new(closes: &[NameClose], own: Option<NameClose>, sessions: &LastSessions) -> Self {
+        let before = &closes[..closes.partition_point(|close| close.day < sessions.today)];
+        let mut dates = sessions.dates.clone();
+        dates.extend(own.map(|own| own.day));
+        dates.drain(..dates.len().saturating_sub(YEAR + 1));
+        let first = dates.first().copied().unwrap_or(Date::MAX);
+        let closes = before.iter().filter(|close| close.day >= first).copied().chain(own).collect();
+        let mut past = Self {
+            dates,
+            closes,
+            squares: Vec::new(),
+            end: NoPast::TooFewCloses,
+            without_events: Vec::new(),
+            end_without_events: NoPast::TooFewCloses,
+        };
+        past.sum();
+        past
+    }
+
+    /// Sums squared returns from the last session back, to the first one that has none.
+    fn sum(&mut self) {
+        let (mut all, mut without, mut sessions) = (0.0, 0.0, 0);
+        let mut knows_events = true;
+        for (n, pair) in self.closes.windows(2).rev().enumerate() {
+            let (before, close) = (&pair[0], &pair[1]);
+            let place = self.dates.len().wrapping_sub(n);
+            let has_date = |back: usize, of: &NameClose| self.dates.get(place.wrapping_sub(back)) == Some(&of.day);
+            if !has_date(1, close) || !has_date(2, before) {
+                break;
+            }
+            let ratio = (close.price + before.paid_by(close)) / before.price;
+            if !(1.0 / SPLIT..=SPLIT).contains(&ratio) {
+                self.end = NoPast::PriceJump;
+                if knows_events {
+                    self.end_without_events = NoPast::PriceJump;
+                }
+                break;
+            }
+            let square = ln(ratio).powi(2);
+            all += square;
+            self.squares.push(all);
+            if !knows_events {
+                continue;
+            }
+            match before.event_by(close) {
+                Ok(true) => {}
+                Ok(false) => (without, sessions) = (without + square, sessions + 1),
+                Err(why) => {
+                    (knows_events, self.end_without_events) = (false, why);
+                    continue;
+                }
+            }
+            self.without_events.push((without, sessions));
+        }
+    }
+
+    /// Realised volatility of the last sessions, per year, about a mean of zero.
+    ///
+    /// # Errors
+    /// One of them has no return.
+    pub fn realised(&self, sessions: usize) -> Result<f64, NoPast> {
+        let sum = self.squares.get(sessions.wrapping_sub(1)).ok_or(self.end)?;
+        Ok((YEAR as f64 / sessions as f64 * sum).sqrt())
+    }
+
+    /// Realised volatility of the last sessions, without those in which an event of the name moved the price.
+    ///
+    /// # Errors
+    /// One of them has no return, it is unknown whether it had an event, or all had one.
+    pub fn realised_without_events(&self, sessions: usize) -> Result<f64, NoPast> {
+        let &(sum, counted) = self.without_events.get(sessions.wrapping_sub(1)).ok_or(self.end_without_events)?;
+        if counted == 0 { Err(NoPast::TooFewCloses) } else { Ok((YEAR as f64 / counted as f64 * sum).sqrt()) }
+    }
+
+    /// Realised volatility of the last sessions per variance day, annualised; market events count for `share`.
+    ///
+    /// # Errors
+    /// One of them has no return.
+    pub fn realised_vt(&self, sessions: usize, clock: &VarianceClock, share: f64) -> Result<f64, NoPast> {
+        let sum = self.squares.get(sessions.wrapping_sub(1)).ok_or(self.end)?;
+        let place = self.closes.len().checked_sub(sessions.saturating_add(1));
+        let (Some(first), Some(last)) = (place.map(|place| self.closes[place].at), self.closes.last()) else {
+            return Err(NoPast::TooFewCloses);
+        };
+        Ok((clock.weights().year() * sum / clock.days(first, last.at, share)).sqrt())
+    }
+
+    /// Place of a volatility between the least and the greatest one of the closes of so many last sessions, 0 to 1.
+    ///
+    /// # Errors
+    /// Fewer than half of a year's sessions, or 15 of a month's, have one; or all are the same.
+    pub fn iv_rank(&self, iv30d: f64, sessions: usize) -> Result<f64, NoPast> {
+        let vols = self.vols(sessions)?;
+        let (least, most) = vols.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+        if most > least { Ok(((iv30d - least) / (most - least)).clamp(0.0, 1.0)) } else { Err(NoPast::NoRange) }
+    }
+
+    /// Share of the closes of so many last sessions that had a lower volatility, 0 to 1.
+    ///
+    /// # Errors
+    /// Too few have one, as of [`Self::iv_rank`].
+    pub fn iv_percentile(&self, iv30d: f64, sessions: usize) -> Result<f64, NoPast> {
+        let vols = self.vols(sessions)?;
+        Ok(vols.iter().filter(|vol| **vol < iv30d).count() as f64 / vols.len() as f64)
+    }
+
+    /// Volatilities of the closes of the last sessions.
+    fn vols(&self, sessions: usize) -> Result<Vec<f64>, NoPast> {
+        /// A month counts with five sessions of seven, a year with half of them.
+        const fn least(sessions: usize) -> usize {
+            if sessions < YEAR / 2 { sessions * 5 / 7 } else { sessions / 2 }
+        }
+        let first = self.dates[self.dates.len().saturating_sub(sessions)..].first().ok_or(NoPast::TooFewCloses)?;
+        let within = self.closes.iter().filter(|close| close.day >= *first && close.iv30d.is_finite());
+        let vols: Vec<f64> = within.map(|close| close.iv30d).collect();
+        if vols.len() < least(sessions) { Err(NoPast::TooFewCloses) } else { Ok(vols) }
+    }
+}
+
+impl NameClose {
+    /// Dividend that the price falls by from this close to the next one, currency per share.
+    fn paid_by(&self, next: &Self) -> f64 {
+        let paid = self.dividend.filter(|(ex_date, _)| *ex_date > self.day && *ex_date <= next.day);
+        paid.map_or(0.0, |(_, amount)| amount)
+    }
+
+    /// True if an event of the name moved the price from this close to the next one.
+    fn event_by(&self, next: &Self) -> Result<bool, NoPast> {
+        match (self.event, self.event_days) {
+            (EventState::Unknown, _) => Err(NoPast::EventUnknown),
+            (EventState::Found | EventState::Dated, Some([after, by])) if after < next.day && self.day < by => {
+                // it is still to come
+                let waits = next.event == self.event
+                    && next.event_days.is_some_and(|[later, until]| later >= next.day && until == by);
+                match self.event {
+                    _ if waits => Ok(false),
+                    EventState::Dated => Ok(true),
+                    _ if next.event == EventState::Unknown => Err(NoPast::EventDateOpen),
+                    _ => Ok(true),
+                }
+            }
+            (EventState::None | EventState::Found | EventState::Dated, _) => Ok(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    const TODAY: Date = date(2026, 11, 20);
+
+    /// Closes of the last sessions before [`TODAY`], the last price last.
+    fn closes(prices: &[f64]) -> Vec<NameClose> {
+        let calendar = Calendar::embedded();
+        let sessions = LastSessions::before(TODAY, &calendar);
+        let days = &sessions.dates[sessions.dates.len() - prices.len()..];
+        let of = |(&day, &price): (&Date, &f64)| NameClose {
+            day,
+            at: calendar.close(day),
+            price,
+            iv30d: price / 500.0,
+            event: EventState::None,
+            event_days: None,
+            dividend: None,
+        };
+        days.iter().zip(prices).map(of).collect()
+    }
+
+    fn past(closes: &[NameClose]) -> NamePast {
+        NamePast::new(closes, None, &LastSessions::before(TODAY, &Calendar::embedded()))
+    }
+
+    fn near(found: Result<f64, NoPast>, wanted: f64) {
+        assert!(found.is_ok_and(|found| (found - wanted).abs() < 1e-9), "{found:?} is not {wanted}");
+    }
+
+    /// Eleven closes, and their numbers by independent arithmetic.
+    const PRICES: [f64; 11] = [100.0, 101.0, 99.5, 100.25, 102.0, 101.5, 103.0, 102.25, 104.0, 103.5, 105.0];
+    const RV10: f64 = 0.19375969149965663;
+    const RV6: f64 = 0.18456091608486755;
+    const RV4: f64 = 0.18977431614973067;
+    /// Without the first close, and 103 at the end.
+    const RV10_OWN: f64 = 0.21063686815795646;
+    /// With a dividend of 2 on the eighth return.
+    const RV10_DIV: f64 = 0.25095422036748755;
+    /// Without the third return.
+    const RV10_EX: f64 = 0.200337920880804;
+
+    #[test]
+    fn realised_volatility_is_about_a_mean_of_zero() {
+        let all = closes(&PRICES);
+        near(past(&all).realised(10), RV10);
+        assert_eq!(past(&all).realised(11), Err(NoPast::TooFewCloses));
+        assert_eq!(past(&all[1..]).realised(10), Err(NoPast::TooFewCloses));
+        // a session without a close, and one of the day itself
+        let gap = [&all[..5], &all[6..]].concat();
+        assert_eq!(past(&gap).realised(10), Err(NoPast::TooFewCloses));
+        near(past(&gap).realised(4), RV4);
+        let own = NameClose { day: TODAY, at: Calendar::embedded().close(TODAY), price: 103.0, ..all[10] };
+        let sessions = LastSessions::before(TODAY, &Calendar::embedded());
+        near(NamePast::new(&all, Some(own), &sessions).realised(10), RV10_OWN);
+        // closes that are later than the day do not count
+        let later = NameClose { day: date(2026, 11, 23), ..own };
+        near(NamePast::new(&[&all[..], &[later]].concat(), None, &sessions).realised(10), RV10);
+    }
+
+    #[test]
+    fn dividends_count_and_splits_end_what_is_known() {
+        let mut all = closes(&PRICES);
+        // 2 on the day before yesterday, known the day before
+        all[7].dividend = Some((all[8].day, 2.0));
+        near(past(&all).realised(10), RV10_DIV);
+        // one that is a session later is not of that return
+        all[7].dividend = Some((all[9].day, 2.0));
+        near(past(&all).realised(10), RV10);
+        all[3].price *= 2.0;
+        assert_eq!(past(&all).realised(10), Err(NoPast::PriceJump));
+        assert_eq!(past(&all).realised_without_events(10), Err(NoPast::PriceJump));
+        near(past(&all).realised(6), RV6);
+    }
+
+    #[test]
+    fn variance_days_stand_for_sessions() {
+        let all = closes(&PRICES);
+        let clock = Calendar::embedded().variance().clone();
+        // 5 to 19 November: ten sessions, four dates without one
+        let days = 10.0 + 4.0 * 0.075;
+        let wanted = (260.475 / days * (RV10 * RV10 * 10.0 / 252.0)).sqrt();
+        near(past(&all).realised_vt(10, &clock, 0.0), wanted);
+        assert_eq!(past(&all).realised_vt(11, &clock, 0.0), Err(NoPast::TooFewCloses));
+    }
+
+    #[test]
+    fn sessions_of_events_are_left_out_and_open_ones_end_it() {
+        let ex = |all: &[NameClose]| past(all).realised_without_events(10);
+        let mut all = closes(&PRICES);
+        near(ex(&all), RV10);
+        // after the close of the third session, by that of the fourth
+        let known = [all[2].day, all[3].day];
+        for close in &mut all[..3] {
+            (close.event, close.event_days) = (EventState::Dated, Some(known));
+        }
+        near(ex(&all), RV10_EX);
+        near(past(&all).realised(10), RV10);
+        // found between two expiries: known to have passed once it is not there any more
+        let found = [all[1].day, all[5].day];
+        for (n, close) in all.iter_mut().enumerate().take(3) {
+            let from = if n < 2 { found[0] } else { close.day };
+            (close.event, close.event_days) = (EventState::Found, Some([from, found[1]]));
+        }
+        near(ex(&all), RV10_EX);
+        all[3].event = EventState::Unknown;
+        assert_eq!(ex(&all), Err(NoPast::EventUnknown));
+        (all[3].event, all[4].event) = (EventState::Found, EventState::Unknown);
+        all[3].event_days = Some([all[3].day, found[1]]);
+        assert_eq!(ex(&all), Err(NoPast::EventUnknown));
+        assert!(past(&all).realised_without_events(5).is_ok());
+        // a session whose close does not know whether the event has passed
+        let mut all = closes(&PRICES);
+        (all[8].event, all[8].event_days) = (EventState::Found, Some([all[8].day, TODAY]));
+        all[9].event = EventState::Unknown;
+        let own = NameClose { event: EventState::None, ..all[9] };
+        assert_eq!(all[8].event_by(&all[9]), Err(NoPast::EventDateOpen));
+        assert_eq!((all[8].event_by(&own), own.event_by(&all[9])), (Ok(true), Ok(false)));
+    }
+
+    #[test]
+    fn rank_and_percentile_are_of_a_year_and_of_a_month() {
+        let prices: Vec<f64> = (0..252).map(|n| 100.0 + f64::from(n % 50)).collect();
+        let all = closes(&prices);
+        let vol = |price: f64| price / 500.0;
+        near(past(&all).iv_rank(vol(110.0), 252), 10.0 / 49.0);
+        near(past(&all).iv_percentile(vol(110.0), 252), 52.0 / 252.0);
+        // beyond all of them
+        near(past(&all).iv_rank(0.9, 252), 1.0);
+        near(past(&all).iv_rank(0.1, 252), 0.0);
+        near(past(&all).iv_percentile(0.9, 252), 1.0);
+        // the last 21: 131 to 149, 100, 101
+        near(past(&all).iv_rank(vol(139.0), 21), 39.0 / 49.0);
+        near(past(&all).iv_percentile(vol(139.0), 21), 10.0 / 21.0);
+        assert_eq!(past(&all[127..]).iv_rank(0.2, 252), Err(NoPast::TooFewCloses));
+        assert!(past(&all[126..]).iv_rank(0.2, 252).is_ok());
+        assert_eq!(past(&all[238..]).iv_percentile(0.2, 21), Err(NoPast::TooFewCloses));
+        assert!(past(&all[237..]).iv_percentile(0.2, 21).is_ok());
+        // those of which volatility is missing do not count
+        let missing: Vec<NameClose> = all[126..].iter().map(|of| NameClose { iv30d: f64::NAN, ..*of }).collect();
+        assert_eq!(past(&missing).iv_rank(0.2, 252), Err(NoPast::TooFewCloses));
+        let flat = past(&closes(&[100.0; 30]));
+        assert_eq!(flat.iv_rank(0.2, 21), Err(NoPast::NoRange));
+        near(flat.iv_percentile(0.2, 21), 0.0);
+    }
+}

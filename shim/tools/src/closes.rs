@@ -1,0 +1,210 @@
+//! Files of closing rows, one a session (`closes-YYYY-MM-DD.csv`), in the state folder of a daemon or one that `batch`
+//! writes. A file is replaced as a whole; a damaged or foreign one is moved aside, and what is readable of it written
+//! again. Never: a number.
+
+use engine::closes::{Closes, ClosingRow};
+use host::private::{self, DAMAGED_OR_FOREIGN};
+use jiff::civil::Date;
+use kernel::contract::Symbol;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Prefix of the files.
+pub const PREFIX: &str = "closes-";
+/// Maximum number of sessions in a folder: a year, and two months in which nothing is lost by a gap.
+const SESSIONS: usize = 300;
+/// Maximum bytes of all files: 300 sessions of 8,000 names take 250 MB.
+const BYTES: u64 = 256 << 20;
+/// Maximum bytes of one file that is read.
+const FILE_BYTES: u64 = 16 << 20;
+
+/// A folder with files of closing rows.
+#[derive(Clone, Debug)]
+pub struct ClosesFolder {
+    path: PathBuf,
+}
+
+impl ClosesFolder {
+    /// The folder, which need not exist yet.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// The closes of every session in the folder.
+    #[must_use]
+    pub fn closes(&self) -> Closes {
+        let (mut rows, mut bytes) = (Vec::new(), 0_u64);
+        for (day, path) in self.sessions().into_iter().rev().take(SESSIONS) {
+            bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |facts| facts.len()));
+            if bytes > BYTES {
+                break;
+            }
+            rows.extend(self.read(day).into_values());
+        }
+        rows.into_iter().collect()
+    }
+
+    /// The last session in the folder.
+    #[must_use]
+    pub fn last(&self) -> Option<Date> {
+        self.sessions().last().map(|(day, _)| *day)
+    }
+
+    /// Adds rows of a session, in place of those of the same names, and removes the oldest sessions beyond the bounds.
+    /// Sessions after `today` do not count there.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&self, day: Date, rows: &[ClosingRow], today: Date) -> io::Result<()> {
+        let mut all = self.read(day);
+        all.extend(rows.iter().map(|row| (row.underlying, *row)));
+        private::replace(&self.file(day), |file| ClosingRow::write(all.values(), file))?;
+        let (mut sessions, mut bytes) = (0_usize, 0_u64);
+        // a file of a future date must not displace those of past sessions
+        for (_, path) in self.sessions().into_iter().rev().filter(|(day, _)| *day <= today) {
+            sessions = sessions.saturating_add(1);
+            bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |facts| facts.len()));
+            if sessions > SESSIONS || bytes > BYTES {
+                let _ = fs::remove_file(path);
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, day: Date) -> PathBuf {
+        self.path.join(format!("{PREFIX}{day}.csv"))
+    }
+
+    /// The rows of a session by name.
+    fn read(&self, day: Date) -> BTreeMap<Symbol, ClosingRow> {
+        let path = self.file(day);
+        let mut text = Vec::new();
+        match File::open(&path).and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return BTreeMap::new(),
+            Err(error) => {
+                tracing::warn!("{}: {error}", path.display());
+                return BTreeMap::new();
+            }
+        }
+        // a number that was cut off would be read as another one: the last incomplete line is dropped
+        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end.saturating_add(1));
+        let (rows, refused) = ClosingRow::read(day, &text[..whole]);
+        let rows: BTreeMap<Symbol, ClosingRow> = rows.into_iter().map(|row| (row.underlying, row)).collect();
+        if refused > 0 || whole < text.len() {
+            private::move_aside(&path, DAMAGED_OR_FOREIGN);
+            if !rows.is_empty() {
+                // the readable part is written again for the next start
+                if let Err(error) = private::replace(&path, |file| ClosingRow::write(rows.values(), file)) {
+                    tracing::warn!("{}: {error}", path.display());
+                }
+            }
+        }
+        rows
+    }
+
+    /// The sessions in the folder, oldest first.
+    fn sessions(&self) -> Vec<(Date, PathBuf)> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let dated = |path: PathBuf| {
+            let name = path.file_name()?.to_str()?;
+            let date = name.strip_prefix(PREFIX)?.strip_suffix(".csv")?.parse().ok()?;
+            Some((date, path))
+        };
+        let mut sessions: Vec<(Date, PathBuf)> = entries.filter_map(|entry| dated(entry.path())).collect();
+        sessions.sort();
+        sessions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    const HEADER: &str = "underlying,valued_at,close,iv30d,ex_event_iv30d,rr25_30d,skew25_30d,event_state,event_from,\
+                          event_to,event_move,ex_date,dividend";
+
+    /// A folder of its own, removed at the end.
+    struct Folder(ClosesFolder);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("greeksd-closes-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(ClosesFolder::new(&path))
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0.path).unwrap();
+            let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+
+        fn prices(&self, name: &str) -> Vec<f64> {
+            self.0.closes().of(Symbol::parse(name).unwrap()).iter().map(|close| close.price).collect()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0.path);
+        }
+    }
+
+    fn text(day: Date, names: &[(&str, f64)]) -> String {
+        let lines = names.iter().map(|(name, price)| format!("{name},{day}T21:00:00Z,{price},0.2,,,,none,,,,,\n"));
+        format!("{HEADER}\n{}", lines.collect::<String>())
+    }
+
+    fn rows(day: Date, names: &[(&str, f64)]) -> Vec<ClosingRow> {
+        let (rows, refused) = ClosingRow::read(day, text(day, names).as_bytes());
+        assert_eq!(refused, 0);
+        rows
+    }
+
+    #[test]
+    fn rows_of_a_session_are_joined_by_name() {
+        let folder = Folder::new("joined");
+        let (first, second) = (date(2026, 11, 19), date(2026, 11, 20));
+        for (day, names) in
+            [(second, &[("KO", 2.0), ("F", 9.0)][..]), (first, &[("KO", 1.0)]), (second, &[("KO", 3.0)])]
+        {
+            folder.0.add(day, &rows(day, names), second).unwrap();
+        }
+        assert_eq!((folder.prices("KO"), folder.prices("F")), (vec![1.0, 3.0], vec![9.0]));
+        assert_eq!(folder.names(), ["closes-2026-11-19.csv", "closes-2026-11-20.csv"]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_moved_aside_and_its_readable_part_stays() {
+        let folder = Folder::new("damaged");
+        let day = date(2026, 11, 20);
+        let whole = text(day, &[("KO", 2.0), ("F", 9.0)]);
+        let put = |text: &str| fs::write(folder.0.file(day), text).unwrap();
+        put(&whole[..whole.len() - 3]);
+        assert_eq!((folder.prices("KO"), folder.prices("F")), (vec![2.0], vec![]));
+        assert_eq!(folder.names(), ["closes-2026-11-20.csv", "closes-2026-11-20.csv.bad"]);
+        assert_eq!(folder.prices("KO"), [2.0], "written again");
+        put("not,ours\n");
+        assert_eq!(folder.prices("KO"), [0.0; 0]);
+        assert_eq!(folder.names(), ["closes-2026-11-20.csv.bad"]);
+    }
+
+    #[test]
+    fn the_oldest_sessions_go_and_later_ones_do_not_count() {
+        let folder = Folder::new("bounded");
+        let day = |n: i64| date(2020, 1, 1).saturating_add(jiff::Span::new().days(n));
+        let most = i64::try_from(SESSIONS).unwrap();
+        (0..most).for_each(|n| fs::write(folder.0.file(day(n)), text(day(n), &[("KO", 1.0)])).unwrap());
+        folder.0.add(day(most + 1), &rows(day(most + 1), &[("KO", 1.0)]), day(most)).unwrap();
+        assert_eq!(folder.names().len(), SESSIONS + 1, "a file of the future");
+        folder.0.add(day(most), &rows(day(most), &[("KO", 1.0)]), day(most)).unwrap();
+        let names = folder.names();
+        assert_eq!((names.len(), names[0].as_str()), (SESSIONS + 1, "closes-2020-01-02.csv"));
+    }
+}
