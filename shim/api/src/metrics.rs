@@ -55,9 +55,10 @@ fn date(of: Option<jiff::civil::Date>, why: &'static str) -> Metric {
     of.map_or(Metric::Missing(why), |date| Metric::Word(date.to_string()))
 }
 
-/// Sessions of a year, and of a month.
-const YEAR: usize = 252;
-const MONTH: usize = 21;
+/// Sessions of a year.
+pub const YEAR: usize = 252;
+/// Sessions of a month.
+pub const MONTH: usize = 21;
 /// Sessions of the realised volatilities that have one length only.
 const REALISED: usize = 20;
 

@@ -30,8 +30,6 @@ const KEPT: usize = 5;
 const MARKETS_KEPT: usize = 5;
 /// Prefix of the file of a recorded folder's market.
 const RECORDED: &str = "market-recorded-";
-/// Lock file of a folder in use.
-const LOCK: &str = ".serving";
 /// File of all live names.
 const LIVE: &str = "market-live.saved";
 /// Why a saved market of another version is not read.
@@ -120,7 +118,7 @@ impl StateFolder {
     /// and only read. `None`: another daemon uses it.
     #[must_use]
     pub fn claimed(path: &Path) -> Option<Self> {
-        let claim = match private::claim_folder(path, LOCK) {
+        let claim = match private::claim_folder(path, closes::LOCK) {
             Ok(lock) => Some(Arc::new(lock)),
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => return None,
             Err(error) => {

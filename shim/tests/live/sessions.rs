@@ -5,6 +5,7 @@
 
 use crate::support::daemon::{Daemon, HEADER, norm_cdf};
 use crate::support::{Client, get};
+use kernel::calendar::Calendar;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -198,4 +199,152 @@ fn a_second_signal_ends_the_program_at_once() {
     signal(daemon.child.id());
     assert_eq!(daemon.child.wait().unwrap().code(), Some(130));
     drop(unread);
+}
+
+/// Quotes of a name at the close of a day, of one expiry before thirty days and one after.
+fn two_expiries(name: &str, day: u32, spot: f64, vol: f64) -> String {
+    let mut rows = HEADER.to_owned();
+    for (expiry, days) in [("2024-12-06", 36.0), ("2025-01-17", 78.0)] {
+        let t = (days - f64::from(day)) / 365.0;
+        for strike in (80..=120).step_by(4) {
+            let (k, sd) = (f64::from(strike), vol * t.sqrt());
+            let d1 = (spot / k).ln() / sd + 0.5 * sd;
+            for (right, phi) in [("call", 1.0), ("put", -1.0)] {
+                let value = phi * (spot * norm_cdf(phi * d1) - k * norm_cdf(phi * (d1 - sd)));
+                let (bid, ask) = ((value - 0.01).max(0.0), value + 0.01);
+                rows += &format!(
+                    "2024-11-{day}T16:00:00-05:00,{name},{spot},{name},{expiry},{right},{strike},{bid:.4},{ask:.4},9,9\n"
+                );
+            }
+        }
+    }
+    rows
+}
+
+/// Prices and volatilities of the sessions before 20 November 2024, the last one last.
+fn write_closes(folders: &Folders, sessions: usize) -> Vec<(f64, f64)> {
+    let calendar = Calendar::embedded();
+    let mut day = jiff::civil::date(2024, 11, 20);
+    let mut closes: Vec<(f64, f64)> = Vec::new();
+    for n in 0..sessions {
+        day = calendar.previous_session(day);
+        let x = ((n * 37) % 101) as f64;
+        let (price, vol) = (95.0 + 0.1 * x, 0.15 + 0.002 * x);
+        let text = format!("{CLOSES}ACME,{day}T21:00:00Z,{price:?},{vol:?},,,,none,,,,,\n");
+        fs::write(folders.state(&format!("closes-{day}.csv")), text).unwrap();
+        closes.push((price, vol));
+    }
+    closes.reverse();
+    closes
+}
+
+const CLOSES: &str = "underlying,valued_at,close,iv30d,ex_event_iv30d,rr25_30d,skew25_30d,event_state,event_from,\
+                      event_to,event_move,ex_date,dividend\n";
+
+fn metrics(daemon: &Daemon) -> Value {
+    daemon.rows("/l1/metrics?underlying=ACME").remove(0)
+}
+
+fn near(row: &Value, name: &str, wanted: f64) {
+    let found = Daemon::number(row, name);
+    assert!((found - wanted).abs() < 1e-6, "{name} of {row}: {wanted}");
+}
+
+#[test]
+fn a_name_is_ranked_among_its_closes_and_leaves_its_own() {
+    let folders = Folders::new("closes");
+    let before = write_closes(&folders, 252);
+    let put = |day: u32, spot: f64, vol: f64| {
+        fs::write(folders.0.join("beside.csv"), two_expiries("ACME", day, spot, vol)).unwrap();
+        fs::rename(folders.0.join("beside.csv"), folders.chain("ACME")).unwrap();
+    };
+    put(20, 100.0, 0.25);
+    let mut daemon = folders.start();
+    daemon.wait("full accuracy", |health| health["preliminary"] == 0);
+    let check = |row: &Value, closes: &[(f64, f64)]| {
+        let vol = Daemon::number(row, "iv30d");
+        let year: Vec<f64> = closes[closes.len() - 252..].iter().map(|of| of.1).collect();
+        for (end, vols) in [("1y", &year[..]), ("1m", &year[231..])] {
+            let (least, most) = vols.iter().fold((1.0_f64, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+            near(row, &format!("iv_rank_{end}"), (vol - least) / (most - least));
+            let below = vols.iter().filter(|x| **x < vol - 1e-6).count() as f64;
+            near(row, &format!("iv_pctl_{end}"), below / vols.len() as f64);
+        }
+        let squares: Vec<f64> = closes.windows(2).map(|pair| (pair[1].0 / pair[0].0).ln().powi(2)).collect();
+        for n in [10, 20, 60, 252] {
+            let realised = (252.0 / n as f64 * squares[squares.len() - n..].iter().sum::<f64>()).sqrt();
+            near(row, &format!("rv{n}"), realised);
+            near(row, &format!("rv{n}_ex"), realised);
+            if n == 20 {
+                near(row, "vrp30", vol * vol - realised * realised);
+            }
+        }
+    };
+    let row = metrics(&daemon);
+    let vol = Daemon::number(&row, "iv30d");
+    assert!((vol - 0.25).abs() < 2e-3, "{row}");
+    // it is valued at the close: its own is among them
+    let mut closes = before.clone();
+    closes.push((100.0, vol));
+    check(&row, &closes);
+    // 22 October to 20 November: 20 sessions, nine dates without one; events of the market count for three tenths
+    let rv20 = Daemon::number(&row, "rv20");
+    let calendar = Calendar::embedded();
+    let [first, last] = ["2024-10-23T21:00:00Z", "2024-11-20T21:00:00Z"].map(|at| at.parse().unwrap());
+    let days = calendar.variance().days(first, last, 0.3);
+    near(&row, "rv_vt", (260.475 / days * rv20 * rv20 * 20.0 / 252.0).sqrt());
+    let hit = daemon.get("/l1/metrics?underlying=ACME&sort=-iv_rank_1y&format=prometheus").1;
+    assert!(hit.contains("greeksd_iv_rank_1y{underlying=\"ACME\"} ") && hit.contains("greeksd_rv252{"), "{hit}");
+    stop(daemon);
+    let file = text(&folders.state("closes-2024-11-20.csv"));
+    let line = file.lines().find(|line| line.starts_with("ACME,2024-11-20T21:00:00Z,100,0.2")).expect(&file);
+    assert_eq!(line.split(',').nth(7), Some("unknown"), "two expiries show no event");
+    // a restart shows the same, and the next session counts the one before
+    let daemon = folders.start();
+    wait_for(|| metrics(&daemon)["rv252"] == row["rv252"], "the same closes");
+    assert_eq!(metrics(&daemon)["iv_rank_1y"], row["iv_rank_1y"]);
+    put(21, 103.0, 0.3);
+    wait_for(|| metrics(&daemon)["und_price"] == 103.0, "the next session");
+    let next = metrics(&daemon);
+    let closes = [&closes[..], &[(103.0, Daemon::number(&next, "iv30d"))]].concat();
+    let squares: Vec<f64> = closes.windows(2).map(|pair| (pair[1].0 / pair[0].0).ln().powi(2)).collect();
+    near(&next, "rv10", (25.2 * squares[squares.len() - 10..].iter().sum::<f64>()).sqrt());
+    // whether the session of the 21st had an event is not known
+    assert!(next["rv10_ex"].is_null() && next["missing"].to_string().contains("rv10_ex:event_unknown"), "{next}");
+    stop(daemon);
+    assert!(text(&folders.state("closes-2024-11-21.csv")).contains("ACME,2024-11-21T21:00:00Z,103,0."));
+}
+
+#[test]
+fn splits_gaps_and_damage_are_null_with_a_reason() {
+    let folders = Folders::new("splits");
+    let before = write_closes(&folders, 30);
+    let calendar = Calendar::embedded();
+    let back = |n: usize| {
+        let day = (0..n).fold(jiff::civil::date(2024, 11, 20), |day, _| calendar.previous_session(day));
+        folders.state(&format!("closes-{day}.csv"))
+    };
+    // fifteen sessions ago there is none, and five sessions ago the price is half of what it was
+    fs::remove_file(back(15)).unwrap();
+    let price = before[before.len() - 5].0;
+    let halved = text(&back(5)).replace(&format!(",{price:?},"), &format!(",{:?},", price / 2.0));
+    fs::write(back(5), halved).unwrap();
+    fs::write(folders.0.join("market/chains/acme.csv"), two_expiries("ACME", 20, 100.0, 0.25)).unwrap();
+    let shown = || {
+        let daemon = folders.start();
+        let row = metrics(&daemon);
+        (row["missing"].to_string(), row, stop(daemon))
+    };
+    let (missing, row, _) = shown();
+    assert!(row["rv10"].is_null() && missing.contains("rv10:price_jump"), "{row}");
+    assert!(missing.contains("vrp30:price_jump") && missing.contains("iv_rank_1y:too_few_closes"), "{row}");
+    assert!(row["iv_rank_1m"].is_number() && row["iv_pctl_1m"].is_number(), "{row}");
+    // without the split the gap is reached
+    fs::write(back(5), text(&back(5)).replace(&format!(",{:?},", price / 2.0), &format!(",{price:?},"))).unwrap();
+    fs::write(back(3), "\0\0\0").unwrap();
+    let (missing, row, said) = shown();
+    assert!(row["rv10"].is_null() && missing.contains("rv10:too_few_closes"), "{row}");
+    let damaged = back(3).file_name().unwrap().to_string_lossy().into_owned();
+    assert!(said.contains(&format!("{damaged} is damaged")), "{said}");
+    assert!(folders.state(&format!("{damaged}.bad")).exists() && !back(3).exists());
 }

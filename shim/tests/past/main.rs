@@ -3,6 +3,7 @@
 
 mod asof;
 mod batch;
+mod closes;
 mod explained;
 #[path = "../../../engine/history/tests/support/mod.rs"]
 mod files;

@@ -176,6 +176,10 @@ pub struct BatchArgs {
     /// Also write the quotes: bid, ask, sizes and mid
     #[arg(long)]
     pub quotes: bool,
+    /// Also add a closing row of each name and day to the closes in this folder, such as the --state-dir of a stopped
+    /// daemon, which ranks volatility by them (docs/metrics.md)
+    #[arg(long, value_name = "DIR")]
+    pub closes: Option<PathBuf>,
     /// Reference data
     #[command(flatten)]
     pub known: ReferencePaths,

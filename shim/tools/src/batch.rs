@@ -1,13 +1,16 @@
 //! `greeksd batch`: computes files of recorded quotes to files of Greeks, a day at a time. It makes a job of the crate
 //! `history` from the arguments, and shows its progress and outcome. Never: a formula, a layout of quotes.
 
+mod closing;
 pub mod inputs;
 pub mod reference_files;
 mod report;
 mod text;
 mod watch;
 
+use self::closing::ClosingForm;
 use crate::arguments::{BatchArgs, BatchFormat, BatchLayout};
+use crate::closes::ClosesFolder;
 use api::rows::frame::Format;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome};
@@ -117,6 +120,14 @@ impl Opened {
         let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
         let recipe = recipe(args);
         let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
+        let form: Box<dyn FileForm> = match args.closes.as_deref().filter(|_| !args.plan) {
+            None => form,
+            Some(path) => {
+                let folder = ClosesFolder::claimed(path)
+                    .map_err(|error| BatchError::Arguments(format!("--closes {}: {error}", path.display())))?;
+                Box::new(ClosingForm::new(form, folder, known.reference.calendar().clone()))
+            }
+        };
         Ok(Self { inputs, known, options, recipe, form })
     }
 }

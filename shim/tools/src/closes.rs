@@ -20,17 +20,34 @@ const BYTES: u64 = 256 << 20;
 /// Maximum bytes of one file that is read.
 const FILE_BYTES: u64 = 16 << 20;
 
+/// Lock file of a folder in use.
+pub const LOCK: &str = ".serving";
+
 /// A folder with files of closing rows.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ClosesFolder {
     path: PathBuf,
+    /// Lock against daemons, and other jobs; `None`: none was requested.
+    _claim: Option<File>,
 }
 
 impl ClosesFolder {
     /// The folder, which need not exist yet.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned() }
+        Self { path: path.to_owned(), _claim: None }
+    }
+
+    /// The folder for this process alone; created if need be.
+    ///
+    /// # Errors
+    /// A daemon or another job uses it, or it cannot be written to.
+    pub fn claimed(path: &Path) -> io::Result<Self> {
+        let claim = private::claim_folder(path, LOCK).map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => io::Error::new(error.kind(), "a daemon or another job uses this folder"),
+            _ => error,
+        })?;
+        Ok(Self { path: path.to_owned(), _claim: Some(claim) })
     }
 
     /// The closes of every session in the folder.

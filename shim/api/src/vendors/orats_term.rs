@@ -7,6 +7,7 @@ use super::layer::{Layer, NameList, RequestContext, Serve};
 use super::orats::{TICKER, TRADE_DATE, parse_tickers};
 use super::parameter::{FORMAT, SYMBOLS};
 use crate::catalog::{Catalog, CatalogColumn, CatalogJson, CatalogKind, CatalogQuestion};
+use crate::metrics::{MONTH, YEAR};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
@@ -16,6 +17,7 @@ use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
 use crate::rows::table::Fact;
+use engine::closes::{LastSessions, NamePast};
 use engine::store::chain::Chain;
 use engine::store::evidence::CountedDividend;
 use engine::store::quotes::QuoteNumber;
@@ -119,6 +121,7 @@ fn records(
 struct NameTerm {
     structure: TermStructure,
     tenors: Tenors,
+    past: NamePast,
 }
 
 impl NameTerm {
@@ -126,7 +129,10 @@ impl NameTerm {
         let days = TIMES.map(|(_, days)| days);
         let structure = TermStructure::of(chain, context.calendar);
         let tenors = Tenors::of(&structure.clock, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
-        Self { structure, tenors }
+        let calendar = context.calendar;
+        let sessions = LastSessions::before(calendar.eastern(chain.valued_at).date(), calendar);
+        let past = NamePast::of(chain, &structure, &tenors, &context.closes, &sessions, calendar);
+        Self { structure, tenors, past }
     }
 
     fn vol(&self, days: f64) -> f64 {
@@ -256,7 +262,7 @@ fn write_summaries(names: &[String], context: &RequestContext<'_>, clock: &Clock
         record.number("riskFree2y", term.at(TWO_YEARS, |expiry| expiry.disc_rate));
         record.zeros(&["skewing", "contango", "totalErrorConf"]);
         for percent in [5.0, 25.0, 75.0, 95.0] {
-            let NameTerm { structure, tenors } = term;
+            let NameTerm { structure, tenors, .. } = term;
             let vol = |of: &TermExpiry| of.vol_at(percent / 100.0);
             for (end, days) in TIMES {
                 record.number(&format!("dlt{percent}Iv{end}"), structure.vol_at(tenors, days, vol));
@@ -345,13 +351,6 @@ const CORE_ZEROS: &[&str] = &[
     "orHv252d",
     "orHv500d",
     "orHv1000d",
-    "clsHv5d",
-    "clsHv10d",
-    "clsHv20d",
-    "clsHv60d",
-    "clsHv90d",
-    "clsHv120d",
-    "clsHv252d",
     "clsHv500d",
     "clsHv1000d",
     "clsPx1w",
@@ -373,8 +372,6 @@ const CORE_ZEROS: &[&str] = &[
     "correlEtf1y",
     "beta1m",
     "beta1y",
-    "ivPctile1m",
-    "ivPctile1y",
     "ivPctileSpy",
     "ivPctileEtf",
     "ivStdvMean",
@@ -432,8 +429,18 @@ const CORE_ZEROS: &[&str] = &[
 ];
 /// Prefixes of fields that are numbered from 1 to 12.
 const CORE_SERIES: [&str; 3] = ["ernMv", "ernStraPct", "ernEffct"];
-/// Windows of volatilities without earnings.
-const CORE_WINDOWS: [&str; 9] = ["5d", "10d", "20d", "60d", "90d", "120d", "252d", "500d", "1000d"];
+/// Windows of realised volatilities, and their sessions.
+const CORE_WINDOWS: [(&str, usize); 9] = [
+    ("5d", 5),
+    ("10d", 10),
+    ("20d", 20),
+    ("60d", 60),
+    ("90d", 90),
+    ("120d", 120),
+    ("252d", YEAR),
+    ("500d", 500),
+    ("1000d", 1000),
+];
 const CORE_WORDS: [&str; 4] = ["sector", "etfIncl", "bestEtf", "sectorName"];
 /// Substitute for an unknown date.
 const NO_DATE: &str = "1970-01-01";
@@ -485,8 +492,19 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
             record.word(&format!("ernDate{n}"), NO_DATE);
             CORE_SERIES.iter().for_each(|name| record.number(&format!("{name}{n}"), 0.0));
         }
-        for window in CORE_WINDOWS {
-            ["orHvXern", "clsHvXern"].iter().for_each(|name| record.number(&format!("{name}{window}"), 0.0));
+        for (window, sessions) in CORE_WINDOWS {
+            record.number(&format!("orHvXern{window}"), 0.0);
+            let without = term.past.realised_without_events(sessions);
+            record.number(&format!("clsHvXern{window}"), without.unwrap_or(f64::NAN));
+        }
+        for (window, sessions) in CORE_WINDOWS.into_iter().filter(|(_, sessions)| *sessions <= YEAR) {
+            record.number(&format!("clsHv{window}"), term.past.realised(sessions).unwrap_or(f64::NAN));
+        }
+        for (name, sessions) in [("ivPctile1m", MONTH), ("ivPctile1y", YEAR)] {
+            let now = term.vol(30.0);
+            let share =
+                if now.is_nan() { f64::NAN } else { term.past.iv_percentile(now, sessions).unwrap_or(f64::NAN) };
+            record.number(name, 100.0 * share);
         }
         put_vols(&mut record, term, "1yr");
         all.push(record.end(clock));

@@ -1,0 +1,85 @@
+//! Closing rows of `greeksd batch`, and what a daemon over the same days makes of them.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use crate::files::Folder;
+use crate::support::daemon::Daemon;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const NAME: &str = "UBER";
+const DAYS: usize = 18;
+
+fn greeksd(arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_greeksd")).args(arguments).stdin(Stdio::null()).output().unwrap();
+    (output.status.code().unwrap_or(-1), String::from_utf8(output.stderr).unwrap())
+}
+
+/// The dates of the closing rows in a folder, ascending.
+fn dates(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut dates: Vec<String> =
+        names.filter_map(|name| Some(name.strip_prefix("closes-")?.strip_suffix(".csv")?.to_owned())).collect();
+    dates.sort();
+    dates
+}
+
+#[test]
+fn days_of_batch_rank_those_of_history() {
+    let folder = Folder::new("closes");
+    let [market, state, out] = ["market", "state", "out"].map(|name| folder.path(name).display().to_string());
+    let days = DAYS.to_string();
+    let (code, said) = greeksd(&["generate", &market, "--names", NAME, "--days", &days, "--quiet"]);
+    assert_eq!(code, 0, "{said}");
+    let quotes = format!("{market}/quotes");
+    let batch = ["batch", &quotes, "-o", &out, "--accuracy", "preliminary", "--closes", &state, "--quiet"];
+    let (code, said) = greeksd(&batch);
+    assert_eq!(code, 0, "{said}");
+    let dates = dates(Path::new(&state));
+    assert_eq!(dates.len(), DAYS);
+    let text = fs::read_to_string(format!("{state}/closes-{}.csv", dates[0])).unwrap();
+    assert!(text.lines().count() == 2 && text.lines().nth(1).unwrap().starts_with("UBER,"), "{text}");
+
+    let daemon = Daemon::start(&format!("history:{market}"), &["--state-dir", &state]);
+    let row = |date: &String| daemon.rows(&format!("/l1/metrics?underlying={NAME}&as_of={date}")).remove(0);
+    let rows: Vec<Value> = dates.iter().map(row).collect();
+    let (prices, vols): (Vec<f64>, Vec<f64>) =
+        rows.iter().map(|row| (Daemon::number(row, "und_price"), Daemon::number(row, "iv30d"))).unzip();
+    let returns: Vec<f64> = prices.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
+    let realised = |returns: &[f64]| (252.0 / 10.0 * returns.iter().map(|r| r * r).sum::<f64>()).sqrt();
+    let near = |row: &Value, name: &str, wanted: f64| {
+        let found = Daemon::number(row, name);
+        // batch was asked for preliminary accuracy
+        assert!((found - wanted).abs() < 2e-3, "{name} of {row}: {wanted}");
+    };
+    for (n, row) in rows.iter().enumerate() {
+        let reasons = row["missing"].to_string();
+        match n.checked_sub(10) {
+            None => assert!(row["rv10"].is_null() && reasons.contains("rv10:too_few_closes"), "{row}"),
+            Some(first) => near(row, "rv10", realised(&returns[first..n])),
+        }
+        assert!(row["rv20"].is_null() && reasons.contains("vrp30:too_few_closes"), "{row}");
+        assert!(row["iv_rank_1y"].is_null() && reasons.contains("iv_rank_1y:too_few_closes"), "{row}");
+        if n + 1 < 15 {
+            assert!(row["iv_rank_1m"].is_null() && row["iv_pctl_1m"].is_null(), "{row}");
+            continue;
+        }
+        let (least, most) = vols[..=n].iter().fold((1.0_f64, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        let rank = Daemon::number(row, "iv_rank_1m");
+        assert!((rank - (vols[n] - least) / (most - least)).abs() < 0.05, "{rank} of {row} among {vols:?}");
+        assert!((0.0..=1.0).contains(&Daemon::number(row, "iv_pctl_1m")), "{row}");
+    }
+    // what is later than a moment does not count: the fifteenth day has a rank by fifteen closes only
+    assert!(rows[13]["iv_rank_1m"].is_null() && rows[14]["iv_rank_1m"].is_number());
+    let core = daemon.get(&format!("/datav2/hist/cores?ticker={NAME}&tradeDate={}", dates[DAYS - 1])).1;
+    let core: Value = serde_json::from_str(&core).unwrap();
+    let core = &core["data"][0];
+    near(core, "clsHv10d", realised(&returns[DAYS - 11..]));
+    near(core, "ivPctile1m", 100.0 * Daemon::number(&rows[DAYS - 1], "iv_pctl_1m"));
+    assert_eq!(core["clsHv252d"], 0.0);
+    // the folder is in use
+    let (code, said) = greeksd(&batch);
+    assert!(code == 2 && said.contains("a daemon or another job uses this folder"), "{said}");
+}
