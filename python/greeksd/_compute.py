@@ -341,8 +341,9 @@ def batch(
     """Days of recorded quotes to days of Greeks: ``greeksd batch`` as a function (docs/history.md).
 
     `paths` are files of quotes, or folders of them, in any layout that is read; `out` is the folder of the files of
-    Greeks. Reference data are paths here. What is there already is left as it is, so a job that was stopped goes on
-    with the same call; Ctrl-C stops it between two snapshots and raises ``KeyboardInterrupt``.
+    Greeks. Reference data are paths here; `closes` is a folder that closing rows are added to (docs/metrics.md). What
+    is there already is left as it is, so a job that was stopped goes on with the same call; Ctrl-C stops it between two
+    snapshots and raises ``KeyboardInterrupt``.
 
     Raises `InputError` for arguments, `JobError` where the folder cannot be used. A file or a name and day that cannot
     be computed does not end the job: ``report.complete`` is False, ``report.failed`` says why.

@@ -2,7 +2,7 @@
 //! carried over it. Never: a close of the future.
 
 use super::days::Closes;
-use super::row::NameClose;
+use super::row::{NameClose, rounded};
 use crate::store::chain::Chain;
 use crate::term::{EventState, Tenors, TermStructure};
 use jiff::civil::Date;
@@ -194,7 +194,7 @@ impl NamePast {
     /// # Errors
     /// Fewer than half of a year's sessions, or 15 of a month's, have one; or all are the same.
     pub fn iv_rank(&self, iv30d: f64, sessions: usize) -> Result<f64, NoPast> {
-        let vols = self.vols(sessions)?;
+        let (vols, iv30d) = (self.vols(sessions)?, rounded(iv30d));
         let (least, most) = vols.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
         if most > least { Ok(((iv30d - least) / (most - least)).clamp(0.0, 1.0)) } else { Err(NoPast::NoRange) }
     }
@@ -204,7 +204,8 @@ impl NamePast {
     /// # Errors
     /// Too few have one, as of [`Self::iv_rank`].
     pub fn iv_percentile(&self, iv30d: f64, sessions: usize) -> Result<f64, NoPast> {
-        let vols = self.vols(sessions)?;
+        // its own close is not below it
+        let (vols, iv30d) = (self.vols(sessions)?, rounded(iv30d));
         Ok(vols.iter().filter(|vol| **vol < iv30d).count() as f64 / vols.len() as f64)
     }
 

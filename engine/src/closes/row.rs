@@ -213,7 +213,7 @@ fn event_days(event: &NameEvent, calendar: &Calendar) -> Option<[Date; 2]> {
 }
 
 /// A number as files have it, so that a row that was read is the one that was written; missing stays missing.
-fn rounded(x: f64) -> f64 {
+pub(super) fn rounded(x: f64) -> f64 {
     const PLACES: f64 = 1e7;
     let rounded = (x * PLACES).round() / PLACES;
     if rounded.is_finite() { rounded } else { f64::NAN }

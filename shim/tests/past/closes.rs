@@ -34,7 +34,7 @@ fn days_of_batch_rank_those_of_history() {
     let (code, said) = greeksd(&["generate", &market, "--names", NAME, "--days", &days, "--quiet"]);
     assert_eq!(code, 0, "{said}");
     let quotes = format!("{market}/quotes");
-    let batch = ["batch", &quotes, "-o", &out, "--accuracy", "preliminary", "--closes", &state, "--quiet"];
+    let batch = ["batch", &quotes, "-o", &out, "--closes", &state, "--quiet"];
     let (code, said) = greeksd(&batch);
     assert_eq!(code, 0, "{said}");
     let dates = dates(Path::new(&state));
@@ -51,8 +51,7 @@ fn days_of_batch_rank_those_of_history() {
     let realised = |returns: &[f64]| (252.0 / 10.0 * returns.iter().map(|r| r * r).sum::<f64>()).sqrt();
     let near = |row: &Value, name: &str, wanted: f64| {
         let found = Daemon::number(row, name);
-        // batch was asked for preliminary accuracy
-        assert!((found - wanted).abs() < 2e-3, "{name} of {row}: {wanted}");
+        assert!((found - wanted).abs() < 1e-6, "{name} of {row}: {wanted}");
     };
     for (n, row) in rows.iter().enumerate() {
         let reasons = row["missing"].to_string();
@@ -68,7 +67,7 @@ fn days_of_batch_rank_those_of_history() {
         }
         let (least, most) = vols[..=n].iter().fold((1.0_f64, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
         let rank = Daemon::number(row, "iv_rank_1m");
-        assert!((rank - (vols[n] - least) / (most - least)).abs() < 0.05, "{rank} of {row} among {vols:?}");
+        assert!((rank - (vols[n] - least) / (most - least)).abs() < 1e-4, "{rank} of {row} among {vols:?}");
         assert!((0.0..=1.0).contains(&Daemon::number(row, "iv_pctl_1m")), "{row}");
     }
     // what is later than a moment does not count: the fifteenth day has a rank by fifteen closes only
