@@ -9,5 +9,6 @@ pub mod desk;
 pub mod events;
 mod image;
 mod lines;
+mod metrics;
 pub mod permit;
 mod talk;

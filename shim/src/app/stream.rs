@@ -26,6 +26,8 @@ impl Service {
     pub fn stream(&self, asked: StreamAsked<'_>) -> Answer {
         let sources = EventSources {
             market: Arc::clone(&self.market),
+            closes: Arc::clone(&self.closes),
+            calendar: self.calendar.clone(),
             positions: Arc::clone(&self.positions),
             alerts: Arc::clone(&self.alerts),
             zone: self.status.zone.clone(),

@@ -6,7 +6,7 @@ use crate::tables::{body, rows_of};
 use arrow_ipc::reader::StreamReader;
 use desk::stream::desk::StreamAsked;
 use engine::snapshot::Snapshot;
-use engine::store::chain::Chain;
+use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use http::{Body, Said, Talk};
 use serde_json::{Map, Value};
@@ -104,6 +104,37 @@ fn text_and_tables_equal_polling_and_the_event_stream() {
     assert_eq!((&texts[0].0["event"], &texts[0].0["missed"]), (&"update".into(), &3.into()));
     assert_eq!((texts[0].1.len(), texts[0].0["gone"].as_array().unwrap().len()), (2, 1));
     assert_same(&texts[0].1, &tables[0].1, &short);
+}
+
+#[test]
+fn metrics_come_as_they_change() {
+    let (service, published) = service_of("symbol,quantity\n");
+    let columns = "und_price,iv30d,event_state,rv20";
+    let mut talk = open(&service, &format!("underlying=KO,SPX,NOSUCH&every=100ms&metrics={columns}"));
+    let first = messages(talk.as_mut());
+    assert!(first.len() == 1 && first[0].0["event"] == "metrics" && first[0].0["more"] == false, "{first:?}");
+    let polled = body(&service, "/l1/metrics?underlying=KO,SPX").1;
+    let polled: Vec<Map<String, Value>> = serde_json::from_slice(&polled).unwrap();
+    assert_same(&first[0].1, &polled, &format!("underlying,{columns}"));
+    assert_eq!(first[0].1[0].len(), 5);
+    // the same chains again, and another one of a name
+    let pause = || std::thread::sleep(Duration::from_millis(120));
+    let mut chain = Chain::clone(&chains()[0]);
+    let same = Snapshot::new(2, vec![Arc::new(chain.clone()), Arc::clone(&chains()[1])], vec![]);
+    published.store(Arc::new(same));
+    pause();
+    assert_eq!(messages(talk.as_mut()), []);
+    chain.slices = chain.slices.iter().cloned().map(|slice| Slice { und_price: 63.5, ..slice }).collect();
+    published.store(Arc::new(Snapshot::new(3, vec![Arc::new(chain), Arc::clone(&chains()[1])], vec![])));
+    pause();
+    let changed = messages(talk.as_mut());
+    assert!(changed.len() == 1 && changed[0].1.len() == 1, "{changed:?}");
+    assert_eq!(changed[0].1[0]["und_price"], 63.5);
+    // contracts come too where their fields are named
+    talk.hear(r#"{"underlying":"KO","max_days":30,"fields":"delta","metrics":"iv30d"}"#);
+    let both = messages(talk.as_mut());
+    let has = |name: &str| both.iter().any(|(facts, _)| facts["event"] == name);
+    assert!(has("metrics") && has("image"), "{both:?}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use super::native::{
     RIGHT, ROOT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection,
 };
 use super::native_positions::PositionRows;
+use super::parameter::ANY;
+use crate::metrics::{MetricColumn, NAME, OfName};
 use crate::operation::Operation;
 use crate::query::parameter::{FiniteNumber, OneWord, Param, ReadAs, TrueFalse, parameters};
 use crate::query::{Query, items};
@@ -13,6 +15,7 @@ use crate::refusal::Refusal;
 use crate::selection::Selection;
 use engine::store::chain::Slice;
 use engine::store::columns::Col;
+use kernel::contract::Symbol;
 use kernel::greeks::Unit;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -40,6 +43,12 @@ parameters! {
         FiniteNumber,
         "Rows are sent again once the first of the fields has moved by this much, or a field has come or gone \
          [default: 0]",
+    );
+    const METRICS: Param<ReadAs<Vec<&'static MetricColumn<OfName>>>> = Param::new(
+        "metrics",
+        ReadAs { read: read_metrics, wants: "columns of /l1/metrics, each once, comma-separated" },
+        "Also send rows of the underlyings, as they change, with these columns of /l1/metrics, comma-separated; \
+         without fields no contracts",
     );
     const POSITIONS: Param<ReadAs<PositionRows>> = Param::new(
         "positions",
@@ -126,7 +135,7 @@ impl StreamField {
 /// A request for a stream; the default requests nothing.
 #[derive(Clone, Debug, Default)]
 pub struct StreamRequest {
-    /// Contracts; `None`: a stream of positions or alerts alone.
+    /// Contracts; `None`: a stream of metrics, positions or alerts alone.
     pub selection: Option<Box<Selection>>,
     /// Numbers of each row.
     pub fields: Vec<StreamField>,
@@ -136,10 +145,21 @@ pub struct StreamRequest {
     pub min_move: f64,
     /// Form of the rows.
     pub form: RowForm,
+    /// Metrics of underlyings.
+    pub metrics: Option<StreamedMetrics>,
     /// Level of positions.
     pub positions: Option<PositionRows>,
     /// Hits of alert rules.
     pub alerts: bool,
+}
+
+/// Metrics of underlyings in a stream.
+#[derive(Clone, Debug, Default)]
+pub struct StreamedMetrics {
+    /// The underlyings.
+    pub names: Vec<Symbol>,
+    /// Columns of each row.
+    pub columns: Vec<&'static MetricColumn<OfName>>,
 }
 
 /// The description of the endpoint.
@@ -163,10 +183,18 @@ pub fn parse(query: &Query<'_>) -> Result<StreamRequest, Refusal> {
     if !is_named && positions.is_none() && !alerts {
         return Err(Refusal::missing("underlying, root, osym, positions or alerts"));
     }
-    let selection = if is_named { Some(Box::new(parse_selection(query)?)) } else { None };
-    if selection.as_ref().is_some_and(|selection| selection.everything) {
+    if query.text(&UNDERLYING) == Some(ANY) {
         return Err(Refusal::Conflict { reason: "underlying=* is not streamed: name underlyings, or poll /l1/greeks" });
     }
+    let metrics = match query.get(&METRICS)? {
+        Some(columns) => {
+            let names = query.get(&UNDERLYING)?.ok_or_else(|| Refusal::missing("underlying"))?;
+            Some(StreamedMetrics { names, columns })
+        }
+        None => None,
+    };
+    let has_contracts = metrics.is_none() || query.text(&FIELDS).is_some();
+    let selection = if is_named && has_contracts { Some(Box::new(parse_selection(query)?)) } else { None };
     let min_move = query.get(&MIN_MOVE)?.unwrap_or(0.0);
     Ok(StreamRequest {
         selection,
@@ -177,6 +205,7 @@ pub fn parse(query: &Query<'_>) -> Result<StreamRequest, Refusal> {
         every: query.get(&EVERY)?.unwrap_or(Duration::from_secs(1)),
         min_move: min_move.max(0.0),
         form: query.get(&FORMAT)?.unwrap_or_default(),
+        metrics,
         positions,
         alerts,
     })
@@ -220,6 +249,13 @@ fn read_fields(text: &str) -> Option<Vec<StreamField>> {
     ((1..=64).contains(&fields.len()) && names.len() == fields.len()).then_some(fields)
 }
 
+fn read_metrics(text: &str) -> Option<Vec<&'static MetricColumn<OfName>>> {
+    let column = |name: &str| NAME.iter().find(|column| column.name == name);
+    let columns: Vec<_> = items(text).map(column).collect::<Option<_>>()?;
+    let names: BTreeSet<&str> = columns.iter().map(|column| column.name).collect();
+    (!columns.is_empty() && names.len() == columns.len()).then_some(columns)
+}
+
 /// A time with its unit, or seconds.
 fn read_duration(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
@@ -257,6 +293,14 @@ mod tests {
         assert!(parsed("underlying=SPY&fields=delta,gamma,delta").unwrap_err().contains("each once"));
         assert!(parsed("fields=delta").unwrap_err().contains("is required"));
         assert!(parsed("underlying=*").unwrap_err().contains("is not streamed"));
+        let metrics = parsed("underlying=SPY,KO&metrics=iv30d,event_state").unwrap();
+        assert!(metrics.selection.is_none() && metrics.metrics.is_some_and(|of| of.names.len() == 2));
+        let both = parsed("underlying=SPY&metrics=rv20&fields=delta").unwrap();
+        assert!(both.selection.is_some() && both.metrics.is_some_and(|of| of.columns[0].name == "rv20"));
+        assert!(parsed("underlying=SPY&metrics=rv20,rv20").unwrap_err().contains("each once"));
+        assert!(parsed("underlying=SPY&metrics=vol_vt").unwrap_err().starts_with("metrics: not columns"));
+        assert!(parsed("osym=SPY261218C00700000&metrics=rv20").unwrap_err().contains("underlying is required"));
+        assert!(parsed("underlying=*&metrics=rv20").unwrap_err().contains("is not streamed"));
         assert!(parsed("positions=total").unwrap().selection.is_none());
         assert!(parsed("alerts=true&every=250ms").unwrap().alerts);
     }

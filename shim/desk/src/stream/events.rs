@@ -1,6 +1,7 @@
 //! The events of one client: first a full image, then changes. Never: a permit's bounds, a connection.
 
 use super::image::{ClientImage, number};
+use super::metrics::MetricsImage;
 use super::permit::{NUMBERS_OF_ONE, StreamPermit};
 use crate::alerts::log::{AlertHit, AlertLog};
 use crate::positions::desk::PositionDesk;
@@ -11,16 +12,19 @@ use api::refusal::Refusal;
 use api::rows::binary;
 use api::rows::clock::Stamp;
 use api::rows::number::{Print, push_as};
+use api::selection::Selection;
 use api::selection::select;
 use api::selection::unserved::unserved;
-use api::vendors::native_stream::{RowForm, StreamField, StreamRequest};
+use api::vendors::native_stream::{RowForm, StreamField, StreamRequest, StreamedMetrics};
 use arc_swap::ArcSwap;
 use engine::exercise;
+use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use http::stream::PIECE_BYTES;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use kernel::calendar::Calendar;
 use kernel::contract::ContractKey;
 use kernel::contract::osi::OSI_LEN;
 use std::collections::VecDeque;
@@ -35,6 +39,10 @@ const EVENT: usize = 48 * 1024;
 pub struct EventSources {
     /// Published snapshots.
     pub market: Arc<ArcSwap<Snapshot>>,
+    /// Closes of earlier sessions.
+    pub closes: Arc<ArcSwap<Closes>>,
+    /// The calendar of the market.
+    pub calendar: Calendar,
     /// Positions and their values.
     pub positions: Arc<PositionDesk>,
     /// Hits of alert rules.
@@ -61,6 +69,7 @@ pub(super) struct Events {
     /// Earliest time of the next update.
     next_at: Instant,
     positions: SentPositions,
+    metrics: MetricsImage,
     /// Number of the last alert that was taken, and hits to send.
     alert: u64,
     hits: VecDeque<AlertHit>,
@@ -138,6 +147,7 @@ impl Events {
             updates: 0,
             next_at: Instant::now(),
             positions: SentPositions::default(),
+            metrics: MetricsImage::default(),
             alert: sources.alerts.last(),
             hits: VecDeque::new(),
             sources,
@@ -159,11 +169,17 @@ impl Events {
             let rows: usize = select(&market, selection)?.iter().map(Picked::count).sum();
             // the name of a row counts as one number
             numbers = rows.saturating_mul(request.fields.len() + 1);
-            if numbers > NUMBERS_OF_ONE {
-                return Err(Refusal::Conflict {
-                    reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
-                });
-            }
+        }
+        if let Some(metrics) = &request.metrics {
+            let market = self.sources.market.load();
+            let names = Selection { underlyings: metrics.names.clone(), ..Selection::default() };
+            missing = missing.or(unserved(&market, &names));
+        }
+        numbers = numbers.saturating_add(metrics_numbers(&request));
+        if numbers > NUMBERS_OF_ONE {
+            return Err(Refusal::Conflict {
+                reason: "more than a million numbers in one stream: name fewer underlyings, expiries or fields",
+            });
         }
         // counted before anything is sent, since a slow reader holds it for long
         let before = self.permit.numbers();
@@ -175,7 +191,7 @@ impl Events {
             self.alert = self.sources.alerts.last();
         }
         self.request = request;
-        self.image = ClientImage::default();
+        (self.image, self.metrics) = (ClientImage::default(), MetricsImage::default());
         (self.resumed, self.seen, self.update, self.updates) = (self.resumed.or(self.seen), None, None, 0);
         (self.next_at, self.positions) = (Instant::now(), SentPositions::default());
         Ok(missing)
@@ -195,9 +211,13 @@ impl Events {
             self.next_at = now + self.request.every;
             self.begin_positions();
             self.begin_update();
+            self.begin_metrics();
         }
         if self.positions.sending.is_some() {
             return self.send_positions(out);
+        }
+        if self.send_metrics(out) {
+            return WHOLE;
         }
         if self.update.is_none() { Step::Nothing } else { self.send_update(out) }
     }
@@ -291,7 +311,24 @@ impl Events {
     /// Ends an update; the end of the stream, if its image is too large by now.
     fn finish(&mut self, number: u64) -> Option<Step> {
         (self.update, self.seen, self.resumed) = (None, Some(number), None);
-        (!self.permit.holds(self.image.len())).then_some(Step::Outgrown)
+        let numbers = self.image.len().saturating_add(metrics_numbers(&self.request));
+        (!self.permit.holds(numbers)).then_some(Step::Outgrown)
+    }
+
+    /// Finds the metrics that have changed.
+    fn begin_metrics(&mut self) {
+        let Some(wanted) = &self.request.metrics else { return };
+        let (market, closes) = (self.sources.market.load(), self.sources.closes.load());
+        self.metrics.look(wanted, &market, &closes, &self.sources.calendar);
+    }
+
+    /// Appends an event with changed metrics, if there are any.
+    fn send_metrics(&mut self, out: &mut Vec<u8>) -> bool {
+        let Some(rows) = self.metrics.next(EVENT) else { return false };
+        self.wire.open(out, "metrics", None);
+        out.extend_from_slice(format!("\"more\":{},\"rows\":[{rows}]", self.metrics.has_more()).as_bytes());
+        self.wire.close(out);
+        true
     }
 
     /// Begins to send the positions if they have changed.
@@ -451,6 +488,12 @@ fn push_osym(out: &mut Vec<u8>, key: &ContractKey) {
     out.push(b'"');
     out.extend_from_slice(&osi);
     out.push(b'"');
+}
+
+/// Numbers that the metrics of a request count as: their text is kept, which takes as much as three.
+fn metrics_numbers(request: &StreamRequest) -> usize {
+    let of = |metrics: &StreamedMetrics| metrics.names.len().saturating_mul(3 * (metrics.columns.len() + 1));
+    request.metrics.as_ref().map_or(0, of)
 }
 
 /// Prefix of the ids of a run of the daemon.

@@ -7,7 +7,7 @@ use api::vendors::native_stream::StreamedMetrics;
 use engine::closes::{Closes, LastSessions, NamePast};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
-use engine::term::{TermStructure, Tenors};
+use engine::term::{Tenors, TermStructure};
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use std::collections::{HashMap, VecDeque};
@@ -31,13 +31,7 @@ struct SentRow {
 
 impl MetricsImage {
     /// Adds the rows that differ from those of the client.
-    pub(super) fn look(
-        &mut self,
-        wanted: &StreamedMetrics,
-        snapshot: &Snapshot,
-        closes: &Closes,
-        calendar: &Calendar,
-    ) {
+    pub(super) fn look(&mut self, wanted: &StreamedMetrics, snapshot: &Snapshot, closes: &Closes, calendar: &Calendar) {
         let mut sessions: Option<LastSessions> = None;
         for &name in &wanted.names {
             let Some(chain) = snapshot.chain(name) else { continue };
