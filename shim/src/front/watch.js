@@ -8,7 +8,7 @@ const MOST = 40;
 const DAYS = 30;
 /** Numbers of `/l1/metrics` that are shown where a name has them. */
 const METRICS = [
-  ["iv_rank", "Rank", "Volatility within its range of a year, percent", (value) => percent(value, 0)],
+  ["iv_rank_1y", "Rank", "Volatility within its range of a year, percent", (value) => percent(value, 0)],
   ["expected_move", "Move", "Expected move to the next expiry, percent of the spot", (value) => percent(value, 1)],
 ];
 const METRICS_MS = 10_000;

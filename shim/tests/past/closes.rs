@@ -42,7 +42,7 @@ fn days_of_batch_rank_those_of_history() {
     let text = fs::read_to_string(format!("{state}/closes-{}.csv", dates[0])).unwrap();
     assert!(text.lines().count() == 2 && text.lines().nth(1).unwrap().starts_with("UBER,"), "{text}");
 
-    let daemon = Daemon::start(&format!("history:{market}"), &["--state-dir", &state]);
+    let daemon = Daemon::start(&format!("history:{quotes}"), &["--state-dir", &state]);
     let row = |date: &String| daemon.rows(&format!("/l1/metrics?underlying={NAME}&as_of={date}")).remove(0);
     let rows: Vec<Value> = dates.iter().map(row).collect();
     let (prices, vols): (Vec<f64>, Vec<f64>) =
