@@ -10,6 +10,7 @@ use api::vendors::{native_scenario, native_strategy, native_stream};
 use desk::alerts::rules::parse_rules;
 use desk::positions::desk::PositionDesk;
 use desk::positions::file::parse;
+use engine::closes::ClosingRow;
 use engine::store::ingest::Store;
 use engine::store::overrides::Overrides;
 use engine::store::session::SessionVols;
@@ -347,7 +348,13 @@ pub(crate) fn state(data: &[u8]) -> Kind {
     assert!(wrote.is_ok());
     let (again, none) = SessionVols::read(written.as_slice());
     assert_eq!((format!("{again:?}"), none), (format!("{vols:?}"), 0));
-    mix([u64::from(vols.is_empty()), about(refused), about(written.len())])
+    let day = jiff::civil::date(2026, 11, 20);
+    let (rows, no_rows) = ClosingRow::read(day, data);
+    let mut closes = Vec::new();
+    assert!(ClosingRow::write(&rows, &mut closes).is_ok());
+    let (again, none) = ClosingRow::read(day, closes.as_slice());
+    assert_eq!((format!("{again:?}"), none), (format!("{rows:?}"), 0));
+    mix([u64::from(vols.is_empty()), about(refused), about(written.len()), about(no_rows), about(closes.len())])
 }
 
 /// `greeksd.toml`, read as the program reads it.
