@@ -309,6 +309,7 @@ fn a_request_is_parsed_once_for_however_many_moments() {
     let archive = CachedArchive::start(SharedDays(Arc::default()), 1 << 20, 2, || {}).unwrap();
     let calendar = Calendar::embedded();
     let past = Arc::new(PastMarket {
+        closes: Arc::default(),
         archive: Arc::new(archive),
         roots: Arc::new(RootTable::embedded()),
         zone: calendar.zone().clone(),
