@@ -516,6 +516,7 @@ mod tests {
         near(term.ex_event_vol_at(&tenors, 30.0, |of| of.vol), 0.24994, 2e-3);
         // beyond the last expiry there is nothing
         assert!(term.iv(&tenors, 60.0).is_nan() && term.forward_iv(&tenors, 30.0, 60.0).is_nan());
+        assert!(term.slope(&tenors).is_nan());
         assert!(TENORS.iter().all(|&days| term.is_between_expiries(&tenors, days) == (days <= 30.0)));
     }
 

@@ -107,7 +107,9 @@ impl TermStructure {
     /// ln of the volatility in a quarter over that in a month; NaN where either is.
     #[must_use]
     pub fn slope(&self, tenors: &Tenors) -> f64 {
-        ln(self.iv(tenors, 90.0) / self.iv(tenors, 30.0))
+        let ratio = self.iv(tenors, 90.0) / self.iv(tenors, 30.0);
+        // of what is missing the logarithm means nothing
+        if ratio > 0.0 { ln(ratio) } else { f64::NAN }
     }
 
     /// True if there are expiries on both sides of a maturity.

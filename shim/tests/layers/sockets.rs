@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::scenario::{book, chains, desk, service_and_desk, service_of, snapshot};
+use crate::support::market::get_from;
 use crate::tables::{body, rows_of};
 use arrow_ipc::reader::StreamReader;
 use desk::stream::desk::StreamAsked;
@@ -113,8 +114,8 @@ fn metrics_come_as_they_change() {
     let mut talk = open(&service, &format!("underlying=KO,SPX,NOSUCH&every=100ms&metrics={columns}"));
     let first = messages(talk.as_mut());
     assert!(first.len() == 1 && first[0].0["event"] == "metrics" && first[0].0["more"] == false, "{first:?}");
-    let polled = body(&service, "/l1/metrics?underlying=KO,SPX").1;
-    let polled: Vec<Map<String, Value>> = serde_json::from_slice(&polled).unwrap();
+    let polled = get_from(&service, "/l1/metrics?underlying=KO,SPX").body;
+    let polled: Vec<Map<String, Value>> = serde_json::from_str(&polled).unwrap();
     assert_same(&first[0].1, &polled, &format!("underlying,{columns}"));
     assert_eq!(first[0].1[0].len(), 5);
     // the same chains again, and another one of a name

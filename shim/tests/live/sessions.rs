@@ -247,7 +247,7 @@ fn metrics(daemon: &Daemon) -> Value {
 
 fn near(row: &Value, name: &str, wanted: f64) {
     let found = Daemon::number(row, name);
-    assert!((found - wanted).abs() < 1e-6, "{name} of {row}: {wanted}");
+    assert!((found - wanted).abs() < 1e-5, "{name} of {row}: {wanted}");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_name_is_ranked_among_its_closes_and_leaves_its_own() {
     };
     let row = metrics(&daemon);
     let vol = Daemon::number(&row, "iv30d");
-    assert!((vol - 0.25).abs() < 2e-3, "{row}");
+    assert!((vol - 0.25).abs() < 0.02 && row["term_slope"].is_null(), "{row}");
     // it is valued at the close: its own is among them
     let mut closes = before.clone();
     closes.push((100.0, vol));

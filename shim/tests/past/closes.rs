@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const NAME: &str = "UBER";
+const NAME: &str = "SLV";
 const DAYS: usize = 18;
 
 fn greeksd(arguments: &[&str]) -> (i32, String) {
@@ -40,7 +40,7 @@ fn days_of_batch_rank_those_of_history() {
     let dates = dates(Path::new(&state));
     assert_eq!(dates.len(), DAYS);
     let text = fs::read_to_string(format!("{state}/closes-{}.csv", dates[0])).unwrap();
-    assert!(text.lines().count() == 2 && text.lines().nth(1).unwrap().starts_with("UBER,"), "{text}");
+    assert!(text.lines().count() == 2 && text.lines().nth(1).unwrap().starts_with("SLV,"), "{text}");
 
     let daemon = Daemon::start(&format!("history:{quotes}"), &["--state-dir", &state]);
     let row = |date: &String| daemon.rows(&format!("/l1/metrics?underlying={NAME}&as_of={date}")).remove(0);
@@ -51,7 +51,7 @@ fn days_of_batch_rank_those_of_history() {
     let realised = |returns: &[f64]| (252.0 / 10.0 * returns.iter().map(|r| r * r).sum::<f64>()).sqrt();
     let near = |row: &Value, name: &str, wanted: f64| {
         let found = Daemon::number(row, name);
-        assert!((found - wanted).abs() < 1e-6, "{name} of {row}: {wanted}");
+        assert!((found - wanted).abs() < 1e-4, "{name} of {row}: {wanted}");
     };
     for (n, row) in rows.iter().enumerate() {
         let reasons = row["missing"].to_string();
@@ -67,7 +67,7 @@ fn days_of_batch_rank_those_of_history() {
         }
         let (least, most) = vols[..=n].iter().fold((1.0_f64, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
         let rank = Daemon::number(row, "iv_rank_1m");
-        assert!((rank - (vols[n] - least) / (most - least)).abs() < 1e-4, "{rank} of {row} among {vols:?}");
+        assert!((rank - (vols[n] - least) / (most - least)).abs() < 1e-3, "{rank} of {row} among {vols:?}");
         assert!((0.0..=1.0).contains(&Daemon::number(row, "iv_pctl_1m")), "{row}");
     }
     // what is later than a moment does not count: the fifteenth day has a rank by fifteen closes only
