@@ -113,7 +113,8 @@ impl App for Service {
     }
 
     fn edition(&self) -> Option<u64> {
-        Some(edition::of_snapshot(self.market.load().number, self.status.clock.now()))
+        let (snapshot, closes) = (self.market.load().number, self.closes.load().number());
+        Some(edition::of_snapshot(snapshot, closes, self.status.clock.now()))
     }
 }
 

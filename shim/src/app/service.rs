@@ -22,9 +22,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use tools::explain::answer::Explaining;
 
-/// Bits of an edition that count changes of the closes: more of them than happen while one snapshot is served.
-const CLOSES_BITS: u32 = 12;
-
 /// The service behind the server.
 pub struct Service {
     pub(super) market: Arc<ArcSwap<Snapshot>>,
@@ -132,7 +129,7 @@ impl Service {
         note: &'a dyn Fn() -> Vec<String>,
     ) -> RequestContext<'a> {
         let closes = self.closes.load_full();
-        let number = snapshot.number << CLOSES_BITS | closes.number() & ((1 << CLOSES_BITS) - 1);
+        let edition = edition::of_snapshot(snapshot.number, closes.number(), self.status.clock.now());
         RequestContext {
             snapshot,
             closes,
@@ -146,7 +143,7 @@ impl Service {
             market_open: self.status.facts().market_open,
             feed: &self.status.feed,
             shows_quotes: self.shows_quotes,
-            edition: Some(edition::of_snapshot(number, self.status.clock.now())),
+            edition: Some(edition),
             note,
         }
     }

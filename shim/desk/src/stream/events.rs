@@ -492,7 +492,9 @@ fn push_osym(out: &mut Vec<u8>, key: &ContractKey) {
 
 /// Numbers that the metrics of a request count as: their text is kept, which takes as much as three.
 fn metrics_numbers(request: &StreamRequest) -> usize {
-    let of = |metrics: &StreamedMetrics| metrics.names.len().saturating_mul(3 * (metrics.columns.len() + 1));
+    let of = |metrics: &StreamedMetrics| {
+        metrics.columns.len().saturating_add(1).saturating_mul(3).saturating_mul(metrics.names.len())
+    };
     request.metrics.as_ref().map_or(0, of)
 }
 
