@@ -31,11 +31,11 @@ pub struct NamePast {
     closes: Vec<NameClose>,
     /// Sums of squared returns over the last one, two, … sessions.
     squares: Vec<f64>,
-    /// Why there are no more of them.
+    /// Reason why the sums end there.
     end: NoPast,
-    /// Those sums without the sessions of events, and how many sessions they are of.
+    /// Sums without the sessions of events, and the number of sessions in each.
     without_events: Vec<(f64, usize)>,
-    /// Why there are no more of them.
+    /// Reason why the sums without events end there.
     end_without_events: NoPast,
 }
 

@@ -1,4 +1,4 @@
-//! Metrics of a client's names: the rows as they were last sent, and those that have changed since. Never: a connection.
+//! Metrics of a client's names: the rows as they were last sent, and the changed ones. Never: a connection.
 
 use api::metrics::{Metric, NameMetrics};
 use api::rows::frame::json_text;
