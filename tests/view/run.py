@@ -19,10 +19,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from daemon import PROGRAM, Daemon
 
-SIZES = [(80, 24), (120, 40), (250, 70)]
+SIZES = [(80, 24), (120, 40), (200, 60)]
 NOW = "2026-11-20T15:42:00-05:00"
 PATIENCE = 60.0
-PAGES = {"1": "Strike", "2": "Smile", "3": "Term structure", "4": "Watch"}
+PAGES = {"1": "Strike", "2": "Smile", "3": "Term structure", "4": "Watch", "5": "Exposure of all expiries"}
 
 
 class Failed(Exception):
@@ -103,7 +103,11 @@ def look_around(window: Window, daemon: Daemon, program: Path, keep):
     for key, word in PAGES.items():
         window.keys(key)
         keep(word.split()[0].lower(), window.expect(word))
-    window.keys("w")
+    window.keys("t")
+    keep("exposure_of_one", window.expect("Exposure of SPY ", "no exposure: no open interest"))
+    window.keys("3", "t")
+    keep("variance", window.expect("by variance days", "VarVol%", "skew"))
+    window.keys("t", "4", "w")
     window.expect("SPY is on the watch list")
     window.keys("Up", "Enter")
     window.expect(" QQQ ", "QQQ Mon", "[1 chain]")
@@ -226,7 +230,7 @@ def by_itself(window: Window, program: Path, before: str):
     """Without a daemon: the service is within, with quotes, and ends with it."""
     window.type("clear\n")
     window.view(program, "SPY", "--feed", "sim", "--", "--now", NOW)
-    window.expect("SPY", "feed sim", "spot", "Calls")
+    window.expect("SPY", "rates simulated", "spot", "Calls")
     window.keys("g", "g", "g", "g", "g", "g")
     window.expect("Calls (quote", "Bid", "Ask")
     window.keys("q")

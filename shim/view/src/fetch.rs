@@ -1,6 +1,7 @@
 //! The thread that queries the daemon: once a second for its status, and for the data on the screen when there is a new
 //! snapshot. The screen never waits for it. Never: a widget.
 
+use super::metrics::{self, ExposureRow, ExposureScope, NameMetrics, TermPoint};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, WatchRow};
 use super::pages::TextPage;
 use super::parse;
@@ -45,6 +46,14 @@ pub(crate) enum News {
     Copied(u64, String),
     /// The watch list.
     Watch(Vec<WatchRow>),
+    /// Numbers of names.
+    Metrics(Vec<NameMetrics>),
+    /// Numbers of the expiries of a name.
+    Term(String, Vec<TermPoint>),
+    /// Exposures of a name: by strike, or of all strikes.
+    Exposure(String, ExposureScope, bool, Vec<ExposureRow>),
+    /// Why the daemon has no exposures of a name.
+    NoExposure(String, String),
     /// Names that begin with a text.
     Found(String, Vec<NameFacts>),
     /// A page of text.
@@ -214,6 +223,10 @@ impl FetchLoop {
                 let Subject::Text(page) = request.subject else { return News::Failed("no page".to_owned()) };
                 News::Text(page, vec![printable(&bytes)])
             }
+            Ok((_, bytes)) if matches!(request.subject, Subject::Exposure(..)) => {
+                let Subject::Exposure(name, ..) = request.subject else { return News::Failed("no page".to_owned()) };
+                News::NoExposure(name, parse::reason(&bytes).unwrap_or_else(|| "no exposures".to_owned()))
+            }
             Ok((REFUSED, _)) if request.target.contains("quote") => News::NoQuotes,
             Ok((REFUSED | MISSING, bytes)) if request.target.contains("as_of=") => {
                 let why = parse::reason(&bytes).unwrap_or_else(|| "no such moment".to_owned());
@@ -238,6 +251,11 @@ fn news(subject: Subject, bytes: &[u8]) -> Result<News, String> {
         Subject::Detail(pair) => News::Detail(pair, parse::values(bytes)?),
         Subject::Copy(number, _) => News::Copied(number, printable(bytes)),
         Subject::Watch(names) => News::Watch(parse::watch(bytes, &names)?),
+        Subject::Metrics(_) => News::Metrics(metrics::names(bytes)?),
+        Subject::Term(name) => News::Term(name, metrics::term(bytes)?),
+        Subject::Exposure(name, scope, is_by_strike) => {
+            News::Exposure(name, scope, is_by_strike, metrics::exposures(bytes)?)
+        }
         Subject::Found(prefix) => News::Found(prefix, parse::names(bytes)?),
         Subject::Text(page) => {
             let lines = page.lines(bytes)?;

@@ -2,6 +2,7 @@
 
 use super::column::Column;
 use super::layout::Page;
+use super::metrics::TermClock;
 use super::model::Moments;
 use super::news::Effect;
 use super::pages::TextPage;
@@ -62,11 +63,11 @@ pub(crate) const KEYS: &[(&str, &[(&str, &str)])] = &[
     (
         "Look",
         &[
-            ("1 2 3 4", "chain, smile, term structure, watch list; Tab: next"),
+            ("1 2 3 4 5", "chain, smile, term, watch list, exposure; Tab: next"),
+            ("t", "term by calendar or variance time; exposure of one expiry"),
             ("Enter", "details of this strike, then explanation; watched name"),
             ("e p v V", "explain strike; positions; what if of strike, positions"),
-            ("g", "columns: your own, or those of a group"),
-            ("c", "choose columns and their order"),
+            ("g c", "columns of a group, or your own; choose those"),
             (", .", "shift columns towards, away from the strike"),
         ],
     ),
@@ -128,6 +129,9 @@ impl State {
             Key::Char('2') => self.page = Page::Smile,
             Key::Char('3') => self.page = Page::Term,
             Key::Char('4') => self.page = Page::Watch,
+            Key::Char('5') => self.page = Page::Exposure,
+            Key::Char('t') if self.page == Page::Exposure => self.of_one_expiry = !self.of_one_expiry,
+            Key::Char('t') => self.next_clock(),
             Key::Char('[') => self.step_moment(|moments| moments.previous.clone(), "no earlier snapshot"),
             Key::Char(']') => self.step_moment(|moments| moments.next.clone(), "no later snapshot"),
             Key::Char('n') => self.go_to_latest(),
@@ -204,11 +208,24 @@ impl State {
     }
 
     fn step_row(&mut self, step: isize) {
-        let Some(place) = self.row_place() else { return };
-        let Some(rows) = self.rows() else { return };
-        let place = place.saturating_add_signed(step).min(rows.rows.len() - 1);
-        self.cursor = Cursor::Strike(rows.rows[place].strike);
+        let (place, strikes) = if self.page == Page::Exposure {
+            (self.exposure_place(), self.exposure_strikes())
+        } else {
+            let rows = self.rows().map_or(&[][..], |chain| &chain.rows);
+            (self.row_place(), rows.iter().map(|row| row.strike).collect())
+        };
+        let Some(place) = place else { return };
+        self.cursor = Cursor::Strike(strikes[place.saturating_add_signed(step).min(strikes.len() - 1)]);
         self.scroll(false);
+    }
+
+    fn next_clock(&mut self) {
+        let (clock, says) = match self.clock {
+            TermClock::Calendar => (TermClock::Variance, "term structure by variance time, without the event"),
+            TermClock::Variance => (TermClock::Calendar, "term structure by calendar time"),
+        };
+        self.clock = clock;
+        self.say(says);
     }
 
     fn next_group(&mut self) {

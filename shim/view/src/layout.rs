@@ -14,11 +14,13 @@ pub(crate) enum Page {
     Term,
     /// The watch list.
     Watch,
+    /// Exposures by strike.
+    Exposure,
 }
 
 impl Page {
     /// All pages, in the order of their keys.
-    pub(crate) const ALL: [Self; 4] = [Self::Chain, Self::Smile, Self::Term, Self::Watch];
+    pub(crate) const ALL: [Self; 5] = [Self::Chain, Self::Smile, Self::Term, Self::Watch, Self::Exposure];
 
     /// Title of the page.
     pub(crate) const fn title(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Page {
             Self::Smile => "smile",
             Self::Term => "term",
             Self::Watch => "watch",
+            Self::Exposure => "exposure",
         }
     }
 
@@ -96,7 +99,7 @@ impl Areas {
     /// True if a page is visible.
     pub(crate) fn shows(&self, page: Page, chosen: Page) -> bool {
         let beside = match page {
-            Page::Chain => Rect::default(),
+            Page::Chain | Page::Exposure => Rect::default(),
             Page::Smile => self.smile,
             Page::Term => self.term,
             Page::Watch => self.watch,

@@ -5,7 +5,8 @@
 //! # Rooms
 //!
 //! - `state`: what is known, changed by keys (`keys`) and by responses (`news`), all pure.
-//! - `wants`: the requests that the screen needs, sent on a thread of its own (`fetch`), read (`parse`) into `model`.
+//! - `wants`: the requests that the screen needs, sent on a thread of its own (`fetch`), read (`parse`) into `model`
+//!   and `metrics`.
 //! - `widgets`: the drawing, in the places of `layout` and the looks of `palette`, on `terminal`, the only file that
 //!   names a terminal, which leaves it as it was.
 #![deny(unsafe_code)]
@@ -17,6 +18,7 @@ mod fetch;
 mod keys;
 mod layout;
 mod lines;
+mod metrics;
 mod model;
 mod news;
 mod number;
@@ -44,10 +46,10 @@ use std::time::{Duration, Instant};
 use surroundings::Surroundings;
 use terminal::{Input, Screen};
 
-/// Parses bytes as each kind of answer that the viewer requests: expiries, a chain, names, health, values, snapshots.
-/// Returns true for each kind that they have. For tests of the parsers.
+/// Parses bytes as each kind of answer that the viewer requests: expiries, a chain, names, health, values, snapshots,
+/// metrics by name and by expiry, exposures. Returns true for each kind that they have. For tests of the parsers.
 #[must_use]
-pub fn forms_of(bytes: &[u8]) -> [bool; 6] {
+pub fn forms_of(bytes: &[u8]) -> [bool; 9] {
     let key = model::SliceKey { root: "ACME".to_owned(), expiry: "2026-12-18".to_owned() };
     [
         parse::expiries(bytes).is_ok(),
@@ -56,6 +58,9 @@ pub fn forms_of(bytes: &[u8]) -> [bool; 6] {
         parse::daemon(bytes).is_ok(),
         parse::values(bytes).is_ok(),
         parse::moments(bytes).is_ok(),
+        metrics::names(bytes).is_ok(),
+        metrics::term(bytes).is_ok(),
+        metrics::exposures(bytes).is_ok(),
     ]
 }
 

@@ -1,33 +1,31 @@
-//! The lines of a chain from top to bottom: strikes, and marks of spot and forward between them. Never: a style.
+//! The lines of a page by strike from top to bottom: strikes, and marks of two prices between them. Never: a style.
 
-use super::model::ChainRows;
-
-/// A line of the chain.
+/// A line of a page by strike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChainLine {
     /// The row with this index.
     Row(usize),
-    /// Mark of the spot, the forward, or both.
+    /// Mark of the spot, the other price, or both.
     Mark {
         /// True for the spot.
         spot: bool,
-        /// True for the forward.
-        fwd: bool,
+        /// True for the other price: the forward of a chain, the flip of exposures.
+        other: bool,
     },
 }
 
-/// The lines of a chain.
-pub(crate) fn chain_lines(chain: &ChainRows, spot: f64, fwd: f64) -> Vec<ChainLine> {
-    let mut lines = Vec::with_capacity(chain.rows.len() + 2);
-    let place = |price: f64| price.is_finite().then(|| chain.rows.partition_point(|row| row.strike < price));
-    let (spot_place, fwd_place) = (place(spot), place(fwd));
-    // spot and forward share a mark unless a strike lies between them
-    for at in 0..=chain.rows.len() {
-        let mark = (spot_place == Some(at), fwd_place == Some(at));
+/// The lines of ascending strikes.
+pub(crate) fn chain_lines(strikes: &[f64], spot: f64, other: f64) -> Vec<ChainLine> {
+    let mut lines = Vec::with_capacity(strikes.len() + 2);
+    let place = |price: f64| price.is_finite().then(|| strikes.partition_point(|strike| *strike < price));
+    let (spot_place, other_place) = (place(spot), place(other));
+    // both share a mark unless a strike lies between them
+    for at in 0..=strikes.len() {
+        let mark = (spot_place == Some(at), other_place == Some(at));
         if mark.0 || mark.1 {
-            lines.push(ChainLine::Mark { spot: mark.0, fwd: mark.1 });
+            lines.push(ChainLine::Mark { spot: mark.0, other: mark.1 });
         }
-        if at < chain.rows.len() {
+        if at < strikes.len() {
             lines.push(ChainLine::Row(at));
         }
     }
@@ -45,25 +43,19 @@ pub(crate) fn scrolled(top: usize, line: usize, shown: usize, all: usize) -> usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::StrikeRow;
-
-    fn chain(strikes: &[f64]) -> ChainRows {
-        let row = |&strike: &f64| StrikeRow { strike, call: None, put: None };
-        ChainRows { rows: strikes.iter().map(row).collect(), ..ChainRows::default() }
-    }
 
     #[test]
     fn spot_and_forward_stand_between_the_strikes_that_are_around_them() {
         use ChainLine::{Mark, Row};
-        let both = |spot, fwd| Mark { spot, fwd };
-        let chain = chain(&[90.0, 100.0, 110.0]);
+        let both = |spot, other| Mark { spot, other };
+        let strikes = [90.0, 100.0, 110.0];
         for (spot, fwd, wanted) in [
             (101.0, 102.0, vec![Row(0), Row(1), both(true, true), Row(2)]),
             (95.0, 105.0, vec![Row(0), both(true, false), Row(1), both(false, true), Row(2)]),
             (1.0, f64::NAN, vec![both(true, false), Row(0), Row(1), Row(2)]),
             (f64::NAN, 999.0, vec![Row(0), Row(1), Row(2), both(false, true)]),
         ] {
-            assert_eq!(chain_lines(&chain, spot, fwd), wanted, "{spot} {fwd}");
+            assert_eq!(chain_lines(&strikes, spot, fwd), wanted, "{spot} {fwd}");
         }
     }
 

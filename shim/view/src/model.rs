@@ -181,10 +181,6 @@ pub(crate) struct WatchRow {
     pub(crate) prev_vol: f64,
     /// Days of that expiry.
     pub(crate) days: f64,
-    /// Days of the next expiry, and the move that one standard deviation is to it, as a fraction of the price.
-    pub(crate) next_days: f64,
-    /// One standard deviation to the next expiry, as a fraction of the price.
-    pub(crate) next_move: f64,
     /// Direction of the price since the last fetch: -1, 0, 1.
     pub(crate) moved: i8,
 }

@@ -1,6 +1,7 @@
 //! Applies fetched data to the state. Answers that are no longer wanted change nothing. Never: a request.
 
 use super::fetch::News;
+use super::metrics::{ExposureRow, ExposureScope, Exposures};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, NameFacts, WatchRow};
 use super::pages::TextPage;
 use super::state::{FLASH_MS, NameStatus, Offline, Overlay, State};
@@ -44,6 +45,14 @@ impl State {
                 return Effect::Copy(csv);
             }
             News::Watch(rows) => self.on_watch(rows),
+            News::Metrics(rows) => self.metrics = rows,
+            News::Term(name, rows) if self.is_on(&name) => self.term = rows,
+            News::Exposure(name, scope, is_by_strike, rows) if self.is_on(&name) && self.exposure_scope() == scope => {
+                self.on_exposure(scope, is_by_strike, rows);
+            }
+            News::NoExposure(name, refused) if self.is_on(&name) => {
+                self.exposures = Exposures { scope: self.exposure_scope(), refused, ..Exposures::default() };
+            }
             News::Found(text, names) => self.on_found(text, names),
             News::Text(page, lines) => self.on_text(&page, lines),
             News::Pending(about) => self.on_pending(&about),
@@ -55,7 +64,13 @@ impl State {
                 self.copying = None;
                 self.say(why);
             }
-            News::Name(..) | News::Moments(..) | News::Expiries(..) | News::Copied(..) => {}
+            News::Name(..)
+            | News::Moments(..)
+            | News::Expiries(..)
+            | News::Copied(..)
+            | News::Term(..)
+            | News::Exposure(..)
+            | News::NoExposure(..) => {}
         }
         Effect::None
     }
@@ -147,6 +162,18 @@ impl State {
         if view.page == *page {
             view.top = view.top.min(lines.len().saturating_sub(1));
             view.lines = Some(lines);
+        }
+    }
+
+    fn on_exposure(&mut self, scope: ExposureScope, is_by_strike: bool, mut rows: Vec<ExposureRow>) {
+        if self.exposures.scope != scope || !self.exposures.refused.is_empty() {
+            self.exposures = Exposures { scope, ..Exposures::default() };
+        }
+        if is_by_strike {
+            rows.retain(|row| row.strike.is_finite());
+            self.exposures.rows = rows;
+        } else {
+            self.exposures.sum = rows.pop();
         }
     }
 

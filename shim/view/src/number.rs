@@ -58,6 +58,23 @@ pub(crate) fn strike(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A large number in three digits: `1.23M`, `-456k`, `0`; `-` if it is missing.
+pub(crate) fn compact(value: f64) -> String {
+    const STEPS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
+    if !value.is_finite() {
+        return MISSING.to_owned();
+    }
+    // 999.7 is 1.00k
+    let step = STEPS.into_iter().find(|(step, _)| value.abs() >= 0.9995 * step);
+    let (scaled, unit) = step.map_or((value, ""), |(step, unit)| (value / step, unit));
+    let decimals = match scaled.abs() {
+        small if small < 9.995 => 2,
+        small if small < 99.95 => 1,
+        _ => 0,
+    };
+    unsigned_zero(format!("{scaled:.decimals$}")) + unit
+}
+
 /// A count with commas: `40,123`.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -100,6 +117,13 @@ mod tests {
             assert_eq!(text, wanted, "{value} {shape:?}");
             assert!(text.len() <= 7, "{value} {shape:?}");
         }
+    }
+
+    #[test]
+    fn large_numbers_have_three_digits() {
+        let numbers = [0.0, -0.001, 7.5, 999.7, -45_600.0, 1.234e6, 9.9996e9, 4e15, f64::NAN];
+        let texts = ["0.00", "0.00", "7.50", "1.00k", "-45.6k", "1.23M", "10.0B", "4000T", "-"];
+        assert_eq!(numbers.map(compact), texts);
     }
 
     #[test]

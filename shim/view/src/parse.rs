@@ -11,8 +11,6 @@ use std::collections::HashMap;
 const ROWS_MOST: usize = 20_000;
 /// Tenor of the volatility of a watched name, days.
 const WATCH_DAYS: f64 = 30.0;
-/// Days per year.
-const YEAR_DAYS: f64 = 365.0;
 
 /// A table with a header.
 struct Table {
@@ -61,6 +59,11 @@ impl TextTable {
     /// Reads a table.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         Table::read(bytes).map(Self)
+    }
+
+    /// Reads a table that has these columns.
+    pub(crate) fn with(bytes: &[u8], needed: &[&str]) -> Result<Self, String> {
+        Table::with(bytes, needed).map(Self)
     }
 
     /// Its rows.
@@ -155,7 +158,7 @@ pub(crate) fn names(bytes: &[u8]) -> Result<Vec<NameFacts>, String> {
     Ok(table.rows.iter().map(name).collect())
 }
 
-/// The watched names, in their order: of their expiries the one nearest to thirty days, and the next.
+/// The watched names, in their order: of their expiries the one nearest to thirty days.
 pub(crate) fn watch(bytes: &[u8], watched: &[String]) -> Result<Vec<WatchRow>, String> {
     let table = Table::with(bytes, &["underlying", "und_price", "svc_vol", "days"])?;
     let mut by_name: HashMap<&str, Vec<ExpiryRow>> = HashMap::new();
@@ -169,17 +172,13 @@ pub(crate) fn watch(bytes: &[u8], watched: &[String]) -> Result<Vec<WatchRow>, S
 fn watch_row(symbol: &str, expiries: &[ExpiryRow]) -> WatchRow {
     let distance = |row: &&ExpiryRow| (row.days - WATCH_DAYS).abs();
     let month = expiries.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-    // in the last hours of an expiry its volatility says little
-    let next = expiries.iter().find(|row| row.days >= 1.0).or(expiries.first());
-    let of = |row: Option<&ExpiryRow>, get: fn(&ExpiryRow) -> f64| row.map_or(f64::NAN, get);
+    let of = |get: fn(&ExpiryRow) -> f64| month.map_or(f64::NAN, get);
     WatchRow {
         symbol: symbol.to_owned(),
-        spot: of(month, |row| row.spot),
-        vol: of(month, |row| row.atm_vol),
-        prev_vol: of(month, |row| row.prev_vol),
-        days: of(month, |row| row.days),
-        next_days: of(next, |row| row.days),
-        next_move: of(next, |row| row.atm_vol * (row.days.max(0.0) / YEAR_DAYS).sqrt()),
+        spot: of(|row| row.spot),
+        vol: of(|row| row.atm_vol),
+        prev_vol: of(|row| row.prev_vol),
+        days: of(|row| row.days),
         moved: 0,
     }
 }
@@ -365,12 +364,11 @@ mod tests {
     }
 
     #[test]
-    fn a_watched_name_has_the_volatility_of_a_month_and_the_move_to_the_next_expiry() {
+    fn a_watched_name_has_the_volatility_of_a_month() {
         let body = "underlying,root,expiry,und_price,svc_vol,prev_vol,days,fwd_price\n\
                     B,B,1,50,0.9,,0.1,50\nB,B,2,50,0.4,0.3,4,50\nB,B,3,50,0.2,0.25,28,50\nB,B,4,50,0.1,,60,50\n";
         let rows = watch(body.as_bytes(), &["A".to_owned(), "B".to_owned()]).unwrap();
         assert!(rows[0].symbol == "A" && rows[0].spot.is_nan());
         assert_eq!((rows[1].spot, rows[1].vol, rows[1].prev_vol, rows[1].days), (50.0, 0.2, 0.25, 28.0));
-        assert!((rows[1].next_move - 0.4 * (4.0f64 / 365.0).sqrt()).abs() < 1e-12);
     }
 }

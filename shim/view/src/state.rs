@@ -4,6 +4,7 @@
 use super::column::{Column, N_COLUMNS};
 use super::layout::{Areas, Page};
 use super::lines::{ChainLine, chain_lines, scrolled};
+use super::metrics::{ExposureScope, Exposures, NameMetrics, TermClock, TermPoint};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, SliceKey, StrikeRow, WatchRow};
 use super::pages::TextPage;
 use super::wants::Wants;
@@ -161,6 +162,16 @@ pub(crate) struct State {
     pub(crate) watch_rows: Vec<WatchRow>,
     /// Index of the selected name of the watch list.
     pub(crate) watch_at: usize,
+    /// Numbers of the watched names and of the one on the screen, fetched last.
+    pub(crate) metrics: Vec<NameMetrics>,
+    /// Numbers of the expiries of the name.
+    pub(crate) term: Vec<TermPoint>,
+    /// Clock of the term structure.
+    pub(crate) clock: TermClock,
+    /// True if exposures are of the selected expiry alone.
+    pub(crate) of_one_expiry: bool,
+    /// Exposures of the name.
+    pub(crate) exposures: Exposures,
     /// Contracts to copy, with the number of the copy.
     pub(crate) copying: Option<(u64, [String; 2])>,
     /// Number of requested copies.
@@ -202,6 +213,11 @@ impl State {
             watch,
             watch_rows: Vec::new(),
             watch_at: 0,
+            metrics: Vec::new(),
+            term: Vec::new(),
+            clock: TermClock::Calendar,
+            of_one_expiry: false,
+            exposures: Exposures::default(),
             copying: None,
             copies: 0,
             flash_until: 0,
@@ -238,6 +254,11 @@ impl State {
             Some(Overlay::Text(shown)) => text = Some(shown.page.clone()),
             Some(Overlay::Help | Overlay::Columns(_)) | None => {}
         }
+        let (sees_term, sees_watch) = (sees(Page::Term), sees(Page::Watch));
+        let mut metrics = if sees_watch { self.watch.clone() } else { Vec::new() };
+        metrics.extend(self.name.clone().filter(|_| sees_term));
+        metrics.sort_unstable();
+        metrics.dedup();
         Wants {
             any_name: self.name.is_none(),
             name: self.name.clone(),
@@ -246,11 +267,50 @@ impl State {
             slice: slice.map(|key| (key, groups)),
             detail,
             copy: self.copying.clone(),
-            watch: if sees(Page::Watch) { self.watch.clone() } else { Vec::new() },
+            term: sees_term || sees(Page::Exposure),
+            metrics,
+            exposure: sees(Page::Exposure).then(|| self.exposure_scope()),
+            watch: if sees_watch { self.watch.clone() } else { Vec::new() },
             search,
             text,
             without_quotes: self.without_quotes,
         }
+    }
+
+    /// Expiries of the exposures on the screen.
+    pub(crate) fn exposure_scope(&self) -> ExposureScope {
+        self.slice.clone().filter(|_| self.of_one_expiry).map_or(ExposureScope::All, ExposureScope::One)
+    }
+
+    /// Numbers of a name.
+    pub(crate) fn metrics_of(&self, name: &str) -> Option<&NameMetrics> {
+        self.metrics.iter().find(|row| row.symbol == name)
+    }
+
+    /// Numbers of an expiry.
+    pub(crate) fn term_of(&self, key: &SliceKey) -> Option<&TermPoint> {
+        self.term.iter().find(|point| point.expiry == key.expiry)
+    }
+
+    /// Exposures of the name, once those of the wanted expiries were fetched.
+    pub(crate) fn exposures(&self) -> Option<&Exposures> {
+        Some(&self.exposures).filter(|found| found.scope == self.exposure_scope())
+    }
+
+    /// Strikes of the exposures.
+    pub(crate) fn exposure_strikes(&self) -> Vec<f64> {
+        self.exposures().map_or_else(Vec::new, |found| found.rows.iter().map(|row| row.strike).collect())
+    }
+
+    /// Index of the selected strike of the exposures: the one nearest to the spot until another is chosen.
+    pub(crate) fn exposure_place(&self) -> Option<usize> {
+        let price = match self.cursor {
+            Cursor::Strike(strike) => strike,
+            Cursor::AtMoney => self.spot(),
+        };
+        let strikes = self.exposure_strikes();
+        let price = if price.is_finite() { price } else { f64::MAX };
+        (0..strikes.len()).min_by(|&a, &b| (strikes[a] - price).abs().total_cmp(&(strikes[b] - price).abs()))
     }
 
     /// The selected expiry.
@@ -279,7 +339,8 @@ impl State {
     pub(crate) fn lines(&self) -> (Vec<ChainLine>, Option<usize>) {
         let Some(chain) = self.rows() else { return (Vec::new(), None) };
         let fwd = self.expiry().map_or(f64::NAN, |row| row.fwd);
-        let lines = chain_lines(chain, self.spot(), fwd);
+        let strikes: Vec<f64> = chain.rows.iter().map(|row| row.strike).collect();
+        let lines = chain_lines(&strikes, self.spot(), fwd);
         let at = self.row_place().and_then(|place| lines.iter().position(|line| *line == ChainLine::Row(place)));
         (lines, at)
     }
@@ -334,6 +395,8 @@ impl State {
     pub(crate) fn forget_chain(&mut self) {
         self.expiries.clear();
         self.chain = ChainRows::default();
+        self.term.clear();
+        self.exposures = Exposures::default();
         self.spot_moved = 0;
         self.no_moment = None;
     }

@@ -7,6 +7,7 @@ use super::column::Column;
 use super::fetch::{Fetcher, News};
 use super::keys::{KEYS, Key};
 use super::layout::Page;
+use super::metrics::{self, ExposureScope, TermClock};
 use super::model::{ChainRows, DaemonFacts, ExpiryRow, Moments, NameFacts, SliceKey, WatchRow};
 use super::news::Effect;
 use super::number;
@@ -124,11 +125,46 @@ fn watched() -> Vec<WatchRow> {
         vol,
         prev_vol: vol + 0.0041,
         days: 28.01,
-        next_days: 7.01,
-        next_move: vol * 0.14,
         moved: 0,
     };
     [("ACME", 100.4, 0.2211), ("SPX", 7_233.83, 0.1339)].map(row).to_vec()
+}
+
+/// Numbers of both names: an event by the second December expiry, and none.
+fn metrics_of_names() -> Vec<metrics::NameMetrics> {
+    let csv = "underlying,iv30d,rr25_30d,event_state,event_to,event_move,event_move_se,event_move_max,next_expiry,\
+        expected_move,move_sd\n\
+        ACME,0.2211,-0.0312,found,2026-12-11,0.0431,0.0052,,2026-11-27,0.0187,0.0234\n\
+        SPX,0.1339,-0.0622,none,,,,0.0096,2026-11-23,0.0092,0.0115\n";
+    metrics::names(csv.as_bytes()).unwrap()
+}
+
+/// Numbers of the expiries: those from the fourth on hold an event.
+fn term() -> Vec<metrics::TermPoint> {
+    let mut csv =
+        "expiry,days,days_vt,vol_vt,ex_event_vol,event_var,forward_vol,skew25,expected_move,max_pain\n".to_owned();
+    for (place, row) in expiries().iter().enumerate().filter(|(_, row)| row.key.root == "ACME") {
+        let (days, var) = (row.days, if place < 3 { 0.0 } else { 0.001_857 });
+        let (vt, vol, expected) = (days * 0.7, row.atm_vol - 0.01, row.atm_vol * (days / 365.0).sqrt() * 0.8);
+        let day = &row.key.expiry;
+        writeln!(csv, "{day},{days},{vt},0.21,{vol},{var},{vol},-0.03,{expected},100").unwrap();
+    }
+    metrics::term(csv.as_bytes()).unwrap()
+}
+
+/// Exposures by strike: puts below the spot, calls above.
+fn exposures(is_by_strike: bool) -> Vec<metrics::ExposureRow> {
+    let mut csv =
+        "strike,gex,call_gamma,put_gamma,delta_exp,vanna_exp,charm_exp,call_oi,put_oi,gamma_flip,missing\n".to_owned();
+    if !is_by_strike {
+        csv += ",-1234567,2345678,3580245,98765432,-4321,567,12345,23456,103.25,\n";
+    }
+    for strike in (700..=1300).step_by(25).filter(|_| is_by_strike).map(|tenth| f64::from(tenth) / 10.0) {
+        let call = 1e6 / (1.0 + (strike - 105.0) * (strike - 105.0) / 50.0);
+        let put = 1.5e6 / (1.0 + (strike - 95.0) * (strike - 95.0) / 50.0);
+        writeln!(csv, "{strike},{},{call},{put},{},{},-5,{strike},100,,", call - put, call * 20.0, call / 3.0).unwrap();
+    }
+    metrics::exposures(csv.as_bytes()).unwrap()
 }
 
 /// A viewer of ACME that has heard everything it asked for.
@@ -141,6 +177,12 @@ fn shown(size: (u16, u16)) -> State {
     state.on_news(News::Expiries("ACME".to_owned(), expiries()));
     state.on_news(News::Chain(chain(&state.slice.clone().unwrap(), 0.0)));
     state.on_news(News::Watch(watched()));
+    state.on_news(News::Metrics(metrics_of_names()));
+    state.on_news(News::Term("ACME".to_owned(), term()));
+    for is_by_strike in [true, false] {
+        let rows = exposures(is_by_strike);
+        state.on_news(News::Exposure("ACME".to_owned(), ExposureScope::All, is_by_strike, rows));
+    }
     state
 }
 
@@ -193,6 +235,9 @@ fn screens_of_every_page_and_size_are_as_they_were() {
     let mut state = shown((80, 24));
     press(&mut state, &[Key::Char('2')]);
     golden("ascii_80x24", &state, Palette::new(ColourDepth::None, false));
+    press(&mut state, &[Key::Char('3'), Key::Char('t')]);
+    state.message = None;
+    golden("variance_80x24", &state, NO_COLOUR);
 }
 
 #[test]
@@ -436,7 +481,7 @@ fn only_what_can_be_seen_is_asked_for() {
     assert_eq!(groups(&state), None);
     press(&mut state, &[Key::Char('4')]);
     assert_eq!((groups(&state), state.wants().watch.len()), (None, 3));
-    press(&mut state, &[Key::Tab, Key::Char('g'), Key::Char('g'), Key::Char('g')]);
+    press(&mut state, &[Key::Tab, Key::Tab, Key::Char('g'), Key::Char('g'), Key::Char('g')]);
     assert_eq!(groups(&state), Some(vec![Group::Core, Group::Exotic]));
     state.resize((250, 70));
     assert_eq!(groups(&state).unwrap().len(), 3);
@@ -454,6 +499,67 @@ fn only_what_can_be_seen_is_asked_for() {
     state.on_news(News::Offline(String::new()));
     state.on_news(News::Daemon(daemon()));
     assert!(!state.wants().without_quotes);
+}
+
+#[test]
+fn the_term_structure_has_two_clocks_and_marks_the_event() {
+    let mut state = shown((120, 40));
+    press(&mut state, &[Key::Char('3')]);
+    let wants = state.wants();
+    assert!(wants.term && wants.metrics == ["ACME"] && wants.exposure.is_none());
+    let text = screen(&state, NO_COLOUR);
+    for words in ["calendar days", "event by 12-11: 4.31% ±0.52", "skew -3.12%", "move 1.87%", "Event%"] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let line = |day: &str| text.lines().find(|line| line.contains(day)).unwrap().to_owned();
+    assert!(!line("2026-12-04").contains("4.31") && line("2026-12-11").contains("4.31"), "{text}");
+    let marked = |state: &State| {
+        let notice = Palette::new(ColourDepth::Sixteen, true).style(Look::Notice).bg;
+        let buffer = drawn(state, Palette::new(ColourDepth::Sixteen, true));
+        let marks = (0..120).filter(|x| Some(buffer[(*x, 20)].bg) == notice).count();
+        (marks, state.clock)
+    };
+    assert_eq!(marked(&state), (1, TermClock::Calendar));
+    press(&mut state, &[Key::Char('t')]);
+    assert_eq!(marked(&state), (1, TermClock::Variance));
+    assert!(screen(&state, NO_COLOUR).contains("by variance days"));
+    state.on_news(News::Term("ACME".to_owned(), Vec::new()));
+    assert_eq!(marked(&state).0, 0);
+    state.on_news(News::Term("OTHER".to_owned(), term()));
+    assert!(state.term.is_empty());
+}
+
+#[test]
+fn exposures_are_of_all_expiries_or_one_and_say_why_there_are_none() {
+    let mut state = shown((80, 24));
+    press(&mut state, &[Key::Char('5')]);
+    let targets =
+        |state: &State| state.wants().requests().into_iter().map(|request| request.target).collect::<Vec<_>>();
+    assert!(targets(&state).iter().any(|target| target == "/l1/exposure?underlying=ACME&by=strike&format=csv"));
+    let says = |state: &State, words: &[&str]| {
+        let text = screen(state, NO_COLOUR);
+        for word in words {
+            assert!(text.contains(word), "no {word:?} in\n{text}");
+        }
+    };
+    let sum = ["GEX -1.23M", "delta 98.8M", "flip 103.25", "max pain 100 (11-27)", "open 12.3k / 23.5k"];
+    says(&state, &sum);
+    says(&state, &["all expiries", "spot 100.40", "CallGam", "PutOI", "▶      100"]);
+    press(&mut state, &[Key::Down]);
+    says(&state, &["▶    102.5"]);
+    press(&mut state, &[Key::End, Key::Char('t')]);
+    says(&state, &["ACME 2026-11-27", "loading ACME"]);
+    let one = ExposureScope::One(key("2026-11-27", "ACME"));
+    assert!(targets(&state).iter().any(|target| target.ends_with("by=name&root=ACME&exp=2026%2D11%2D27&format=csv")));
+    state.on_news(News::Exposure("ACME".to_owned(), ExposureScope::All, true, exposures(true)));
+    says(&state, &["loading ACME"]);
+    state.on_news(News::Exposure("ACME".to_owned(), one.clone(), true, exposures(true)));
+    says(&state, &["▶      130", "GEX -"]);
+    let none = b"strike,gex,call_gamma,missing\n,,,gex:no_open_interest\n";
+    state.on_news(News::Exposure("ACME".to_owned(), one, false, metrics::exposures(none).unwrap()));
+    says(&state, &["no exposure: no open interest"]);
+    state.on_news(News::NoExposure("ACME".to_owned(), "start it with --show-quotes".to_owned()));
+    says(&state, &["start it with --show-quotes"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Requests to the daemon: only for visible data, each again when there is a new snapshot. Never: a socket.
 
+use super::metrics::ExposureScope;
 use super::model::SliceKey;
 use super::pages::TextPage;
 use kernel::columns::Group;
@@ -29,6 +30,12 @@ pub(crate) struct Wants {
     pub(crate) copy: Option<(u64, [String; 2])>,
     /// Names of the watch list, if it is visible.
     pub(crate) watch: Vec<String>,
+    /// True for the numbers of the expiries of the name.
+    pub(crate) term: bool,
+    /// Names whose numbers are shown.
+    pub(crate) metrics: Vec<String>,
+    /// Expiries whose exposures are shown.
+    pub(crate) exposure: Option<ExposureScope>,
     /// Page of text over the screen.
     pub(crate) text: Option<TextPage>,
     /// Text in the search box: the begin of a name.
@@ -56,6 +63,12 @@ pub(crate) enum Subject {
     Copy(u64, [String; 2]),
     /// The watch list.
     Watch(Vec<String>),
+    /// Numbers of names.
+    Metrics(Vec<String>),
+    /// Numbers of the expiries of a name.
+    Term(String),
+    /// Exposures of a name: by strike, or of all strikes.
+    Exposure(String, ExposureScope, bool),
     /// Names that begin with a text.
     Found(String),
     /// A page of text.
@@ -125,6 +138,22 @@ impl Wants {
                     format!("/l1/greeks?underlying={is}&root={root}&exp={expiry}&greeks={groups}{moment}&format=csv"),
                 );
             }
+            if self.term {
+                let target = format!("/l1/metrics?underlying={is}&by=expiry{moment}&format=csv");
+                add(Subject::Term(name.clone()), target);
+            }
+            if let Some(scope) = &self.exposure {
+                let expiry = match scope {
+                    ExposureScope::All => String::new(),
+                    ExposureScope::One(key) => format!("&root={}&exp={}", escaped(&key.root), escaped(&key.expiry)),
+                };
+                for (by, is_by_strike) in [("strike", true), ("name", false)] {
+                    add(
+                        Subject::Exposure(name.clone(), scope.clone(), is_by_strike),
+                        format!("/l1/exposure?underlying={is}&by={by}{expiry}{moment}&format=csv"),
+                    );
+                }
+            }
         }
         if !self.watch.is_empty() {
             let names: Vec<String> = self.watch.iter().map(|name| escaped(name)).collect();
@@ -135,6 +164,11 @@ impl Wants {
                     names.join(",")
                 ),
             );
+        }
+        if !self.metrics.is_empty() {
+            let names: Vec<String> = self.metrics.iter().map(|name| escaped(name)).collect();
+            let target = format!("/l1/metrics?underlying={}{moment}&format=csv", names.join(","));
+            add(Subject::Metrics(self.metrics.clone()), target);
         }
         requests
     }

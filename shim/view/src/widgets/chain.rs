@@ -64,7 +64,7 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     }
     for (y, (place, line)) in (area.y + 2..area.bottom()).zip(lines.iter().enumerate().skip(state.top)) {
         match *line {
-            ChainLine::Mark { spot, fwd } => mark(pen, &grid, y, state, spot, fwd),
+            ChainLine::Mark { spot, other } => mark(pen, &grid, y, state, spot, other),
             ChainLine::Row(row) => {
                 if let Some(row) = state.rows().and_then(|chain| chain.rows.get(row)) {
                     draw_row(pen, &grid, y, row, chosen == Some(place), state);

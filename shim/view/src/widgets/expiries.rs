@@ -1,6 +1,9 @@
-//! Draws the expiries of a name: days, forward, borrow, dividends, volatility at the money.
+//! Draws the expiries of a name: days, forward, borrow, dividends and volatility at the money, or the numbers of the
+//! term structure.
 
 use super::pen::Pen;
+use crate::layout::Page;
+use crate::metrics::TermPoint;
 use crate::model::{ExpiryRow, SliceKey};
 use crate::number::shown;
 use crate::palette::Look;
@@ -14,18 +17,40 @@ struct Cell {
     title: &'static str,
     width: u16,
     shape: Shape,
-    of: fn(&ExpiryRow) -> f64,
+    of: CellValue,
 }
 
+/// A number of an expiry.
+#[derive(Clone, Copy)]
+enum CellValue {
+    /// Of its rows.
+    Row(fn(&ExpiryRow) -> f64),
+    /// Of its metrics.
+    Point(fn(&TermPoint) -> f64),
+}
+use CellValue::{Point, Row};
+
 /// The columns from left to right; the last ones are left out if there is no room.
-const CELLS: [Cell; 7] = [
-    Cell { title: "Days", width: 8, shape: Shape::Decimals(2), of: |row| row.days },
-    Cell { title: "Forward", width: 10, shape: Shape::Decimals(2), of: |row| row.fwd },
-    Cell { title: "ATM%", width: 7, shape: Shape::Percent(2), of: |row| row.atm_vol },
-    Cell { title: "Borrow%", width: 9, shape: Shape::Percent(2), of: |row| row.borrow },
-    Cell { title: "Divs", width: 7, shape: Shape::Decimals(2), of: |row| row.divs },
-    Cell { title: "Rate%", width: 7, shape: Shape::Percent(2), of: |row| row.rate },
-    Cell { title: "Chg%", width: 7, shape: Shape::Percent(2), of: |row| row.atm_vol - row.prev_vol },
+const CELLS: &[Cell] = &[
+    Cell { title: "Days", width: 8, shape: Shape::Decimals(2), of: Row(|row| row.days) },
+    Cell { title: "Forward", width: 10, shape: Shape::Decimals(2), of: Row(|row| row.fwd) },
+    Cell { title: "ATM%", width: 7, shape: Shape::Percent(2), of: Row(|row| row.atm_vol) },
+    Cell { title: "Borrow%", width: 9, shape: Shape::Percent(2), of: Row(|row| row.borrow) },
+    Cell { title: "Divs", width: 7, shape: Shape::Decimals(2), of: Row(|row| row.divs) },
+    Cell { title: "Rate%", width: 7, shape: Shape::Percent(2), of: Row(|row| row.rate) },
+    Cell { title: "Chg%", width: 7, shape: Shape::Percent(2), of: Row(|row| row.atm_vol - row.prev_vol) },
+];
+
+/// The columns on the page of the term structure.
+const TERM_CELLS: &[Cell] = &[
+    Cell { title: "Days", width: 8, shape: Shape::Decimals(2), of: Row(|row| row.days) },
+    Cell { title: "ATM%", width: 7, shape: Shape::Percent(2), of: Row(|row| row.atm_vol) },
+    Cell { title: "Skew%", width: 7, shape: Shape::Percent(2), of: Point(|point| point.skew) },
+    Cell { title: "Move%", width: 7, shape: Shape::Percent(2), of: Point(|point| point.expected_move) },
+    Cell { title: "Event%", width: 7, shape: Shape::Percent(2), of: Point(|point| point.event_move) },
+    Cell { title: "VarDays", width: 8, shape: Shape::Decimals(2), of: Point(|point| point.days_vt) },
+    Cell { title: "VarVol%", width: 8, shape: Shape::Percent(2), of: Point(|point| point.vol_vt) },
+    Cell { title: "FwdVol%", width: 8, shape: Shape::Percent(2), of: Point(|point| point.forward_vol) },
 ];
 
 /// Width of pointer, date and root, before the numbers.
@@ -39,12 +64,13 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
     if area.is_empty() {
         return;
     }
-    let all: u16 = CELLS.iter().map(|cell| cell.width).sum();
+    let cells = if state.page == Page::Term { TERM_CELLS } else { CELLS };
+    let all: u16 = cells.iter().map(|cell| cell.width).sum();
     let has_weekday = area.width >= BEFORE + WEEKDAY + all - 14;
     let has_terms = area.width >= BEFORE + WEEKDAY + TERMS + all;
     let before = BEFORE + if has_weekday { WEEKDAY } else { 0 } + if has_terms { TERMS } else { 0 };
     let mut room = area.width.saturating_sub(before);
-    let cells: Vec<&Cell> = CELLS
+    let cells: Vec<&Cell> = cells
         .iter()
         .take_while(|cell| {
             let fits = cell.width <= room;
@@ -75,7 +101,11 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
             line.put(&format!("{settle} {style}"), look);
         }
         for cell in &cells {
-            line.cell(cell.width, &shown((cell.of)(row), cell.shape, usize::from(cell.width) - 1), look);
+            let value = match cell.of {
+                Row(of) => of(row),
+                Point(of) => state.term_of(&row.key).map_or(f64::NAN, of),
+            };
+            line.cell(cell.width, &shown(value, cell.shape, usize::from(cell.width) - 1), look);
         }
     }
 }

@@ -23,6 +23,24 @@ const PAGE: Hints = &[
     ("g", "groups"),
     ("q", "end"),
 ];
+const TERM: Hints = &[
+    ("?", "keys"),
+    ("Left/Right", "expiry"),
+    ("t", "clock"),
+    ("Tab", "page"),
+    ("/", "search"),
+    ("w", "watch"),
+    ("q", "end"),
+];
+const EXPOSURE: Hints = &[
+    ("?", "keys"),
+    ("Up/Down", "strike"),
+    ("t", "this expiry, all"),
+    ("Left/Right", "expiry"),
+    ("Tab", "page"),
+    ("/", "search"),
+    ("q", "end"),
+];
 const WATCH: Hints = &[
     ("?", "keys"),
     ("Up/Down", "name"),
@@ -46,6 +64,8 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State) {
         Some(Overlay::Search(_)) => SEARCH,
         Some(Overlay::Columns(_) | Overlay::Detail(_) | Overlay::Text(_)) => &[],
         None if state.page == Page::Watch => WATCH,
+        None if state.page == Page::Term => TERM,
+        None if state.page == Page::Exposure => EXPOSURE,
         None => PAGE,
     };
     let mut x = area.x + 1;

@@ -3,6 +3,7 @@
 mod chain;
 mod curves;
 mod expiries;
+mod exposure;
 mod footer;
 mod overlays;
 mod pen;
@@ -34,6 +35,7 @@ pub(crate) fn draw(state: &State, palette: Palette, buffer: &mut Buffer) {
         Page::Smile => curves::smile(pen, areas.main, state),
         Page::Term => curves::term(pen, areas.main, state),
         Page::Watch => watch::draw(pen, areas.main, state, true),
+        Page::Exposure => exposure::draw(pen, areas.main, state),
     }
     watch::draw(pen, areas.watch, state, false);
     if !areas.smile.is_empty() {

@@ -184,7 +184,7 @@ fn trouble(state: &State) -> Option<(String, Look)> {
 }
 
 /// Wraps text into lines of at most [`REASON_WIDTH`] characters.
-fn wrapped(text: &str) -> Vec<String> {
+pub(crate) fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         match lines.last_mut() {

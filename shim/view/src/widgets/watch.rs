@@ -1,6 +1,7 @@
-//! Draws the watch list: price, volatility of a month, one standard deviation to the next expiry.
+//! Draws the watch list: price, volatility and skew of a month, expected move to the next expiry.
 
 use super::pen::Pen;
+use crate::metrics::NameMetrics;
 use crate::model::WatchRow;
 use crate::number::shown;
 use crate::palette::Look;
@@ -8,8 +9,8 @@ use crate::state::{State, WATCH_MOST};
 use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
-const HEADINGS: [(&str, u16); 6] =
-    [("Price", 11), ("Vol30d%", 9), ("Chg%", 7), ("Days", 6), ("1sd%", 8), ("in days", 8)];
+const HEADINGS: [(&str, u16); 7] =
+    [("Price", 10), ("ATM%", 7), ("Chg%", 7), ("Days", 6), ("Skew%", 7), ("Move%", 6), ("to", 7)];
 
 /// Draws the watch list; `is_page`: it is the main page, with a cursor.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) {
@@ -32,29 +33,38 @@ pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) 
     let top = state.watch_at.saturating_sub(lines / 2).min(state.watch.len().saturating_sub(lines));
     for (y, (place, symbol)) in (area.y + 2..area.bottom()).zip(state.watch.iter().enumerate().skip(top)) {
         let row = state.watch_rows.iter().find(|row| row.symbol == *symbol);
+        let metrics = state.metrics_of(symbol);
         let is_on = if is_page { place == state.watch_at } else { state.name.as_ref() == Some(symbol) };
-        draw_row(pen, area, y, symbol, row, is_on, state.flashes());
+        draw_row(pen, Rect { y, height: 1, ..area }, symbol, row, metrics, is_on, state.flashes());
     }
 }
 
-fn draw_row(pen: &mut Pen<'_>, area: Rect, y: u16, symbol: &str, row: Option<&WatchRow>, is_on: bool, flashes: bool) {
+fn draw_row(
+    pen: &mut Pen<'_>,
+    area: Rect,
+    symbol: &str,
+    row: Option<&WatchRow>,
+    metrics: Option<&NameMetrics>,
+    is_on: bool,
+    flashes: bool,
+) {
     let look = if is_on { Look::Chosen } else { Look::Plain };
     let pointer = if is_on { pen.palette.signs.pointer } else { ' ' };
     let moved = row.and_then(|row| pen.palette.moved(row.moved)).filter(|_| flashes && !is_on);
     let value = |of: fn(&WatchRow) -> f64| row.map_or(f64::NAN, of);
-    let mut line = pen.line(y, area);
+    let mut line = pen.line(area.y, area);
     line.put(&format!("{pointer} {symbol:<8}"), look);
     let cells = [
         (value(|row| row.spot), Shape::Decimals(2)),
         (value(|row| row.vol), Shape::Percent(2)),
         (value(|row| row.vol - row.prev_vol), Shape::Percent(2)),
         (value(|row| row.days), Shape::Decimals(0)),
-        (value(|row| row.next_move), Shape::Percent(2)),
+        (metrics.map_or(f64::NAN, |row| row.skew), Shape::Percent(2)),
+        (metrics.map_or(f64::NAN, |row| row.expected_move), Shape::Percent(2)),
     ];
     for (place, ((number, shape), (_, width))) in cells.into_iter().zip(HEADINGS).enumerate() {
         let look = moved.filter(|_| place == 0).unwrap_or(look);
         line.cell(width, &shown(number, shape, usize::from(width) - 1), look);
     }
-    let next = row.map(|row| row.next_days).filter(|days| days.is_finite());
-    line.cell(8, &next.map_or_else(String::new, |days| format!("{days:.1}")), look);
+    line.cell(7, metrics.and_then(|row| row.next_expiry.get(5..)).unwrap_or_default(), look);
 }
