@@ -159,7 +159,7 @@ fn text_is_that_of_the_native_record() {
         assert_eq!(lines.len(), skipped + rows.len());
         if format == "csv" {
             assert!(
-                lines[0].starts_with(header) && lines[0].ends_with(",mid,quote_time,volume,open_interest,dropped"),
+                lines[0].starts_with(header) && lines[0].ends_with(",mid,quote_time,volume,open_interest"),
                 "{}",
                 lines[0]
             );
