@@ -142,7 +142,7 @@ impl ClosingRow {
     #[must_use]
     pub fn read(day: Date, from: impl std::io::Read) -> (Vec<Self>, usize) {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(from);
-        if reader.headers().map_or(true, |header| header != &COLUMNS[..]) {
+        if reader.headers().map_or(true, |header| *header != COLUMNS[..]) {
             return (Vec::new(), 1);
         }
         let (mut rows, mut refused) = (Vec::new(), 0);
@@ -172,8 +172,8 @@ impl ClosingRow {
         // Eastern dates end on the next date of UTC
         let utc = at.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
         let price = number(2, MOST).filter(|price| *price > 0.0)?;
-        let iv30d = number(3, MOST_VOL).filter(|vol| !(*vol < 0.0))?;
-        let paid = number(12, MOST).filter(|amount| !(*amount < 0.0))?;
+        let iv30d = number(3, MOST_VOL).filter(|vol| vol.is_nan() || *vol >= 0.0)?;
+        let paid = number(12, MOST).filter(|amount| amount.is_nan() || *amount >= 0.0)?;
         let close = NameClose {
             day,
             at,

@@ -101,9 +101,12 @@ fn a_close_passes_and_the_next_session_shows_what_it_ended_with() {
         let entries = std::fs::read_dir(&state).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         // but for the lock
-        names.filter(|name| !name.starts_with('.')).collect()
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        names
     };
-    assert_eq!(files(), ["vols-2024-11-20.csv"], "no market is saved of a clock that is not the system's");
+    let kept = ["closes-2024-11-20.csv", "vols-2024-11-20.csv"];
+    assert_eq!(files(), kept, "no market is saved of a clock that is not the system's");
 
     let (daemon, to) = start("2024-11-21T09:31", &state);
     assert_eq!(daemon.health().unwrap()["restored"], 0);

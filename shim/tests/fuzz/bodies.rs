@@ -263,12 +263,14 @@ pub(crate) fn streams(data: &[u8]) -> Kind {
     match message.unwrap_or_else(|| native_stream::parse(&Query::parse(&text))) {
         // an empty message requests nothing
         Ok(request) if request.fields.is_empty() => {
-            assert!(request.selection.is_none() && request.positions.is_none() && !request.alerts);
+            let rows = request.selection.is_some() || request.positions.is_some() || request.metrics.is_some();
+            assert!(!rows && !request.alerts);
             0
         }
         Ok(request) => {
             assert!(!request.fields.is_empty() && request.min_move >= 0.0 && !request.every.is_zero());
-            assert!(request.selection.is_some() || request.positions.is_some() || request.alerts);
+            let rows = request.selection.is_some() || request.positions.is_some() || request.metrics.is_some();
+            assert!(rows || request.alerts);
             mix([1, about(request.fields.len()), u64::from(request.alerts), u64::from(request.positions.is_some())])
         }
         Err(refusal) => about(refusal.to_string().len()),
