@@ -5,8 +5,8 @@ use kernel::contract::Symbol;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most closes of a name: a year and what a return of its first session needs, and some days to spare.
-const KEPT: usize = 300;
+/// Most sessions with closes that are kept: a year, and two months in which nothing is lost by a gap.
+pub const KEPT_SESSIONS: usize = 300;
 
 /// Closes by name, each by session, ascending. A clone shares those of names that do not change.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ impl Closes {
         self.by_name.get(&underlying).map_or(&[], |closes| closes)
     }
 
-    /// Adds rows, in place of those of the same name and session.
+    /// Adds rows. A row replaces an earlier one of its name and session.
     pub fn add(&mut self, rows: &[ClosingRow]) {
         self.number = self.number.wrapping_add(1);
         for row in rows {
@@ -38,7 +38,7 @@ impl Closes {
                 Ok(place) => all[place] = row.close,
                 Err(place) => all.insert(place, row.close),
             }
-            all.drain(..all.len().saturating_sub(KEPT));
+            all.drain(..all.len().saturating_sub(KEPT_SESSIONS));
             self.by_name.insert(row.underlying, all.into());
         }
     }
@@ -59,7 +59,7 @@ impl FromIterator<ClosingRow> for Closes {
             all.sort_by_key(|close| close.day);
             all.reverse();
             all.dedup_by_key(|close| close.day);
-            all.truncate(KEPT);
+            all.truncate(KEPT_SESSIONS);
             all.reverse();
             all.into()
         };
@@ -103,10 +103,10 @@ mod tests {
         assert_eq!((prices(&closes, "PEP"), prices(&closes, "X").len()), (vec![7.0], 0));
         assert_eq!(prices(&before, "KO"), [1.0, 4.0]);
         let many = |n: usize| date(2020, 1, 1).saturating_add(jiff::Span::new().days(i64::try_from(n).unwrap()));
-        let mut all: Closes = (0..KEPT + 9).map(|n| row("KO", many(n), n as f64 + 1.0)).collect();
-        assert_eq!((prices(&all, "KO").len(), prices(&all, "KO")[0]), (KEPT, 10.0));
-        all.add(&[row("KO", many(KEPT + 9), 1.0)]);
-        assert_eq!((prices(&all, "KO").len(), prices(&all, "KO")[0]), (KEPT, 11.0));
-        assert_eq!(all.bytes(), KEPT * size_of::<NameClose>());
+        let mut all: Closes = (0..KEPT_SESSIONS + 9).map(|n| row("KO", many(n), n as f64 + 1.0)).collect();
+        assert_eq!((prices(&all, "KO").len(), prices(&all, "KO")[0]), (KEPT_SESSIONS, 10.0));
+        all.add(&[row("KO", many(KEPT_SESSIONS + 9), 1.0)]);
+        assert_eq!((prices(&all, "KO").len(), prices(&all, "KO")[0]), (KEPT_SESSIONS, 11.0));
+        assert_eq!(all.bytes(), KEPT_SESSIONS * size_of::<NameClose>());
     }
 }

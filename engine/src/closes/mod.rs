@@ -6,6 +6,6 @@ mod days;
 mod past;
 mod row;
 
-pub use days::Closes;
-pub use past::{LastSessions, NamePast, NoPast};
+pub use days::{Closes, KEPT_SESSIONS};
+pub use past::{LastSessions, NamePast, NoPast, YEAR};
 pub use row::{ClosingRow, NameClose};

@@ -10,7 +10,7 @@ use kernel::calendar::{Calendar, VarianceClock};
 use kernel::elementary::ln;
 
 /// Sessions of a year.
-const YEAR: usize = 252;
+pub const YEAR: usize = 252;
 /// Ratio of two closes beyond which, either way, shares were split rather than traded.
 const SPLIT: f64 = 1.9;
 

@@ -1,7 +1,7 @@
 //! The columns of `/l1/metrics`: what each shows of a name or of an expiry, and why it is missing where it is. Never: a
 //! formula that is not a difference or a ratio of two columns, bytes.
 
-use engine::closes::{NamePast, NoPast};
+use engine::closes::{NamePast, NoPast, YEAR};
 use engine::store::chain::Chain;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{EventState, PutsAndCalls, TENORS, Tenors, TermExpiry, TermStructure, max_pain};
@@ -55,8 +55,6 @@ fn date(of: Option<jiff::civil::Date>, why: &'static str) -> Metric {
     of.map_or(Metric::Missing(why), |date| Metric::Word(date.to_string()))
 }
 
-/// Sessions of a year.
-pub const YEAR: usize = 252;
 /// Sessions of a month.
 pub const MONTH: usize = 21;
 /// Sessions of the realised volatilities that have one length only.

@@ -9,6 +9,7 @@
 //!   a line.
 //! - `faults`: points that a test can order to panic. Never: what is done about it.
 //! - `private`, `printable`: files that only their owner may read; text of others without control characters.
+//! - `dated`: files of one date each, replaced as a whole, moved aside if damaged. Never: the contents of a line.
 //! - `clock`: the clock of the market: the system's, one that stands still, one that runs at a speed. Never: a timeout,
 //!   a pause.
 //! - `cpu`: whether the processor will do. Never: a choice between code paths.
@@ -21,6 +22,7 @@
 
 pub mod clock;
 pub mod cpu;
+pub mod dated;
 pub mod descriptors;
 pub mod faults;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

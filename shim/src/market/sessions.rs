@@ -259,7 +259,7 @@ impl StateWriter {
     }
 }
 
-/// Saves the volatilities of some chains, each under its session, and the closing rows of those that end one.
+/// Saves volatilities of chains by session, and closing rows of chains that were valued at the end of one.
 fn keep(chains: &[Arc<Chain>], terms: &StateWriterSettings) {
     let mut sessions: BTreeMap<Date, (SessionVols, Vec<ClosingRow>)> = BTreeMap::new();
     for chain in chains {

@@ -11,6 +11,7 @@ use engine::closes::{Closes, ClosingRow};
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
 use engine::store::session::SessionVols;
+use host::dated::{DatedFiles, Readable};
 use host::private::{self, DAMAGED_OR_FOREIGN};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -28,6 +29,8 @@ use tools::closes::{self, ClosesFolder};
 const KEPT: usize = 5;
 /// Maximum number of recorded folders with a saved market.
 const MARKETS_KEPT: usize = 5;
+/// Prefix of the files of closing volatilities.
+const VOLS: &str = "vols-";
 /// Prefix of the file of a recorded folder's market.
 const RECORDED: &str = "market-recorded-";
 /// File of all live names.
@@ -103,7 +106,7 @@ impl StateFolder {
     #[must_use]
     pub fn open(path: &Path) -> Self {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            let ours = ["vols-", "market-", closes::PREFIX];
+            let ours = [VOLS, "market-", closes::PREFIX];
             let is_ours = entry.file_name().to_str().is_some_and(|name| ours.iter().any(|of| name.starts_with(of)));
             let is_unfinished = entry.path().extension() == Some(OsStr::new("unfinished"));
             let age = entry.metadata().and_then(|facts| facts.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -138,22 +141,22 @@ impl StateFolder {
     /// Closing volatilities of the latest saved session before `session`; empty if there is none.
     #[must_use]
     pub fn before(&self, session: Date) -> SessionVols {
-        let before = self.sessions().into_iter().rev().filter(|&(date, _)| date < session);
+        let before = self.vols().all().into_iter().rev().filter(|&(date, _)| date < session);
         before.into_iter().find_map(|(date, _)| self.read(date)).unwrap_or_default()
     }
 
     /// Adds volatilities to those of a session, and removes the oldest sessions beyond `KEPT`.
     pub fn keep(&self, session: Date, vols: SessionVols, permit: Permit) {
-        if vols.is_empty() || !permit.admits(session, self.sessions().last().map(|(date, _)| *date)) {
+        if vols.is_empty() || !permit.admits(session, self.vols().all().last().map(|(date, _)| *date)) {
             return;
         }
         let mut whole = self.read(session).unwrap_or_default();
         whole.update(vols);
-        if let Err(error) = self.write(session, &whole) {
-            tracing::warn!("{}: {error}", self.file(session).display());
+        if let Err(error) = self.vols().write(session, |file| whole.write(file)) {
+            tracing::warn!("{}: {error}", self.vols().file(session).display());
         }
         // a file of a future date is not ours, and must not displace those of past sessions
-        let past: Vec<_> = self.sessions().into_iter().filter(|&(date, _)| date <= permit.today).collect();
+        let past: Vec<_> = self.vols().all().into_iter().filter(|&(date, _)| date <= permit.today).collect();
         for (_, path) in past.iter().take(past.len().saturating_sub(KEPT)) {
             let _ = fs::remove_file(path);
         }
@@ -175,41 +178,20 @@ impl StateFolder {
         added.inspect_err(|error| tracing::warn!("{}: closes of {session}: {error}", self.path.display())).is_ok()
     }
 
-    fn file(&self, session: Date) -> PathBuf {
-        self.path.join(format!("vols-{session}.csv"))
-    }
-
     /// Saved volatilities of a session; `None` if there are no usable ones.
     fn read(&self, session: Date) -> Option<SessionVols> {
-        let path = self.file(session);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => {
-                tracing::warn!("{}: {error}", path.display());
-                return None;
-            }
+        let parse = |text: &[u8]| {
+            let is_ours = text.starts_with(HEADER);
+            let (vols, refused) = if is_ours { SessionVols::read(text) } else { (SessionVols::default(), 0) };
+            let is_whole = is_ours && refused == 0;
+            Readable { is_whole, value: Some(vols).filter(|vols| is_whole || !vols.is_empty()) }
         };
-        // a number that was cut off would be read as another one: the last incomplete line is dropped
-        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
-        let is_ours = text.starts_with(HEADER);
-        let (vols, refused) = if is_ours { SessionVols::read(&text[..whole]) } else { (SessionVols::default(), 0) };
-        if is_ours && refused == 0 && whole == text.len() {
-            return Some(vols);
-        }
-        private::move_aside(&path, DAMAGED_OR_FOREIGN);
-        if vols.is_empty() {
-            return None;
-        }
-        // the readable part is written again for the next start
-        if let Err(error) = self.write(session, &vols) {
-            tracing::warn!("{}: {error}", path.display());
-        }
-        Some(vols)
+        let read = self.vols().read(session, parse, |vols, file| vols.write(file));
+        read.inspect_err(|error| tracing::warn!("{}: {error}", self.vols().file(session).display())).ok()?
     }
 
-    fn write(&self, session: Date, vols: &SessionVols) -> io::Result<()> {
-        private::replace(&self.file(session), |file| vols.write(file))
+    fn vols(&self) -> DatedFiles {
+        DatedFiles::new(&self.path, VOLS, u64::MAX)
     }
 
     /// Replaces a saved market. Live names that are not among `chains` stay while they have a contract that has not
@@ -313,19 +295,6 @@ impl StateFolder {
             SavedMarket::Live => LIVE.to_owned(),
             SavedMarket::Recorded(paths) => format!("{RECORDED}{}.saved", saved::tag(paths)),
         })
-    }
-
-    /// The kept sessions, oldest first.
-    fn sessions(&self) -> Vec<(Date, PathBuf)> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let dated = |path: PathBuf| {
-            let name = path.file_name()?.to_str()?;
-            let date = name.strip_prefix("vols-")?.strip_suffix(".csv")?.parse().ok()?;
-            Some((date, path))
-        };
-        let mut sessions: Vec<(Date, PathBuf)> = entries.filter_map(|e| dated(e.path())).collect();
-        sessions.sort();
-        sessions
     }
 }
 

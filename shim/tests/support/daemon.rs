@@ -31,8 +31,8 @@ pub(crate) fn free_address() -> SocketAddr {
     loop {
         let n = std::process::id().wrapping_mul(131).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + (n % 20_000) as u16));
-        // a listener to try it with would live on in a process that another thread starts meanwhile, and reset the first
-        // connection to the daemon
+        // a listener to try it with would live on in a process that another thread starts meanwhile, and reset the
+        // first connection to the daemon
         if TcpStream::connect(address).is_err() {
             return address;
         }

@@ -2,19 +2,18 @@
 //! writes. A file is replaced as a whole; a damaged or foreign one is moved aside, and what is readable of it written
 //! again. Never: a number.
 
-use engine::closes::{Closes, ClosingRow};
-use host::private::{self, DAMAGED_OR_FOREIGN};
+use engine::closes::{Closes, ClosingRow, KEPT_SESSIONS};
+use host::dated::{DatedFiles, Readable};
+use host::private;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 /// Prefix of the files.
 pub const PREFIX: &str = "closes-";
-/// Maximum number of sessions in a folder: a year, and two months in which nothing is lost by a gap.
-const SESSIONS: usize = 300;
 /// Maximum bytes of all files: 300 sessions of 8,000 names take 250 MB.
 const BYTES: u64 = 256 << 20;
 /// Maximum bytes of one file that is read.
@@ -26,7 +25,7 @@ pub const LOCK: &str = ".serving";
 /// A folder with files of closing rows.
 #[derive(Debug)]
 pub struct ClosesFolder {
-    path: PathBuf,
+    files: DatedFiles,
     /// Lock against daemons, and other jobs; `None`: none was requested.
     _claim: Option<File>,
 }
@@ -35,7 +34,7 @@ impl ClosesFolder {
     /// The folder, which need not exist yet.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), _claim: None }
+        Self { files: DatedFiles::new(path, PREFIX, FILE_BYTES), _claim: None }
     }
 
     /// The folder for this process alone; created if need be.
@@ -47,19 +46,22 @@ impl ClosesFolder {
             io::ErrorKind::ResourceBusy => io::Error::new(error.kind(), "a daemon or another job uses this folder"),
             _ => error,
         })?;
-        Ok(Self { path: path.to_owned(), _claim: Some(claim) })
+        Ok(Self { _claim: Some(claim), ..Self::new(path) })
     }
 
     /// The closes of every session in the folder.
     #[must_use]
     pub fn closes(&self) -> Closes {
         let (mut rows, mut bytes) = (Vec::new(), 0_u64);
-        for (day, path) in self.sessions().into_iter().rev().take(SESSIONS) {
+        for (day, path) in self.files.all().into_iter().rev().take(KEPT_SESSIONS) {
             bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |facts| facts.len()));
             if bytes > BYTES {
                 break;
             }
-            rows.extend(self.read(day).into_values());
+            match self.read(day) {
+                Ok(found) => rows.extend(found.into_values()),
+                Err(error) => tracing::warn!("{}: {error}", path.display()),
+            }
         }
         rows.into_iter().collect()
     }
@@ -67,73 +69,38 @@ impl ClosesFolder {
     /// The last session in the folder.
     #[must_use]
     pub fn last(&self) -> Option<Date> {
-        self.sessions().last().map(|(day, _)| *day)
+        self.files.all().last().map(|(day, _)| *day)
     }
 
-    /// Adds rows of a session, in place of those of the same names, and removes the oldest sessions beyond the bounds.
+    /// Adds rows of a session; a row replaces an earlier one of its name. The oldest sessions beyond the bounds are removed.
     /// Sessions after `today` do not count there.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file of the session cannot be read or written.
     pub fn add(&self, day: Date, rows: &[ClosingRow], today: Date) -> io::Result<()> {
-        let mut all = self.read(day);
+        let mut all = self.read(day)?;
         all.extend(rows.iter().map(|row| (row.underlying, *row)));
-        private::replace(&self.file(day), |file| ClosingRow::write(all.values(), file))?;
+        self.files.write(day, |file| ClosingRow::write(all.values(), file))?;
         let (mut sessions, mut bytes) = (0_usize, 0_u64);
         // a file of a future date must not displace those of past sessions
-        for (_, path) in self.sessions().into_iter().rev().filter(|(day, _)| *day <= today) {
+        for (_, path) in self.files.all().into_iter().rev().filter(|(day, _)| *day <= today) {
             sessions = sessions.saturating_add(1);
             bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |facts| facts.len()));
-            if sessions > SESSIONS || bytes > BYTES {
+            if sessions > KEPT_SESSIONS || bytes > BYTES {
                 let _ = fs::remove_file(path);
             }
         }
         Ok(())
     }
 
-    fn file(&self, day: Date) -> PathBuf {
-        self.path.join(format!("{PREFIX}{day}.csv"))
-    }
-
     /// The rows of a session by name.
-    fn read(&self, day: Date) -> BTreeMap<Symbol, ClosingRow> {
-        let path = self.file(day);
-        let mut text = Vec::new();
-        match File::open(&path).and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text)) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return BTreeMap::new(),
-            Err(error) => {
-                tracing::warn!("{}: {error}", path.display());
-                return BTreeMap::new();
-            }
-        }
-        // a number that was cut off would be read as another one: the last incomplete line is dropped
-        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end.saturating_add(1));
-        let (rows, refused) = ClosingRow::read(day, &text[..whole]);
-        let rows: BTreeMap<Symbol, ClosingRow> = rows.into_iter().map(|row| (row.underlying, row)).collect();
-        if refused > 0 || whole < text.len() {
-            private::move_aside(&path, DAMAGED_OR_FOREIGN);
-            if !rows.is_empty() {
-                // the readable part is written again for the next start
-                if let Err(error) = private::replace(&path, |file| ClosingRow::write(rows.values(), file)) {
-                    tracing::warn!("{}: {error}", path.display());
-                }
-            }
-        }
-        rows
-    }
-
-    /// The sessions in the folder, oldest first.
-    fn sessions(&self) -> Vec<(Date, PathBuf)> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let dated = |path: PathBuf| {
-            let name = path.file_name()?.to_str()?;
-            let date = name.strip_prefix(PREFIX)?.strip_suffix(".csv")?.parse().ok()?;
-            Some((date, path))
+    fn read(&self, day: Date) -> io::Result<BTreeMap<Symbol, ClosingRow>> {
+        let parse = |text: &[u8]| {
+            let (rows, refused) = ClosingRow::read(day, text);
+            let rows: BTreeMap<Symbol, ClosingRow> = rows.into_iter().map(|row| (row.underlying, row)).collect();
+            Readable { is_whole: refused == 0, value: Some(rows).filter(|rows| !rows.is_empty()) }
         };
-        let mut sessions: Vec<(Date, PathBuf)> = entries.filter_map(|entry| dated(entry.path())).collect();
-        sessions.sort();
-        sessions
+        Ok(self.files.read(day, parse, |rows, file| ClosingRow::write(rows.values(), file))?.unwrap_or_default())
     }
 }
 
@@ -141,22 +108,23 @@ impl ClosesFolder {
 mod tests {
     use super::*;
     use jiff::civil::date;
+    use std::path::PathBuf;
 
     const HEADER: &str = "underlying,valued_at,close,iv30d,ex_event_iv30d,rr25_30d,skew25_30d,event_state,event_from,\
                           event_to,event_move,ex_date,dividend";
 
     /// A folder of its own, removed at the end.
-    struct Folder(ClosesFolder);
+    struct Folder(ClosesFolder, PathBuf);
 
     impl Folder {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("greeksd-closes-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
-            Self(ClosesFolder::new(&path))
+            Self(ClosesFolder::new(&path), path)
         }
 
         fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0.path).unwrap();
+            let entries = fs::read_dir(&self.1).unwrap();
             let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
             names.sort();
             names
@@ -169,7 +137,7 @@ mod tests {
 
     impl Drop for Folder {
         fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0.path);
+            let _ = fs::remove_dir_all(&self.1);
         }
     }
 
@@ -202,7 +170,7 @@ mod tests {
         let folder = Folder::new("damaged");
         let day = date(2026, 11, 20);
         let whole = text(day, &[("KO", 2.0), ("F", 9.0)]);
-        let put = |text: &str| fs::write(folder.0.file(day), text).unwrap();
+        let put = |text: &str| fs::write(folder.0.files.file(day), text).unwrap();
         put(&whole[..whole.len() - 3]);
         assert_eq!((folder.prices("KO"), folder.prices("F")), (vec![2.0], vec![]));
         assert_eq!(folder.names(), ["closes-2026-11-20.csv", "closes-2026-11-20.csv.bad"]);
@@ -216,12 +184,12 @@ mod tests {
     fn the_oldest_sessions_go_and_later_ones_do_not_count() {
         let folder = Folder::new("bounded");
         let day = |n: i64| date(2020, 1, 1).saturating_add(jiff::Span::new().days(n));
-        let most = i64::try_from(SESSIONS).unwrap();
-        (0..most).for_each(|n| fs::write(folder.0.file(day(n)), text(day(n), &[("KO", 1.0)])).unwrap());
+        let most = i64::try_from(KEPT_SESSIONS).unwrap();
+        (0..most).for_each(|n| fs::write(folder.0.files.file(day(n)), text(day(n), &[("KO", 1.0)])).unwrap());
         folder.0.add(day(most + 1), &rows(day(most + 1), &[("KO", 1.0)]), day(most)).unwrap();
-        assert_eq!(folder.names().len(), SESSIONS + 1, "a file of the future");
+        assert_eq!(folder.names().len(), KEPT_SESSIONS + 1, "a file of the future");
         folder.0.add(day(most), &rows(day(most), &[("KO", 1.0)]), day(most)).unwrap();
         let names = folder.names();
-        assert_eq!((names.len(), names[0].as_str()), (SESSIONS + 1, "closes-2020-01-02.csv"));
+        assert_eq!((names.len(), names[0].as_str()), (KEPT_SESSIONS + 1, "closes-2020-01-02.csv"));
     }
 }
