@@ -1,7 +1,7 @@
 //! Answers requests: finds the endpoint of a path, and has its request parsed and answered. Never: a vendor's shape, a
 //! computation.
 //!
-//! An endpoint is a layer, or a file of this folder with a row in [`OWN`].
+//! An endpoint is a layer, or a file of this folder with a row in `OWN`.
 
 mod endpoint;
 mod explain;

@@ -1,4 +1,4 @@
-//! `GET /l1/stream`: rows as they change, as server-sent events ([`lines`]) or over a WebSocket ([`talk`]).
+//! `GET /l1/stream`: rows as they change, as server-sent events (`lines`) or over a WebSocket (`talk`).
 //!
 //! For each client the daemon keeps the numbers that it was sent (`image.rs`), and no queue: when the client can take
 //! more, it gets the differences from the newest snapshot, and the number of snapshots that it missed. So a slow reader

@@ -1,5 +1,5 @@
-//! Files of a folder that have one date each (`PREFIX-YYYY-MM-DD.csv`) and are replaced as a whole. Never: the contents of
-//! a line.
+//! Files of a folder that have one date each (`PREFIX-YYYY-MM-DD.csv`) and are replaced as a whole. Never: the contents
+//! of a line.
 
 use super::private::{self, DAMAGED_OR_FOREIGN};
 use jiff::civil::Date;
@@ -60,8 +60,8 @@ impl DatedFiles {
         private::replace(&self.file(date), write)
     }
 
-    /// Reads the file of a date by `parse`, which gets its complete lines; `None`: no line is readable. A file that is not
-    /// whole is moved aside, and its readable part written again by `write`, so that the next start finds it.
+    /// Reads the file of a date by `parse`, which gets its complete lines; `None`: no line is readable. A file that is
+    /// not whole is moved aside, and its readable part written again by `write`, so that the next start finds it.
     ///
     /// # Errors
     /// The file is there and cannot be read.

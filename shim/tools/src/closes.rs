@@ -72,7 +72,7 @@ impl ClosesFolder {
         self.files.all().last().map(|(day, _)| *day)
     }
 
-    /// Adds rows of a session; a row replaces an earlier one of its name. The oldest sessions beyond the bounds are removed.
+    /// Adds rows of a session; a row replaces an earlier one of its name. The oldest sessions beyond the bounds go.
     /// Sessions after `today` do not count there.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Early-exercise premium of American options with cash dividends, from tables that do not depend on the spot.
 //!
-//! [`PremiumTables::prepare`] builds the tables that contracts need (milliseconds), and [`PremiumTables::jet`] reads
+//! `PremiumTables::prepare` builds the tables that contracts need (milliseconds), and [`PremiumTables::jet`] reads
 //! them (about a microsecond a contract, every pass). The files, in the order of a build:
 //!
 //! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
@@ -135,7 +135,7 @@ impl<'a, L: Lanes> Serving<'a, L> {
 }
 
 impl PremiumTables {
-    /// Lays out the tables for `bands` at `terms`; [`PremiumTables::prepare`] builds them.
+    /// Lays out the tables for `bands` at `terms`; `PremiumTables::prepare` builds them.
     ///
     /// # Cost  3 ms for the puts of a quarterly payer half a year before expiry, 11 ms two years before, a third of it
     /// for the derivatives in the rates; more where dividends are monthly.
