@@ -18,6 +18,7 @@ mod recursion;
 mod reference;
 pub mod settings;
 mod shared;
+mod start;
 
 use super::black76::{Horizon, european, european_vol};
 use super::dividends::Terms;

@@ -3,16 +3,11 @@
 
 use crate::elementary::exp;
 use crate::lanes::{InLanes, Lanes};
-use crate::normal::{INV_SQRT_2PI, norm_cdf, norm_cdf_given, norm_cdf_short_given};
+use crate::normal::{INV_SQRT_2PI, norm_cdf_given, norm_cdf_short_given};
 
 /// Cut-off of the deviates of a moment (standard deviations). With all of them, to e^−708, a window with b = 0.3 %
 /// takes 0.5 ms in place of 0.2.
 const DEVIATE: f64 = 30.0;
-
-/// Lower bound of a pace in the part of the flow that a moving boundary earns. The share is its square over 2.
-const PACE_LEAST: f64 = 1e-6;
-/// A boundary counts as at rest if 1/pace is below this. The share is ½ to this.
-const AT_REST: f64 = 1e-3;
 
 /// A moment of exercise, seen from an earlier time. `T`: a time that all lanes share, or each lane's own.
 pub(super) struct Moment<T = f64> {
@@ -136,13 +131,4 @@ impl<L: Lanes> Contracts<L> {
         }
         [jump, -tilt]
     }
-}
-
-/// Fraction of the remaining flow that a boundary earns while it runs away; ξ: the standard deviation of ln X over the
-/// time left, over the distance that the boundary covers in it. ½ for a boundary at rest, ξ²/2 for a fast one.
-pub(super) fn earned_share<L: Lanes>(xi: L) -> L {
-    let inv = L::splat(1.0) / xi.max(L::splat(PACE_LEAST));
-    let density = exp(inv * inv * -0.5) * INV_SQRT_2PI;
-    let share = norm_cdf(-inv) + (norm_cdf(inv) - 0.5 - inv * density) / (inv * inv);
-    L::select(inv.lt(L::splat(AT_REST)), L::splat(0.5), share)
 }

@@ -12,22 +12,12 @@ use super::time_between::{FromPoint, TimeBetween};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
+use crate::american::start::{BoundaryStart, carried};
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
+use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::solve::eliminate;
 
-/// Least ln s of the fit of the distance between a boundary and the kink at its end. The obstacle problem solved by its
-/// integral equation; 0.05 deviations off at most.
-const FITTED_FROM: f64 = -17.0;
-/// Greatest ln s of the fit of the distance between a boundary and the kink at its end. The obstacle problem solved by
-/// its integral equation; 0.05 deviations off at most.
-const FITTED_TO: f64 = 1.0;
-/// Distance of the boundary above rK/b, where it does not begin at the kink (standard deviations). Wilmott, Howison and
-/// Dewynne (1995): 0.4517·√2.
-const ABOVE_LEVEL: f64 = 0.639;
-/// A cost of waiting below this counts as none (part of the strike, per year). Its logarithm is capped by the fit.
-const COST_LEAST: f64 = 1e-6;
 /// Most steps of Newton's method.
 const MOST_STEPS: usize = 20;
 /// A shorter step ends the iteration (deviations of the time left). Newton's method squares its error, of which values
@@ -248,7 +238,8 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
                 if !(x - held[i].0).abs().lt(sigma * seen.until_date() * CARRIED).all() {
                     held[i] = (x, self.holdings[i].at(x));
                 }
-                let mut sums = carried(&held[i].1, x - held[i].0);
+                let [value, slope, bend, _] = carried(&held[i].1, x - held[i].0);
+                let mut sums = [value, slope, bend];
                 if let Some(lower) = self.lower {
                     lower.add(&contracts, i, x, &mut sums);
                 }
@@ -357,7 +348,7 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
         let mut y = near.map_or([L::splat(0.0); BETWEEN.points], |near| near.y);
         let y = &mut y[..points.len()];
         if near.is_none() {
-            let start = BoundaryStart::new(stretch, at, k, sigma);
+            let start = BoundaryStart::new(&contracts, [stretch.tau, stretch.escrow], at, k, kink);
             for ((y, seen), limit) in y.iter_mut().zip(points).zip(&search.limits) {
                 *y = further(start.at(seen.left, end), *limit);
             }
@@ -446,57 +437,4 @@ pub(super) fn per_point<P, L: Lanes>(points: &[P], of: impl Fn(&P) -> L) -> PerP
         *to = of(point);
     }
     all
-}
-
-/// Value and first two derivatives at a distance of `h` in ln X, by the Taylor series.
-#[inline(always)]
-pub(super) fn carried<L: Lanes>(at: &ValueSlopes<L>, h: L) -> [L; 3] {
-    let [value, slope, bend, third] = *at;
-    let second = bend + h * third;
-    [value + h * (slope + h * (bend * 0.5 + h * third * (1.0 / 6.0))), slope + h * (bend + h * third * 0.5), second]
-}
-
-/// Approximation of a boundary shortly before the end of its stretch.
-struct BoundaryStart<L> {
-    phi: f64,
-    sigma: L,
-    /// Yearly cost of waiting at the kink, and its slope in ln X.
-    cost: [L; 2],
-    /// σ times the angle of value and payoff there.
-    angle: L,
-    none: L,
-}
-
-/// Standard deviations by which a boundary lies beyond the kink at its end, a polynomial in (ln s + 8)/8, s being the
-/// time left over (σ·angle/cost)²: the obstacle problem W_s = W_yy/2 − 1, W ≥ 0, W(0, y) = max(−y, 0) solved by its
-/// integral equation; 0.05 off at most.
-const ABOVE: [f64; 5] = [2.270, -1.608, -0.430, -0.447, -0.287];
-
-impl<L: Lanes> BoundaryStart<L> {
-    fn new(stretch: &TimeBetween, at: Option<&DatePremium<L>>, k: L, sigma: L) -> Self {
-        let (phi, [r, b], tau) = (stretch.phi, stretch.rates, stretch.tau);
-        let kink = at.map_or(ln(k), |at| at.boundary);
-        let spot = exp(kink);
-        let angle = at.map_or(k, |at| {
-            let width = sigma * tau.sqrt();
-            let d1 = (kink - ln(k) + (r - b) * tau) / width + width * 0.5;
-            spot - norm_cdf(d1 * phi) * spot * (-b * tau).exp() - at.slope_held()
-        });
-        let none = k * COST_LEAST;
-        let cost = ((spot + stretch.escrow) * b - k * r) * phi;
-        Self { phi, sigma, cost: [cost, spot * b], angle: sigma * angle.max(none), none }
-    }
-
-    /// ln B `left` years before the end, where it is `end`.
-    fn at(&self, left: f64, end: L) -> L {
-        let c = L::splat;
-        let deviation = self.sigma * left.sqrt();
-        // the cost grows up to the boundary
-        let cost = self.cost[0] + self.cost[1] * deviation * ABOVE_LEVEL;
-        let ln_ratio = ln(cost.max(self.none) / self.angle);
-        let q = (ln_ratio + ln_ratio + left.ln()).max(c(FITTED_FROM)).min(c(FITTED_TO));
-        let above = ABOVE.iter().rev().fold(c(0.0), |sum, a| sum.mul_add((q + 8.0) * 0.125, c(*a)));
-        let away = L::select(self.cost[0].gt(self.none), above, c(ABOVE_LEVEL));
-        end + deviation * away * self.phi
-    }
 }

@@ -5,13 +5,14 @@
 //! formula. The upper boundary is solved, and starts from the same formula. Times are each lane's own. Never: a
 //! premium.
 
-use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, carried, per_point};
+use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{TimeBetween, to_come};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
-use crate::american::moment::{Contracts, Moment, earned_share};
-use crate::american::settings::{BETWEEN, LAMBDA_LEAST, PACE_MOST, REACHES, SAME, TIP};
+use crate::american::moment::{Contracts, Moment};
+use crate::american::settings::{BETWEEN, LAMBDA_LEAST, REACHES, SAME, TIP};
+use crate::american::start::{carried, earned, explicit};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::greeks::by_time;
@@ -42,17 +43,6 @@ const TIME_STEP: f64 = 0.5;
 const LEVEL_FOUND: f64 = 1e-3;
 /// A shorter step in time ends the search for the tip, together with `LEVEL_FOUND` (part of the time until the date).
 const TIP_FOUND: f64 = 1e-8;
-/// Steps of Newton's method on a Taylor series. Newton's method squares its error.
-const SERIES_STEPS: usize = 6;
-/// A shorter step on a Taylor series ends the search for its root (deviations until the date). The step after it would
-/// be 1e-6.
-const TIP_ROOT: f64 = 1e-3;
-/// Longest step on a Taylor series (deviations until the date). The bend changes over a deviation.
-const SERIES_STEP: f64 = 0.25;
-/// Most places from which the explicit boundary is approximated. One or two as a rule.
-const PLACES: usize = 6;
-/// The explicit boundary is found if it lies this near to the place (deviations until the date).
-const TIP_NEAR: f64 = 0.03;
 /// A boundary is found if the residual of its equations is below this (part of the strike).
 const MISSED: f64 = 1e-9;
 
@@ -265,48 +255,18 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
     }
 
     /// ln B at the time `t` from an explicit formula, and the pace of the boundary (λ in deviations of the time left).
-    /// The formula is value matching, with the flow until the tip at `end` replaced by the fraction of it that a
-    /// boundary with this pace earns. The search starts at ln X = `guess`.
+    /// Exercise ends at the tip at `end`; the search starts at ln X = `guess`.
     ///
-    /// # Accuracy  `TIP_NEAR` of a deviation, of the formula itself a few times that next to the tip
+    /// # Accuracy  as of [`explicit`]
     fn explicit(&self, contracts: &Contracts<L>, t: L, end: L, guess: L, side: RegionSide) -> (L, L) {
-        let c = L::splat;
-        let b = self.terms.b;
-        let deviation = self.sigma * (c(self.date) - t).sqrt();
-        let (left, sign) = (end - t, if side == RegionSide::Upper { 1.0 } else { -1.0 });
-        // the root of a Taylor series
-        let root = |at: &ValueSlopes<L>, add: L, from: L| {
-            let mut h = from;
-            for _ in 0..SERIES_STEPS {
-                let [value, slope, _] = carried(at, h);
-                let steep = (slope * sign).max(c(SAME.divisor));
-                let step = (value + add) * sign / steep;
-                let step = step.max(-deviation * SERIES_STEP).min(deviation * SERIES_STEP);
-                h -= step;
-                if step.abs().lt(deviation * TIP_ROOT).all() {
-                    break;
-                }
-            }
-            h.max(-deviation * TIP_STEP).min(deviation * TIP_STEP)
+        let (left, sign, escrow) = (end - t, if side == RegionSide::Upper { 1.0 } else { -1.0 }, self.escrow(t));
+        let flow = |x: L, at: [L; 3]| {
+            let speed = self.by_time(contracts, at, x, escrow) / at[1];
+            earned(self.sigma, left, speed, contracts.interest - (exp(x) + escrow) * self.terms.b)
         };
-        let (mut x, mut pace) = (guess, c(1.0));
-        for _ in 0..PLACES {
-            let Excess { at, .. } = self.excess(contracts, t, x);
-            let still = root(&at, c(0.0), c(0.0));
-            let [_, slope, bend] = carried(&at, still);
-            let place = x + still;
-            let escrow = self.escrow(t);
-            let speed = self.by_time(contracts, [c(0.0), slope, bend], place, escrow) / slope;
-            let xi = (self.sigma / (speed.abs() * left.sqrt()).max(c(SAME.divisor))).min(c(PACE_MOST));
-            let earns = (contracts.interest - (exp(place) + escrow) * b).max(c(0.0));
-            let moved = root(&at, earns * left * earned_share(xi), still);
-            x += moved;
-            pace = xi.max(c(LAMBDA_LEAST)).min(c(1.0));
-            if moved.abs().lt(deviation * TIP_NEAR).all() {
-                break;
-            }
-        }
-        (x, pace)
+        let deviation = self.sigma * (L::splat(self.date) - t).sqrt();
+        let (x, pace, _) = explicit(guess, sign, deviation, |x| self.excess(contracts, t, x).at, flow);
+        (x, pace.max(L::splat(LAMBDA_LEAST)).min(L::splat(1.0)))
     }
 
     /// The lower boundary from the time at which it leaves X = 0 to the tip, and ln B at its begin; `curve`: the square

@@ -1,7 +1,7 @@
 //! Calls right before an ex-date: the region of exercise, and the premium as a function of ln X.
 
+use super::AmericanOption;
 use super::interval::Interval;
-use super::option::AmericanOption;
 use super::window::SPOT_LEAST;
 use crate::american::at_date::{DatePremium, RegionEnd, Series};
 use crate::american::settings::{DATE_PREMIUM, RECURSION, SAME};
@@ -47,7 +47,7 @@ impl Interval {
         let is_later = self.premium.is_some() || self.stretch.is_some();
         let seen = self.valuation(p, t);
         let held = |x: f64| if is_later { seen.premium(x) } else { [0.0; 2] };
-        let opposite = p.opposite(tau);
+        let opposite = AmericanOption { phi: -p.phi, ..p.clone() }.european(tau);
         // payoff of exercise right before the date less the European value
         let exercise = |x: f64| {
             let (spot, kept) = (x.exp(), before - p.k + p.european_k * (-p.r * tau).exp());

@@ -5,8 +5,8 @@
 //! expectation of that over X beyond B. A European put has the form of a moment too, with its strike as boundary and as
 //! cost, and 1 for b. The lanes are moments.
 
-use super::option::{AmericanOption, Slopes};
-use crate::american::moment::{Contracts, Moment};
+use super::{AmericanOption, Slopes};
+use crate::american::moment::Moment;
 use crate::lanes::{Block, Lanes};
 
 /// Moments that are summed side by side.
@@ -82,13 +82,6 @@ impl Flows {
             sums.add(p, block, x, *ln_b);
         }
         sums.total(1.0, to);
-    }
-}
-
-impl AmericanOption {
-    /// The option in each lane.
-    pub(super) fn contracts<L: Lanes>(&self) -> Contracts<L> {
-        Contracts::new(self.phi, [self.r, self.b], L::splat(self.k), L::splat(self.sigma))
     }
 }
 

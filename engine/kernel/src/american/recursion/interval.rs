@@ -1,9 +1,9 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
+use super::collocation::{Curve, Stretch};
 use super::flow::{FlowMoment, FlowNodes, Flows};
-use super::option::{AmericanOption, Slopes};
 use super::rules::SpotRule;
-use super::stretch::{Curve, Stretch};
+use super::{AmericanOption, Slopes};
 use crate::american::at_date::{DatePremium, Wait};
 use crate::american::european::European;
 use crate::american::settings::COLLOCATION;
@@ -106,8 +106,8 @@ impl Interval {
         self.holding(p, t).less_payoff(p, self, x)
     }
 
-    /// Time derivative of the value of holding less the payoff, from its slopes `at` by the pricing equation.
-    pub(super) fn by_time(&self, p: &AmericanOption, x: f64, t: f64, at: &Slopes) -> f64 {
+    /// Time derivative of the value of holding less the payoff, from itself and two slopes by the pricing equation.
+    pub(super) fn by_time(&self, p: &AmericanOption, x: f64, t: f64, at: [f64; 3]) -> f64 {
         let (escrow, spot) = (self.escrow(p, t), p.phi * x.exp());
         let held = [at[0] + p.phi * (escrow - p.k) + spot, at[1] + spot, at[2] + spot];
         by_time(p.r, p.b, 0.5 * p.sigma * p.sigma, held) - escrow * ((p.r - p.b) * p.phi)

@@ -10,24 +10,98 @@ mod call;
 mod collocation;
 mod flow;
 mod interval;
-mod option;
 mod pair;
 mod rules;
-mod start;
-mod stretch;
 mod window;
 
-use crate::american::settings::SAME;
+use super::european::European;
+use super::moment::Contracts;
+use super::settings::{REACHES, SAME};
+use super::start::BoundaryStart;
+use crate::dividends::{Dividend, Terms};
+use crate::lanes::Lanes;
 use call::{Bends, FAR_DEVIATIONS, RECURSION_FAR};
-use collocation::Outcome;
+use collocation::{Outcome, Stretch};
 use flow::FlowNodes;
 use interval::Interval;
-pub(super) use option::AmericanOption;
-use option::Slopes;
-use rules::REACH;
+use rules::{POINTS, REACH, points};
 
 /// ln X that stands for no lower limit. 1e-22 of a unit of currency.
 const BOTTOM: f64 = -50.0;
+/// Lower bound of the strike less the dividend on the day of expiry. A call with such a strike is the stock.
+const STRIKE_LEAST: f64 = 1e-9;
+
+/// Value and first to fourth derivative in x.
+type Slopes = [f64; 5];
+
+/// One American option.
+#[derive(Clone, Debug)]
+pub(super) struct AmericanOption {
+    /// +1 for a call, −1 for a put.
+    phi: f64,
+    /// Strike of exercise.
+    k: f64,
+    /// Strike of the European part: a dividend on the day of expiry lowers a call's.
+    european_k: f64,
+    sigma: f64,
+    /// Years to expiry.
+    t: f64,
+    r: f64,
+    b: f64,
+    /// Dividends with ex-dates in (0, t], ascending.
+    divs: Vec<Dividend>,
+}
+
+impl AmericanOption {
+    /// The option of one strike and volatility.
+    pub(super) fn new(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
+        let Terms { t, r, b, .. } = *terms;
+        let divs: Vec<Dividend> =
+            terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= t && d.amount > 0.0).copied().collect();
+        let last: f64 = divs.iter().filter(|d| d.t >= t).map(|d| d.amount).sum();
+        let european_k = if phi > 0.0 { (k - last).max(STRIKE_LEAST * k) } else { k };
+        Self { phi, k, european_k, sigma, t, r, b, divs }
+    }
+
+    fn is_put(&self) -> bool {
+        self.phi < 0.0
+    }
+
+    /// Standard deviation of ln X over `span` years.
+    fn width(&self, span: f64) -> f64 {
+        self.sigma * span.sqrt()
+    }
+
+    /// True if exercise has two boundaries at every time close to expiry.
+    fn is_double(&self) -> bool {
+        let Self { r, b, .. } = *self;
+        if self.is_put() { r < 0.0 && b < r } else { b < 0.0 && r < b }
+    }
+
+    /// True if exercise between ex-dates can gain.
+    fn has_flow(&self) -> bool {
+        let Self { r, b, .. } = *self;
+        if self.is_double() {
+            return true;
+        }
+        if self.is_put() { r > 0.0 || (r == 0.0 && b < 0.0) } else { b > 0.0 || (b == 0.0 && r < 0.0) }
+    }
+
+    /// Yearly flow of exercise over holding at X = e^x with dividends to come of `escrow`: φ(b(X + A) − rK).
+    fn flow(&self, x: f64, escrow: f64) -> f64 {
+        self.phi * (self.b * (x.exp() + escrow) - self.r * self.k)
+    }
+
+    /// The European value `tau` years before expiry.
+    fn european(&self, tau: f64) -> European<f64> {
+        European::new(self.phi, self.european_k, self.sigma, tau, self.r, self.b)
+    }
+
+    /// The option in each lane.
+    fn contracts<L: Lanes>(&self) -> Contracts<L> {
+        Contracts::new(self.phi, [self.r, self.b], L::splat(self.k), L::splat(self.sigma))
+    }
+}
 
 /// A solved option: the premium of exercise after the next ex-date, and the boundary until then.
 #[derive(Clone)]
@@ -126,7 +200,7 @@ impl Interval {
                 return self.solve_pair(p);
             }
             let end = if p.b > 0.0 { (p.r * p.k / p.b).min(p.k).ln() } else { p.k.ln() };
-            return self.solve_to(p, end);
+            return self.solve_to(p, p.k.ln(), end);
         }
         if p.is_double() {
             // with dividends, exercise between the dates counts as none: 1e-3 of the value at most, for r < 0 only
@@ -135,14 +209,22 @@ impl Interval {
         let earns = if p.b > 0.0 { p.r * p.k / p.b - self.escrow(p, self.end - SAME.instant) } else { -1.0 };
         let end = if earns > 0.0 { earns.ln().max(bends.kink) } else { bends.kink };
         let is_near = end < p.k.ln() + FAR_DEVIATIONS * p.width(p.t) + RECURSION_FAR;
-        if is_near { self.solve_to(p, end) } else { Outcome::Solved }
+        if is_near { self.solve_to(p, bends.kink, end) } else { Outcome::Solved }
     }
 
-    /// Solves a boundary that ends at ln B = `end` with the interval.
-    fn solve_to(&mut self, p: &AmericanOption, end: f64) -> Outcome {
+    /// Solves a boundary that ends at ln B = `end` with the interval, next to the `kink` of the value there.
+    fn solve_to(&mut self, p: &AmericanOption, kink: f64, end: f64) -> Outcome {
         let limit = |t: f64| if p.is_put() { self.put_limit(p, t) } else { self.call_limit(p, t) };
         let low = |t: f64| if p.is_put() || p.divs.is_empty() { limit(t) } else { limit(t).max(end) };
-        let mut stretch = self.coarse(p, REACH, end, low);
+        let mut stretch =
+            Stretch { from: self.from, to: self.end, reach: REACH, ln_b: [end; POINTS], tail: [end; 3], pace: None };
+        let at_end = [p.t - self.end, self.escrow(p, self.end - SAME.instant)];
+        let start = BoundaryStart::new(&p.contracts::<f64>(), at_end, self.premium.as_ref(), p.european_k, kink);
+        stretch.ln_b = points().map(|u| {
+            let t = stretch.time(u * REACHES[REACH]);
+            let ln_b = start.at(self.end - t, end);
+            if p.is_put() { ln_b.min(low(t)) } else { ln_b.max(low(t)) }
+        });
         let outcome = stretch.solve(p, self, limit);
         self.stretch = Some(stretch);
         outcome

@@ -1,10 +1,9 @@
 //! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
 
-use super::collocation::{Outcome, Point};
+use super::AmericanOption;
+use super::collocation::{Outcome, Point, Stretch};
 use super::interval::Interval;
-use super::option::AmericanOption;
 use super::rules::{POINTS, REACH, points};
-use super::stretch::Stretch;
 use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
 use crate::solve::eliminate;
 

@@ -4,15 +4,13 @@
 //! With b = 0 the boundary falls to 0 where the window closes. With b > 0 it falls along a line in X with a corner
 //! before that. With b < 0 the region leaves X = 0 first and ends in a tip at a positive X.
 
-use super::collocation::Outcome;
+use super::AmericanOption;
+use super::collocation::{Outcome, Stretch};
 use super::flow::{FlowMoment, FlowNodes};
-use super::interval::Interval;
-use super::option::AmericanOption;
-use super::rules::TAIL_STEP;
-use super::rules::{POINTS, points, reach_class};
-use super::start::{Explicit, Side};
-use super::stretch::Stretch;
+use super::interval::{Holding, Interval};
+use super::rules::{POINTS, TAIL_STEP, points, reach_class};
 use crate::american::settings::{CLOSING_STRIKES, REACHES, SAME, WINDOW_FOUND};
+use crate::american::start::{earned, explicit};
 use crate::solve::{bracketed_root, gauss};
 
 /// Lower bound of X where only its logarithm is needed (currency per share). No stock trades there.
@@ -91,6 +89,28 @@ const TIP_STEPS: usize = 40;
 const TIP_FOUND: f64 = 1e-10;
 /// Lower bound of the length of the interval that `TIP_FOUND` refers to (years). Eight hours of an interval.
 const TIP_LENGTH_LEAST: f64 = 1e-3;
+
+/// First step down in the search from the top of a region (part of the deviation).
+const START_DOWN: f64 = 0.02;
+/// Lower bound of the first step down (part of σ·√year). Next to the end of an interval the deviation vanishes.
+const DOWN_LEAST: f64 = 1e-4;
+/// Factor from one step down to the next. Fifty times the first after ten steps.
+const DOWN_GROWS: f64 = 1.5;
+/// The search for a lower boundary with a flow begins this far below the root without it.
+const BELOW: f64 = 0.5;
+/// A root without a flow bounds the root with it from above, up to this. Rounding of the root.
+const ABOVE: f64 = 1e-12;
+/// Tolerance of a bracketed root in ln X. Far below what a start must meet; a search ends there.
+const START_FOUND: f64 = 1e-12;
+
+/// One of a region's boundaries, and the bracket in ln B of the search for it.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    /// True for the boundary above which the option is held.
+    upper: bool,
+    lo: f64,
+    hi: f64,
+}
 
 impl Interval {
     /// ln of the X above which exercise of a put at `t` loses.
@@ -249,15 +269,14 @@ impl Interval {
             for (u, w) in gauss(LOWER_NODES) {
                 let t = tip - length * u * u;
                 if tip - t > SAME.instant {
-                    let near = self.explicit_near(p, t, tip, guess, below);
-                    let Explicit { ln_b, .. } = near.unwrap_or_else(|| self.explicit(p, t, tip, below));
+                    let (ln_b, _) = self.explicit(p, t, tip, Some(guess), below);
                     guess = ln_b;
                     let cost = self.cost(p, t);
                     self.later.push(FlowMoment { time: t, ln_b, cost, pay: p.b, weight: -w * 2.0 * u * length });
                 }
             }
             if close < self.from {
-                self.other = Some(self.explicit(p, self.from, tip, below).ln_b);
+                self.other = Some(self.explicit(p, self.from, tip, None, below).0);
             }
         }
         let window = self.open(self.from, tip, (self.end - tip).max(GAP_LEAST), REACH_EARLY, at, None);
@@ -302,7 +321,7 @@ impl Interval {
             } else {
                 loses = t;
             }
-            let newton = t - at[0] / self.by_time(p, there, t, &at);
+            let newton = t - at[0] / self.by_time(p, there, t, [at[0], at[1], at[2]]);
             let next = if newton > gains && newton < loses { newton } else { 0.5 * (gains + loses) };
             let settled = (next - t).abs() < TIP_FOUND * length.max(TIP_LENGTH_LEAST);
             t = next;
@@ -312,6 +331,59 @@ impl Interval {
             }
         }
         Some((t, x))
+    }
+
+    /// ln B and pace (as of [`Stretch::pace`]) of the explicit boundary at `t` of exercise that ends at `end`: searched
+    /// for from `guess`, and between the ends of its side where that fails.
+    fn explicit(&self, p: &AmericanOption, t: f64, end: f64, guess: Option<f64>, side: Side) -> (f64, f64) {
+        let (holding, escrow) = (self.holding(p, t), self.escrow(p, t));
+        let flow = |x: f64, at: [f64; 3]| {
+            let speed = self.by_time(p, x, t, at) / at[1];
+            earned(p.sigma, end - t, speed, p.flow(x, escrow))
+        };
+        let held = |x: f64| {
+            let [value, slope, bend, third, _] = holding.less_payoff(p, self, x);
+            [value, slope, bend, third]
+        };
+        if let Some(guess) = guess {
+            let sign = if side.upper { 1.0 } else { -1.0 };
+            let (ln_b, pace, found) = explicit(guess, sign, p.width(self.end - t), held, flow);
+            if found && side.lo < ln_b && ln_b < side.hi {
+                return (ln_b, pace.min(1.0));
+            }
+        }
+        let still = self.root(p, t, &holding, 0.0, side);
+        let [value, slope, bend, _] = held(still);
+        let [add, pace] = flow(still, [value, slope, bend]);
+        let side = if side.upper { Side { hi: still + ABOVE, ..side } } else { Side { lo: still - BELOW, ..side } };
+        (self.root(p, t, &holding, add, side), pace.min(1.0))
+    }
+
+    /// The root in x of holding less payoff plus `add`.
+    ///
+    /// # Domain    a change of sign between the ends of the side; else the result is one of the ends
+    /// # Accuracy  `START_FOUND` in x
+    fn root(&self, p: &AmericanOption, t: f64, holding: &Holding, add: f64, side: Side) -> f64 {
+        let Side { upper, mut lo, mut hi } = side;
+        let sign = if upper { 1.0 } else { -1.0 };
+        if upper {
+            // down from the top: below the region there may be a second root
+            let mut step = START_DOWN * p.width(self.end - t).max(DOWN_LEAST * p.sigma);
+            loop {
+                let x = hi - step;
+                if x <= lo {
+                    break;
+                }
+                if holding.less_payoff(p, self, x)[0] + add <= 0.0 {
+                    lo = x;
+                    break;
+                }
+                hi = x;
+                step *= DOWN_GROWS;
+            }
+        }
+        let value = |x: f64| holding.less_payoff(p, self, x)[0] + add;
+        bracketed_root(value, lo, hi, START_FOUND).unwrap_or_else(|| if sign * value(lo) > 0.0 { lo } else { hi })
     }
 
     /// A part of a window from `from` to `to`, with η of its last collocation point.
@@ -331,16 +403,15 @@ impl Interval {
             let top = self.put_limit(p, t);
             let side = Side { upper: true, lo: lowest.max(top - DEEPEST), hi: top };
             let near = if is_late { Some(self.line(p, t)) } else { guess };
-            let near = near.and_then(|guess| self.explicit_near(p, t, to, guess, side));
-            let found = near.unwrap_or_else(|| self.explicit(p, t, to, side));
-            guess = Some(found.ln_b);
+            let found = self.explicit(p, t, to, near, side);
+            guess = Some(found.0);
             found
         };
-        let shift = join.map_or(0.0, |join| join - at(JOIN).ln_b);
-        let explicit: [Explicit; POINTS] = points().map(|u| at(u * reach));
-        stretch.tail = [0.0, 1.0, 2.0].map(|steps| at(reach + steps * TAIL_STEP).ln_b + shift);
-        stretch.ln_b = explicit.map(|e| e.ln_b + shift);
-        stretch.pace = Some(explicit.map(|e| e.pace));
+        let shift = join.map_or(0.0, |join| join - at(JOIN).0);
+        let explicit = points().map(|u| at(u * reach));
+        stretch.tail = [0.0, 1.0, 2.0].map(|steps| at(reach + steps * TAIL_STEP).0 + shift);
+        stretch.ln_b = explicit.map(|(ln_b, _)| ln_b + shift);
+        stretch.pace = Some(explicit.map(|(_, pace)| pace));
         stretch
     }
 
