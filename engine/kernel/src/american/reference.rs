@@ -134,37 +134,47 @@ impl Contract<'_> {
         self.is_in_domain().then(|| self.solution(self.terms, self.k, self.sigma))
     }
 
-    /// Replaces the European derivatives in `jet` by the American ones. Returns true if exercising now is optimal.
-    fn set(&self, jet: &mut Derivatives<f64>) -> bool {
-        let Some(solution) = self.own() else {
-            jet.v = f64::NAN;
-            return false;
-        };
+    /// Value and derivatives in the order of [`Derivatives`], without d1 and d2; the last is 1 if exercising now is
+    /// optimal, and all others are NaN then. NaN without a model value.
+    fn numbers(&self) -> [f64; NUMBERS] {
+        let mut numbers = [f64::NAN; NUMBERS];
+        let Some(solution) = self.own() else { return numbers };
         if solution.is_exercised(self.x.ln()) {
-            return true;
+            numbers[NUMBERS - 1] = 1.0;
+            return numbers;
         }
         let [v, x1, x2, x3, x4] = in_x(self.x, solution.value(self.x.ln()));
-        let (sigma, [x_sigma, xx_sigma]) = self.sigma(v);
-        let [r, r_sigma] = self.r();
-        *jet = Derivatives {
-            v,
-            x: [x1, x2, x3, x4],
-            sigma,
-            x_sigma,
-            xx_sigma,
-            r,
-            r_sigma,
-            b: self.b(v),
-            k: self.strike(v),
-            d: jet.d,
-        };
-        false
+        let ([vega, volga, ultima], [x_sigma, xx_sigma]) = self.sigma(v);
+        let ([r, r_sigma], [k1, k2]) = (self.r(), self.strike(v));
+        [v, x1, x2, x3, x4, vega, volga, ultima, x_sigma, xx_sigma, r, r_sigma, self.b(v), k1, k2, 0.0]
+    }
+
+    /// Value and σ derivatives; the last is 1 if exercising now is optimal.
+    fn vol_numbers(&self) -> [f64; 5] {
+        let Some(solution) = self.own() else { return [f64::NAN; 5] };
+        let [value, ..] = solution.value(self.x.ln());
+        if solution.is_exercised(self.x.ln()) {
+            return [value, 0.0, 0.0, 0.0, 1.0];
+        }
+        let [vega, volga, ultima] = self.sigma(value).0;
+        [value, vega, volga, ultima, 0.0]
     }
 }
 
-/// The contract of each lane.
-fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> impl Iterator<Item = Contract<'_>> {
-    (0..L::N).map(move |lane| Contract { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) })
+/// Numbers of [`Contract::numbers`].
+const NUMBERS: usize = 16;
+
+/// Numbers of the contract of each lane.
+fn each<L: Lanes, const N: usize>(
+    right: Right,
+    terms: &Terms,
+    x: f64,
+    [k, sigma]: [L; 2],
+    of: impl Fn(&Contract<'_>) -> [f64; N],
+) -> [L; N] {
+    let contract = |lane: usize| Contract { right, terms, x, k: k.lane(lane), sigma: sigma.lane(lane) };
+    let lanes: Vec<[f64; N]> = (0..L::N).map(|lane| of(&contract(lane))).collect();
+    core::array::from_fn(|i| L::from_fn(|lane| lanes[lane][i]))
 }
 
 /// Value and derivatives at fixed X, and the lanes where exercising now is optimal.
@@ -175,29 +185,12 @@ fn contracts<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> i
 /// # Accuracy  golden/tolerances.csv, `american_div_accurate`
 /// # Cost      25 recursions a contract: 3 ms without a date that matters, 3 ms more for each of them
 pub(super) fn derivatives<L: Lanes>(right: Right, terms: &Terms, x: f64, k: L, sigma: L) -> (Derivatives<L>, L::Mask) {
-    let lanes: Vec<(Derivatives<f64>, bool)> = contracts(right, terms, x, k, sigma)
-        .map(|contract| {
-            let mut jet = european(right.phi(), &Horizon::from(terms), x, contract.k, contract.sigma);
-            let is_exercised = contract.set(&mut jet);
-            (jet, is_exercised)
-        })
-        .collect();
-    let by = |of: fn(&Derivatives<f64>) -> f64| L::load(&lanes.iter().map(|(jet, _)| of(jet)).collect::<Vec<_>>());
-    let jet = Derivatives {
-        v: by(|jet| jet.v),
-        x: [by(|jet| jet.x[0]), by(|jet| jet.x[1]), by(|jet| jet.x[2]), by(|jet| jet.x[3])],
-        sigma: [by(|jet| jet.sigma[0]), by(|jet| jet.sigma[1]), by(|jet| jet.sigma[2])],
-        x_sigma: by(|jet| jet.x_sigma),
-        xx_sigma: by(|jet| jet.xx_sigma),
-        r: by(|jet| jet.r),
-        r_sigma: by(|jet| jet.r_sigma),
-        b: by(|jet| jet.b),
-        k: [by(|jet| jet.k[0]), by(|jet| jet.k[1])],
-        d: [by(|jet| jet.d[0]), by(|jet| jet.d[1])],
-    };
-    let exercised = lanes.iter().map(|(_, is)| f64::from(u8::from(*is))).collect::<Vec<_>>();
-    let now = L::load(&exercised).gt(L::splat(0.5));
-    (jet, now | exercised_now(right, jet.v, L::splat(x + terms.a(0.0)), k, k.le(k)))
+    let [v, x1, x2, x3, x4, vega, volga, ultima, x_sigma, xx_sigma, r, r_sigma, b, k1, k2, now] =
+        each(right, terms, x, [k, sigma], |contract| contract.numbers());
+    let now = now.gt(L::splat(0.5)) | exercised_now(right, v, L::splat(x + terms.a(0.0)), k, k.le(k));
+    let d = european(right.phi(), &Horizon::from(terms), L::splat(x), k, sigma).d;
+    let (x, sigma, k) = ([x1, x2, x3, x4], [vega, volga, ultima], [k1, k2]);
+    (Derivatives { v, x, sigma, x_sigma, xx_sigma, r, r_sigma, b, k, d }, now)
 }
 
 /// Value and σ derivatives, and the lanes where exercising now is optimal.
@@ -208,32 +201,17 @@ pub(super) fn vol_derivatives<L: Lanes>(
     k: L,
     sigma: L,
 ) -> (VolDerivatives<L>, L::Mask) {
-    let lanes: Vec<(f64, [f64; 3], f64)> = contracts(right, terms, x, k, sigma)
-        .map(|contract| {
-            let Some(solution) = contract.own() else { return (f64::NAN, [f64::NAN; 3], 0.0) };
-            let [value, ..] = solution.value(x.ln());
-            if solution.is_exercised(x.ln()) {
-                return (value, [0.0; 3], 1.0);
-            }
-            (value, contract.sigma(value).0, 0.0)
-        })
-        .collect();
-    let by = |of: fn(&(f64, [f64; 3], f64)) -> f64| L::load(&lanes.iter().map(of).collect::<Vec<_>>());
-    let jet = VolDerivatives {
-        value: by(|lane| lane.0),
-        vega: by(|lane| lane.1[0]),
-        volga: by(|lane| lane.1[1]),
-        ultima: by(|lane| lane.1[2]),
-    };
-    let now = by(|lane| lane.2).gt(L::splat(0.5));
-    (jet, now | exercised_now(right, jet.value, L::splat(x + terms.a(0.0)), k, k.le(k)))
+    let [value, vega, volga, ultima, now] = each(right, terms, x, [k, sigma], |contract| contract.vol_numbers());
+    let now = now.gt(L::splat(0.5)) | exercised_now(right, value, L::splat(x + terms.a(0.0)), k, k.le(k));
+    (VolDerivatives { value, vega, volga, ultima }, now)
 }
 
 /// The spot at which exercise becomes optimal; NaN where it does not.
 pub(super) fn boundary<L: Lanes>(right: Right, terms: &Terms, k: L, sigma: L) -> L {
-    let of = |contract: Contract<'_>| {
+    let of = |contract: &Contract<'_>| {
         let ln_b = contract.own().and_then(|solution| solution.boundary());
-        ln_b.map_or(f64::NAN, |ln_b| ln_b.exp() + terms.a(0.0))
+        [ln_b.map_or(f64::NAN, |ln_b| ln_b.exp() + terms.a(0.0))]
     };
-    L::load(&contracts(right, terms, 1.0, k, sigma).map(of).collect::<Vec<_>>())
+    let [boundary] = each(right, terms, 1.0, [k, sigma], of);
+    boundary
 }
