@@ -4,10 +4,10 @@
 //! rule to S and the time derivatives are [`super::greeks::finish`]'s. Never: a dividend, an early exercise.
 
 use super::dividends::Terms;
-use super::elementary::ln;
+use super::elementary::{exp, ln};
 use super::greeks::{Derivatives, VolDerivatives};
-use super::lanes::Lanes;
-use super::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
+use super::lanes::{InLanes, Lanes};
+use super::normal::{INV_SQRT_2PI, bell, norm_cdf, norm_cdf_given};
 
 /// Least sigma and least sigma·√t that a formula divides by: a volatility of 1 % over one second is 2e-6.
 const TINY: f64 = 1e-9;
@@ -151,6 +151,57 @@ pub fn european_vol<L: Lanes>(phi: f64, at: &Horizon, x: L, k: L, sigma: L) -> V
     let p = parts(phi, at, x, k, sigma);
     let [vega, volga, ultima] = p.by_sigma(at);
     VolDerivatives { value: p.value(phi), vega, volga, ultima }
+}
+
+/// European values of many places at one date, for one strike and volatility a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct European<L> {
+    phi: f64,
+    /// ln K less the drift, σ√τ and 1 over it.
+    centre: L,
+    width: L,
+    inverse: L,
+    /// e^(−bτ), K·e^(−rτ).
+    pub(crate) share: L,
+    cash: L,
+}
+
+impl<L: Lanes> European<L> {
+    /// # Shapes  `tau`: shared by all lanes, or per lane
+    /// # Domain  tau > 0, sigma > 0
+    pub(crate) fn new<T: InLanes<L>>(phi: f64, k: L, sigma: L, tau: T, r: f64, b: f64) -> Self {
+        let width = sigma * tau.sqrt().in_lanes();
+        European {
+            phi,
+            centre: ln(k) - (tau * (r - b)).in_lanes(),
+            width,
+            inverse: L::splat(1.0) / width,
+            share: exp(tau * -b).in_lanes(),
+            cash: k * exp(tau * -r).in_lanes(),
+        }
+    }
+
+    /// The value at `spot`, whose logarithm is `x`.
+    #[inline(never)]
+    pub(crate) fn at(&self, x: L, spot: L) -> L {
+        let phi = L::splat(self.phi);
+        let d1 = (x - self.centre).mul_add(self.inverse, self.width * 0.5);
+        let d2 = d1 - self.width;
+        phi * (spot * self.share * norm_cdf(d1 * phi) - self.cash * norm_cdf(d2 * phi))
+    }
+
+    /// Value and first to fourth derivative in ln X.
+    #[inline(always)]
+    pub(crate) fn slopes(&self, x: L, spot: L) -> [L; 5] {
+        let d1 = (x - self.centre).mul_add(self.inverse, self.width * 0.5);
+        let (e, share) = (bell(d1), spot * self.share);
+        let slope = norm_cdf_given(d1 * self.phi, e) * share * self.phi;
+        let bend = share * e * self.inverse * INV_SQRT_2PI;
+        let turn = L::splat(1.0) - d1 * self.inverse;
+        let cash = norm_cdf((d1 - self.width) * self.phi) * self.cash * self.phi;
+        let second = slope + bend + bend * turn;
+        [slope - cash, slope, slope + bend, second, second + bend * (turn * turn - self.inverse * self.inverse)]
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 mod at_date;
 mod band;
 mod boundary;
-mod european;
 mod integral;
 mod moment;
 mod no_dividends;

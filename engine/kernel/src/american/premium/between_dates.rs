@@ -13,9 +13,9 @@ use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Moment};
 use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
 use crate::american::start::{BoundaryStart, carried};
+use crate::black76::European;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
-use crate::normal::{INV_SQRT_2PI, bell, norm_cdf_given};
 use crate::solve::eliminate;
 
 /// Most steps of Newton's method.
@@ -62,13 +62,8 @@ pub(super) struct ExerciseBoundary<L> {
 pub(super) struct HoldingLessPayoff<'a, L: Lanes, T> {
     phi: f64,
     date: Option<(&'a DatePremium<L>, &'a Wait<T>)>,
-    /// ln K less the drift to expiry, σ√τ and 1 over it.
-    centre: L,
-    width: L,
-    inv_width: L,
-    /// e^(−bτ), K·e^(−rτ).
-    share: L,
-    cash: L,
+    /// The European option of the other right.
+    other: European<L>,
     /// Amount that exercise keeps at X = 0, and its increase per unit of X.
     kept: L,
     borrow: L,
@@ -85,37 +80,20 @@ impl<'a, L: Lanes, T: InLanes<L>> HoldingLessPayoff<'a, L, T> {
         date: Option<(&'a DatePremium<L>, &'a Wait<T>)>,
     ) -> Self {
         let Contracts { phi, sigma, rates: [r, b], .. } = *contracts;
-        let width = sigma * tau.sqrt().in_lanes();
-        let (share, discount): (L, L) = (exp(tau * -b).in_lanes(), exp(tau * -r).in_lanes());
-        Self {
-            phi,
-            date,
-            centre: ln(k) - (tau * (r - b)).in_lanes(),
-            width,
-            inv_width: L::splat(1.0) / width,
-            share,
-            cash: k * discount,
-            kept: k * (discount - 1.0) + escrow.in_lanes(),
-            borrow: L::splat(1.0) - share,
-        }
+        let other = European::new(-phi, k, sigma, tau, r, b);
+        let kept = k * (exp(tau * -r) - T::splat(1.0)).in_lanes() + escrow.in_lanes();
+        Self { phi, date, kept, borrow: L::splat(1.0) - other.share, other }
     }
 
-    /// Value and slopes of holding less payoff at ln X = `x`: the European option of the other right (by parity) and
-    /// the premium of later exercise, less the amount that exercise keeps.
+    /// Value and slopes of holding less payoff at ln X = `x`: by parity the European option of the other right and the
+    /// premium of later exercise, less the amount that exercise keeps.
     #[inline(never)]
     pub(super) fn at(&self, x: L) -> ValueSlopes<L> {
         let spot = exp(x);
-        let d1 = (x - self.centre).mul_add(self.inv_width, self.width * 0.5);
-        let d2 = d1 - self.width;
-        let e = bell(d1);
-        let phi = self.phi;
-        let stock = spot * norm_cdf_given(d1 * -phi, e) * self.share;
-        let kept = spot * self.borrow;
-        let cash = self.cash * norm_cdf_given(d2 * -phi, bell(d2));
-        let slope = (stock + kept) * -phi;
-        let bend = spot * e * self.inv_width * self.share * INV_SQRT_2PI;
-        let second = bend + slope;
-        let own = [(cash - self.kept) * phi + slope, slope, second, second + bend - bend * d1 * self.inv_width];
+        let kept = spot * self.borrow * self.phi;
+        let [value, slopes @ .., _] = self.other.slopes(x, spot).map(|slope| slope - kept);
+        let [first, second, third] = slopes;
+        let own = [value - self.kept * self.phi, first, second, third];
         let Some((at, wait)) = self.date else { return own };
         let later = at.expected::<true, T>(wait, x);
         core::array::from_fn(|i| own[i] + later[i])

@@ -9,7 +9,7 @@ use super::between_dates::ExerciseBoundary;
 use super::periods::{DATES_FAR, DATES_TOP, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
 use crate::american::at_date::{DatePremium, RegionEnd};
-use crate::american::european::European;
+use crate::black76::European;
 use crate::american::settings::SAME;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};

@@ -8,7 +8,7 @@
 use super::exercise::Inputs;
 use super::plan::best_plan;
 use super::table::Table;
-use crate::american::european::European;
+use crate::black76::European;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES};
 use crate::dividends::{Dividend, Terms};
 use crate::solve::chebyshev;

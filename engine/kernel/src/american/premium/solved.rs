@@ -9,7 +9,7 @@ use super::periods::{DATES_FAR, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, Period};
 use super::problem::Problem;
 use super::windows::put_windows;
-use crate::american::european::European;
+use crate::black76::European;
 use crate::american::recursion::{AmericanOption, Solution};
 use crate::american::settings::{BETWEEN, SAME, TIP};
 use crate::dividends::{Dividend, Terms};

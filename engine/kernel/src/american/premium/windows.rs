@@ -16,7 +16,7 @@ use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
 use crate::american::at_date::{DatePremium, RegionEnd};
-use crate::american::european::European;
+use crate::black76::European;
 use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};

@@ -5,8 +5,8 @@ use super::flow::{FlowMoment, FlowNodes, Flows};
 use super::rules::SpotRule;
 use super::{AmericanOption, Slopes};
 use crate::american::at_date::{DatePremium, Wait};
-use crate::american::european::European;
 use crate::american::settings::COLLOCATION;
+use crate::black76::European;
 use crate::greeks::by_time;
 use std::cell::OnceCell;
 

@@ -14,10 +14,10 @@ mod pair;
 mod rules;
 mod window;
 
-use super::european::European;
 use super::moment::Contracts;
 use super::settings::{REACHES, SAME};
 use super::start::BoundaryStart;
+use crate::black76::European;
 use crate::dividends::{Dividend, Terms};
 use crate::lanes::Lanes;
 use call::{Bends, FAR_DEVIATIONS, RECURSION_FAR};
