@@ -43,6 +43,12 @@ impl NoDividends {
         Self { right, scheme, tables }
     }
 
+    /// Boundaries of puts from the last ex-date on, `stop` years after `terms`: no dividend is paid after it.
+    pub(super) fn last_interval(shared: &SharedBoundaries, terms: &Terms, stop: f64, sigma: (f64, f64)) -> Self {
+        let terms = Terms { t: terms.t - stop, divs: Vec::new(), ..*terms };
+        Self::new(shared, Right::Put, &terms, sigma, Quality::Full)
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.tables.iter().map(SharedBoundary::bytes).sum::<usize>()

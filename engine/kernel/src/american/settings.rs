@@ -118,8 +118,7 @@ settings! {
         scan: usize = 60, "1", Bounded("values_exceed_payoff_and_european_value");
     }
 
-    /// Collocation of a boundary of the recursion (`recursion/collocation.rs`, `recursion/rules.rs`,
-    /// `recursion/stretch.rs`).
+    /// Collocation of a boundary of the recursion (`recursion/collocation.rs`, `recursion/rules.rs`).
     COLLOCATION: CollocationSettings {
         /// Points of a boundary. The cost grows with the square.
         points: usize = 18, "1", Bounded("the_accurate_scheme_meets_its_bounds");

@@ -9,8 +9,8 @@ use super::between_dates::ExerciseBoundary;
 use super::periods::{DATES_FAR, DATES_TOP, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, LaterExercise, Period};
 use crate::american::at_date::{DatePremium, RegionEnd};
-use crate::black76::European;
 use crate::american::settings::SAME;
+use crate::black76::European;
 use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
@@ -255,8 +255,7 @@ struct Region<L: Lanes> {
 #[cfg(test)]
 mod tests {
     use super::super::between_grid::Fineness;
-    use super::super::problem::Problem;
-    use super::super::solved::Solved;
+    use super::super::solved::{Problem, Solved};
     use super::*;
     use crate::american::draws::every;
     use crate::american::recursion::{AmericanOption, Solution};

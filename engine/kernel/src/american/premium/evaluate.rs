@@ -7,7 +7,9 @@
 //! so no node of the integral moves with σ, and one chain rule serves both. Never: a build.
 
 use super::chebyshev::{Axis, Local, local, local_slope};
-use super::exercise::{Exercise, Inputs, carry, discount, exercise_end, exercise_point, exercised_later};
+use super::exercise::{
+    Exercise, Inputs, carry, discount, exercise_end, exercise_point, exercised_later, last_interval,
+};
 use super::table::{Layout, RATE_NODES, Rates, Table};
 use super::taylor::{Taylor, at};
 use crate::american::settings::{EVALUATE, SAME, SIZES};
@@ -155,9 +157,9 @@ impl Table {
             let premium = beyond(&point);
             return (end.map_or(premium, |end| premium - beyond(&end)), never);
         }
-        if let Layout::LastInterval(last_interval) = &self.layout {
+        if let Layout::LastInterval(boundaries) = &self.layout {
             let terms = Terms { t: clock.t, r: clock.r, b: clock.b, divs: Vec::new() };
-            return (last_interval.premium::<L, ALL>(&terms, clock.stop, on), never);
+            return (last_interval::<L, ALL>(boundaries, &terms, clock.stop, on), never);
         }
         let beta = self.boundary_series(clock, on);
         if matches!(self.layout, Layout::AtExDate | Layout::AnchoredAtExDate) {

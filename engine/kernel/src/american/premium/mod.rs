@@ -4,12 +4,12 @@
 //! them (about a microsecond a contract, every pass). The files, in the order of a build:
 //!
 //! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
-//! - `problem`: the inputs of a solve; `solved`: its result at all strikes and volatilities;
+//! - `solved`: a solve at all strikes and volatilities;
 //! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
 //!   room's parent); `periods`: the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`,
 //!   `tip` and `flow`: exercise within them;
 //! - `table`: the coefficients that are kept; `tabulate` and `rates`: their fit; `resolution`: the check of a fit;
-//! - `evaluate`, `exercise`, `last_interval`, `plan` and `until_date`: reading; `taylor` and `chebyshev`: arithmetic.
+//! - `evaluate`, `exercise` and `until_date`: reading; `taylor` and `chebyshev`: arithmetic.
 //!
 //! Never: a spot in a table.
 
@@ -22,11 +22,8 @@ mod evaluate;
 mod exercise;
 mod falling;
 mod flow;
-mod last_interval;
 mod layout;
 mod periods;
-mod plan;
-mod problem;
 mod rates;
 mod resolution;
 mod solved;
@@ -52,10 +49,8 @@ use crate::greeks::{Derivatives, VolDerivatives, by_time, from_logs};
 use crate::lanes::{Lanes, Mask, TwoBlocks};
 use classify::{Depth, Span, deep};
 use evaluate::Clock;
-use exercise::Inputs;
-use last_interval::LastInterval;
+use exercise::{Inputs, best_plan};
 use layout::{TablePart, covered, tiles};
-use plan::best_plan;
 use table::{Layout, Table};
 use taylor::{Taylor, at};
 
@@ -181,7 +176,7 @@ impl PremiumTables {
     /// Builds what is missing of a table; `last` solves the boundaries that a table of a last interval needs.
     fn build(&mut self, tile: usize, depth: Depth, by_rates: bool, last: impl FnOnce(&Span, &NoDividends)) {
         let table = self.tiles[tile].build(&self.shared, self.right.phi(), &self.terms, depth);
-        if let Layout::LastInterval(LastInterval(boundaries)) = &table.layout {
+        if let Layout::LastInterval(boundaries) = &table.layout {
             last(&table.span, boundaries);
         }
         if by_rates {
@@ -205,7 +200,7 @@ impl PremiumTables {
                 return;
             };
             let lanes = match &table.layout {
-                Layout::LastInterval(last) => lanes & last.0.is_prepared(table.span.within(k, sigma).1),
+                Layout::LastInterval(last) => lanes & last.is_prepared(table.span.within(k, sigma).1),
                 _ => lanes,
             };
             serving.push(table, lanes);
@@ -551,10 +546,9 @@ fn advance_time<L: Lanes>(terms: &Terms, dt: f64, sigma: L, premium: &mut Taylor
 }
 
 impl core::fmt::Debug for PremiumTables {
-    /// Layout and date of each table, without its coefficients.
+    /// Numbers of tables, without their coefficients.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let layouts = self.built().map(|t| (&t.layout, t.stop));
-        f.debug_list().entries(layouts).finish()
+        f.debug_tuple("PremiumTables").field(&self.counts()).finish()
     }
 }
 
@@ -571,7 +565,8 @@ impl Table {
 
     /// True if the shared boundaries that the table reads serve `terms`; `own`: the terms of the build.
     fn serves_rates(&self, own: &Terms, terms: &Terms) -> bool {
-        if let Layout::LastInterval(last) = &self.layout { last.serves(terms, own.t - self.stop) } else { true }
+        let Layout::LastInterval(last) = &self.layout else { return true };
+        last.serves(&Terms { t: own.t - self.stop, divs: Vec::new(), ..*terms })
     }
 
     fn serves_age(&self, age: f64, terms: &Terms) -> bool {

@@ -2,8 +2,7 @@
 
 use super::between_grid::Fineness;
 use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
-use super::problem::Problem;
-use super::solved::{Solved, pairs};
+use super::solved::{Problem, Solved, pairs};
 use super::table::{RATE_NODES, Rates, Table};
 use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;

@@ -5,8 +5,7 @@
 //! that are missing. Of 2,358 tables of a start of a fiftieth of the simulated market 31 are built again for it. Never:
 //! a solve, a clock.
 
-use super::exercise::Inputs;
-use super::plan::best_plan;
+use super::exercise::{Inputs, best_plan};
 use super::table::Table;
 use crate::black76::European;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES};

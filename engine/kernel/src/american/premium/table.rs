@@ -9,8 +9,8 @@
 use super::between_grid::Fineness;
 use super::chebyshev::{Axis, local_slope};
 use super::classify::Span;
-use super::last_interval::LastInterval;
-use super::problem::Problem;
+use super::solved::Problem;
+use crate::american::no_dividends::NoDividends;
 use crate::american::settings::{BETWEEN, RATES};
 use crate::dividends::Terms;
 
@@ -31,7 +31,7 @@ pub(super) enum Layout {
     /// A call worth exercising right before one date, and European from there on: in closed form.
     Once,
     /// A put not worth exercising before the last ex-date: an integral over the boundary from there on.
-    LastInterval(LastInterval),
+    LastInterval(NoDividends),
     /// Premium at the first date that matters, from the boundary there outwards; beyond it exercise.
     AtExDate,
     /// Premium of puts at the first date that matters, from an anchor outwards: some contracts have no boundary there.

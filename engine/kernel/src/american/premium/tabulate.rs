@@ -4,10 +4,9 @@
 use super::between_grid::lowest;
 use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
 use super::classify::{ExerciseStart, Span, european_after, start, two_sided};
-use super::last_interval::LastInterval;
-use super::problem::Problem;
-use super::solved::{Solved, pairs};
+use super::solved::{Problem, Solved, pairs};
 use super::table::{Layout, Table, UntilDate};
+use crate::american::no_dividends::NoDividends;
 use crate::american::settings::{EVALUATE, SAME, SIZES};
 use crate::american::shared::SharedBoundaries;
 use crate::dividends::Terms;
@@ -85,7 +84,7 @@ impl Table {
             return table;
         }
         if phi < 0.0 && table.stop > 0.0 && terms.divs.iter().all(|d| d.t <= table.stop + SAME.date) {
-            table.layout = Layout::LastInterval(LastInterval::new(shared, terms, table.stop, span));
+            table.layout = Layout::LastInterval(NoDividends::last_interval(shared, terms, table.stop, span.sigma));
             return table;
         }
         table.fill(terms);
