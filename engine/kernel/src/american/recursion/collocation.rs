@@ -24,7 +24,7 @@ const SOLVED_STEP: f64 = 1e-6;
 const SOLVED_RESIDUAL: f64 = 1e-9;
 /// A boundary whose last step exceeded this is replaced by its start (part of the greatest step).
 const KEPT_STEP: f64 = 1e-4;
-/// The greatest step of ln B (part of the deviation over the stretch).
+/// The greatest step of ln B of one boundary (part of the deviation over the stretch).
 const LONGEST: f64 = 0.5;
 /// A step is taken back if the residual of the equations grows by this factor.
 const WORSE: f64 = 1.5;
@@ -127,11 +127,11 @@ pub(super) enum Outcome {
 }
 
 /// The part of the equation of a collocation point that does not change with the boundary.
-pub(super) struct Point {
+struct Point {
     t: f64,
-    pub(super) holding: Holding,
+    holding: Holding,
     /// λ: the standard deviation of ln X over the time in which the boundary moves by as much.
-    pub(super) lambda: f64,
+    lambda: f64,
     blocks: [FlowBlock; BLOCKS],
     geometry: &'static Geometry,
     /// Exercise within the interval after the stretch.
@@ -142,7 +142,7 @@ impl Point {
     /// Flow along `stretch` at `x`: adds its value and slopes to `at`, and the derivatives of value less `lambda` times
     /// slope in ln B of the points of `stretch` to `row`; `sign`: 1, or −1 for a region's second boundary.
     #[inline(always)]
-    pub(super) fn add_flow(
+    fn add_flow(
         &self,
         p: &AmericanOption,
         stretch: &Stretch,
@@ -172,7 +172,7 @@ impl Point {
 
 impl Stretch {
     /// The collocation point `k`.
-    pub(super) fn point(&self, p: &AmericanOption, interval: &Interval, k: usize) -> Point {
+    fn point(&self, p: &AmericanOption, interval: &Interval, k: usize) -> Point {
         let t = self.time(points()[k] * REACHES[self.reach]);
         let left = self.to - t;
         let pace = self.pace.map(|pace| pace[k]);
@@ -193,48 +193,64 @@ impl Stretch {
         }
     }
 
-    /// Solves the boundary by Newton's method from its current one, and keeps that if the method fails. `limit`: the ln
-    /// B at a time beyond which exercise loses.
+    /// [`Self::solve`] of a region with one boundary.
+    pub(super) fn solve_alone(
+        &mut self,
+        p: &AmericanOption,
+        interval: &Interval,
+        limit: impl Fn(f64) -> f64,
+    ) -> Outcome {
+        let longest = LONGEST * p.width(self.to - self.from);
+        Self::solve(core::slice::from_mut(self), p, interval, longest, limit)
+    }
+
+    /// Solves the boundaries of one region by Newton's method from their current ones, and keeps these if the method
+    /// fails: one, or two of the same times, the farther one second. `limit`: the ln B at a time beyond which exercise
+    /// loses, `longest`: the longest step.
     ///
     /// # Accuracy  the error of an [`Outcome::Unsolved`] boundary is about its last step; that of values is its square
     /// # Cost      in proportion to the steps: 6 as a rule
-    pub(super) fn solve(&mut self, p: &AmericanOption, interval: &Interval, limit: impl Fn(f64) -> f64) -> Outcome {
-        let n = POINTS - usize::from(self.pace.is_some());
-        let start = self.ln_b;
-        let pinned: [bool; POINTS] =
-            core::array::from_fn(|k| k >= n || (!p.is_put() && start[k] < (PINNED_BELOW * p.k).ln()));
-        let grid: Vec<Point> = (0..n).map(|k| self.point(p, interval, k)).collect();
+    pub(super) fn solve(
+        region: &mut [Self],
+        p: &AmericanOption,
+        interval: &Interval,
+        longest: f64,
+        limit: impl Fn(f64) -> f64,
+    ) -> Outcome {
+        let n = region.len() * POINTS - usize::from(region[0].pace.is_some());
+        let start: Vec<[f64; POINTS]> = region.iter().map(|stretch| stretch.ln_b).collect();
+        let pinned: Vec<bool> =
+            (0..n).map(|i| !p.is_put() && region.len() == 1 && region[0].ln_b[i] < (PINNED_BELOW * p.k).ln()).collect();
+        let grid: Vec<Point> = (0..n.min(POINTS)).map(|k| region[0].point(p, interval, k)).collect();
         let limits: Vec<f64> = grid.iter().map(|point| limit(point.t)).collect();
-        let longest = LONGEST * p.width(self.to - self.from);
         let mut held = vec![(f64::NAN, [0.0; 5]); n];
-        let (mut before, mut step) = (self.ln_b, [0.0; POINTS]);
+        let (mut before, mut step) = (start.clone(), vec![0.0; n]);
         let (mut norm_before, mut last, mut moved, mut norm) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, 0.0);
         for steps in 0..MOST_STEPS {
-            let mut matrix = [[0.0; POINTS]; POINTS];
-            let mut residual = [0.0; POINTS];
-            let residual = &mut residual[..n];
-            for k in 0..n {
-                if pinned[k] {
-                    matrix[k][k] = 1.0;
+            let mut matrix = vec![[0.0; 2 * POINTS]; n];
+            let mut residual = vec![0.0; n];
+            for i in 0..n {
+                if pinned[i] {
+                    matrix[i][i] = 1.0;
                     continue;
                 }
-                residual[k] = self.equation(p, interval, &grid[k], k, &mut held[k], &mut matrix[k]);
+                residual[i] = Self::equation(region, p, interval, &grid[i % POINTS], i, &mut held[i], &mut matrix[i]);
             }
             norm = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs())) / p.k;
             let worse = norm.is_nan() || norm >= WORSE * norm_before;
             if steps > 0 && norm > WORSE_LEAST && worse {
                 let most = step.iter().fold(0.0, |most: f64, s: &f64| most.max(s.abs()));
                 if most > TAKEN_BACK_LEAST {
-                    for k in 0..n {
-                        step[k] *= TAKEN_BACK;
-                        self.ln_b[k] = before[k] - step[k];
+                    for (i, step) in step.iter_mut().enumerate() {
+                        *step *= TAKEN_BACK;
+                        region[i / POINTS].ln_b[i % POINTS] = before[i / POINTS][i % POINTS] - *step;
                     }
                     moved = most;
                     continue;
                 }
             }
             norm_before = norm;
-            eliminate(&mut matrix[..n], residual);
+            eliminate(&mut matrix, &mut residual);
             let most = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
             if !most.is_finite() {
                 moved = f64::INFINITY;
@@ -242,48 +258,56 @@ impl Stretch {
             }
             // late points have little of the deviation left: a step that suits the first ones throws them off
             let damping = (0..n)
-                .map(|k| p.width(self.to - grid[k].t) / residual[k].abs())
+                .map(|i| p.width(region[0].to - grid[i % POINTS].t) / residual[i].abs())
                 .fold((longest / most).min(1.0), f64::min);
-            before = self.ln_b;
+            before = region.iter().map(|stretch| stretch.ln_b).collect();
             moved = 0.0;
-            for k in 0..n {
-                let mut y = self.ln_b[k] - damping * residual[k];
-                if (y - limits[k]) * p.phi < 0.0 {
-                    y = limits[k] + (self.ln_b[k] - limits[k]) * LIMIT_LEFT;
+            for i in 0..n {
+                let (at, limit) = (&mut region[i / POINTS].ln_b[i % POINTS], limits[i % POINTS]);
+                let mut y = *at - damping * residual[i];
+                if (y - limit) * p.phi < 0.0 {
+                    y = limit + (*at - limit) * LIMIT_LEFT;
                 }
-                moved = f64::max(moved, (y - self.ln_b[k]).abs());
-                step[k] = self.ln_b[k] - y;
-                self.ln_b[k] = y;
+                moved = f64::max(moved, (y - *at).abs());
+                step[i] = *at - y;
+                *at = y;
+            }
+            if let [near, far] = &*region
+                && near.ln_b.iter().zip(&far.ln_b).any(|(near, far)| (far - near) * p.phi <= 0.0)
+            {
+                // the two boundaries meet
+                moved = f64::INFINITY;
+                break;
             }
             if moved < CONVERGED || (moved < STALLED && moved > SHRINKS * last) {
                 break;
             }
             last = moved;
         }
-        if moved < SOLVED_STEP || norm < SOLVED_RESIDUAL {
+        if moved < SOLVED_STEP || norm < SOLVED_RESIDUAL && moved.is_finite() {
             return Outcome::Solved;
         }
         if moved.is_nan() || moved >= KEPT_STEP * longest {
-            self.ln_b = start;
+            region.iter_mut().zip(start).for_each(|(stretch, start)| stretch.ln_b = start);
         }
         Outcome::Unsolved
     }
 
-    /// Residual of the equation of point `k`, and its derivatives in ln B of the points. `held`: the ln B at which the
-    /// value of holding was last computed, and that value.
+    /// Residual of equation `i` of the boundaries of one region, at the collocation point `point`, and its derivatives
+    /// in ln B of the points. `held`: the ln B at which the value of holding was last computed, and that value.
     ///
-    /// # Shapes  `row`: by point, added to · result: currency per share
+    /// # Shapes  `row`: by boundary and point, added to · result: currency per share
     /// # Domain  ln B of every point finite
     fn equation(
-        &self,
+        region: &[Self],
         p: &AmericanOption,
         interval: &Interval,
         point: &Point,
-        k: usize,
+        i: usize,
         held: &mut (f64, Slopes),
         row: &mut [f64],
     ) -> f64 {
-        let (x, t) = (self.ln_b[k], point.t);
+        let (x, t) = (region[i / POINTS].ln_b[i % POINTS], point.t);
         let left = interval.end - t;
         let near = (x - held.0).abs() < CARRIED * p.width(left);
         let is_european = interval.premium.is_none() && interval.ahead.is_empty();
@@ -291,10 +315,13 @@ impl Stretch {
             *held = (x, point.holding.less_payoff(p, interval, x));
         }
         let mut at = carried(&held.1, x - held.0);
-        let lambda = p.phi * point.lambda;
-        point.add_flow(p, self, x, [1.0, lambda], &mut at, row);
+        let signs = [1.0, -1.0];
+        let lambda = p.phi * point.lambda * signs[i / POINTS];
+        for ((stretch, sign), entries) in region.iter().zip(signs).zip(row.chunks_exact_mut(POINTS)) {
+            point.add_flow(p, stretch, x, [sign, lambda], &mut at, entries);
+        }
         point.later.add(p, x, &mut at);
-        row[k] += at[1] - lambda * at[2];
+        row[i] += at[1] - lambda * at[2];
         at[0] - lambda * at[1]
     }
 }

@@ -225,7 +225,7 @@ impl Interval {
             let ln_b = start.at(self.end - t, end);
             if p.is_put() { ln_b.min(low(t)) } else { ln_b.max(low(t)) }
         });
-        let outcome = stretch.solve(p, self, limit);
+        let outcome = stretch.solve_alone(p, self, limit);
         self.stretch = Some(stretch);
         outcome
     }

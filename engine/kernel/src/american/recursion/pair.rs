@@ -1,14 +1,11 @@
 //! Two exercise boundaries at once: puts with b < r < 0 and calls with r < b < 0, exercised between rK/b and K.
 
 use super::AmericanOption;
-use super::collocation::{Outcome, Point, Stretch};
+use super::collocation::{Outcome, Stretch};
 use super::interval::Interval;
-use super::rules::{POINTS, REACH, points};
+use super::rules::{REACH, points};
 use crate::american::settings::{PAIR, REACHES, SPOT_NODES};
-use crate::solve::eliminate;
 
-/// Most steps of Newton's method.
-const MOST_STEPS: usize = 30;
 /// Where the two boundaries meet after the interval begins, its length is shortened by this factor until both are
 /// found.
 const SHORTER: f64 = 0.8;
@@ -23,14 +20,6 @@ const PULL_FAR: f64 = 0.8;
 const START_MOST: f64 = 0.4;
 /// Longest step, of the distance between the ends. The two must not cross.
 const STEP_MOST: f64 = 0.1;
-/// A step of ln B below this ends the iteration.
-const CONVERGED: f64 = 1e-9;
-/// A step of ln B below this ends the iteration once steps no longer shrink.
-const STALLED: f64 = 1e-5;
-/// Steps after which `STALLED` applies. The first steps may be damped.
-const STALLED_AFTER: usize = 4;
-/// Steps that exceed this part of the one before no longer shrink. Newton's method squares its error.
-const SHRINKS: f64 = 0.3;
 
 impl Interval {
     /// Solves both boundaries, which end at ln K and ln(rK/b) with the interval.
@@ -69,47 +58,8 @@ impl Interval {
             Stretch { from, to: self.end, reach: REACH, ln_b, tail: [end; 3], pace: None }
         };
         let mut both = [start(0), start(1)];
-        // both have the same times
-        let points: Vec<Point> = (0..POINTS).map(|k| both[0].point(p, self, k)).collect();
-        let most = STEP_MOST * apart.abs();
-        let mut last = f64::INFINITY;
-        for steps in 0..MOST_STEPS {
-            let mut matrix = [[0.0; 2 * POINTS]; 2 * POINTS];
-            let mut residual = [0.0; 2 * POINTS];
-            for j in 0..2 {
-                for (k, point) in points.iter().enumerate() {
-                    let (row, x) = (j * POINTS + k, both[j].ln_b[k]);
-                    let lambda = point.lambda * if j == 0 { p.phi } else { -p.phi };
-                    let mut at = point.holding.less_payoff(p, self, x);
-                    for ((stretch, sign), entries) in
-                        both.iter().zip([1.0, -1.0]).zip(matrix[row].chunks_exact_mut(POINTS))
-                    {
-                        point.add_flow(p, stretch, x, [sign, lambda], &mut at, entries);
-                    }
-                    matrix[row][row] += at[1] - lambda * at[2];
-                    residual[row] = at[0] - lambda * at[1];
-                }
-            }
-            eliminate(&mut matrix, &mut residual);
-            let step = residual.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
-            if !step.is_finite() {
-                return None;
-            }
-            let damping = (most / step).min(1.0);
-            for (stretch, steps) in both.iter_mut().zip(residual.chunks_exact(POINTS)) {
-                for (y, step) in stretch.ln_b.iter_mut().zip(steps) {
-                    *y -= damping * step;
-                }
-            }
-            let [near, far] = &both;
-            if near.ln_b.iter().zip(&far.ln_b).any(|(near, far)| (far - near) * apart <= 0.0) {
-                return None;
-            }
-            if step < CONVERGED || (steps > STALLED_AFTER && step < STALLED && step > SHRINKS * last) {
-                return Some(both);
-            }
-            last = step;
-        }
-        None
+        let longest = STEP_MOST * apart.abs();
+        let outcome = Stretch::solve(&mut both, p, self, longest, |_| -p.phi * f64::INFINITY);
+        (outcome == Outcome::Solved).then_some(both)
     }
 }

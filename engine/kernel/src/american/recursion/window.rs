@@ -173,7 +173,7 @@ impl Interval {
                 if cut > corner {
                     let last = self.open(corner, close, gap, REACH_LATE, anywhere, None);
                     let mut last = self.started(p, WindowPart { is_late: true, ..last });
-                    outcome = last.solve(p, self, |t| self.put_limit(p, t));
+                    outcome = last.solve_alone(p, self, |t| self.put_limit(p, t));
                     self.later.extend(&last.nodes(cut, |t| self.cost(p, t), p.b));
                     end = Some(last.ln_b[0]);
                 }
@@ -418,7 +418,7 @@ impl Interval {
     /// Solves the part of the window at the begin of the interval.
     fn finish(&mut self, p: &AmericanOption, part: WindowPart) -> Outcome {
         let mut stretch = self.started(p, part);
-        let outcome = stretch.solve(p, self, |t| self.put_limit(p, t));
+        let outcome = stretch.solve_alone(p, self, |t| self.put_limit(p, t));
         self.stretch = Some(stretch);
         outcome
     }
