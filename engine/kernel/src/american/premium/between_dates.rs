@@ -162,7 +162,35 @@ pub(super) struct Search<'a, L: Lanes, T> {
     pub(super) is_settled: L::Mask,
 }
 
-impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
+impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
+    /// The equations of a boundary that approaches ln B = `end`; `at`: the premium at the next date.
+    pub(super) fn to_end(
+        stretch: &'a TimeBetween<T>,
+        grid: &'static BetweenGrid,
+        contracts: Contracts<L>,
+        at: Option<&'a DatePremium<L>>,
+        [k, end]: [L; 2],
+    ) -> Self {
+        let points = &stretch.from_points;
+        Self {
+            stretch,
+            grid,
+            contracts,
+            k,
+            holdings: contracts.holdings(stretch, at, k),
+            limits: per_point(points, |seen| contracts.limit(k, seen)),
+            from: [L::splat(0.0); BETWEEN.points],
+            pace: [L::splat(1.0); BETWEEN.points],
+            most: per_point(points, |seen| contracts.sigma * seen.left.sqrt().in_lanes()),
+            moments: points.iter().map(|seen| &seen.moments[..]).collect(),
+            fixed: grid.points.iter().map(|point| ends(&point.nodes, end)).collect(),
+            n: points.len(),
+            missed: 0.0,
+            lower: None,
+            is_settled: k.lt(L::splat(0.0)),
+        }
+    }
+
     /// Newton's method from the unknowns `y`; false if the boundary of a lane is not found. Lanes that do not converge
     /// are tried again with other weights of smooth pasting, since these equations have the same boundary; but not if
     /// the start is the solution of another strike, since the caller then tries the lanes' own start.
@@ -280,6 +308,11 @@ impl<L: InLanes<L>, T: InLanes<L>> Search<'_, L, T> {
     }
 }
 
+/// The part of ln B at some moments that the `end` of the boundary gives.
+pub(super) fn ends<L: Lanes>(nodes: &[GridNode], end: L) -> Vec<L> {
+    nodes.iter().map(|node| end * node.end).collect()
+}
+
 /// The one of two ln X that lies further towards exercise.
 fn beyond<L: Lanes>(phi: f64, a: L, b: L) -> L {
     if phi > 0.0 { a.max(b) } else { a.min(b) }
@@ -305,24 +338,7 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
         let end = if contracts.rates[1] > 0.0 { further(kink, ln(contracts.earns(k, stretch.escrow))) } else { kink };
         let grid = BetweenGrid::at_date();
         let points = &stretch.from_points;
-        let fixed = |nodes: &[GridNode]| -> Vec<L> { nodes.iter().map(|node| end * node.end).collect() };
-        let search = Search {
-            stretch,
-            grid,
-            contracts,
-            k,
-            holdings: contracts.holdings(stretch, at, k),
-            limits: per_point(points, |seen| contracts.limit(k, seen)),
-            from: [L::splat(0.0); BETWEEN.points],
-            pace: [L::splat(1.0); BETWEEN.points],
-            most: per_point(points, |seen| sigma * seen.left.sqrt()),
-            moments: points.iter().map(|seen| &seen.moments[..]).collect(),
-            fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
-            n: points.len(),
-            missed: 0.0,
-            lower: None,
-            is_settled: k.lt(L::splat(0.0)),
-        };
+        let search = Search::to_end(stretch, grid, contracts, at, [k, end]);
         let mut y = near.map_or([L::splat(0.0); BETWEEN.points], |near| near.y);
         let y = &mut y[..points.len()];
         if near.is_none() {
@@ -331,7 +347,7 @@ impl<L: InLanes<L>> ExerciseBoundary<L> {
                 *y = further(start.at(seen.left, end), *limit);
             }
         }
-        search.solve(y, near.map(Nearby::Rates)).then(|| search.found(y, end, fixed(&grid.spot)))
+        search.solve(y, near.map(Nearby::Rates)).then(|| search.found(y, end, ends(&grid.spot, end)))
     }
 
     /// The boundary of strikes `ratio` times as high, where no dividends are to come.

@@ -5,8 +5,8 @@
 //! formula. The upper boundary is solved, and starts from the same formula. Times are each lane's own. Never: a
 //! premium.
 
-use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
-use super::between_grid::{BetweenGrid, Fineness, GridNode};
+use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, ends};
+use super::between_grid::{BetweenGrid, Fineness};
 use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{TimeBetween, to_come};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
@@ -138,29 +138,19 @@ impl<L: FlowTime<L>> TippedWindow<'_, L> {
                 y[i] = L::select(self.never_gains, x, y[i]);
             }
         }
-        let fixed = |nodes: &[GridNode]| -> Vec<L> { nodes.iter().map(|node| x * node.end).collect() };
         let search = Search {
-            stretch: &stretch,
-            grid,
-            contracts,
-            k: self.k,
-            holdings: contracts.holdings(&stretch, self.at, self.k),
-            limits: per_point(points, |seen| contracts.limit(self.k, seen)),
-            from: [c(0.0); BETWEEN.points],
             pace,
-            most: per_point(points, |seen| self.sigma * seen.left.sqrt()),
-            moments: points.iter().map(|seen| &seen.moments[..]).collect(),
-            fixed: grid.points.iter().map(|point| fixed(&point.nodes)).collect(),
-            n: points.len() - 1,
+            n: last,
             missed: MISSED,
             lower: Some(&lower),
             is_settled: self.never_gains,
+            ..Search::to_end(&stretch, grid, contracts, self.at, [self.k, x])
         };
         let upper = &mut y[..last + 1];
         if !search.solve(upper, near) {
             return None;
         }
-        let between = search.found(upper, x, fixed(&grid.spot));
+        let between = search.found(upper, x, ends(&grid.spot, x));
         drop(search);
         let mut moments = between.seen(&stretch);
         moments.extend(lower.from_begin);
