@@ -204,7 +204,7 @@ impl NoDividends {
         sigma: L,
     ) -> (Premium<L>, RateDerivatives<L>) {
         let c = |v: f64| L::splat(v);
-        let (mut all, mut rates) = (Premium::zero(), RateDerivatives::zero());
+        let (mut all, mut rates) = (Premium::zero(), [c(0.0); 3]);
         for table in &self.tables {
             let lanes = table.lanes(sigma, self.ends(table));
             let Some(boundary) = table.get().filter(|_| lanes.any()) else { continue };
@@ -221,7 +221,8 @@ impl NoDividends {
             let gain = premium::<L, FULL>(&at, table, &curve, &reach, self.scheme);
             if FULL {
                 let first = earned_first(&at, table, &curve);
-                rates = RateDerivatives::select(lanes, &by_rates(&gain, &at, first, table.moved), &rates);
+                let by_rates = by_rates(&gain, &at, first, table.moved);
+                rates = core::array::from_fn(|i| L::select(lanes, by_rates[i], rates[i]));
             }
             all = Premium::select(lanes, &gain, &all);
         }
@@ -290,24 +291,7 @@ impl NoDividends {
 }
 
 /// Derivatives of a premium in r, in r and sigma, and in b.
-#[derive(Clone, Copy)]
-pub(super) struct RateDerivatives<L> {
-    pub(super) r: L,
-    pub(super) r_sigma: L,
-    pub(super) b: L,
-}
-
-impl<L: Lanes> RateDerivatives<L> {
-    fn zero() -> Self {
-        let zero = L::splat(0.0);
-        Self { r: zero, r_sigma: zero, b: zero }
-    }
-
-    fn select(mask: L::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |yes, no| L::select(mask, yes, no);
-        Self { r: pick(yes.r, no.r), r_sigma: pick(yes.r_sigma, no.r_sigma), b: pick(yes.b, no.b) }
-    }
-}
+type RateDerivatives<L> = [L; 3];
 
 /// The derivatives of a premium P in the rates. The boundary moves by one of them; the other follows, since scaling
 /// time gives r·P_r + b·P_b + ½·sigma·P_sigma = t·P_t + from·P_from. P_t + P_from follows from the pricing equation,
@@ -324,12 +308,8 @@ fn by_rates<L: Lanes>(gain: &Premium<L>, at: &Contract<L>, first: [L; 2], moved:
     let total = life * first[0] - t * aged - c(0.5) * at.sigma * vega;
     let total_sigma = life * first[1] - t * aged_sigma - c(0.5) * at.sigma.mul_add(volga, vega);
     match moved {
-        Rate::R => RateDerivatives { r: gain.rate, r_sigma: gain.rate_sigma, b: (total - r * gain.rate) / b },
-        Rate::B => RateDerivatives {
-            r: (total - b * gain.rate) / r,
-            r_sigma: (total_sigma - b * gain.rate_sigma) / r,
-            b: gain.rate,
-        },
+        Rate::R => [gain.rate, gain.rate_sigma, (total - r * gain.rate) / b],
+        Rate::B => [(total - b * gain.rate) / r, (total_sigma - b * gain.rate_sigma) / r, gain.rate],
     }
 }
 
@@ -364,9 +344,9 @@ fn add<L: Lanes>(plain: &Derivatives<L>, gain: &Premium<L>, at: &Contract<L>, mo
     jet.xx_sigma = (gain.ll_sigma - gain.l_sigma).mul_add(inv_x * inv_x, jet.xx_sigma);
     let inv_k = c(1.0) / at.k;
     jet.k = [(jet.v - at.x * jet.x[0]) * inv_k, at.x * at.x * jet.x[1] * inv_k * inv_k];
-    let rates = by_rates(gain, at, [c(0.0); 2], moved);
-    jet.r += rates.r;
-    jet.r_sigma += rates.r_sigma;
-    jet.b += rates.b;
+    let [by_r, by_r_sigma, by_b] = by_rates(gain, at, [c(0.0); 2], moved);
+    jet.r += by_r;
+    jet.r_sigma += by_r_sigma;
+    jet.b += by_b;
     jet
 }

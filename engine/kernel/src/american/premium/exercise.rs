@@ -307,7 +307,7 @@ pub(super) fn last_interval<L: Lanes, const ALL: bool>(
     on: &Inputs<L>,
 ) -> Taylor<L> {
     let (spot, k, sigma) = (on.spot.value(), on.strike.value(), on.sigma.value());
-    let (gain, by_rates) = boundaries.premium_from::<L, ALL>(terms, from, spot, k, sigma);
+    let (gain, [by_r, by_r_sigma, by_b]) = boundaries.premium_from::<L, ALL>(terms, from, spot, k, sigma);
     let series = premium_series::<L, ALL>(&gain, sigma);
     if !ALL {
         return series;
@@ -317,9 +317,9 @@ pub(super) fn last_interval<L: Lanes, const ALL: bool>(
     series
         .with(at::Q, gain.v - l1)
         .with(at::QQ, (gain.v - l1 - l1 + l2) * 0.5)
-        .with(at::R, by_rates.r)
-        .with(at::RL, by_rates.r_sigma * sigma)
-        .with(at::B, by_rates.b)
+        .with(at::R, by_r)
+        .with(at::RL, by_r_sigma * sigma)
+        .with(at::B, by_b)
 }
 
 /// Exercise at `t`: φ·(share·X − df·(K − A)) now.
