@@ -681,7 +681,7 @@ impl BoundaryAtTime {
     pub(super) fn edge<L: Lanes>(&self, sigma: L, inv_sigma: L, place: L, unit: f64) -> BoundaryPoint<L> {
         let c = |v: f64| L::splat(v);
         let [h, h1, h2, h3] = taylor(&self.h, place);
-        let [p, p1] = slope_taylor(&self.slope, place);
+        let [p, p1] = taylor(&self.slope, place);
         // interpolation may dip below 0 next to expiry, where the boundary is at ln_b0 anyway
         let flat = h.le(c(HEIGHT_READ));
         let keep = |v: L| L::select(flat, c(0.0), v);
@@ -703,26 +703,15 @@ impl BoundaryAtTime {
     }
 }
 
-/// Value and first to third Taylor coefficients of a polynomial.
+/// Value and first Taylor coefficients of a polynomial.
 #[inline(always)]
-fn taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 4] {
-    let zero = L::splat(0.0);
-    let mut t = [L::splat(c[NODES - 1]), zero, zero, zero];
+fn taylor<L: Lanes, const N: usize>(c: &[f64; NODES], x: L) -> [L; N] {
+    let mut t = [L::splat(0.0); N];
+    t[0] = L::splat(c[NODES - 1]);
     for c in c[..NODES - 1].iter().rev() {
-        t[3] = t[3].mul_add(x, t[2]);
-        t[2] = t[2].mul_add(x, t[1]);
-        t[1] = t[1].mul_add(x, t[0]);
-        t[0] = t[0].mul_add(x, L::splat(*c));
-    }
-    t
-}
-
-/// Value and derivative of a polynomial.
-#[inline(always)]
-fn slope_taylor<L: Lanes>(c: &[f64; NODES], x: L) -> [L; 2] {
-    let mut t = [L::splat(c[NODES - 1]), L::splat(0.0)];
-    for c in c[..NODES - 1].iter().rev() {
-        t[1] = t[1].mul_add(x, t[0]);
+        for i in (1..N).rev() {
+            t[i] = t[i].mul_add(x, t[i - 1]);
+        }
         t[0] = t[0].mul_add(x, L::splat(*c));
     }
     t

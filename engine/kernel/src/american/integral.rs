@@ -24,40 +24,32 @@ const DRIFT: f64 = 4.0;
 const DISTANCES: usize = 11;
 
 /// A quadrature over the life of the option: u/t, tau/t = 1 − u/t and the weight of each node.
-pub(super) struct Rule(Vec<(f64, f64, f64)>);
+pub(super) type Rule = Vec<(f64, f64, f64)>;
 
-impl Rule {
-    /// u/t, 1 − u/t and weight of each node.
-    pub(super) fn nodes(&self) -> &[(f64, f64, f64)] {
-        &self.0
-    }
+/// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential that at
+/// expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary changes fast.
+pub(super) fn rule(n: usize, nearest: f64) -> Rule {
+    let node = |(xi, part, weight): (f64, f64, f64)| (part, (-xi * xi).exp(), weight);
+    crowded(n, nearest, SPOT_NODES.last).into_iter().map(node).collect()
+}
 
-    /// `n` nodes in u = t·(1 − e^(−ξ²)), ξ = `nearest`·sinh: ξ² removes the root at the spot's end, the exponential
-    /// that at expiry, and the sinh crowds the nodes at u = 0, where the integrand of a spot next to the boundary
-    /// changes fast.
-    pub(super) fn new(n: usize, nearest: f64) -> Self {
-        let node = |(xi, part, weight): (f64, f64, f64)| (part, (-xi * xi).exp(), weight);
-        Self(crowded(n, nearest, SPOT_NODES.last).into_iter().map(node).collect())
-    }
-
-    /// The rule with the fewest nodes that serves every lane.
-    fn serving<L: Lanes>(quality: Quality, reach: &Reach<L>) -> &'static Self {
-        type Rules = [[[Rule; DISTANCES]; 2]; 2];
-        static RULES: LazyLock<Rules> = LazyLock::new(|| {
-            let rule = |n: usize, class: usize| {
-                Rule::new(n + class * INTEGRAL.more_close, SPOT_NODES.nearest * 0.5f64.powi(class as i32))
-            };
-            [INTEGRAL.nodes, INTEGRAL.nodes_accurate]
-                .map(|n| [n, INTEGRAL.more_drift * n].map(|n| core::array::from_fn(|class| rule(n, class))))
-        });
-        let is_far = |class: usize| {
-            let least = L::splat(0.5f64.powi(class as i32));
-            !reach.distance.lt(least).any()
+/// The rule with the fewest nodes that serves every lane.
+fn serving<L: Lanes>(quality: Quality, reach: &Reach<L>) -> &'static [(f64, f64, f64)] {
+    type Rules = [[[Rule; DISTANCES]; 2]; 2];
+    static RULES: LazyLock<Rules> = LazyLock::new(|| {
+        let of_class = |n: usize, class: usize| {
+            rule(n + class * INTEGRAL.more_close, SPOT_NODES.nearest * 0.5f64.powi(class as i32))
         };
-        let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
-        let drifts = reach.drift.gt(L::splat(DRIFT)).any();
-        &RULES[usize::from(quality == Quality::Reference)][usize::from(drifts)][class]
-    }
+        [INTEGRAL.nodes, INTEGRAL.nodes_accurate]
+            .map(|n| [n, INTEGRAL.more_drift * n].map(|n| core::array::from_fn(|class| of_class(n, class))))
+    });
+    let is_far = |class: usize| {
+        let least = L::splat(0.5f64.powi(class as i32));
+        !reach.distance.lt(least).any()
+    };
+    let class = (0..DISTANCES - 1).find(|&class| is_far(class)).unwrap_or(DISTANCES - 1);
+    let drifts = reach.drift.gt(L::splat(DRIFT)).any();
+    &RULES[usize::from(quality == Quality::Reference)][usize::from(drifts)][class]
 }
 
 /// Size of an integral, which selects its rule: in standard deviations of ln X over the time that it covers.
@@ -174,7 +166,7 @@ pub(super) fn premium<L: Lanes, const FULL: bool>(
 ) -> Premium<L> {
     let (life, (place, unit)) = (at.t - at.from, table.place(at.sigma));
     let mut sum = Premium::zero();
-    for &(part, rest, weight) in Rule::serving(quality, reach).nodes() {
+    for &(part, rest, weight) in serving(quality, reach) {
         let moment = Moment::new(at, at.from + life * part, life * weight);
         let edge = curve.at_time::<FULL>(life * rest).edge(at.sigma, at.inv_sigma, place, unit);
         let f = Integrand::new(at, &moment, &edge, at.k * at.r);

@@ -3,8 +3,7 @@
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell, norm_cdf};
-use crate::solve::gauss_legendre;
-use std::sync::LazyLock;
+use crate::solve::gauss;
 
 /// Greatest correlation, and number of nodes that integrate over correlations up to it: to 1e-13 of the bivariate
 /// normal distribution.
@@ -70,16 +69,6 @@ pub(super) fn partials<V: Lanes>(a: V, d: V, correlation: &Correlation) -> [[V; 
     n
 }
 
-/// Gauss-Legendre nodes and weights on (0, 1) for correlations up to the first number.
-static RULES: LazyLock<[CorrelationRule; CORRELATIONS.len()]> =
-    LazyLock::new(|| CORRELATIONS.map(|(most, n)| (most, gauss_legendre(n))));
-
-/// The rule with the most nodes.
-const LAST_RULE: usize = CORRELATIONS.len() - 1;
-
-/// The greatest correlation served, and nodes and weights.
-type CorrelationRule = (f64, Vec<(f64, f64)>);
-
 /// A correlation in (0, 1) with the nodes of the integral over it. `T`: shared by all lanes, or per lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Correlation<T = f64> {
@@ -93,7 +82,7 @@ impl<T: Lanes> Correlation<T> {
     pub(super) fn new(rho: T) -> Self {
         let one = T::splat(1.0);
         let highest = (0..T::N).map(|lane| rho.lane(lane)).fold(0.0, f64::max);
-        let rule = RULES.iter().find(|(most, _)| highest <= *most).map_or(&RULES[LAST_RULE].1, |(_, rule)| rule);
+        let rule = gauss(CORRELATIONS.iter().find(|(most, _)| highest <= *most).map_or(CORRELATION_NODES, |(_, n)| *n));
         // in atanh s the integrand is smoother than in s, and next to 1 than in asin s
         let twice = ln((one + rho) / (one - rho));
         let mut nodes = [(T::splat(0.0), one, T::splat(0.0)); CORRELATION_NODES];
@@ -154,7 +143,7 @@ fn pair_near_one<V: Lanes, T: InLanes<V>>(a: V, d: V, rho: T) -> V {
     let tail = norm_cdf(-(gap / q)) * c(core::f64::consts::TAU.sqrt());
     let tail_series = one - k1 * square * (one - k2 * square * fifth) * third;
     sum -= exp(product * -0.5) * tail * gap * tail_series;
-    for &(x, weight) in &RULES[LAST_RULE].1 {
+    for &(x, weight) in gauss(CORRELATION_NODES) {
         let y = (q * x) * (q * x);
         let root = (one - y).sqrt();
         let outer = exp((square / y + product) * -0.5);

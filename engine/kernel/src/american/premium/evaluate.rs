@@ -17,8 +17,7 @@ use crate::dividends::Terms;
 use crate::elementary::{exp, ln};
 use crate::lanes::{Lanes, Mask};
 use crate::normal::{INV_SQRT_2PI, bell};
-use crate::solve::{chebyshev, gauss_legendre};
-use std::sync::LazyLock;
+use crate::solve::{chebyshev, gauss};
 
 /// A date nearer than this is soon: derivatives of order n divide the error by (σ√time)^n (years).
 const EVALUATE_SOON: f64 = 0.01;
@@ -49,9 +48,10 @@ pub(super) struct Clock<'a> {
 /// Nodes and weights on [0, 1] of the integral back from an ex-date `stop` years ahead, and the standard deviations at
 /// which the density is cut off. Derivatives of order n divide the error of the integral by (σ√stop)^n.
 fn back(stop: f64) -> (&'static [(f64, f64)], f64) {
-    static USUAL: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes));
-    static SOON: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(EVALUATE.nodes_soon));
-    if stop < EVALUATE_SOON { (&SOON, EVALUATE.window_soon) } else { (&USUAL, EVALUATE.window) }
+    let soon = stop < EVALUATE_SOON;
+    let (n, window) =
+        if soon { (EVALUATE.nodes_soon, EVALUATE.window_soon) } else { (EVALUATE.nodes, EVALUATE.window) };
+    (gauss(n), window)
 }
 
 /// Derivatives of the premium over K: in the coordinate U and in l = ln σ, in 1/K, in r and in b.

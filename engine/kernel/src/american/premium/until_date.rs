@@ -8,7 +8,7 @@ use super::exercise::{Inputs, premium_series};
 use super::table::{TENSORS, Table, UntilDate};
 use super::taylor::{Taylor, at};
 use crate::american::boundary::BoundaryPoint;
-use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule};
+use crate::american::integral::{Contract, Integrand, Moment, Premium, Rule, rule};
 use crate::american::settings::UNTIL_DATE;
 use crate::dividends::Terms;
 use crate::greeks::from_logs;
@@ -155,12 +155,12 @@ impl Table {
         if idle.all() {
             return (nothing.0, now);
         }
-        static RULE: LazyLock<Rule> = LazyLock::new(|| Rule::new(UNTIL_DATE.nodes, UNTIL_DATE.nearest));
+        static RULE: LazyLock<Rule> = LazyLock::new(|| rule(UNTIL_DATE.nodes, UNTIL_DATE.nearest));
         let (r, b) = (clock.r, clock.b);
         let terms = Terms { t: clock.stop, r, b, divs: Vec::new() };
         let contract = Contract::new(self.phi, &terms, 0.0, on.spot.value(), on.strike.value(), sigma);
         let mut sums = UntilDateSums { premium: Premium::zero(), k: [zero; 2], r: zero, r_l: zero, b: zero };
-        for &(part, rest, weight) in RULE.nodes() {
+        for &(part, rest, weight) in RULE.iter() {
             let (u, left) = (clock.stop * part, clock.stop * rest);
             let place = tensors.at::<ALL>(self.eta(left), &contract);
             let grown = (-(r - b) * left).exp();

@@ -2,7 +2,7 @@
 
 use super::collocation::{Curve, Stretch};
 use super::flow::{FlowMoment, FlowNodes, Flows};
-use super::rules::SpotRule;
+use super::rules::{spot_class, spot_rule};
 use super::{AmericanOption, Slopes};
 use crate::american::at_date::{DatePremium, Wait};
 use crate::american::settings::COLLOCATION;
@@ -245,14 +245,13 @@ impl<'a> StretchFlow<'a> {
 
     /// Adds value and slopes of the flow at x and the time `t`.
     fn add(&self, p: &AmericanOption, t: f64, x: f64, to: &mut Slopes) {
-        let class = SpotRule::class((x - self.ln_b).abs() / self.deviation, self.ahead);
+        let class = spot_class((x - self.ln_b).abs() / self.deviation, self.ahead);
         self.flows[class].get_or_init(|| self.moments(p, class).from(p, t)).add(p, x, to);
     }
 
     fn moments(&self, p: &AmericanOption, class: usize) -> FlowNodes {
-        let rule = SpotRule::of(class);
         let mut nodes = FlowNodes::default();
-        for ((xi, wait), weight) in rule.xi.iter().zip(&rule.wait).zip(&rule.weight) {
+        for (xi, wait, weight) in spot_rule(class) {
             let time = self.from + self.left * wait;
             let ln_b = self.curve.at((self.eta2 + xi * xi).sqrt());
             let cost = self.interval.cost(p, time);

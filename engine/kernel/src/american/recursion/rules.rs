@@ -94,35 +94,18 @@ impl Geometry {
     }
 }
 
-/// Nodes of the flow from a spot, for one year left and one class of distance from the boundary.
-pub(super) struct SpotRule {
-    /// √(−ln(1 − wait)), years from the spot, and length of time of each node.
-    pub(super) xi: [f64; INNER],
-    pub(super) wait: [f64; INNER],
-    pub(super) weight: [f64; INNER],
+/// The class of a spot at `distance` deviations from the boundary; `ahead`: the wait until the boundary begins, as a part
+/// of the time left from then on.
+pub(super) fn spot_class(distance: f64, ahead: f64) -> usize {
+    let nearest = ahead.sqrt().max(SPOT_NODES.nearest * distance.min(1.0));
+    (-(nearest / SPOT_NODES.nearest).log2()).ceil().clamp(0.0, (COLLOCATION.distances - 1) as f64) as usize
 }
 
-impl SpotRule {
-    /// The class of a spot at `distance` deviations from the boundary; `ahead`: the wait until the boundary begins, as
-    /// a part of the time left from then on.
-    pub(super) fn class(distance: f64, ahead: f64) -> usize {
-        let nearest = ahead.sqrt().max(SPOT_NODES.nearest * distance.min(1.0));
-        (-(nearest / SPOT_NODES.nearest).log2()).ceil().clamp(0.0, (COLLOCATION.distances - 1) as f64) as usize
-    }
-
-    /// The rule of a class.
-    pub(super) fn of(class: usize) -> &'static Self {
-        static ALL: [OnceLock<SpotRule>; COLLOCATION.distances] = [const { OnceLock::new() }; COLLOCATION.distances];
-        ALL[class].get_or_init(|| {
-            let nearest = SPOT_NODES.nearest * 0.5f64.powi(class as i32);
-            let rule = crowded(INNER, nearest, SPOT_NODES.last);
-            Self {
-                xi: core::array::from_fn(|i| rule[i].0),
-                wait: core::array::from_fn(|i| rule[i].1),
-                weight: core::array::from_fn(|i| rule[i].2),
-            }
-        })
-    }
+/// Nodes of the flow from a spot of a class, for one year left: √(−ln(1 − wait)), years from the spot, length of time.
+pub(super) fn spot_rule(class: usize) -> &'static [(f64, f64, f64)] {
+    static ALL: [OnceLock<Vec<(f64, f64, f64)>>; COLLOCATION.distances] =
+        [const { OnceLock::new() }; COLLOCATION.distances];
+    ALL[class].get_or_init(|| crowded(INNER, SPOT_NODES.nearest * 0.5f64.powi(class as i32), SPOT_NODES.last))
 }
 
 /// Chebyshev coefficients in 1 − 2u from values at the collocation points.
