@@ -130,7 +130,7 @@ settings! {
         fixed_nodes: usize = 24, "1", Bounded("the_accurate_scheme_meets_its_bounds");
     }
 
-    /// Two exercise boundaries at once (`recursion/pair.rs`).
+    /// Two exercise boundaries at once (`recursion/mod.rs`).
     PAIR: PairSettings {
         /// Nodes of the second boundary in earlier values.
         fixed_nodes: usize = 32, "1", Bounded("two_boundaries_agree_with_a_tree");
