@@ -7,10 +7,9 @@
 //! and `tip` have the boundaries of a put's windows. Never: exercise right before a date, a table.
 
 use super::between_grid::{BetweenGrid, GridNode};
-use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{FromPoint, TimeBetween};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
-use crate::american::moment::{Contracts, Moment};
+use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
 use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
 use crate::american::start::{BoundaryStart, carried};
 use crate::black76::European;

@@ -6,8 +6,8 @@
 //! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
 //! - `solved`: a solve at all strikes and volatilities;
 //! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
-//!   room's parent); `periods`: the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`,
-//!   `tip` and `flow`: exercise within them;
+//!   room's parent); `periods`: the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`
+//!   and `tip`: exercise within them;
 //! - `table`: the coefficients that are kept; `tabulate` and `rates`: their fit; `resolution`: the check of a fit;
 //! - `evaluate`, `exercise` and `until_date`: reading; `taylor` and `chebyshev`: arithmetic.
 //!
@@ -21,7 +21,6 @@ mod dates;
 mod evaluate;
 mod exercise;
 mod falling;
-mod flow;
 mod layout;
 mod periods;
 mod rates;

@@ -4,10 +4,10 @@
 use super::between_dates::ExerciseBoundary;
 use super::chebyshev::Lobatto;
 use super::falling::Falling;
-use super::flow::Flow;
 use super::time_between::TimeBetween;
 use super::tip::Tip;
 use crate::american::at_date::{DatePremium, Series, Wait};
+use crate::american::moment::Flow;
 use crate::american::recursion::Solution;
 use crate::american::settings::{BETWEEN, DATES, EVALUATE};
 use crate::black76::European;

@@ -7,10 +7,9 @@
 
 use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, ends};
 use super::between_grid::{BetweenGrid, Fineness};
-use super::flow::{Flow, FlowTime, LowerBoundary, MomentBoundary};
 use super::time_between::{TimeBetween, to_come};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
-use crate::american::moment::{Contracts, Moment};
+use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
 use crate::american::settings::{BETWEEN, LAMBDA_LEAST, REACHES, SAME, TIP};
 use crate::american::start::{carried, earned, explicit};
 use crate::dividends::Terms;

@@ -9,13 +9,13 @@
 use super::between_dates::{ExerciseBoundary, Nearby};
 use super::between_grid::Fineness;
 use super::falling::Falling;
-use super::flow::FlowTime;
 use super::periods::DATES_FAR;
 use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
 use super::solved::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
 use crate::american::at_date::{DatePremium, RegionEnd};
+use crate::american::moment::FlowTime;
 use crate::american::settings::{SAME, TIP, WINDOW_FOUND};
 use crate::black76::European;
 use crate::dividends::Terms;
