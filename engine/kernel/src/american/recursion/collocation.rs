@@ -3,7 +3,7 @@
 //! The equation at each point is value matching less λ times smooth pasting. Value matching alone is an Abel equation,
 //! flat next to expiry; smooth pasting alone does not determine a boundary that runs away.
 
-use super::flow::{FlowBlock, FlowMoment, FlowNodes, FlowSums, Flows};
+use super::flow::{FlowBlock, FlowMoment, FlowSums, Flows};
 use super::interval::{Holding, Interval};
 use super::rules::{Geometry, INNER, POINTS, open_tail, points, to_chebyshev};
 use super::{AmericanOption, Slopes};
@@ -75,16 +75,16 @@ impl Stretch {
 
     /// Moments of exercise until `until`, for values before the stretch. `cost`: yearly cost of exercise at a time;
     /// `b`: yearly gain per unit of X.
-    pub(super) fn nodes(&self, until: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
+    pub(super) fn nodes(&self, until: f64, cost: impl Fn(f64) -> f64, b: f64) -> Vec<FlowMoment> {
         let left = ((self.to - self.from) / (self.to - until).max(SAME.divisor)).ln().sqrt();
         self.moments(COLLOCATION.fixed_nodes, left.min(FIXED_ETA), 1.0, cost, b)
     }
 
     /// `n` moments of exercise up to η = `last`; `side`: 1, or −1 for a region's second boundary. `cost` and `b` as of
     /// [`Self::nodes`].
-    pub(super) fn moments(&self, n: usize, last: f64, side: f64, cost: impl Fn(f64) -> f64, b: f64) -> FlowNodes {
+    pub(super) fn moments(&self, n: usize, last: f64, side: f64, cost: impl Fn(f64) -> f64, b: f64) -> Vec<FlowMoment> {
         let length = self.to - self.from;
-        let mut nodes = FlowNodes::default();
+        let mut nodes = Vec::new();
         let curve = self.curve();
         for (u, w) in gauss(n) {
             let eta = last * u;
@@ -189,7 +189,7 @@ impl Stretch {
             lambda: p.width(left) * pace.map_or(1.0, |pace| pace.max(LAMBDA_LEAST)),
             blocks: core::array::from_fn(block),
             geometry,
-            later: interval.later.from(p, t),
+            later: Flows::new(p, &interval.later, t),
         }
     }
 

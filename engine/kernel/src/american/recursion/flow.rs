@@ -34,32 +34,15 @@ impl FlowMoment {
     }
 }
 
-/// Moments of exercise, in any order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FlowNodes(Vec<FlowMoment>);
+/// Moments of exercise seen from one time.
+pub(super) struct Flows(Vec<(FlowBlock, Block)>);
 
-impl FlowNodes {
-    pub(super) fn push(&mut self, moment: FlowMoment) {
-        self.0.push(moment);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn extend(&mut self, other: &Self) {
-        self.0.extend_from_slice(&other.0);
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &FlowMoment> {
-        self.0.iter()
-    }
-
-    /// The moments after `t`, ready to be summed for any x there.
-    pub(super) fn from(&self, p: &AmericanOption, t: f64) -> Flows {
+impl Flows {
+    /// Those of `moments`, in any order, that lie after `t`.
+    pub(super) fn new(p: &AmericanOption, moments: &[FlowMoment], t: f64) -> Self {
         // lanes without a moment have weight 0
         let none = FlowMoment { time: t + 1.0, ln_b: 0.0, cost: 0.0, pay: 0.0, weight: 0.0 };
-        let ahead: Vec<FlowMoment> = self.0.iter().filter(|moment| moment.time > t).copied().collect();
+        let ahead: Vec<FlowMoment> = moments.iter().filter(|moment| moment.time > t).copied().collect();
         let block = |some: &[FlowMoment]| {
             let lanes =
                 |of: fn(&FlowMoment) -> f64| -> [f64; N] { core::array::from_fn(|i| of(some.get(i).unwrap_or(&none))) };
@@ -67,14 +50,9 @@ impl FlowNodes {
             let block = FlowBlock::new(p, &wait, &lanes(|moment| moment.weight), &lanes(|moment| moment.cost));
             (block.paying(Block::load(&lanes(|moment| moment.pay))), Block::load(&lanes(|moment| moment.ln_b)))
         };
-        Flows(ahead.chunks(N).map(block).collect())
+        Self(ahead.chunks(N).map(block).collect())
     }
-}
 
-/// Moments of exercise seen from one time.
-pub(super) struct Flows(Vec<(FlowBlock, Block)>);
-
-impl Flows {
     /// Adds value and slopes of exercise at these moments, at x.
     pub(super) fn add(&self, p: &AmericanOption, x: f64, to: &mut Slopes) {
         let mut sums = FlowSums::zero();

@@ -1,7 +1,7 @@
 //! The time between two ex-dates: the value of holding to its end, and of exercise before it.
 
 use super::collocation::{Curve, Stretch};
-use super::flow::{FlowMoment, FlowNodes, Flows};
+use super::flow::{FlowMoment, Flows};
 use super::rules::{spot_class, spot_rule};
 use super::{AmericanOption, Slopes};
 use crate::american::at_date::{DatePremium, Wait};
@@ -29,16 +29,16 @@ pub(super) struct Interval {
     /// Value of a put that is held to the end of the interval at X = 0, and its slope in X there, both as of now.
     pub(super) at_zero: [f64; 2],
     /// Exercise gains of a put after `end`.
-    pub(super) ahead: FlowNodes,
+    pub(super) ahead: Vec<FlowMoment>,
     /// Exercise gains of a put after `end`, without those along the boundary of the next interval.
-    pub(super) beyond: FlowNodes,
+    pub(super) beyond: Vec<FlowMoment>,
     /// The next interval of a put, where a spot may lie close to its boundary.
     pub(super) next: Option<Box<Self>>,
     /// The time from which, for values before the interval, the window closes along a line; `None`: it does not, or the
     /// boundary is solved up to that time only.
     pub(super) cut: Option<f64>,
     /// Moments along solved parts of the boundary that begin after `from`.
-    pub(super) later: FlowNodes,
+    pub(super) later: Vec<FlowMoment>,
     /// The boundary from `from` on, where there is one.
     pub(super) stretch: Option<Stretch>,
     /// ln B at `from` of the second boundary; `None`: the region has one boundary.
@@ -60,11 +60,11 @@ impl Interval {
             premium,
             escrow_at_end,
             at_zero: [p.k * (-p.r * p.t).exp(), -(-p.b * p.t).exp()],
-            ahead: FlowNodes::default(),
-            beyond: FlowNodes::default(),
+            ahead: Vec::new(),
+            beyond: Vec::new(),
             next: None,
             cut: None,
-            later: FlowNodes::default(),
+            later: Vec::new(),
             stretch: None,
             other: None,
         }
@@ -91,12 +91,12 @@ impl Interval {
         self.holding_with(p, t, &self.ahead)
     }
 
-    fn holding_with(&self, p: &AmericanOption, t: f64, ahead: &FlowNodes) -> Holding {
+    fn holding_with(&self, p: &AmericanOption, t: f64, ahead: &[FlowMoment]) -> Holding {
         let left = self.end - t;
         Holding {
             european: p.european(p.t - t),
             wait: (self.premium.is_some() && left > 0.0).then(|| Wait::new(left, p.t - self.end).accurate()),
-            ahead: ahead.from(p, t),
+            ahead: Flows::new(p, ahead, t),
             paid: p.phi * (self.escrow(p, t) - p.k),
         }
     }
@@ -119,7 +119,7 @@ impl Interval {
         let next = self.next.as_deref().filter(is_near).and_then(|next| StretchFlow::new(p, next, t));
         let holding = self.holding_with(p, t, if next.is_some() { &self.beyond } else { &self.ahead });
         let stretches = [StretchFlow::new(p, self, t), next];
-        Valuation { p, interval: self, t, holding, later: self.later.from(p, t), stretches }
+        Valuation { p, interval: self, t, holding, later: Flows::new(p, &self.later, t), stretches }
     }
 }
 
@@ -246,11 +246,11 @@ impl<'a> StretchFlow<'a> {
     /// Adds value and slopes of the flow at x and the time `t`.
     fn add(&self, p: &AmericanOption, t: f64, x: f64, to: &mut Slopes) {
         let class = spot_class((x - self.ln_b).abs() / self.deviation, self.ahead);
-        self.flows[class].get_or_init(|| self.moments(p, class).from(p, t)).add(p, x, to);
+        self.flows[class].get_or_init(|| Flows::new(p, &self.moments(p, class), t)).add(p, x, to);
     }
 
-    fn moments(&self, p: &AmericanOption, class: usize) -> FlowNodes {
-        let mut nodes = FlowNodes::default();
+    fn moments(&self, p: &AmericanOption, class: usize) -> Vec<FlowMoment> {
+        let mut nodes = Vec::new();
         for (xi, wait, weight) in spot_rule(class) {
             let time = self.from + self.left * wait;
             let ln_b = self.curve.at((self.eta2 + xi * xi).sqrt());

@@ -21,7 +21,6 @@ use crate::dividends::{Dividend, Terms};
 use crate::lanes::Lanes;
 use call::{Bends, FAR_DEVIATIONS, RECURSION_FAR};
 use collocation::{Outcome, Stretch};
-use flow::FlowNodes;
 use interval::Interval;
 use rules::{POINTS, REACH, points};
 
@@ -251,7 +250,7 @@ impl Interval {
             let from = self.end - length * SHORTER.powi(shortened);
             let Some([near, far]) = self.pair(p, from, ends) else { continue };
             let cost = |t: f64| self.cost(p, t);
-            self.later.extend(&far.moments(PAIR.fixed_nodes, SPOT_NODES.last, -1.0, cost, p.b));
+            self.later.extend(far.moments(PAIR.fixed_nodes, SPOT_NODES.last, -1.0, cost, p.b));
             if shortened == 0 {
                 self.other = Some(far.ln_b[0]);
             }
@@ -305,12 +304,12 @@ impl Interval {
     /// The interval of a put before this one, number `first`. Puts are not exercised right at the ex-date between the
     /// two, so that all later exercise is flow: a sum over moments, and no function of X.
     fn earlier(mut self, p: &AmericanOption, first: usize, from: f64) -> Self {
-        let mut beyond = self.cut.map_or_else(FlowNodes::default, |cut| self.closing(p, cut).puts);
+        let mut beyond = self.cut.map_or_else(Vec::new, |cut| self.closing(p, cut).puts);
         beyond.extend(&self.later);
         beyond.extend(&self.ahead);
         let mut ahead = beyond.clone();
         if let Some(stretch) = &self.stretch {
-            ahead.extend(&stretch.nodes(self.cut.unwrap_or(stretch.to), |t| self.cost(p, t), p.b));
+            ahead.extend(stretch.nodes(self.cut.unwrap_or(stretch.to), |t| self.cost(p, t), p.b));
         }
         let mut earlier = Self::new(p, first, [from, self.from], None);
         for moment in ahead.iter() {

@@ -6,7 +6,7 @@
 
 use super::AmericanOption;
 use super::collocation::{Outcome, Stretch};
-use super::flow::{FlowMoment, FlowNodes};
+use super::flow::FlowMoment;
 use super::interval::{Holding, Interval};
 use super::rules::{POINTS, TAIL_STEP, points, reach_class};
 use crate::american::settings::{CLOSING_STRIKES, REACHES, SAME, WINDOW_FOUND};
@@ -174,11 +174,11 @@ impl Interval {
                     let last = self.open(corner, close, gap, REACH_LATE, anywhere, None);
                     let mut last = self.started(p, WindowPart { is_late: true, ..last });
                     outcome = last.solve_alone(p, self, |t| self.put_limit(p, t));
-                    self.later.extend(&last.nodes(cut, |t| self.cost(p, t), p.b));
+                    self.later.extend(last.nodes(cut, |t| self.cost(p, t), p.b));
                     end = Some(last.ln_b[0]);
                 }
                 let Closing { puts, ln_b } = self.closing(p, cut);
-                self.later.extend(&puts);
+                self.later.extend(puts);
                 let end = end.unwrap_or(ln_b);
                 (lowest, join) = (end - 1.0, Some(end));
             }
@@ -218,7 +218,7 @@ impl Interval {
             }
         }
         // straight between the strikes
-        let mut puts = FlowNodes::default();
+        let mut puts = Vec::new();
         let (mut strike, mut value, mut slope) = (ln_b.exp(), 0.0, 0.0);
         for (i, away) in CLOSING_STRIKES.iter().enumerate() {
             let x = ln_b - away * deviation;
@@ -427,7 +427,7 @@ impl Interval {
 /// The end of a window along a line.
 pub(super) struct Closing {
     /// Exercise gains along the line, as European puts.
-    pub(super) puts: FlowNodes,
+    pub(super) puts: Vec<FlowMoment>,
     /// ln B where the line begins.
     pub(super) ln_b: f64,
 }
