@@ -1,7 +1,7 @@
 //! Starts of the search for a boundary: next to the kink at its end, and while a window of exercise closes. Never: a
 //! solution.
 
-use super::at_date::{DatePremium, ValueSlopes};
+use super::at_date::DatePremium;
 use super::moment::Contracts;
 use super::settings::{PACE_MOST, SAME};
 use crate::elementary::{exp, ln};
@@ -62,25 +62,25 @@ pub(super) fn earned<L: Lanes>(sigma: L, left: L, speed: L, flow: L) -> [L; 2] {
 
 /// ln B and pace from an explicit formula, and the lanes in which the search from ln X = `guess` finds it: value
 /// matching, with the flow until exercise ends replaced by the fraction of it that a boundary with this pace earns.
-/// `held`: holding less payoff at a ln X; `earned`: the flow that a boundary there earns and its pace, from value and
-/// two slopes; `sign`: 1 for a boundary above which the option is held, −1 for one below; `deviation`: of ln X until
-/// the next date.
+/// `held`: holding less payoff at a ln X with two slopes or more; `earned`: the flow that a boundary there earns and
+/// its pace, from value and two slopes; `sign`: 1 for a boundary above which the option is held, −1 for one below;
+/// `deviation`: of ln X until the next date.
 ///
 /// # Accuracy  that of a Taylor series over `EXPLICIT_FOUND`; of the formula itself a few hundredths of a deviation
-pub(super) fn explicit<L: Lanes>(
+pub(super) fn explicit<L: Lanes, const N: usize>(
     guess: L,
     sign: f64,
     deviation: L,
-    held: impl Fn(L) -> ValueSlopes<L>,
+    held: impl Fn(L) -> [L; N],
     earned: impl Fn(L, [L; 3]) -> [L; 2],
 ) -> (L, L, L::Mask) {
     let c = L::splat;
     // the root of a Taylor series
-    let root = |at: &ValueSlopes<L>, add: L, from: L| {
+    let root = |at: &[L; N], add: L, from: L| {
         let mut h = from;
         for _ in 0..SERIES_STEPS {
-            let [value, slope, ..] = carried(at, h);
-            let step = (value + add) * sign / (slope * sign).max(c(SAME.divisor));
+            let to = carried(at, h);
+            let step = (to[0] + add) * sign / (to[1] * sign).max(c(SAME.divisor));
             let step = step.max(-deviation * SERIES_STEP).min(deviation * SERIES_STEP);
             h -= step;
             if step.abs().lt(deviation * SERIES_FOUND).all() {
@@ -93,8 +93,8 @@ pub(super) fn explicit<L: Lanes>(
     for _ in 0..PLACES {
         let at = held(x);
         let still = root(&at, c(0.0), c(0.0));
-        let [_, slope, bend, _] = carried(&at, still);
-        let [flow, xi] = earned(x + still, [c(0.0), slope, bend]);
+        let there = carried(&at, still);
+        let [flow, xi] = earned(x + still, [c(0.0), there[1], there[2]]);
         let moved = root(&at, flow, still);
         (x, pace, found) = (x + moved, xi, moved.abs().lt(deviation * EXPLICIT_FOUND));
         if found.all() {

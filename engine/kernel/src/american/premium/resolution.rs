@@ -7,8 +7,8 @@
 
 use super::exercise::{Inputs, best_plan};
 use super::table::Table;
-use crate::black76::European;
 use crate::american::settings::{CHECKED_SIGMAS, CHECKED_STRIKES};
+use crate::black76::European;
 use crate::dividends::{Dividend, Terms};
 use crate::solve::chebyshev;
 

@@ -24,6 +24,8 @@ use collocation::{Outcome, Stretch};
 use interval::Interval;
 use rules::{POINTS, REACH, points};
 
+/// Distances of a boundary from its end to start from, one after the other until it is found, parts of the usual start.
+const STARTS: [f64; 4] = [1.0, 0.5, 2.0, 0.25];
 /// ln X that stands for no lower limit. 1e-22 of a unit of currency.
 const BOTTOM: f64 = -50.0;
 /// Where the two boundaries meet after the interval begins, its length is shortened by this factor until both are
@@ -232,12 +234,18 @@ impl Interval {
             Stretch { from: self.from, to: self.end, reach: REACH, ln_b: [end; POINTS], tail: [end; 3], pace: None };
         let at_end = [p.t - self.end, self.escrow(p, self.end - SAME.instant)];
         let start = BoundaryStart::new(&p.contracts::<f64>(), at_end, self.premium.as_ref(), p.european_k, kink);
-        stretch.ln_b = points().map(|u| {
-            let t = stretch.time(u * REACHES[REACH]);
-            let ln_b = start.at(self.end - t, end);
-            if p.is_put() { ln_b.min(low(t)) } else { ln_b.max(low(t)) }
-        });
-        let outcome = stretch.solve_alone(p, self, limit);
+        let mut outcome = Outcome::Unsolved;
+        for far in STARTS {
+            stretch.ln_b = points().map(|u| {
+                let t = stretch.time(u * REACHES[REACH]);
+                let ln_b = end + (start.at(self.end - t, end) - end) * far;
+                if p.is_put() { ln_b.min(low(t)) } else { ln_b.max(low(t)) }
+            });
+            outcome = stretch.solve_alone(p, self, limit);
+            if outcome == Outcome::Solved {
+                break;
+            }
+        }
         self.stretch = Some(stretch);
         outcome
     }

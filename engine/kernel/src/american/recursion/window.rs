@@ -341,10 +341,7 @@ impl Interval {
             let speed = self.by_time(p, x, t, at) / at[1];
             earned(p.sigma, end - t, speed, p.flow(x, escrow))
         };
-        let held = |x: f64| {
-            let [value, slope, bend, third, _] = holding.less_payoff(p, self, x);
-            [value, slope, bend, third]
-        };
+        let held = |x: f64| holding.less_payoff(p, self, x);
         if let Some(guess) = guess {
             let sign = if side.upper { 1.0 } else { -1.0 };
             let (ln_b, pace, found) = explicit(guess, sign, p.width(self.end - t), held, flow);
@@ -353,7 +350,7 @@ impl Interval {
             }
         }
         let still = self.root(p, t, &holding, 0.0, side);
-        let [value, slope, bend, _] = held(still);
+        let [value, slope, bend, ..] = held(still);
         let [add, pace] = flow(still, [value, slope, bend]);
         let side = if side.upper { Side { hi: still + ABOVE, ..side } } else { Side { lo: still - BELOW, ..side } };
         (self.root(p, t, &holding, add, side), pace.min(1.0))
