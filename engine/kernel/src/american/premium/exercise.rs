@@ -295,8 +295,8 @@ fn normal_pair<V: Lanes>(a: &Taylor<V>, d: &Taylor<V>, rho: &Correlation) -> Tay
 }
 
 /// The premium, as a series, of puts that are not exercised before the last ex-date, `from` years from now: no dividend
-/// is paid after it, so that it is Kim's integral from the date on, over `boundaries` without dividends. Without `ALL` in
-/// sigma only; `terms`: rates and time to expiry.
+/// is paid after it, so that it is Kim's integral from the date on, over `boundaries` without dividends. Without `ALL`
+/// in sigma only; `terms`: rates and time to expiry.
 ///
 /// # Cost  as without dividends: 0.35 µs a contract
 #[inline(never)]

@@ -1,6 +1,6 @@
 //! Calls right before an ex-date: the region of exercise, and the premium as a function of ln X.
 
-use super::AmericanOption;
+use super::flow::AmericanOption;
 use super::interval::Interval;
 use super::window::SPOT_LEAST;
 use crate::american::at_date::{DatePremium, RegionEnd, Series};

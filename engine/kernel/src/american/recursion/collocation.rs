@@ -3,10 +3,9 @@
 //! The equation at each point is value matching less λ times smooth pasting. Value matching alone is an Abel equation,
 //! flat next to expiry; smooth pasting alone does not determine a boundary that runs away.
 
-use super::flow::{FlowBlock, FlowMoment, FlowSums, Flows};
+use super::flow::{AmericanOption, FlowBlock, FlowMoment, FlowSums, Flows, Slopes};
 use super::interval::{Holding, Interval};
 use super::rules::{Geometry, INNER, POINTS, open_tail, points, to_chebyshev};
-use super::{AmericanOption, Slopes};
 use crate::american::settings::{COLLOCATION, LAMBDA_LEAST, LIMIT_LEFT, REACHES, SAME, SHRINKS};
 use crate::american::start::carried;
 use crate::lanes::{Block, Lanes};

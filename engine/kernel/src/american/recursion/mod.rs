@@ -13,14 +13,12 @@ mod interval;
 mod rules;
 mod window;
 
-use super::moment::Contracts;
 use super::settings::{PAIR, REACHES, SAME, SPOT_NODES};
 use super::start::BoundaryStart;
-use crate::black76::European;
-use crate::dividends::{Dividend, Terms};
-use crate::lanes::Lanes;
 use call::{Bends, FAR_DEVIATIONS, RECURSION_FAR};
 use collocation::{Outcome, Stretch};
+pub(super) use flow::AmericanOption;
+use flow::Slopes;
 use interval::Interval;
 use rules::{POINTS, REACH, points};
 
@@ -42,80 +40,6 @@ const PULL_FAR: f64 = 0.8;
 const START_MOST: f64 = 0.4;
 /// Longest step, of the distance between the ends. The two must not cross.
 const STEP_MOST: f64 = 0.1;
-/// Lower bound of the strike less the dividend on the day of expiry. A call with such a strike is the stock.
-const STRIKE_LEAST: f64 = 1e-9;
-
-/// Value and first to fourth derivative in x.
-type Slopes = [f64; 5];
-
-/// One American option.
-#[derive(Clone, Debug)]
-pub(super) struct AmericanOption {
-    /// +1 for a call, −1 for a put.
-    phi: f64,
-    /// Strike of exercise.
-    k: f64,
-    /// Strike of the European part: a dividend on the day of expiry lowers a call's.
-    european_k: f64,
-    sigma: f64,
-    /// Years to expiry.
-    t: f64,
-    r: f64,
-    b: f64,
-    /// Dividends with ex-dates in (0, t], ascending.
-    divs: Vec<Dividend>,
-}
-
-impl AmericanOption {
-    /// The option of one strike and volatility.
-    pub(super) fn new(phi: f64, terms: &Terms, k: f64, sigma: f64) -> Self {
-        let Terms { t, r, b, .. } = *terms;
-        let divs: Vec<Dividend> =
-            terms.divs.iter().filter(|d| d.t > 0.0 && d.t <= t && d.amount > 0.0).copied().collect();
-        let last: f64 = divs.iter().filter(|d| d.t >= t).map(|d| d.amount).sum();
-        let european_k = if phi > 0.0 { (k - last).max(STRIKE_LEAST * k) } else { k };
-        Self { phi, k, european_k, sigma, t, r, b, divs }
-    }
-
-    fn is_put(&self) -> bool {
-        self.phi < 0.0
-    }
-
-    /// Standard deviation of ln X over `span` years.
-    fn width(&self, span: f64) -> f64 {
-        self.sigma * span.sqrt()
-    }
-
-    /// True if exercise has two boundaries at every time close to expiry.
-    fn is_double(&self) -> bool {
-        let Self { r, b, .. } = *self;
-        if self.is_put() { r < 0.0 && b < r } else { b < 0.0 && r < b }
-    }
-
-    /// True if exercise between ex-dates can gain.
-    fn has_flow(&self) -> bool {
-        let Self { r, b, .. } = *self;
-        if self.is_double() {
-            return true;
-        }
-        if self.is_put() { r > 0.0 || (r == 0.0 && b < 0.0) } else { b > 0.0 || (b == 0.0 && r < 0.0) }
-    }
-
-    /// Yearly flow of exercise over holding at X = e^x with dividends to come of `escrow`: φ(b(X + A) − rK).
-    fn flow(&self, x: f64, escrow: f64) -> f64 {
-        self.phi * (self.b * (x.exp() + escrow) - self.r * self.k)
-    }
-
-    /// The European value `tau` years before expiry.
-    fn european(&self, tau: f64) -> European<f64> {
-        European::new(self.phi, self.european_k, self.sigma, tau, self.r, self.b)
-    }
-
-    /// The option in each lane.
-    fn contracts<L: Lanes>(&self) -> Contracts<L> {
-        Contracts::new(self.phi, [self.r, self.b], L::splat(self.k), L::splat(self.sigma))
-    }
-}
 
 /// A solved option: the premium of exercise after the next ex-date, and the boundary until then.
 #[derive(Clone)]
@@ -338,7 +262,6 @@ mod tests {
     use super::*;
     use crate::american::draws::Draws;
     use crate::black76::{Horizon, european};
-    use crate::dividends::{Dividend, Terms};
 
     impl Draws {
         /// An option with up to ten dividends and rates of either sign, K = 100.
