@@ -11,16 +11,18 @@ mod collocation;
 mod flow;
 mod interval;
 mod rules;
+mod stretch;
 mod window;
 
 use super::settings::{PAIR, REACHES, SAME, SPOT_NODES};
 use super::start::BoundaryStart;
 use call::{Bends, FAR_DEVIATIONS, RECURSION_FAR};
-use collocation::{Outcome, Stretch};
+use collocation::Outcome;
 pub(super) use flow::AmericanOption;
 use flow::Slopes;
 use interval::Interval;
 use rules::{POINTS, REACH, points};
+use stretch::Stretch;
 
 /// Distances of a boundary from its end to start from, one after the other until it is found, parts of the usual start.
 const STARTS: [f64; 4] = [1.0, 0.5, 2.0, 0.25];
@@ -262,6 +264,7 @@ mod tests {
     use super::*;
     use crate::american::draws::Draws;
     use crate::black76::{Horizon, european};
+    use crate::dividends::{Dividend, Terms};
 
     impl Draws {
         /// An option with up to ten dividends and rates of either sign, K = 100.

@@ -4,10 +4,11 @@
 //! With b = 0 the boundary falls to 0 where the window closes. With b > 0 it falls along a line in X with a corner
 //! before that. With b < 0 the region leaves X = 0 first and ends in a tip at a positive X.
 
-use super::collocation::{Outcome, Stretch};
+use super::collocation::Outcome;
 use super::flow::{AmericanOption, FlowMoment};
 use super::interval::{Holding, Interval};
 use super::rules::{POINTS, TAIL_STEP, points, reach_class};
+use super::stretch::Stretch;
 use crate::american::settings::{CLOSING_STRIKES, REACHES, SAME, WINDOW_FOUND};
 use crate::american::start::{earned, explicit};
 use crate::solve::{bracketed_root, gauss};
