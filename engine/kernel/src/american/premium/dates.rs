@@ -255,7 +255,8 @@ struct Region<L: Lanes> {
 #[cfg(test)]
 mod tests {
     use super::super::between_grid::Fineness;
-    use super::super::solved::{Problem, Solved};
+    use super::super::problem::Problem;
+    use super::super::solved::Solved;
     use super::*;
     use crate::american::draws::every;
     use crate::american::recursion::{AmericanOption, Solution};

@@ -4,7 +4,7 @@
 //! them (about a microsecond a contract, every pass). The files, in the order of a build:
 //!
 //! - `classify`: the first date at which exercise can pay; `layout`: the strikes and volatilities of each table;
-//! - `solved`: a solve at all strikes and volatilities;
+//! - `problem`: the inputs of a solve; `solved`: its result at all strikes and volatilities;
 //! - `dates` (calls) and `windows` (puts): the recursion over ex-dates, from the premium at each (`at_date` of this
 //!   room's parent); `periods`: the periods between dates; `time_between`, `between_grid`, `between_dates`, `falling`
 //!   and `tip`: exercise within them;
@@ -23,6 +23,7 @@ mod exercise;
 mod falling;
 mod layout;
 mod periods;
+mod problem;
 mod rates;
 mod resolution;
 mod solved;

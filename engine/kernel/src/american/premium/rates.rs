@@ -2,7 +2,8 @@
 
 use super::between_grid::Fineness;
 use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
-use super::solved::{Problem, Solved, pairs};
+use super::problem::Problem;
+use super::solved::{Solved, pairs};
 use super::table::{RATE_NODES, Rates, Table};
 use crate::american::settings::{RATES, SIZES};
 use crate::dividends::Terms;

@@ -3,11 +3,11 @@
 //! boundaries go to the recursion of the reference, one contract at a time. Never: a table.
 
 use super::between_dates::Nearby;
-use super::between_grid::Fineness;
 use super::chebyshev::{Axis, Lobatto};
 use super::classify::two_sided;
 use super::periods::{DATES_FAR, FAR_LEAST};
 use super::periods::{DateSolution, HeldPremium, Period};
+use super::problem::Problem;
 use super::windows::put_windows;
 use crate::american::recursion::{AmericanOption, Solution};
 use crate::american::settings::{BETWEEN, SAME, TIP};
@@ -21,20 +21,6 @@ use std::sync::Arc;
 /// Greatest distance from the strike at which a table begins where some contracts have no boundary, in deviations of ln
 /// X over the whole life.
 const ANCHOR_DEVIATIONS: f64 = 3.8;
-
-/// Inputs of a solve that all contracts share.
-#[derive(Clone, Debug)]
-pub(super) struct Problem {
-    /// +1 call, −1 put.
-    pub(super) phi: f64,
-    pub(super) terms: Terms,
-    /// Years from now to the date that the solve goes back to; right after its dividend if it is an ex-date.
-    pub(super) stop: f64,
-    /// True if exercise between ex-dates can pay.
-    pub(super) continuous: bool,
-    /// Fineness of a put's window that begins at `stop`; [`Fineness::Rates`] applies to all windows.
-    pub(super) fineness: Fineness,
-}
 
 /// The solution at one date, by pair of strike and volatility.
 pub(super) struct Solved {

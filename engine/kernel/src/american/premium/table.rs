@@ -9,7 +9,7 @@
 use super::between_grid::Fineness;
 use super::chebyshev::{Axis, local_slope};
 use super::classify::Span;
-use super::solved::Problem;
+use super::problem::Problem;
 use crate::american::no_dividends::NoDividends;
 use crate::american::settings::{BETWEEN, RATES};
 use crate::dividends::Terms;

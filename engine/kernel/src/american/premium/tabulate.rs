@@ -4,7 +4,8 @@
 use super::between_grid::lowest;
 use super::chebyshev::{Axis, bend, fit_tensor, without_tail};
 use super::classify::{ExerciseStart, Span, european_after, start, two_sided};
-use super::solved::{Problem, Solved, pairs};
+use super::problem::Problem;
+use super::solved::{Solved, pairs};
 use super::table::{Layout, Table, UntilDate};
 use crate::american::no_dividends::NoDividends;
 use crate::american::settings::{EVALUATE, SAME, SIZES};

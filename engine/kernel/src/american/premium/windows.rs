@@ -11,7 +11,7 @@ use super::between_grid::Fineness;
 use super::falling::Falling;
 use super::periods::DATES_FAR;
 use super::periods::{AfterLast, DateSolution, HeldPremium, Island, LaterExercise, WindowBoundary};
-use super::solved::Problem;
+use super::problem::Problem;
 use super::time_between::{ClosingWindow, TimeBetween};
 use super::tip::TippedWindow;
 use crate::american::at_date::{DatePremium, RegionEnd};

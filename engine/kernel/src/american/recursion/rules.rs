@@ -94,8 +94,8 @@ impl Geometry {
     }
 }
 
-/// The class of a spot at `distance` deviations from the boundary; `ahead`: the wait until the boundary begins, as a part
-/// of the time left from then on.
+/// The class of a spot at `distance` deviations from the boundary; `ahead`: the wait until the boundary begins, as a
+/// part of the time left from then on.
 pub(super) fn spot_class(distance: f64, ahead: f64) -> usize {
     let nearest = ahead.sqrt().max(SPOT_NODES.nearest * distance.min(1.0));
     (-(nearest / SPOT_NODES.nearest).log2()).ceil().clamp(0.0, (COLLOCATION.distances - 1) as f64) as usize

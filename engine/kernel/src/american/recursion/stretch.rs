@@ -8,8 +8,8 @@ use crate::solve::{clenshaw, gauss};
 /// η of the last of the `COLLOCATION.fixed_nodes`. e^(−4.4²) is 4e-9.
 const FIXED_ETA: f64 = 4.4;
 
-/// A boundary over a stretch of time: t = to − (to − from)·e^(−η²). In η its logarithm is smooth at both ends, at expiry
-/// where it behaves like √(τ ln 1/τ), and where a window of exercise closes before an ex-date.
+/// A boundary over a stretch of time: t = to − (to − from)·e^(−η²). In η its logarithm is smooth at both ends, at
+/// expiry where it behaves like √(τ ln 1/τ), and where a window of exercise closes before an ex-date.
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
     pub(super) from: f64,
