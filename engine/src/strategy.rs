@@ -6,9 +6,10 @@
 mod distribution;
 mod known;
 mod payoff;
+mod proposed;
 
 pub use distribution::SpotDistribution;
-pub use known::{KnownLeg, name_of};
+pub use known::{KnownLeg, KnownStrategy, name_of};
 pub use payoff::Payoff;
 
 use crate::explain::value_basis;

@@ -672,6 +672,10 @@ def strategies(place):
         assert page.run("document.querySelector('#legs').scrollWidth <= document.querySelector('#legs').clientWidth")
         page.click("#legs p button")
         page.until("none", lambda: not page.run("document.querySelector('#legs').offsetParent") and "legs" not in page.hash())
+        propose = "(s => { s.value = arguments[0]; s.dispatchEvent(new Event('change')); })(document.querySelector('#strategy'))"
+        page.run(propose, "iron condor")
+        page.until("a condor", lambda: len(legs()) == 4 and net().startswith("iron condor · credit"))
+        assert all(" 12/18/26 " in leg for leg in legs()), legs()
         # the numbers of the page of scenarios are of these legs
         page.web.get(f"{daemon.base}{link}")
         page.until("curves", lambda: page.texts("#expiries tbody tr"))
@@ -688,7 +692,7 @@ def examples(place):
         assert "straddle of SPY" in page.text("#notice"), page.text("#notice")
         symbols = page.run("document.querySelector('#what').value")
         assert re.fullmatch(r"(SPY\d{6})C(\d{8}),\1P\2", symbols), symbols
-        page.click("#examples button:nth-child(3)")
+        page.run("(s => { s.value = 'long call calendar'; s.dispatchEvent(new Event('change')); })(document.querySelector('#strategy'))")
         page.until("a calendar", lambda: page.run("document.querySelector('#quantity').value") == "-1,1" and len(page.texts("#expiries tbody tr")) == 2)
 
 
@@ -818,6 +822,12 @@ def phone(place):
         assert fits, "the columns of a phone have room"
         sizes = page.run("[...document.querySelectorAll('button, #search')].filter(b => b.offsetParent && !b.closest('table')).map(b => b.offsetHeight)")
         assert min(sizes) >= 24, sizes
+    with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--show-quotes") as daemon, \
+            place.page(daemon.base, "#symbol=SPX", size=PHONE) as page:
+        page.shows("SPX")
+        assert page.texts("#chain-scroll thead tr:last-child th") == ["Ask", "Bid", "Strike", "Vol", "Bid", "Ask"]
+        assert page.run("(s => s.scrollWidth <= s.clientWidth)(document.querySelector('#chain-scroll'))"), "quotes have room"
+        assert page.run("document.documentElement.scrollWidth") <= PHONE[0]
     # more columns scroll, and the strike stays
     with place.page(place.moving.base, "#symbol=SPX&columns=theo,bidvol,askvol,delta,gamma,vega,theta", size=PHONE) as page:
         page.shows("SPX")

@@ -1,8 +1,8 @@
-//! Strategies by the names that traders give them. Never: a price.
+//! Strategies by the names that traders give them: one table of shapes names legs, and proposes them. Never: a price.
 
 use jiff::Timestamp;
 use kernel::contract::Right;
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// A contract of a strategy, as its name depends on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,235 +17,220 @@ pub struct KnownLeg {
     pub units: f64,
 }
 
-impl KnownLeg {
-    fn order(&self, other: &Self) -> Ordering {
-        let key = |leg: &Self| (leg.settles_at, leg.strike_milli, leg.right);
-        key(self).cmp(&key(other))
+/// Shares and contracts of a known strategy. With the opposite sides they may be another.
+#[derive(Debug)]
+pub(super) struct StrategyShape {
+    name: &'static str,
+    /// Name of the opposite sides.
+    opposite: Option<&'static str>,
+    /// Shares for each unit of the smallest leg; negative if sold.
+    pub(super) shares: f64,
+    pub(super) legs: &'static [ShapeLeg],
+    /// Strikes lie at equal distances.
+    pub(super) is_even: bool,
+}
+
+/// A contract of a shape.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShapeLeg {
+    pub(super) right: Right,
+    /// Place of its strike: the order counts. A proposal is a standard deviation of the spot wide from place to place.
+    pub(super) strike: usize,
+    /// It settles after the others.
+    pub(super) is_later: bool,
+    /// Units relative to the smallest leg; negative if sold.
+    pub(super) ratio: f64,
+    /// Any ratio above 1 is as good.
+    is_open: bool,
+}
+
+const fn call(strike: usize, ratio: f64) -> ShapeLeg {
+    ShapeLeg { right: Right::Call, strike, is_later: false, ratio, is_open: false }
+}
+
+const fn put(strike: usize, ratio: f64) -> ShapeLeg {
+    ShapeLeg { right: Right::Put, ..call(strike, ratio) }
+}
+
+impl ShapeLeg {
+    const fn later(self) -> Self {
+        Self { is_later: true, ..self }
+    }
+
+    const fn or_more(self) -> Self {
+        Self { is_open: true, ..self }
     }
 }
+
+const fn shape(name: &'static str, opposite: &'static str, legs: &'static [ShapeLeg]) -> StrategyShape {
+    let opposite = if opposite.is_empty() { None } else { Some(opposite) };
+    StrategyShape { name, opposite, shares: 0.0, legs, is_even: false }
+}
+
+impl StrategyShape {
+    const fn with_shares(self) -> Self {
+        Self { shares: 1.0, ..self }
+    }
+
+    const fn even(self) -> Self {
+        Self { is_even: true, ..self }
+    }
+}
+
+/// Known strategies: name, name of the opposite sides, legs by strike and ratio. Of several that fit the first is the
+/// name; of several with one name the first is proposed.
+#[rustfmt::skip]
+pub(super) const SHAPES: &[StrategyShape] = &[
+    shape("long shares", "short shares", &[]).with_shares(),
+    shape("long call", "short call", &[call(1, 1.0)]),
+    shape("long put", "short put", &[put(1, 1.0)]),
+    shape("covered call", "protective call", &[call(1, -1.0)]).with_shares(),
+    shape("protective put", "covered put", &[put(1, 1.0)]).with_shares(),
+    shape("collar", "", &[put(1, 1.0), call(2, -1.0)]).with_shares(),
+    shape("covered strangle", "", &[put(1, -1.0), call(2, -1.0)]).with_shares(),
+    shape("covered straddle", "", &[put(1, -1.0), call(1, -1.0)]).with_shares(),
+    shape("conversion", "reversal", &[put(1, 1.0), call(1, -1.0)]).with_shares(),
+    shape("bull call vertical", "bear call vertical", &[call(1, 1.0), call(2, -1.0)]),
+    shape("bull put vertical", "bear put vertical", &[put(1, 1.0), put(2, -1.0)]),
+    shape("call ratio spread", "call backspread", &[call(1, 1.0), call(2, -2.0).or_more()]),
+    shape("put ratio spread", "put backspread", &[put(2, 1.0), put(1, -2.0).or_more()]),
+    shape("long straddle", "short straddle", &[put(1, 1.0), call(1, 1.0)]),
+    shape("long strangle", "short strangle", &[put(1, 1.0), call(2, 1.0)]),
+    shape("long guts", "short guts", &[call(1, 1.0), put(2, 1.0)]),
+    shape("long strap", "short strap", &[put(1, 1.0), call(1, 2.0)]),
+    shape("long strip", "short strip", &[put(1, 2.0), call(1, 1.0)]),
+    shape("synthetic long shares", "synthetic short shares", &[put(1, -1.0), call(1, 1.0)]),
+    shape("risk reversal", "short risk reversal", &[put(1, -1.0), call(2, 1.0)]),
+    shape("risk reversal", "short risk reversal", &[put(2, -1.0), call(1, 1.0)]),
+    shape("long call calendar", "short call calendar", &[call(1, -1.0), call(1, 1.0).later()]),
+    shape("long put calendar", "short put calendar", &[put(1, -1.0), put(1, 1.0).later()]),
+    shape("long call diagonal", "short call diagonal", &[call(2, -1.0), call(1, 1.0).later()]),
+    shape("long call diagonal", "short call diagonal", &[call(1, -1.0), call(2, 1.0).later()]),
+    shape("long put diagonal", "short put diagonal", &[put(1, -1.0), put(2, 1.0).later()]),
+    shape("long put diagonal", "short put diagonal", &[put(2, -1.0), put(1, 1.0).later()]),
+    shape("long call butterfly", "short call butterfly", &[call(1, 1.0), call(2, -2.0), call(3, 1.0)]).even(),
+    shape("long put butterfly", "short put butterfly", &[put(1, 1.0), put(2, -2.0), put(3, 1.0)]).even(),
+    shape("long call broken-wing butterfly", "short call broken-wing butterfly",
+          &[call(1, 1.0), call(2, -2.0), call(4, 1.0)]),
+    shape("long put broken-wing butterfly", "short put broken-wing butterfly",
+          &[put(1, 1.0), put(3, -2.0), put(4, 1.0)]),
+    shape("long call ladder", "short call ladder", &[call(1, 1.0), call(2, -1.0), call(3, -1.0)]),
+    shape("long put ladder", "short put ladder", &[put(1, -1.0), put(2, -1.0), put(3, 1.0)]),
+    shape("jade lizard", "", &[put(1, -1.0), call(2, -1.0), call(3, 1.0)]),
+    shape("big lizard", "", &[put(1, -1.0), call(1, -1.0), call(2, 1.0)]),
+    shape("reverse jade lizard", "", &[put(1, 1.0), put(2, -1.0), call(3, -1.0)]),
+    shape("reverse jade lizard", "", &[put(1, 1.0), put(2, -1.0), call(2, -1.0)]),
+    shape("long call condor", "short call condor", &[call(1, 1.0), call(2, -1.0), call(3, -1.0), call(4, 1.0)]),
+    shape("long put condor", "short put condor", &[put(1, 1.0), put(2, -1.0), put(3, -1.0), put(4, 1.0)]),
+    shape("iron condor", "reverse iron condor", &[put(1, 1.0), put(2, -1.0), call(3, -1.0), call(4, 1.0)]),
+    shape("iron butterfly", "reverse iron butterfly", &[put(1, 1.0), put(2, -1.0), call(2, -1.0), call(3, 1.0)]),
+    shape("long box", "short box", &[call(1, 1.0), call(2, -1.0), put(1, -1.0), put(2, 1.0)]),
+    shape("long double calendar", "short double calendar",
+          &[put(1, -1.0), put(1, 1.0).later(), call(2, -1.0), call(2, 1.0).later()]),
+    shape("long double calendar", "short double calendar",
+          &[put(1, -1.0), put(1, 1.0).later(), call(1, -1.0), call(1, 1.0).later()]),
+    shape("long double diagonal", "short double diagonal",
+          &[put(2, -1.0), put(1, 1.0).later(), call(3, -1.0), call(4, 1.0).later()]),
+    shape("long double diagonal", "short double diagonal",
+          &[put(2, -1.0), put(1, 1.0).later(), call(2, -1.0), call(3, 1.0).later()]),
+    shape("long double diagonal", "short double diagonal",
+          &[put(1, -1.0), put(2, 1.0).later(), call(4, -1.0), call(3, 1.0).later()]),
+];
 
 /// The word for legs of no known strategy.
 const CUSTOM: &str = "custom";
 
-/// The name of a strategy of shares and contracts.
+/// A strategy that traders have a name for.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownStrategy {
+    /// The name.
+    pub name: &'static str,
+    pub(super) shape: &'static StrategyShape,
+    /// 1, or -1 for the opposite sides of the shape.
+    pub(super) side: f64,
+}
+
+impl KnownStrategy {
+    /// Every known strategy; a name of several shapes stands several times.
+    fn all() -> impl Iterator<Item = Self> {
+        SHAPES.iter().flat_map(|shape| {
+            let opposite = shape.opposite.map(|name| Self { name, shape, side: -1.0 });
+            std::iter::once(Self { name: shape.name, shape, side: 1.0 }).chain(opposite)
+        })
+    }
+
+    /// Every name once.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        let mut seen = BTreeSet::new();
+        Self::all().map(|known| known.name).filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// The strategy of a name, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|known| known.name.eq_ignore_ascii_case(name))
+    }
+
+    /// True if shares are part of it.
+    #[must_use]
+    pub fn has_shares(&self) -> bool {
+        self.shape.shares != 0.0
+    }
+
+    /// True if shares and contracts, each contract once, are this strategy.
+    fn is(&self, shares: f64, legs: &[KnownLeg]) -> bool {
+        let StrategyShape { legs: wanted, is_even, .. } = *self.shape;
+        let all = legs.iter().map(|leg| leg.units).chain((shares != 0.0).then_some(shares));
+        let smallest = all.fold(f64::INFINITY, |least, units| least.min(units.abs()));
+        let is_ratio = |units: f64, ratio: f64| (units / smallest - self.side * ratio).abs() < 1e-9;
+        let strikes: BTreeSet<u32> = legs.iter().map(|leg| leg.strike_milli).collect();
+        let expiries: BTreeSet<Timestamp> = legs.iter().map(|leg| leg.settles_at).collect();
+        let places: BTreeSet<usize> = wanted.iter().map(|leg| leg.strike).collect();
+        let is_leg = |leg: &KnownLeg, wanted: &ShapeLeg| {
+            let is_more = wanted.is_open && leg.units / smallest * (self.side * wanted.ratio.signum()) > 1.0 + 1e-9;
+            leg.right == wanted.right
+                && strikes.range(..leg.strike_milli).count() == places.range(..wanted.strike).count()
+                && (Some(&leg.settles_at) != expiries.first()) == wanted.is_later
+                && (is_more || is_ratio(leg.units, wanted.ratio))
+        };
+        legs.len() == wanted.len()
+            && strikes.len() == places.len()
+            && expiries.len() <= 2
+            && is_ratio(shares, self.shape.shares)
+            && wanted.iter().all(|wanted| legs.iter().any(|leg| is_leg(leg, wanted)))
+            && (!is_even || is_arithmetic(&strikes))
+    }
+}
+
+/// True if the distances of numbers are equal.
+fn is_arithmetic(numbers: &BTreeSet<u32>) -> bool {
+    let distances = numbers.iter().zip(numbers.iter().skip(1)).map(|(low, high)| high - low);
+    distances.collect::<BTreeSet<u32>>().len() <= 1
+}
+
+/// The name of a strategy of shares and contracts, `custom` where there is none.
 #[must_use]
-pub fn name_of(shares: f64, contracts: &[KnownLeg]) -> String {
+pub fn name_of(shares: f64, contracts: &[KnownLeg]) -> &'static str {
     let mut legs: Vec<KnownLeg> = Vec::new();
     for leg in contracts {
-        match legs.iter_mut().find(|known| known.order(leg).is_eq()) {
+        let key = |leg: &KnownLeg| (leg.settles_at, leg.strike_milli, leg.right);
+        match legs.iter_mut().find(|known| key(known) == key(leg)) {
             Some(known) => known.units += leg.units,
             None => legs.push(*leg),
         }
     }
     legs.retain(|leg| leg.units != 0.0);
-    legs.sort_by(KnownLeg::order);
-    let found = match (shares == 0.0, legs.as_slice()) {
-        (true, []) => None,
-        (false, []) => Some(format!("{} shares", side(shares))),
-        (false, legs) => with_shares(shares, legs).map(str::to_owned),
-        (true, [leg]) => Some(format!("{} {}", side(leg.units), word(leg.right))),
-        (true, [a, b]) => of_two(a, b),
-        (true, [a, b, c]) => of_three([a, b, c]),
-        (true, [a, b, c, d]) => of_four([a, b, c, d]),
-        _ => None,
-    };
-    found.unwrap_or_else(|| CUSTOM.to_owned())
-}
-
-fn side(units: f64) -> &'static str {
-    if units > 0.0 { "long" } else { "short" }
-}
-
-fn word(right: Right) -> &'static str {
-    match right {
-        Right::Call => "call",
-        Right::Put => "put",
-    }
-}
-
-/// True if units are as many as others, bought or sold.
-fn is_as_many(a: f64, b: f64) -> bool {
-    (a.abs() - b.abs()).abs() < 1e-9 * a.abs()
-}
-
-/// Contracts beside as many shares.
-fn with_shares(shares: f64, legs: &[KnownLeg]) -> Option<&'static str> {
-    if !legs.iter().all(|leg| is_as_many(leg.units, shares)) {
-        return None;
-    }
-    match legs {
-        [leg] => match (leg.right, leg.units > 0.0, shares > 0.0) {
-            (Right::Call, false, true) => Some("covered call"),
-            (Right::Put, true, true) => Some("protective put"),
-            (Right::Put, false, false) => Some("covered put"),
-            (Right::Call, true, false) => Some("protective call"),
-            _ => None,
-        },
-        [a, b] if a.settles_at == b.settles_at && a.right != b.right => {
-            let (put, call) = if a.right == Right::Put { (a, b) } else { (b, a) };
-            let strikes = put.strike_milli.cmp(&call.strike_milli);
-            match (put.units > 0.0, call.units > 0.0, shares > 0.0, strikes) {
-                (true, false, true, Ordering::Less) => Some("collar"),
-                (true, false, true, Ordering::Equal) => Some("conversion"),
-                (false, true, false, Ordering::Equal) => Some("reversal"),
-                (false, false, true, Ordering::Less) => Some("covered strangle"),
-                (false, false, true, Ordering::Equal) => Some("covered straddle"),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-fn of_two(a: &KnownLeg, b: &KnownLeg) -> Option<String> {
-    let (is_even, is_opposite) = (is_as_many(a.units, b.units), (a.units > 0.0) != (b.units > 0.0));
-    let is_one_strike = a.strike_milli == b.strike_milli;
-    if a.settles_at != b.settles_at {
-        if a.right != b.right || !is_even || !is_opposite {
-            return None;
-        }
-        let kind = if is_one_strike { "calendar" } else { "diagonal" };
-        return Some(format!("{} {} {kind}", side(b.units), word(a.right)));
-    }
-    if a.right == b.right {
-        if !is_opposite {
-            return None;
-        }
-        if is_even {
-            let outlook = if a.units > 0.0 { "bull" } else { "bear" };
-            return Some(format!("{outlook} {} vertical", word(a.right)));
-        }
-        // a ratio spread sells more of what is further out of the money, a backspread buys it
-        let (near, far) = if a.right == Right::Call { (a, b) } else { (b, a) };
-        if far.units.abs() < near.units.abs() {
-            return None;
-        }
-        let kind = if far.units < 0.0 { "ratio spread" } else { "backspread" };
-        return Some(format!("{} {kind}", word(a.right)));
-    }
-    let (put, call) = if a.right == Right::Put { (a, b) } else { (b, a) };
-    if is_opposite {
-        return is_even.then(|| match (is_one_strike, call.units > 0.0) {
-            (true, true) => "synthetic long shares".to_owned(),
-            (true, false) => "synthetic short shares".to_owned(),
-            (false, true) => "risk reversal".to_owned(),
-            (false, false) => "short risk reversal".to_owned(),
-        });
-    }
-    let kind = match put.strike_milli.cmp(&call.strike_milli) {
-        Ordering::Equal if is_even => "straddle",
-        Ordering::Equal if is_as_many(call.units, 2.0 * put.units) => "strap",
-        Ordering::Equal if is_as_many(put.units, 2.0 * call.units) => "strip",
-        Ordering::Less if is_even => "strangle",
-        Ordering::Greater if is_even => "guts",
-        _ => return None,
-    };
-    Some(format!("{} {kind}", side(call.units)))
-}
-
-/// True if all settle together.
-fn is_of_one_expiry(legs: &[&KnownLeg]) -> bool {
-    legs.windows(2).all(|pair| pair[0].settles_at == pair[1].settles_at)
-}
-
-/// Units of legs relative to the fewest, if these are as whole as a ratio has them.
-fn ratios(legs: &[&KnownLeg]) -> Option<Vec<i32>> {
-    let one = legs.iter().fold(f64::INFINITY, |least, leg| least.min(leg.units.abs()));
-    let ratio = |leg: &&KnownLeg| {
-        let ratio = leg.units / one;
-        ((ratio - ratio.round()).abs() < 1e-9 && ratio.abs() < 100.0).then_some(ratio.round() as i32)
-    };
-    legs.iter().map(ratio).collect()
-}
-
-fn of_three(legs: [&KnownLeg; 3]) -> Option<String> {
-    let ratios = ratios(&legs)?;
-    if !is_of_one_expiry(&legs) {
-        return None;
-    }
-    let [a, b, c] = legs.map(|leg| leg.strike_milli);
-    let [right, ..] = legs.map(|leg| leg.right);
-    if legs.iter().all(|leg| leg.right == right) {
-        let named = |kind: &str, units: f64| Some(format!("{} {} {kind}", side(units), word(right)));
-        return match ratios.as_slice() {
-            [1, -2, 1] | [-1, 2, -1] if c - b == b - a => named("butterfly", legs[0].units),
-            [1, -2, 1] | [-1, 2, -1] => named("broken-wing butterfly", legs[0].units),
-            [1, -1, -1] | [-1, 1, 1] if right == Right::Call => named("ladder", legs[0].units),
-            [-1, -1, 1] | [1, 1, -1] if right == Right::Put => named("ladder", legs[2].units),
-            _ => None,
-        };
-    }
-    if !ratios.iter().all(|ratio| ratio.abs() == 1) {
-        return None;
-    }
-    let (puts, calls) = by_right(&legs);
-    let sold = |leg: &KnownLeg| leg.units < 0.0;
-    match (puts.as_slice(), calls.as_slice()) {
-        ([put], [low, high]) if sold(put) && sold(low) && !sold(high) => {
-            match put.strike_milli.cmp(&low.strike_milli) {
-                Ordering::Less => Some("jade lizard".to_owned()),
-                Ordering::Equal => Some("big lizard".to_owned()),
-                Ordering::Greater => None,
-            }
-        }
-        ([low, high], [call]) if !sold(low) && sold(high) && sold(call) => {
-            (high.strike_milli <= call.strike_milli).then(|| "reverse jade lizard".to_owned())
-        }
-        _ => None,
-    }
-}
-
-/// The puts and the calls.
-fn by_right<'a>(legs: &[&'a KnownLeg]) -> (Vec<&'a KnownLeg>, Vec<&'a KnownLeg>) {
-    legs.iter().copied().partition(|leg| leg.right == Right::Put)
-}
-
-fn of_four(legs: [&KnownLeg; 4]) -> Option<String> {
-    let ratios = ratios(&legs)?;
-    if !ratios.iter().all(|ratio| ratio.abs() == 1) {
-        return None;
-    }
-    let (puts, calls) = by_right(&legs);
-    if !is_of_one_expiry(&legs) {
-        let ([put, later_put], [call, later_call]) = (puts.as_slice(), calls.as_slice()) else { return None };
-        let (of_puts, of_calls) = (of_two(put, later_put)?, of_two(call, later_call)?);
-        let kind =
-            ["calendar", "diagonal"].into_iter().find(|kind| of_puts.ends_with(kind) && of_calls.ends_with(kind))?;
-        let is_of_one_side = (later_put.units > 0.0) == (later_call.units > 0.0);
-        return is_of_one_side.then(|| format!("{} double {kind}", side(later_call.units)));
-    }
-    let pattern: Vec<bool> = legs.iter().map(|leg| leg.units > 0.0).collect();
-    if puts.len() == 4 || calls.len() == 4 {
-        let is_condor = matches!(pattern.as_slice(), [true, false, false, true] | [false, true, true, false]);
-        return is_condor.then(|| format!("{} {} condor", side(legs[0].units), word(legs[0].right)));
-    }
-    let ([low_put, high_put], [low_call, high_call]) = (puts.as_slice(), calls.as_slice()) else { return None };
-    let is_opposite = |a: &KnownLeg, b: &KnownLeg| (a.units > 0.0) != (b.units > 0.0);
-    if !is_opposite(low_put, high_put) || !is_opposite(low_call, high_call) {
-        return None;
-    }
-    let is_box = low_put.strike_milli == low_call.strike_milli && high_put.strike_milli == high_call.strike_milli;
-    if is_box {
-        return is_opposite(low_put, low_call).then(|| format!("{} box", side(low_call.units)));
-    }
-    // the wings are bought where the body is sold
-    if is_opposite(low_put, high_call) {
-        return None;
-    }
-    let kind = match high_put.strike_milli.cmp(&low_call.strike_milli) {
-        Ordering::Less => "iron condor",
-        Ordering::Equal => "iron butterfly",
-        Ordering::Greater => return None,
-    };
-    Some(if low_put.units > 0.0 { kind.to_owned() } else { format!("reverse {kind}") })
+    KnownStrategy::all().find(|known| known.is(shares, &legs)).map_or(CUSTOM, |known| known.name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::random::Random;
 
     /// Legs such as `-1 C105`, or of the later expiry `1 C105+`.
-    fn named(text: &str) -> String {
+    fn named(text: &str) -> &'static str {
         let mut shares = 0.0;
         let mut legs = Vec::new();
         for leg in text.split(", ") {
@@ -264,6 +249,73 @@ mod tests {
             });
         }
         name_of(shares * 100.0, &legs)
+    }
+
+    /// Legs of a known strategy at random strikes and expiries, for a number of units.
+    fn random_legs(known: &KnownStrategy, units: f64, random: &mut Random) -> (f64, Vec<KnownLeg>) {
+        let start = 1_000 + 500 * random.below(400) as u32;
+        let step = 500 * (1 + random.below(20)) as u32;
+        let mut at = start;
+        let strikes: Vec<u32> = (0..5)
+            .map(|place| {
+                // a broken wing is wider than the other, whatever is drawn
+                at += if known.shape.is_even { step } else { step + 500 * (40 * place + random.below(40)) as u32 };
+                at
+            })
+            .collect();
+        let near = random.below(100) as i64;
+        let later = near + 1 + random.below(100) as i64;
+        let leg = |wanted: &ShapeLeg| KnownLeg {
+            right: wanted.right,
+            strike_milli: strikes[wanted.strike],
+            settles_at: Timestamp::from_second(if wanted.is_later { later } else { near }).unwrap(),
+            units: known.side * wanted.ratio * units,
+        };
+        let mut legs: Vec<KnownLeg> = known.shape.legs.iter().map(leg).collect();
+        for (leg, wanted) in legs.iter_mut().zip(known.shape.legs) {
+            if wanted.is_open {
+                leg.units *= random.pick(&[0.75, 1.0, 1.5, 2.0]);
+            }
+        }
+        for n in (1..legs.len()).rev() {
+            legs.swap(n, random.below(n + 1));
+        }
+        (known.side * known.shape.shares * units, legs)
+    }
+
+    #[test]
+    fn every_shape_is_named_as_itself() {
+        let mut random = Random::new(48);
+        for known in KnownStrategy::all() {
+            for _ in 0..200 {
+                let units = random.pick(&[1.0, 7.0, 100.0, 300.0, 0.5]);
+                let (shares, mut legs) = random_legs(&known, units, &mut random);
+                assert_eq!(name_of(shares, &legs), known.name, "{shares} {legs:?}");
+                // a leg in two parts is one leg
+                if let Some(last) = legs.pop() {
+                    legs.insert(0, KnownLeg { units: 0.25 * last.units, ..last });
+                    legs.push(KnownLeg { units: 0.75 * last.units, ..last });
+                    assert_eq!(name_of(shares, &legs), known.name, "{shares} {legs:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_leg_of_another_ratio_or_one_more_has_no_name() {
+        let mut random = Random::new(49);
+        for known in KnownStrategy::all().filter(|known| known.shape.legs.len() > 2 || known.has_shares()) {
+            let (shares, legs) = random_legs(&known, 100.0, &mut random);
+            for n in 0..legs.len() {
+                let mut others = legs.clone();
+                others[n].units *= 7.0;
+                assert_eq!(name_of(shares, &others), CUSTOM, "{} {others:?}", known.name);
+            }
+            let settles_at = Timestamp::from_second(500).unwrap();
+            let far = |right| KnownLeg { right, strike_milli: 9_000_000, settles_at, units: 100.0 };
+            let more = [legs, vec![far(Right::Call), far(Right::Put)]].concat();
+            assert_eq!(name_of(shares, &more), CUSTOM, "{} {more:?}", known.name);
+        }
     }
 
     #[test]

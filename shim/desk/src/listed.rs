@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Multiplier of a contract, except of adjusted roots.
-const CONTRACT: f64 = 100.0;
+pub const CONTRACT: f64 = 100.0;
 
 /// Place of an instrument in a snapshot.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@ import { Refused, ask, carryOf, chainTarget, eventsOf, health, midVols, past, po
 import { ChainTable, byStrike } from "./chain.js";
 import { Smile, Term, axisNumber } from "./charts.js";
 import { ColumnChooser } from "./chooser.js";
+import { STRATEGIES } from "./columns.js";
 import { columnsOf, defaultColumns, fixed, groupsFor, noteCounts, percent, signed, strikeText } from "./numbers.js";
 import { element, flash, foldable, memory, say, set } from "./dom.js";
 import { explain } from "./explain.js";
@@ -686,6 +687,10 @@ $("side-button").addEventListener("click", toggleSide);
 $("pin-button").addEventListener("click", togglePin);
 $("watch-button").addEventListener("click", toggleWatch);
 $("expiry").addEventListener("change", ({ target }) => goTo(target.selectedIndex));
+$("strategy").append(...STRATEGIES.map((name) => element("option", { value: name }, name)));
+$("strategy").addEventListener("change", ({ target }) => {
+  if (target.value && view.symbol && view.expiry) legs.propose(target.value, view.symbol, view.expiry);
+});
 $("theme-button").addEventListener("click", nextTheme);
 $("atm-button").addEventListener("click", toMoney);
 // a low window is for the chain

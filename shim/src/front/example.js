@@ -1,20 +1,19 @@
-// An example for pages that have nothing of their own to show: options at the money of the name that was looked at last.
-import { ask, greeks } from "./api.js";
+// A known strategy of the name that was looked at last: an example for pages that have nothing of their own to show.
+import { ask } from "./api.js";
 import { memory } from "./dom.js";
 
-const DAYS = 30;
 const FIRST_NAME = "SPY";
 
-/** A name, the call and the put at its forward about a month ahead, and the call of an expiry a month later. */
-export async function atTheMoney() {
-  const wanted = memory.get("symbol") ?? FIRST_NAME;
-  const of = (underlying) => ask(greeks({ underlying, center: "atf", greeks: "core,chain" }));
-  let rows = await of(wanted);
-  if (!rows.length) rows = await ask("/l1/symbols?limit=1").then(([first]) => (first ? of(first.symbol) : []));
-  const nearest = (days, right) => rows.filter((row) => row.right === right)
-    .reduce((best, row) => (!best || Math.abs(row.days - days) < Math.abs(best.days - days) ? row : best), null);
-  const [call, put, later] = [nearest(DAYS, "call"), nearest(DAYS, "put"), nearest(2 * DAYS, "call")];
-  return call && put ? { name: call.underlying, call, put, later } : null;
+/** Contracts of a known strategy about the money, as the daemon proposes them. */
+export async function proposed(strategy) {
+  const of = (underlying) => ask(`/l1/strategy?${new URLSearchParams({ strategy, underlying, entry: "value" })}`);
+  try {
+    return await of(memory.get("symbol") ?? FIRST_NAME);
+  } catch (error) {
+    const [first] = await ask("/l1/symbols?limit=1");
+    if (!first) throw error;
+    return of(first.symbol);
+  }
 }
 
 /** An OSI symbol without spaces. */

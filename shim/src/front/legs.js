@@ -59,6 +59,17 @@ export class Legs {
     this.become(others.filter((leg) => leg.quantity !== 0), `${by > 0 ? "Bought" : "Sold"} ${spoken(osym)}: ${quantity ? count(quantity) : "none left"}`);
   }
 
+  /** Takes over the contracts that the daemon chooses for a known strategy. */
+  async propose(strategy, underlying, expiry) {
+    try {
+      const { legs } = await ask(`/l1/strategy?${at({ strategy, underlying, expiry, entry: "value" })}`);
+      this.become(legs.map(({ osym, quantity }) => ({ osym: compact(osym), quantity })), `${strategy} of ${underlying}`);
+    } catch (error) {
+      this.place.hidden = false;
+      say(this.sum, error.message || "The daemon does not answer.");
+    }
+  }
+
   clear() {
     if (this.legs.length) this.become([], "No legs");
   }

@@ -5,8 +5,9 @@ import { memory } from "./dom.js";
 
 const WIDE = ["theo", "bidvol", "askvol", "delta", "gamma", "vega", "theta"];
 const NARROW = ["theo", "delta"];
-/** The same where the daemon shows quotes, and behind it what only some feeds bring. */
+/** Where the daemon shows quotes; `COUNTED` stands behind them where the feed counts trades. */
 const QUOTED = ["bid", "ask", "theo", "delta", "gamma", "vega", "theta"];
+const QUOTED_NARROW = ["bid", "ask"];
 const COUNTED = ["volume", "openinterest"];
 let counts = false;
 
@@ -19,7 +20,7 @@ export function noteCounts(rows) {
 export function defaultColumns() {
   const kept = columnsOf(memory.get("columns")?.split(",") ?? []).filter(({ group }) => OFFERS.quotes || group !== "quote");
   if (kept.length) return kept.map(({ key }) => key);
-  if (matchMedia("(max-width: 640px)").matches) return NARROW;
+  if (matchMedia("(max-width: 640px)").matches) return OFFERS.quotes ? QUOTED_NARROW : NARROW;
   if (!OFFERS.quotes) return WIDE;
   return counts ? [...QUOTED, ...COUNTED] : QUOTED;
 }

@@ -2,7 +2,7 @@
 import { MONEY, fill, notice } from "./desk.js";
 import { ask } from "./api.js";
 import { OFFERS } from "./columns.js";
-import { atTheMoney, compact } from "./example.js";
+import { compact, proposed } from "./example.js";
 import { explain } from "./explain.js";
 import { fixed } from "./numbers.js";
 import { say } from "./dom.js";
@@ -34,10 +34,10 @@ const COUNTS = [
 /** Says how positions come here, with a file that this daemon would take. */
 async function showExample() {
   $("example").hidden = false;
-  const found = await atTheMoney().catch(() => null);
+  const found = await proposed("covered call").catch(() => null);
   if (!found) return;
-  const { name, call } = found;
-  say($("example-file"), `account,osym,symbol,quantity,price\nira,${compact(call)},,-2,${fixed(call.svc_theo, 2)}\nira,,${name},200,${fixed(call.und_price, 2)}\n`);
+  const lines = found.legs.map((leg) => `ira,${leg.osym ? `${compact(leg)},` : `,${leg.underlying}`},${2 * leg.quantity},${fixed(leg.value, 2)}\n`);
+  say($("example-file"), `account,osym,symbol,quantity,price\n${lines.join("")}`);
   say($("example-put"), `curl -T book.csv ${location.origin}/l1/positions`);
 }
 

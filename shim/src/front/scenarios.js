@@ -3,8 +3,8 @@ import { Axes, line, rounded, ticks } from "./charts.js";
 import { MONEY, fill, money, notice } from "./desk.js";
 import { drawn, element, say, set } from "./dom.js";
 import { ask } from "./api.js";
-import { OFFERS } from "./columns.js";
-import { atTheMoney, compact } from "./example.js";
+import { OFFERS, STRATEGIES } from "./columns.js";
+import { compact, proposed } from "./example.js";
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = ["of", "what", "quantity", "name", "spot", "vol", "at", "vol_rule", "index", "since", "delivery"];
@@ -12,12 +12,7 @@ const AT_FIRST = { of: "positions", what: "*", quantity: "", name: "", index: ""
 const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta $"], ["gamma_1pct", "Gamma 1%"], ["vega", "Vega"], ["theta", "Theta"]];
 /** Curves of one moment each; more are not told apart. */
 const CURVES = 6;
-/** Examples of a name: title, contracts and their quantities. */
-const EXAMPLES = [
-  ["Straddle", ({ call, put }) => [[call, 1], [put, 1]]],
-  ["Short straddle", ({ call, put }) => [[call, -1], [put, -1]]],
-  ["Calendar of calls", ({ call, later }) => [[call, -1], [later, 1]]],
-];
+const EXAMPLE = "long straddle";
 let rows = [];
 /** How likely a profit at the first settlement is, where the form is of one name. */
 let chance = "";
@@ -73,8 +68,8 @@ async function compute() {
     const expiries = ask(target({ spot: "0", vol: "0", at: "now", sum: "expiry" }));
     expiries.catch(() => {});
     [rows] = await Promise.all([ask(target()), likely()]);
-    if (!rows.length && $("of").value === "positions") return example(EXAMPLES[0], "There are no positions to revalue.");
-    notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue: give OSI symbols, or click an example.");
+    if (!rows.length && $("of").value === "positions") return example(EXAMPLE, "There are no positions to revalue.");
+    notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue: give OSI symbols, or choose a strategy.");
     choices();
     draw();
     heat();
@@ -90,17 +85,19 @@ async function compute() {
   }
 }
 
-/** Fills the form with an example; `why` is said above it. */
-async function example([title, legsOf], why = "") {
-  const found = await atTheMoney().catch(() => null);
-  if (!found) return notice("No name has values yet.");
-  const legs = legsOf(found);
-  $("of").value = "osym";
-  $("what").value = legs.map(([leg]) => compact(leg)).join(",");
-  $("quantity").value = legs.map(([, quantity]) => quantity).join(",");
-  named();
-  await compute();
-  if (why) notice(`${why} An example instead: ${title.toLowerCase()} of ${found.name}.`);
+/** Fills the form with a known strategy; `why` is said above it. */
+async function example(strategy, why = "") {
+  try {
+    const { legs, underlying } = await proposed(strategy);
+    $("of").value = "osym";
+    $("what").value = legs.map(compact).join(",");
+    $("quantity").value = legs.map(({ quantity }) => quantity).join(",");
+    named();
+    await compute();
+    if (why) notice(`${why} An example instead: ${strategy} of ${underlying}.`);
+  } catch (error) {
+    notice(error.message || "The daemon does not answer.");
+  }
 }
 
 const unique = (values) => [...new Set(values)];
@@ -205,11 +202,9 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   compute();
 });
-$("examples").append(...EXAMPLES.map((one) => {
-  const button = element("button", { type: "button", class: "quiet" }, one[0]);
-  button.addEventListener("click", () => example(one));
-  return button;
-}));
+$("strategy").append(...STRATEGIES.map((name) => element("option", { value: name }, name)));
+$("strategy").addEventListener("change", ({ target: { value } }) => value && example(value));
+for (const id of ["of", "what", "quantity"]) $(id).addEventListener("input", () => ($("strategy").value = ""));
 named();
-if ($("of").value === "positions" && !OFFERS.positions) example(EXAMPLES[0], "This daemon has no positions.");
+if ($("of").value === "positions" && !OFFERS.positions) example(EXAMPLE, "This daemon has no positions.");
 else compute();

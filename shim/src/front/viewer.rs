@@ -1,6 +1,7 @@
 //! The viewer at `/`: one page of our own, its scripts and its style, as they stand in this folder. A browser runs them
 //! and asks the native API, like any client. Never: text that depends on a request, a file that is not in the program.
 
+use engine::strategy::KnownStrategy;
 use http::Answer;
 use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
 use serde_json::json;
@@ -78,7 +79,7 @@ const fn count(name: &'static str, title: &'static str, help: &'static str) -> V
 /// The script that holds the table of columns.
 const COLUMNS: &str = "/app/columns.js";
 
-/// Tables of [`COLUMNS`]: of columns in the order from the strike outwards, and of their groups.
+/// Tables of [`COLUMNS`]: of columns in the order from the strike outwards, of their groups, and of strategies by name.
 static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     // the strike stands in the middle with the curve's volatility beside it; prices are nearest to it, quotes first
     let mut offered: Vec<_> = VIEWED.iter().chain(&COUNTS).filter(|column| column.name != "svc_vol").collect();
@@ -91,7 +92,11 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     let columns: Vec<_> = offered.into_iter().map(column_row).collect();
     let groups: Vec<_> =
         Group::VIEWED.iter().map(|group| json!({"group": group.name(), "title": group.help()})).collect();
-    format!("export const COLUMNS = {};\nexport const GROUPS = {};\n", json!(columns), json!(groups))
+    // scenarios are of contracts, so what has shares is left out
+    let mut names = KnownStrategy::names();
+    names.retain(|name| KnownStrategy::named(name).is_some_and(|known| !known.has_shares()));
+    let [columns, groups, names] = [json!(columns), json!(groups), json!(names)];
+    format!("export const COLUMNS = {columns};\nexport const GROUPS = {groups};\nexport const STRATEGIES = {names};\n")
 });
 
 /// A column as the scripts read it. `key` names it in the address of the page, `field` in the native record.

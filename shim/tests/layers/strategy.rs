@@ -7,7 +7,7 @@ use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::quotes::ChainQuotes;
-use engine::strategy::SpotDistribution;
+use engine::strategy::{KnownStrategy, SpotDistribution};
 use serde_json::Value;
 use shim::app::Service;
 use std::sync::Arc;
@@ -203,6 +203,33 @@ fn positions_of_a_name_count_from_what_was_paid() {
 }
 
 #[test]
+fn every_known_strategy_is_proposed_about_the_money() {
+    let service = service_of("symbol,quantity\n");
+    let of = |name: &str, more: &str| {
+        let target = format!("/l1/strategy?underlying=KO&strategy={}{more}", name.replace(' ', "%20"));
+        get_from(&service, &target)
+    };
+    for name in KnownStrategy::names() {
+        let got = of(name, "");
+        assert_eq!(got.status, 200, "{name}: {}", got.body);
+        let found: Value = serde_json::from_str(&got.body).unwrap();
+        assert_eq!(found["strategy"], name, "{found}");
+        assert!(number(&found["net"], "value").is_finite() && found["reason"].is_null(), "{found}");
+    }
+    let found: Value = serde_json::from_str(&of("iron condor", "&expiry=2026-12-18").body).unwrap();
+    let strikes: Vec<f64> = found["legs"].as_array().unwrap().iter().map(|leg| number(leg, "strike")).collect();
+    let spot = number(&found, "und_price");
+    assert!(strikes.is_sorted() && strikes[1] < spot && spot < strikes[2], "{strikes:?} {spot}");
+    assert_eq!(found["expiry"], "2026-12-18");
+    let covered: Value = serde_json::from_str(&of("covered call", "").body).unwrap();
+    assert_eq!(number(&covered["legs"][0], "quantity"), 100.0);
+    assert!(number(&covered["legs"][1], "strike") > spot, "{covered}");
+    let got = of("long straddle", "&expiry=2026-12-19");
+    let wanted = "KO: no contracts of 2026-12-19 with values for this strategy: long straddle";
+    assert!(got.status == 404 && got.body.contains(wanted), "{}", got.body);
+}
+
+#[test]
 fn every_format_has_the_tables() {
     let csv = got(CONDOR, "&format=csv").body;
     assert_eq!(csv.lines().count(), 5);
@@ -222,7 +249,7 @@ fn every_format_has_the_tables() {
 fn legs_that_make_no_strategy_are_refused_in_plain_words() {
     let many = vec!["KO"; 101].join(",");
     for (legs, wanted) in [
-        ("", "400 {\"error\":\"legs or positions is required\"}"),
+        ("", "400 {\"error\":\"legs, positions or strategy is required\"}"),
         ("KO 12/18 70", "400 {\"error\":\"legs: not a leg such as -1 SPY 12/18 712 C"),
         ("KO,SPX", "400 {\"error\":\"legs are of one underlying"),
         ("1 KO 12/18 71.11 C", "404 {\"error\":\"KO 2026-12-18 71.11 C: not listed\"}"),

@@ -10,12 +10,14 @@ use super::parameter::{A_SYMBOL, ANY};
 use crate::operation::Operation;
 use crate::past::PastQuestion;
 use crate::query::Query;
-use crate::query::parameter::{ItemList, OneWord, Param, ReadAs, ReadEach, parameters};
+use crate::query::parameter::{IsoDate, ItemList, Kind, OneWord, Param, ParameterForm, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
 use crate::rows::binary::content_type;
 use crate::rows::frame::Format;
 use crate::rows::heading::ColumnHead;
+use engine::strategy::KnownStrategy;
 use history::tables::TableFormat;
+use jiff::civil::Date;
 use kernel::contract::Symbol;
 use serde_json::{Value, json};
 
@@ -40,7 +42,14 @@ parameters! {
         "Accounts whose positions of one underlying are the legs, comma-separated; * selects all",
     );
     const UNDERLYING: Param<ReadAs<Symbol>> =
-        Param::new("underlying", A_SYMBOL, "The underlying whose positions are the legs");
+        Param::new("underlying", A_SYMBOL, "The underlying of positions or strategy");
+    const STRATEGY: Param<OneStrategy> = Param::new(
+        "strategy",
+        OneStrategy,
+        "A known strategy by name, whose legs are contracts of the underlying about the money",
+    );
+    const EXPIRY: Param<IsoDate> =
+        Param::new("expiry", IsoDate, "First expiration of the strategy [default: the nearest to 30 days]");
     const ENTRY: Param<OneWord<EntryPrice>> = Param::new(
         "entry",
         OneWord(ENTRIES),
@@ -102,6 +111,23 @@ pub enum StrategyRows {
     Payoff,
 }
 
+/// A known strategy by name.
+#[derive(Clone, Copy, Debug)]
+struct OneStrategy;
+
+impl Kind for OneStrategy {
+    type Value<'q> = KnownStrategy;
+
+    fn read(&self, name: &str, text: &str) -> Result<Option<KnownStrategy>, Refusal> {
+        let wants = || format!("one of {}", KnownStrategy::names().join(", "));
+        KnownStrategy::named(text).map(Some).ok_or_else(|| Refusal::invalid(name, text, wants()))
+    }
+
+    fn form(&self) -> ParameterForm {
+        ParameterForm::Word(KnownStrategy::names())
+    }
+}
+
 /// The legs of a request.
 #[derive(Clone, Debug)]
 pub enum StrategySubject {
@@ -113,6 +139,15 @@ pub enum StrategySubject {
         underlying: Symbol,
         /// Accounts; empty: all.
         accounts: Vec<String>,
+    },
+    /// Contracts that are chosen for a known strategy.
+    Proposed {
+        /// The underlying.
+        underlying: Symbol,
+        /// The strategy.
+        strategy: KnownStrategy,
+        /// The first expiration; `None`: about a month ahead.
+        expiry: Option<Date>,
     },
 }
 
@@ -229,27 +264,36 @@ pub fn parse(query: &Query<'_>) -> Result<StrategyRequest, Refusal> {
     query.only(PARAMETERS)?;
     let (legs, underlying) = (query.get(&LEGS)?.unwrap_or_default(), query.get(&UNDERLYING)?);
     let past = native_past::parse_moment(query)?;
+    let (strategy, expiry) = (query.get(&STRATEGY)?, query.get(&EXPIRY)?);
     let is_of_positions = query.text(&POSITIONS).is_some();
-    if legs.len() > LEGS_MOST {
-        return Err(Refusal::Conflict { reason: "legs: at most 100" });
-    }
     let entry = query.get(&ENTRY)?;
-    let subject = match (is_of_positions, underlying) {
-        (true, _) if !legs.is_empty() => return Err(Refusal::Conflict { reason: "positions excludes legs" }),
-        (true, _) if past.is_some() => {
-            return Err(Refusal::Conflict { reason: "positions are of now: leave as_of out" });
+    let conflict = |reason| Err(Refusal::Conflict { reason });
+    if legs.len() > LEGS_MOST {
+        return conflict("legs: at most 100");
+    }
+    if usize::from(is_of_positions) + usize::from(strategy.is_some()) + usize::from(!legs.is_empty()) > 1 {
+        return conflict("legs, positions and strategy exclude each other");
+    }
+    if entry == Some(EntryPrice::Paid) && !is_of_positions {
+        return conflict("entry=paid needs positions");
+    }
+    if expiry.is_some() && strategy.is_none() {
+        return conflict("expiry needs strategy");
+    }
+    let subject = match (underlying, strategy) {
+        (None, Some(_)) => return Err(Refusal::missing("underlying")),
+        (None, None) if is_of_positions => return Err(Refusal::missing("underlying")),
+        (None, None) if legs.is_empty() => return Err(Refusal::missing("legs, positions or strategy")),
+        (None, None) => StrategySubject::Legs(legs),
+        (Some(underlying), Some(strategy)) => StrategySubject::Proposed { underlying, strategy, expiry },
+        (Some(_), None) if is_of_positions && past.is_some() => {
+            return conflict("positions are of now: leave as_of out");
         }
-        (true, None) => return Err(Refusal::missing("underlying")),
-        (true, Some(underlying)) => {
+        (Some(underlying), None) if is_of_positions => {
             let accounts = query.items(&POSITIONS).filter(|account| *account != ANY);
             StrategySubject::Positions { underlying, accounts: accounts.map(str::to_owned).collect() }
         }
-        (false, _) if legs.is_empty() => return Err(Refusal::missing("legs or positions")),
-        (false, _) if entry == Some(EntryPrice::Paid) => {
-            return Err(Refusal::Conflict { reason: "entry=paid needs positions" });
-        }
-        (false, Some(_)) => return Err(Refusal::Conflict { reason: "underlying is of positions: legs name theirs" }),
-        (false, None) => StrategySubject::Legs(legs),
+        (Some(_), None) => return conflict("underlying is of positions or strategy: legs name theirs"),
     };
     let (format, table) = match query.get(&FORMAT)? {
         None => (Format::default(), None),
@@ -277,16 +321,23 @@ mod tests {
     fn a_request_has_legs_or_positions() {
         let legs = |text: &str| match parsed(text).unwrap().subject {
             StrategySubject::Legs(legs) => legs.len(),
-            StrategySubject::Positions { .. } => 0,
+            StrategySubject::Positions { .. } | StrategySubject::Proposed { .. } => 0,
         };
         assert_eq!(legs("legs=-1%20SPY%2012/18%20712%20C,+1+SPY+12/18+720+C,100+SPY"), 3);
         assert_eq!(legs("positions=a,b&underlying=spy&entry=paid"), 0);
+        let proposed = parsed("strategy=Iron%20Condor&underlying=SPY&expiry=2026-12-18").unwrap().subject;
+        let StrategySubject::Proposed { strategy, expiry, .. } = proposed else { panic!("{proposed:?}") };
+        assert_eq!((strategy.name, expiry), ("iron condor", Some(jiff::civil::date(2026, 12, 18))));
         for (text, wanted) in [
-            ("", "legs or positions is required"),
+            ("", "legs, positions or strategy is required"),
             ("legs=SPY+12/18", "legs: not a leg such as"),
             ("legs=0+SPY", "legs: not a leg such as"),
-            ("legs=SPY&positions=*", "positions excludes legs"),
-            ("legs=SPY&underlying=SPY", "underlying is of positions"),
+            ("legs=SPY&positions=*", "legs, positions and strategy exclude each other"),
+            ("strategy=iron+condor&positions=*", "legs, positions and strategy exclude each other"),
+            ("strategy=iron+condors&underlying=SPY", "strategy: not one of long shares, short shares, long call"),
+            ("strategy=iron+condor", "underlying is required"),
+            ("positions=*&underlying=SPY&expiry=2026-12-18", "expiry needs strategy"),
+            ("legs=SPY&underlying=SPY", "underlying is of positions or strategy"),
             ("legs=SPY&entry=paid", "entry=paid needs positions"),
             ("positions=*", "underlying is required"),
             ("positions=*&underlying=SPY&as_of=2024-01-03", "positions are of now"),

@@ -49,7 +49,9 @@ pub fn request_of(query: &str) -> Result<StrategyRequest, Refusal> {
 pub fn names_of(request: &StrategyRequest, roots: &RootTable) -> Vec<Symbol> {
     let mut names: Vec<Symbol> = match &request.subject {
         StrategySubject::Legs(legs) => legs.iter().map(|leg| roots.underlying_of(leg.instrument.root())).collect(),
-        StrategySubject::Positions { underlying, .. } => vec![roots.canonical(*underlying)],
+        StrategySubject::Positions { underlying, .. } | StrategySubject::Proposed { underlying, .. } => {
+            vec![roots.canonical(*underlying)]
+        }
     };
     names.sort_unstable();
     names.dedup();

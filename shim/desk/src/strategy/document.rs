@@ -127,7 +127,7 @@ impl<'a> StrategyDocument<'a> {
             |of: fn(&Payoff) -> Option<f64>| self.payoff.as_ref().and_then(of).map_or(Fact::Missing, Fact::Number);
         let breakevens = self.breakevens().into_iter().map(|s| format!("{}", (s * 1e6).round() / 1e6)).collect();
         vec![
-            Fact::Word(self.found.name()),
+            Fact::Word(self.found.name().to_owned()),
             Fact::Word(chain.underlying.to_string()),
             Fact::Number(if chain.spot > 0.0 { chain.spot } else { chain.implied_spot }),
             first.map_or(Fact::Missing, |slice| Fact::Word(chain.slices[slice].expiry.to_string())),

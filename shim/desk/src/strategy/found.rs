@@ -1,6 +1,6 @@
 //! The legs of a request in a market, with their quotes. Never: a format.
 
-use crate::listed::{find, multiplier, name_of};
+use crate::listed::{CONTRACT, find, multiplier, name_of};
 use api::refusal::Refusal;
 use api::selection::not_yet;
 use api::vendors::native_strategy::{AskedInstrument, LEGS_MOST, StrategySubject};
@@ -9,7 +9,7 @@ use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
-use engine::strategy::{HeldLeg, KnownLeg, StrategyLeg};
+use engine::strategy::{HeldLeg, KnownLeg, KnownStrategy, StrategyLeg};
 use jiff::civil::Date;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
@@ -97,6 +97,9 @@ impl FoundLegs {
                 }
                 Self::together(legs, 0)
             }
+            StrategySubject::Proposed { underlying, strategy, expiry } => {
+                Self::proposed(*underlying, *strategy, *expiry, snapshot, roots)
+            }
             StrategySubject::Positions { underlying, accounts } => {
                 if snapshot.number == 0 {
                     return Err(not_yet(snapshot, "positions"));
@@ -117,6 +120,27 @@ impl FoundLegs {
                 Self::together(found, missing)
             }
         }
+    }
+
+    /// Contracts of a name for a known strategy.
+    fn proposed(
+        underlying: Symbol,
+        strategy: KnownStrategy,
+        expiry: Option<Date>,
+        snapshot: &Snapshot,
+        roots: &RootTable,
+    ) -> Result<Self, Refusal> {
+        let (chain, _) = listed(AskedInstrument::Share(underlying), snapshot, roots, Date::MIN)?;
+        let Some(legs) = strategy.propose(&chain, expiry) else {
+            let when = expiry.map_or_else(String::new, |expiry| format!(" of {expiry}"));
+            let text = format!("{underlying}: no contracts{when} with values for this strategy: {}", strategy.name);
+            return Err(Refusal::NotServed { text });
+        };
+        let legs = legs.into_iter().map(|(held, ratio)| {
+            let quantity = if held == HeldLeg::Shares { ratio * CONTRACT } else { ratio };
+            (Arc::clone(&chain), held, quantity, f64::NAN)
+        });
+        Self::together(legs.collect(), 0)
     }
 
     fn together(legs: Vec<(Arc<Chain>, HeldLeg, f64, f64)>, missing: usize) -> Result<Self, Refusal> {
@@ -151,7 +175,7 @@ impl FoundLegs {
     }
 
     /// The name of the strategy.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn name(&self) -> &'static str {
         let shares = self.legs.iter().filter(|leg| leg.held == HeldLeg::Shares).map(FoundLeg::units).sum();
         let known = |leg: &FoundLeg| match leg.held {
             HeldLeg::Shares => None,
