@@ -5,15 +5,11 @@
 //! have the order of the books, so the same input gives the same bytes on any number of threads.
 
 mod name_clock;
-mod report;
-mod stages;
 mod task;
 mod uncomputed;
 mod underlying;
 
-pub use report::ChainReport;
-pub use stages::{Stage, StageTimes};
-pub use task::MarketData;
+pub use task::{ChainReport, MarketData, Stage, StageTimes};
 pub use underlying::ChainState;
 
 use crate::store::book::Book;

@@ -2,8 +2,7 @@
 //! Never: a formula.
 
 use super::name_clock::NameClock;
-use super::report::ChainReport;
-use super::task::Task;
+use super::task::{ChainReport, Task};
 use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice, Slices, Uncomputed};
 use crate::store::columns::{Col, Columns};

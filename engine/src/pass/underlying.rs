@@ -4,9 +4,7 @@
 //! numbers depend on it only within the tolerances of the solvers. Never: a formula.
 
 use super::name_clock::{FittedExpiry, NameClock, event_of};
-use super::report::ChainReport;
-use super::stages::{SideTimes, Stage};
-use super::task::Task;
+use super::task::{ChainReport, SideTimes, Stage, Task};
 use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calibrate::chain::{Calibration, ChainCalibration, SideBySide, SliceWork};
 use crate::calibrate::forward::Pair;
