@@ -2,12 +2,10 @@
 //! text.
 
 mod chances;
-mod lapse;
-mod priced;
 mod publish;
 mod slice;
 mod value;
 
-pub use lapse::Lapse;
-pub use priced::{PricedSlice, Valued};
+pub use publish::{PricedSlice, Valued};
 pub use slice::price_slice;
+pub use value::Lapse;

@@ -1,8 +1,7 @@
 //! One expiry from its calibration and its curve to finished columns. Never: a fault of a quote, a neighbour.
 
-use super::lapse::Lapse;
-use super::priced::{PricedSlice, Valued};
-use super::value::value_slice;
+use super::publish::{PricedSlice, Valued};
+use super::value::{Lapse, value_slice};
 use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::settings::CLEANING;
