@@ -1,8 +1,7 @@
 //! Butterflies of one curve: where its density would be negative.
 //! Never: a quote.
 
-use super::coordinate::{deviations, place_jet, spline_place};
-use super::curve::{Curve, LnVariance};
+use super::curve::{Curve, LnVariance, deviations, place_jet, spline_place};
 use super::settings::BUTTERFLY;
 use super::spline::{Spline, piece_jet};
 use kernel::elementary::exp;

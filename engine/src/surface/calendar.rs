@@ -7,8 +7,7 @@
 //! others 1972); bounds on total variance at equal forward moneyness are those of Fengler (2009), Arbitrage-free
 //! smoothing of the implied volatility surface. Never: a quote.
 
-use super::coordinate::{deviations, spline_place};
-use super::curve::Curve;
+use super::curve::{Curve, deviations, spline_place};
 use super::settings::CALENDAR;
 use kernel::elementary::ln;
 use kernel::lanes::{Block, Lanes, Mask};

@@ -2,7 +2,7 @@
 
 use super::base::Base;
 use super::confidence::{Precision, Support};
-use super::coordinate::{deviations, place_jet, spline_place};
+use super::settings::SPLINE;
 use super::smoother::Fitted;
 use super::spline::Spline;
 use kernel::elementary::{exp, ln};
@@ -153,4 +153,30 @@ impl Fitted for Curve {
         let known = |y: Block| Block::select(is_near, y, Block::splat(f64::NAN)) + missing;
         [known(vol * half), known(vol * (bend * 0.5 + half * half))]
     }
+}
+
+/// The spline's coordinate, the inverse hyperbolic sine: fine near the money, coarse in the wings.
+#[inline(always)]
+pub(super) fn spline_place<L: Lanes>(x: L) -> L {
+    // the absolute value and the sign after: ln(y + √(y² + 1)) loses all digits for large negative y
+    let y = (x * (1.0 / SPLINE.linear)).abs();
+    let u = ln(y + y.mul_add(y, L::splat(1.0)).sqrt());
+    L::select(x.lt(L::splat(0.0)), -u, u)
+}
+
+/// Standard deviations at a place of the spline's coordinate.
+#[inline(always)]
+pub(super) fn deviations<L: Lanes>(u: L) -> L {
+    let e = exp(u);
+    L::splat(0.5 * SPLINE.linear) * (e - L::splat(1.0) / e)
+}
+
+/// A place of the spline's coordinate with its first two derivatives in standard deviations.
+#[inline(always)]
+pub(super) fn place_jet<L: Lanes>(u: L) -> [L; 3] {
+    let e = exp(u);
+    let back = L::splat(1.0) / e;
+    let (sinh, cosh) = (L::splat(0.5) * (e - back), L::splat(0.5) * (e + back));
+    let u1 = L::splat(1.0 / SPLINE.linear) / cosh;
+    [u, u1, -(sinh * u1 * u1 * u1 * SPLINE.linear)]
 }

@@ -3,8 +3,7 @@
 use super::arbitrage::ButterflyGrid;
 use super::base::{Base, Points, Prior, fit_base};
 use super::calendar::{CalendarOrder, CurveBound};
-use super::coordinate::spline_place;
-use super::curve::Curve;
+use super::curve::{Curve, spline_place};
 use super::quotes::{Candidates, StrikeQuotes};
 use super::settings::{BASE, BUTTERFLY, CALENDAR, SPLINE};
 use super::smoother::{Smoother, SurfaceInput};

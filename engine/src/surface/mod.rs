@@ -12,7 +12,6 @@ pub mod arbitrage;
 pub mod base;
 mod calendar;
 pub mod confidence;
-mod coordinate;
 mod curve;
 pub mod fit;
 mod quotes;
