@@ -3,10 +3,22 @@
 use super::base::Base;
 use super::confidence::{Precision, Support};
 use super::settings::SPLINE;
-use super::smoother::Fitted;
 use super::spline::Spline;
 use kernel::elementary::{exp, ln};
 use kernel::lanes::{Block, Lanes};
+
+/// A fitted expiry.
+pub trait Fitted {
+    /// True if the expiry has a curve; otherwise every volatility is missing.
+    fn is_known(&self) -> bool;
+
+    /// Volatility per √year and confidence, 0 to 1, at a block of strikes, currency per share.
+    fn at_strikes(&self, strikes: Block) -> (Block, Block);
+
+    /// The first two derivatives of volatility in ln K at a block of strikes; NaN further than a standard deviation
+    /// from the outermost quotes.
+    fn bends_at(&self, strikes: Block) -> [Block; 2];
+}
 
 /// The fitted volatility of one (root, expiry) as a function of strike.
 #[derive(Clone, Debug)]

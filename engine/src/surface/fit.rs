@@ -3,13 +3,22 @@
 use super::arbitrage::ButterflyGrid;
 use super::base::{Base, Points, Prior, fit_base};
 use super::calendar::{CalendarOrder, CurveBound};
-use super::curve::{Curve, spline_place};
-use super::quotes::{Candidates, StrikeQuotes};
+use super::curve::{Curve, Fitted, spline_place};
+use super::quotes::{Candidates, StrikeQuotes, SurfaceInput};
 use super::settings::{BASE, BUTTERFLY, CALENDAR, SPLINE};
-use super::smoother::{Smoother, SurfaceInput};
 use super::spline::{LeastSquares, Stiffness};
 use kernel::elementary::ln;
 use kernel::lanes::{Block, Lanes, Mask};
+
+/// A method that turns the volatilities of a chain into one curve per expiry. [`super::DefaultSmoother`] names the one
+/// in use.
+pub trait Smoother: core::fmt::Debug + core::default::Default + Send {
+    /// The fitted curve.
+    type Curve: Fitted + Sync;
+
+    /// Fits the curves of all slices of one chain, given in native order.
+    fn fit(&mut self, slices: &[SurfaceInput]) -> &[Self::Curve];
+}
 
 /// Fits the curves of one chain after another. It keeps memory only: from the second chain of a size on it allocates
 /// nothing.

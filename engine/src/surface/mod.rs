@@ -16,12 +16,11 @@ mod curve;
 pub mod fit;
 mod quotes;
 pub mod settings;
-mod smoother;
 pub mod spline;
 
-pub use curve::{Curve, LnVariance};
-pub use fit::{Fitter, fit};
-pub use smoother::{Fitted, Smoother, SurfaceInput};
+pub use curve::{Curve, Fitted, LnVariance};
+pub use fit::{Fitter, Smoother, fit};
+pub use quotes::SurfaceInput;
 
 /// The method in use.
 pub type DefaultSmoother = Fitter;

@@ -2,10 +2,30 @@
 
 use super::base::Points;
 use super::settings::QUOTES;
-use super::smoother::SurfaceInput;
 use kernel::contract::Right;
 use kernel::elementary::ln;
 use kernel::lanes::{Block, Lanes};
+
+/// Everything that the curve of one (root, expiry) is fitted to.
+#[derive(Clone, Copy, Debug)]
+pub struct SurfaceInput<'a> {
+    /// Years to settlement, positive.
+    pub t: f64,
+    /// Forward, currency per share; NaN: unknown, no curve.
+    pub fwd: f64,
+    /// Strikes by row, thousandths; ascending.
+    pub strike_milli: &'a [u32],
+    /// Call or put, by row.
+    pub right: &'a [Right],
+    /// Volatility at the bid, by row; NaN: none.
+    pub vol_bid: &'a [f64],
+    /// Volatility at the mid, by row; NaN: none.
+    pub vol_mid: &'a [f64],
+    /// Volatility at the ask, by row; NaN: none.
+    pub vol_ask: &'a [f64],
+    /// True if the row's quote may support the curve.
+    pub used: &'a [bool],
+}
 
 /// One entry per strike in ascending order, in ln σ; columns padded to whole blocks with entries without precision.
 #[derive(Clone, Debug, Default)]
