@@ -6,12 +6,13 @@
 //! Source: Dubinsky, Johannes, Kaeck, Seeger, "Option pricing of earnings announcement risks", Review of Financial
 //! Studies 32 (2019); bounds and errors: docs/variance-time.md.
 
-use super::lines::YEAR_DAYS;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, EventSpan, VarianceWeights};
 use kernel::elementary::exp;
 
+/// Calendar days of a year.
+pub(super) const YEAR_DAYS: f64 = 365.0;
 /// Half-lives of the short variance, variance days.
 const HALF_LIVES: [f64; 3] = [8.0, 25.0, 75.0];
 /// Calendar days of the expiries of a search. Shorter ones show little, and longer ones contain the next event too.

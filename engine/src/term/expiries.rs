@@ -1,7 +1,6 @@
 //! The expiries of a name: their total variances by either clock. Never: an interpolation between two of them.
 
-use super::event::{EventPoint, NameEvent};
-use super::lines::{YEAR_DAYS, between, root};
+use super::event::{EventPoint, NameEvent, YEAR_DAYS};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use jiff::Timestamp;
@@ -390,6 +389,25 @@ impl FewRows {
         let numbers = &mut numbers[..n];
         numbers.sort_unstable_by(f64::total_cmp);
         if n < 2 { f64::NAN } else { 0.5 * (numbers[(n - 1) / 2] + numbers[n / 2]) }
+    }
+}
+
+/// The root of a variance, 0 of what errors leave below 0; what is missing stays missing.
+pub(super) fn root(variance: f64) -> f64 {
+    if variance < 0.0 { 0.0 } else { variance.sqrt() }
+}
+
+/// The value at `x` on the straight lines between points that ascend by `key`; beyond the ends that of the end. NaN of
+/// no point.
+pub(super) fn between<T>(points: &[T], x: f64, key: impl Fn(&T) -> f64, value: impl Fn(&T) -> f64) -> f64 {
+    let at = points.partition_point(|point| key(point) < x);
+    match (at.checked_sub(1).and_then(|below| points.get(below)), points.get(at)) {
+        (Some(a), Some(b)) => {
+            let part = (x - key(a)) / (key(b) - key(a));
+            value(a) + part * (value(b) - value(a))
+        }
+        (Some(end), None) | (None, Some(end)) => value(end),
+        (None, None) => f64::NAN,
     }
 }
 

@@ -2,7 +2,7 @@
 //! apart, as if everybody were long. One number of both has to assume who is long and who is short. Never: a price of
 //! an option.
 
-use super::lines::YEAR_DAYS;
+use super::event::YEAR_DAYS;
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use crate::store::quotes::QuoteNumber;

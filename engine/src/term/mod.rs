@@ -6,7 +6,6 @@ mod event;
 mod expiries;
 mod exposure;
 mod interest;
-mod lines;
 mod tenor;
 
 pub use event::{EventPoint, EventState, EventTiming, NameEvent};

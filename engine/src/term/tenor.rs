@@ -1,8 +1,8 @@
 //! Constant maturities, measured by the variance clock: so many variance days ahead as a year has in so many calendar
 //! days, so that a flat market has one volatility on every weekday. Never: a number beyond the last expiry.
 
-use super::expiries::{TermExpiry, TermStructure};
-use super::lines::{YEAR_DAYS, root};
+use super::event::YEAR_DAYS;
+use super::expiries::{TermExpiry, TermStructure, root};
 use jiff::Timestamp;
 use kernel::calendar::{ClockReading, VarianceClock};
 use kernel::elementary::ln;
