@@ -7,15 +7,13 @@
 mod deliverable;
 pub mod osi;
 pub mod roots;
-mod symbol;
 mod terms;
 
 use jiff::civil::Date;
 
 pub use deliverable::Deliverable;
 pub use roots::{IdentityOnly, RootFacts, RootTable};
-pub use symbol::Symbol;
-pub use terms::{ForwardBasis, Right, Settle, Style};
+pub use terms::{ForwardBasis, Right, Settle, Style, Symbol};
 
 /// One contract's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,8 +3,7 @@
 //! They come from a table, not from the weekday and not from a vendor. What the table does not have is an equity or
 //! ETF option: American, PM, 100 shares; but under an index it is an option of unknown terms. Never: a global.
 
-use super::symbol::Symbol;
-use super::terms::{ForwardBasis, Settle, Style};
+use super::terms::{ForwardBasis, Settle, Style, Symbol};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
