@@ -5,7 +5,6 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod day;
-mod eastern;
 pub mod expirations;
 mod known;
 mod rules;
@@ -16,7 +15,7 @@ pub use day::Day;
 pub use known::{EventDate, EventSpan, EventTime};
 pub use variance::{ClockReading, MarketEvent, MarketEventKind, VarianceClock, VarianceWeights};
 
-use self::eastern::{CLOSE, CLOSE_EARLY, NEW_YORK, OPEN};
+use self::day::{CLOSE, CLOSE_EARLY, NEW_YORK, OPEN};
 use self::shift::ShiftDate;
 use crate::contract::{Settle, Symbol};
 use jiff::Timestamp;
@@ -225,7 +224,7 @@ impl Calendar {
     /// that occurs twice is the first; beyond the range of instants, the last instant.
     #[must_use]
     pub fn instant(&self, at: DateTime) -> Timestamp {
-        eastern::instant(at)
+        day::instant(at)
     }
 
     /// The zone itself, to print times in.

@@ -3,8 +3,7 @@
 //! scheduled news of the whole market (the Federal Reserve, consumer prices, payrolls) more. It stands beside calendar
 //! time and replaces it nowhere. Sources of the constants: docs/variance-time.md. Never: a quote.
 
-use super::day::Day;
-use super::eastern::{CLOSE_EARLY, NEW_YORK, OPEN, instant};
+use super::day::{CLOSE_EARLY, Day, NEW_YORK, OPEN, instant};
 use super::shift::ShiftDate;
 use crate::contract::Symbol;
 use jiff::civil::{Date, Time, date, time};
