@@ -10,9 +10,10 @@
 //! and every answer is a stream of its own.
 
 use super::conditional::Conditions;
+use super::framing::{Progress, Stream};
+use super::limits::PIECE_BYTES;
 use super::request::Request;
 use super::response::Head;
-use crate::stream::{PIECE_BYTES, Progress, Stream};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;

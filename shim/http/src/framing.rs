@@ -1,12 +1,37 @@
-//! Encodes a body for the wire: gzip, then chunks. Never: a head.
+//! Bodies that are written while they are sent, and their encoding for the wire: gzip, then chunks. Never: a head, a row,
+//! a socket.
 
-use crate::stream::{Progress, Stream};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// State of a stream after a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// More bytes follow.
+    More,
+    /// More bytes follow, and are still being made: call again in a moment.
+    Later,
+    /// The stream broke off, and the body is incomplete.
+    Broken,
+    /// The body is complete.
+    Done,
+}
+
+/// A body that is written in pieces.
+pub trait Stream: Send {
+    /// Appends about [`PIECE_BYTES`](super::limits::PIECE_BYTES) to `out`, which may already hold bytes.
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress;
+
+    /// Approximate maximum bytes of the body; `None`: unknown, or too large to cache.
+    fn most_bytes(&self) -> Option<usize> {
+        None
+    }
+}
 
 /// How the client finds the end of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,13 +11,12 @@
 //! # Rooms
 //!
 //! - `listeners`, `reactor`, `context`, `connection`: sockets and the threads that serve them; `request`, `limits`,
-//!   `framing`: heads, bounds, chunked bodies.
+//!   `framing`: heads, bounds, bodies that are written while they are sent.
 //! - `boundary`: which hosts and pages are answered.
 //! - `body`: bodies of requests, counted before their first byte.
 //! - `conditional`: which version or part a client wants; `cache`: bodies that several answers share.
 //! - `exchange`: a request to its reply, and the one place that writes a head and counts.
 //! - `socket`: messages of a WebSocket.
-//! - `stream`: a body that is written while it is sent, piece by piece. Never: a row, a socket.
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -41,11 +40,10 @@ mod request;
 mod response;
 mod server;
 mod socket;
-pub mod stream;
 
-pub use crate::stream::{Progress, Stream};
 pub use app::{Answered, App, HeavyAnswer};
 pub use body::ReceivedBody;
+pub use framing::{Progress, Stream};
 pub use limits::Limits;
 pub use listeners::ListenError;
 pub use metrics::Metrics;

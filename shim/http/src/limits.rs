@@ -1,10 +1,12 @@
 //! All bounds of the server: what a client may send, hold and wait for.
 
-pub use crate::stream::PIECE_BYTES;
 use std::time::Duration;
 
 /// Maximum number of header lines of a request, else 431. Browsers send 15 to 25.
 pub const HEADERS: usize = 100;
+
+/// Approximate bytes that one call of [`Stream::fill`](super::Stream::fill) appends.
+pub const PIECE_BYTES: usize = 64 * 1024;
 
 /// Size of a read from a socket, bytes.
 pub(super) const READ_BYTES: usize = 16 * 1024;

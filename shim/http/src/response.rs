@@ -1,9 +1,8 @@
 //! Answers of an app, and the heads that are written before them. Never: a socket.
 
-use super::framing::Framing;
+use super::framing::{Framing, Stream};
 use super::request::Fault;
 use super::socket::Talk;
-use crate::stream::Stream;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use std::borrow::Cow;

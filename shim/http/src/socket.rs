@@ -2,7 +2,7 @@
 //! `tungstenite` reads frames and answers pings and closes; messages of the app go out without a buffer of their own.
 //! Never: the meaning of a message, a socket of the system.
 
-use super::stream::Progress;
+use super::framing::Progress;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};

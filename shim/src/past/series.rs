@@ -21,7 +21,7 @@ use api::rows::stream::RowStream;
 use api::vendors::layer::{Headers, Layer, RowSet};
 use engine::store::chain::Chain;
 use history::tables::TableSymbols;
-use http::stream::PIECE_BYTES;
+use http::limits::PIECE_BYTES;
 use http::{Answer, Awaited, Progress, Stream};
 use jiff::Timestamp;
 use jiff::civil::Date;

@@ -8,7 +8,7 @@ use crate::picked::Picked;
 use engine::store::chain::Chain;
 use history::schema::{FileColumn, served_column};
 use history::tables::{PlainColumn, PlainWriter, TableFormat, TableRows, TableSymbols, TableWriter};
-use http::stream::{Progress, Stream};
+use http::{Progress, Stream};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 use super::layout::AnswerLayout;
 use super::stream::RowStream;
 use crate::picked::Picked;
-use http::stream::{Progress, Stream};
+use http::{Progress, Stream};
 use std::collections::HashMap;
 
 /// Begin of the lists of a row; the row ends with them, as lists hold only numbers.

@@ -3,7 +3,7 @@
 
 use engine::exercise;
 use engine::store::chain::Chain;
-use http::stream::{Progress, Stream};
+use http::{Progress, Stream};
 use std::sync::Arc;
 
 /// A body whose chains are computed first, one in each piece.

@@ -11,7 +11,8 @@ use super::template::builder::RowPlan;
 use super::template::{Cells, Template};
 use crate::picked::Picked;
 use engine::store::chain::Slice;
-use http::stream::{PIECE_BYTES, Progress, Stream};
+use http::limits::PIECE_BYTES;
+use http::{Progress, Stream};
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -13,7 +13,7 @@ use api::rows::table::TableLines;
 use api::vendors::native;
 use api::vendors::native_positions::{self, COLUMNS, PositionRequest};
 use history::tables::PlainWriter;
-use http::stream::PIECE_BYTES;
+use http::limits::PIECE_BYTES;
 use http::{Answer, Awaited, Progress, ReceivedBody, Stream};
 use std::io;
 use std::sync::Arc;

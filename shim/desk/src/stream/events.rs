@@ -21,7 +21,7 @@ use engine::closes::Closes;
 use engine::exercise;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
-use http::stream::PIECE_BYTES;
+use http::limits::PIECE_BYTES;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::calendar::Calendar;

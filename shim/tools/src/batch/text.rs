@@ -13,7 +13,7 @@ use engine::store::columns::Group;
 use history::output::{FileAbout, FileForm, GreeksWriter};
 use history::recipe::Recipe;
 use history::schema::file_groups;
-use http::stream::{Progress, Stream};
+use http::{Progress, Stream};
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
 use std::fs::File;
