@@ -8,7 +8,7 @@ mod structs;
 use api::picked::Picked;
 use api::query::Query;
 use api::rows::clock::Clock;
-use api::rows::heading::Heading;
+use api::rows::frame::Heading;
 use api::rows::stream::RowStream;
 use api::vendors::layer::Layer;
 use api::vendors::native::NATIVE;

@@ -3,8 +3,7 @@
 
 pub mod viewer;
 
-use api::rows::heading::Heading;
-use api::rows::page::{escape, push_top};
+use api::rows::frame::{Heading, escape_html, push_top};
 use api::vendors::routes::layer_at;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
@@ -112,13 +111,13 @@ fn is_served(pattern: &str) -> bool {
 /// One row: words, then links of (target, text).
 fn push_row(page: &mut Vec<u8>, what: &str, links: &[(&str, &str)]) {
     page.extend_from_slice(b"<tr><td class=w>");
-    escape(page, what);
+    escape_html(page, what);
     page.extend_from_slice(b"</td>");
     for (target, text) in links {
         page.extend_from_slice(b"<td class=w><a href=\"");
-        escape(page, target);
+        escape_html(page, target);
         page.extend_from_slice(b"\">");
-        escape(page, text);
+        escape_html(page, text);
         page.extend_from_slice(b"</a></td>");
     }
     page.extend_from_slice(b"</tr>\n");

@@ -4,8 +4,7 @@
 use crate::listing::{ListedSlice, Listing};
 use crate::query::{Bounds, Rights};
 use crate::refusal::Refusal;
-use crate::rows::frame::Format;
-use crate::rows::heading::{ColumnHead, Heading};
+use crate::rows::frame::{ColumnHead, Format, Heading};
 use crate::rows::table::{self, Fact};
 use crate::selection::is_within;
 use engine::snapshot::Snapshot;

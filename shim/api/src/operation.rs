@@ -1,7 +1,7 @@
 //! Operations of OpenAPI: parameters and answers of an endpoint. Never: a path, a parser.
 
 use crate::query::parameter::{Parameter, ParameterForm, Parameters};
-use crate::rows::heading::ColumnHead;
+use crate::rows::frame::ColumnHead;
 use serde_json::{Map, Value, json};
 
 /// A method at a path.

@@ -1,6 +1,6 @@
 //! Rows of facts as binary tables. Never: the meaning of a fact.
 
-use api::rows::heading::ColumnHead;
+use api::rows::frame::ColumnHead;
 use api::rows::table::Fact;
 use history::tables::{PlainColumn, PlainWriter, TableFormat};
 use std::io;

@@ -2,7 +2,7 @@
 //! text.
 
 use super::field::Field;
-use super::heading::ColumnHead;
+use super::frame::ColumnHead;
 use super::table::Fact;
 use crate::picked::Picked;
 use engine::store::chain::Chain;

@@ -1,8 +1,25 @@
-//! Text around cells and rows in JSON, NDJSON, CSV and HTML, as data. Never: a column, a vendor.
+//! Text around cells and rows in JSON, NDJSON, CSV and HTML, as data. A page of HTML has no script, asks for nothing, is
+//! readable in light and in dark, and has one plain `<table>`, which spreadsheets import. Never: a column, a vendor.
 
-use super::heading::{ColumnHead, Heading};
 use super::number::Print;
-use super::page;
+
+/// Heading of an answer, shown in formats that have one.
+#[derive(Clone, Debug, Default)]
+pub struct Heading {
+    /// Title: the request in words.
+    pub title: String,
+    /// Lines below the title.
+    pub lines: Vec<String>,
+}
+
+/// The head of one column.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnHead<'a> {
+    /// Name of the column, with the names of objects around it.
+    pub name: &'a str,
+    /// True if every row shows a number there.
+    pub is_number: bool,
+}
 
 /// The formats that a request can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -41,6 +58,27 @@ impl Format {
         }
     }
 }
+
+/// The style sheet of every page.
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1b1f24;--soft:#667085;--page:#fff;--head:#f3f5f8;--line:#e3e7ec;--hover:#eef4ff;--link:#0b57d0}
+@media(prefers-color-scheme:dark){:root{--ink:#e4e7eb;--soft:#98a2b3;--page:#14171a;--head:#1d2126;--line:#2b3138;--hover:#1f2a3a;--link:#8ab4f8}}
+body{margin:0;background:var(--page);color:var(--ink);font:14px/1.5 system-ui,-apple-system,\"Segoe UI\",sans-serif}
+header,main{padding:14px 18px}
+h1{margin:0;font-size:18px;font-weight:600}
+p{margin:2px 0;color:var(--soft)}
+a{color:var(--link);text-decoration:none}a:hover{text-decoration:underline}
+table{border-collapse:separate;border-spacing:0;font-size:13px;font-variant-numeric:tabular-nums}
+th,td{padding:3px 10px;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}
+th{position:sticky;top:0;background:var(--head);font-weight:600}
+th:first-child,td:first-child{padding-left:18px}
+.w{text-align:left}
+td.w{white-space:pre}
+tbody tr:hover{background:var(--hover)}
+";
+
+/// Text after the last row.
+const FOOT: &str = "</tbody></table>\n</body></html>\n";
 
 /// Text around cells and rows in one format.
 #[derive(Debug)]
@@ -149,11 +187,11 @@ pub static POINT_CSV: Frame = Frame { print: Some(Print::Point(6)), ..CSV };
 /// HTML: one complete page with one plain table, which spreadsheets import, too.
 pub static HTML: Frame = Frame {
     content_type: "text/html; charset=utf-8",
-    head: page::push_head,
+    head: push_page_head,
     wrapped: false,
     nested: false,
     tabular: true,
-    foot: page::FOOT,
+    foot: FOOT,
     row_open: "<tr>",
     row_between: "",
     row_close: "</tr>\n",
@@ -163,10 +201,55 @@ pub static HTML: Frame = Frame {
     cell_between: "",
     cell_close: "</td>",
     quote: "",
-    escape: page::escape,
+    escape: escape_html,
     null: "",
     print: Some(Print::Fixed(4)),
 };
+
+/// Appends everything before the first row: page head, heading, header row.
+fn push_page_head(out: &mut Vec<u8>, heading: &Heading, columns: &[ColumnHead<'_>]) {
+    push_top(out, heading);
+    out.extend_from_slice(b"<table>\n<thead><tr>");
+    for column in columns {
+        let open = if column.is_number { "<th>" } else { "<th class=w>" };
+        out.extend_from_slice(open.as_bytes());
+        escape_html(out, column.name);
+        out.extend_from_slice(b"</th>");
+    }
+    out.extend_from_slice(b"</tr></thead>\n<tbody>\n");
+}
+
+/// Appends the page's head and its heading.
+pub fn push_top(out: &mut Vec<u8>, heading: &Heading) {
+    out.extend_from_slice(b"<!doctype html>\n<html lang=en><head><meta charset=utf-8>");
+    out.extend_from_slice(b"<meta name=viewport content=\"width=device-width\"><title>");
+    escape_html(out, &heading.title);
+    out.extend_from_slice(b"</title>\n<style>\n");
+    out.extend_from_slice(STYLE.as_bytes());
+    out.extend_from_slice(b"</style></head>\n<body>\n<header><h1>");
+    escape_html(out, &heading.title);
+    out.extend_from_slice(b"</h1>\n");
+    for line in &heading.lines {
+        out.extend_from_slice(b"<p>");
+        escape_html(out, line);
+        out.extend_from_slice(b"</p>\n");
+    }
+    out.extend_from_slice(b"</header>\n");
+}
+
+/// Appends text with the escapes of HTML, for use between tags and in quoted attributes.
+pub fn escape_html(out: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'"' => out.extend_from_slice(b"&quot;"),
+            b'\'' => out.extend_from_slice(b"&#39;"),
+            _ => out.push(byte),
+        }
+    }
+}
 
 fn push_csv_header(out: &mut Vec<u8>, _: &Heading, columns: &[ColumnHead<'_>]) {
     for (i, column) in columns.iter().enumerate() {
@@ -230,7 +313,7 @@ mod tests {
         assert_eq!(escaped(escape_csv, "ACME  261218C00100000"), "ACME  261218C00100000");
         assert_eq!(escaped(escape_csv, "core,chain"), "\"core,chain\"");
         assert_eq!(escaped(escape_csv, "a \"b\"\r\n"), "\"a \"\"b\"\"\r\n\"");
-        assert_eq!(escaped(page::escape, "<b>&\"'é"), "&lt;b&gt;&amp;&quot;&#39;é");
+        assert_eq!(escaped(escape_html, "<b>&\"'é"), "&lt;b&gt;&amp;&quot;&#39;é");
         let text = "a\"b\\c\n\u{1}é<";
         let json: String = serde_json::from_str(&format!("\"{}\"", escaped(escape_json, text))).unwrap();
         assert_eq!(json, text);

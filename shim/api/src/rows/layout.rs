@@ -2,8 +2,7 @@
 
 use super::clock::Clock;
 use super::field::{Field, flat_names};
-use super::frame::Frame;
-use super::heading::{ColumnHead, Heading};
+use super::frame::{ColumnHead, Frame, Heading};
 use kernel::contract::RootTable;
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! A short table of facts in every format, written whole. Rows of contracts go through [`super::template`] instead.
 //! Never: the meaning of a fact.
 
-use super::frame::Format;
-use super::heading::{ColumnHead, Heading};
+use super::frame::{ColumnHead, Format, Heading};
 use super::number::{self, Print};
 
 /// One cell.

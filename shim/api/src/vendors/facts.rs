@@ -1,8 +1,7 @@
 //! The form and the order of tables of numbers. Never: a number of a name.
 
 use crate::rows::binary::{self, content_type};
-use crate::rows::frame::Format;
-use crate::rows::heading::{ColumnHead, Heading};
+use crate::rows::frame::{ColumnHead, Format, Heading};
 use crate::rows::table::{self, Fact};
 use history::tables::TableFormat;
 use http::metrics::write_metric;

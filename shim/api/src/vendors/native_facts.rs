@@ -4,8 +4,7 @@ use super::facts::{FactForm, FactOrder};
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, WholeNumber};
 use crate::refusal::Refusal;
-use crate::rows::frame::Format;
-use crate::rows::heading::ColumnHead;
+use crate::rows::frame::{ColumnHead, Format};
 #[cfg(feature = "tables")]
 use history::tables::TableFormat;
 

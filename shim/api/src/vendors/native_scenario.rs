@@ -10,8 +10,7 @@ use crate::operation::Operation;
 use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::query::{Query, items, parse_date};
 use crate::refusal::Refusal;
-use crate::rows::frame::Format;
-use crate::rows::heading::ColumnHead;
+use crate::rows::frame::{ColumnHead, Format};
 use crate::selection::Selection;
 use crate::selection::unserved::Unserved;
 use engine::scenario::{

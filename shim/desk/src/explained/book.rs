@@ -10,7 +10,7 @@ use crate::tables::table_of;
 use api::refusal::Refusal;
 use api::rows::binary::content_type;
 use api::rows::clock::Stamp;
-use api::rows::heading::Heading;
+use api::rows::frame::Heading;
 use api::rows::table::{self, Fact};
 use api::vendors::native;
 use api::vendors::native_positions::{EXPLAINED, PositionRequest, PositionRows};

@@ -8,7 +8,7 @@ use super::legs::Legs;
 use super::rows::{Cut, ScenarioClient, ScenarioWriter};
 use api::query::Query;
 use api::refusal::Refusal;
-use api::rows::heading::Heading;
+use api::rows::frame::Heading;
 use api::selection::unserved::warning_header;
 use api::vendors::native;
 use api::vendors::native_scenario::{self, ScenarioRequest};

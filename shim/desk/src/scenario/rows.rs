@@ -3,7 +3,7 @@
 use super::legs::{HeldRow, Leg, Legs};
 use crate::listed::{facts_of, identity_of, identity_of_share, multiplier};
 use api::rows::clock::Stamp;
-use api::rows::heading::{ColumnHead, Heading};
+use api::rows::frame::{ColumnHead, Heading};
 use api::rows::table::{Fact, TableLines};
 use api::vendors::native_scenario::{
     BEFORE_GREEKS, OF_POSITIONS, PER_SHARE, SCENARIO, SUMS_MOST, ScenarioRequest, ScenarioSum, Since,

@@ -5,7 +5,7 @@ use super::rows::{Cut, ScenarioClient, ScenarioWriter};
 use crate::listed::name_of;
 use crate::positions::file::read_positions;
 use api::query::Query;
-use api::rows::heading::Heading;
+use api::rows::frame::Heading;
 use api::vendors::native_scenario::{self, ScenarioRequest, ScenarioSubject};
 use engine::scenario::ScenarioTables;
 use engine::snapshot::Snapshot;

@@ -4,8 +4,7 @@ use super::found::{FoundLeg, FoundLegs};
 use crate::listed::{facts_of, identity_of_share};
 use crate::tables::table_of;
 use api::rows::clock::Stamp;
-use api::rows::frame::{Format, json_text};
-use api::rows::heading::{ColumnHead, Heading};
+use api::rows::frame::{ColumnHead, Format, Heading, json_text};
 use api::rows::table::{self, Fact};
 use api::vendors::native_strategy::{
     EntryPrice, LEG, NET, PAYOFF, StrategyRequest, StrategyRows, StrategySubject, WHOLE,

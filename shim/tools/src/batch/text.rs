@@ -3,8 +3,7 @@
 use api::picked::{Picked, Ranges};
 use api::rows::clock::Clock;
 use api::rows::field::Field;
-use api::rows::frame::Format;
-use api::rows::heading::Heading;
+use api::rows::frame::{Format, Heading};
 use api::rows::layout::{AnswerLayout, Around, Per, Walk};
 use api::rows::stream::RowStream;
 use api::vendors::native::FIELDS;
