@@ -8,7 +8,6 @@ pub mod field;
 pub mod frame;
 pub mod grouped;
 pub mod identity;
-pub mod late;
 pub mod layout;
 pub mod listing;
 pub mod number;

@@ -10,11 +10,13 @@ use super::number::BLOCK;
 use super::template::builder::RowPlan;
 use super::template::{Cells, Template};
 use crate::picked::Picked;
-use engine::store::chain::Slice;
+use engine::exercise;
+use engine::store::chain::{Chain, Slice};
 use http::limits::PIECE_BYTES;
 use http::{Progress, Stream};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Average bytes of a cell without its key, rounded up: digits, marks of the format.
 const CELL_BYTES: usize = 16;
@@ -229,4 +231,33 @@ fn slice_of(slices: &[Slice], hint: usize, row: u32) -> usize {
     let hint = if slices.get(hint).is_some_and(|slice| slice.rows.start <= row) { hint } else { 0 };
     let ahead = slices[hint..].iter().position(|slice| row < slice.rows.end);
     ahead.map_or(slices.len(), |n| hint + n)
+}
+
+/// A body with columns that no pass computes: its chains are computed first, one in each piece. Each takes the time of
+/// many rows, and between two of them others have their turn.
+pub struct LateRows<S> {
+    chains: Vec<Arc<Chain>>,
+    rows: S,
+}
+
+impl<S: Stream> LateRows<S> {
+    /// The body `rows`; `chains` are the ones that it reads such columns of.
+    pub fn new(chains: Vec<Arc<Chain>>, rows: S) -> Self {
+        Self { chains, rows }
+    }
+}
+
+impl<S: Stream> Stream for LateRows<S> {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        while let Some(chain) = self.chains.pop() {
+            if exercise::fill(&chain) {
+                return Progress::More;
+            }
+        }
+        self.rows.fill(out)
+    }
+
+    fn most_bytes(&self) -> Option<usize> {
+        self.rows.most_bytes()
+    }
 }
