@@ -17,7 +17,7 @@ use sources::QuoteSource;
 use sources::databento_spec::DatabentoSpec;
 use sources::dir::DirectorySource;
 use sources::feed_names::add_name;
-use sources::lines::{stdin, tcp};
+use sources::lines::{reading::start_stdin, tcp};
 use sources::poll::client::{AnswerBounds, Client, ServerBase};
 use sources::poll::dividends::{self, DividendsOnly};
 use sources::poll::plan::VendorTerms;
@@ -223,7 +223,7 @@ impl FeedSpec {
                 ErrorKind::AddrInUse => "another program, perhaps another greeksd, listens there".to_owned(),
                 _ => e.to_string(),
             })?),
-            Self::Stdin => Box::new(stdin::start(terms.clock).map_err(|e| e.to_string())?),
+            Self::Stdin => Box::new(start_stdin(terms.clock).map_err(|e| e.to_string())?),
             Self::Poll(poll) => Box::new(poll.source(self.to_string(), terms)?),
             Self::Databento(session) => session.source(self.to_string(), &terms.keys, terms.clock)?,
             Self::Tasty(session) => {

@@ -1,8 +1,7 @@
 //! Pushed lines and tables: from standard input, or over connections that other programs open. `feeds::lines` defines
 //! the fields. Never: the meaning of a line.
 
-mod reading;
-pub mod stdin;
+pub mod reading;
 pub mod tcp;
 
 use super::facts::{SourceFacts, SourceState};

@@ -1,17 +1,19 @@
 //! Pushed bytes to records: lines, tables of Arrow between them, or a stream of DBN, as their first bytes say. Never:
 //! the meaning of a field, a socket.
 
-use super::LinesShared;
+use super::{LineSource, LinesShared};
 use feeds::databento_live::DbnStream;
 use feeds::lines::LineParser;
 use history::layouts::PushedTable;
 use history::layouts::pushed::MARK;
+use host::clock::MarketClock;
 use host::{faults, threads};
 use kernel::contract::RootTable;
 use kernel::records::Batch;
 use kernel::report::Report;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Maximum length of a line, bytes; a usual one has about a hundred.
@@ -265,6 +267,28 @@ impl Reading<'_> {
         self.shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
         self.shared.inbox.put(batch, report);
     }
+}
+
+impl PushedBytes for io::StdinLock<'_> {}
+
+/// Starts to read standard input. Lines later than the clock are refused; after its end the last values stay in use.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn start_stdin(clock: MarketClock) -> io::Result<LineSource> {
+    let shared = LinesShared::new(clock);
+    let reader = Arc::clone(&shared);
+    threads::spawn_lasting("stdin", move || {
+        let ended = read_pushed(io::stdin().lock(), "stdin", "stdin", &reader);
+        reader.ended.store(true, Ordering::Relaxed);
+        match ended {
+            Ended::Done => tracing::info!("stdin: closed; the last values stay in use"),
+            Ended::Unknown => tracing::error!("stdin: {}; nothing is read", Ended::UNKNOWN),
+            Ended::Refused(why) => tracing::error!("stdin: {why}; the last values stay in use"),
+            Ended::Broken(kind) => tracing::error!("stdin: {kind}; the last values stay in use"),
+        }
+    })?;
+    Ok(LineSource::new("stdin:".to_owned(), shared))
 }
 
 #[cfg(test)]
