@@ -29,7 +29,7 @@
 //!   (`shock.rs`), spot and terms on the way (`path.rs`), the curve between strikes (`curve.rs`), pricers kept between
 //!   requests (`tables.rs`, the only file that names them), all of it together (`revalue.rs`). Never: a book, a text.
 //! - `strategy`: legs of one underlying as a whole: profit by the spot (`payoff.rs`), its probability by the curve
-//!   (`distribution.rs`), names (`known.rs`). Never: a text of a request.
+//!   (`distribution.rs`), names (`known.rs`), contracts of a known one (`proposed.rs`). Never: a text of a request.
 //! - `explicit`: contracts with explicit parameters, for `greeksd price` and the Python package: their columns
 //!   (`parameters.rs`), every value of one (`value.rs`). Never: a quote, a table.
 //! - `positions`, `term`: values and Greeks in the units of a book; volatility and borrow at a tenor. Never: a file, a
