@@ -58,7 +58,7 @@ pub(super) enum Command {
     Scenario(Box<ScenarioArgs>),
     /// Explain how the values of positions have changed between two moments
     Positions {
-        /// What to do with them.
+        /// The command of positions.
         #[command(subcommand)]
         what: PositionsCommand,
     },
@@ -102,7 +102,7 @@ pub struct ExplainArgs {
     /// history:DIR (with --feed, --now does the same)
     #[arg(long, value_name = "TIME", conflicts_with = "feed", value_parser = value::past_moment)]
     pub as_of: Option<String>,
-    /// What goes with a feed.
+    /// Clock, overrides, rates and keys of the feed.
     #[command(flatten)]
     pub source: SourceArgs,
     /// Write JSON with all digits instead of text
@@ -144,7 +144,7 @@ pub struct ScenarioArgs {
     /// CSV file of positions (account,osym or symbol,quantity,price); all of them unless positions=ACCOUNT is given
     #[arg(long, value_name = "FILE")]
     pub positions: Option<PathBuf>,
-    /// What goes with a feed.
+    /// Clock, overrides, rates and keys of the feed.
     #[command(flatten)]
     pub source: SourceArgs,
 }
@@ -182,7 +182,7 @@ pub struct ExplainPositionsArgs {
     /// With --feed: CSV file of positions (account,osym or symbol,quantity)
     #[arg(long, value_name = "FILE", requires = "feed")]
     pub positions: Option<PathBuf>,
-    /// What goes with a feed.
+    /// Clock, overrides, rates and keys of the feed.
     #[command(flatten)]
     pub source: SourceArgs,
 }
