@@ -17,7 +17,7 @@ use super::slice_work::SliceScratch;
 pub use super::slice_work::SliceWork;
 use super::spot::Reference;
 use crate::store::chain::Uncomputed;
-use crate::store::doubted::Doubt;
+use crate::store::dropped::Doubt;
 use kernel::contract::{ForwardBasis, Style};
 use kernel::quality::Quality;
 use std::sync::Arc;

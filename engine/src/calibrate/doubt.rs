@@ -12,8 +12,7 @@ use super::forward::Parity;
 use super::input::SliceInput;
 use super::settings::{CARRY, CLEANING, DOUBT};
 use super::slice_work::SliceWork;
-use crate::store::doubted::Doubt;
-use crate::store::dropped::Drop;
+use crate::store::dropped::{Doubt, Drop};
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::escrowed;
 

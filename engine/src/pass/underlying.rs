@@ -13,8 +13,7 @@ use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice, Slices};
 use crate::store::columns::{Col, Columns};
-use crate::store::doubted::FirmQuotes;
-use crate::store::dropped::Drop;
+use crate::store::dropped::{Drop, FirmQuotes};
 use crate::store::evidence::{
     ChainEvidence, CountedDividend, DividendSource, KnownTerms, ParityEvidence, SliceEvidence,
 };

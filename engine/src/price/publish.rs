@@ -3,7 +3,7 @@
 use super::chances::Chances;
 use crate::early::{BlockMethod, EarlyWork};
 use crate::store::columns::{Col, Columns};
-use crate::store::doubted::FirmQuotes;
+use crate::store::dropped::FirmQuotes;
 use crate::store::evidence::ValueMethod;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;

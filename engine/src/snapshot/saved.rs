@@ -7,8 +7,7 @@
 
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
-use crate::store::doubted::{Doubt, FirmQuotes};
-use crate::store::dropped::Drop;
+use crate::store::dropped::{Doubt, Drop, FirmQuotes};
 use bytemuck::allocation::pod_collect_to_vec;
 use core::fmt;
 use jiff::{Timestamp, civil::Date};

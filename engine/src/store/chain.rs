@@ -2,8 +2,7 @@
 //! strike, call before put). Never: mutation after publishing.
 
 use super::columns::Columns;
-use super::doubted::{Doubt, FirmQuotes};
-use super::dropped::Drop;
+use super::dropped::{Doubt, Drop, FirmQuotes};
 use super::evidence::ChainEvidence;
 use super::quotes::ChainQuotes;
 use core::ops::Range;

@@ -5,7 +5,6 @@
 pub mod book;
 pub mod chain;
 pub mod columns;
-pub mod doubted;
 pub mod dropped;
 pub mod european;
 pub mod evidence;

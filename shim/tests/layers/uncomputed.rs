@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
-use engine::store::doubted::{Doubt, FirmQuotes};
+use engine::store::dropped::{Doubt, FirmQuotes};
 use host::clock::MarketClock;
 use http::Metrics;
 use jiff::Timestamp;
