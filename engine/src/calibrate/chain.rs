@@ -11,11 +11,10 @@ use super::forward::{Parity, fit_forward, fit_wide, keep_alive, keep_near, pair_
 use super::implied::imply_vols;
 use super::input::SliceInput;
 use super::premium::refine_forward;
-use super::scale::wrong_scale;
 use super::settings::{CONSISTENCY, DOUBT, PREMIUM};
 use super::slice_work::SliceScratch;
 pub use super::slice_work::SliceWork;
-use super::spot::Reference;
+use super::spot::{Reference, wrong_scale};
 use crate::store::chain::Uncomputed;
 use crate::store::dropped::Doubt;
 use kernel::contract::{ForwardBasis, Style};

@@ -12,7 +12,6 @@ pub mod implied;
 mod input;
 pub mod premium;
 mod remembered;
-mod scale;
 mod search;
 pub mod settings;
 mod slice_work;
