@@ -17,9 +17,8 @@ pub mod settings;
 mod slice_work;
 pub mod spot;
 
-pub use crate::store::dropped::Drop;
 pub use input::{ForcedCarry, SliceInput};
-pub use slice_work::{Calibrated, SliceScratch, SliceState};
+pub use slice_work::{Calibrated, SliceScratch, SliceState, SliceWork};
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -1,7 +1,8 @@
 //! Slices by hand, for tests.
 
-use super::chain::{ChainCalibration, OneByOne, SliceWork};
+use super::chain::{ChainCalibration, OneByOne};
 use super::input::{ForcedCarry, SliceInput};
+use super::slice_work::SliceWork;
 use kernel::american::SharedBoundaries;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::{ForwardBasis, Right, Style};

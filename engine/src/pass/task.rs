@@ -1,10 +1,10 @@
 //! One underlying to compute: inputs of its pass, and counts and times of its computation. Never: a computation.
 
-use crate::calibrate::Drop;
 use crate::early::EarlyWork;
 use crate::rates::table::RateTable;
 use crate::store::book::{Book, BookSlice};
 use crate::store::columns::SpareBlocks;
+use crate::store::dropped::Drop;
 use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;

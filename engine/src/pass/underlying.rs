@@ -6,9 +6,9 @@
 use super::name_clock::{FittedExpiry, NameClock, event_of};
 use super::task::{ChainReport, SideTimes, Stage, Task};
 use super::uncomputed::{identity_only, why_uncomputed};
-use crate::calibrate::chain::{Calibration, ChainCalibration, SideBySide, SliceWork};
+use crate::calibrate::chain::{Calibration, ChainCalibration, SideBySide};
 use crate::calibrate::forward::Pair;
-use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState};
+use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState, SliceWork};
 use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice, Slices};

@@ -2,10 +2,9 @@
 
 use super::publish::{PricedSlice, Valued};
 use super::value::{Lapse, value_slice};
-use crate::calibrate::chain::SliceWork;
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::settings::CLEANING;
-use crate::calibrate::{Calibrated, SliceInput, SliceState};
+use crate::calibrate::{Calibrated, SliceInput, SliceState, SliceWork};
 use crate::early::{EarlyWork, VOL};
 use crate::store::columns::{Col, Columns};
 use crate::store::dropped::{Drop, FirmQuotes};

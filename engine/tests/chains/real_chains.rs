@@ -1,8 +1,9 @@
 //! The recorded chains: what calibration makes of real quotes, against what the vendors published beside them.
 //! Prints its table and holds it to bounds. The recordings are not in the repository: `just chains FOLDER` runs this.
 
-use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
-use engine::calibrate::{Calibrated, Drop, SliceInput};
+use engine::calibrate::chain::{ChainCalibration, OneByOne};
+use engine::calibrate::{Calibrated, SliceInput, SliceWork};
+use engine::store::dropped::Drop;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, SurfaceInput, fit};
 use kernel::american::{Band, Pricer};

@@ -1,7 +1,7 @@
 //! A made-up market whose forwards and volatilities are known, with the faults of real quotes.
 
-use engine::calibrate::chain::{ChainCalibration, OneByOne, SliceWork};
-use engine::calibrate::{Calibrated, ForcedCarry, SliceInput};
+use engine::calibrate::chain::{ChainCalibration, OneByOne};
+use engine::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceWork};
 use engine::surface::{Curve, SurfaceInput, fit};
 use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{ForwardBasis, Right, Style};

@@ -3,9 +3,9 @@
 
 use super::feed::FeedProgress;
 use crate::status::{MarketFacts, PassFacts};
-use engine::calibrate::Drop;
 use engine::early::EarlyWork;
 use engine::pass::{ChainReport, StageTimes};
+use engine::store::dropped::Drop;
 use kernel::american::Counts;
 use kernel::contract::Symbol;
 use kernel::error::Reason;
