@@ -3,7 +3,6 @@
 //! [`Connection::drive`] continues until the socket would block, as an edge-triggered poll requires. While an answer
 //! waits to be sent nothing is read, so that a client that does not read its answers cannot queue further ones.
 
-use super::app::App;
 use super::body::IncomingBody;
 use super::cache::BodyPiece;
 use super::context::ReactorContext;
@@ -12,6 +11,7 @@ use super::framing::Progress;
 use super::limits::{HEADERS, Limits, PIECE_BYTES};
 use super::metrics::{Metrics, OpenConnection};
 use super::request::{Fault, parse};
+use super::response::App;
 use super::socket::SocketBody;
 use mio::net::TcpStream;
 use std::io::{ErrorKind, IoSlice, Read, Write};

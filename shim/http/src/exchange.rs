@@ -3,7 +3,6 @@
 //! The head is written after everything that can fail: the first piece of a streamed body is made before it. The rest
 //! is sent chunk by chunk by a bulk reactor. Never: a path.
 
-use super::app::{Answered, App, HeavyAnswer};
 use super::body::{IncomingBody, ReceivedBody};
 use super::cache::{BodyReader, ETag, Rendered, SharedBody, Target};
 use super::conditional::Conditions;
@@ -11,7 +10,9 @@ use super::context::ReactorContext;
 use super::framing::{Compressor, Framing, Outgoing, Progress, Stream};
 use super::limits::{Limits, PIECE_BYTES};
 use super::request::{Fault, HeadFacts, Method, Request};
-use super::response::{Answer, Awaited, Body, Delivery, Head, write_head, write_socket_head};
+use super::response::{
+    Answer, Answered, App, Awaited, Body, Delivery, Head, HeavyAnswer, write_head, write_socket_head,
+};
 use super::socket::{SocketBody, SocketTurn, Talk};
 use host::{faults, threads};
 use std::fmt;

@@ -22,7 +22,6 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 #![warn(clippy::print_stderr)]
 
-mod app;
 mod body;
 mod boundary;
 mod cache;
@@ -41,13 +40,12 @@ mod response;
 mod server;
 mod socket;
 
-pub use app::{Answered, App, HeavyAnswer};
 pub use body::ReceivedBody;
 pub use framing::{Progress, Stream};
 pub use limits::Limits;
 pub use listeners::ListenError;
 pub use metrics::Metrics;
 pub use request::{Method, Request, length_of_head};
-pub use response::{Answer, Awaited, Body};
+pub use response::{Answer, Answered, App, Awaited, Body, HeavyAnswer};
 pub use server::{Server, ServerConfig};
 pub use socket::{Said, Talk};

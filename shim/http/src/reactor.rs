@@ -3,9 +3,9 @@
 //! A turn drives all sockets with events, then one connection that has more to do, and polls again. So a stream delays
 //! new input by at most one piece. Never: a request's meaning.
 
-use super::app::App;
 use super::connection::{Connection, Verdict};
 use super::context::{ReactorContext, Shared};
+use super::response::App;
 use host::faults;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};

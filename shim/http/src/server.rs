@@ -1,6 +1,5 @@
 //! The server: binds addresses, starts reactor threads, and stops them. Never: a request.
 
-use super::app::App;
 use super::boundary::Boundary;
 use super::cache::ResponseCache;
 use super::context::Shared;
@@ -8,6 +7,7 @@ use super::limits::Limits;
 use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
 use super::reactor::{Peer, Reactor, ReactorPoll};
+use super::response::App;
 use host::threads;
 use jiff::Timestamp;
 use mio::Waker;
