@@ -17,7 +17,8 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
 use engine::store::dropped::FirmQuotes;
-use http::stream::{PIECE_BYTES, Progress, Stream};
+use http::limits::PIECE_BYTES;
+use http::{Progress, Stream};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil::date};
 use kernel::calendar::shift::ShiftDate;
