@@ -1,4 +1,5 @@
-//! The finished rows of a slice: raw units to native units, blocks to columns. NaN means missing; infinity never occurs.
+//! The finished rows of a slice: raw units to native units, blocks to columns. NaN means missing; infinity never
+//! occurs.
 
 use super::chances::Chances;
 use crate::early::{BlockMethod, EarlyWork};

@@ -34,7 +34,7 @@ pub(super) struct StrategyShape {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShapeLeg {
     pub(super) right: Right,
-    /// Place of its strike: the order counts. A proposal is a standard deviation of the spot wide from place to place.
+    /// Place of its strike. The order names; in a proposal places are a standard deviation of the spot apart.
     pub(super) strike: usize,
     /// It settles after the others.
     pub(super) is_later: bool,
@@ -80,7 +80,7 @@ impl StrategyShape {
 /// Known strategies: name, name of the opposite sides, legs by strike and ratio. Of several that fit the first is the
 /// name; of several with one name the first is proposed.
 #[rustfmt::skip]
-pub(super) const SHAPES: &[StrategyShape] = &[
+const SHAPES: &[StrategyShape] = &[
     shape("long shares", "short shares", &[]).with_shares(),
     shape("long call", "short call", &[call(1, 1.0)]),
     shape("long put", "short put", &[put(1, 1.0)]),

@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use kernel::contract::Right;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Days to the first settlement, where no expiry is asked for, and from the first to the later one: of the expiries that
-/// are listed the nearest is taken.
+/// Days to the first settlement, where no expiry is asked for, and from the first to the later one: of the listed
+/// expiries the nearest is taken.
 const DAYS: f64 = 30.0;
 
 impl KnownStrategy {
@@ -37,9 +37,11 @@ impl KnownStrategy {
             let slice = if leg.is_later { later? } else { near };
             rows.push((leg, slice, valued(chain, slice, leg.right)));
         }
-        let (_, _, some) = rows.first()?;
-        let is_listed = |strike: &u32| rows.iter().all(|(_, _, rows)| rows.contains_key(strike));
-        let listed: BTreeSet<u32> = some.keys().copied().filter(is_listed).collect();
+        let mut listed: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+        for (leg, _, rows) in &rows {
+            let strikes = listed.entry(leg.strike).or_insert_with(|| rows.keys().copied().collect());
+            strikes.retain(|strike| rows.contains_key(strike));
+        }
         let strikes = self.strikes(&listed, &SpotDistribution::of(chain, first)?, first.fwd_price)?;
         let contracts = rows.iter().map(|(leg, slice, rows)| {
             let row = rows[&strikes[&leg.strike]];
@@ -48,10 +50,15 @@ impl KnownStrategy {
         Some(shares.into_iter().chain(contracts).collect())
     }
 
-    /// Listed strikes, in thousandths, by place.
-    fn strikes(&self, listed: &BTreeSet<u32>, spot: &SpotDistribution, fwd: f64) -> Option<BTreeMap<usize, u32>> {
-        let places: BTreeSet<usize> = self.shape.legs.iter().map(|leg| leg.strike).collect();
-        let middle = 0.5 * (*places.first()? as f64 + *places.last()? as f64);
+    /// A strike by place, of those that are `listed` there; thousandths.
+    fn strikes(
+        &self,
+        listed: &BTreeMap<usize, BTreeSet<u32>>,
+        spot: &SpotDistribution,
+        fwd: f64,
+    ) -> Option<BTreeMap<usize, u32>> {
+        let (first, last) = (listed.first_key_value()?.0, listed.last_key_value()?.0);
+        let middle = 0.5 * (*first as f64 + *last as f64);
         let beside = match self.shape.legs {
             [leg] if self.has_shares() => 0.5 * leg.right.phi(),
             _ => 0.0,
@@ -63,16 +70,18 @@ impl KnownStrategy {
         };
         let mut chosen = BTreeMap::new();
         if self.shape.is_even {
-            let [low, body, high] = places.into_iter().collect::<Vec<_>>()[..] else { return None };
-            let center = nearest(body, &mut listed.iter().copied())?;
+            let [(&low, lower), (&body, bodies), (&high, higher)] = listed.iter().collect::<Vec<_>>()[..] else {
+                return None;
+            };
+            let center = nearest(body, &mut bodies.iter().copied())?;
             let other = |wing: u32| (2 * center).checked_sub(wing);
-            let is_pair = |wing: &u32| other(*wing).is_some_and(|other| listed.contains(&other));
-            let wing = nearest(low, &mut listed.range(..center).copied().filter(is_pair))?;
+            let is_pair = |wing: &u32| other(*wing).is_some_and(|other| higher.contains(&other));
+            let wing = nearest(low, &mut lower.range(..center).copied().filter(is_pair))?;
             chosen.extend([(low, wing), (body, center), (high, other(wing)?)]);
         } else {
             let mut from = 0;
-            for place in places {
-                let strike = nearest(place, &mut listed.range(from..).copied())?;
+            for (&place, strikes) in listed {
+                let strike = nearest(place, &mut strikes.range(from..).copied())?;
                 chosen.insert(place, strike);
                 from = strike + 1;
             }

@@ -1,5 +1,5 @@
-//! Bodies that are written while they are sent, and their encoding for the wire: gzip, then chunks. Never: a head, a row,
-//! a socket.
+//! Bodies that are written while they are sent, and their encoding for the wire: gzip, then chunks. Never: a head, a
+//! row, a socket.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

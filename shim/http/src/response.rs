@@ -1,5 +1,5 @@
-//! The interface between the server and the program that it serves, answers, and the heads that are written before them.
-//! Never: a socket.
+//! The interface between the server and the program that it serves, answers, and the heads that are written before
+//! them. Never: a socket.
 
 use super::body::ReceivedBody;
 use super::framing::{Framing, Stream};

@@ -1,5 +1,5 @@
-//! Text around cells and rows in JSON, NDJSON, CSV and HTML, as data. A page of HTML has no script, asks for nothing, is
-//! readable in light and in dark, and has one plain `<table>`, which spreadsheets import. Never: a column, a vendor.
+//! Text around cells and rows in JSON, NDJSON, CSV and HTML, as data. A page of HTML has no script, asks for nothing,
+//! is readable in light and in dark, and has one plain `<table>`, which spreadsheets import. Never: a column, a vendor.
 
 use super::number::Print;
 
