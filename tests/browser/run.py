@@ -691,7 +691,7 @@ def examples(place):
         page.until("a straddle", lambda: page.texts("#expiries tbody tr"))
         assert "straddle of SPY" in page.text("#notice"), page.text("#notice")
         symbols = page.run("document.querySelector('#what').value")
-        assert re.fullmatch(r"(SPY\d{6})C(\d{8}),\1P\2", symbols), symbols
+        assert re.fullmatch(r"(SPY\d{6})P(\d{8}),\1C\2", symbols), symbols
         page.run("(s => { s.value = 'long call calendar'; s.dispatchEvent(new Event('change')); })(document.querySelector('#strategy'))")
         page.until("a calendar", lambda: page.run("document.querySelector('#quantity').value") == "-1,1" and len(page.texts("#expiries tbody tr")) == 2)
 
