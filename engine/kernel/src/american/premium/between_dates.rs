@@ -10,13 +10,23 @@ use super::between_grid::{BetweenGrid, GridNode};
 use super::time_between::{FromPoint, TimeBetween};
 use crate::american::at_date::{DatePremium, ValueSlopes, Wait};
 use crate::american::moment::{Contracts, Flow, FlowTime, LowerBoundary, Moment, MomentBoundary};
-use crate::american::settings::{BETWEEN, LIMIT_LEFT, PACES, SAME, SHRINKS};
+use crate::american::settings::{BETWEEN, FALLING, LIMIT_LEFT, PACES, SAME, SHRINKS};
 use crate::american::start::{BoundaryStart, carried};
 use crate::black76::European;
 use crate::elementary::{exp, ln};
 use crate::lanes::{InLanes, Lanes, Mask};
 use crate::solve::eliminate;
 
+/// Most nodes of the flow from a point.
+const MOST_NODES: usize = {
+    let (mut most, of) = (BETWEEN.inner, [FALLING.inner, FALLING.inner_first, FALLING.inner_rates]);
+    let mut i = 0;
+    while i < of.len() {
+        most = if of[i] > most { of[i] } else { most };
+        i += 1;
+    }
+    most
+};
 /// Most steps of Newton's method.
 const MOST_STEPS: usize = 20;
 /// A shorter step ends the iteration (deviations of the time left). Newton's method squares its error, of which values
@@ -131,6 +141,14 @@ impl<T> Nearby<T> {
 /// A number per collocation point. Boundaries with fewer points leave the rest unused.
 pub(super) type PerPoint<L> = [L; BETWEEN.points];
 
+/// A function's value and slopes and the ln X that they are of, by collocation point.
+pub(super) type HeldAt<L> = [(L, ValueSlopes<L>); BETWEEN.points];
+
+/// No value yet: at ln X that nothing is near.
+pub(super) fn not_held<L: Lanes>() -> HeldAt<L> {
+    [(L::splat(f64::NAN), [L::splat(0.0); 4]); BETWEEN.points]
+}
+
 /// The collocation equations of a boundary, one contract per lane.
 pub(super) struct Search<'a, L: Lanes, T> {
     pub(super) stretch: &'a TimeBetween<T>,
@@ -139,6 +157,8 @@ pub(super) struct Search<'a, L: Lanes, T> {
     pub(super) k: L,
     /// Holding less payoff, by point.
     pub(super) holdings: Vec<HoldingLessPayoff<'a, L, T>>,
+    /// Holding less payoff where it was last computed, by point.
+    pub(super) held: HeldAt<L>,
     /// ln B beyond which exercise loses.
     pub(super) limits: PerPoint<L>,
     /// Offset of ln B from the unknowns.
@@ -177,6 +197,7 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
             contracts,
             k,
             holdings: contracts.holdings(stretch, at, k),
+            held: not_held(),
             limits: per_point(points, |seen| contracts.limit(k, seen)),
             from: [L::splat(0.0); BETWEEN.points],
             pace: [L::splat(1.0); BETWEEN.points],
@@ -234,8 +255,8 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
         let mut residual = [c(0.0); BETWEEN.points];
         let mut before = c(f64::INFINITY);
         let mut done = self.is_settled;
-        // the value of holding where it was last computed
-        let mut held = [(c(f64::NAN), [c(0.0); 4]); BETWEEN.points];
+        let mut by_node = [c(0.0); MOST_NODES];
+        let mut held = self.held;
         for step in 0..steps {
             for (i, (seen, point)) in stretch.from_points.iter().zip(&grid.points).take(n).enumerate() {
                 let x = y[i] + self.from[i];
@@ -248,16 +269,15 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
                 if let Some(lower) = self.lower {
                     lower.add(&contracts, i, x, &mut sums);
                 }
-                let mut row = [c(0.0); BETWEEN.points];
                 let pasted = sigma * seen.left.sqrt().in_lanes() * self.pace[i] * (phi * pace);
-                for ((moment, node), fixed) in self.moments[i].iter().zip(&point.nodes).zip(&self.fixed[i]) {
+                for (((moment, node), fixed), by) in
+                    self.moments[i].iter().zip(&point.nodes).zip(&self.fixed[i]).zip(&mut by_node)
+                {
                     let ln_b = node.ln_b(y, *fixed);
                     let [by_value, by_slope] = contracts.add(moment, x, spot, inv_spot, ln_b, &mut sums);
-                    let by = by_value - pasted * by_slope;
-                    for (entry, weight) in row.iter_mut().zip(&node.row) {
-                        *entry = by.mul_add(c(*weight), *entry);
-                    }
+                    *by = by_value - pasted * by_slope;
                 }
+                let mut row = by_unknowns(&by_node, &point.nodes, n);
                 row[i] += sums[1] - pasted * sums[2];
                 (jacobian[i], residual[i]) = (row, sums[0] - pasted * sums[1]);
             }
@@ -310,6 +330,25 @@ impl<'a, L: InLanes<L>, T: InLanes<L>> Search<'a, L, T> {
 /// The part of ln B at some moments that the `end` of the boundary gives.
 pub(super) fn ends<L: Lanes>(nodes: &[GridNode], end: L) -> Vec<L> {
     nodes.iter().map(|node| end * node.end).collect()
+}
+
+/// Derivatives in the first `n` unknowns of a sum over `nodes`, from its derivatives `by` ln B at the nodes. The
+/// unknowns are taken a few at a time, so that their sums stay in registers.
+#[inline(always)]
+fn by_unknowns<L: Lanes>(by: &[L], nodes: &[GridNode], n: usize) -> PerPoint<L> {
+    const TOGETHER: usize = 4;
+    const { assert!(BETWEEN.points.is_multiple_of(TOGETHER)) };
+    let mut all = [L::splat(0.0); BETWEEN.points];
+    for (first, of) in all.chunks_exact_mut(TOGETHER).enumerate().take(n.div_ceil(TOGETHER)) {
+        let mut sums = [L::splat(0.0); TOGETHER];
+        for (by, node) in by.iter().zip(nodes) {
+            for (sum, weight) in sums.iter_mut().zip(&node.row[first * TOGETHER..]) {
+                *sum = by.mul_add(L::splat(*weight), *sum);
+            }
+        }
+        of.copy_from_slice(&sums);
+    }
+    all
 }
 
 /// The one of two ln X that lies further towards exercise.

@@ -7,7 +7,9 @@
 //! follows that turn, but the turn can be computed: a polynomial in η describes the boundary less this shape. With b a
 //! little below 0 exercise saves borrow, and the shape stays above a line in the same way. Never: a premium.
 
-use super::between_dates::{ExerciseBoundary, HoldingLessPayoff, Nearby, PerPoint, Search, per_point};
+use super::between_dates::{
+    ExerciseBoundary, HeldAt, HoldingLessPayoff, Nearby, PerPoint, Search, not_held, per_point,
+};
 use super::between_grid::{BetweenGrid, Fineness, GridNode};
 use super::between_grid::{FALLING_CELL, FALLING_CELLS};
 use super::time_between::{Line, TimeBetween};
@@ -76,9 +78,9 @@ impl<L: InLanes<L>> Falling<L> {
         let climb = sigma * (lines[0].root.in_lanes() * CLIMB);
         let highest = end.min(limits[points.len() - 1]).max(limits[0] - climb);
         let points_of = WindowPoints { left: &left, lines: &lines, holdings: &holdings, limits: &limits };
-        let mut falling = match near {
+        let (mut falling, held) = match near {
             // levels of rates nearby are inexact here; the excess over the shape, which is solved, corrects them
-            Some(Nearby::Rates(near)) => *near,
+            Some(Nearby::Rates(near)) => (*near, not_held()),
             Some(Nearby::Strike(near)) => Self::new(&contracts, &points_of, FallStart::Near(near), ln_k),
             None => Self::new(&contracts, &points_of, FallStart::Above(highest), ln_k),
         };
@@ -107,6 +109,7 @@ impl<L: InLanes<L>> Falling<L> {
             contracts,
             k,
             holdings,
+            held,
             limits,
             from,
             pace,
@@ -158,11 +161,16 @@ enum FallStart<'a, L> {
 }
 
 impl<L: InLanes<L>> Falling<L> {
-    /// Levels and scales of a boundary, before its excess is solved.
+    /// Levels and scales of a boundary, before its excess is solved, and the value of holding near the levels.
     ///
     /// # Shapes    one contract per lane
     /// # Accuracy  levels to `FALLING_FOUND` of a deviation: the excess takes up what they are off by
-    fn new<T: InLanes<L>>(contracts: &Contracts<L>, points: &WindowPoints<L, T>, start: FallStart<L>, ln_k: L) -> Self {
+    fn new<T: InLanes<L>>(
+        contracts: &Contracts<L>,
+        points: &WindowPoints<L, T>,
+        start: FallStart<L>,
+        ln_k: L,
+    ) -> (Self, HeldAt<L>) {
         let c = L::splat;
         let WindowPoints { lines, holdings, limits, .. } = *points;
         let [_, b] = contracts.rates;
@@ -176,6 +184,7 @@ impl<L: InLanes<L>> Falling<L> {
             sign,
             corner: FALLING_CELLS,
         };
+        let mut held = not_held();
         for (i, ((line, holding), limit)) in lines.iter().zip(holdings).zip(limits).enumerate() {
             let deviation = contracts.sigma * line.root.in_lanes();
             let mut slope = c(0.0);
@@ -184,7 +193,8 @@ impl<L: InLanes<L>> Falling<L> {
             }
             x = x.min(*limit);
             for _ in 0..FALLING_STEPS {
-                let ([value, by_x, ..], lost) = (holding.at(x), exp(x) * line.borrow.in_lanes());
+                held[i] = (x, holding.at(x));
+                let ([value, by_x, ..], lost) = (held[i].1, exp(x) * line.borrow.in_lanes());
                 slope = (by_x - lost).max(c(SAME.divisor));
                 let step = ((value - lost) / slope).max(-deviation).min(c(FALLING_STEP));
                 x = (x - step).min(*limit);
@@ -195,7 +205,7 @@ impl<L: InLanes<L>> Falling<L> {
             falling.level[i] = x - ln_k;
             falling.scale[i] = (line.gain.in_lanes() / slope).min(deviation);
         }
-        falling
+        (falling, held)
     }
 
     /// The shape at the collocation points.
