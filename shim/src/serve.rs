@@ -11,6 +11,7 @@ use crate::market::state::{SavedMarket, StateFolder};
 use crate::past::cache::CachedArchive;
 use crate::past::folder::ComputedDays;
 use crate::status::Status;
+use api::metrics::NameRows;
 use arc_swap::ArcSwap;
 use desk::alerts::deliver::AlertSender;
 use desk::alerts::log::AlertLog;
@@ -194,7 +195,8 @@ impl OpenedDaemon {
         let folder = state_folder(config, &specs)?.map(Arc::new);
         let closes = folder.as_ref().map(|folder| folder.closes()).unwrap_or_default();
         let closes = Arc::new(ArcSwap::from_pointee(closes));
-        let alerts = alerts.map(|alerts| alerts.with_closes(Arc::clone(&closes)));
+        let rows = Arc::<NameRows>::default();
+        let alerts = alerts.map(|alerts| alerts.with_metrics(Arc::clone(&closes), Arc::clone(&rows)));
         let terms = OpenTerms {
             clock,
             allow_remote: config.allow_remote,
@@ -245,7 +247,7 @@ impl OpenedDaemon {
             .showing_quotes(config.show_quotes)
             .with_requested_names(Arc::clone(&requested))
             .with_positions(Arc::clone(&positions), alert_log)
-            .with_closes(closes);
+            .with_metrics(closes, rows);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
             let archive =

@@ -24,11 +24,13 @@ pub struct LastSessions {
 
 /// The closes of a name up to a valuation, and sums over them.
 #[derive(Clone, Debug)]
-pub struct NamePast {
-    /// Sessions of a year, ascending, to the last one that has ended.
-    dates: Vec<Date>,
+pub struct NamePast<'a> {
+    /// Sessions of a year before the day, ascending.
+    dates: &'a [Date],
     /// Closes within them, ascending.
-    closes: Vec<NameClose>,
+    before: &'a [NameClose],
+    /// The close of the day itself.
+    own: Option<NameClose>,
     /// Sums of squared returns over the last one, two, … sessions.
     squares: Vec<f64>,
     /// Reason why the sums end there.
@@ -85,7 +87,7 @@ impl LastSessions {
     }
 }
 
-impl NamePast {
+impl<'a> NamePast<'a> {
     /// The closes of the name of a chain before its valuation, and its own, if a session has ended by then. `sessions`
     /// are those before the Eastern date of the valuation.
     #[must_use]
@@ -93,8 +95,8 @@ impl NamePast {
         chain: &Chain,
         term: &TermStructure,
         tenors: &Tenors,
-        closes: &Closes,
-        sessions: &LastSessions,
+        closes: &'a Closes,
+        sessions: &'a LastSessions,
         calendar: &Calendar,
     ) -> Self {
         Self::new(closes.of(chain.underlying), NameClose::of(chain, term, tenors, calendar), sessions)
@@ -102,16 +104,16 @@ impl NamePast {
 
     /// The closes of a name before a day, ascending, and that of the day itself, if it has come.
     #[must_use]
-    pub fn new(closes: &[NameClose], own: Option<NameClose>, sessions: &LastSessions) -> Self {
+    pub fn new(closes: &'a [NameClose], own: Option<NameClose>, sessions: &'a LastSessions) -> Self {
+        // the day itself is one of the year
+        let most = if own.is_some() { YEAR } else { YEAR + 1 };
+        let dates = &sessions.dates[sessions.dates.len().saturating_sub(most)..];
+        let within = |close: &NameClose| dates.first().is_none_or(|first| close.day < *first);
         let before = &closes[..closes.partition_point(|close| close.day < sessions.today)];
-        let mut dates = sessions.dates.clone();
-        dates.extend(own.map(|own| own.day));
-        dates.drain(..dates.len().saturating_sub(YEAR + 1));
-        let first = dates.first().copied().unwrap_or(Date::MAX);
-        let closes = before.iter().filter(|close| close.day >= first).copied().chain(own).collect();
         let mut past = Self {
             dates,
-            closes,
+            before: &before[before.partition_point(within)..],
+            own,
             squares: Vec::new(),
             end: NoPast::TooFewCloses,
             without_events: Vec::new(),
@@ -121,18 +123,26 @@ impl NamePast {
         past
     }
 
+    /// The sessions that have ended, the last one first.
+    fn sessions(&self) -> impl Iterator<Item = Date> + use<'a> {
+        self.own.map(|own| own.day).into_iter().chain(self.dates.iter().rev().copied())
+    }
+
+    /// The closes, the last one first.
+    fn closes(&self) -> impl Iterator<Item = NameClose> + Clone + use<'a> {
+        self.own.into_iter().chain(self.before.iter().rev().copied())
+    }
+
     /// Sums squared returns from the last session back, to the first one that has none.
     fn sum(&mut self) {
         let (mut all, mut without, mut sessions) = (0.0, 0.0, 0);
         let mut knows_events = true;
-        for (n, pair) in self.closes.windows(2).rev().enumerate() {
-            let (before, close) = (&pair[0], &pair[1]);
-            let place = self.dates.len().wrapping_sub(n);
-            let has_date = |back: usize, of: &NameClose| self.dates.get(place.wrapping_sub(back)) == Some(&of.day);
-            if !has_date(1, close) || !has_date(2, before) {
+        let pairs = self.closes().zip(self.closes().skip(1));
+        for ((close, before), (day, earlier)) in pairs.zip(self.sessions().zip(self.sessions().skip(1))) {
+            if close.day != day || before.day != earlier {
                 break;
             }
-            let ratio = (close.price + before.paid_by(close)) / before.price;
+            let ratio = (close.price + before.paid_by(&close)) / before.price;
             if !(1.0 / SPLIT..=SPLIT).contains(&ratio) {
                 self.end = NoPast::PriceJump;
                 if knows_events {
@@ -146,7 +156,7 @@ impl NamePast {
             if !knows_events {
                 continue;
             }
-            match before.event_by(close) {
+            match before.event_by(&close) {
                 Ok(true) => {}
                 Ok(false) => (without, sessions) = (without + square, sessions + 1),
                 Err(why) => {
@@ -182,11 +192,10 @@ impl NamePast {
     /// One of them has no return.
     pub fn realised_vt(&self, sessions: usize, clock: &VarianceClock, share: f64) -> Result<f64, NoPast> {
         let sum = self.squares.get(sessions.wrapping_sub(1)).ok_or(self.end)?;
-        let place = self.closes.len().checked_sub(sessions.saturating_add(1));
-        let (Some(first), Some(last)) = (place.map(|place| self.closes[place].at), self.closes.last()) else {
+        let (Some(first), Some(last)) = (self.closes().nth(sessions), self.closes().next()) else {
             return Err(NoPast::TooFewCloses);
         };
-        Ok((clock.weights().year() * sum / clock.days(first, last.at, share)).sqrt())
+        Ok((clock.weights().year() * sum / clock.days(first.at, last.at, share)).sqrt())
     }
 
     /// Place of a volatility between the least and the greatest one of the closes of so many last sessions, 0 to 1.
@@ -195,7 +204,7 @@ impl NamePast {
     /// Fewer than half of a year's sessions, or 15 of a month's, have one; or all are the same.
     pub fn iv_rank(&self, iv30d: f64, sessions: usize) -> Result<f64, NoPast> {
         let (vols, iv30d) = (self.vols(sessions)?, rounded(iv30d));
-        let (least, most) = vols.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(*x), b.max(*x)));
+        let (least, most) = vols.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if most > least { Ok(((iv30d - least) / (most - least)).clamp(0.0, 1.0)) } else { Err(NoPast::NoRange) }
     }
 
@@ -206,19 +215,20 @@ impl NamePast {
     pub fn iv_percentile(&self, iv30d: f64, sessions: usize) -> Result<f64, NoPast> {
         // its own close is not below it
         let (vols, iv30d) = (self.vols(sessions)?, rounded(iv30d));
-        Ok(vols.iter().filter(|vol| **vol < iv30d).count() as f64 / vols.len() as f64)
+        let n = vols.clone().count();
+        Ok(vols.filter(|vol| *vol < iv30d).count() as f64 / n as f64)
     }
 
-    /// Volatilities of the closes of the last sessions.
-    fn vols(&self, sessions: usize) -> Result<Vec<f64>, NoPast> {
+    /// Volatilities of the closes of the last sessions, the last one first.
+    fn vols(&self, sessions: usize) -> Result<impl Iterator<Item = f64> + Clone + use<'a>, NoPast> {
         /// A month counts with five sessions of seven, a year with half of them.
         const fn least(sessions: usize) -> usize {
             if sessions < YEAR / 2 { sessions * 5 / 7 } else { sessions / 2 }
         }
-        let first = self.dates[self.dates.len().saturating_sub(sessions)..].first().ok_or(NoPast::TooFewCloses)?;
-        let within = self.closes.iter().filter(|close| close.day >= *first && close.iv30d.is_finite());
-        let vols: Vec<f64> = within.map(|close| close.iv30d).collect();
-        if vols.len() < least(sessions) { Err(NoPast::TooFewCloses) } else { Ok(vols) }
+        let first = self.sessions().take(sessions).last().ok_or(NoPast::TooFewCloses)?;
+        let within = self.closes().take_while(move |close| close.day >= first);
+        let vols = within.map(|close| close.iv30d).filter(|vol| vol.is_finite());
+        if vols.clone().count() < least(sessions) { Err(NoPast::TooFewCloses) } else { Ok(vols) }
     }
 }
 
@@ -253,6 +263,7 @@ impl NameClose {
 mod tests {
     use super::*;
     use jiff::civil::date;
+    use std::sync::LazyLock;
 
     const TODAY: Date = date(2026, 11, 20);
 
@@ -273,8 +284,9 @@ mod tests {
         days.iter().zip(prices).map(of).collect()
     }
 
-    fn past(closes: &[NameClose]) -> NamePast {
-        NamePast::new(closes, None, &LastSessions::before(TODAY, &Calendar::embedded()))
+    fn past(closes: &[NameClose]) -> NamePast<'_> {
+        static SESSIONS: LazyLock<LastSessions> = LazyLock::new(|| LastSessions::before(TODAY, &Calendar::embedded()));
+        NamePast::new(closes, None, &SESSIONS)
     }
 
     fn near(found: Result<f64, NoPast>, wanted: f64) {
@@ -392,7 +404,8 @@ mod tests {
         // those of which volatility is missing do not count
         let missing: Vec<NameClose> = all[126..].iter().map(|of| NameClose { iv30d: f64::NAN, ..*of }).collect();
         assert_eq!(past(&missing).iv_rank(0.2, 252), Err(NoPast::TooFewCloses));
-        let flat = past(&closes(&[100.0; 30]));
+        let same = closes(&[100.0; 30]);
+        let flat = past(&same);
         assert_eq!(flat.iv_rank(0.2, 21), Err(NoPast::NoRange));
         near(flat.iv_percentile(0.2, 21), 0.0);
     }

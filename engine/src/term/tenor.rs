@@ -129,8 +129,10 @@ impl TermStructure {
         let at = tenors.now.until(&tenor.reading, self.market_share);
         let expiries = self.expiries();
         let (before, after) = expiries.split_at(expiries.partition_point(|of| of.days_vt <= at));
-        let is_known = |of: &&TermExpiry| of.holds.is_some() && vol(of).is_finite();
-        let (a, b) = (before.iter().rfind(is_known)?, after.iter().find(is_known)?);
+        // that of a delta is searched for: once for each expiry
+        let known =
+            |of| Some((of, vol(of))).filter(|(of, vol): &(&TermExpiry, f64)| of.holds.is_some() && vol.is_finite());
+        let ((a, vol_a), (b, vol_b)) = (before.iter().rev().find_map(known)?, after.iter().find_map(known)?);
         let size = self.event.variance;
         let has_passed = if a.holds == b.holds {
             a.holds
@@ -139,9 +141,10 @@ impl TermStructure {
         }?;
         // where both hold one of unknown size, it is a part of both
         let event = |holds: bool| if holds && size.is_finite() { size } else { 0.0 };
-        let plain = |of: &TermExpiry| vol(of).powi(2) * of.years() - event(of.holds == Some(true));
+        let plain = |of: &TermExpiry, vol: f64| vol.powi(2) * of.years() - event(of.holds == Some(true));
         let part = (at - a.days_vt) / (b.days_vt - a.days_vt);
-        let plain = plain(a) + part * (plain(b) - plain(a));
+        let (plain, after) = (plain(a, vol_a), plain(b, vol_b));
+        let plain = plain + part * (after - plain);
         Some(TenorVariance { plain, event: event(has_passed), has_passed, at: tenor.at })
     }
 }

@@ -1,37 +1,47 @@
-//! The columns of `/l1/metrics`: what each shows of a name or of an expiry, and why it is missing where it is. Never: a
-//! formula that is not a difference or a ratio of two columns, bytes.
+//! The columns of `/l1/metrics`: what each shows of a name or of an expiry, and why it is missing where it is; rows of
+//! names that are computed once for all who ask (`rows.rs`). Never: a formula that is not a difference or a ratio of
+//! two columns, bytes.
 
+mod rows;
+
+pub use rows::{NameDraft, NameRow, NameRows, ValuationTimes};
+
+use crate::rows::heading::ColumnHead;
 use engine::closes::{NamePast, NoPast, YEAR};
 use engine::store::chain::Chain;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{EventState, PutsAndCalls, TENORS, Tenors, TermExpiry, TermStructure, max_pain};
+use jiff::civil::Date;
+use kernel::calendar::VarianceClock;
 
 /// A cell.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
     /// A number, finite.
     Number(f64),
     /// A word.
-    Word(String),
+    Word(&'static str),
+    /// A date.
+    Date(Date),
     /// Nothing, and why.
     Missing(&'static str),
 }
 
 /// A column of metrics.
 #[derive(Debug)]
-pub struct MetricColumn<F> {
-    /// Name of the column.
-    pub name: &'static str,
-    /// True if it holds numbers.
-    pub is_number: bool,
+struct MetricColumn<F> {
+    name: &'static str,
+    is_number: bool,
     /// Finds the value of the column.
-    pub find: F,
+    find: F,
 }
 
-/// Value of a column for a name.
-pub type OfName = fn(&NameMetrics<'_>) -> Metric;
+/// Value of a column for a name, by its chain.
+type OfName = fn(&NameMetrics<'_>) -> Metric;
+/// Value of a column for a name, by the closes of earlier sessions.
+type OfPast = fn(&PastMetrics<'_>) -> Metric;
 /// Value of a column for an expiry.
-pub type OfExpiry = fn(&ExpiryMetrics<'_>) -> Metric;
+type OfExpiry = fn(&ExpiryMetrics<'_>) -> Metric;
 
 const fn number<F: Copy>(name: &'static str, find: F) -> MetricColumn<F> {
     MetricColumn { name, is_number: true, find }
@@ -51,8 +61,8 @@ fn known(x: Result<f64, NoPast>) -> Metric {
     x.map_or_else(|why| Metric::Missing(why.name()), Metric::Number)
 }
 
-fn date(of: Option<jiff::civil::Date>, why: &'static str) -> Metric {
-    of.map_or(Metric::Missing(why), |date| Metric::Word(date.to_string()))
+fn date(of: Option<Date>, why: &'static str) -> Metric {
+    of.map_or(Metric::Missing(why), Metric::Date)
 }
 
 /// Sessions of a month.
@@ -74,9 +84,9 @@ const CROSSED: &str = "calendar_crossed";
 const NO_INTEREST: &str = "open_interest_incomplete";
 const NO_PRICE: &str = "no_price";
 
-/// A name, as the columns see it.
+/// A name, as the columns by its chain see it.
 #[derive(Debug)]
-pub struct NameMetrics<'a> {
+struct NameMetrics<'a> {
     chain: &'a Chain,
     term: &'a TermStructure,
     tenors: &'a Tenors,
@@ -86,19 +96,16 @@ pub struct NameMetrics<'a> {
     wings: [f64; 2],
     /// The expiry that moves are expected until: the first one a day away.
     next: Option<&'a TermExpiry>,
-    past: &'a NamePast,
 }
 
 impl<'a> NameMetrics<'a> {
-    /// Metrics of a chain, of which `past` has the closes.
-    #[must_use]
-    pub fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors, past: &'a NamePast) -> Self {
+    fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors) -> Self {
         let iv = TENORS.map(|days| term.iv(tenors, days));
         let wings = [0.25, 0.75].map(|n_d1| term.vol_at(tenors, 30.0, |of| of.vol_at(n_d1)));
         let quoted = || term.expiries().iter().filter(|of| of.vol.is_finite());
         // in the last hours of an expiry its volatility says little
         let next = quoted().find(|of| of.days >= 1.0).or_else(|| quoted().next());
-        Self { chain, term, tenors, iv, wings, next, past }
+        Self { chain, term, tenors, iv, wings, next }
     }
 
     /// Why a volatility of a maturity is missing.
@@ -114,12 +121,6 @@ impl<'a> NameMetrics<'a> {
 
     fn iv_at(&self, days: f64) -> f64 {
         TENORS.iter().position(|of| of.total_cmp(&days).is_eq()).map_or(f64::NAN, |place| self.iv[place])
-    }
-
-    /// Where the volatility in 30 days stands among those of the last sessions.
-    fn among(&self, find: fn(&NamePast, f64, usize) -> Result<f64, NoPast>, sessions: usize) -> Metric {
-        let now = self.iv_at(30.0);
-        if now.is_nan() { Metric::Missing(self.why(30.0)) } else { known(find(self.past, now, sessions)) }
     }
 
     fn forward(&self, from: f64, to: f64) -> Metric {
@@ -166,8 +167,8 @@ fn ex_event<const PLACE: usize>(of: &NameMetrics<'_>) -> Metric {
     or(of.term.ex_event_vol_at(of.tenors, days, |expiry| expiry.vol), why)
 }
 
-/// The columns of a name.
-pub const NAME: &[MetricColumn<OfName>] = &[
+/// The columns of a name by its chain.
+const BY_CHAIN: &[MetricColumn<OfName>] = &[
     number("und_price", |of| or(of.next.map_or(f64::NAN, |next| next.und_price), NO_PRICE)),
     number("iv7d", iv::<0>),
     number("iv10d", iv::<1>),
@@ -196,7 +197,7 @@ pub const NAME: &[MetricColumn<OfName>] = &[
         let why = of.why(if of.iv_at(30.0).is_nan() { 30.0 } else { 90.0 });
         or(of.term.slope(of.tenors), why)
     }),
-    word("event_state", |of| Metric::Word(of.term.event.state.name().to_owned())),
+    word("event_state", |of| Metric::Word(of.term.event.state.name())),
     word("event_from", |of| date(of.term.event.from, of.why_no_event())),
     word("event_to", |of| {
         let why = if of.term.event.known.is_some() { NO_EXPIRY } else { of.why_no_event() };
@@ -215,6 +216,27 @@ pub const NAME: &[MetricColumn<OfName>] = &[
     number("put_call_volume", |of| of.per_call(QuoteNumber::Volume)),
     number("put_call_oi", |of| of.per_call(QuoteNumber::OpenInterest)),
     number("borr_rate30d", |of| or(of.term.at(30.0, |expiry| expiry.borr_rate), NO_FORWARD_VOL)),
+];
+
+/// A name, as the columns by its closes see it.
+#[derive(Debug)]
+struct PastMetrics<'a> {
+    past: NamePast<'a>,
+    /// Volatility in 30 days, or why it is missing.
+    iv30d: Result<f64, &'static str>,
+    clock: &'a VarianceClock,
+    market_share: f64,
+}
+
+impl<'a> PastMetrics<'a> {
+    /// Where the volatility in 30 days stands among those of the last sessions.
+    fn among(&self, find: fn(&NamePast<'a>, f64, usize) -> Result<f64, NoPast>, sessions: usize) -> Metric {
+        self.iv30d.map_or_else(Metric::Missing, |now| known(find(&self.past, now, sessions)))
+    }
+}
+
+/// The columns of a name by the closes of earlier sessions.
+const BY_CLOSES: &[MetricColumn<OfPast>] = &[
     number("iv_rank_1y", |of| of.among(NamePast::iv_rank, YEAR)),
     number("iv_pctl_1y", |of| of.among(NamePast::iv_percentile, YEAR)),
     number("iv_rank_1m", |of| of.among(NamePast::iv_rank, MONTH)),
@@ -223,20 +245,42 @@ pub const NAME: &[MetricColumn<OfName>] = &[
     number("rv20", |of| known(of.past.realised(20))),
     number("rv60", |of| known(of.past.realised(60))),
     number("rv252", |of| known(of.past.realised(252))),
-    number("rv_vt", |of| known(of.past.realised_vt(REALISED, &of.term.clock, of.term.market_share))),
+    number("rv_vt", |of| known(of.past.realised_vt(REALISED, of.clock, of.market_share))),
     number("rv10_ex", |of| known(of.past.realised_without_events(10))),
     number("rv20_ex", |of| known(of.past.realised_without_events(20))),
     number("rv60_ex", |of| known(of.past.realised_without_events(60))),
     number("rv252_ex", |of| known(of.past.realised_without_events(252))),
     number("vrp30", |of| {
-        let (now, before) = (of.iv_at(30.0), of.past.realised(REALISED));
-        if now.is_nan() {
-            Metric::Missing(of.why(30.0))
-        } else {
-            known(before.map(|before| now * now - before * before))
-        }
+        let before = of.past.realised(REALISED);
+        of.iv30d.map_or_else(Metric::Missing, |now| known(before.map(|before| now * now - before * before)))
     }),
 ];
+
+/// The heads of some columns, and of those that follow them.
+const fn heads<F, G, const N: usize>(first: &[MetricColumn<F>], then: &[MetricColumn<G>]) -> [ColumnHead<'static>; N] {
+    let mut all = [ColumnHead { name: "", is_number: false }; N];
+    let mut i = 0;
+    while i < N {
+        let (name, is_number) = if i < first.len() {
+            (first[i].name, first[i].is_number)
+        } else {
+            (then[i - first.len()].name, then[i - first.len()].is_number)
+        };
+        all[i] = ColumnHead { name, is_number };
+        i += 1;
+    }
+    all
+}
+
+/// The columns of a name.
+pub const NAME: &[ColumnHead<'static>] =
+    &heads::<OfName, OfPast, { BY_CHAIN.len() + BY_CLOSES.len() }>(BY_CHAIN, BY_CLOSES);
+
+/// The place of a column of names.
+#[must_use]
+pub fn place_of(name: &str) -> Option<usize> {
+    NAME.iter().position(|head| head.name == name)
+}
 
 /// An expiry, as the columns see it.
 #[derive(Debug)]
@@ -254,6 +298,12 @@ impl<'a> ExpiryMetrics<'a> {
     pub fn new(chain: &'a Chain, term: &'a TermStructure, place: usize) -> Option<Self> {
         let of = term.expiries().get(place)?;
         Some(Self { chain, term, of, place, max_pain: max_pain(chain, chain.slices.get(of.slice)?) })
+    }
+
+    /// Its cells, by [`EXPIRY`].
+    #[must_use]
+    pub fn cells(&self) -> Vec<Metric> {
+        BY_EXPIRY.iter().map(|column| (column.find)(self)).collect()
     }
 
     fn vol(&self, x: f64) -> Metric {
@@ -280,8 +330,10 @@ impl<'a> ExpiryMetrics<'a> {
 }
 
 /// The columns of an expiry.
-pub const EXPIRY: &[MetricColumn<OfExpiry>] = &[
-    word("expiry", |of| Metric::Word(of.of.expiry.to_string())),
+pub const EXPIRY: &[ColumnHead<'static>] = &heads::<OfExpiry, OfExpiry, { BY_EXPIRY.len() }>(BY_EXPIRY, &[]);
+
+const BY_EXPIRY: &[MetricColumn<OfExpiry>] = &[
+    word("expiry", |of| Metric::Date(of.of.expiry)),
     number("days", |of| Metric::Number(of.of.days)),
     number("days_vt", |of| or(of.of.days_vt, NO_PRICE)),
     number("und_price", |of| or(of.of.und_price, NO_PRICE)),

@@ -5,6 +5,7 @@ use crate::past::archive::Archive;
 use crate::past::market::PastMarket;
 use crate::status::{Status, ledger};
 use api::edition;
+use api::metrics::NameRows;
 use api::vendors::layer::RequestContext;
 use arc_swap::ArcSwap;
 use desk::alerts::log::AlertLog;
@@ -26,6 +27,7 @@ use tools::explain::answer::Explaining;
 pub struct Service {
     pub(super) market: Arc<ArcSwap<Snapshot>>,
     pub(super) closes: Arc<ArcSwap<Closes>>,
+    pub(super) rows: Arc<NameRows>,
     pub(super) status: Arc<Status>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) roots: Arc<RootTable>,
@@ -56,6 +58,7 @@ impl Service {
         Self {
             market,
             closes: Arc::default(),
+            rows: Arc::default(),
             status,
             metrics,
             roots,
@@ -86,10 +89,10 @@ impl Service {
         Self { requested, ..self }
     }
 
-    /// Adds the closes of earlier sessions.
+    /// Adds the closes of earlier sessions, and the metrics of names for all who ask.
     #[must_use]
-    pub fn with_closes(self, closes: Arc<ArcSwap<Closes>>) -> Self {
-        Self { closes, ..self }
+    pub fn with_metrics(self, closes: Arc<ArcSwap<Closes>>, rows: Arc<NameRows>) -> Self {
+        Self { closes, rows, ..self }
     }
 
     /// `shows_quotes`: the chains have the quotes of the feed, and layers show them.
@@ -104,7 +107,7 @@ impl Service {
         Self { positions, alerts, ..self }
     }
 
-    /// Adds the recorded days of an archive. Call [`Service::showing_quotes`] and [`Service::with_closes`] first,
+    /// Adds the recorded days of an archive. Call [`Service::showing_quotes`] and [`Service::with_metrics`] first,
     /// since past days show likewise.
     #[must_use]
     pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
@@ -133,6 +136,7 @@ impl Service {
         RequestContext {
             snapshot,
             closes,
+            rows: &self.rows,
             now: self.status.clock.now(),
             asked: None,
             zone: &self.status.zone,
@@ -158,7 +162,7 @@ impl Service {
     }
 
     /// Bytes of live objects, by purpose.
-    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 14] {
+    fn memory(&self, snapshot: &Snapshot) -> [ledger::Entry; 15] {
         let facts = self.status.facts();
         let past = self.past.as_ref();
         [
@@ -168,6 +172,7 @@ impl Service {
             ("books", facts.book_bytes),
             ("sessions", facts.session_bytes),
             ("closes", self.closes.load().bytes() as u64),
+            ("metrics", self.rows.bytes() as u64),
             ("waiting_records", facts.sources.iter().map(|source| source.waiting_bytes).sum()),
             ("bodies", self.metrics.cache_bytes()),
             ("connections", self.metrics.connection_bytes()),

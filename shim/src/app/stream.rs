@@ -27,6 +27,7 @@ impl Service {
         let sources = EventSources {
             market: Arc::clone(&self.market),
             closes: Arc::clone(&self.closes),
+            rows: Arc::clone(&self.rows),
             calendar: self.calendar.clone(),
             positions: Arc::clone(&self.positions),
             alerts: Arc::clone(&self.alerts),

@@ -2,6 +2,7 @@
 
 use crate::past::archive::{Archive, DayChains, Flight, Trouble};
 use api::edition;
+use api::metrics::NameRows;
 use api::past::moment::AsOf;
 use api::past::{Lacking, Nearby, PastQuestion};
 use api::refusal::Refusal;
@@ -77,6 +78,7 @@ impl PastMarket {
         let context = RequestContext {
             snapshot: &snapshot,
             closes: self.closes.load_full(),
+            rows: &NameRows::default(),
             now: snapshot.time,
             asked: Some(shown),
             zone: &self.zone,

@@ -2,10 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::quotes::showing;
-use crate::support::market::{chain, get, get_from, listing, service};
+use crate::support::market::{chain, get, get_from, listing, market, service};
+use api::metrics::{NameRows, place_of};
+use engine::closes::Closes;
 use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
 use jiff::civil::date;
+use kernel::calendar::Calendar;
 use serde_json::Value;
+use std::sync::Arc;
 
 fn rows(target: &str) -> Vec<Value> {
     let got = get_from(&showing(), target);
@@ -37,6 +42,23 @@ fn every_missing_number_has_a_reason() {
     // without quotes there is no open interest, and no sum of it
     let got: Vec<Value> = serde_json::from_str(&get("/l1/exposure?underlying=SPX").body).unwrap();
     assert!(got[0]["gex"].is_null() && got[0]["missing"][0] == "gex:no_open_interest", "{}", got[0]);
+}
+
+#[test]
+fn a_row_of_a_name_is_computed_once_for_all_who_ask() {
+    let (rows, calendar, mut closes) = (NameRows::default(), Calendar::embedded(), Closes::default());
+    let market = market();
+    let chain = market.chains().iter().find(|chain| chain.underlying.as_str() == "SPX").unwrap();
+    let first = rows.row(chain, &closes, &calendar);
+    assert!(Arc::ptr_eq(&first, &rows.row(chain, &closes, &calendar)));
+    // not for other closes, nor for another chain
+    closes.add(&[]);
+    let second = rows.row(chain, &closes, &calendar);
+    assert!(!Arc::ptr_eq(&first, &second) && first == second);
+    let other = Arc::new(Chain::clone(chain));
+    assert!(!Arc::ptr_eq(&second, &rows.row(&other, &closes, &calendar)));
+    let answer: Vec<Value> = serde_json::from_str(&get("/l1/metrics?underlying=SPX").body).unwrap();
+    assert_eq!(answer[0]["und_price"].as_f64(), Some(first.number(place_of("und_price").unwrap())));
 }
 
 #[test]

@@ -52,15 +52,23 @@ fn health_says_all_that_the_design_lists() {
 
 #[test]
 fn metrics_say_where_the_memory_is() {
-    let (snapshot, body) = (market(), get_from(&service(market()), "/metrics").body);
-    let bytes = |of: &str| -> u64 {
+    let (snapshot, service) = (market(), service(market()));
+    let body = get_from(&service, "/metrics").body;
+    let bytes_in = |body: &str, of: &str| -> u64 {
         let start = format!("greeksd_memory_bytes{{of=\"{of}\"}} ");
         body.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("no {of}")).parse().unwrap()
     };
+    let bytes = |of: &str| bytes_in(&body, of);
     let contracts: u32 = snapshot.chains().iter().map(|chain| chain.rows()).sum();
     assert!(bytes("chains") > u64::from(contracts) * 200, "{}", bytes("chains"));
     assert_eq!(["states", "books", "sessions", "waiting_records"].map(bytes), [70_000, 6_000, 900, 512]);
-    assert_eq!(["old_chains", "bodies", "connections", "recorded_days", "columns"].map(bytes), [0; 5]);
+    assert_eq!(["old_chains", "bodies", "connections", "recorded_days", "columns", "metrics"].map(bytes), [0; 6]);
+    // rows of metrics stay for the next who asks, one a name
+    let held = [0, 1].map(|_| {
+        assert_eq!(get_from(&service, "/l1/metrics?underlying=*").status, 200);
+        bytes_in(&get_from(&service, "/metrics").body, "metrics")
+    });
+    assert!(held[0] > 1000 * snapshot.chains().len() as u64 && held[0] == held[1], "{held:?}");
 }
 
 #[test]

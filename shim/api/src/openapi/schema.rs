@@ -98,7 +98,7 @@ fn of_fact(fact: &Fact) -> Value {
     match fact {
         Fact::Missing => json!({ "type": "null" }),
         Fact::Word(_) => json!({ "type": "string" }),
-        Fact::Words(_) => json!({ "type": "array", "items": { "type": "string" } }),
+        Fact::Words(_) | Fact::Reasons(_) => json!({ "type": "array", "items": { "type": "string" } }),
         Fact::Count(_) => json!({ "type": "integer" }),
         Fact::Milli(_) | Fact::Number(_) => json!({ "type": "number" }),
         Fact::Flag(_) => json!({ "type": "boolean" }),

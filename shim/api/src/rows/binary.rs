@@ -9,6 +9,7 @@ use engine::store::chain::Chain;
 use history::schema::{FileColumn, served_column};
 use history::tables::{PlainColumn, PlainWriter, TableFormat, TableRows, TableSymbols, TableWriter};
 use http::{Progress, Stream};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
@@ -35,7 +36,7 @@ pub const fn content_type(format: TableFormat) -> &'static str {
 ///
 /// # Errors
 /// The library refuses it.
-pub fn facts(format: TableFormat, columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> io::Result<Vec<u8>> {
+pub fn facts(format: TableFormat, columns: &[ColumnHead<'_>], rows: &[Cow<'_, [Fact]>]) -> io::Result<Vec<u8>> {
     let mut writer = PlainWriter::new(format, columns.iter().map(|head| (head.name, head.is_number)))?;
     let column = |(place, head): (usize, &ColumnHead<'_>)| match head.is_number {
         true => PlainColumn::Numbers(rows.iter().map(|row| row[place].number()).collect()),

@@ -13,6 +13,8 @@ pub enum Fact {
     Word(String),
     /// Several words: an array in JSON, with spaces between them elsewhere.
     Words(Vec<String>),
+    /// Columns and why they are missing, written as words, `column:reason`.
+    Reasons(Vec<(&'static str, &'static str)>),
     /// A count.
     Count(u64),
     /// A price in thousandths of a dollar, always with a decimal point; four decimals in tables.
@@ -31,7 +33,7 @@ impl Fact {
             Self::Number(x) => *x,
             Self::Count(n) => *n as f64,
             Self::Milli(milli) => f64::from(*milli) / 1000.0,
-            Self::Missing | Self::Word(_) | Self::Words(_) | Self::Flag(_) => f64::NAN,
+            Self::Missing | Self::Word(_) | Self::Words(_) | Self::Reasons(_) | Self::Flag(_) => f64::NAN,
         }
     }
 
@@ -41,6 +43,7 @@ impl Fact {
         match self {
             Self::Word(word) => Some(word.clone()),
             Self::Words(words) => Some(words.join(" ")),
+            Self::Reasons(all) => Some(joined(all)),
             Self::Flag(flag) => Some(flag.to_string()),
             Self::Missing | Self::Number(_) | Self::Count(_) | Self::Milli(_) => None,
         }
@@ -189,6 +192,7 @@ fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
         Fact::Missing => push(frame.null),
         Fact::Word(word) => push_word(out, format, word),
         Fact::Words(words) => push_words(out, format, words),
+        Fact::Reasons(all) => push_reasons(out, format, all),
         Fact::Count(n) => push(&n.to_string()),
         Fact::Milli(milli) => push(&pointed(*milli, frame.tabular)),
         Fact::Flag(yes) => push(if *yes { "true" } else { "false" }),
@@ -217,6 +221,25 @@ fn push_words(out: &mut Vec<u8>, format: Format, words: &[String]) {
             out.push(b',');
         }
         push_word(out, format, word);
+    }
+    out.push(b']');
+}
+
+fn joined(reasons: &[(&str, &str)]) -> String {
+    reasons.iter().map(|(column, why)| format!("{column}:{why}")).collect::<Vec<_>>().join(" ")
+}
+
+fn push_reasons(out: &mut Vec<u8>, format: Format, reasons: &[(&str, &str)]) {
+    if !format.frame().keys {
+        return push_word(out, format, &joined(reasons));
+    }
+    out.push(b'[');
+    for (i, (column, why)) in reasons.iter().enumerate() {
+        out.extend_from_slice(if i > 0 { b",\"" } else { b"\"" });
+        out.extend_from_slice(column.as_bytes());
+        out.push(b':');
+        out.extend_from_slice(why.as_bytes());
+        out.push(b'"');
     }
     out.push(b']');
 }

@@ -1,11 +1,16 @@
-//! The form and the order of tables of numbers. Never: a number of a name.
+//! The rows, form and order of tables of numbers. Never: a column.
 
+use super::native_metrics;
+use crate::metrics::NameRow;
 use crate::rows::binary::{self, content_type};
+use crate::rows::clock::Clock;
 use crate::rows::frame::{ColumnHead, Format, Heading};
-use crate::rows::table::{self, Fact};
+use crate::rows::table::{Fact, TableLines};
 use history::tables::TableFormat;
 use http::metrics::write_metric;
+use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 /// The type of gauges.
 const GAUGES: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -21,6 +26,32 @@ pub enum FactForm {
     Table(TableFormat),
 }
 
+/// A row of a table of numbers.
+#[derive(Clone, Debug)]
+pub enum FactRow {
+    /// Its cells.
+    Cells(Vec<Fact>),
+    /// The metrics of a name, of which cells are made when they are written.
+    Metrics(Arc<NameRow>),
+}
+
+impl FactRow {
+    /// The number in a column; NaN: it has none.
+    fn number(&self, place: usize) -> f64 {
+        match self {
+            Self::Cells(cells) => cells.get(place).map_or(f64::NAN, Fact::number),
+            Self::Metrics(row) => native_metrics::number(row, place),
+        }
+    }
+
+    fn cells(&self, clock: &Clock) -> Cow<'_, [Fact]> {
+        match self {
+            Self::Cells(cells) => Cow::Borrowed(cells),
+            Self::Metrics(row) => Cow::Owned(native_metrics::cells(row, clock)),
+        }
+    }
+}
+
 /// By which column rows are sorted; those without a number there come last.
 #[derive(Clone, Copy, Debug)]
 pub struct FactOrder {
@@ -32,11 +63,8 @@ pub struct FactOrder {
 
 impl FactOrder {
     /// Sorts rows.
-    pub(super) fn sort(self, rows: &mut [Vec<Fact>]) {
-        let number = |row: &Vec<Fact>| match row.get(self.place) {
-            Some(Fact::Number(x)) if x.is_finite() => Some(*x),
-            _ => None,
-        };
+    pub(super) fn sort(self, rows: &mut [FactRow]) {
+        let number = |row: &FactRow| Some(row.number(self.place)).filter(|x| x.is_finite());
         rows.sort_by(|a, b| match (number(a), number(b)) {
             (Some(a), Some(b)) if self.is_descending => b.total_cmp(&a),
             (Some(a), Some(b)) => a.total_cmp(&b),
@@ -46,7 +74,16 @@ impl FactOrder {
 }
 
 impl FactForm {
-    /// The content type and the body of a table.
+    /// The content type of a table.
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Text(format) => format.frame().content_type,
+            Self::Gauges => GAUGES,
+            Self::Table(format) => content_type(format),
+        }
+    }
+
+    /// The body of a table; times are spelled by `clock`.
     ///
     /// # Errors
     /// The library of tables refuses it.
@@ -54,12 +91,26 @@ impl FactForm {
         self,
         heading: &Heading,
         columns: &[ColumnHead<'_>],
-        rows: &[Vec<Fact>],
-    ) -> io::Result<(&'static str, Vec<u8>)> {
+        rows: &[FactRow],
+        clock: &Clock,
+    ) -> io::Result<Vec<u8>> {
+        let all = || -> Vec<Cow<'_, [Fact]>> { rows.iter().map(|row| row.cells(clock)).collect() };
         Ok(match self {
-            Self::Text(format) => (format.frame().content_type, table::write(format, heading, columns, rows)),
-            Self::Gauges => (GAUGES, gauges(columns, rows).into_bytes()),
-            Self::Table(format) => (content_type(format), binary::facts(format, columns, rows)?),
+            Self::Text(format) => {
+                let mut out = Vec::new();
+                let mut lines = TableLines::begin(format, heading, columns, &mut out);
+                for (n, row) in rows.iter().enumerate() {
+                    lines.push(columns, &row.cells(clock), &mut out);
+                    if n == 0 {
+                        // rows are about equally long: the text grows once
+                        out.reserve(out.len().saturating_mul(rows.len()));
+                    }
+                }
+                lines.end(&mut out);
+                out
+            }
+            Self::Gauges => gauges(columns, &all()).into_bytes(),
+            Self::Table(format) => binary::facts(format, columns, &all())?,
         })
     }
 }
@@ -69,7 +120,7 @@ const LABELS: [&str; 4] = ["underlying", "root", "expiry", "strike"];
 
 /// Writes numbers as gauges in the text format of Prometheus, labelled by the columns that name a row. What is missing
 /// has no sample.
-fn gauges(columns: &[ColumnHead<'_>], rows: &[Vec<Fact>]) -> String {
+fn gauges(columns: &[ColumnHead<'_>], rows: &[Cow<'_, [Fact]>]) -> String {
     let labels: Vec<Vec<(&str, String)>> = rows.iter().map(|row| labels(columns, row)).collect();
     let mut out = String::new();
     for (place, head) in columns.iter().enumerate().filter(|(_, head)| head.is_number && !LABELS.contains(&head.name)) {

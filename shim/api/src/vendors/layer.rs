@@ -581,14 +581,14 @@ impl Layer {
             heading.lines.extend(warning.clone());
             heading.lines.push(counted(rows.len(), "row"));
         }
-        let (kind, body) = match of.form.write(&heading, of.heads, &rows) {
-            Ok(written) => written,
+        let body = match of.form.write(&heading, of.heads, &rows, clock) {
+            Ok(body) => body,
             Err(why) => {
                 let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
                 return Ok(Answer::full(self.name, 500, JSON, body));
             }
         };
-        let mut answer = Answer::full(self.name, 200, kind, body);
+        let mut answer = Answer::full(self.name, 200, of.form.content_type(), body);
         answer.headers.extend(warning.as_deref().map(warning_header));
         Ok(answer.of_edition(context.edition.filter(|_| !is_page)))
     }
@@ -692,6 +692,7 @@ fn counted(n: usize, what: &str) -> String {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::RequestContext;
+    use crate::metrics::NameRows;
     use engine::snapshot::Snapshot;
     use jiff::Timestamp;
     use kernel::calendar::Calendar;
@@ -708,6 +709,7 @@ pub(crate) mod testing {
         does(&RequestContext {
             snapshot: &snapshot,
             closes: Arc::default(),
+            rows: &NameRows::default(),
             now,
             asked: None,
             zone: &zone,

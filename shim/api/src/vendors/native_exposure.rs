@@ -2,7 +2,7 @@
 //! they assume: docs/metrics.md.
 #![allow(clippy::arithmetic_side_effects, reason = "sums of floats")]
 
-use super::facts::FactForm;
+use super::facts::{FactForm, FactRow};
 use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
@@ -118,7 +118,7 @@ struct About<'a> {
     max_pain: Option<Option<(f64, f64)>>,
 }
 
-fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
+fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
     let of_name = |of: &Picked| {
         let mut all = Exposures::default();
         each(of, context, |_, _, exposures| all += exposures);
@@ -128,7 +128,7 @@ fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<
     picked.iter().map(of_name).collect()
 }
 
-fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
+fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
     let mut rows = Vec::new();
     for of in picked {
         let mut by_slice: BTreeMap<u32, (&Slice, Exposures)> = BTreeMap::new();
@@ -143,7 +143,7 @@ fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> V
     rows
 }
 
-fn strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
+fn strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
     let mut rows = Vec::new();
     for of in picked {
         let mut by_strike: BTreeMap<u32, Exposures> = BTreeMap::new();
@@ -157,7 +157,7 @@ fn strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Ve
     rows
 }
 
-fn expiry_strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
+fn expiry_strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
     let mut rows = Vec::new();
     for of in picked {
         let mut all: Vec<(&Slice, u32, Exposures)> = Vec::new();
@@ -186,7 +186,7 @@ fn each<'a>(of: &'a Picked, context: &RequestContext<'_>, mut take: impl FnMut(&
     }
 }
 
-fn row(chain: &Chain, about: &About<'_>, all: &Exposures, clock: &Clock) -> Vec<Fact> {
+fn row(chain: &Chain, about: &About<'_>, all: &Exposures, clock: &Clock) -> FactRow {
     let Exposures { calls, puts, known, unknown, unpriced } = all;
     let slice = about.slice;
     let mut missing = Vec::new();
@@ -233,5 +233,5 @@ fn row(chain: &Chain, about: &About<'_>, all: &Exposures, clock: &Clock) -> Vec<
     cells.extend(open);
     cells.extend([Fact::Count(u64::from(*unknown)), Fact::Count(u64::from(*unpriced)), flip, pain, paid]);
     cells.extend([Fact::Word(ASSUMES.to_owned()), Fact::Words(missing)]);
-    cells
+    FactRow::Cells(cells)
 }

@@ -1,27 +1,27 @@
 //! `GET /l1/metrics`: numbers of a name above its contracts, one row for each name or for each of its expiries. What
 //! they mean: docs/metrics.md.
 
-use super::facts::FactForm;
+use super::facts::{FactForm, FactRow};
 use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
 use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
 use super::parameter::ANY;
-use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, MetricColumn, NAME, NameMetrics, OfExpiry, OfName};
+use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, NAME, NameRow};
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
-use crate::rows::frame::{ColumnHead, Format};
-use crate::rows::table::Fact;
+use crate::rows::frame::{ColumnHead, Format, Heading};
+use crate::rows::table::{Fact, TableLines};
 use crate::selection::Selection;
-use engine::closes::{LastSessions, NamePast};
-use engine::store::chain::Chain;
-use engine::term::{Tenors, TermStructure};
+use engine::term::TermStructure;
 use jiff::Timestamp;
+use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
-use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
 
 /// Metrics of names and expiries.
 pub const METRICS: Layer = native("/l1/metrics", PARAMETERS, Serve::Facts(parse));
@@ -51,20 +51,20 @@ const NAMED: [ColumnHead<'static>; 2] = [word("underlying"), word("valued_at")];
 const MISSING: ColumnHead<'static> = word("missing");
 
 /// The heads of a table of metrics.
-const fn heads<F, const N: usize>(columns: &[MetricColumn<F>]) -> [ColumnHead<'static>; N] {
+const fn heads<const N: usize>(columns: &[ColumnHead<'static>]) -> [ColumnHead<'static>; N] {
     let mut all = [MISSING; N];
     all[0] = NAMED[0];
     all[1] = NAMED[1];
     let mut i = 0;
     while i < columns.len() {
-        all[i + 2] = ColumnHead { name: columns[i].name, is_number: columns[i].is_number };
+        all[i + NAMED.len()] = columns[i];
         i += 1;
     }
     all
 }
 
-const NAME_HEADS: &[ColumnHead<'static>] = &heads::<OfName, { NAME.len() + 3 }>(NAME);
-const EXPIRY_HEADS: &[ColumnHead<'static>] = &heads::<OfExpiry, { EXPIRY.len() + 3 }>(EXPIRY);
+const NAME_HEADS: &[ColumnHead<'static>] = &heads::<{ NAME.len() + 3 }>(NAME);
+const EXPIRY_HEADS: &[ColumnHead<'static>] = &heads::<{ EXPIRY.len() + 3 }>(EXPIRY);
 
 fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
     let everything = query.text(&UNDERLYING) == Some(ANY);
@@ -93,54 +93,78 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
 }
 
 /// A row for each name.
-fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
-    // many names are valued at one instant
-    let mut known: BTreeMap<Timestamp, (Tenors, LastSessions)> = BTreeMap::new();
-    let calendar = context.calendar;
-    let of_name = |of: &Picked| {
-        let (term, at) = (TermStructure::of(&of.chain, calendar), of.chain.valued_at);
-        let new = || Tenors::new(&term.clock, at);
-        let before = || (new(), LastSessions::before(calendar.eastern(at).date(), calendar));
-        let (tenors, sessions) = known.entry(at).or_insert_with(before);
-        if !tenors.are_of(&term.clock, at) {
-            *tenors = new();
-        }
-        let past = NamePast::of(&of.chain, &term, tenors, &context.closes, sessions, calendar);
-        let metrics = NameMetrics::new(&of.chain, &term, tenors, &past);
-        row(NAME, |find| find(&metrics), &of.chain, clock)
-    };
-    picked.iter().map(of_name).collect()
+fn names(picked: &[Picked], context: &RequestContext<'_>, _: &Clock) -> Vec<FactRow> {
+    let row = |of: &Picked| FactRow::Metrics(context.rows.row(&of.chain, &context.closes, context.calendar));
+    picked.iter().map(row).collect()
 }
 
 /// A row for each expiry of each name.
-fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<Vec<Fact>> {
+fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
     let mut rows = Vec::new();
     for Picked { chain, .. } in picked {
         let term = TermStructure::of(chain, context.calendar);
-        let of = |place: usize| ExpiryMetrics::new(chain, &term, place);
-        let all = (0..term.expiries().len()).filter_map(of);
-        rows.extend(all.map(|metrics| row(EXPIRY, |find| find(&metrics), chain, clock)));
+        let all = (0..term.expiries().len()).filter_map(|place| ExpiryMetrics::new(chain, &term, place));
+        let cells = all.map(|metrics| table_row(chain.underlying, chain.valued_at, EXPIRY, &metrics.cells(), clock));
+        rows.extend(cells.map(FactRow::Cells));
     }
     rows
 }
 
-/// The cells of a row: what names it, its metrics, and why some of them are missing.
-fn row<F>(columns: &[MetricColumn<F>], find: impl Fn(&F) -> Metric, chain: &Chain, clock: &Clock) -> Vec<Fact> {
-    let valued_at = clock.spell(chain.valued_at, Stamp::EasternOffsetMillis);
-    let mut cells = vec![Fact::Word(chain.underlying.to_string()), Fact::Word(valued_at)];
-    let mut missing = Vec::new();
-    for column in columns {
-        cells.push(match find(&column.find) {
-            Metric::Number(x) => Fact::Number(x),
-            Metric::Word(word) => Fact::Word(word),
-            Metric::Missing(why) => {
-                missing.push(format!("{}:{why}", column.name));
-                Fact::Missing
-            }
-        });
-    }
-    cells.push(Fact::Words(missing));
+/// The cells of a row in a table: what names it, its metrics, and why some of them are missing.
+fn table_row(
+    underlying: Symbol,
+    valued_at: Timestamp,
+    columns: &[ColumnHead<'static>],
+    metrics: &[Metric],
+    clock: &Clock,
+) -> Vec<Fact> {
+    let mut cells = Vec::with_capacity(metrics.len() + NAMED.len() + 1);
+    cells.push(Fact::Word(underlying.to_string()));
+    cells.push(Fact::Word(clock.spell(valued_at, Stamp::EasternOffsetMillis)));
+    cells.extend(metrics.iter().map(|metric| fact(*metric)));
+    let missing = columns.iter().zip(metrics).filter_map(|(column, metric)| match metric {
+        Metric::Missing(why) => Some((column.name, *why)),
+        _ => None,
+    });
+    cells.push(Fact::Reasons(missing.collect()));
     cells
+}
+
+fn fact(metric: Metric) -> Fact {
+    match metric {
+        Metric::Number(x) => Fact::Number(x),
+        Metric::Word(word) => Fact::Word(word.to_owned()),
+        Metric::Date(date) => Fact::Word(date.to_string()),
+        Metric::Missing(_) => Fact::Missing,
+    }
+}
+
+/// The cells of a name's row in a table.
+pub(super) fn cells(row: &NameRow, clock: &Clock) -> Vec<Fact> {
+    table_row(row.underlying, row.valued_at, NAME, &row.cells, clock)
+}
+
+/// The number in a column of a name's row in a table; NaN: it has none.
+pub(super) fn number(row: &NameRow, place: usize) -> f64 {
+    place.checked_sub(NAMED.len()).map_or(f64::NAN, |place| row.number(place))
+}
+
+/// Appends the row of a name as a JSON object, with the columns at some places of [`NAME`].
+pub fn push_object(row: &NameRow, places: &[usize], out: &mut Vec<u8>) {
+    let heads: Vec<ColumnHead<'_>> = NAMED.into_iter().take(1).chain(places.iter().map(|&place| NAME[place])).collect();
+    let cells = places.iter().map(|&place| fact(row.cells[place]));
+    let cells: Vec<Fact> = std::iter::once(Fact::Word(row.underlying.to_string())).chain(cells).collect();
+    TableLines::within(Format::Json).push(&heads, &cells, out);
+}
+
+/// A file of rows, as an answer in its form.
+///
+/// # Errors
+/// The library of tables refuses it.
+pub fn file(form: FactForm, rows: Vec<NameRow>, calendar: &Calendar) -> io::Result<Vec<u8>> {
+    let last = rows.iter().map(|row| row.valued_at).max().unwrap_or_default();
+    let rows: Vec<FactRow> = rows.into_iter().map(|row| FactRow::Metrics(Arc::new(row))).collect();
+    form.write(&Heading::default(), NAME_HEADS, &rows, &Clock::new(last, last, calendar.zone()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::native::{
 };
 use super::native_positions::PositionRows;
 use super::parameter::ANY;
-use crate::metrics::{MetricColumn, NAME, OfName};
+use crate::metrics::place_of;
 use crate::operation::Operation;
 use crate::query::parameter::{FiniteNumber, OneWord, Param, ReadAs, TrueFalse, parameters};
 use crate::query::{Query, items};
@@ -44,7 +44,7 @@ parameters! {
         "Rows are sent again once the first of the fields has moved by this much, or a field has come or gone \
          [default: 0]",
     );
-    const METRICS: Param<ReadAs<Vec<&'static MetricColumn<OfName>>>> = Param::new(
+    const METRICS: Param<ReadAs<Vec<usize>>> = Param::new(
         "metrics",
         ReadAs { read: read_metrics, wants: "columns of /l1/metrics, each once, comma-separated" },
         "Also send rows of the underlyings, as they change, with these columns of /l1/metrics, comma-separated; \
@@ -158,8 +158,8 @@ pub struct StreamRequest {
 pub struct StreamedMetrics {
     /// The underlyings.
     pub names: Vec<Symbol>,
-    /// Columns of each row.
-    pub columns: Vec<&'static MetricColumn<OfName>>,
+    /// Columns of each row, by their places in [`NAME`](crate::metrics::NAME).
+    pub columns: Vec<usize>,
 }
 
 /// The description of the endpoint.
@@ -249,11 +249,10 @@ fn read_fields(text: &str) -> Option<Vec<StreamField>> {
     ((1..=64).contains(&fields.len()) && names.len() == fields.len()).then_some(fields)
 }
 
-fn read_metrics(text: &str) -> Option<Vec<&'static MetricColumn<OfName>>> {
-    let column = |name: &str| NAME.iter().find(|column| column.name == name);
-    let columns: Vec<_> = items(text).map(column).collect::<Option<_>>()?;
-    let names: BTreeSet<&str> = columns.iter().map(|column| column.name).collect();
-    (!columns.is_empty() && names.len() == columns.len()).then_some(columns)
+fn read_metrics(text: &str) -> Option<Vec<usize>> {
+    let columns: Vec<usize> = items(text).map(place_of).collect::<Option<_>>()?;
+    let each: BTreeSet<usize> = columns.iter().copied().collect();
+    (!columns.is_empty() && each.len() == columns.len()).then_some(columns)
 }
 
 /// A time with its unit, or seconds.
@@ -296,7 +295,7 @@ mod tests {
         let metrics = parsed("underlying=SPY,KO&metrics=iv30d,event_state").unwrap();
         assert!(metrics.selection.is_none() && metrics.metrics.is_some_and(|of| of.names.len() == 2));
         let both = parsed("underlying=SPY&metrics=rv20&fields=delta").unwrap();
-        assert!(both.selection.is_some() && both.metrics.is_some_and(|of| of.columns[0].name == "rv20"));
+        assert!(both.selection.is_some() && both.metrics.is_some_and(|of| Some(of.columns[0]) == place_of("rv20")));
         assert!(parsed("underlying=SPY&metrics=rv20,rv20").unwrap_err().contains("each once"));
         assert!(parsed("underlying=SPY&metrics=vol_vt").unwrap_err().starts_with("metrics: not columns"));
         assert!(parsed("osym=SPY261218C00700000&metrics=rv20").unwrap_err().contains("underlying is required"));

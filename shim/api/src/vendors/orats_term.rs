@@ -103,14 +103,17 @@ fn of_day(query: &Query<'_>, write: Write) -> Result<NameList, Refusal> {
 fn records(
     names: &[String],
     context: &RequestContext<'_>,
-    mut of: impl FnMut(&Chain, &NameTerm, &mut Vec<String>),
+    mut of: impl FnMut(&Chain, &NameTerm<'_>, &mut Vec<String>),
 ) -> Result<String, Refusal> {
     let mut all = Vec::new();
     for name in names {
         let Some(symbol) = Symbol::parse_underlying(name) else { continue };
         let underlying = context.roots.underlying_of(symbol);
         match context.snapshot.chain(underlying) {
-            Some(chain) => of(chain, &NameTerm::of(chain, context), &mut all),
+            Some(chain) => {
+                let sessions = LastSessions::before(context.calendar.eastern(chain.valued_at).date(), context.calendar);
+                of(chain, &NameTerm::of(chain, &sessions, context), &mut all);
+            }
             None if context.snapshot.is_pending(underlying) => return Err(Refusal::Busy),
             None => {}
         }
@@ -119,20 +122,19 @@ fn records(
 }
 
 /// The expiries of a name, and its maturities.
-struct NameTerm {
+struct NameTerm<'a> {
     structure: TermStructure,
     tenors: Tenors,
-    past: NamePast,
+    past: NamePast<'a>,
 }
 
-impl NameTerm {
-    fn of(chain: &Chain, context: &RequestContext<'_>) -> Self {
+impl<'a> NameTerm<'a> {
+    fn of(chain: &Chain, sessions: &'a LastSessions, context: &'a RequestContext<'_>) -> Self {
         let days = TIMES.map(|(_, days)| days);
         let structure = TermStructure::of(chain, context.calendar);
         let tenors = Tenors::of(&structure.clock, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
         let calendar = context.calendar;
-        let sessions = LastSessions::before(calendar.eastern(chain.valued_at).date(), calendar);
-        let past = NamePast::of(chain, &structure, &tenors, &context.closes, &sessions, calendar);
+        let past = NamePast::of(chain, &structure, &tenors, &context.closes, sessions, calendar);
         Self { structure, tenors, past }
     }
 
@@ -231,7 +233,7 @@ impl YearOfDividends {
 }
 
 /// Volatilities at the money of every constant time, without the name's event and with it.
-fn put_vols(record: &mut Record, term: &NameTerm, last: &str) {
+fn put_vols(record: &mut Record, term: &NameTerm<'_>, last: &str) {
     for prefix in ["exErnIv", "iv"] {
         for (end, days) in TIMES {
             let end = if end == "1y" { last } else { end };

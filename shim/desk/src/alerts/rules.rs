@@ -14,8 +14,8 @@
 
 use crate::listed::{ListedPlace, find};
 use crate::positions::valued::ValuedBook;
-use api::metrics::{Metric, MetricColumn, NAME, NameMetrics, OfName};
-use engine::closes::{Closes, LastSessions, NamePast};
+use api::metrics::{NAME, NameRows, place_of};
+use engine::closes::Closes;
 use engine::exercise;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
@@ -61,8 +61,8 @@ enum AlertSubject {
     AtmVol(Symbol, f64),
     /// In percent, at a tenor in days.
     Borrow(Symbol, f64),
-    /// A number of `/l1/metrics`, as it stands there.
-    Metric(Symbol, &'static MetricColumn<OfName>),
+    /// A number of `/l1/metrics`, as it stands there, by its place in [`NAME`].
+    Metric(Symbol, usize),
     Contract(ContractKey, Col),
     /// Number of contracts of a name whose early exercise pays: of those held, or of all if the name has no positions.
     Exercise(Symbol),
@@ -71,6 +71,25 @@ enum AlertSubject {
         account: Option<String>,
         name: Option<Symbol>,
     },
+}
+
+/// Numbers that rules compare.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// The market.
+    pub snapshot: &'a Snapshot,
+    /// The positions, valued.
+    pub valued: &'a ValuedBook,
+    /// Contracts to exercise, by [`exercised`].
+    pub exercised: &'a HashMap<Symbol, f64>,
+    /// Closes of earlier sessions.
+    pub closes: &'a Closes,
+    /// Metrics of names, for all who ask.
+    pub rows: &'a NameRows,
+    /// Index roots.
+    pub roots: &'a RootTable,
+    /// Sessions.
+    pub calendar: &'a Calendar,
 }
 
 /// Outcome of a comparison.
@@ -127,17 +146,10 @@ impl AlertRule {
         matches!(self.subject, AlertSubject::Exercise(_))
     }
 
-    /// The number that the rule compares; NaN if it is missing. `exercised` is that of [`exercised`].
+    /// The number that the rule compares; NaN if it is missing.
     #[must_use]
-    pub fn value(
-        &self,
-        snapshot: &Snapshot,
-        valued: &ValuedBook,
-        exercised: &HashMap<Symbol, f64>,
-        closes: &Closes,
-        roots: &RootTable,
-        calendar: &Calendar,
-    ) -> f64 {
+    pub fn value(&self, compared: &Compared<'_>) -> f64 {
+        let Compared { snapshot, valued, exercised, closes, rows, roots, calendar } = *compared;
         let chain = |name: &Symbol| snapshot.chain(*name);
         match &self.subject {
             AlertSubject::Spot(name) => chain(name).map_or(f64::NAN, |of| of.underlying_price()),
@@ -147,16 +159,9 @@ impl AlertRule {
             }),
             AlertSubject::Borrow(name, days) => chain(name)
                 .map_or(f64::NAN, |of| 100.0 * TermStructure::of(of, calendar).at(*days, |expiry| expiry.borr_rate)),
-            AlertSubject::Metric(name, column) => chain(name).map_or(f64::NAN, |of| {
-                let term = TermStructure::of(of, calendar);
-                let tenors = Tenors::new(&term.clock, of.valued_at);
-                let sessions = LastSessions::before(calendar.eastern(of.valued_at).date(), calendar);
-                let past = NamePast::of(of, &term, &tenors, closes, &sessions, calendar);
-                match (column.find)(&NameMetrics::new(of, &term, &tenors, &past)) {
-                    Metric::Number(x) => x,
-                    Metric::Word(_) | Metric::Missing(_) => f64::NAN,
-                }
-            }),
+            AlertSubject::Metric(name, place) => {
+                chain(name).map_or(f64::NAN, |of| rows.row(of, closes, calendar).number(*place))
+            }
             AlertSubject::Contract(key, col) => {
                 let place = find(Instrument::Contract(*key), snapshot, roots);
                 place.map_or(f64::NAN, |place| exercise::column(&place.chain, *col)[place.row])
@@ -317,8 +322,8 @@ fn subject(words: &[&str]) -> Result<AlertSubject, String> {
         "spot" if rest.is_empty() => Ok(AlertSubject::Spot(symbol)),
         "atm_vol" => Ok(AlertSubject::AtmVol(symbol, days)),
         "borrow" => Ok(AlertSubject::Borrow(symbol, days)),
-        _ => match NAME.iter().find(|column| column.is_number && column.name == what) {
-            Some(column) if rest.is_empty() => Ok(AlertSubject::Metric(symbol, column)),
+        _ => match place_of(what).filter(|place| NAME[*place].is_number) {
+            Some(place) if rest.is_empty() => Ok(AlertSubject::Metric(symbol, place)),
             _ => Err(format!("{what}: expected spot, atm_vol, borrow or a number of /l1/metrics")),
         },
     }

@@ -2,9 +2,10 @@
 
 use super::deliver::AlertSender;
 use super::log::{AlertHit, AlertLog};
-use super::rules::{AlertRule, AlertState, exercised, parse_rules};
+use super::rules::{AlertRule, AlertState, Compared, exercised, parse_rules};
 use crate::positions::valued::ValuedBook;
 use crate::watched_file::{self, WatchedFile};
+use api::metrics::NameRows;
 use arc_swap::ArcSwap;
 use engine::closes::Closes;
 use engine::snapshot::Snapshot;
@@ -29,6 +30,7 @@ pub struct AlertWatch {
     log: Arc<AlertLog>,
     sender: AlertSender,
     closes: Arc<ArcSwap<Closes>>,
+    rows: Arc<NameRows>,
     roots: RootTable,
     calendar: Calendar,
     began: Instant,
@@ -60,6 +62,7 @@ impl AlertWatch {
             log,
             sender,
             closes: Arc::default(),
+            rows: Arc::default(),
             roots: RootTable::embedded(),
             calendar: Calendar::embedded(),
             began: Instant::now(),
@@ -68,10 +71,10 @@ impl AlertWatch {
         Ok(watch)
     }
 
-    /// Adds the closes of earlier sessions.
+    /// Adds the closes of earlier sessions, and the metrics of names for all who ask.
     #[must_use]
-    pub fn with_closes(self, closes: Arc<ArcSwap<Closes>>) -> Self {
-        Self { closes, ..self }
+    pub fn with_metrics(self, closes: Arc<ArcSwap<Closes>>, rows: Arc<NameRows>) -> Self {
+        Self { closes, rows, ..self }
     }
 
     /// Reads the file again once it has changed and settled; an unreadable file leaves the rules as they are.
@@ -99,8 +102,17 @@ impl AlertWatch {
         }
         let (now, closes) = (self.began.elapsed(), self.closes.load());
         let exercised = exercised(&self.rules, snapshot, valued, &self.roots);
+        let compared = Compared {
+            snapshot,
+            valued,
+            exercised: &exercised,
+            closes: &closes,
+            rows: &self.rows,
+            roots: &self.roots,
+            calendar: &self.calendar,
+        };
         for rule in &self.rules {
-            let value = rule.value(snapshot, valued, &exercised, &closes, &self.roots, &self.calendar);
+            let value = rule.value(&compared);
             let known = self.states.entry(rule.text.clone()).or_default();
             // until every name was computed once, a missing one may still come
             let why = rule.unserved(snapshot, valued, &self.roots).filter(|_| snapshot.pending().is_empty());

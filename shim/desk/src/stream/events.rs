@@ -7,6 +7,7 @@ use crate::alerts::log::{AlertHit, AlertLog};
 use crate::positions::desk::PositionDesk;
 use crate::positions::texts::LevelEvent;
 use crate::positions::valued::ValuedBook;
+use api::metrics::NameRows;
 use api::picked::Picked;
 use api::refusal::Refusal;
 use api::rows::binary;
@@ -41,6 +42,8 @@ pub struct EventSources {
     pub market: Arc<ArcSwap<Snapshot>>,
     /// Closes of earlier sessions.
     pub closes: Arc<ArcSwap<Closes>>,
+    /// Metrics of names, for all who ask.
+    pub rows: Arc<NameRows>,
     /// The calendar of the market.
     pub calendar: Calendar,
     /// Positions and their values.
@@ -318,8 +321,7 @@ impl Events {
     /// Finds the metrics that have changed.
     fn begin_metrics(&mut self) {
         let Some(wanted) = &self.request.metrics else { return };
-        let (market, closes) = (self.sources.market.load(), self.sources.closes.load());
-        self.metrics.look(wanted, &market, &closes, &self.sources.calendar);
+        self.metrics.look(wanted, &self.sources);
     }
 
     /// Appends an event with changed metrics, if there are any.

@@ -1,7 +1,8 @@
 //! Parsed requests for other things than rows, and the context in which requests are answered. Never: an answer.
 
-use super::super::facts::{FactForm, FactOrder};
+use super::super::facts::{FactForm, FactOrder, FactRow};
 use crate::limits::CELLS;
+use crate::metrics::NameRows;
 use crate::past::PastQuestion;
 use crate::past::day::RequestDays;
 use crate::picked::Picked;
@@ -22,7 +23,7 @@ use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use std::sync::Arc;
 
-/// Names whose rows are made before those that are not shown are dropped; they share what depends on the time alone.
+/// Names whose rows are found before those that are not shown are dropped.
 const NAMES_OF_A_PART: usize = 64;
 
 /// A parsed request for a list of expirations.
@@ -81,7 +82,7 @@ pub struct SymbolColumn {
 }
 
 /// The rows of a table of underlyings.
-pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<Vec<Fact>>;
+pub type FactRows = fn(&[Picked], &RequestContext<'_>, &Clock) -> Vec<FactRow>;
 
 /// A request for a table of numbers of underlyings.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ pub struct FactTable {
     pub title: &'static str,
     /// The columns.
     pub heads: &'static [ColumnHead<'static>],
-    /// Makes the rows, which have a cell for each column.
+    /// Finds the rows, which have a cell for each column.
     pub rows: FactRows,
     /// In which order they come.
     pub order: Option<FactOrder>,
@@ -116,7 +117,7 @@ impl FactTable {
         picked: &[Picked],
         context: &RequestContext<'_>,
         clock: &Clock,
-    ) -> Result<Vec<Vec<Fact>>, Refusal> {
+    ) -> Result<Vec<FactRow>, Refusal> {
         let limit = self.limit.unwrap_or(usize::MAX);
         let mut rows = Vec::new();
         for some in picked.chunks(NAMES_OF_A_PART) {
@@ -147,6 +148,8 @@ pub struct RequestContext<'a> {
     pub snapshot: &'a Snapshot,
     /// Closes of sessions that have ended.
     pub closes: Arc<Closes>,
+    /// Metrics of names, for all who ask.
+    pub rows: &'a NameRows,
     /// Current time; the snapshot's time in answers about the past.
     pub now: Timestamp,
     /// The requested past moment, if any.

@@ -1,0 +1,167 @@
+//! Rows of names: computed once for a chain and the closes, and shared by requests, streams and alerts. Never: a column.
+
+use super::{BY_CHAIN, BY_CLOSES, Metric, NAME, NameMetrics, PastMetrics};
+use engine::closes::{Closes, ClosingRow, LastSessions, NamePast};
+use engine::store::chain::Chain;
+use engine::term::{Tenors, TermStructure};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use kernel::calendar::{Calendar, VarianceClock};
+use kernel::contract::Symbol;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// Maximum number of rows that are kept, 1.5 kB each.
+const ROWS_KEPT: usize = 16_384;
+/// Times of valuations whose maturities are kept: names of one snapshot are valued at a few.
+const TIMES_KEPT: usize = 32;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The metrics of a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NameRow {
+    /// Underlying symbol.
+    pub underlying: Symbol,
+    /// Time of the valuation.
+    pub valued_at: Timestamp,
+    /// Cells, by [`NAME`].
+    pub cells: Box<[Metric]>,
+}
+
+impl NameRow {
+    /// The number in a column; NaN: it has none.
+    #[must_use]
+    pub fn number(&self, place: usize) -> f64 {
+        match self.cells.get(place) {
+            Some(Metric::Number(x)) => *x,
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// The metrics of a name by its chain, and what those by closes need of it.
+#[derive(Debug)]
+pub struct NameDraft {
+    underlying: Symbol,
+    valued_at: Timestamp,
+    cells: Vec<Metric>,
+    /// The closing row, where a session has ended by the valuation.
+    pub closing: Option<ClosingRow>,
+    iv30d: Result<f64, &'static str>,
+    clock: VarianceClock,
+    market_share: f64,
+}
+
+impl NameDraft {
+    /// The metrics of a chain.
+    #[must_use]
+    pub fn new(chain: &Chain, times: &ValuationTimes, calendar: &Calendar) -> Self {
+        let term = TermStructure::of(chain, calendar);
+        let tenors = times.tenors(&term.clock, chain.valued_at);
+        let metrics = NameMetrics::new(chain, &term, &tenors);
+        let mut cells = Vec::with_capacity(NAME.len());
+        cells.extend(BY_CHAIN.iter().map(|column| (column.find)(&metrics)));
+        let iv30d = Some(metrics.iv_at(30.0)).filter(|vol| vol.is_finite()).ok_or_else(|| metrics.why(30.0));
+        let closing = ClosingRow::new(chain, &term, &tenors, calendar);
+        let (underlying, valued_at) = (chain.underlying, chain.valued_at);
+        Self { underlying, valued_at, cells, closing, iv30d, market_share: term.market_share, clock: term.clock }
+    }
+
+    /// The row of the name, where `closes` has those of earlier sessions.
+    #[must_use]
+    pub fn row(self, closes: &Closes, times: &ValuationTimes, calendar: &Calendar) -> NameRow {
+        let Self { underlying, valued_at, mut cells, closing, iv30d, clock, market_share } = self;
+        let sessions = times.sessions(calendar.eastern(valued_at).date(), calendar);
+        let past = NamePast::new(closes.of(underlying), closing.map(|row| row.close), &sessions);
+        let metrics = PastMetrics { past, iv30d, clock: &clock, market_share };
+        cells.extend(BY_CLOSES.iter().map(|column| (column.find)(&metrics)));
+        NameRow { underlying, valued_at, cells: cells.into() }
+    }
+}
+
+/// Maturities of the last valuations, and the sessions before the last day, for all names that are valued then.
+#[derive(Debug, Default)]
+pub struct ValuationTimes {
+    tenors: Mutex<VecDeque<Arc<Tenors>>>,
+    sessions: Mutex<Option<Arc<LastSessions>>>,
+}
+
+impl ValuationTimes {
+    /// The maturities from an instant.
+    fn tenors(&self, clock: &VarianceClock, at: Timestamp) -> Arc<Tenors> {
+        let mut all = lock(&self.tenors);
+        if let Some(known) = all.iter().find(|known| known.are_of(clock, at)) {
+            return Arc::clone(known);
+        }
+        let new = Arc::new(Tenors::new(clock, at));
+        all.truncate(TIMES_KEPT - 1);
+        all.push_front(Arc::clone(&new));
+        new
+    }
+
+    /// The sessions before a date.
+    #[must_use]
+    pub fn sessions(&self, day: Date, calendar: &Calendar) -> Arc<LastSessions> {
+        let mut last = lock(&self.sessions);
+        let known = last.take().filter(|known| known.are_before(day));
+        Arc::clone(last.insert(known.unwrap_or_else(|| Arc::new(LastSessions::before(day, calendar)))))
+    }
+}
+
+/// The last row of each name, for all who ask.
+#[derive(Debug, Default)]
+pub struct NameRows {
+    times: ValuationTimes,
+    kept: Mutex<HashMap<Symbol, KeptRow>>,
+}
+
+/// A row, once it is computed.
+type SharedRow = Arc<OnceLock<Arc<NameRow>>>;
+
+#[derive(Debug)]
+struct KeptRow {
+    /// The chain and the changes of the closes that it is of: with both it is the same row.
+    of: (Weak<Chain>, u64),
+    row: SharedRow,
+}
+
+impl NameRows {
+    /// The row of a chain, computed at the first request for it.
+    #[must_use]
+    pub fn row(&self, chain: &Arc<Chain>, closes: &Closes, calendar: &Calendar) -> Arc<NameRow> {
+        // who asks meanwhile for the same row waits for it, and for no other
+        let row = self.shared(chain, closes.number());
+        let new = || Arc::new(NameDraft::new(chain, &self.times, calendar).row(closes, &self.times, calendar));
+        Arc::clone(row.get_or_init(new))
+    }
+
+    fn shared(&self, chain: &Arc<Chain>, closes: u64) -> SharedRow {
+        let of = (Arc::downgrade(chain), closes);
+        let mut kept = lock(&self.kept);
+        if let Some(known) = kept.get_mut(&chain.underlying) {
+            if known.of.1 != closes || !Weak::ptr_eq(&known.of.0, &of.0) {
+                *known = KeptRow { of, row: SharedRow::default() };
+            }
+            return Arc::clone(&known.row);
+        }
+        if kept.len() >= ROWS_KEPT {
+            kept.retain(|_, known| known.of.0.strong_count() > 0);
+        }
+        let row = SharedRow::default();
+        if kept.len() < ROWS_KEPT {
+            kept.insert(chain.underlying, KeptRow { of, row: Arc::clone(&row) });
+        }
+        row
+    }
+
+    /// Bytes held, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let row =
+            size_of::<(Symbol, KeptRow)>() + size_of::<NameRow>() + NAME.len().saturating_mul(size_of::<Metric>());
+        lock(&self.kept).len().saturating_mul(row)
+    }
+}
