@@ -333,6 +333,7 @@ def batch(
     prices: str | os.PathLike[str] | None = None,
     every: str | None = None,
     closes: str | os.PathLike[str] | None = None,
+    metrics: str | os.PathLike[str] | None = None,
     rates_from: Any = None,
     allow_partial: bool = False,
     threads: int | None = None,
@@ -341,9 +342,10 @@ def batch(
     """Days of recorded quotes to days of Greeks: ``greeksd batch`` as a function (docs/history.md).
 
     `paths` are files of quotes, or folders of them, in any layout that is read; `out` is the folder of the files of
-    Greeks. Reference data are paths here; `closes` is a folder that closing rows are added to (docs/metrics.md). What
-    is there already is left as it is, so a job that was stopped goes on with the same call; Ctrl-C stops it between two
-    snapshots and raises ``KeyboardInterrupt``.
+    Greeks. Reference data are paths here; `closes` is a folder that closing rows are added to, `metrics` one
+    for files of metrics, a row for each name and snapshot (docs/metrics.md). What is there already is left as it is, so
+    a job that was stopped goes on with the same call; Ctrl-C stops it between two snapshots and raises
+    ``KeyboardInterrupt``.
 
     Raises `InputError` for arguments, `JobError` where the folder cannot be used. A file or a name and day that cannot
     be computed does not end the job: ``report.complete`` is False, ``report.failed`` says why.
@@ -374,6 +376,7 @@ def batch(
         prices=None if prices is None else os.fspath(prices),
         every=every,
         closes=None if closes is None else os.fspath(closes),
+        metrics=None if metrics is None else os.fspath(metrics),
         rates_from=_paths(rates_from),
         allow_partial=allow_partial,
         threads=_threads(threads),

@@ -119,15 +119,25 @@ class Batch(unittest.TestCase):
     def test_batch_itself(self):
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "out"
-            report = greeksd.batch(market.MARKET / "quotes", out)
+            report = greeksd.batch(market.MARKET / "quotes", out, metrics=pathlib.Path(folder) / "metrics")
             self.assertTrue(report.complete)
             own = {path.relative_to(out): path.read_bytes() for path in out.rglob("*.parquet")}
             again = greeksd.batch([market.MARKET / "quotes"], out)
             self.assertEqual(again.report["files"], {"written": 0, "there_already": len(own)})
             other = pathlib.Path(folder) / "other"
-            market.program("batch", market.MARKET / "quotes", "-o", other)
+            market.program("batch", market.MARKET / "quotes", "-o", other, "--metrics", pathlib.Path(folder) / "others")
             self.assertEqual(own, {path.relative_to(other): path.read_bytes() for path in other.rglob("*.parquet")})
             self.assertEqual(len(own), 2)
+            import pyarrow.parquet as pq
+
+            for path in own:
+                name = path.with_name("metrics.parquet")
+                metrics, others = [pathlib.Path(folder) / half / name for half in ("metrics", "others")]
+                self.assertEqual(metrics.read_bytes(), others.read_bytes())
+                table = pq.read_table(metrics, partitioning=None)
+                names = pq.read_table(out / path, partitioning=None, columns=["underlying"])["underlying"]
+                self.assertEqual(table["underlying"].to_pylist(), list(dict.fromkeys(names.to_pylist())))
+                self.assertEqual((table.column_names[0], table.column_names[-1]), ("underlying", "missing"))
 
 
 class Price(unittest.TestCase):

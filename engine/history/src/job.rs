@@ -270,7 +270,8 @@ fn missing_or_outdated(
         }
         let is_same = |entry: &&ManifestEntry| {
             let there = fs::metadata(&path).map_or(0, |file| file.len());
-            entry.from == plan.from.to_string() && entry.made_by == made_by && entry.bytes == there
+            let is_there = entry.bytes == there && (there == 0 || job.form.has_rest(&plan.file));
+            entry.from == plan.from.to_string() && entry.made_by == made_by && is_there
         };
         match manifest.get(&plan.file).filter(is_same) {
             None => left.push(plan),

@@ -16,11 +16,23 @@ pub trait FileForm: Sync {
     /// # Errors
     /// The file cannot be written.
     fn begin(&self, file: File, about: &FileAbout) -> io::Result<Box<dyn GreeksWriter>>;
+
+    /// True if a file is finished only after those of all earlier days.
+    fn is_in_order(&self) -> bool {
+        false
+    }
+
+    /// True if all that is written beside a file is there; `file` as in [`FileAbout`].
+    fn has_rest(&self, _file: &str) -> bool {
+        true
+    }
 }
 
-/// Metadata of a file: the data that it was computed from.
+/// Place and metadata of a file: the data that it was computed from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileAbout {
+    /// Path in the folder of outputs, with slashes.
+    pub file: String,
     /// Digests of the reference data of each name
     /// ([`REFERENCE_DIGESTS`](crate::reference_digest::REFERENCE_DIGESTS)).
     pub known: String,

@@ -68,6 +68,14 @@ impl OutputLayout {
     }
 }
 
+/// Path of a file with another word in place of `greeks`, for the same names and day.
+#[must_use]
+pub fn named(file: &str, word: &str) -> String {
+    let (folder, name) = file.rsplit_once('/').map_or((None, file), |(folder, name)| (Some(folder), name));
+    let name = format!("{word}{}", name.strip_prefix(STEM).unwrap_or(name));
+    folder.map_or(name.clone(), |folder| format!("{folder}/{name}"))
+}
+
 /// Day and name of a file of Greeks, from its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileUnit {
@@ -197,6 +205,13 @@ mod tests {
                 let path = Path::new("a").join(&file);
                 assert_eq!(FileUnit::of(&path), Some(FileUnit { layout, day, name: None }), "{file}");
             }
+        }
+        for (file, other) in [
+            ("root_symbol=greeks/day=2024-01-03/greeks.csv", "root_symbol=greeks/day=2024-01-03/metrics.csv"),
+            ("day=2024-01-03/greeks-SPY.parquet", "day=2024-01-03/metrics-SPY.parquet"),
+            ("greeks-2024-01-03.csv", "metrics-2024-01-03.csv"),
+        ] {
+            assert_eq!(named(file, "metrics"), other);
         }
         for other in
             ["greeks.parquet", "day=soon/greeks.parquet", "day=2024-01-03/quotes.csv", "greeks-2024-01-03x.csv"]

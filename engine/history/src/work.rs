@@ -17,6 +17,7 @@ use crate::whole::UnitFault;
 use engine::explain::doubts_of;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use kernel::american::SharedBoundaries;
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,6 +100,8 @@ impl Work<'_> {
             manifest: Mutex::new(manifest),
             done: Mutex::default(),
             has_failed: AtomicBool::new(false),
+            days: Mutex::new(self.days()),
+            day_is_done: Condvar::new(),
         };
         std::thread::scope(|scope| {
             let threads = threads.clamp(1, positions.len().max(1));
@@ -116,6 +119,18 @@ impl Work<'_> {
             None => Ok(done),
         }
     }
+
+    /// The day of a file.
+    fn day_of(&self, plan: &FilePlan) -> Option<Date> {
+        plan.units.first().map(|&unit| self.units[unit].day)
+    }
+
+    /// The number of files of each day.
+    fn days(&self) -> BTreeMap<Date, usize> {
+        let mut days = BTreeMap::new();
+        self.plans.iter().filter_map(|plan| self.day_of(plan)).for_each(|day| *days.entry(day).or_default() += 1);
+        days
+    }
 }
 
 struct WorkerPool<'a, 'm> {
@@ -132,6 +147,20 @@ struct WorkerPool<'a, 'm> {
     manifest: Mutex<&'m mut Manifest>,
     done: Mutex<WorkOutcome>,
     has_failed: AtomicBool,
+    /// Number of files of each day that are left.
+    days: Mutex<BTreeMap<Date, usize>>,
+    day_is_done: Condvar,
+}
+
+/// Ends the work of all threads where one panics: others may wait for its file.
+struct EndsAll<'a>(&'a AtomicBool);
+
+impl Drop for EndsAll<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -141,6 +170,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl WorkerPool<'_, '_> {
     /// Runs one worker thread until no unit is left.
     fn run_worker(&self) -> io::Result<()> {
+        let _ends_all = EndsAll(&self.has_failed);
         let mut passes = UnitPasses::new(self.work.reference, self.work.recipe)?;
         passes.share(self.boundaries.clone());
         while self.wait_for_room() {
@@ -254,14 +284,17 @@ impl WorkerPool<'_, '_> {
         let known = digest_words(
             plan.units.iter().map(|&unit| (self.work.units[unit].underlying, self.work.units[unit].known)),
         );
-        let day = plan.units.first().map(|&unit| self.work.units[unit].day);
         let origin = |day| self.work.reference.rates().on(Timestamp::MAX, day).origin.to_string();
-        let about = FileAbout { known, rates: day.map(origin).unwrap_or_default() };
+        let rates = self.work.day_of(plan).map(origin).unwrap_or_default();
+        let about = FileAbout { file: plan.file.clone(), known, rates };
         UnfinishedFile::create(self.work.form, &about, unfinished, path_in(self.work.out, &plan.file))
     }
 
     /// Moves a file to its place, or discards it if it has no rows, and enters it into the manifest.
     fn finish(&self, plan: &FilePlan, file: UnfinishedFile, contracts: u64, failed: &[UnitFailure]) -> io::Result<()> {
+        if !self.wait_for_earlier_days(plan) {
+            return file.discard();
+        }
         let bytes = if contracts > 0 {
             file.finish()?
         } else {
@@ -272,7 +305,37 @@ impl WorkerPool<'_, '_> {
         self.enter(plan, bytes, contracts, failed)
     }
 
+    /// Waits for the files of earlier days, if the form asks for that order. Returns false if the work is to end.
+    /// Threads take units by day, so every unit that a file waits for is being computed or written.
+    fn wait_for_earlier_days(&self, plan: &FilePlan) -> bool {
+        let mut days = lock(&self.days);
+        let day = self.work.day_of(plan).filter(|_| self.work.form.is_in_order());
+        while day.is_some_and(|day| days.range(..day).next().is_some()) {
+            if self.is_over() {
+                return false;
+            }
+            days = self.day_is_done.wait_timeout(days, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Counts a file of a day as done.
+    fn leave_day(&self, plan: &FilePlan) {
+        let mut days = lock(&self.days);
+        if let Some(day) = self.work.day_of(plan)
+            && let Some(left) = days.get_mut(&day)
+        {
+            *left -= 1;
+            if *left == 0 {
+                days.remove(&day);
+                self.day_is_done.notify_all();
+            }
+        }
+    }
+
+    /// Enters a file that was written, or that has no rows, into the manifest.
     fn enter(&self, plan: &FilePlan, bytes: u64, contracts: u64, failed: &[UnitFailure]) -> io::Result<()> {
+        self.leave_day(plan);
         if contracts == 0 {
             remove_old(&path_in(self.work.out, &plan.file))?;
         }

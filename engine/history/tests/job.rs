@@ -4,17 +4,23 @@
 
 mod support;
 
+use engine::store::chain::Chain;
 use history::job::JobError;
 use history::manifest::{MANIFEST, job_folder};
+use history::output::{FileAbout, FileForm, GreeksWriter};
 use history::plan::OutputLayout;
 use history::reference::{ReferenceRecords, ReferenceSet};
-use history::watch::{JobPhase, JobWatch};
+use history::tables::ParquetForm;
+use history::watch::{JobPhase, JobWatch, Unwatched};
 use history::whole::UnitFault;
 use kernel::quality::Quality;
 use kernel::records::DividendRecord;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use support::{CLOSES, Folder, Plain, csv, greeks, market, rows, time, tree, write_market};
 
 fn failures(outcome: &history::job::JobOutcome) -> Vec<String> {
@@ -164,6 +170,74 @@ fn a_stopped_job_leaves_whole_files_and_goes_on() {
         assert!(tree(&out) == whole, "{after}");
     }
     assert!(stopped >= 8 && kept >= 3, "{stopped} {kept}: stopped at no moment that matters");
+}
+
+/// Parquet whose files are finished in the order of their days, each with a note beside it.
+struct InOrder {
+    form: ParquetForm,
+    finished: Arc<Mutex<Vec<String>>>,
+}
+
+struct NotedFile {
+    writer: Box<dyn GreeksWriter>,
+    file: String,
+    finished: Arc<Mutex<Vec<String>>>,
+}
+
+impl FileForm for InOrder {
+    fn extension(&self) -> &'static str {
+        self.form.extension()
+    }
+
+    fn begin(&self, file: File, about: &FileAbout) -> io::Result<Box<dyn GreeksWriter>> {
+        let (writer, finished) = (self.form.begin(file, about)?, Arc::clone(&self.finished));
+        Ok(Box::new(NotedFile { writer, file: about.file.clone(), finished }))
+    }
+
+    fn is_in_order(&self) -> bool {
+        true
+    }
+
+    fn has_rest(&self, file: &str) -> bool {
+        self.finished.lock().unwrap().iter().any(|finished| finished == file)
+    }
+}
+
+impl GreeksWriter for NotedFile {
+    fn chain(&mut self, chain: &Arc<Chain>) -> io::Result<()> {
+        self.writer.chain(chain)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<File> {
+        let Self { writer, file, finished } = *self;
+        // one that comes first must be waited for
+        if file.contains("day=2026-11-17") {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        finished.lock().unwrap().push(file);
+        writer.finish()
+    }
+}
+
+#[test]
+fn files_are_finished_by_day_where_the_form_asks_for_it() {
+    let folder = Folder::new("in-order");
+    let all: Vec<PathBuf> = write_market(&folder.path("in")).concat();
+    let mut job = Plain::new();
+    job.threads = 4;
+    let form = InOrder { form: ParquetForm::new(job.recipe).unwrap(), finished: Arc::default() };
+    let out = folder.path("out");
+    let outcome = job.written(&all, &out, &form, &Unwatched).unwrap();
+    assert_eq!((failures(&outcome), outcome.files), (vec![], 5));
+    let finished = form.finished.lock().unwrap().clone();
+    let days: Vec<&str> = finished.iter().map(|file| file.split('/').next().unwrap()).collect();
+    assert!(days.len() == 5 && days.is_sorted(), "{finished:?}");
+    // a file of which the rest is missing is made again
+    form.finished.lock().unwrap().retain(|file| !file.contains("greeks-F"));
+    let again = job.written(&all, &out, &form, &Unwatched).unwrap();
+    assert_eq!((again.files, again.files_skipped), (1, 4));
+    job.run(&all, &folder.path("plain"));
+    assert!(greeks(&out) == greeks(&folder.path("plain")));
 }
 
 #[test]

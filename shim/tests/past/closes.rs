@@ -1,4 +1,4 @@
-//! Closing rows of `greeksd batch`, and what a daemon over the same days makes of them.
+//! Closing rows and metrics of `greeksd batch`, and what a daemon over the same days makes of them.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -6,7 +6,7 @@ use crate::files::Folder;
 use crate::support::daemon::Daemon;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const NAME: &str = "SLV";
@@ -29,22 +29,39 @@ fn dates(folder: &Path) -> Vec<String> {
 #[test]
 fn days_of_batch_rank_those_of_history() {
     let folder = Folder::new("closes");
-    let [market, state, out] = ["market", "state", "out"].map(|name| folder.path(name).display().to_string());
+    let [market, state, out, metrics] =
+        ["market", "state", "out", "metrics"].map(|name| folder.path(name).display().to_string());
     let days = DAYS.to_string();
     let (code, said) = greeksd(&["generate", &market, "--names", NAME, "--days", &days, "--quiet"]);
     assert_eq!(code, 0, "{said}");
     let quotes = format!("{market}/quotes");
-    let batch = ["batch", &quotes, "-o", &out, "--closes", &state, "--quiet"];
+    let batch =
+        ["batch", &quotes, "-o", &out, "--closes", &state, "--metrics", &metrics, "--format", "csv", "--quiet"];
     let (code, said) = greeksd(&batch);
     assert_eq!(code, 0, "{said}");
     let dates = dates(Path::new(&state));
     assert_eq!(dates.len(), DAYS);
     let text = fs::read_to_string(format!("{state}/closes-{}.csv", dates[0])).unwrap();
     assert!(text.lines().count() == 2 && text.lines().nth(1).unwrap().starts_with("SLV,"), "{text}");
+    // files of metrics that are gone are made again, whatever closes have come since
+    let files: Vec<PathBuf> =
+        dates.iter().map(|date| Path::new(&metrics).join(format!("day={date}/metrics.csv"))).collect();
+    let texts: Vec<String> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    [3, 14].iter().for_each(|place: &usize| fs::remove_file(&files[*place]).unwrap());
+    let (code, said) = greeksd(&batch);
+    assert_eq!(code, 0, "{said}");
+    files.iter().zip(&texts).for_each(|(file, text)| assert_eq!(&fs::read_to_string(file).unwrap(), text));
+    let within = format!("{out}/metrics");
+    let (code, said) = greeksd(&["batch", &quotes, "-o", &out, "--metrics", &within]);
+    assert!(code == 2 && said.contains("readers take every file below OUT for Greeks"), "{said}");
 
     let daemon = Daemon::start(&format!("history:{quotes}"), &["--state-dir", &state]);
     let row = |date: &String| daemon.rows(&format!("/l1/metrics?underlying={NAME}&as_of={date}")).remove(0);
     let rows: Vec<Value> = dates.iter().map(row).collect();
+    for (date, text) in dates.iter().zip(&texts) {
+        let (status, answer) = daemon.get(&format!("/l1/metrics?underlying={NAME}&as_of={date}&format=csv"));
+        assert_eq!((status, &answer), (200, text));
+    }
     let (prices, vols): (Vec<f64>, Vec<f64>) =
         rows.iter().map(|row| (Daemon::number(row, "und_price"), Daemon::number(row, "iv30d"))).unzip();
     let returns: Vec<f64> = prices.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();

@@ -180,6 +180,10 @@ pub struct BatchArgs {
     /// daemon, which ranks volatility by them (docs/metrics.md)
     #[arg(long, value_name = "DIR")]
     pub closes: Option<PathBuf>,
+    /// Also write the rows of /l1/metrics, one for each name and snapshot, to files of the same format and layout in
+    /// this folder; ranks and realised volatility count the sessions of --closes (docs/metrics.md)
+    #[arg(long, value_name = "DIR")]
+    pub metrics: Option<PathBuf>,
     /// Reference data
     #[command(flatten)]
     pub known: ReferencePaths,

@@ -1,17 +1,18 @@
 //! `greeksd batch`: computes files of recorded quotes to files of Greeks, a day at a time. It makes a job of the crate
 //! `history` from the arguments, and shows its progress and outcome. Never: a formula, a layout of quotes.
 
-mod closing;
+mod beside;
 pub mod inputs;
 pub mod reference_files;
 mod report;
 mod text;
 mod watch;
 
-use self::closing::ClosingForm;
+use self::beside::{BesideForm, MetricsFolder};
 use crate::arguments::{BatchArgs, BatchFormat, BatchLayout};
 use crate::closes::ClosesFolder;
 use api::rows::frame::Format;
+use api::vendors::facts::FactForm;
 use history::gather::FileRead;
 use history::job::{HistoryJob, JobError, JobOutcome};
 use history::layouts::ReadOptions;
@@ -20,12 +21,13 @@ use history::output::FileForm;
 use history::plan::OutputLayout;
 use history::recipe::Recipe;
 use history::row::HistoryRow;
-use history::tables::ParquetForm;
+use history::tables::{ParquetForm, TableFormat};
 use history::tasks::{HistoryTask, TaskForm, tasks};
 use history::watch::JobWatch;
 use host::log::say;
 use inputs::Inputs;
 pub use inputs::read_options;
+use kernel::calendar::Calendar;
 use kernel::error::Refused;
 use kernel::quality::Quality;
 use reference_files::ReferenceFiles;
@@ -120,15 +122,42 @@ impl Opened {
         let options = inputs::read_options(args, known.reference.calendar()).map_err(BatchError::Arguments)?;
         let recipe = recipe(args);
         let form = form(args, recipe).map_err(|error| BatchError::Arguments(error.to_string()))?;
-        let form: Box<dyn FileForm> = match args.closes.as_deref().filter(|_| !args.plan) {
-            None => form,
-            Some(path) => {
-                let folder = ClosesFolder::claimed(path)
-                    .map_err(|error| BatchError::Arguments(format!("--closes {}: {error}", path.display())))?;
-                Box::new(ClosingForm::new(form, folder, known.reference.calendar().clone()))
-            }
-        };
+        let form = if args.plan { form } else { with_rest(form, args, known.reference.calendar())? };
         Ok(Self { inputs, known, options, recipe, form })
+    }
+}
+
+/// The form with all that the arguments ask for beside files of Greeks.
+fn with_rest(form: Box<dyn FileForm>, args: &BatchArgs, calendar: &Calendar) -> Result<Box<dyn FileForm>, BatchError> {
+    let refused = |option: &str, path: &Path, why: &dyn fmt::Display| {
+        BatchError::Arguments(format!("--{option} {}: {why}", path.display()))
+    };
+    let closes = args.closes.as_deref();
+    let closes = closes.map(|path| ClosesFolder::claimed(path).map_err(|error| refused("closes", path, &error)));
+    let closes = closes.transpose()?;
+    let metrics = args.metrics.as_deref().map(|path| {
+        let [folder, out] = [path, args.output.as_path()].map(std::path::absolute);
+        match (folder, out) {
+            (Ok(folder), Ok(out)) if !folder.starts_with(&out) => {
+                Ok(MetricsFolder { path: path.to_owned(), form: table(args.format) })
+            }
+            (Ok(_), Ok(_)) => Err(refused("metrics", path, &"readers take every file below OUT for Greeks")),
+            (Err(error), _) | (_, Err(error)) => Err(refused("metrics", path, &error)),
+        }
+    });
+    let metrics = metrics.transpose()?;
+    if closes.is_none() && metrics.is_none() {
+        return Ok(form);
+    }
+    Ok(Box::new(BesideForm::new(form, closes, metrics, calendar.clone())))
+}
+
+/// The form of a table of numbers in a format of the results.
+fn table(format: BatchFormat) -> FactForm {
+    match format {
+        BatchFormat::Parquet => FactForm::Table(TableFormat::Parquet),
+        BatchFormat::Csv => FactForm::Text(Format::PointCsv),
+        BatchFormat::Ndjson => FactForm::Text(Format::Ndjson),
     }
 }
 
