@@ -722,6 +722,72 @@ def scanner(place):
         page.until("nothing", lambda: page.text("#notice").startswith("No contract"))
 
 
+def clocks(place):
+    """the term structure by calendar and by variance time: key, button and address; skew and move in the headline"""
+    with place.page(place.still.base, "#symbol=AAPL") as page:
+        page.shows("AAPL")
+        rows = {row["expiry"]: row for row in place.still.json("/l1/metrics?underlying=AAPL&by=expiry")}
+        dates = [text.split(" ")[0] for text in page.texts("#term-table tbody th")]
+        assert len(dates) > 5 and set(dates) == set(rows), dates
+
+        def shows(place_in_row, field, scale):
+            cells = page.texts(f"#term-table tbody td:nth-child({place_in_row})")
+            return all(abs(float(cell) - scale * rows[date][field]) < 0.51 for cell, date in zip(cells, dates))
+
+        caption = lambda: page.text("#term-charts figcaption")
+        page.until("calendar days", lambda: shows(2, "days", 1) and shows(5, "atm_vol", 100))
+        drawn = page.run("document.querySelector('#term-charts .curve').getAttribute('d')")
+        assert caption() == "Volatility at the money", caption()
+        page.press("v")
+        page.until("variance days", lambda: shows(2, "days_vt", 1) and shows(5, "vol_vt", 100))
+        assert not shows(2, "days", 1), "by the other clock"
+        assert page.hash()["clock"] == "variance" and "variance time" in caption(), page.web.current_url
+        assert page.run("document.querySelector('#term-charts .curve').getAttribute('d')") != drawn
+        facts = dict(zip(page.texts("#facts dt"), page.texts("#facts dd")))
+        chosen = rows[page.hash()["expiry"]]
+        assert facts["Move"] == f"{100 * chosen['expected_move']:.2f} %" and facts["Skew"] == f"{100 * chosen['skew25']:.2f} %", facts
+        page.web.refresh()
+        page.shows("AAPL")
+        page.until("it stays", lambda: shows(2, "days_vt", 1) and page.run("document.querySelector('#clock-button').ariaPressed") == "true")
+        page.click("#clock-button")
+        page.until("calendar days", lambda: shows(2, "days", 1) and "clock" not in page.hash())
+
+
+def exposures(place):
+    """exposures by strike and by expiry are those of the daemon, of a past moment too; without open interest it says so"""
+    with tempfile.TemporaryDirectory(prefix="greeksd-days-") as folder:
+        subprocess.run([place.program, "generate", f"{folder}/days", "--names", "KO", "--days", "1", "--from", "2026-08-18"],
+                       check=True, capture_output=True)
+        with Daemon(place.program, "--feed", f"history:{folder}/days", "--show-quotes") as daemon:
+            asked = lambda by, more="": daemon.json(f"/l1/exposure?underlying=KO&by={by}&as_of=2026-08-18T16:00{more}")
+            [total], strikes, expiries = asked("name"), asked("strike"), asked("expiry")
+            assert total["gex"] and len(strikes) > 10 and len(expiries) > 5, total
+            for size in [WIDE, PHONE]:
+                with place.page(daemon.base, "#underlying=KO&as_of=2026-08-18T16:00", path="/exposures", size=size) as page:
+                    rows = lambda table: len(page.texts(f"#{table} tbody tr"))
+                    page.until("rows", lambda: rows("strikes") == len(strikes) and rows("expiries") == len(expiries))
+                    sums = lambda: dict(zip(page.texts("#sums dt"), page.texts("#sums dd")))
+                    assert sums()["Price"] == f"{total['und_price']:.2f}" and spelled(sums()["GEX"], total["gex"]), sums()
+                    gex = page.texts("#strikes tbody td:nth-child(4)")
+                    assert all(spelled(text, row["gex"]) for text, row in zip(gex, strikes)), gex
+                    assert page.run("document.querySelector('#chart .block.call').getAttribute('d').length") > 20
+                    assert page.run("document.documentElement.scrollWidth") <= size[0]
+                    page.run("(s => { s.value = 'vanna'; s.dispatchEvent(new Event('change')); })(document.querySelector('#of'))")
+                    page.until("vanna", lambda: "Vanna calls" in page.texts("#strikes th"))
+                    page.run("document.querySelector('#expiries tbody tr:nth-child(4) button').click()")
+                    expiry = expiries[3]["expiry"]
+                    page.until("one expiry", lambda: page.hash().get("exp") == expiry and rows("strikes") == len(asked("strike", f"&exp={expiry}")))
+                    assert f"Max pain {expiry[5:]}" in sums() and page.hash()["of"] == "vanna", sums()
+    with place.page(place.still.base, "#underlying=SPY", path="/exposures") as page:
+        page.until("why not", lambda: "--show-quotes" in (page.text("#notice") or ""))
+
+
+def spelled(text, value):
+    """Whether a number in a few characters is this one."""
+    scale = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}.get(text[-1], 1)
+    return abs(float(text.rstrip("kMBT")) * scale - value) <= 0.006 * abs(value) + 0.006
+
+
 def themes(place):
     """the theme follows the system, then the button; it is remembered where the browser remembers"""
     back = "getComputedStyle(document.body).backgroundColor"
@@ -877,7 +943,8 @@ def accessibility(place):
             page.until("a list", lambda: page.texts("#matches b") or (page.focus() != "search" and page.press("/")))
             look(page, f"{scheme}, search")
     for scheme, size in [("light", WIDE), ("dark", PHONE)]:
-        for path, ready in [("/scanner", "#rows tbody tr"), ("/scenarios", "#expiries tbody tr"), ("/positions", "#example-put")]:
+        for path, ready in [("/scanner", "#rows tbody tr"), ("/scenarios", "#expiries tbody tr"), ("/positions", "#example-put"),
+                            ("/exposures", "#strikes tbody tr")]:
             with place.page(place.still.base, path=path, scheme=scheme, size=size) as page:
                 page.until("rows", lambda: page.texts(ready))
                 look(page, f"{path}, {scheme}, without positions")
@@ -909,7 +976,7 @@ def accessibility(place):
 
 
 CHECKS = [first_view, past_days, search, expiries, refreshing, what_is_asked, keys, explanations, desk, watching, pins, order, room,
-          tags, quotes, strategies, examples, scanner, themes, states, gone_and_back, foreign_text, phone,
+          tags, quotes, strategies, examples, scanner, clocks, exposures, themes, states, gone_and_back, foreign_text, phone,
           without_scripts, accessibility]
 
 

@@ -89,10 +89,15 @@ export async function carryOf({ osym }, signal) {
   return carry ?? null;
 }
 
-/** The expiries of a name that hold an event, with what is known of it, where the daemon has such numbers. */
-export async function eventsOf(underlying, signal) {
+/** The metrics of each expiry of a name, by date. */
+export async function metricsOf(underlying, signal) {
   const rows = await ask(`/l1/metrics?${at({ underlying, by: "expiry" })}`, signal);
-  const held = rows.filter((row) => row.event_var > 0);
+  return new Map(rows.map((row) => [row.expiry, row]));
+}
+
+/** The expiries that hold an event, with what is known of it, of their metrics. */
+export function eventsIn(metrics) {
+  const held = [...metrics.values()].filter((row) => row.event_var > 0);
   return new Map(held.map((row) => [row.expiry, `Holds an event: a move of ${(Math.sqrt(row.event_var) * 100).toFixed(1)} % is priced`]));
 }
 

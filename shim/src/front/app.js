@@ -1,5 +1,5 @@
 // A viewer of the daemon's market: search, chain, smile, term structure, once a second. What is asked for is what is shown.
-import { Refused, ask, carryOf, chainTarget, eventsOf, health, midVols, past, positionsOf, snapshots, symbol as symbolOf, symbols, termTarget } from "./api.js";
+import { Refused, ask, carryOf, chainTarget, eventsIn, health, metricsOf, midVols, past, positionsOf, snapshots, symbol as symbolOf, symbols, termTarget } from "./api.js";
 import { ChainTable, byStrike } from "./chain.js";
 import { Smile, Term, axisNumber } from "./charts.js";
 import { ColumnChooser } from "./chooser.js";
@@ -21,8 +21,9 @@ const DAYS_AT_FIRST = 30;
 
 const $ = (id) => document.getElementById(id);
 
-/** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones); `past.asOf` is its moment. */
-const view = { symbol: null, expiry: null, root: null, columns: null };
+/** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones), clock of the term
+ *  structure (null: the calendar); `past.asOf` is its moment. */
+const view = { symbol: null, expiry: null, root: null, columns: null, clock: null };
 /** What was last shown. */
 const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null,
   rates: "", carry: null, day: null, held: new Map(), tags: [], dividendsUnknown: [], doubted: [], quotesMissed: [] };
@@ -45,6 +46,7 @@ function readAddress() {
   view.expiry = /^\d{4}-\d\d-\d\d$/.test(word("expiry") ?? "") ? word("expiry") : null;
   view.root = word("root");
   view.columns = word("columns")?.split(",") ?? null;
+  view.clock = word("clock") === "variance" ? "variance" : null;
   past.asOf = word("as_of");
   legs.read(word("legs"));
 }
@@ -56,6 +58,7 @@ function writeAddress(isNewPlace) {
   if (view.root) said.set("root", view.root);
   if (past.asOf) said.set("as_of", past.asOf);
   if (view.columns) said.set("columns", view.columns.join(","));
+  if (view.clock) said.set("clock", view.clock);
   if (legs.text) said.set("legs", legs.text);
   // commas and colons as they are: the address is there to be read
   const hash = `#${said.toString().replaceAll("%2C", ",").replaceAll("%3A", ":")}`;
@@ -186,7 +189,7 @@ async function market(name, signal) {
   const groups = groupsFor(columnsNow());
   const termed = ask(termTarget(name), signal);
   // what stands beside the chain must not keep it away
-  const beside = Promise.all([positionsOf(name, signal), eventsOf(name, signal)].map((asked) => asked.catch(() => new Map())));
+  const beside = Promise.all([positionsOf(name, signal), metricsOf(name, signal)].map((asked) => asked.catch(() => new Map())));
   // the expiry is known but for the first time: then nobody waits for the list
   const known = view.expiry && view.root ? { expiry: view.expiry, root: view.root } : null;
   const asked = known ? chainOf(name, known, groups, signal) : null;
@@ -197,11 +200,12 @@ async function market(name, signal) {
   const carried = past.asOf && place ? carryOf(place, signal).catch(() => null) : null;
   const isKnown = known && place && known.expiry === place.expiry && known.root === place.root;
   const [rows, mids] = isKnown ? await asked : place ? await chainOf(name, place, groups, signal) : [[], null];
-  const [held, events] = await beside;
+  const [held, metrics] = await beside;
   const carry = await carried;
   if (signal.aborted) return;
   noteCounts(rows);
-  Object.assign(shown, { held, carry, tags: tagsOf(term, events) });
+  for (const row of term) row.metrics = metrics.get(row.expiry) ?? null;
+  Object.assign(shown, { held, carry, tags: tagsOf(term, eventsIn(metrics)) });
   view.expiry = place?.expiry ?? null;
   view.root = place?.root ?? null;
   writeAddress(false);
@@ -244,7 +248,8 @@ const chooser = new ColumnChooser(columnsNow, (keys) => {
   refresh();
 });
 const term = new Term($("term-charts"), [
-  { name: "Volatility at the money", read: (row) => row.svc_vol, spell: axisNumber(100, " %") },
+  { name: "Volatility at the money", read: (row) => row.svc_vol, spell: axisNumber(100, " %"),
+    variance: { name: "Volatility by variance time, without the event", read: (row) => row.metrics?.vol_vt } },
   { name: "Forward", read: (row) => row.fwd_price, spell: axisNumber(1) },
   { name: "Borrow rate", read: (row) => row.borr_rate, spell: axisNumber(100, " %") },
 ], (index) => goTo(index));
@@ -342,6 +347,7 @@ function showHeadline(name, place) {
     ["Days", fixed(place.days, 2)],
     ["Forward", fixed(place.fwd_price, 2)],
     ["ATM vol", `${percent(place.svc_vol)} %`],
+    ...(place.metrics ? [["Skew", `${percent(place.metrics.skew25)} %`], ["Move", `${percent(place.metrics.expected_move)} %`]] : []),
     ["Borrow", `${percent(place.borr_rate)} %`],
     ["Rate", `${percent(place.disc_rate)} %${rates ? ` ${rates}` : ""}`],
     ["Dividends", isUnknown ? "none known" : fixed(place.divs, 3)],
@@ -376,10 +382,11 @@ function showTerm() {
     say(name.firstChild, `${place.expiry}${rootNote(place)}`);
     set(name.firstChild, "aria-current", i === index ? "true" : null);
     set(row, "class", i === index ? "on" : null);
-    say(days, fixed(place.days, place.days < 100 ? 1 : 0));
+    const away = view.clock ? place.metrics?.days_vt : place.days;
+    say(days, fixed(away, away < 100 ? 1 : 0));
     say(forward, fixed(place.fwd_price, 2));
     say(borrow, percent(place.borr_rate));
-    say(vol, percent(place.svc_vol));
+    say(vol, percent(view.clock ? place.metrics?.vol_vt : place.svc_vol));
     const tags = shown.tags[i] ?? [];
     if (set(kind, "data-tags", JSON.stringify(tags))) kind.replaceChildren(...drawTags(tags));
   });
@@ -395,7 +402,35 @@ function showTerm() {
       scroll.scrollTop = row.offsetTop - scroll.clientHeight / 2;
     }
   }
-  term.show(rows, index);
+  showClock();
+  term.show(rows, index, view.clock);
+}
+
+/** What the table of expiries has by the calendar and by variance time: title, and what it means. */
+const BY_CLOCK = {
+  days: [["Days", "Calendar days to settlement"], ["Days vt", "Variance days to settlement: sessions, with small weights for nights, weekends and holidays"]],
+  vol: [["ATM vol", "Fitted volatility at the strike nearest to the forward, percent"],
+    ["Vol vt", "Volatility at the forward per variance day, annualised, without the event of the name, percent"]],
+};
+
+function showClock() {
+  const isVariance = view.clock === "variance";
+  set($("clock-button"), "aria-pressed", String(isVariance));
+  for (const [id, titles] of Object.entries(BY_CLOCK)) {
+    const [title, meaning] = titles[isVariance ? 1 : 0];
+    say($(`term-${id}`), title);
+    set($(`term-${id}`), "title", meaning);
+  }
+}
+
+/** Shows the term structure by the other clock. */
+function nextClock() {
+  view.clock = view.clock ? null : "variance";
+  writeAddress(false);
+  // the numbers are there
+  if (shown.key !== null) shown.key = keyNow();
+  showTerm();
+  announce(view.clock ? "Term structure by variance time" : "Term structure by calendar time");
 }
 
 function showLinks(place, columns) {
@@ -626,7 +661,7 @@ function pressed(event) {
       return;
     }
     const does = { "/": () => $("search").focus(), "?": openHelp, c: () => chooser.open(), t: nextTheme, m: toMoney,
-      p: togglePin, w: toggleWatch, s: foldSmile, b: toggleSide,
+      p: togglePin, w: toggleWatch, s: foldSmile, b: toggleSide, v: nextClock,
       "[": () => moment.step(-1), "]": () => moment.step(1), n: () => moment.goTo(null) }[event.key];
     if (!does) return;
     event.preventDefault();
@@ -686,6 +721,7 @@ $("columns-button").addEventListener("click", () => chooser.open());
 $("side-button").addEventListener("click", toggleSide);
 $("pin-button").addEventListener("click", togglePin);
 $("watch-button").addEventListener("click", toggleWatch);
+$("clock-button").addEventListener("click", nextClock);
 $("expiry").addEventListener("change", ({ target }) => goTo(target.selectedIndex));
 $("strategy").append(...STRATEGIES.map((name) => element("option", { value: name }, name)));
 $("strategy").addEventListener("change", ({ target }) => {

@@ -235,12 +235,18 @@ function within(points, { forward, vol, years }) {
   return nearest.sort((a, b) => a.strike - b.strike);
 }
 
+/** Marks of the axis: calendar days, and variance days. */
+const SPANS = [[7, "1w"], [30, "1m"], [91, "3m"], [182, "6m"], [365, "1y"], [730, "2y"], [1095, "3y"], [1826, "5y"]];
+const VARIANCE_SPANS = [1, 5, 21, 63, 126, 252, 504, 756].map((days) => [days, String(days)]);
+
 /** What changes along expiries: one small drawing for each series. */
 export class Term {
-  /** `series`: name, reading of a row, spelling of a number. `picked` takes the index of an expiry. */
+  /** `series`: name, reading of a row, spelling of a number, and `variance` with what is other by variance time.
+   *  `picked` takes the index of an expiry. */
   constructor(host, series, picked) {
-    this.panels = series.map(({ name, read, spell }, i) => {
-      const figure = element("figure", {}, element("figcaption", {}, name));
+    this.panels = series.map((one, i) => {
+      const caption = element("figcaption", {}, one.name);
+      const figure = element("figure", {}, caption);
       const place = element("div", { class: "chart" });
       figure.append(place);
       host.append(figure);
@@ -251,19 +257,24 @@ export class Term {
       place.classList.toggle("last", i === series.length - 1);
       axes.root.addEventListener("click", (event) => {
         const x = event.clientX - axes.root.getBoundingClientRect().left;
-        const gap = (row) => Math.abs(axes.x(Math.sqrt(Math.max(row.days, 0))) - x);
+        const gap = (row) => Math.abs(axes.x(this.at(row)) - x);
         if (this.rows?.length) picked(this.rows.reduce((best, row, n) => (gap(row) < gap(this.rows[best]) ? n : best), 0));
       });
-      return { name, read, spell, axes, curve, dots, chosen };
+      return { ...one, caption, axes, curve, dots, chosen };
     });
     new ResizeObserver(() => this.draw()).observe(host);
   }
 
-  /** Shows the expiries, one of them chosen. */
-  show(rows, chosen) {
-    this.rows = rows;
-    this.index = chosen;
+  /** Shows the expiries, one of them chosen, by a clock; null: by the calendar. */
+  show(rows, chosen, clock) {
+    Object.assign(this, { rows, index: chosen, clock });
     this.draw();
+  }
+
+  /** Where an expiry stands: near ones have room. */
+  at(row) {
+    const days = this.clock ? row.metrics?.days_vt : row.days;
+    return typeof days === "number" ? Math.sqrt(Math.max(days, 0)) : NaN;
   }
 
   draw() {
@@ -271,10 +282,12 @@ export class Term {
     for (const panel of this.panels) this.drawPanel(panel);
   }
 
-  drawPanel({ name, read, spell, axes, curve, dots, chosen }) {
+  drawPanel({ name: usual, read: usually, spell, variance, caption, axes, curve, dots, chosen }) {
+    const { name, read } = { name: usual, read: usually, ...(this.clock ? variance : null) };
+    say(caption, name);
     if (!axes.measure()) return;
-    const points = this.rows.map((row) => ({ root: Math.sqrt(Math.max(row.days, 0)), value: read(row), row }));
-    const known = points.filter((p) => typeof p.value === "number");
+    const points = this.rows.map((row) => ({ root: this.at(row), value: read(row), row }));
+    const known = points.filter((p) => typeof p.value === "number" && Number.isFinite(p.root));
     if (!known.length) {
       for (const node of [curve, dots, chosen]) set(node, "d", "");
       axes.rule([], []);
@@ -283,9 +296,8 @@ export class Term {
     [axes.y0, axes.y1] = rounded(...calmRange(known), 3);
     const farthest = Math.max(...known.map((p) => p.root), 2);
     [axes.x0, axes.x1] = [0, farthest * 1.02];
-    const spans = [[7, "1w"], [30, "1m"], [91, "3m"], [182, "6m"], [365, "1y"], [730, "2y"], [1095, "3y"], [1826, "5y"]];
     const across = [];
-    for (const [days, word] of spans) {
+    for (const [days, word] of this.clock ? VARIANCE_SPANS : SPANS) {
       const at = Math.sqrt(days);
       if (at <= axes.x1 && (!across.length || axes.x(at) - axes.x(across.at(-1)[0]) > 26)) across.push([at, word]);
     }
@@ -295,7 +307,7 @@ export class Term {
     set(curve, "d", line(known.map(place)));
     set(dots, "d", known.map((p) => dot(...place(p))).join(""));
     const mine = points[this.index];
-    const ring = mine && typeof mine.value === "number" ? `M${axes.x(mine.root).toFixed(1)} ${axes.y(mine.value).toFixed(1)}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0` : "";
+    const ring = known.includes(mine) ? `M${axes.x(mine.root).toFixed(1)} ${axes.y(mine.value).toFixed(1)}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0` : "";
     set(chosen, "d", ring);
     const [first, last] = [known[0], known.at(-1)];
     set(axes.root, "aria-label", `${name} along ${known.length} expiries: ${spell(first.value)} on ${first.row.expiry}, ` +

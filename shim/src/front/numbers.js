@@ -49,6 +49,14 @@ export function fixed(value, decimals) {
 /** A fraction as percent. */
 export const percent = (value, decimals = 2) => (typeof value === "number" ? fixed(value * 100, decimals) : NOTHING);
 
+/** A large number in a few characters: `1.65B`. */
+export function compact(value) {
+  if (typeof value !== "number" || !Number.isFinite(value)) return NOTHING;
+  const [scale, unit] = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]].find(([from]) => Math.abs(value) >= from) ?? [1, ""];
+  const scaled = value / scale;
+  return `${fixed(scaled, unit || scaled % 1 ? Math.max(0, 2 - Math.floor(Math.log10(Math.abs(scaled) || 1))) : 0)}${unit}`;
+}
+
 /** A change, with its sign. */
 export const signed = (text) => (/^[-–]|^0(\.0*)?$/.test(text) ? text : `+${text}`);
 
