@@ -10,6 +10,7 @@
 //!   day. Never: a quote, a vendor's shape.
 //! - `limits`: the bounds of one request (those of connections are in the crate `http`).
 //! - `picked`: the rows that a selection leaves. Never: bytes.
+//! - `metrics`: the columns of `/l1/metrics`, and rows of names for all who ask. Never: bytes.
 //! - `edition`: marks of answers that are equal, byte for byte. Never: a body.
 //! - `query`, `refusal`, `cursor`: a query, and the generic parser that reads it through a table of parameters
 //!   (`query/parameter.rs`: name, kind of value, help); refusals; cursors of pages. Never: a parameter's name, a

@@ -35,8 +35,7 @@ fn days_of_batch_rank_those_of_history() {
     let (code, said) = greeksd(&["generate", &market, "--names", NAME, "--days", &days, "--quiet"]);
     assert_eq!(code, 0, "{said}");
     let quotes = format!("{market}/quotes");
-    let batch =
-        ["batch", &quotes, "-o", &out, "--closes", &state, "--metrics", &metrics, "--format", "csv", "--quiet"];
+    let batch = ["batch", &quotes, "-o", &out, "--closes", &state, "--metrics", &metrics, "--format", "csv", "--quiet"];
     let (code, said) = greeksd(&batch);
     assert_eq!(code, 0, "{said}");
     let dates = dates(Path::new(&state));

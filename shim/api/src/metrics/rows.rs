@@ -1,6 +1,7 @@
-//! Rows of names: computed once for a chain and the closes, and shared by requests, streams and alerts. Never: a column.
+//! Rows of names: computed once for a chain and the closes, and shared by requests, streams and alerts. Never: a
+//! formula.
 
-use super::{BY_CHAIN, BY_CLOSES, Metric, NAME, NameMetrics, PastMetrics};
+use super::columns::{BY_CHAIN, BY_CLOSES, Metric, NAME, NameMetrics, PastMetrics};
 use engine::closes::{Closes, ClosingRow, LastSessions, NamePast};
 use engine::store::chain::Chain;
 use engine::term::{Tenors, TermStructure};

@@ -1,6 +1,6 @@
 //! The rows, form and order of tables of numbers. Never: a column.
 
-use super::native_metrics;
+use super::metric_cells;
 use crate::metrics::NameRow;
 use crate::rows::binary::{self, content_type};
 use crate::rows::clock::Clock;
@@ -40,14 +40,14 @@ impl FactRow {
     fn number(&self, place: usize) -> f64 {
         match self {
             Self::Cells(cells) => cells.get(place).map_or(f64::NAN, Fact::number),
-            Self::Metrics(row) => native_metrics::number(row, place),
+            Self::Metrics(row) => metric_cells::number(row, place),
         }
     }
 
     fn cells(&self, clock: &Clock) -> Cow<'_, [Fact]> {
         match self {
             Self::Cells(cells) => Cow::Borrowed(cells),
-            Self::Metrics(row) => Cow::Owned(native_metrics::cells(row, clock)),
+            Self::Metrics(row) => Cow::Owned(metric_cells::cells(row, clock)),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod intrinio_past;
 pub mod layer;
 pub mod livevol;
 pub mod marketdata;
+mod metric_cells;
 pub mod native;
 pub mod native_explain;
 pub mod native_exposure;

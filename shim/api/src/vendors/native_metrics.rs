@@ -3,21 +3,21 @@
 
 use super::facts::{FactForm, FactRow};
 use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
+use super::metric_cells::{NAMED, fact, table_row};
 use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
 use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, order_of, sort_by, word};
 use super::native_past::{self, AS_OF};
 use super::parameter::ANY;
-use crate::metrics::{EXPIRY, ExpiryMetrics, Metric, NAME, NameRow};
+use crate::metrics::{EXPIRY, ExpiryMetrics, NAME, NameRow};
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
-use crate::rows::clock::{Clock, Stamp};
+use crate::rows::clock::Clock;
 use crate::rows::frame::{ColumnHead, Format, Heading};
 use crate::rows::table::{Fact, TableLines};
 use crate::selection::Selection;
 use engine::term::TermStructure;
-use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use std::io;
@@ -46,8 +46,6 @@ enum MetricRows {
     Expiry,
 }
 
-/// Columns before the numbers.
-const NAMED: [ColumnHead<'static>; 2] = [word("underlying"), word("valued_at")];
 const MISSING: ColumnHead<'static> = word("missing");
 
 /// The heads of a table of metrics.
@@ -108,45 +106,6 @@ fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> V
         rows.extend(cells.map(FactRow::Cells));
     }
     rows
-}
-
-/// The cells of a row in a table: what names it, its metrics, and why some of them are missing.
-fn table_row(
-    underlying: Symbol,
-    valued_at: Timestamp,
-    columns: &[ColumnHead<'static>],
-    metrics: &[Metric],
-    clock: &Clock,
-) -> Vec<Fact> {
-    let mut cells = Vec::with_capacity(metrics.len() + NAMED.len() + 1);
-    cells.push(Fact::Word(underlying.to_string()));
-    cells.push(Fact::Word(clock.spell(valued_at, Stamp::EasternOffsetMillis)));
-    cells.extend(metrics.iter().map(|metric| fact(*metric)));
-    let missing = columns.iter().zip(metrics).filter_map(|(column, metric)| match metric {
-        Metric::Missing(why) => Some((column.name, *why)),
-        _ => None,
-    });
-    cells.push(Fact::Reasons(missing.collect()));
-    cells
-}
-
-fn fact(metric: Metric) -> Fact {
-    match metric {
-        Metric::Number(x) => Fact::Number(x),
-        Metric::Word(word) => Fact::Word(word.to_owned()),
-        Metric::Date(date) => Fact::Word(date.to_string()),
-        Metric::Missing(_) => Fact::Missing,
-    }
-}
-
-/// The cells of a name's row in a table.
-pub(super) fn cells(row: &NameRow, clock: &Clock) -> Vec<Fact> {
-    table_row(row.underlying, row.valued_at, NAME, &row.cells, clock)
-}
-
-/// The number in a column of a name's row in a table; NaN: it has none.
-pub(super) fn number(row: &NameRow, place: usize) -> f64 {
-    place.checked_sub(NAMED.len()).map_or(f64::NAN, |place| row.number(place))
 }
 
 /// Appends the row of a name as a JSON object, with the columns at some places of [`NAME`].

@@ -1,0 +1,52 @@
+//! Cells of metrics in a table. Never: a column, bytes.
+
+use crate::metrics::{Metric, NAME, NameRow};
+use crate::rows::clock::{Clock, Stamp};
+use crate::rows::frame::ColumnHead;
+use crate::rows::table::Fact;
+use jiff::Timestamp;
+use kernel::contract::Symbol;
+
+/// Columns before the numbers.
+pub(super) const NAMED: [ColumnHead<'static>; 2] =
+    [ColumnHead { name: "underlying", is_number: false }, ColumnHead { name: "valued_at", is_number: false }];
+
+/// The cells of a row in a table: what names it, its metrics, and why some of them are missing.
+pub(super) fn table_row(
+    underlying: Symbol,
+    valued_at: Timestamp,
+    columns: &[ColumnHead<'static>],
+    metrics: &[Metric],
+    clock: &Clock,
+) -> Vec<Fact> {
+    let mut cells = Vec::with_capacity(metrics.len() + NAMED.len() + 1);
+    cells.push(Fact::Word(underlying.to_string()));
+    cells.push(Fact::Word(clock.spell(valued_at, Stamp::EasternOffsetMillis)));
+    cells.extend(metrics.iter().map(|metric| fact(*metric)));
+    let missing = columns.iter().zip(metrics).filter_map(|(column, metric)| match metric {
+        Metric::Missing(why) => Some((column.name, *why)),
+        _ => None,
+    });
+    cells.push(Fact::Reasons(missing.collect()));
+    cells
+}
+
+/// The cell of a metric.
+pub(super) fn fact(metric: Metric) -> Fact {
+    match metric {
+        Metric::Number(x) => Fact::Number(x),
+        Metric::Word(word) => Fact::Word(word.to_owned()),
+        Metric::Date(date) => Fact::Word(date.to_string()),
+        Metric::Missing(_) => Fact::Missing,
+    }
+}
+
+/// The cells of a name's row in a table.
+pub(super) fn cells(row: &NameRow, clock: &Clock) -> Vec<Fact> {
+    table_row(row.underlying, row.valued_at, NAME, &row.cells, clock)
+}
+
+/// The number in a column of a name's row in a table; NaN: it has none.
+pub(super) fn number(row: &NameRow, place: usize) -> f64 {
+    place.checked_sub(NAMED.len()).map_or(f64::NAN, |place| row.number(place))
+}
