@@ -321,7 +321,8 @@ impl Events {
     /// Finds the metrics that have changed.
     fn begin_metrics(&mut self) {
         let Some(wanted) = &self.request.metrics else { return };
-        self.metrics.look(wanted, &self.sources);
+        let (market, closes) = (self.sources.market.load(), self.sources.closes.load());
+        self.metrics.look(wanted, &market, &closes, &self.sources.rows, &self.sources.calendar);
     }
 
     /// Appends an event with changed metrics, if there are any.

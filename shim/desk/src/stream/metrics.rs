@@ -1,9 +1,11 @@
 //! Metrics of a client's names: the rows as they were last sent, and the changed ones. Never: a connection.
 
-use super::events::EventSources;
-use api::metrics::NameRow;
+use api::metrics::{NameRow, NameRows};
 use api::vendors::native_metrics::push_object;
 use api::vendors::native_stream::StreamedMetrics;
+use engine::closes::Closes;
+use engine::snapshot::Snapshot;
+use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -26,11 +28,17 @@ struct SentRow {
 
 impl MetricsImage {
     /// Adds the rows that differ from those of the client.
-    pub(super) fn look(&mut self, wanted: &StreamedMetrics, sources: &EventSources) {
-        let (market, closes) = (sources.market.load(), sources.closes.load());
+    pub(super) fn look(
+        &mut self,
+        wanted: &StreamedMetrics,
+        snapshot: &Snapshot,
+        closes: &Closes,
+        rows: &NameRows,
+        calendar: &Calendar,
+    ) {
         for &name in &wanted.names {
-            let Some(chain) = market.chain(name) else { continue };
-            let row = sources.rows.row(chain, &closes, &sources.calendar);
+            let Some(chain) = snapshot.chain(name) else { continue };
+            let row = rows.row(chain, closes, calendar);
             let before = self.rows.get(&name);
             if before.is_some_and(|before| before.of.as_ptr() == Arc::as_ptr(&row)) {
                 continue;
