@@ -241,7 +241,7 @@ pub(crate) fn scenarios(data: &[u8]) -> Kind {
     }
 }
 
-/// A query of `/l1/strategy`: some legs, or the positions of a name, or a reason.
+/// A query of `/l1/strategy`: some legs, the positions of a name or a known strategy, or a reason.
 pub(crate) fn strategies(data: &[u8]) -> Kind {
     match native_strategy::parse(&Query::parse(&String::from_utf8_lossy(data))) {
         Ok(request) => match &request.subject {
@@ -251,6 +251,7 @@ pub(crate) fn strategies(data: &[u8]) -> Kind {
                 mix([1, about(legs.len()), u64::from(request.past.is_some())])
             }
             StrategySubject::Positions { accounts, .. } => mix([2, about(accounts.len())]),
+            StrategySubject::Proposed { expiry, .. } => mix([3, u64::from(expiry.is_some())]),
         },
         Err(refusal) => about(refusal.to_string().len()),
     }
