@@ -360,7 +360,8 @@ fn dividends_alone_of_a_vendor_go_beside_the_quotes_of_another_feed_page_by_page
     });
     daemon.wait("malformed", |health| failures(health, "malformed") > 0);
     let asked = server.asked().len() - before;
-    assert!((20..45).contains(&asked), "{asked} pages");
+    // the first of the twenty pages that are read may have been asked for before
+    assert!((19..45).contains(&asked), "{asked} pages");
     wait_for_divs(&daemon, 0.25);
     // a name that pays none any more has none
     server.always(|_| massive_dividends(&[], None));
