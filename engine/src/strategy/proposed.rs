@@ -50,7 +50,7 @@ impl KnownStrategy {
         Some(shares.into_iter().chain(contracts).collect())
     }
 
-    /// A strike by place, of those that are `listed` there; thousandths.
+    /// The strike chosen for each place of the shape, out of the strikes `listed` for it; thousandths.
     fn strikes(
         &self,
         listed: &BTreeMap<usize, BTreeSet<u32>>,

@@ -21,8 +21,8 @@ const DAYS_AT_FIRST = 30;
 
 const $ = (id) => document.getElementById(id);
 
-/** What is looked at, as in the address: symbol, expiry, root, keys of columns (null: the usual ones), clock of the term
- *  structure (null: the calendar); `past.asOf` is its moment. */
+/** The view, as in the address: symbol, expiry, root, keys of columns (null: the usual ones), clock of the term structure
+ *  (null: the calendar); `past.asOf` is its moment. */
 const view = { symbol: null, expiry: null, root: null, columns: null, clock: null };
 /** What was last shown. */
 const shown = { number: null, key: null, term: [], lines: [], points: [], index: null, symbol: null, spot: null,

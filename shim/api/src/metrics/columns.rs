@@ -251,7 +251,7 @@ pub(super) const BY_CLOSES: &[MetricColumn<OfPast>] = &[
     }),
 ];
 
-/// The heads of some columns, and of those that follow them.
+/// Heads of the columns `first`, then of the columns `then`.
 const fn heads<F, G, const N: usize>(first: &[MetricColumn<F>], then: &[MetricColumn<G>]) -> [ColumnHead<'static>; N] {
     let mut all = [ColumnHead { name: "", is_number: false }; N];
     let mut i = 0;

@@ -113,7 +113,7 @@ impl FlowMoment {
 pub(super) struct Flows(Vec<(FlowBlock, Block)>);
 
 impl Flows {
-    /// Those of `moments`, in any order, that lie after `t`.
+    /// The moments of exercise that lie after `t`; `moments` stand in any order.
     pub(super) fn new(p: &AmericanOption, moments: &[FlowMoment], t: f64) -> Self {
         // lanes without a moment have weight 0
         let none = FlowMoment { time: t + 1.0, ln_b: 0.0, cost: 0.0, pay: 0.0, weight: 0.0 };
