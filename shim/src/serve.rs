@@ -25,7 +25,8 @@ use engine::pass::Passes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use host::clock::MarketClock;
-use host::{descriptors, faults, log, signals, threads};
+use host::threads::{self, Yielding};
+use host::{descriptors, faults, log, signals};
 use http::{self, Limits, Metrics, Server};
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
@@ -212,8 +213,8 @@ impl OpenedDaemon {
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();
-        let mut passes =
-            Passes::new(config.threads, |_| threads::yield_to_others()).map_err(|e| format!("no threads: {e}"))?;
+        let mut passes = Passes::new(config.threads, |_| threads::yield_to_others(Yielding::Market))
+            .map_err(|e| format!("no threads: {e}"))?;
         passes.time_stages(host::clock::nanoseconds);
         if config.show_quotes {
             feed.keep_sizes();
@@ -250,8 +251,9 @@ impl OpenedDaemon {
             .with_metrics(closes, rows);
         if let Some(recorded) = terms.recorded {
             let computing = ComputedDays::new(recorded, config.show_quotes);
-            let archive =
-                CachedArchive::start(computing, config.history_bytes, config.threads, threads::yield_to_others);
+            let archive = CachedArchive::start(computing, config.history_bytes, config.threads, || {
+                threads::yield_to_others(Yielding::Market)
+            });
             service = service.with_archive(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
         }
         let server = Server::start(server_config(config, metrics)?, service).map_err(|e| e.to_string())?;

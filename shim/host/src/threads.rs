@@ -14,16 +14,37 @@ const REST: Duration = Duration::from_secs(1);
 /// Number of panics so far, by thread.
 static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
 
-/// Gives this thread the lowest priority, so that it leaves the processor to others.
-pub fn yield_to_others() {
+/// To whom a thread leaves the processor. Threads of short answers and of sources leave it to nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yielding {
+    /// Sends long answers, after short ones.
+    Sending,
+    /// Computes an answer, after those that are sent.
+    Answering,
+    /// Computes the market, after all answers.
+    Market,
+}
+
+/// Lowers the priority of this thread. On Linux and Windows a priority belongs to a thread; elsewhere it would be that
+/// of the whole program, so the threads stay equal.
+pub fn yield_to_others(how: Yielding) {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 19) {
-        tracing::debug!("priority: {error}");
-    }
+    let lowered = rustix::process::setpriority_process(
+        None,
+        match how {
+            Yielding::Sending => 5,
+            Yielding::Answering => 10,
+            Yielding::Market => 19,
+        },
+    );
     #[cfg(windows)]
-    if let Err(error) = crate::windows::yield_to_others(crate::windows::Yielding::Most) {
+    let lowered = crate::windows::yield_to_others(how == Yielding::Sending);
+    #[cfg(any(target_os = "linux", windows))]
+    if let Err(error) = lowered {
         tracing::debug!("priority: {error}");
     }
+    #[cfg(not(any(target_os = "linux", windows)))]
+    let _ = how;
 }
 
 /// Starts a thread that runs until `run` returns. After a panic `run` is called again a second later, so its state must
@@ -46,6 +67,17 @@ pub fn spawn_lasting(name: &'static str, mut run: impl FnMut() + Send + 'static)
 /// The system has no thread for it.
 pub fn spawn_once(name: &'static str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     spawn(name.to_owned(), once(name, run))
+}
+
+/// Starts a thread that computes one answer, below the threads that send answers; a panic ends it.
+///
+/// # Errors
+/// The system has no thread for it.
+pub fn spawn_answering(name: &'static str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    spawn_once(name, || {
+        yield_to_others(Yielding::Answering);
+        run();
+    })
 }
 
 /// Starts one of several threads with the same task, which a panic ends; their panics are counted together.

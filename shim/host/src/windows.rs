@@ -34,24 +34,12 @@ pub fn bind_exclusively(socket: &impl AsSocket) -> Result<()> {
     if refused == 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }
 
-/// Priority of a thread below the normal one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Yielding {
-    /// Below normal.
-    Somewhat,
-    /// The lowest one.
-    Most,
-}
-
-/// Lowers the priority of this thread.
+/// Lowers the priority of this thread below the normal one, to the lowest one unless `somewhat`.
 ///
 /// # Errors
 /// The system refuses it.
-pub fn yield_to_others(how: Yielding) -> Result<()> {
-    let priority = match how {
-        Yielding::Somewhat => THREAD_PRIORITY_BELOW_NORMAL,
-        Yielding::Most => THREAD_PRIORITY_LOWEST,
-    };
+pub fn yield_to_others(somewhat: bool) -> Result<()> {
+    let priority = if somewhat { THREAD_PRIORITY_BELOW_NORMAL } else { THREAD_PRIORITY_LOWEST };
     // SAFETY: both calls are about the thread that makes them.
     let done = unsafe { SetThreadPriority(GetCurrentThread(), priority) };
     if done == FALSE { Err(Error::last_os_error()) } else { Ok(()) }

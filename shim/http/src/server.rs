@@ -8,7 +8,7 @@ use super::listeners::{ListenError, listen};
 use super::metrics::Metrics;
 use super::reactor::{Peer, Reactor, ReactorPoll};
 use super::response::App;
-use host::threads;
+use host::threads::{self, Yielding};
 use jiff::Timestamp;
 use mio::Waker;
 use std::io;
@@ -17,10 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-/// Nice value of a bulk reactor, relative to the small one.
-#[cfg(target_os = "linux")]
-const BULK_NICE: i32 = 5;
 
 /// Time beyond the drain of streams for which a stop waits for the threads.
 const GRACE: Duration = Duration::from_secs(2);
@@ -99,7 +95,7 @@ impl Server {
         for (i, post) in bulk.into_iter().enumerate() {
             let reactor = Reactor::new(post, Arc::clone(&shared), small_peers.clone(), None)?;
             let run = move || {
-                lower_priority();
+                threads::yield_to_others(Yielding::Sending);
                 reactor.run();
             };
             server.threads.push(threads::spawn_one_of("http-bulk", i, run)?);
@@ -143,18 +139,5 @@ impl Drop for Server {
                 tracing::warn!("a server thread does not stop; it is abandoned");
             }
         }
-    }
-}
-
-/// Lowers the priority of this thread below that of the small reactor. On Linux and Windows a priority belongs to a
-/// thread; elsewhere it would be that of the whole program, so the threads stay equal.
-fn lower_priority() {
-    #[cfg(target_os = "linux")]
-    if let Err(e) = rustix::process::setpriority_process(None, BULK_NICE) {
-        tracing::warn!(error = %e, "streams run at normal priority");
-    }
-    #[cfg(windows)]
-    if let Err(e) = host::windows::yield_to_others(host::windows::Yielding::Somewhat) {
-        tracing::warn!(error = %e, "streams run at normal priority");
     }
 }

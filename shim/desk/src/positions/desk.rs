@@ -8,7 +8,8 @@ use super::valued::{SessionValues, ValuedBook};
 use api::vendors::native_positions::PositionRows;
 use arc_swap::ArcSwap;
 use engine::snapshot::Snapshot;
-use host::{faults, threads};
+use host::faults;
+use host::threads::{self, Yielding};
 use http::ReceivedBody;
 use kernel::calendar::Calendar;
 use kernel::contract::RootTable;
@@ -266,6 +267,7 @@ impl PositionDesk {
         let mut seen: Option<Arc<ValuedBook>> = None;
         let arriving = lock(&self.arriving).take();
         threads::spawn_lasting("positions", move || {
+            threads::yield_to_others(Yielding::Answering);
             while !ending.load(Ordering::Acquire) {
                 let job = arriving.as_ref().map(|puts| puts.recv_timeout(LOOK));
                 let snapshot = market.load_full();

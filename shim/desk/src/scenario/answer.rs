@@ -157,7 +157,7 @@ impl ScenarioDesk {
             // the client may have disconnected
             let _ = done.send(work(&tables, &has_gone));
         };
-        threads::spawn_once(route, work).map_err(|_| Refusal::Busy)?;
+        threads::spawn_answering(route, work).map_err(|_| Refusal::Busy)?;
         Ok(Answer::awaited(route, awaited))
     }
 
@@ -173,7 +173,7 @@ impl ScenarioDesk {
             faults::here("scenario");
             client.serve(&request, around, &tables);
         };
-        threads::spawn_once("scenario", work).map_err(|_| Refusal::Busy)?;
+        threads::spawn_answering("scenario", work).map_err(|_| Refusal::Busy)?;
         Ok(Answer::awaited(ROUTE, AwaitedScenario { pieces: Some(pieces), content_type, warning: None }))
     }
 }

@@ -74,7 +74,7 @@ impl Explaining {
             // the client may have disconnected
             let _ = done.send(found(&chain, &contract, &around, form));
         };
-        threads::spawn_once("explain", work).map_err(|_| Refusal::Busy)?;
+        threads::spawn_answering("explain", work).map_err(|_| Refusal::Busy)?;
         Ok(Answer::awaited(ROUTE, AwaitedExplanation(answer)))
     }
 }
