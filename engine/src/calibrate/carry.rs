@@ -192,7 +192,7 @@ impl Carries {
         measured.extend(
             (0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference, source)),
         );
-        level.fit(measured, source);
+        level.fit(measured, source, prior);
         let mut published = slices.first().map_or(f64::NAN, |input| input.s / input.scale());
         *spot = level.spot(measured, reference, published);
         if source == SpotSource::Implied {
@@ -302,13 +302,15 @@ struct BorrowLevel {
 }
 
 impl BorrowLevel {
-    /// Fits borrow and δ to the measurements, and sets the weights of the measurements.
+    /// Fits borrow and δ to the measurements, and sets the weights of the measurements. Student errors have several
+    /// likely solutions, and premiums at the one make another a little likelier: borrow stays at the one that follows
+    /// from `prior`, the borrow of the last pass by slice, unless the one found anew is clearly likelier.
     ///
     /// # Shapes   an entry an expiry, ascending in time
     /// # Domain   any measurements, none included
     /// # Source   iterated reweighting (Huber and Ronchetti 2009, chapter 7)
-    /// # Cost     a few rounds, each linear in the expiries; the first δ is quadratic in them
-    fn fit(&mut self, measured: &mut [Measured], source: SpotSource) {
+    /// # Cost     some rounds, each linear in the expiries, twice with a prior; the first δ is quadratic in them
+    fn fit(&mut self, measured: &mut [Measured], source: SpotSource, prior: &[f64]) {
         let n = measured.len();
         for column in [
             &mut self.b,
@@ -332,33 +334,84 @@ impl BorrowLevel {
             let size = median_borrow(measured);
             self.b.fill(size);
         }
-        // Iterated reweighting: each round solves the problem at the weights of the last. It ends at a stationary point
-        // of the likelihood with Student errors; which one depends on where δ begins, hence `first_delta`.
-        for round in 0..CARRY.rounds {
-            let before = self.delta;
-            if round > 0 || self.delta.abs() > 0.0 {
-                self.reweigh(measured, round);
-            }
-            self.solve(measured, source);
-            if round > 2 && (self.delta - before).abs() < CARRY.settled {
-                break;
+        // before the first solution borrow is unknown, and its plausible range is part of the error
+        if self.delta.abs() > 0.0 {
+            self.reweigh(measured, CARRY.level);
+        }
+        self.rounds(measured, source);
+        if measured.iter().all(|m| prior[m.slice].is_finite()) {
+            let (anew, unlikely) = (self.clone(), self.unlikely(measured, source));
+            measured.iter().zip(&mut self.b).for_each(|(m, b)| *b = prior[m.slice]);
+            self.reweigh(measured, 0.0);
+            self.rounds(measured, source);
+            if self.unlikely(measured, source) > unlikely + CARRY.likelier {
+                *self = anew;
+                self.reweigh(measured, 0.0);
             }
         }
     }
 
-    /// Reduces the weight of measurements that do not fit.
-    fn reweigh(&self, measured: &mut [Measured], round: usize) {
+    /// Solves at the weights of `measured`, then at those of each solution, until it moves no more: a stationary point
+    /// of the likelihood. Which one depends on where δ and b begin.
+    fn rounds(&mut self, measured: &mut [Measured], source: SpotSource) {
+        for _ in 0..CARRY.rounds {
+            if self.solve(measured, source) < CARRY.settled {
+                break;
+            }
+            self.reweigh(measured, 0.0);
+        }
+    }
+
+    /// Reduces the weight of measurements that do not fit; `level`: how far borrow may be from where it is, per year.
+    fn reweigh(&self, measured: &mut [Measured], level: f64) {
         for (i, m) in measured.iter_mut().enumerate().filter(|(_, m)| m.w > 0.0) {
-            // before the first solution borrow is unknown: its plausible range is part of the error
-            let borrow = if round == 0 { CARRY.level * m.t } else { 0.0 };
-            let miss = m.z - (self.b[i] * m.t - self.delta);
+            let (miss, borrow) = (self.miss(i, m), level * m.t);
             // the weight of a Student error (Lange, Little and Taylor 1989), its degrees of freedom by the pairs
             let variance = m.variance() + borrow * borrow;
             m.w = 1.0 / (m.variance() * (1.0 + miss * miss / (m.freedom * variance)));
         }
     }
 
-    /// The least-squares problem at the weights of `measured`: ½Σ w(z − b·t + δ)² + walk + level + spot.
+    fn miss(&self, i: usize, m: &Measured) -> f64 {
+        m.z - (self.b[i] * m.t - self.delta)
+    }
+
+    /// The negative logarithm of the likelihood of the solution, up to a constant.
+    fn unlikely(&self, measured: &[Measured], source: SpotSource) -> f64 {
+        let errors = measured.iter().enumerate().filter(|(_, m)| m.w > 0.0).map(|(i, m)| {
+            let square = self.miss(i, m).powi(2) / m.variance();
+            if m.freedom.is_finite() { m.freedom * (square / m.freedom).ln_1p() } else { square }
+        });
+        let levels = self.b.iter().map(|b| b * b * self.level_weight(*b, source));
+        let walk = (1..self.b.len()).map(|i| self.walk[i] * (self.b[i] - self.b[i - 1]).powi(2));
+        0.5 * (errors.sum::<f64>()
+            + levels.sum::<f64>()
+            + walk.sum::<f64>()
+            + self.delta * self.delta * self.spot_weight(source))
+    }
+
+    /// Weight of a borrow rate of 0 without data. Expiries share it, so that a name with many is not held nearer to
+    /// zero than one with few.
+    fn level_weight(&self, b: f64, source: SpotSource) -> f64 {
+        let unknown = if source == SpotSource::Held { CARRY.held_level } else { CARRY.level };
+        let level = unknown + CARRY.level_of_itself * b.abs();
+        1.0 / (level * level * self.b.len() as f64)
+    }
+
+    /// Weight of a δ of 0 without data. It is the less the larger δ is: a spot is off by seconds of noise or by a split,
+    /// seldom by anything between; an implied spot is measured from the spot that most pairs agree on, whose error is
+    /// their disagreement.
+    fn spot_weight(&self, source: SpotSource) -> f64 {
+        let noise = match source {
+            SpotSource::Published => CARRY.spot_noise,
+            SpotSource::Implied => REFERENCE.agrees,
+            SpotSource::Held => CARRY.held_noise,
+        };
+        1.0 / (noise * noise + self.delta * self.delta / CARRY.spot_freedom)
+    }
+
+    /// The least-squares problem at the weights of `measured`: ½Σ w(z − b·t + δ)² + walk + level + spot. Returns by how
+    /// much δ, or b over the time to some expiry, has moved, in logarithms of the spot.
     ///
     /// # Shapes   one unknown b a measurement, ascending in time, and δ: tridiagonal with a border of one
     /// # Units    b per year, δ in logarithms of the spot
@@ -366,13 +419,10 @@ impl BorrowLevel {
     /// # Source   LDLᵀ of a tridiagonal matrix and its border, by elimination (Golub and Van Loan 2013, 4.3); the
     /// diagonal of the
     /// inverse by the same recursion backwards
-    fn solve(&mut self, measured: &[Measured], source: SpotSource) {
+    fn solve(&mut self, measured: &[Measured], source: SpotSource) -> f64 {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {
-            // shared by n expiries, so that a name with many is not held nearer to zero than one with few
-            let unknown = if source == SpotSource::Held { CARRY.held_level } else { CARRY.level };
-            let level = unknown + CARRY.level_of_itself * self.b[i].abs();
-            self.diag[i] = m.w * m.t * m.t + 1.0 / (level * level * n as f64);
+            self.diag[i] = m.w * m.t * m.t + self.level_weight(self.b[i], source);
             self.rhs[i] = m.w * m.t * m.z_or_zero();
             self.by_delta[i] = m.w * m.t;
         }
@@ -409,20 +459,16 @@ impl BorrowLevel {
             sum += m.w * (m.t * self.rhs[i] - m.z_or_zero());
         }
         let precision = precision.max(0.0);
-        // the prior is wider the larger δ is: a spot is off by seconds of noise or by a split, seldom by anything
-        // between; an implied spot is measured from the spot that most pairs agree on, whose error is their
-        // disagreement
-        let noise = match source {
-            SpotSource::Published => CARRY.spot_noise,
-            SpotSource::Implied => REFERENCE.agrees,
-            SpotSource::Held => CARRY.held_noise,
-        };
-        let spot = 1.0 / (noise * noise + self.delta * self.delta / CARRY.spot_freedom);
-        self.delta = sum / (precision + spot);
+        let spot = self.spot_weight(source);
+        let before = core::mem::replace(&mut self.delta, sum / (precision + spot));
         (self.var_delta, self.var_delta_free) = (1.0 / (precision + spot), 1.0 / precision);
-        for i in 0..n {
-            self.b[i] = self.rhs[i] + self.by_delta[i] * self.delta;
+        let mut moved = (self.delta - before).abs();
+        for (i, m) in measured.iter().enumerate() {
+            let b = self.rhs[i] + self.by_delta[i] * self.delta;
+            let before = core::mem::replace(&mut self.b[i], b);
+            moved = moved.max((b - before).abs() * m.t);
         }
+        moved
     }
 
     fn spot(&self, measured: &[Measured], reference: f64, published: f64) -> ImpliedSpot {

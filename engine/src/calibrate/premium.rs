@@ -80,6 +80,11 @@ pub(super) fn refine_forward(
         room.seen.extend(room.near.iter().filter_map(|p| seen_from(fwd, df, p, &room.gaps, &room.slope)));
         let next = fit_wide(&room.seen, df, input.t, *reach, sorted);
         if next.fwd.is_nan() {
+            // where the last pass ended, all pairs are as good as exercised now: back to where a first pass begins
+            if fwd != carry.fwd && last == first {
+                fwd = carry.fwd;
+                continue;
+            }
             break;
         }
         last = Parity { sd: first.sd, ..next };

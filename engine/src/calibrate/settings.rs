@@ -160,9 +160,11 @@ settings! {
         /// Degrees of freedom of the spot's displacement: a spot is right, or far off.
         spot_freedom: f64 = 2.0, "degrees of freedom", Judgement("heavy tails: a displacement is either seconds of noise or a split");
         /// Rounds of reweighting at most.
-        rounds: usize = 8, "rounds", Judgement("a limit: three or four are the rule");
-        /// Rounds end when δ moves by less.
-        settled: f64 = 1e-7, "of the spot", Judgement("a hundredth of a cent at a spot of 1,000");
+        rounds: usize = 60, "rounds", Measured("with 8 rounds borrow of one slice in 500 was still on its way, and turned from pass to pass");
+        /// Rounds end when neither δ nor the forward of an expiry moves by more.
+        settled: f64 = 1e-6, "of the spot", Judgement("a fiftieth of `still`; a cent at a spot of 10,000");
+        /// Borrow leaves the solution that follows from the last pass for one that is likelier by more than this.
+        likelier: f64 = 1.0, "ln", Judgement("a factor e: what the premiums at the one solution and at the other change is less");
         /// The implied spot differs from the published one beyond this many standard errors and beyond `spot_off`.
         spot_off_errors: f64 = 3.0, "standard errors", Judgement("three errors, as usual; one name in 300 by chance");
         /// The implied spot differs from the published one beyond this part of it and beyond `spot_off_errors`. Lower
