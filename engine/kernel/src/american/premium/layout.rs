@@ -36,6 +36,8 @@ pub(super) struct TablePart {
     tables: [Option<Box<Table>>; 2],
     /// False: the usual table serves spots deep in the money too.
     has_deep: bool,
+    /// True if it met none of the bands that were last asked for.
+    pub(super) is_idle: bool,
 }
 
 impl TablePart {
@@ -60,7 +62,7 @@ impl TablePart {
     fn new(right: Right, terms: &Terms, serves: Span, span: Span) -> Self {
         let continuous = |depth| Span { depth, ..span }.continuous(right.phi(), terms);
         let has_deep = continuous(Depth::Deep) != continuous(Depth::Usual);
-        Self { serves, span, tables: [None, None], has_deep }
+        Self { serves, span, tables: [None, None], has_deep, is_idle: false }
     }
 
     /// The tables built so far.

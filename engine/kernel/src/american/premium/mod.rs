@@ -307,9 +307,14 @@ impl PremiumTables {
             && self.built().all(|t| t.serves_age(age, &self.terms) && t.serves_rates(&self.terms, &terms))
     }
 
-    /// Makes the tables serve `bands`: keeps the tables that they meet, drops others, adds missing ones.
+    /// Makes the tables serve `bands`: keeps the tables that they meet, drops those that the last bands did not meet
+    /// either, adds missing ones. A curve with few quotes may turn between two shapes.
     pub fn widen(&mut self, bands: &[Band]) {
-        self.tiles.retain(|tile| bands.iter().any(|band| tile.meets(band)));
+        self.tiles.retain_mut(|tile| {
+            let is_idle = !bands.iter().any(|band| tile.meets(band));
+            let was_idle = core::mem::replace(&mut tile.is_idle, is_idle);
+            !(was_idle && is_idle)
+        });
         let missing: Vec<Band> = bands.iter().filter(|band| !self.holds(band)).copied().collect();
         self.tiles.splice(..0, tiles(self.right, &self.terms, &missing));
     }
