@@ -1,5 +1,4 @@
-//! Nasdaq's lists of dividends: of one name, and of one day for all names. Bytes to records. Never: what is likely to
-//! follow (`declared.rs`).
+//! Nasdaq's list of the dividends of one name. Bytes to records. Never: what is likely to follow (`declared.rs`).
 
 use super::intake::{Fault, at, read_listed};
 use super::json::{self, Given, Listed, Number, Text, objects};
@@ -27,21 +26,6 @@ objects! {
         amount: Text<'a> = "amount",
         currency: Text<'a> = "currency",
     }
-    struct OfDay {
-        data: Given<DayData<'a>> = "data",
-    }
-    struct DayData {
-        calendar: Given<DayRows<'a>> = "calendar",
-    }
-    struct DayRows {
-        rows: Listed<DayRow<'a>> = "rows",
-    }
-    struct DayRow {
-        symbol: Text<'a> = "symbol",
-        ex_date: Text<'a> = "dividend_Ex_Date",
-        rate: Number = "dividend_Rate",
-        annual: Number = "indicated_Annual_Dividend",
-    }
 }
 
 /// Reads the dividends of one name. One that pays none has an empty list.
@@ -51,20 +35,6 @@ pub fn parse_nasdaq_dividends(source: &Path, bytes: &[u8], underlying: Symbol) -
     let Some(document) = json::parse::<OfName<'_>>(source, bytes, &mut report) else { return (Vec::new(), report) };
     match document.data.0.and_then(|data| data.dividends.0) {
         Some(dividends) => read_listed(source, report, &dividends.rows, |row| row.dividend(underlying)),
-        None => {
-            report.say_instead(source, Instead::Nothing);
-            (Vec::new(), report)
-        }
-    }
-}
-
-/// Reads the dividends of every name with its ex-date on one day.
-#[must_use]
-pub fn parse_nasdaq_calendar(source: &Path, bytes: &[u8]) -> (Vec<DeclaredDividend>, Report) {
-    let mut report = Report::default();
-    let Some(document) = json::parse::<OfDay<'_>>(source, bytes, &mut report) else { return (Vec::new(), report) };
-    match document.data.0.and_then(|data| data.calendar.0) {
-        Some(calendar) => read_listed(source, report, &calendar.rows, DayRow::dividend),
         None => {
             report.say_instead(source, Instead::Nothing);
             (Vec::new(), report)
@@ -94,22 +64,6 @@ impl NameRow<'_> {
             amount: at("amount", amount.get(limits::DIVIDEND))?,
             kind,
             per_year: None,
-        })
-    }
-}
-
-impl DayRow<'_> {
-    fn dividend(&self) -> Result<DeclaredDividend, Fault> {
-        let amount = at("dividend_Rate", self.rate.get(limits::DIVIDEND))?;
-        // The indicated sum of a year says how often it is paid, where the two agree.
-        let times = self.annual.get(limits::DIVIDEND).map_or(f64::NAN, |annual| annual / amount);
-        let per_year = [1u8, 2, 4, 12, 52].into_iter().find(|&n| (times / f64::from(n) - 1.0).abs() < 0.02);
-        Ok(DeclaredDividend {
-            underlying: at("symbol", self.symbol.read(Reason::NotASymbol, Symbol::parse_underlying))?,
-            ex_date: at("dividend_Ex_Date", self.ex_date.read(Reason::NotADate, parse_slashed))?,
-            amount,
-            kind: DividendKind::Regular,
-            per_year,
         })
     }
 }
@@ -151,22 +105,5 @@ mod tests {
         assert_eq!((rows.len(), report.errors.len()), (0, 0), "no fault");
         let (_, report) = parse_nasdaq_dividends(Path::new("n"), br#"{"data":null,"status":{"rCode":400}}"#, aapl);
         assert_eq!(report.errors[0].to_string(), format!("n: {}", Instead::Nothing));
-    }
-
-    #[test]
-    fn a_day_has_its_names() {
-        let text = r#"{"data":{"calendar":{"headers":{},"rows":[
-            {"companyName":"One","symbol":"KO","dividend_Ex_Date":"9/15/2026","payment_Date":"10/1/2026",
-             "record_Date":"9/15/2026","dividend_Rate":0.51,"indicated_Annual_Dividend":2.04,"announcement_Date":"N/A"},
-            {"symbol":"BRK/B","dividend_Ex_Date":"9/15/2026","dividend_Rate":0.3,"indicated_Annual_Dividend":0},
-            {"symbol":"X","dividend_Ex_Date":"N/A","dividend_Rate":0.3},
-            {"symbol":"Y","dividend_Ex_Date":"9/15/2026","dividend_Rate":-1}]}}}"#;
-        let (rows, report) = parse_nasdaq_calendar(Path::new("c"), text.as_bytes());
-        let seen: Vec<_> = rows.iter().map(|d| (d.underlying.to_string(), d.amount, d.per_year)).collect();
-        assert_eq!(seen, [("KO".to_owned(), 0.51, Some(4)), ("BRK.B".to_owned(), 0.3, None)]);
-        let places: Vec<_> = report.places.iter().map(|p| (p.line, p.field, p.reason)).collect();
-        assert_eq!(places, [(3, "dividend_Ex_Date", Reason::NotADate), (4, "dividend_Rate", Reason::OutOfRange)]);
-        let (rows, report) = parse_nasdaq_calendar(Path::new("c"), br#"{"data":{"calendar":{"rows":null}}}"#);
-        assert_eq!((rows.len(), report.errors.len()), (0, 0), "a day without ex-dates");
     }
 }

@@ -8,7 +8,7 @@ use feeds::alpaca::{AlpacaFeed, parse_alpaca_snapshots, parse_alpaca_stocks};
 use feeds::cboe::parse_cboe;
 use feeds::databento::parse_dbn;
 use feeds::massive::{parse_massive_dividends, parse_massive_snapshot};
-use feeds::nasdaq::{parse_nasdaq_calendar, parse_nasdaq_dividends};
+use feeds::nasdaq::parse_nasdaq_dividends;
 use feeds::rates::{parse_sofr, parse_treasury};
 use feeds::schwab::{parse_schwab_chain, parse_schwab_expirations, parse_schwab_quotes};
 use feeds::tasty::{parse_tasty_chain, parse_tasty_token};
@@ -188,13 +188,6 @@ fn readers(of: &Quoted) -> Vec<Reader> {
             |b| of_dividends(parse_nasdaq_dividends(Path::new("d"), b, ko())),
         ),
         (
-            "nasdaq calendar",
-            r#"{"data":{"calendar":{"rows":[{"symbol":"KO","dividend_Ex_Date":"12/1/2026","dividend_Rate":0.51,
-            "indicated_Annual_Dividend":2.04}]}}}"#,
-            true,
-            |b| of_dividends(parse_nasdaq_calendar(Path::new("d"), b)),
-        ),
-        (
             "treasury",
             "Date,\"1 Mo\",\"3 Mo\",\"6 Mo\",\"1 Yr\",\"5 Yr\",\"30 Yr\"\n11/20/2026,4.04,4.19,4.27,4.46,5,5.5\n",
             false,
@@ -302,7 +295,6 @@ fn documents_without_an_end_are_bounded() {
         ("schwab", "{\"putExpDateMap\":{},\"callExpDateMap\":{\"a\":{\"1\":[", "]}}}"),
         ("massive", "{\"results\":[", "]}"),
         ("massive dividends", "{\"results\":[", "]}"),
-        ("nasdaq calendar", "{\"data\":{\"calendar\":{\"rows\":[", "]}}}"),
         ("sofr", "{\"refRates\":[", "]}"),
     ] {
         let reader = READERS.iter().find(|reader| reader.name == name).unwrap();

@@ -155,12 +155,6 @@ impl Clock {
         Self { asked, ..self }
     }
 
-    /// True if a past moment is requested.
-    #[must_use]
-    pub fn is_of_the_past(&self) -> bool {
-        self.asked.is_some()
-    }
-
     /// The current date in Eastern time.
     #[must_use]
     pub fn today(&self) -> Date {
