@@ -13,10 +13,9 @@
 //!     `tally.rs`: counters.
 //!   - `feed.rs`: the interface of a feed; `sim.rs`: the simulated market; `store_feed.rs`: sources and the store that
 //!     they fill; `spec.rs`: the syntax of `--feed`; `overrides.rs`: the file of overrides.
-//!   - `rates_watch.rs`: when rates are implied from the European chains; `last_curve.rs`: the last curve over a
-//!     restart; `notices.rs`: log notices on rates and dividends, once each.
-//!   - `retired.rs`: replaced snapshots that readers hold; `sessions.rs`: the session of a chain and when it is saved;
-//!     `state.rs`: the files of a restart.
+//!   - `rates_watch.rs`: when rates are implied from the European chains; `notices.rs`: log notices on rates and
+//!     dividends, once each.
+//!   - `retired.rs`: replaced snapshots that readers hold; `sessions.rs`: the session of a chain and when it is saved.
 //! - `chains`: single names computed from a feed, for `greeksd explain` and `greeksd scenario`. Never: a daemon.
 //! - `view`: `greeksd view`: its arguments, and the daemon that it may bring. Never: a screen.
 //! - `app`: one table of endpoints: the layers, and a file for each other one; each parses a request, says whether

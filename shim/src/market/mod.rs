@@ -4,7 +4,6 @@
 //! [`feed`] defines feeds, [`schedule`] the order of computation. Never: a socket, a request, a kind of feed.
 
 pub mod feed;
-pub mod last_curve;
 mod notices;
 pub mod overrides;
 mod rates_watch;
@@ -13,7 +12,6 @@ pub mod schedule;
 pub mod sessions;
 pub mod sim;
 pub mod spec;
-pub mod state;
 pub mod store_feed;
 mod tally;
 

@@ -4,7 +4,6 @@
 //! The session of a chain is that of the instant at which it is valued. So a recorded folder belongs to the session of
 //! its quotes, whenever it is served, and its own volatilities are never those of the previous session.
 
-use super::state::{Permit, SavedMarket, StateFolder};
 use arc_swap::ArcSwap;
 use engine::closes::{Closes, ClosingRow};
 use engine::snapshot::Snapshot;
@@ -14,6 +13,7 @@ use host::newest::NewestJob;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
+use restart::folder::{Permit, SavedMarket, StateFolder};
 use sources::facts::StateFacts;
 use std::collections::BTreeMap;
 use std::io;

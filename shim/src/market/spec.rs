@@ -2,9 +2,7 @@
 //! rows of a [table](sources::poll::registry).
 
 use super::feed::Feed;
-use super::last_curve::LastCurve;
 use super::sim::SimFeed;
-use super::state::SavedMarket;
 use super::store_feed::StoreFeed;
 use crate::config::RatesMode;
 use crate::past::folder::RecordedFolder;
@@ -12,6 +10,8 @@ use engine::rates::table::RateTable;
 use host::clock::MarketClock;
 use host::secret::Keys;
 use kernel::contract::Symbol;
+use restart::folder::SavedMarket;
+use restart::last_curve::LastCurve;
 use sim::SimOptions;
 use sources::QuoteSource;
 use sources::databento_spec::DatabentoSpec;

@@ -5,7 +5,6 @@
 //! the last values of the session are held (`hours`).
 
 use super::feed::{Feed, FeedProgress, ReferenceData};
-use super::last_curve::LastCurve;
 use super::rates_watch::RatesWatch;
 use super::schedule::Decay;
 use engine::pass::Passes;
@@ -19,6 +18,7 @@ use kernel::contract::{RootTable, Symbol};
 use kernel::error::Reason;
 use kernel::records::Batch;
 use kernel::report::Report;
+use restart::last_curve::LastCurve;
 use sources::facts::{RecordFacts, SourceFacts, Used};
 use sources::hours::Hours;
 use sources::precedence::Precedence;

@@ -10,7 +10,6 @@ mod watch;
 
 use self::beside::{BesideForm, MetricsFolder};
 use crate::arguments::{BatchArgs, BatchFormat, BatchLayout};
-use crate::closes::ClosesFolder;
 use api::rows::frame::Format;
 use api::vendors::facts::FactForm;
 use history::gather::FileRead;
@@ -31,6 +30,7 @@ use kernel::calendar::Calendar;
 use kernel::error::Refused;
 use kernel::quality::Quality;
 use reference_files::ReferenceFiles;
+use restart::closes::ClosesFolder;
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,6 @@
 //! - `arguments`, `values`: the arguments of the commands, and one parser for each kind of value.
 //! - `batch`: `greeksd batch`: arguments to a job of `history`; its inputs, progress and report; its rows as text.
 //!   Never: a formula, a layout of quotes.
-//! - `closes`: files of closing rows, a session each. Never: a number.
 //! - `compare`: `greeksd compare`: vendors' files by the layouts of `history` (`read.rs`), report, text, plot. Never: a
 //!   formula.
 //! - `daemon`: queries of commands to a running daemon. Never: what an answer means.
@@ -23,7 +22,6 @@
 
 pub mod arguments;
 pub mod batch;
-pub mod closes;
 pub mod compare;
 pub mod daemon;
 pub mod explain;

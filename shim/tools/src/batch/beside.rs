@@ -1,7 +1,6 @@
 //! Files of Greeks that leave more of each name behind: its closing row in a folder of closes, its metrics in files of
 //! their own. Never: a format of Greeks, a column.
 
-use crate::closes::ClosesFolder;
 use api::metrics::{NameDraft, NameRow, ValuationTimes};
 use api::vendors::facts::FactForm;
 use api::vendors::native_metrics;
@@ -13,6 +12,7 @@ use history::plan::named;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
+use restart::closes::ClosesFolder;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;

@@ -1,5 +1,5 @@
 //! The state folder: closing volatilities of sessions (`vols-YYYY-MM-DD.csv`), closing rows of names
-//! (`closes-YYYY-MM-DD.csv`; files and bounds of the crate `tools`), the last values of all live names
+//! (`closes-YYYY-MM-DD.csv`; files and bounds in `closes.rs`), the last values of all live names
 //! (`market-live.saved`), and the last whole market of each recorded folder (`market-recorded-TAG.saved`). Never: a
 //! thread, a schedule.
 //!
@@ -7,6 +7,7 @@
 //! there is the old file or the new one. A damaged or foreign file, or one of a version with another format, is moved
 //! aside and not read again.
 
+use crate::closes::{self, ClosesFolder};
 use engine::closes::{Closes, ClosingRow};
 use engine::snapshot::saved::{self, ExpiryClock, Saved, SavedError};
 use engine::store::chain::Chain;
@@ -23,7 +24,6 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tools::closes::{self, ClosesFolder};
 
 /// Maximum number of sessions in the folder.
 const KEPT: usize = 5;
