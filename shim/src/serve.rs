@@ -11,6 +11,7 @@ use crate::past::cache::CachedArchive;
 use crate::past::folder::ComputedDays;
 use crate::status::Status;
 use api::metrics::NameRows;
+use api::vendors::layer::counted;
 use arc_swap::ArcSwap;
 use desk::alerts::deliver::AlertSender;
 use desk::alerts::log::AlertLog;
@@ -559,11 +560,6 @@ impl Banner {
             status.time_line(snapshot),
         ));
     }
-}
-
-/// `1 name`, `2 names`.
-fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

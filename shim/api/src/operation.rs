@@ -36,15 +36,7 @@ impl Operation {
         refusals: &[&str],
         columns: &[&[ColumnHead<'static>]],
     ) -> Self {
-        let row = |columns: &&[ColumnHead<'static>]| {
-            let kind = |column: &ColumnHead<'static>| if column.is_number { "number" } else { "string" };
-            let fields: Map<String, Value> = columns
-                .iter()
-                .map(|column| (column.name.to_owned(), json!({ "type": [kind(column), "null"] })))
-                .collect();
-            json!({ "type": "object", "properties": fields })
-        };
-        let rows: Vec<Value> = columns.iter().map(row).collect();
+        let rows: Vec<Value> = columns.iter().map(|columns| row_schema(columns)).collect();
         let items = if let [one] = rows.as_slice() { one.clone() } else { json!({ "anyOf": rows }) };
         let text = json!({ "schema": { "type": "string" } });
         let content = json!({ "application/json": { "schema": { "type": "array", "items": items } },
@@ -58,6 +50,13 @@ impl Operation {
                                 "responses": { "200": { "description": "The current state", "content": content } } });
         Self { path, method: "get", described }
     }
+}
+
+/// The schema of a row of a table with some columns.
+pub(crate) fn row_schema(columns: &[ColumnHead<'static>]) -> Value {
+    let kind = |column: &ColumnHead<'static>| if column.is_number { "number" } else { "string" };
+    let fields = columns.iter().map(|column| (column.name.to_owned(), json!({ "type": [kind(column), "null"] })));
+    json!({ "type": "object", "properties": fields.collect::<Map<String, Value>>() })
 }
 
 /// References to the refusals that are alike everywhere, by status.

@@ -685,7 +685,9 @@ fn count_line(picked: &[Picked], reply: &Reply) -> String {
     format!("{}{groups}", counted(n, what))
 }
 
-fn counted(n: usize, what: &str) -> String {
+/// `1 name`, `2 names`.
+#[must_use]
+pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 

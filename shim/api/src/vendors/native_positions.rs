@@ -1,6 +1,7 @@
 //! The request of `GET /l1/positions`: its parameters, and the columns of its rows. Never: a position.
 
 use super::native::{APIKEY, SHAPES, Shape, TOKEN};
+use super::native_facts::{number, word};
 use super::native_past::AS_OF;
 use super::parameter::A_SYMBOL;
 use crate::operation::{Operation, refused};
@@ -191,14 +192,6 @@ pub const EXPLAINED: &[ColumnHead<'static>] = &[
     number("by_dividends"),
     number("rest"),
 ];
-
-const fn word(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: false }
-}
-
-const fn number(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: true }
-}
 
 /// The descriptions of the endpoint's methods.
 #[must_use]

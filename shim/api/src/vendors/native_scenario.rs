@@ -5,6 +5,7 @@ use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
 };
+use super::native_facts::{number, word};
 use super::parameter::{A_SYMBOL, ANY, NATIVE_FORMAT};
 use crate::operation::Operation;
 use crate::query::parameter::{FiniteNumber, ItemList, OneWord, Param, ReadAs, ReadEach, parameters};
@@ -251,14 +252,6 @@ pub const OF_POSITIONS: &[ColumnHead<'static>] = &[
 ];
 /// Number of value columns before the Greeks: per share, and of positions.
 pub const BEFORE_GREEKS: [usize; 2] = [4, 2];
-
-const fn word(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: false }
-}
-
-const fn number(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: true }
-}
 
 impl ScenarioRequest {
     /// True if values are of positions, in currency, and not per share.

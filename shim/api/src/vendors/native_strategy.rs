@@ -5,9 +5,10 @@ mod leg;
 pub use leg::{AskedInstrument, AskedLeg};
 
 use super::native::{APIKEY, SHAPES, Shape, TOKEN};
+use super::native_facts::{number, word};
 use super::native_past::{self, AS_OF};
 use super::parameter::{A_SYMBOL, ANY};
-use crate::operation::Operation;
+use crate::operation::{Operation, row_schema};
 use crate::past::PastQuestion;
 use crate::query::Query;
 use crate::query::parameter::{IsoDate, ItemList, Kind, OneWord, Param, ParameterForm, ReadAs, ReadEach, parameters};
@@ -18,7 +19,7 @@ use engine::strategy::KnownStrategy;
 use history::tables::TableFormat;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/l1/strategy";
@@ -222,29 +223,15 @@ pub const WHOLE: &[ColumnHead<'static>] = &[
 /// The columns of profit by spot.
 pub const PAYOFF: &[ColumnHead<'static>] = &[number("spot"), number("profit")];
 
-const fn word(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: false }
-}
-
-const fn number(name: &'static str) -> ColumnHead<'static> {
-    ColumnHead { name, is_number: true }
-}
-
 /// The description of the endpoint.
 #[must_use]
 pub fn operation() -> Operation {
-    let kind =
-        |column: &ColumnHead<'static>| json!({ "type": [if column.is_number { "number" } else { "string" }, "null"] });
-    let object = |columns: &[ColumnHead<'static>]| -> Value {
-        let fields = columns.iter().map(|column| (column.name.to_owned(), kind(column)));
-        json!({ "type": "object", "properties": fields.collect::<serde_json::Map<_, _>>() })
-    };
-    let mut whole = object(WHOLE);
+    let mut whole = row_schema(WHOLE);
     let numbers = json!({ "type": "array", "items": { "type": "number" } });
     whole["properties"]["breakevens"] = numbers.clone();
     whole["properties"]["snapshot_time"] = json!({ "type": "string" });
-    whole["properties"]["legs"] = json!({ "type": "array", "items": object(LEG) });
-    whole["properties"]["net"] = object(NET);
+    whole["properties"]["legs"] = json!({ "type": "array", "items": row_schema(LEG) });
+    whole["properties"]["net"] = row_schema(NET);
     whole["properties"]["payoff"] = json!({ "type": "array", "items": numbers });
     let text = json!({ "schema": { "type": "string" } });
     let [arrow, parquet] = [TableFormat::Arrow, TableFormat::Parquet].map(content_type);

@@ -5,6 +5,7 @@ use super::body;
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Ending, Headers, Layer, Reply, Serve, Wrap};
 use super::parameter::{A_SYMBOL, FORMAT, title};
+use super::thetadata_v3::FIRST;
 use crate::query::parameter::{CompactDate, OneWord, OnlyTrue, Param, Parameters, ReadAs, parameters};
 use crate::query::{Query, Rights};
 use crate::refusal::Refusal;
@@ -87,15 +88,6 @@ const TAIL: &[Field] = &[
     close(),
 ];
 
-pub(super) const FIRST: &[Field] = &[
-    pointed("delta", own(Col::Delta), Unit::Plain),
-    pointed("theta", own(Col::Theta), Unit::PerDay),
-    pointed("vega", own(Col::Vega), Unit::PerOne),
-    pointed("rho", own(Col::Rho), Unit::PerOne),
-    pointed("epsilon", own(Col::Epsilon), Unit::PerOne),
-    pointed("lambda", own(Col::Lambda), Unit::Plain),
-];
-
 pub(super) const SECOND: &[Field] = &[
     pointed("gamma", own(Col::Gamma), Unit::Plain),
     pointed("vanna", own(Col::Vanna), Unit::Plain),
@@ -142,7 +134,11 @@ pub(super) const fn around_ticks() -> Wrap {
 
 /// The header names the numbers of a row.
 fn around(ending: &Ending<'_>) -> Around {
-    let names = body::names_within(&ending.reply.fields, TICKS);
+    with_header(&body::names_within(&ending.reply.fields, TICKS))
+}
+
+/// Text around rows, with a header that has `names` of numbers.
+pub(super) fn with_header(names: &str) -> Around {
     let open = format!(r#"{{"header":{{"latency_ms":0,"next_page":null,"format":[{names}]}},"response":["#);
     Around { open: Cow::Owned(open), close: Cow::Borrowed("]}") }
 }

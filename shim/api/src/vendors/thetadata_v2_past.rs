@@ -6,7 +6,8 @@ use super::body;
 use super::columns::{POINT, pointed, quoted_as};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{FORMAT, days, title};
-use super::thetadata_v2::{EXP, FIRST, ONLY_IN_ALL, RIGHT, ROOT, SECOND, USE_CSV, at, format_and_headers};
+use super::thetadata_v2::{EXP, ONLY_IN_ALL, RIGHT, ROOT, SECOND, USE_CSV, at, format_and_headers, with_header};
+use super::thetadata_v3::FIRST;
 use super::thetadata_v3_past::{BARS, NO_QUOTES, QUOTED, VOLATILITIES};
 use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
@@ -22,7 +23,6 @@ use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use jiff::SignedDuration;
 use jiff::civil::Time;
-use std::borrow::Cow;
 
 /// Greeks or quotes of one contract.
 pub const HISTORY: Layer = at(
@@ -190,9 +190,7 @@ pub(super) fn of_days(query: &Query<'_>, is_quotes: bool, steps: PastSteps) -> R
 
 /// The header names the numbers of a row.
 fn around(ending: &Ending<'_>) -> Around {
-    let names = body::names(&ending.reply.fields);
-    let open = format!(r#"{{"header":{{"latency_ms":0,"next_page":null,"format":[{names}]}},"response":["#);
-    Around { open: Cow::Owned(open), close: Cow::Borrowed("]}") }
+    with_header(&body::names(&ending.reply.fields))
 }
 
 fn if_none(lacking: &Lacking) -> Refusal {
