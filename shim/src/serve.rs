@@ -8,7 +8,7 @@ use crate::market::overrides::OverridesFile;
 use crate::market::sessions::{Sessions, StateWriter, StateWriterSettings};
 use crate::market::spec::{FeedSpec, OpenTerms};
 use crate::past::cache::CachedArchive;
-use crate::past::folder::ComputedDays;
+use crate::past::folder::{ComputedDays, RecordedFolder};
 use crate::status::Status;
 use api::metrics::NameRows;
 use api::vendors::layer::counted;
@@ -214,20 +214,12 @@ impl OpenedDaemon {
         };
         let mut feed = FeedSpec::open(&specs, &terms)?;
         let simulated = feed.is_simulated();
-        let mut passes = Passes::new(config.threads, |_| threads::yield_to_others(Yielding::Market))
-            .map_err(|e| format!("no threads: {e}"))?;
-        passes.time_stages(host::clock::nanoseconds);
         if config.show_quotes {
             feed.keep_sizes();
-            passes.keep_quotes();
         }
+        let passes = passes_of(config)?;
         let saved = FeedSpec::saved_market(&specs);
-        if FeedSpec::lack_quotes(&specs) {
-            tracing::warn!(
-                "{}: these feeds have no quotes; add one that has, such as --feed cboe:SPY or --feed dir:PATH",
-                feed_name(config)
-            );
-        }
+        warn_without_quotes(config, &specs);
         let state_writer = folder.iter().filter(|_| !simulated);
         let state_writer = state_writer.map(|folder| start_state_writer(folder, &saved, clock, &closes)).next();
         let state_writer = state_writer.transpose().map_err(|e| format!("no thread: {e}"))?;
@@ -251,11 +243,7 @@ impl OpenedDaemon {
             .with_positions(Arc::clone(&positions), alert_log)
             .with_metrics(closes, rows);
         if let Some(recorded) = terms.recorded {
-            let computing = ComputedDays::new(recorded, config.show_quotes);
-            let archive = CachedArchive::start(computing, config.history_bytes, config.threads, || {
-                threads::yield_to_others(Yielding::Market)
-            });
-            service = service.with_archive(Arc::new(archive.map_err(|e| format!("no threads: {e}"))?));
+            service = service.with_archive(Arc::new(archive_of(config, recorded)?));
         }
         let server = Server::start(server_config(config, metrics)?, service).map_err(|e| e.to_string())?;
         Ok(Self {
@@ -371,6 +359,41 @@ fn server_config(config: &Config, metrics: Arc<Metrics>) -> Result<http::ServerC
         metrics,
         clock: Timestamp::now,
     })
+}
+
+/// The passes over the market, on threads of their own.
+///
+/// # Errors
+/// The system has no threads.
+fn passes_of(config: &Config) -> Result<Passes, String> {
+    let passes = Passes::new(config.threads, |_| threads::yield_to_others(Yielding::Market));
+    let mut passes = passes.map_err(|e| format!("no threads: {e}"))?;
+    passes.time_stages(host::clock::nanoseconds);
+    if config.show_quotes {
+        passes.keep_quotes();
+    }
+    Ok(passes)
+}
+
+/// The days of a recorded folder, computed on threads of their own when they are requested.
+///
+/// # Errors
+/// The system has no threads.
+fn archive_of(config: &Config, recorded: Arc<RecordedFolder>) -> Result<CachedArchive<ComputedDays>, String> {
+    let days = ComputedDays::new(recorded, config.show_quotes);
+    let archive =
+        CachedArchive::start(days, config.history_bytes, config.threads, || threads::yield_to_others(Yielding::Market));
+    archive.map_err(|e| format!("no threads: {e}"))
+}
+
+/// Logs that the feeds have rates or dividends alone.
+fn warn_without_quotes(config: &Config, specs: &[FeedSpec]) {
+    if FeedSpec::lack_quotes(specs) {
+        tracing::warn!(
+            "{}: these feeds have no quotes; add one that has, such as --feed cboe:SPY or --feed dir:PATH",
+            feed_name(config)
+        );
+    }
 }
 
 /// The clock of the market; a started clock runs from now on.
