@@ -141,7 +141,7 @@ impl<'r> UnitPasses<'r> {
         };
         let ingested = self.store.ingest(&batch, at);
         let qualities = if self.is_begun { self.recipe.later() } else { self.recipe.first() };
-        let Some(book) = self.store.book(underlying).filter(|book| book.contracts() > 0) else {
+        let Some(book) = self.store.book(underlying).filter(|book| book.rows() > 0) else {
             return Ok(UnitSnapshot { ingested, computed: None });
         };
         self.is_begun = true;

@@ -203,7 +203,7 @@ struct SnapshotMoment {
 
 fn snapshot(market: &SimMarket, book: &Book, moment: SnapshotMoment, with_truth: bool) -> MadeSnapshot {
     let SnapshotMoment { ts, passed, seed } = moment;
-    let mut rows = Vec::with_capacity(book.contracts());
+    let mut rows = Vec::with_capacity(book.rows());
     let name = Stream::new(seed).named("activity").named(book.underlying.as_str());
     for slice in &book.slices {
         let truths = with_truth.then(|| truth::true_greeks(market, slice, ts)).flatten();

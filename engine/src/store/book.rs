@@ -2,8 +2,11 @@
 //! Never: a formula.
 
 use jiff::{Timestamp, civil::Date};
-use kernel::contract::{Deliverable, ForwardBasis, Right, Settle, Style, Symbol};
-use kernel::records::reached_by_several;
+use kernel::calendar::expirations::canonical_expiry;
+use kernel::contract::{ContractKey, Deliverable, ForwardBasis, Right, RootFacts, Settle, Style, Symbol};
+use kernel::error::Reason;
+use kernel::limits;
+use kernel::records::{Activity, QuoteRecord, quoted, reached_by_several};
 
 /// One underlying: its spot, its dividends and the slices of its roots.
 #[derive(Clone, Debug)]
@@ -75,8 +78,20 @@ impl Book {
 
     /// Number of listed contracts.
     #[must_use]
-    pub fn contracts(&self) -> usize {
-        self.slices.iter().map(|slice| slice.strike_milli.len()).sum()
+    pub fn rows(&self) -> usize {
+        self.slices.iter().map(BookSlice::rows).sum()
+    }
+
+    /// Drops the slices that have settled by `at`; returns the number of their contracts.
+    pub fn expire(&mut self, at: Timestamp) -> usize {
+        let before = self.rows();
+        self.slices.retain(|s| s.settles_at > at);
+        before - self.rows()
+    }
+
+    /// Marks every slice as changed.
+    pub(super) fn mark_stale(&mut self) {
+        self.slices.iter_mut().for_each(|s| s.stale = true);
     }
 }
 
@@ -122,4 +137,121 @@ pub struct BookSlice {
     pub ts: Vec<Timestamp>,
     /// Something changed since the last pass.
     pub stale: bool,
+}
+
+impl BookSlice {
+    /// A slice without contracts; `listed`: the date that symbols name.
+    pub(super) fn new(facts: RootFacts, listed: Date, settles_at: Timestamp) -> Self {
+        Self {
+            root: facts.root,
+            expiry: canonical_expiry(listed),
+            listed,
+            style: facts.style,
+            settle: facts.settle,
+            settles_at,
+            basis: facts.basis,
+            multiplier: facts.multiplier,
+            adjusted: facts.identity_only.is_some(),
+            deliverables: Vec::new(),
+            strike_milli: Vec::new(),
+            right: Vec::new(),
+            bid: Vec::new(),
+            ask: Vec::new(),
+            counts: Vec::new(),
+            ts: Vec::new(),
+            stale: true,
+        }
+    }
+
+    /// Number of listed contracts.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.strike_milli.len()
+    }
+
+    /// The row of a contract.
+    #[must_use]
+    pub fn row(&self, strike_milli: u32, right: Right) -> Option<usize> {
+        self.search(strike_milli, right).ok()
+    }
+
+    /// True if the slice has the same contracts with the same quotes as another.
+    pub(super) fn has_same_quotes(&self, other: &Self) -> bool {
+        let same = |a: &[f64], b: &[f64]| a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()));
+        (self.settles_at, &self.strike_milli, &self.right, &self.ts)
+            == (other.settles_at, &other.strike_milli, &other.right, &other.ts)
+            && same(&self.bid, &other.bid)
+            && same(&self.ask, &other.ask)
+            && same(self.counts.as_flattened(), other.counts.as_flattened())
+    }
+
+    /// The key of the native order.
+    pub(super) fn order(&self) -> (Date, Settle, Symbol) {
+        (self.expiry, self.settle, self.root)
+    }
+
+    /// The row of a contract, or the row where it belongs.
+    pub(super) fn search(&self, strike_milli: u32, right: Right) -> Result<usize, usize> {
+        let i = self.strike_milli.partition_point(|&k| k < strike_milli);
+        let is = |i: usize, r: Right| self.strike_milli.get(i) == Some(&strike_milli) && self.right[i] == r;
+        match right {
+            Right::Call if is(i, Right::Call) => Ok(i),
+            Right::Put if is(i, Right::Put) => Ok(i),
+            Right::Put if is(i, Right::Call) && is(i + 1, Right::Put) => Ok(i + 1),
+            Right::Put if is(i, Right::Call) => Err(i + 1),
+            _ => Err(i),
+        }
+    }
+
+    /// Puts a quote in its row, unless one of higher precedence is present; with its counts if those are kept. A quote
+    /// without volume or open interest leaves the earlier numbers.
+    ///
+    /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`]
+    /// strikes
+    pub(super) fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {
+        let ContractKey { strike_milli, right, .. } = q.contract;
+        let (bid, ask) = (quoted(q.bid), quoted(q.ask));
+        let mut counts = [q.bid_size, q.ask_size, q.activity.volume, q.activity.open_interest]
+            .map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
+        let new = with_counts(q, counts);
+        if keeps_sizes {
+            // quotes from before counts were kept have none
+            self.counts.resize(self.rows(), [f64::NAN; 4]);
+        }
+        match self.search(strike_milli, right) {
+            Ok(i) => {
+                let before = self.counts.get(i).copied().unwrap_or(counts);
+                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..with_counts(q, before) };
+                if new.precedence(&old).is_le() {
+                    return Ok(false);
+                }
+                (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
+                if keeps_sizes {
+                    for (count, before) in counts.iter_mut().zip(before).skip(2).filter(|(count, _)| count.is_nan()) {
+                        *count = before;
+                    }
+                    self.counts[i] = counts;
+                }
+            }
+            Err(_) if self.rows() as f64 >= 2.0 * limits::STRIKES.most => return Err(Reason::TooMany),
+            Err(i) => {
+                self.strike_milli.insert(i, strike_milli);
+                self.right.insert(i, right);
+                self.bid.insert(i, bid);
+                self.ask.insert(i, ask);
+                if keeps_sizes {
+                    self.counts.insert(i, counts);
+                }
+                self.ts.insert(i, q.ts);
+            }
+        }
+        self.stale = true;
+        Ok(true)
+    }
+}
+
+/// A quote with other counts.
+fn with_counts(quote: &QuoteRecord, counts: QuoteCounts) -> QuoteRecord {
+    let [bid_size, ask_size, volume, open_interest] = counts;
+    QuoteRecord { bid_size, ask_size, activity: Activity { volume, open_interest }, ..*quote }
 }

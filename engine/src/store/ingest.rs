@@ -1,14 +1,14 @@
 //! Records into rows. Whatever order they come in, the same records make the same books: of two records of one thing
 //! the later counts, and at one time a fixed rule decides. Never: a formula, a file, a clock.
 
-use super::book::{Book, BookSlice, QuoteCounts};
+use super::book::{Book, BookSlice};
 use crate::rates::curve::DiscountCurves;
 use jiff::{Timestamp, civil::Date};
 use kernel::calendar::{Calendar, Day, VarianceClock, expirations::canonical_expiry};
-use kernel::contract::{ContractKey, Deliverable, Right, RootFacts, RootTable, Settle, Symbol, roots::is_flex};
+use kernel::contract::{ContractKey, Deliverable, RootTable, Settle, Symbol, roots::is_flex};
 use kernel::error::Reason;
 use kernel::limits;
-use kernel::records::{Activity, Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at, quoted};
+use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, SpotRecord, latest_at};
 use kernel::records::{EventRecord, Override, OverrideRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -504,12 +504,6 @@ pub fn with_events(calendar: Calendar, events: &[EventRecord], roots: &RootTable
     calendar.with_events(market).with_known_events(of_names)
 }
 
-/// A quote with other counts.
-fn with_counts(quote: &QuoteRecord, counts: QuoteCounts) -> QuoteRecord {
-    let [bid_size, ask_size, volume, open_interest] = counts;
-    QuoteRecord { bid_size, ask_size, activity: Activity { volume, open_interest }, ..*quote }
-}
-
 /// The places of quotes in the order of their rows: a row is put at the end of its slice then, not before all others.
 fn in_order(quotes: &[QuoteRecord]) -> Vec<usize> {
     let key = |quote: &QuoteRecord| {
@@ -533,134 +527,6 @@ fn check(record: &QuoteRecord) -> Result<(), Reason> {
         Ok(())
     } else {
         Err(Reason::OutOfRange)
-    }
-}
-
-impl Book {
-    /// How many contracts.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.slices.iter().map(BookSlice::rows).sum()
-    }
-
-    /// Drops the slices that have settled by `at`; returns the number of their contracts.
-    pub fn expire(&mut self, at: Timestamp) -> usize {
-        let before = self.rows();
-        self.slices.retain(|s| s.settles_at > at);
-        before - self.rows()
-    }
-
-    fn mark_stale(&mut self) {
-        self.slices.iter_mut().for_each(|s| s.stale = true);
-    }
-}
-
-impl BookSlice {
-    fn new(facts: RootFacts, listed: Date, settles_at: Timestamp) -> Self {
-        Self {
-            root: facts.root,
-            expiry: canonical_expiry(listed),
-            listed,
-            style: facts.style,
-            settle: facts.settle,
-            settles_at,
-            basis: facts.basis,
-            multiplier: facts.multiplier,
-            adjusted: facts.identity_only.is_some(),
-            deliverables: Vec::new(),
-            strike_milli: Vec::new(),
-            right: Vec::new(),
-            bid: Vec::new(),
-            ask: Vec::new(),
-            counts: Vec::new(),
-            ts: Vec::new(),
-            stale: true,
-        }
-    }
-
-    /// How many contracts.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.strike_milli.len()
-    }
-
-    /// The row of a contract.
-    #[must_use]
-    pub fn row(&self, strike_milli: u32, right: Right) -> Option<usize> {
-        self.search(strike_milli, right).ok()
-    }
-
-    /// True if the slice has the same contracts with the same quotes as another.
-    fn has_same_quotes(&self, other: &Self) -> bool {
-        let same = |a: &[f64], b: &[f64]| a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()));
-        (self.settles_at, &self.strike_milli, &self.right, &self.ts)
-            == (other.settles_at, &other.strike_milli, &other.right, &other.ts)
-            && same(&self.bid, &other.bid)
-            && same(&self.ask, &other.ask)
-            && same(self.counts.as_flattened(), other.counts.as_flattened())
-    }
-
-    fn order(&self) -> (Date, Settle, Symbol) {
-        (self.expiry, self.settle, self.root)
-    }
-
-    /// The row of a contract, or the row where it belongs.
-    fn search(&self, strike_milli: u32, right: Right) -> Result<usize, usize> {
-        let i = self.strike_milli.partition_point(|&k| k < strike_milli);
-        let is = |i: usize, r: Right| self.strike_milli.get(i) == Some(&strike_milli) && self.right[i] == r;
-        match right {
-            Right::Call if is(i, Right::Call) => Ok(i),
-            Right::Put if is(i, Right::Put) => Ok(i),
-            Right::Put if is(i, Right::Call) && is(i + 1, Right::Put) => Ok(i + 1),
-            Right::Put if is(i, Right::Call) => Err(i + 1),
-            _ => Err(i),
-        }
-    }
-
-    /// Puts a quote in its row, unless one of higher precedence is present; with its counts if those are kept. A quote
-    /// without volume or open interest leaves the earlier numbers.
-    ///
-    /// # Domain   prices and sizes that the reader of the feed has checked; an expiry of at most [`limits::STRIKES`]
-    /// strikes
-    fn upsert(&mut self, q: &QuoteRecord, keeps_sizes: bool) -> Result<bool, Reason> {
-        let ContractKey { strike_milli, right, .. } = q.contract;
-        let (bid, ask) = (quoted(q.bid), quoted(q.ask));
-        let mut counts = [q.bid_size, q.ask_size, q.activity.volume, q.activity.open_interest]
-            .map(|n| if limits::SIZE.holds(n) { n } else { f64::NAN });
-        let new = with_counts(q, counts);
-        if keeps_sizes {
-            // quotes from before counts were kept have none
-            self.counts.resize(self.rows(), [f64::NAN; 4]);
-        }
-        match self.search(strike_milli, right) {
-            Ok(i) => {
-                let before = self.counts.get(i).copied().unwrap_or(counts);
-                let old = QuoteRecord { ts: self.ts[i], bid: self.bid[i], ask: self.ask[i], ..with_counts(q, before) };
-                if new.precedence(&old).is_le() {
-                    return Ok(false);
-                }
-                (self.bid[i], self.ask[i], self.ts[i]) = (bid, ask, q.ts);
-                if keeps_sizes {
-                    for (count, before) in counts.iter_mut().zip(before).skip(2).filter(|(count, _)| count.is_nan()) {
-                        *count = before;
-                    }
-                    self.counts[i] = counts;
-                }
-            }
-            Err(_) if self.rows() as f64 >= 2.0 * limits::STRIKES.most => return Err(Reason::TooMany),
-            Err(i) => {
-                self.strike_milli.insert(i, strike_milli);
-                self.right.insert(i, right);
-                self.bid.insert(i, bid);
-                self.ask.insert(i, ask);
-                if keeps_sizes {
-                    self.counts.insert(i, counts);
-                }
-                self.ts.insert(i, q.ts);
-            }
-        }
-        self.stale = true;
-        Ok(true)
     }
 }
 

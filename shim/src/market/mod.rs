@@ -368,7 +368,7 @@ impl MarketLoop {
         let reference = self.feed.reference().clone();
         let mut books = self.feed.books(names, now, &self.passes);
         // the largest first, so that threads end together
-        books.sort_by_cached_key(|(book, _)| Reverse(book.contracts()));
+        books.sort_by_cached_key(|(book, _)| Reverse(book.rows()));
         let (chains, restored) = (&self.chains, &self.restored);
         let is_preliminary = |name: Symbol| {
             quality == Quality::Preliminary

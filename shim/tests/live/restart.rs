@@ -261,7 +261,7 @@ fn a_recorded_market_is_never_shown_in_part_after_a_restart() {
     let mut write = |book: &Book| {
         let name = book.underlying.as_str();
         std::fs::write(market.join(format!("chains/{}.csv", name.to_lowercase())), rows_of(book)).unwrap();
-        full.insert(name.to_owned(), book.contracts() as u64);
+        full.insert(name.to_owned(), book.rows() as u64);
         full.clone()
     };
     books[1..].iter().for_each(|book| _ = write(book));

@@ -1,5 +1,6 @@
 use super::*;
 use kernel::calendar::{EventDate, EventTime, MarketEvent, MarketEventKind};
+use kernel::contract::Right;
 use kernel::records::Activity;
 use proptest::prelude::*;
 
