@@ -165,8 +165,8 @@ impl Intake {
         self.report.say_instead(&self.source, what);
     }
 
-    /// Says so, where every record was refused as one of another underlying.
-    pub(super) fn say_where_all_are_of_another(&mut self) {
+    /// Reports another document instead, if every record was refused as one of another underlying.
+    pub(super) fn report_wrong_name(&mut self) {
         let others = self.report.refused[Reason::OtherUnderlying as usize];
         // a single stray record is refused alone; all of them mean that the wrong name was delivered
         if others > 0 && others == self.report.records {

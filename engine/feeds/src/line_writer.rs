@@ -52,7 +52,7 @@ impl LineWriter {
             );
         }
         out.extend_from_slice(b"\"");
-        if !self.is_told(contract.root, quote.underlying) {
+        if !self.is_root_enough(contract.root, quote.underlying) {
             put(out, format_args!(",\"underlying\":\"{}\"", quote.underlying.as_str()));
         }
         for (name, price) in [("bid", quote.bid), ("ask", quote.ask)] {
@@ -101,13 +101,13 @@ impl LineWriter {
     }
 
     /// True if a reader knows the underlying by the root.
-    fn is_told(&mut self, root: Symbol, underlying: Symbol) -> bool {
+    fn is_root_enough(&mut self, root: Symbol, underlying: Symbol) -> bool {
         match self.last {
-            Some((last, of, told)) if (last, of) == (root, underlying) => told,
+            Some((last, of, is_enough)) if (last, of) == (root, underlying) => is_enough,
             _ => {
-                let told = self.roots.underlying_of(root) == underlying;
-                self.last = Some((root, underlying, told));
-                told
+                let is_enough = self.roots.underlying_of(root) == underlying;
+                self.last = Some((root, underlying, is_enough));
+                is_enough
             }
         }
     }

@@ -102,7 +102,7 @@ pub fn parse_massive_snapshot(source: &Path, bytes: &[u8], underlying: Symbol) -
         }
     }
     intake.list_unquoted(underlying, "ticker", unquoted);
-    intake.say_where_all_are_of_another();
+    intake.report_wrong_name();
     // each contract repeats the underlying's price: the newest of them counts, once
     let own = (1..).zip(&results.items).filter(|(_, contract)| contract.key(underlying).is_ok());
     if let Some((i, newest)) = own.max_by_key(|(_, contract)| contract.underlying.time()) {

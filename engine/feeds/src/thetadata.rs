@@ -68,7 +68,7 @@ pub fn parse_thetadata_options(
         });
         intake.quote(place, "strike", quote);
     });
-    intake.say_where_all_are_of_another();
+    intake.report_wrong_name();
     intake.finish_with(errors)
 }
 

@@ -115,7 +115,7 @@ pub fn parse_tradier_chain(source: &Path, bytes: &[u8], underlying: Symbol, aske
         intake.quote(i + 1, "symbol", contract.quote(underlying, asked_at));
     }
     // a stand-in or a wrong address answers with another chain
-    intake.say_where_all_are_of_another();
+    intake.report_wrong_name();
     intake.finish()
 }
 

@@ -23,7 +23,7 @@ pub(crate) const READERS: usize = 8;
 /// Bytes of rows held in memory by all readers together.
 const WAITING_BYTES: usize = 256 << 20;
 /// Rows between two reports of progress.
-const ROWS_TOLD: u64 = 1 << 14;
+const ROWS_A_REPORT: u64 = 1 << 14;
 
 /// Outcome of reading a file, beside its rows.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl<'a> UnitOfRow<'a> {
         Self { reference, last: None }
     }
 
-    pub(crate) fn tell(&mut self, row: &HistoryRow) -> (Date, Symbol) {
+    pub(crate) fn find(&mut self, row: &HistoryRow) -> (Date, Symbol) {
         let day = match self.last {
             Some((time, day)) if time == row.quote.ts => day,
             _ => self.reference.calendar().eastern(row.quote.ts).date(),
@@ -178,7 +178,7 @@ impl<'a, 'f> UnitIntake<'a, 'f> {
         if self.failed.is_some() || self.watch.is_stopped() {
             return;
         }
-        let unit = self.unit_of.tell(row);
+        let unit = self.unit_of.find(row);
         // readers refuse years that cannot be packed
         let Some(packed) = PackedRow::new(unit.0, unit.1, row) else { return };
         if self.last_unit != Some(unit) {
@@ -187,13 +187,13 @@ impl<'a, 'f> UnitIntake<'a, 'f> {
         }
         self.failed = self.writer.push(packed).err();
         self.rows += 1;
-        if self.rows.is_multiple_of(ROWS_TOLD) {
-            self.watch.advance(0, ROWS_TOLD);
+        if self.rows.is_multiple_of(ROWS_A_REPORT) {
+            self.watch.advance(0, ROWS_A_REPORT);
         }
     }
 
     fn finish(self) -> io::Result<(u64, BTreeSet<(Date, Symbol)>)> {
-        self.watch.advance(0, self.rows % ROWS_TOLD);
+        self.watch.advance(0, self.rows % ROWS_A_REPORT);
         self.failed.map_or(Ok((self.rows, self.units)), Err)
     }
 }

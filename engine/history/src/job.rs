@@ -33,7 +33,7 @@ const LOCK: &str = "lock";
 const SORTED: &str = "sorted";
 const SORTED_FOR_RATES: &str = "sorted-for-rates";
 /// Rows between two reports of progress while they are sorted.
-const ROWS_TOLD: u64 = 1 << 16;
+const ROWS_A_REPORT: u64 = 1 << 16;
 
 /// Inputs and settings of a job.
 pub struct HistoryJob<'a> {
@@ -235,12 +235,12 @@ fn sort(job: &HistoryJob<'_>, rows: u64, runs: RunFolder, sorted: &Path, index: 
     let mut n = 0;
     let kept = runs.merge(sorted, |row| {
         n += 1;
-        if n % ROWS_TOLD == 0 {
-            job.watch.advance(ROWS_TOLD, 0);
+        if n % ROWS_A_REPORT == 0 {
+            job.watch.advance(ROWS_A_REPORT, 0);
         }
         if index.take(row) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     })?;
-    job.watch.advance(kept % ROWS_TOLD, 0);
+    job.watch.advance(kept % ROWS_A_REPORT, 0);
     Ok(kept)
 }
 

@@ -57,7 +57,7 @@ pub fn tasks(
         while let Some((at, file)) = next_of(&next, inputs).filter(|_| !watch.is_stopped()) {
             let (mut quoted, mut rows, mut unit_of) = (Quoted::new(), 0, UnitOfRow::new(reference));
             read(file, &mut |row| {
-                add_time(&mut quoted, unit_of.tell(&row), Some(row.quote.ts));
+                add_time(&mut quoted, unit_of.find(&row), Some(row.quote.ts));
                 rows += 1;
             });
             done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, (quoted, rows));

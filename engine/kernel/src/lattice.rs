@@ -17,6 +17,6 @@ mod greeks;
 mod held;
 mod trinomial;
 
-pub use greeks::{Beside, LatticeGreeks, Lattices};
+pub use greeks::{AtOtherVolatility, LatticeGreeks, Lattices};
 pub use held::HeldCall;
 pub use trinomial::{Lattice, LatticePremium};

@@ -174,13 +174,18 @@ impl Store {
     ///
     /// A price whose name and time occur only in refused quotes of the batch is left out too.
     pub fn ingest(&mut self, batch: &Batch, now: Timestamp) -> Ingested {
-        self.ingest_noting(batch, now, None)
+        self.ingest_with_admitted(batch, now, None)
     }
 
     /// [`Self::ingest`], which also adds the admitted records to `admitted`.
     ///
     /// # Domain   any batch; what cannot be used is counted
-    pub fn ingest_noting(&mut self, batch: &Batch, now: Timestamp, mut admitted: Option<&mut Admitted>) -> Ingested {
+    pub fn ingest_with_admitted(
+        &mut self,
+        batch: &Batch,
+        now: Timestamp,
+        mut admitted: Option<&mut Admitted>,
+    ) -> Ingested {
         self.latest = latest_at(now);
         if let Some(days) = &batch.days {
             self.days.clone_from(days);

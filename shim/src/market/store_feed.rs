@@ -310,7 +310,7 @@ fn settled_by(latest: Timestamp, now: Timestamp, late: Duration, calendar: &Cale
 fn ingest(store: &mut Store, batch: Batch, moment: &Moment<'_>, record: Option<&mut RecordTap>) -> Ingested {
     let Some(record) = record else { return store.ingest(&batch, moment.latest) };
     let mut admitted = Admitted::default();
-    let ingested = store.ingest_noting(&batch, moment.latest, Some(&mut admitted));
+    let ingested = store.ingest_with_admitted(&batch, moment.latest, Some(&mut admitted));
     let Admitted { quotes, spots } = admitted;
     let reset = batch.reset.iter().map(|&name| store.roots().canonical(name)).collect();
     record.put(Batch { reset, quotes, spots, ..batch }, moment.now);

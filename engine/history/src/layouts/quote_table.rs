@@ -9,10 +9,10 @@ const HEADER: &[u8] = b"expiration date,calls,";
 /// Number of lines among which the header is sought.
 const LINES: usize = 6;
 /// Words before the values of the lines above the header, and the names of the values in the layout.
-const SAID: [(&str, &str); 4] =
+const IN_ONE_FIELD: [(&str, &str); 4] =
     [("Date:", "quote_time"), ("Last:", "und_price"), ("Bid:", "und_bid"), ("Ask:", "und_ask")];
 /// Words and names of old tables, where a word is a field of its own and its value the next field.
-const SAID_APART: [(&str, &str); 2] = [("Bid", "und_bid"), ("Ask", "und_ask")];
+const IN_TWO_FIELDS: [(&str, &str); 2] = [("Bid", "und_bid"), ("Ask", "und_ask")];
 /// Ends of the time, which are dropped: a time without a zone is Eastern.
 const ZONES: [&str; 3] = [" EDT", " EST", " ET"];
 
@@ -54,7 +54,10 @@ impl QuoteTable {
                     |(word, name)| texts.get(at + 1).filter(|_| text == word).map(|next| (name, next.trim()));
                 // `Aug 18 2017 @ 14:54 ET`
                 let is_time = || Some(("quote_time", text)).filter(|_| text.contains(" @ "));
-                let said = SAID.into_iter().find_map(is_said).or_else(|| SAID_APART.into_iter().find_map(is_before));
+                let said = IN_ONE_FIELD
+                    .into_iter()
+                    .find_map(is_said)
+                    .or_else(|| IN_TWO_FIELDS.into_iter().find_map(is_before));
                 if let Some((name, value)) = said.or_else(is_time) {
                     table.names.push(name.to_owned());
                     let value = ZONES.iter().find_map(|zone| value.strip_suffix(zone)).unwrap_or(value);

@@ -41,14 +41,14 @@ pub struct LatticeGreeks<L: Lanes> {
     /// Value and derivatives in (X, sigma, r, b, K); d1 and d2 do not apply to a premium, and are 0.
     pub jet: Derivatives<L>,
     /// The premium at a lower and at a higher volatility.
-    pub beside: [Beside<L>; 2],
+    pub beside: [AtOtherVolatility<L>; 2],
     /// The lanes where exercising now is optimal: their other numbers are undefined.
     pub exercised: L::Mask,
 }
 
 /// The premium at another volatility.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside<L: Lanes> {
+pub struct AtOtherVolatility<L: Lanes> {
     /// Per √year.
     pub sigma: L,
     /// Currency per share.
@@ -158,7 +158,7 @@ impl Lattices {
         let reversed = core::array::from_fn(|i| values[4 - i]);
         let beside = |i: usize, by_l: L| {
             let there = sigma * ratio[i];
-            Beside { sigma: there, value: values[i], vega: by_l / there, exercised: by_sigma(i).exercised }
+            AtOtherVolatility { sigma: there, value: values[i], vega: by_l / there, exercised: by_sigma(i).exercised }
         };
         let (is, ix, ik) = (c(1.0) / sigma, c(1.0 / self.x), c(1.0) / k);
         let jet = Derivatives {
@@ -198,7 +198,7 @@ impl<L: Lanes> LatticeGreeks<L> {
         let jet = Derivatives::nothing([zero; 2]);
         let beside = [-2.0, 2.0].map(|n: f64| {
             let sigma = sigma * L::splat((n * APART).exp());
-            Beside { sigma, value: zero, vega: zero, exercised }
+            AtOtherVolatility { sigma, value: zero, vega: zero, exercised }
         });
         Self { jet, beside, exercised }
     }

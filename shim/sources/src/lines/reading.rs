@@ -43,8 +43,8 @@ impl Ended {
 
 /// Bytes that a program pushes.
 pub(super) trait PushedBytes: Read {
-    /// Notes that a whole line, the columns of a table or the metadata of DBN have come.
-    fn heard(&mut self) {}
+    /// Called once a whole line, the columns of a table or the metadata of DBN have come.
+    fn received(&mut self) {}
 }
 
 /// Reads until the end. A web page can make a browser connect and send a request whose body has lines: reading ends at
@@ -58,7 +58,7 @@ pub(super) fn read_pushed(mut from: impl PushedBytes, name: &str, thread: &'stat
         binary: None,
         begun: false,
         skipping: false,
-        heard: false,
+        has_received: false,
         held: HeldBytes { all: &shared.held, bytes: 0 },
     };
     let (mut buffer, mut held) = (vec![0; PIECE], 0);
@@ -75,8 +75,8 @@ pub(super) fn read_pushed(mut from: impl PushedBytes, name: &str, thread: &'stat
             Ok(used) => used,
             Err(ended) => return ended,
         };
-        if reading.heard {
-            from.heard();
+        if reading.has_received {
+            from.received();
         }
         if read == 0 {
             return Ended::Done;
@@ -134,7 +134,8 @@ struct Reading<'a> {
     begun: bool,
     /// True within the rest of a refused line.
     skipping: bool,
-    heard: bool,
+    /// True once a line, the columns of a table or metadata were whole.
+    has_received: bool,
     held: HeldBytes<'a>,
 }
 
@@ -196,7 +197,7 @@ impl Reading<'_> {
             self.skipping = false;
         }
         if start < whole {
-            self.heard = true;
+            self.has_received = true;
             let piece = &text[start..whole];
             // a panic costs the piece; the next one begins with a whole line
             let parsed = threads::guarded(self.thread, || {
@@ -227,7 +228,7 @@ impl Reading<'_> {
             faults::here(self.thread);
             table.read(bytes, parser, &mut batch, &mut report)
         });
-        self.heard |= table.has_schema();
+        self.has_received |= table.has_schema();
         // rows before a place that cannot be read count
         self.deliver(batch, report);
         let read = match read {
@@ -251,7 +252,7 @@ impl Reading<'_> {
         let Some((used, (batch, report))) = read else {
             return Err(Ended::Refused("internal error; the rest of the stream is not read".to_owned()));
         };
-        self.heard |= stream.has_metadata();
+        self.has_received |= stream.has_metadata();
         self.deliver(batch, report);
         self.binary = Some(Binary::Dbn(stream));
         used.map_err(|instead| Ended::Refused(format!("DBN: {instead}; versions 1 to 3 are read, without compression")))

@@ -179,7 +179,7 @@ struct TimedReader<'o> {
 }
 
 impl PushedBytes for &mut TimedReader<'_> {
-    fn heard(&mut self) {
+    fn received(&mut self) {
         self.open.has_line.store(true, Ordering::Relaxed);
     }
 }
@@ -289,7 +289,7 @@ mod tests {
         client.write_all(b"{").unwrap();
         assert_eq!((reader.read(&mut [0; 8]).unwrap(), reader.is_late), (0, true));
         let mut reader = TimedReader { open: &entry.open, began: Instant::now(), is_late: false };
-        (&mut reader).heard();
+        (&mut reader).received();
         reader.began = long_ago;
         assert_eq!((reader.read(&mut [0; 8]).unwrap(), reader.is_late), (1, false), "it has had its line");
     }

@@ -131,7 +131,7 @@ proptest! {
         let mut quoted = false;
         for (i, batch) in batches.iter().enumerate() {
             let mut admitted = Admitted::default();
-            original.ingest_noting(batch, Timestamp::MAX, Some(&mut admitted));
+            original.ingest_with_admitted(batch, Timestamp::MAX, Some(&mut admitted));
             quoted |= !admitted.quotes.is_empty();
             recorder.take(&Batch { quotes: admitted.quotes, spots: admitted.spots, ..batch.clone() }, Timestamp::MAX);
             if i % every == 0 {
