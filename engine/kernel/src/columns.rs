@@ -146,7 +146,7 @@ const fn viewed(col: Col, title: &'static str, shape: Shape, help: &'static str)
     ViewedColumn { name: col.name(), title, group: col.group(), shape, help }
 }
 
-/// What is no [`Col`].
+/// A viewed column that is no [`Col`].
 const fn other(
     name: &'static str,
     title: &'static str,

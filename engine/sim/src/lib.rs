@@ -3,7 +3,7 @@
 //!
 //! Equal seeds and instants give equal quotes, whatever was asked before, in any order, on any thread. Outside the
 //! session the market stands still at the last close. Unlike the other feeds this one computes (its values do not come
-//! from the pricers that they are to check) and delivers books, not records. Never: a clock, an environment, a network.
+//! from the pricers that they are to check) and delivers books, not records.
 //!
 //! # Rooms
 //!
@@ -13,7 +13,7 @@
 //!   kernels (`value.rs`), quotes (`quotes.rs`), bad data (`dirt.rs`).
 //! - days of it as rows of recorded quotes (`days.rs`, `days/`).
 //!
-//! Never: rayon, a clock, the pricers that it checks.
+//! Never: rayon, a clock, an environment, a network, the pricers that it checks.
 
 mod beat;
 mod carry;

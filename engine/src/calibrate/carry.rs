@@ -417,8 +417,7 @@ impl BorrowLevel {
     /// # Units    b per year, δ in logarithms of the spot
     /// # Domain   weights of zero measure nothing; with none at all b is 0 where the walk leads it, and δ 0
     /// # Source   LDLᵀ of a tridiagonal matrix and its border, by elimination (Golub and Van Loan 2013, 4.3); the
-    /// diagonal of the
-    /// inverse by the same recursion backwards
+    /// diagonal of the inverse by the same recursion backwards
     fn solve(&mut self, measured: &[Measured], source: SpotSource) -> f64 {
         let n = measured.len();
         for (i, m) in measured.iter().enumerate() {

@@ -28,7 +28,7 @@ pub struct Stiffness {
 }
 
 impl Stiffness {
-    /// Lets the spline bend more, by a factor of bending energy; returns the factor.
+    /// Divides every bending penalty by `by`. Returns `by`.
     pub fn soften(&mut self, by: f64) -> f64 {
         let factor = 1.0 / by;
         self.bend.iter_mut().for_each(|bend| *bend *= factor);
@@ -275,9 +275,7 @@ impl LeastSquares {
             }
         }
     }
-}
 
-impl LeastSquares {
     /// Effective number of parameters of the last fit: the trace of its influence matrix.
     ///
     /// # Domain   after [`LeastSquares::solve`], whose factors it reads

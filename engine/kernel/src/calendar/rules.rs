@@ -66,9 +66,10 @@ fn is_early(d: Date) -> bool {
     }
 }
 
-/// Two days before Western Easter, which is found by the anonymous Gregorian algorithm (Meeus 1991, chapter 8).
+/// Two days before Western Easter.
+///
+/// # Source   the anonymous Gregorian algorithm (Nature, 1876), as in Meeus (1991), Astronomical Algorithms, chapter 8
 fn good_friday(year: i16) -> Date {
-    // the anonymous Gregorian algorithm (Nature, 1876): Easter Sunday less two days
     let y = i32::from(year);
     let (a, b, c) = (y % 19, y / 100, y % 100);
     let (d, e) = (b / 4, b % 4);

@@ -191,7 +191,8 @@ pub struct CarryPart {
     #[serde(default)]
     pub dividends_known: Option<bool>,
     /// Which of rate, forward and borrow are overridden.
-    pub said_by_user: Vec<String>,
+    #[serde(rename = "said_by_user")]
+    pub overridden: Vec<String>,
 }
 
 /// A dividend.
@@ -534,7 +535,7 @@ fn carry_part(chain: &Chain, slice: &Slice, found: &Explanation) -> CarryPart {
         dividends: dividends.collect(),
         dividends_refused: found.basis.as_ref().map_or(0, |basis| basis.dividends_refused),
         dividends_known: found.basis.as_ref().map(|basis| basis.dividends_known),
-        said_by_user: said.filter(|(_, is_said)| *is_said).map(|(name, _)| name.to_owned()).collect(),
+        overridden: said.filter(|(_, is_said)| *is_said).map(|(name, _)| name.to_owned()).collect(),
     }
 }
 

@@ -69,10 +69,10 @@ fn write_market(of: &ExplainDocument, out: &mut String) -> std::fmt::Result {
         fixed(spot.used, 4)
     )?;
     writeln!(out, "time        {} days ({} years)", fixed(carry.days, 4), fixed(carry.t_years, 6))?;
-    let overridden = if carry.said_by_user.is_empty() {
+    let overridden = if carry.overridden.is_empty() {
         String::new()
     } else {
-        format!("; overrides: {}", carry.said_by_user.join(", "))
+        format!("; overrides: {}", carry.overridden.join(", "))
     };
     let source = match (&carry.rate_source, &carry.rate_as_of) {
         (Some(source), Some(as_of)) => format!(" ({source}, {as_of})"),

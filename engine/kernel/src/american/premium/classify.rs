@@ -19,8 +19,8 @@ const WINDOW_PART: f64 = 0.4;
 const HIGHEST: f64 = 2.0;
 /// Upper bound of `HIGHEST` in ln X.
 const HIGHEST_MOST: f64 = 1.5;
-/// Exercise between dates counts as none where it begins to earn this far above the strike; see `FAR_DEVIATIONS` (ln
-/// X). Few contracts lie so deep in the money.
+/// Exercise between dates is ignored if it begins to earn only further above the strike than this and
+/// `FAR_DEVIATIONS` together (ln X): few contracts lie so deep in the money.
 const BETWEEN_FAR: f64 = 1.2;
 /// Deviations of ln X over the whole term that are added to `BETWEEN_FAR`. A spot at the strike gets there once in a
 /// million times, one that lies as deep once in ten.

@@ -59,7 +59,8 @@ const B_PART: f64 = 0.1;
 /// Greatest age of a table of the premium now, of the time to the next date (part of the way).
 const AGE_PART: f64 = 0.05;
 
-/// Years before an ex-date, half a minute, until which its table is read: the deviation until the date is a divisor.
+/// Years. A table of an ex-date is not read in the last half minute before it, where the deviation, a divisor, goes
+/// to 0.
 const UNTIL: f64 = 1e-6;
 /// Shortfall of a value behind the best plan, parts of the strike, from which on the plan replaces it: more than a
 /// table's error.
@@ -91,8 +92,8 @@ struct Reading<'a, L> {
 }
 
 impl<L: Lanes> Reading<'_, L> {
-    /// True if some call with b > 0 lies so deep in the money that borrow on X makes an ex-date pay which does not
-    /// about the strike.
+    /// True if b > 0 and some call is so deep in the money that exercise pays at an ex-date where it would not for
+    /// spots near the strike.
     fn is_deep_with_borrow(&self, phi: f64) -> bool {
         let (terms, on) = (self.terms, &self.on);
         let may = phi > 0.0 && terms.b > SAME.no_rate;
@@ -374,7 +375,7 @@ impl PremiumTables {
     }
 
     /// Value and volatility derivatives, and the lanes where exercising now is optimal; see [`PremiumTables::jet`].
-    /// Beyond the volatilities of a strike's tables the premium is extrapolate linearly, for searches.
+    /// Beyond the volatilities of a strike's tables the premium is extrapolated linearly, for searches.
     #[must_use]
     pub fn vol_derivatives<L: Lanes>(&self, terms: &Terms, s: f64, k: L, sigma: L) -> (VolDerivatives<L>, L::Mask) {
         let spot = self.spot(terms, s);

@@ -15,9 +15,9 @@ use crate::solve::chebyshev;
 /// Greatest error that the check may estimate (part of the price's unit). Smaller builds more tables again, larger
 /// leaves prices off by half of it. About half of what it finds is the worst price error of a table.
 const RESOLVED: f64 = 6e-4;
-/// Error of a series at a bend, of the size of its last terms times their number.
+/// Factor c of the estimated error c·n·m·√(1 − u²) of a series at u, with n terms and m the greatest of the last ones.
 const TAIL: f64 = 0.15;
-/// Error of a tensor, of its highest term in the volatility.
+/// Factor of the highest term in the volatility in the estimated error of a tensor.
 const SIGMA_TOP: f64 = 0.3;
 /// Deviations below the strike from which a put is worth the best plan fixed in advance.
 const RESOLUTION_FAR: f64 = 3.0;
@@ -41,8 +41,8 @@ impl Table {
     /// True if the table begins at a boundary, or if its greatest estimated error, along its series and between its
     /// strikes and volatilities, is at most `RESOLVED`.
     ///
-    /// # Accuracy  of tables that missed the price by more than 1e-4 within a few days' move of the spot four in five
-    /// were found, and half of what was found missed it there; nearly all of the others did further away
+    /// # Accuracy  finds four in five of the tables whose price is off by more than 1e-4 within a few days' move of
+    /// the spot; of the tables found, half are off there, and nearly all others further away
     /// # Cost      50 µs
     pub(super) fn is_resolved(&self, terms: &Terms) -> bool {
         if !self.is_anchored() {
