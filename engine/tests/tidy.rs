@@ -281,7 +281,8 @@ fn lists_of_all_variants_are_whole() {
     assert!(seen >= 3, "{seen} lists");
 }
 
-/// Each number of a method is in its room's table, with its unit and the reason for its value.
+/// Each number of a method is in its room's table, with its unit and the reason for its value; a test that is a reason
+/// exists.
 #[test]
 fn settings_have_a_unit_and_a_reason() {
     let rooms = [
@@ -290,14 +291,18 @@ fn settings_have_a_unit_and_a_reason() {
         engine::early::settings::ALL,
         kernel::american::settings::ALL,
     ];
+    let code = code_under(Path::new(env!("CARGO_MANIFEST_DIR")));
     let mut seen = 0;
     for (method, settings) in rooms.into_iter().flatten() {
         for setting in *settings {
             let name = format!("{method}.{}", setting.name);
             assert!(setting.value.is_finite() && !setting.unit.is_empty(), "{name}");
-            let (Chosen::Test(why) | Chosen::Bounded(why) | Chosen::Measured(why) | Chosen::Judgement(why)) =
-                setting.chosen;
-            assert!(!why.is_empty(), "{name}: no reason");
+            match setting.chosen {
+                Chosen::Test(test) | Chosen::Bounded(test) => {
+                    assert!(code.contains(&format!("fn {test}(")), "{name}: no test {test}");
+                }
+                Chosen::Measured(why) | Chosen::Judgement(why) => assert!(!why.is_empty(), "{name}: no reason"),
+            }
             seen += 1;
         }
     }
