@@ -83,7 +83,7 @@ fn tick(c: &mut Criterion) {
     group.finish();
 }
 
-/// What the plain versions would do for one contract once calibration is done: value and every Greek.
+/// Work of the plain versions for one contract once calibration is done: value and every Greek.
 fn plain(o: &Contract) -> f64 {
     let greeks = match o.style {
         Style::European => bumped(o, 0.01, black_scholes),

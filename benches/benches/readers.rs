@@ -78,7 +78,7 @@ fn readers(c: &mut Criterion) {
     group.finish();
 }
 
-/// What is wanted of Cboe's file, in the simplest types.
+/// The fields of Cboe's file that are read, in the simplest types.
 #[derive(Deserialize)]
 struct Document<'a> {
     #[serde(borrow)]

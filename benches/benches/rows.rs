@@ -116,7 +116,7 @@ fn drain(mut rows: RowStream, buffer: &mut Vec<u8>) -> usize {
     }
 }
 
-/// The same JSON with the standard library's formatting.
+/// The JSON of [`drain`] with the standard library's formatting.
 fn drain_plain(chain: &Chain, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
     let mut total = 0;
     let rounded = |x: f64| (x * 1e6).round() / 1e6;

@@ -23,7 +23,7 @@ const DISTANCES: [f64; 7] = [0.0, 0.04, 0.2, 0.5, 1.0, 2.0, f64::INFINITY];
 const DAYS: [f64; 6] = [0.0, 0.2, 1.0, 5.0, 30.0, 92.0];
 /// Errors below this are not drawn.
 const LEAST: f64 = 1e-9;
-/// What the tables show.
+/// The first values in the tables.
 const FIRST: [&str; 6] = ["price", "delta", "gamma", "vega", "theta", "rho"];
 const THIRD: [&str; 6] = ["vanna", "charm", "speed", "zomma", "color", "ultima"];
 
@@ -210,7 +210,7 @@ fn draw_cost(curve: &Path, svg: &Path) -> Outcome<()> {
     plot::draw(svg, &panels)
 }
 
-/// What tells one program's points apart: its scheme or its grid.
+/// Short name of a scheme or grid, which distinguishes the points of one program.
 fn short(who: &str) -> String {
     let name = who.replace('*', "").replace(", C++", "");
     let last = |after: &str| name.rsplit(after).next().map(str::to_owned);

@@ -88,7 +88,7 @@ fn trial(daemon: &str, books: &[Book], form: Form, rate: f64, time: Duration, pa
     Ok(())
 }
 
-/// What a run has measured.
+/// Measurements of a run.
 struct StreamReport {
     sent: u64,
     took: Duration,

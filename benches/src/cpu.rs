@@ -14,7 +14,7 @@ pub fn of_process(n: u64, work: impl FnMut()) -> Duration {
     spent(rustix::time::ClockId::ProcessCPUTime, repeated(n, work))
 }
 
-/// What one call took.
+/// Duration of one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Took {
     /// On the wall.
@@ -23,7 +23,7 @@ pub struct Took {
     pub processor: Duration,
 }
 
-/// What `work` returns, and what it took.
+/// Returns the result of `work` and its duration.
 pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Took) {
     let (began, mut result) = (Instant::now(), None);
     let processor = spent(rustix::time::ClockId::ProcessCPUTime, || result = Some(work()));

@@ -1,4 +1,4 @@
-//! What the benches share: workloads, the plain versions to beat ([`naive`]) and the golden rows that both are held to.
+//! Shared by the benches: workloads, the plain versions to beat ([`naive`]) and the golden rows that both are held to.
 //! The figures are in PERF.md and benches/record.
 
 pub mod client;

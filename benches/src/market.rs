@@ -63,7 +63,7 @@ impl Sim {
         Self { market, curves, calendar: Calendar::embedded() }
     }
 
-    /// What every pass over it shares.
+    /// The data that all passes over the market share.
     #[must_use]
     pub fn shared(&self) -> MarketData<'_> {
         MarketData { calendar: &self.calendar, rates: &self.curves }
@@ -91,7 +91,7 @@ impl Sim {
         self.pass_at(Quality::Full, books, at, passes)
     }
 
-    /// The same at a quality of choice.
+    /// One pass over every book at a given quality.
     pub fn pass_at(&self, quality: Quality, books: &[Book], at: Timestamp, passes: &mut Passes) -> Vec<Computed> {
         let work: Vec<_> = books.iter().map(|book| (book, at)).collect();
         passes.run_to(quality, self.shared(), &work)

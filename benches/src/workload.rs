@@ -17,7 +17,7 @@ const STRIKES: usize = 8 * BLOCK;
 const DAYS: [f64; 6] = [8.0, 36.0, 92.0, 183.0, 365.0, 730.0];
 /// Years to the first of the quarterly ex-dates.
 const FIRST_EX: f64 = 0.011;
-/// The same of a chain: a whole number of strikes and days, as calendars of days have them.
+/// Number of strikes of a chain; with [`CHAIN_DAYS`] whole numbers, as in calendars of days.
 const CHAIN_STRIKES: usize = 60;
 const CHAIN_DAYS: [f64; 3] = [30.0, 91.0, 365.0];
 const CHAIN_FIRST_EX: f64 = 20.0 / 365.0;
@@ -125,7 +125,7 @@ impl Slice {
         }
     }
 
-    /// The same, one contract at a time.
+    /// Values the contracts one at a time.
     pub fn value_singly(&self, pricer: &Pricer) {
         let at = pricer.at(&self.terms, SPOT);
         for (&k, &sigma) in self.k.iter().zip(&self.sigma) {
@@ -141,7 +141,7 @@ pub fn engine_greeks(o: &Contract) -> Greeks<f64> {
     engine_greeks_with(o, Quality::Full)
 }
 
-/// The same with either scheme.
+/// All values of one contract by either scheme; see [`engine_greeks`].
 #[must_use]
 pub fn engine_greeks_with(o: &Contract, scheme: Quality) -> Greeks<f64> {
     let band = Band { k: (0.8 * o.k, 1.25 * o.k), sigma: (0.7 * o.sigma, 1.3 * o.sigma) };

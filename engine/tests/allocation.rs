@@ -1,4 +1,4 @@
-//! What a steady pass asks of the allocator: nothing for its contracts.
+//! A steady pass allocates nothing for its contracts.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(unsafe_code, reason = "an allocator that counts can be had no other way")]
 

@@ -1,4 +1,4 @@
-//! The same service behind other servers: one app, so that what differs is the server.
+//! One service behind several servers: one app, so that what differs is the server.
 
 pub(crate) mod hyper_tokio;
 pub(crate) mod minihttp;

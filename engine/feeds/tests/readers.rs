@@ -32,7 +32,7 @@ use testkit::documents::{Quoted, has_same_quote};
 /// 15:42 Eastern on a Friday.
 const NOW: Timestamp = Timestamp::constant(1_795_207_320, 0);
 
-/// What any reader may deliver.
+/// The delivery of a reader, of any kind.
 #[derive(Default)]
 struct Read {
     batch: Batch,

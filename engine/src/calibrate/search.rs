@@ -204,7 +204,7 @@ mod tests {
         assert!(found[0] > 0.0, "{found:?}");
     }
 
-    /// What is recalled at the end of each limit against a search there.
+    /// Compares remembered volatilities at the end of each limit with a search there.
     #[test]
     fn remembered_searches_are_as_stale_as_the_table_says() {
         const WITHIN: f64 = 0.95;

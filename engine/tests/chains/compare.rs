@@ -59,8 +59,8 @@ fn rounded(x: f64, step: f64) -> f64 {
     (x / step).round() * step
 }
 
-/// What a vendor shows of a chain whose terms `err` makes wrong, slice by slice: volatilities that the middle of quotes
-/// implies there, and Greeks at them in `units`.
+/// The values of a vendor for a chain whose terms `err` makes wrong, slice by slice: volatilities that the middle of
+/// quotes implies there, and Greeks at them in `units`.
 fn shown(
     chain: &Chain,
     err: &dyn Fn(usize, ValueBasis, Style) -> Vendor,

@@ -38,7 +38,7 @@ fn sample() -> BTreeMap<Symbol, Name> {
     names.map(|name| (Symbol::parse(&name.symbol).unwrap(), name)).collect()
 }
 
-/// What came of the passes.
+/// Results of the passes.
 struct Run {
     /// By pass and underlying: the hash of every bit, and the report.
     prints: Vec<BTreeMap<Symbol, (u64, ChainReport)>>,

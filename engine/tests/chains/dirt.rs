@@ -26,7 +26,7 @@ use testkit::recorded;
 const SHARES: [f64; 3] = [0.01, 0.05, 0.20];
 /// Up to this share the 99th percentiles are held too; medians, and that nothing is absurd, at every share.
 const P99_SHARE_MOST: f64 = 0.05;
-/// What dirt may do to good quotes.
+/// Bounds on the effect of dirt on good quotes.
 struct Bounds {
     /// Which names.
     of: &'static str,
@@ -110,7 +110,7 @@ const ACTIVE_NAMES: [&str; 9] = ["XSP", "NVDA", "GLD", "AAPL", "AVGO", "KO", "BA
 const THIN_NAMES: [&str; 5] = ["VIX", "BYND", "KSS", "HOG", "PRGS"];
 const RECORDED: [&str; 5] = ["tsla_2026-08-21", "gdx_2026-08-21", "f_2026-08-21", "msft_2021-05-17", "qqq_2026-06-02"];
 
-/// What is held to be true of the contracts of a slice.
+/// True values of the contracts of a slice.
 struct Truth {
     fwd: f64,
     vol: Vec<f64>,
@@ -128,7 +128,7 @@ struct Clean {
     truth: Vec<Option<Truth>>,
 }
 
-/// What a first pass makes of books.
+/// The chains of a first pass over books.
 fn computed<'a>(of: impl Iterator<Item = (&'a Book, &'a RateTable)>) -> Vec<Arc<Chain>> {
     let calendar = Calendar::embedded();
     let mut passes = Passes::new(0, |_| ()).unwrap();
@@ -326,7 +326,7 @@ fn quantile(sorted: &[f64], p: f64) -> f64 {
     sorted.get(((sorted.len().max(1) - 1) as f64 * p).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// What one kind of dirt does: the errors beside it, and those of the clean pass on the same quotes.
+/// The effect of one kind of dirt: the errors beside it, and those of the clean pass on the same quotes.
 struct Row {
     ways: String,
     share: f64,
@@ -352,7 +352,7 @@ impl Row {
         );
     }
 
-    /// What of the bounds does not hold.
+    /// The bounds that do not hold.
     fn failures(&self, bounds: &Bounds) -> Vec<String> {
         let mut out = Vec::new();
         let mut hold = |held: bool, what: String| {

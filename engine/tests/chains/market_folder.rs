@@ -37,7 +37,7 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What has changed, once it has stood still.
+/// The changes of a folder, once its files stand still.
 pub(crate) fn poll(feed: &mut DirFeed) -> (Batch, Report) {
     settled(feed).expect("something changed")
 }

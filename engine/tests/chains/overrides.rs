@@ -1,4 +1,4 @@
-//! What a user knows better than the quotes: values are those of the forced inputs, everything else stays as it is bit
+//! Overrides of the quotes by a user: values are those of the forced inputs, everything else stays as it is bit
 //! for bit, and when it is no longer said the old numbers are back.
 
 use engine::pass::{MarketData, Passes};
@@ -27,7 +27,7 @@ const NAMES: [&str; 4] = ["SPX", "KO", "AMD", "VIX"];
 /// Layers of the lattice that American values are held against, and how far the two may be apart, of the strike.
 const LAYERS: usize = 400;
 const LATTICE_ERROR: f64 = 2e-4;
-/// What of a forward does not move a borrow rate that is kept from pass to pass (`CARRY.still`).
+/// Greatest move of a forward, as a part of it, that moves no borrow rate kept from pass to pass (`CARRY.still`).
 const STILL: f64 = 5e-5;
 
 struct Market {
@@ -113,7 +113,7 @@ fn differences(a: &[Arc<Chain>], b: &[Arc<Chain>]) -> Vec<(String, usize)> {
     out
 }
 
-/// What the options of each name tell of its spot, bit for bit.
+/// The spot of each name and the one that its options imply, bit for bit.
 fn spots(chains: &[Arc<Chain>]) -> String {
     let of = |chain: &Arc<Chain>| (chain.spot, chain.implied_spot, chain.implied_spot_error, chain.spot_off);
     format!("{:?}", chains.iter().map(of).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! The same market gives the same bytes: on one thread and on several, in any order, twice; and nothing that is not a
+//! Equal markets give equal bytes: on one thread and on several, in any order, twice; and nothing that is not a
 //! number leaves it.
 
 use engine::pass::{MarketData, Passes};

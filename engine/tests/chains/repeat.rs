@@ -1,4 +1,4 @@
-//! The same quotes read again give the same numbers, and what a chain remembers of an earlier market does not stay: a
+//! Quotes that are read again give equal numbers, and what a chain remembers of an earlier market does not stay: a
 //! warm pass agrees with a cold one. On names with bad data as well as clean ones.
 
 use engine::pass::{Computed, MarketData, Passes};
@@ -17,10 +17,10 @@ use sim::SimMarket;
 /// few good pairs, where the two forwards differ by a part of their standard error and curves of few quotes turn with
 /// them.
 const SECOND: [f64; 2] = [1.5e-3, 6e-3];
-/// The same from the second pass to the third, when nothing has changed: half of all contracts then agree to 1e-13, and
-/// a handful of names whose few quotes contradict each other are what is left.
+/// Greatest moves from the second pass to the third, when nothing has changed: half of all contracts then agree to
+/// 1e-13, and a handful of names whose few quotes contradict each other are what is left.
 const AGAIN: [f64; 2] = [2e-4, 5e-2];
-/// The same after another market, a minute of it before, against a pass that has seen nothing.
+/// Greatest moves after another market, a minute before, against a pass that has seen nothing.
 const WARM: [f64; 2] = [1e-2, 5e-2];
 
 /// Expiries of the last hours are left out: what a cent of a far strike says of volatility there is noise.

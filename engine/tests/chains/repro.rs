@@ -142,7 +142,7 @@ impl Name {
         }
     }
 
-    /// What a first pass makes of it.
+    /// The case after a first pass.
     fn computed(self, symbol: &str) -> Case {
         let points = [30.0, 1826.0].map(|tenor_days| RateRecord { date: TODAY, tenor_days, rate: RATE });
         let (calendar, curves) = (Calendar::embedded(), RateTable::of(RateSource::User, DiscountCurves::new(&points)));

@@ -1,4 +1,4 @@
-//! What the values of a chain must look like whatever its quotes were: never falling or rising the wrong way from
+//! The shape of the values of a chain, whatever its quotes were: never falling or rising the wrong way from
 //! strike to strike, nor bent the wrong way.
 
 use engine::store::chain::{Chain, Slice};

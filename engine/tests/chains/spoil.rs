@@ -115,7 +115,7 @@ pub(crate) fn spoil(book: &mut Book, spoiled: &mut Spoiled, chain: &Chain, way: 
     }
 }
 
-/// What the clean chain says of a slice; none of adjusted roots and of slices without a curve.
+/// The values of the clean chain for a slice; none of adjusted roots and of slices without a curve.
 fn model<'a>(chain: &'a Chain, quoted: &'a BookSlice, book: &Book) -> Option<Model<'a>> {
     let slice = chain.slices.iter().find(|s| s.root == quoted.root && s.expiry == quoted.expiry)?;
     let vol = &chain.columns.get(Col::SvcVol)[slice.rows.start as usize..slice.rows.end as usize];

@@ -1,4 +1,4 @@
-//! What a surface must not do, counted on recorded markets: values above the ask where nobody bids, butterflies, total
+//! Faults of a surface, counted on recorded markets: values above the ask where nobody bids, butterflies, total
 //! variance that falls from one expiry to the next; and what it must do, be inside of the quotes.
 
 use super::moments::{Moment, chains};
@@ -36,7 +36,7 @@ fn rows(slice: &Slice) -> Range<usize> {
 }
 
 impl Figures {
-    /// Those of some books.
+    /// The figures of a moment.
     fn of(moment: &Moment) -> Self {
         let mut books = moment.books.clone();
         books.retain(Book::has_spot);

@@ -32,7 +32,7 @@ pub(crate) struct TrueSlice {
     pub(crate) shared: SharedBoundaries,
 }
 
-/// What distinguishes one drawn name from another.
+/// The drawn facts of a name.
 struct Name {
     vol: f64,
     long_vol: f64,

@@ -1,4 +1,4 @@
-//! The same bits from every build: formulas that leave no choice to a library, on a block, against one number.
+//! Every build gives equal bits: formulas that leave no choice to a library, on a block, against one number.
 //!
 //! Builds for AVX2, for AVX-512 and for aarch64 have a fused multiply-add and agree to the last bit; those without one
 //! round twice and agree with each other. `tests/levels.sh` compares what the whole program writes.

@@ -44,7 +44,7 @@ fn errors(file: &str) -> BTreeMap<Greek, Vec<(f64, String)>> {
     errors
 }
 
-/// What the median, nine in ten and 99 in a hundred contracts may be off by.
+/// Greatest errors of the median, of nine in ten and of 99 in a hundred contracts.
 const BOUNDS: [(&str, [[f64; 3]; 2]); 6] = [
     //          without dividends        with
     ("price", [[1e-5, 4e-4, 5e-3], [6e-5, 7e-4, 4e-3]]),

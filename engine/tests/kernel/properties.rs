@@ -1,4 +1,4 @@
-//! What must hold for every option, whatever its value.
+//! Properties of every option, whatever its value.
 
 use kernel::american::{Band, Pricer};
 use kernel::contract::{Right, Style};

@@ -74,10 +74,10 @@ fn reach(right: Right, terms: &Terms, sigma: f64, sign: f64) -> f64 {
     low
 }
 
-/// What moved boundaries may miss fresh ones by.
+/// Greatest errors of moved boundaries against fresh ones.
 const BOUNDS: [f64; 5] = [2e-5, 1e-4, 2e-3, 2e-3, 2e-3];
-/// The same for premium tables, and what a fresh price is off by itself at the 99th percentile of golden/; what their
-/// Greeks may by golden/tolerances.csv.
+/// Greatest errors of moved premium tables: of a price that of a fresh one at the 99th percentile of golden/; of
+/// Greeks the bounds of golden/tolerances.csv.
 const TABLE_BOUNDS: [f64; 5] = [4e-5, 1e-4, 5e-3, 5e-3, 5e-3];
 
 fn check_moves(dividend: f64, bounds: [f64; 5], least: impl Fn(f64) -> f64) {

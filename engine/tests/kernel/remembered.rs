@@ -1,4 +1,4 @@
-//! What a pass carries from the expansion point of its expansions against the tables read on the spot: nothing that is
+//! Values carried from an expansion point, compared with the tables read on the spot: nothing that is
 //! still held may be further off than the tables themselves.
 
 use engine::early::{EarlyExercise, Valuation, plain};
@@ -15,7 +15,7 @@ use testkit::ruler::error;
 const STEP: f64 = 1.0 / 365.0;
 const SIGMA: f64 = 0.3;
 
-/// What a Greek may be off by at the 90th percentile.
+/// Greatest error of a Greek at the 90th percentile.
 const BOUNDS: [(Greek, f64); 10] = [
     (Greek::Value, 1e-4),
     (Greek::Delta, 2e-4),

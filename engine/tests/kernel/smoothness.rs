@@ -18,7 +18,7 @@ const POINTS_EUROPEAN: usize = 40_000;
 const SPOT: f64 = 100.0;
 const STRIKES: [f64; 3] = [92.0, 100.0, 109.0];
 const SIGMA: f64 = 0.25;
-/// What a chain around these would ask for.
+/// The band of a chain around these contracts.
 const BAND: Band = Band { k: (80.0, 125.0), sigma: (0.12, 0.6) };
 
 /// A table may be this old, and is then at its worst before an ex-date.
@@ -26,7 +26,7 @@ const DAYS_BEFORE: f64 = 5.0;
 /// Golden rows keep this far from the exercise boundary, in standard deviations of ln S; so does what they promise.
 const NEAR: f64 = 0.04;
 
-/// What does not hold yet, by class, sweep and value, and 1.3 times the jump that is there. An entry goes when its jump
+/// Jumps that are still too great, by class, sweep and value, with 1.3 times their size. An entry goes when its jump
 /// is within the tolerance.
 const OPEN: &[(&str, &str, &str, f64)] = &[
     // Puts: where a table replaces another, by age or at an ex-date.

@@ -65,7 +65,7 @@ impl Place {
         Ladder::new(&strikes, &rights)
     }
 
-    /// The same slice where one quantity has moved, in the unit of the table.
+    /// The slice after one quantity has moved, in the unit of the table.
     fn moved(&self, moved: Moved, by: f64) -> Self {
         let Terms { t, r, b, .. } = self.terms;
         let mut to = self.clone();
@@ -91,7 +91,7 @@ impl Place {
     }
 }
 
-/// What is carried along `path` from `from`, and what is taken anew at its end from the same tables; and how many
+/// Early exercise carried along `path` from `from`, and that taken anew at its end from the same tables; and how many
 /// blocks were carried.
 fn carried(from: &Place, path: &[Place]) -> (EarlyExercise, EarlyExercise, Ladder, [usize; 2]) {
     let ladder = from.ladder();

@@ -149,7 +149,7 @@ fn errors(c: &Contract, rough: &Solved, solved: &Solved) -> [f64; 5] {
     out
 }
 
-/// What the solver gives without differences, and where from.
+/// The values of the solver that need no differences, and their solution.
 struct Core {
     rough: Solved,
     solved: Solved,

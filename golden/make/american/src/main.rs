@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A row of the input: column by name.
 type Row<'a> = HashMap<&'a str, &'a str>;
 
-/// What is computed for a row, as the rest of its line.
+/// Function that computes the rest of a line from its row.
 type Task = fn(&Row) -> Result<String, String>;
 
 fn contract(row: &Row, sigma: &str) -> Result<Contract, String> {

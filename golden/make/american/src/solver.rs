@@ -103,7 +103,7 @@ impl Scheme {
     }
 }
 
-/// What was found for a contract.
+/// Solution for a contract.
 #[derive(Clone, Debug)]
 pub struct Solved {
     /// Value and its first four derivatives in X (and so in S).
@@ -153,7 +153,7 @@ struct Panel {
     /// Chebyshev-Lobatto points from `lo` to `hi`, and ln B there.
     w: Vec<f64>,
     log_b: Vec<f64>,
-    /// The same as a Chebyshev series.
+    /// The boundary as a Chebyshev series.
     c: Vec<f64>,
 }
 
@@ -394,7 +394,7 @@ impl Solver<'_> {
         sum
     }
 
-    /// What exercise between now and the end of the period brings, from where τ = τ* + w²; and derivatives in y.
+    /// Gain from exercise between now and the end of the period, from where τ = τ* + w²; and derivatives in y.
     /// `distance` is that of y to the boundary, |y − ln B|/σ: 0 on it.
     fn premium<const N: usize>(&self, curve: &Boundary, w: f64, y: f64, a: f64, distance: f64) -> [f64; N] {
         // The density of reaching the boundary at once turns on at √s = distance; quadrature has breaks about there.
@@ -430,7 +430,7 @@ impl Solver<'_> {
         }
     }
 
-    /// What exercise brings per time, a time s from now: φ E[e^(−rs)(b X_s + b A − r K); X_s beyond B], and
+    /// Gain from exercise per time, a time s from now: φ E[e^(−rs)(b X_s + b A − r K); X_s beyond B], and
     /// derivatives.
     fn flow<const N: usize>(&self, y: f64, s: f64, log_b: f64, a: f64) -> [f64; N] {
         let c = self.c;
@@ -771,7 +771,7 @@ impl Solver<'_> {
         curve.panels.push(panel);
     }
 
-    /// What a put is worth at X = 0 when a period starts: nothing is random there.
+    /// Value of a put at X = 0 when a period starts: nothing is random there.
     fn value_at_zero(&self, p: &Period, exercised: bool, at_zero: f64) -> f64 {
         let c = self.c;
         let wait = (-c.r * (p.end - p.start)).exp() * at_zero;

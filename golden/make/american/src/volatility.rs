@@ -3,7 +3,7 @@
 use crate::math::difference;
 use crate::solver::{Contract, Scheme, Unsupported, solve};
 
-/// What a price implies.
+/// A volatility that a price implies.
 #[derive(Clone, Copy, Debug)]
 pub struct Implied {
     /// `ok`, or why no volatility is singled out.

@@ -228,7 +228,7 @@ fn quotes(market: VendorState, is_ahead: bool) -> String {
     )
 }
 
-/// What a source has delivered so far.
+/// Deliveries of a source so far.
 #[derive(Default)]
 struct Taken {
     batch: Batch,

@@ -277,7 +277,7 @@ mod tests {
     use kernel::calendar::Calendar;
     use proptest::prelude::*;
 
-    /// What a text means on a Friday in November 2026.
+    /// The date of a text on a Friday in November 2026.
     fn read(text: &str) -> Option<Date> {
         read_day(text).map(|day| day.date(date(2026, 11, 20), Calendar::embedded().zone()))
     }
