@@ -38,8 +38,8 @@ impl RunFolder {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(run);
     }
 
-    /// Merges all runs into `sorted` and takes them away. `take` sees each row once, in order: of several quotes of one
-    /// contract and time the one that counts. How many rows.
+    /// Merges all runs into `sorted` and removes them. `take` gets each row once, in order: of several quotes of one
+    /// contract and time the one that counts. Returns the number of rows.
     ///
     /// # Errors
     /// A file cannot be written or read.
