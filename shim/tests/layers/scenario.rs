@@ -13,7 +13,7 @@ use desk::positions::valued::ValuedBook;
 use desk::scenario::FeedChains;
 use desk::stream::desk::StreamAsked;
 use engine::snapshot::Snapshot;
-use engine::store::chain::Chain;
+use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, SpareBlocks};
 use host::secret::Keys;
 use http::{Answer, Body, Metrics, Progress};
@@ -605,6 +605,36 @@ fn an_image_counts_when_it_is_begun() {
     assert!((200 << 20..=256 << 20).contains(&held.parse::<usize>().unwrap()), "{held}");
     drop(streams);
     assert_eq!(begin().status, 200);
+}
+
+#[test]
+fn a_slow_reader_of_metrics_is_sent_the_latest_row_of_each_name() {
+    let letter = |n: u8| char::from(b'A' + n);
+    let names: Vec<String> = (0..60).map(|n| format!("Q{}{}", letter(n / 26), letter(n % 26))).collect();
+    let market = |number: u64| {
+        let chain = |name: &String| {
+            let mut chain = Chain::clone(&chains()[0]);
+            chain.underlying = symbol(name);
+            let moved = |slice: &Slice| Slice { und_price: number as f64, ..slice.clone() };
+            chain.slices = chain.slices.iter().map(moved).collect();
+            Arc::new(chain)
+        };
+        Snapshot::new(number, names.iter().map(chain).collect(), vec![])
+    };
+    let (service, published, _) = service_and_desk(desk("symbol,quantity\n"), market(1));
+    let columns: Vec<&str> = api::metrics::NAME.iter().map(|head| head.name).collect();
+    let query = format!("underlying={}&metrics={}&every=100ms", names.join(","), columns.join(","));
+    let mut slow = stream_of(stream(&service, &query, None));
+    let last = 16;
+    for number in 2..=last {
+        assert_eq!(slow.fill(&mut Vec::new()), Progress::More);
+        published.store(Arc::new(market(number)));
+        std::thread::sleep(Duration::from_millis(110));
+    }
+    let events = events(slow.as_mut());
+    let rows: Vec<&Value> = events.iter().flat_map(|(_, data)| data["rows"].as_array().unwrap()).collect();
+    assert!(rows.len() > 20 && rows.len() <= names.len(), "{} rows wait", rows.len());
+    assert!(rows.iter().all(|row| number(row, "und_price") == last as f64), "{:?}", rows[0]);
 }
 
 /// Asks again until it is not refused as busy; for at most a minute.

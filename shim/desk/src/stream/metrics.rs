@@ -14,8 +14,8 @@ use std::sync::{Arc, Weak};
 #[derive(Debug, Default)]
 pub(super) struct MetricsImage {
     rows: HashMap<Symbol, SentRow>,
-    /// Rows that wait to be sent.
-    waiting: VecDeque<String>,
+    /// Names whose rows wait to be sent, each once: a slow reader is sent the latest row of each.
+    waiting: VecDeque<Symbol>,
 }
 
 /// A row as it was last sent.
@@ -24,6 +24,8 @@ struct SentRow {
     /// The row of all that ask.
     of: Weak<NameRow>,
     text: String,
+    /// True if it is not sent yet.
+    waits: bool,
 }
 
 impl MetricsImage {
@@ -46,22 +48,27 @@ impl MetricsImage {
             let mut text = Vec::new();
             push_object(&row, &wanted.columns, &mut text);
             let text = String::from_utf8_lossy(&text).into_owned();
-            if before.is_none_or(|before| before.text != text) {
-                self.waiting.push_back(text.clone());
+            let has_waited = before.is_some_and(|before| before.waits);
+            let waits = has_waited || before.is_none_or(|before| before.text != text);
+            if waits && !has_waited {
+                self.waiting.push_back(name);
             }
-            self.rows.insert(name, SentRow { of: Arc::downgrade(&row), text });
+            self.rows.insert(name, SentRow { of: Arc::downgrade(&row), text, waits });
         }
     }
 
     /// Takes waiting rows of so many bytes, with commas between them. `None`: nothing waits.
     pub(super) fn next(&mut self, bytes: usize) -> Option<String> {
-        let mut rows = self.waiting.pop_front()?;
+        let mut rows = String::new();
         while rows.len() < bytes {
-            let Some(row) = self.waiting.pop_front() else { break };
-            rows.push(',');
-            rows.push_str(&row);
+            let Some(row) = self.waiting.pop_front().and_then(|name| self.rows.get_mut(&name)) else { break };
+            row.waits = false;
+            if !rows.is_empty() {
+                rows.push(',');
+            }
+            rows.push_str(&row.text);
         }
-        Some(rows)
+        (!rows.is_empty()).then_some(rows)
     }
 
     /// True if more rows wait.
