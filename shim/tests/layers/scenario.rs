@@ -637,6 +637,52 @@ fn a_slow_reader_of_metrics_is_sent_the_latest_row_of_each_name() {
     assert!(rows.iter().all(|row| number(row, "und_price") == last as f64), "{:?}", rows[0]);
 }
 
+#[test]
+fn a_scenario_is_written_in_pieces_that_count() {
+    let (service, _) = service_of("symbol,quantity\n");
+    let held = || {
+        let metrics = get_from(&service, "/metrics").body;
+        let of = metrics.lines().find_map(|line| line.strip_prefix("greeksd_memory_bytes{of=\"scenarios\"} "));
+        of.unwrap().parse::<usize>().unwrap()
+    };
+    let begin = || {
+        let Body::Awaited(mut awaited) =
+            service.answer_to("/l1/scenario", "underlying=SPX&max_days=60&spot=-50..50:1").body
+        else {
+            panic!("no scenario")
+        };
+        loop {
+            match awaited.look() {
+                Some(answer) => return stream_of(answer),
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    };
+    let before = held();
+    let mut first = begin();
+    // 256 contracts with 101 values each are computed at once
+    assert!(held() - before > 256 * 101 * 64, "{} bytes", held() - before);
+    let mut others: Vec<_> = (0..2).map(|_| begin()).collect();
+    assert!(held() - before > 3 * 256 * 101 * 64, "{} bytes", held() - before);
+    let (mut piece, mut largest, mut all) = (Vec::new(), 0, 0);
+    loop {
+        piece.clear();
+        let progress = first.fill(&mut piece);
+        (largest, all) = (largest.max(piece.len()), all + piece.len());
+        match progress {
+            Progress::Done => break,
+            Progress::Later => std::thread::sleep(Duration::from_millis(1)),
+            progress => assert_eq!(progress, Progress::More),
+        }
+    }
+    assert!(all > 1 << 20 && largest < 66 << 10, "{largest} of {all} bytes");
+    others.clear();
+    for _ in (0..600).take_while(|_| held() != before) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(held(), before);
+}
+
 /// Asks again until it is not refused as busy; for at most a minute.
 fn eventually_answered(service: &Service, target: &str) -> Got {
     for _ in 0..600 {

@@ -34,6 +34,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Maximum number of positions of an explanation: its rows are written whole.
 const LINES_MOST: usize = 20_000;
+/// Bytes of a cell, with its text or its digits.
+const CELL_BYTES: usize = size_of::<Fact>() + 16;
 /// Values computed for a contract.
 const VALUES: usize = 6;
 /// Tables that may be built for an expiry.
@@ -64,6 +66,7 @@ pub fn answer(
     book: Arc<Vec<PositionLine>>,
     market: ExplainedMarket,
 ) -> Answer {
+    let bytes = bytes_of(&request, &book, &market.roots);
     let work = move |tables: &ScenarioTables, has_gone: &AtomicBool| {
         let kind = request.table.map_or(request.format.frame().content_type, content_type);
         match ExplainedBook::of(&request, &book, market, tables, has_gone).map(|book| book.write(&request)) {
@@ -72,7 +75,14 @@ pub fn answer(
             Err(refusal) => refused(&refusal),
         }
     };
-    desk.compute(ROUTE, work).unwrap_or_else(|refusal| refused(&refusal))
+    desk.compute(ROUTE, bytes, work).unwrap_or_else(|refusal| refused(&refusal))
+}
+
+/// Bytes of the rows of an explanation, about: one for each position, and as many for all sums together.
+fn bytes_of(request: &PositionRequest, book: &[PositionLine], roots: &RootTable) -> usize {
+    let picks = picks(request);
+    let lines = book.iter().filter(|line| picks(line, name_of(line.instrument, roots))).count();
+    2 * lines.min(LINES_MOST) * EXPLAINED.len() * CELL_BYTES
 }
 
 /// The answer to a refused request.

@@ -5,7 +5,7 @@
 //! memory of a few pieces. While it waits for long, others may compute; when nobody takes its pieces any more, it ends.
 
 use super::legs::Legs;
-use super::rows::{Cut, ScenarioClient, ScenarioWriter};
+use super::rows::{Cut, PIECE, ScenarioClient, ScenarioWriter};
 use api::query::Query;
 use api::refusal::Refusal;
 use api::rows::frame::Heading;
@@ -35,6 +35,8 @@ const ALIVE: usize = 64;
 const HELD_BYTES: usize = 256 << 20;
 /// Pieces that wait to be sent.
 const PIECES: usize = 4;
+/// Pieces that an answer holds where its reader is slow: one in the making, one held back, one handed over.
+const PIECES_HELD: usize = PIECES + 3;
 /// Bytes that tables of early exercise may take.
 const TABLES: usize = 256 << 20;
 /// A reader that takes nothing for so long leaves the place to others.
@@ -136,17 +138,21 @@ impl ScenarioDesk {
         self.begin(query, around).unwrap_or_else(|refusal| native::refused(ROUTE, &refusal))
     }
 
-    /// An answer that takes as long as a scenario, made on a thread of its own, and with the same tables. The work
-    /// sees when its client has gone.
+    /// An answer that takes as long as a scenario, made on a thread of its own, and with the same tables; it holds at
+    /// most about so many bytes. The work sees when its client has gone.
     ///
     /// # Errors
     /// Too many answers are in the making.
     pub(crate) fn compute(
         &self,
         route: &'static str,
+        bytes: usize,
         work: impl FnOnce(&ScenarioTables, &AtomicBool) -> Answer + Send + 'static,
     ) -> Result<Answer, Refusal> {
-        let place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
+        let mut place = ScenarioPlace::take(&self.counts).ok_or(Refusal::Busy)?;
+        if !place.holds(bytes) {
+            return Err(Refusal::Busy);
+        }
         let (done, answer) = sync_channel(1);
         let tables = Arc::clone(&self.tables);
         let awaited = AwaitedAnswer { route, answer, has_gone: Arc::default() };
@@ -204,7 +210,8 @@ impl RemoteClient {
         let legs = Legs::of(request, &snapshot, &book, &roots, &calendar);
         drop((snapshot, book));
         let written = legs.and_then(|legs| {
-            self.fixed = legs.bytes();
+            // before the first piece, so that no answer ends in its middle for want of room
+            self.fixed = legs.bytes(request.grid.len()) + PIECES_HELD * PIECE;
             let lines = note.into_iter().chain(legs.warning.clone()).collect();
             let heading = Heading { title: "Scenarios".to_owned(), lines };
             let warned = legs.warning.clone().map_or(Ok(()), |text| self.hand_over(Piece::Warning(text)));
@@ -377,10 +384,25 @@ mod tests {
             until(|| has_gone.load(Ordering::Acquire));
             failed("strategy")
         };
-        let mut waiting: Vec<Answer> = (0..AT_ONCE).map(|_| desk.compute("strategy", work).unwrap()).collect();
-        assert!(matches!(desk.compute("strategy", work), Err(Refusal::Busy)));
+        let mut waiting: Vec<Answer> = (0..AT_ONCE).map(|_| desk.compute("strategy", 0, work).unwrap()).collect();
+        assert!(matches!(desk.compute("strategy", 0, work), Err(Refusal::Busy)));
         waiting.pop();
         until(|| desk.counts.working.load(Ordering::Acquire) == AT_ONCE - 1);
-        assert!(desk.compute("strategy", |_, _| failed("strategy")).is_ok());
+        assert!(desk.compute("strategy", 0, |_, _| failed("strategy")).is_ok());
+    }
+
+    #[test]
+    fn answers_that_are_made_whole_count_while_they_are_made() {
+        let desk = ScenarioDesk::default();
+        let work = |_: &ScenarioTables, has_gone: &AtomicBool| {
+            until(|| has_gone.load(Ordering::Acquire));
+            failed("positions")
+        };
+        let first = desk.compute("positions", HELD_BYTES - 1, work).unwrap();
+        assert_eq!(desk.bytes(), HELD_BYTES - 1);
+        assert!(matches!(desk.compute("positions", 2, work), Err(Refusal::Busy)));
+        assert_eq!(desk.bytes(), HELD_BYTES - 1, "a refused one gives back what it was to hold");
+        drop(first);
+        until(|| desk.bytes() == 0);
     }
 }

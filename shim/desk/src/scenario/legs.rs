@@ -7,7 +7,7 @@ use api::selection::{not_yet, select};
 use api::vendors::native_scenario::{
     HeldSubject, ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST,
 };
-use engine::scenario::{ExerciseOutcome, NameLapse, ScenarioGrid, Unvalued};
+use engine::scenario::{ExerciseOutcome, NameLapse, ScenarioGrid, ScenarioValue, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -179,11 +179,12 @@ impl Legs {
         Ok(Self { legs, warning, moments, lapses, grids })
     }
 
-    /// Bytes of the legs.
+    /// Bytes of the legs, and of the values of the largest one.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub fn bytes(&self, scenarios: usize) -> usize {
         let held: usize = self.legs.iter().map(Leg::len).sum();
-        self.legs.len() * size_of::<Leg>() + held * size_of::<HeldRow>()
+        let values = self.legs.iter().map(Leg::len).max().unwrap_or_default() * scenarios;
+        self.legs.len() * size_of::<Leg>() + held * size_of::<HeldRow>() + values * size_of::<ScenarioValue>()
     }
 
     /// The scenarios of a chain; `asked` are those of the request.

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// About how many bytes a piece has.
-const PIECE: usize = 64 * 1024;
+pub(super) const PIECE: usize = 64 * 1024;
 
 /// Writes the answer to a request, in pieces.
 pub struct ScenarioWriter<'a> {
@@ -109,21 +109,16 @@ impl<'a> ScenarioWriter<'a> {
         let groups = self.request.sum.map(|sum| self.sum(sum, client)).transpose()?;
         let mut out = Vec::new();
         let mut lines = TableLines::begin(self.request.format, heading, &self.columns, &mut out);
-        let pass_on = |out: &mut Vec<u8>, client: &mut dyn ScenarioClient| {
-            if out.len() >= PIECE { client.takes(core::mem::take(out)) } else { Ok(()) }
-        };
         match &groups {
             Some(groups) => {
                 for group in groups {
-                    self.push_group(group, &mut lines, &mut out);
-                    pass_on(&mut out, client)?;
+                    self.push_group(group, &mut lines, &mut out, client)?;
                 }
             }
             None => {
                 for leg in &self.legs.legs {
                     client.goes_on(0)?;
-                    self.push_leg(leg, &mut lines, &mut out);
-                    pass_on(&mut out, client)?;
+                    self.push_leg(leg, &mut lines, &mut out, client)?;
                 }
             }
         }
@@ -132,7 +127,13 @@ impl<'a> ScenarioWriter<'a> {
     }
 
     /// Rows of one leg.
-    fn push_leg(&self, leg: &Leg, lines: &mut TableLines, out: &mut Vec<u8>) {
+    fn push_leg(
+        &self,
+        leg: &Leg,
+        lines: &mut TableLines,
+        out: &mut Vec<u8>,
+        client: &mut dyn ScenarioClient,
+    ) -> Result<(), Cut> {
         match leg {
             Leg::Contracts { chain, slice, held, delivery } => {
                 let moments = self.legs.moments(chain);
@@ -149,9 +150,8 @@ impl<'a> ScenarioWriter<'a> {
                             let names = self.names(&held.account, held.quantity, &identity(chain, *slice, held.row));
                             let before = self.before(chain.columns.get(Col::SvcTheo)[held.row], held.price);
                             let scale = held.quantity * multiplier(chain, *slice);
-                            self.push_values(&names, moments, &found.spots, lines, out, |place, spot| {
-                                self.cells(&values[place], before, spot, scale)
-                            });
+                            let cells = |place: usize, spot| self.cells(&values[place], before, spot, scale);
+                            self.push_values(&names, (moments, &found.spots), cells, lines, out, client)?;
                         }
                     }
                 }
@@ -163,17 +163,18 @@ impl<'a> ScenarioWriter<'a> {
                 let names = self.names(account, *quantity, &identity_of_share(chain.underlying));
                 let spots = self.request.grid.spot.len();
                 let per_moment = self.request.grid.vol.len() * spots;
-                self.push_values(&names, moments, &found.spots, lines, out, |place, spot| {
-                    let at = place / per_moment;
-                    let value = share(found.values[at * spots + place % spots]);
+                let cells = |place: usize, spot| {
+                    let value = share(found.values[place / per_moment * spots + place % spots]);
                     self.cells(&value, before, spot, *quantity)
-                });
+                };
+                self.push_values(&names, (moments, &found.spots), cells, lines, out, client)?;
             }
             Leg::Unvalued { account, instrument, quantity, why } => {
                 let names = self.names(account, *quantity, &identity_of(*instrument));
                 self.push_unvalued(&names, why.name(), lines, out);
             }
         }
+        pass_on(out, client)
     }
 
     /// Values contracts of an expiry in the scenarios of their name.
@@ -208,16 +209,16 @@ impl<'a> ScenarioWriter<'a> {
         }
     }
 
-    /// A row for each scenario; `cells` finds those of values by place and spot.
+    /// A row for each scenario; `cells` finds those of values by place and spot. Pieces are passed on between rows.
     fn push_values(
         &self,
         names: &[Fact],
-        moments: &[Timestamp],
-        spots: &[f64],
+        (moments, spots): (&[Timestamp], &[f64]),
+        cells: impl Fn(usize, f64) -> Vec<Fact>,
         lines: &mut TableLines,
         out: &mut Vec<u8>,
-        cells: impl Fn(usize, f64) -> Vec<Fact>,
-    ) {
+        client: &mut dyn ScenarioClient,
+    ) -> Result<(), Cut> {
         let grid = &self.request.grid;
         // what all rows of a contract have in common is written once
         let mut prefix = Vec::new();
@@ -236,9 +237,11 @@ impl<'a> ScenarioWriter<'a> {
                     lines.push_cells(&columns[1..], &moves, false, out);
                     lines.push_cells(&columns[SCENARIO.len()..], &cells(grid.place(at, vol, spot), price), false, out);
                     lines.close_row(out);
+                    pass_on(out, client)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// One row without values.
@@ -354,7 +357,13 @@ impl<'a> ScenarioWriter<'a> {
     }
 
     /// Rows of one group.
-    fn push_group(&self, group: &SummedGroup, lines: &mut TableLines, out: &mut Vec<u8>) {
+    fn push_group(
+        &self,
+        group: &SummedGroup,
+        lines: &mut TableLines,
+        out: &mut Vec<u8>,
+        client: &mut dyn ScenarioClient,
+    ) -> Result<(), Cut> {
         let word = |text: Option<String>| text.map_or(Fact::Missing, Fact::Word);
         let names = [
             word(group.key.account.as_ref().map(ToString::to_string)),
@@ -363,10 +372,11 @@ impl<'a> ScenarioWriter<'a> {
             Fact::Count(group.positions),
         ];
         let spots: &[f64] = if group.is_of_one { &group.spots } else { &[] };
-        self.push_values(&names, &group.moments, spots, lines, out, |place, _| {
+        let cells = |place: usize, _: f64| -> Vec<Fact> {
             let sum = &group.cells[place];
             core::iter::once(Fact::Count(sum.missing.into())).chain(self.sum_cells(sum)).collect()
-        });
+        };
+        self.push_values(&names, (&group.moments, spots), cells, lines, out, client)
     }
 }
 
@@ -448,6 +458,11 @@ impl PositionSum {
         self.theta += of.theta;
         self.rho += of.rho;
     }
+}
+
+/// Passes a piece on once it is long enough.
+fn pass_on(out: &mut Vec<u8>, client: &mut dyn ScenarioClient) -> Result<(), Cut> {
+    if out.len() >= PIECE { client.takes(core::mem::take(out)) } else { Ok(()) }
 }
 
 /// A share as a value.

@@ -20,6 +20,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Name of the route in metrics.
 pub const ROUTE: &str = "strategy";
+/// Bytes of the legs and the payoff of a strategy, about.
+const BYTES: usize = 256 * 1024;
 
 /// Data that a strategy is answered from.
 #[derive(Clone, Debug)]
@@ -64,7 +66,7 @@ pub fn answer(desk: &ScenarioDesk, request: StrategyRequest, around: StrategySur
     let work = move |tables: &ScenarioTables, _: &AtomicBool| {
         found(&request, &around, tables).unwrap_or_else(|why| refused(&why))
     };
-    desk.compute(ROUTE, work).unwrap_or_else(|refusal| refused(&refusal))
+    desk.compute(ROUTE, BYTES, work).unwrap_or_else(|refusal| refused(&refusal))
 }
 
 fn found(request: &StrategyRequest, around: &StrategySurroundings, tables: &ScenarioTables) -> Result<Answer, Refusal> {
