@@ -311,8 +311,8 @@ impl OpenedDaemon {
         let run = move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref());
         if positions.is_used() || alerts.is_some() {
             let (file, market, ending) = (positions_file, Arc::clone(&market), Arc::clone(&ending));
-            let passed = move |snapshot: &Snapshot, valued: &ValuedBook| {
-                alerts.iter_mut().for_each(|alerts| alerts.look(snapshot, valued));
+            let passed = move |snapshot: &Snapshot, valued: &ValuedBook, is_new: bool| {
+                alerts.iter_mut().for_each(|alerts| alerts.look(snapshot, valued, is_new));
             };
             positions.start(file, market, ending, passed).map_err(|e| format!("no thread: {e}"))?;
         }

@@ -24,6 +24,7 @@ use shim::app::{Service, route_names};
 use shim::chains::ChainSource;
 use shim::config::{RatesMode, SourceArgs};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -638,6 +639,30 @@ fn a_slow_reader_of_metrics_is_sent_the_latest_row_of_each_name() {
 }
 
 #[test]
+fn rules_are_heard_while_the_market_stands_still() {
+    let path = std::env::temp_dir().join(format!("greeksd-still-rules-{}", std::process::id()));
+    std::fs::write(&path, "KO spot > 1\n").unwrap();
+    let log = Arc::<AlertLog>::default();
+    let mut watch = AlertWatch::open(&path, Arc::clone(&log), AlertSender::default()).unwrap();
+    let (market, ending) = (Arc::new(ArcSwap::from_pointee(snapshot(1))), Arc::<AtomicBool>::default());
+    let look = move |snapshot: &Snapshot, valued: &ValuedBook, is_new: bool| watch.look(snapshot, valued, is_new);
+    let thread = desk("symbol,quantity\nKO,1\n").start(None, market, Arc::clone(&ending), look).unwrap();
+    let heard = |alerts: u64| {
+        let is_heard = || log.last() >= alerts;
+        for _ in (0..600).take_while(|_| !is_heard()) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(is_heard(), "{} alerts", log.last());
+    };
+    heard(1);
+    std::fs::write(&path, "KO spot > 1\nKO spot > 2\n").unwrap();
+    heard(2);
+    ending.store(true, Ordering::Release);
+    thread.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn a_scenario_is_written_in_pieces_that_count() {
     let (service, _) = service_of("symbol,quantity\n");
     let held = || {
@@ -739,7 +764,7 @@ fn an_alert_of_exercise_computes_a_chain_once() {
     let log = Arc::<AlertLog>::default();
     let mut watch = AlertWatch::open(&path, Arc::clone(&log), AlertSender::default()).unwrap();
     let mut look = |number: u64| {
-        watch.look(&Snapshot::new(number, vec![Arc::clone(&chain)], vec![]), &ValuedBook::default());
+        watch.look(&Snapshot::new(number, vec![Arc::clone(&chain)], vec![]), &ValuedBook::default(), true);
         log.last()
     };
     assert_eq!(look(1), 1, "some contracts of the name are right to exercise");

@@ -1,4 +1,4 @@
-//! Compares rules with each new snapshot, and keeps the state of each rule.
+//! Compares rules with each new snapshot and when they change, and keeps the state of each rule.
 
 use super::deliver::AlertSender;
 use super::log::{AlertHit, AlertLog};
@@ -77,9 +77,10 @@ impl AlertWatch {
         Self { closes, rows, ..self }
     }
 
-    /// Reads the file again once it has changed and settled; an unreadable file leaves the rules as they are.
-    fn reload(&mut self) -> Result<(), String> {
-        let Some(is_there) = self.file.changed(self.began.elapsed()) else { return Ok(()) };
+    /// Reads the file again once it has changed and settled, and returns whether it did; an unreadable file leaves the
+    /// rules as they are.
+    fn reload(&mut self) -> Result<bool, String> {
+        let Some(is_there) = self.file.changed(self.began.elapsed()) else { return Ok(false) };
         let path = self.file.path();
         if !is_there {
             return Err("the file is gone".to_owned());
@@ -92,13 +93,17 @@ impl AlertWatch {
         tracing::info!("alerts {}: {} rules", path.display(), rules.len());
         self.states.retain(|text, _| rules.iter().any(|rule| rule.text == *text));
         self.rules = rules;
-        Ok(())
+        Ok(true)
     }
 
-    /// Compares every rule with a new snapshot.
-    pub fn look(&mut self, snapshot: &Snapshot, valued: &ValuedBook) {
-        if let Err(why) = self.reload() {
+    /// Compares every rule, if the values are new or the rules have changed.
+    pub fn look(&mut self, snapshot: &Snapshot, valued: &ValuedBook, is_new: bool) {
+        let is_read = self.reload().unwrap_or_else(|why| {
             tracing::warn!("alerts {}: {why}; the last rules still count", self.file.path().display());
+            false
+        });
+        if !is_new && !is_read {
+            return;
         }
         let (now, closes) = (self.began.elapsed(), self.closes.load());
         let exercised = exercised(&self.rules, snapshot, valued, &self.roots);
@@ -181,12 +186,12 @@ mod tests {
         fs::remove_file(&path).unwrap();
         pipe();
         watched_file::read_again();
-        watch.look(&snapshot, &book);
+        watch.look(&snapshot, &book, false);
         assert_eq!(watch.rules.len(), 1);
         fs::remove_file(&path).unwrap();
         fs::write(&path, "SPY spot > 1\nSPY spot > 2\n").unwrap();
         watched_file::read_again();
-        watch.look(&snapshot, &book);
+        watch.look(&snapshot, &book, false);
         assert_eq!(watch.rules.len(), 2);
         fs::remove_dir_all(&folder).unwrap();
     }

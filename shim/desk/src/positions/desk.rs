@@ -251,7 +251,8 @@ impl PositionDesk {
     }
 
     /// Starts the thread. It reads the file and the bodies of requests, and values the positions on each snapshot until
-    /// `ending`; `passed` is called after each valuation.
+    /// `ending`; `passed` is called at each turn, with whether the values are new: rules may change while the market
+    /// stands still.
     ///
     /// # Errors
     /// The system has no thread for it.
@@ -260,7 +261,7 @@ impl PositionDesk {
         mut file: Option<PositionsFile>,
         market: Arc<ArcSwap<Snapshot>>,
         ending: Arc<AtomicBool>,
-        mut passed: impl FnMut(&Snapshot, &ValuedBook) + Send + 'static,
+        mut passed: impl FnMut(&Snapshot, &ValuedBook, bool) + Send + 'static,
     ) -> std::io::Result<JoinHandle<()>> {
         let desk = Arc::clone(self);
         let began = Instant::now();
@@ -283,11 +284,12 @@ impl PositionDesk {
                     desk.value(&snapshot);
                 }
                 let valued = desk.valued();
-                if !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &valued)) {
+                let is_new = !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &valued));
+                if is_new {
                     faults::here("positions");
-                    passed(&snapshot, &valued);
-                    seen = Some(valued);
                 }
+                passed(&snapshot, &valued, is_new);
+                seen = Some(valued);
                 desk.release();
             }
         })
