@@ -5,6 +5,7 @@ use feeds::dir::{FileStamp, SETTLED, read_raw};
 use kernel::error::{FeedError, said_by_system};
 use kernel::limits::Bound;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct WatchedFile {
     unsettled: Option<(Option<FileStamp>, Duration)>,
     /// True if the file must be read even if it has not changed.
     is_new: bool,
+    /// True if the system could not say whether the file exists.
+    is_lost: bool,
     /// Value of [`RELOADS`] at the last check.
     reloads: u64,
 }
@@ -52,7 +55,7 @@ impl WatchedFile {
             return Err(wrong("not a regular file".to_owned()));
         }
         let reloads = RELOADS.load(Ordering::Acquire);
-        Ok(Self { path: path.to_owned(), read: None, unsettled: None, is_new: true, reloads })
+        Ok(Self { path: path.to_owned(), read: None, unsettled: None, is_new: true, is_lost: false, reloads })
     }
 
     /// Path of the file.
@@ -61,9 +64,20 @@ impl WatchedFile {
     }
 
     /// Returns whether the file exists, if it has changed since it was read and has settled; it then counts as read.
-    /// `at` is the time since a fixed moment.
+    /// `at` is the time since a fixed moment. A file that cannot be looked at has not changed: a folder that is not
+    /// mounted for a moment takes nothing away.
     pub fn changed(&mut self, at: Duration) -> Option<bool> {
-        let now = self.stamp();
+        let now = match self.stamp() {
+            Ok(now) => now,
+            Err(kind) => {
+                if !std::mem::replace(&mut self.is_lost, true) {
+                    let (path, why) = (self.path.display(), said_by_system(kind));
+                    tracing::warn!("{path}: {why}; its last valid version still counts");
+                }
+                return None;
+            }
+        };
+        self.is_lost = false;
         let reloads = RELOADS.load(Ordering::Acquire);
         self.is_new |= reloads != self.reloads;
         self.reloads = reloads;
@@ -83,9 +97,9 @@ impl WatchedFile {
     /// True if the file changed while it was read; it will be read again.
     pub fn changed_while_read(&mut self, at: Duration) -> bool {
         let after = self.stamp();
-        let has_changed = after != self.read;
+        let has_changed = after != Ok(self.read);
         if has_changed {
-            (self.read, self.unsettled) = (None, Some((after, at)));
+            (self.read, self.unsettled) = (None, after.ok().map(|after| (after, at)));
         }
         has_changed
     }
@@ -95,7 +109,12 @@ impl WatchedFile {
         self.unsettled.map(|_| SETTLED)
     }
 
-    fn stamp(&self) -> Option<FileStamp> {
-        fs::metadata(&self.path).ok().as_ref().map(FileStamp::of)
+    /// State of the file; `None`: it does not exist.
+    fn stamp(&self) -> Result<Option<FileStamp>, ErrorKind> {
+        match fs::metadata(&self.path) {
+            Ok(facts) => Ok(Some(FileStamp::of(&facts))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.kind()),
+        }
     }
 }

@@ -119,4 +119,25 @@ mod tests {
         assert!(file.poll(ms(5000)).is_none());
         assert!(file.poll(ms(6000)).unwrap().unwrap().lines.is_empty());
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_looked_at_is_not_deleted() {
+        let path = std::env::temp_dir().join(format!("greeksd-lost-{}.csv", std::process::id()));
+        let ms = Duration::from_millis;
+        let text = "symbol,quantity\nKO,100\n";
+        fs::write(&path, text).unwrap();
+        let mut file = PositionsFile::open(&path).unwrap();
+        assert_eq!(file.poll(ms(0)).unwrap().unwrap().lines.len(), 1);
+        fs::remove_file(&path).unwrap();
+        // a link to itself cannot be followed, whoever asks
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        assert!(file.poll(ms(1000)).is_none());
+        assert!(file.poll(ms(9000)).is_none());
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, text.to_owned() + "SPY,1\n").unwrap();
+        assert!(file.poll(ms(10_000)).is_none(), "it has just been written");
+        assert_eq!(file.poll(ms(11_000)).unwrap().unwrap().lines.len(), 2);
+        fs::remove_file(&path).unwrap();
+    }
 }
