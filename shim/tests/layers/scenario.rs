@@ -639,6 +639,18 @@ fn a_slow_reader_of_metrics_is_sent_the_latest_row_of_each_name() {
 }
 
 #[test]
+fn tables_of_positions_count_while_they_are_read() {
+    let (service, _, desk) = service_and_desk(desk(&book(10)), snapshot(1));
+    let bare = desk.bytes();
+    let begin = || service.answer_to("/l1/positions", "format=parquet");
+    let tables: Vec<Answer> = (0..100).map(|_| begin()).take_while(|answer| answer.status == 200).collect();
+    assert_eq!((tables.len(), begin().status, desk.bytes() - bare), (64, 503, 64 << 20));
+    assert_eq!(service.answer_to("/l1/positions", "").status, 200, "text of all positions is shared");
+    drop(tables);
+    assert_eq!(begin().status, 200);
+}
+
+#[test]
 fn rules_are_heard_while_the_market_stands_still() {
     let path = std::env::temp_dir().join(format!("greeksd-still-rules-{}", std::process::id()));
     std::fs::write(&path, "KO spot > 1\n").unwrap();

@@ -22,6 +22,8 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 pub const ROUTE: &str = "positions";
 /// Response header with the number of the snapshot that positions are valued on.
 const SNAPSHOT: &str = "Snapshot-Number";
+/// Bytes that the writer of a table holds, about: a group of rows by columns, encoded.
+const WRITER_BYTES: usize = 1 << 20;
 const NO_POSITIONS: &str = "this daemon has no positions: start it with --positions FILE or --allow-positions";
 const NO_PUT: &str = "positions are not taken from requests: start the daemon with --allow-positions";
 
@@ -42,7 +44,9 @@ pub fn answer(desk: &PositionDesk, request: PositionRequest, note: &[String]) ->
     }
     let book = desk.valued();
     let (snapshot, asked) = (book.snapshot, PickedRows::of(&book, &request));
-    let Some(held) = desk.admit(asked.bytes()) else { return native::refused(ROUTE, &Refusal::Crowded) };
+    // a table's writer holds a group of rows, whatever is picked
+    let bytes = asked.bytes() + if request.table.is_some() { WRITER_BYTES } else { 0 };
+    let Some(held) = desk.admit(bytes) else { return native::refused(ROUTE, &Refusal::Crowded) };
     let table =
         request.table.map(|format| tables::writer(format, COLUMNS).map(|writer| (content_type(format), writer)));
     let (content_type, form) = match table {
