@@ -8,7 +8,8 @@
 //! - `log`, `progress`: standard error by a queue that nobody waits for; progress of long work. Never: the contents of
 //!   a line.
 //! - `faults`: points that a test can order to panic. Never: what is done about it.
-//! - `private`, `printable`: files that only their owner may read; text of others without control characters.
+//! - `private`, `printable`: files that only their owner may read, short files of the user; text of others without
+//!   control characters.
 //! - `dated`: files of one date each, replaced as a whole, moved aside if damaged. Never: the contents of a line.
 //! - `clock`: the clock of the market: the system's, one that stands still, one that runs at a speed. Never: a timeout,
 //!   a pause.

@@ -1,8 +1,38 @@
-//! Files and folders that only their owner can read: recordings, state and logs. Never: their contents.
+//! Files and folders that only their owner can read: recordings, state and logs; short files of the user, of a bounded
+//! length. Never: their contents.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Read};
 use std::path::Path;
+
+/// Most bytes of a short file: options, keys, certificates, a token.
+pub const SHORT_BYTES: u64 = 1 << 20;
+
+/// Reads a short file that the user names; it may be a pipe.
+///
+/// # Errors
+/// The file cannot be read, or is longer than [`SHORT_BYTES`].
+pub fn read_short(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = File::open(path)?.take(SHORT_BYTES + 1).read_to_end(&mut bytes)?;
+    if length as u64 > SHORT_BYTES { Err(io::Error::other("longer than a megabyte")) } else { Ok(bytes) }
+}
+
+/// Reads a short regular file; a pipe, whose opening would wait for a writer, and a device are not opened.
+///
+/// # Errors
+/// The file cannot be read, is no regular file, or is longer than [`SHORT_BYTES`].
+pub fn read_short_regular(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_file() { read_short(path) } else { Err(io::Error::other("not a regular file")) }
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// It is not UTF-8.
+pub fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))
+}
 
 /// Creates a file, or truncates an existing one.
 ///
@@ -121,6 +151,17 @@ pub fn forbid_core_files() {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn short_files_are_read_to_a_bound() {
+        let endless = Path::new("/dev/zero");
+        assert!(read_short(endless).unwrap_err().to_string().contains("longer than a megabyte"));
+        assert!(read_short_regular(endless).unwrap_err().to_string().contains("not a regular file"));
+        let file = std::env::temp_dir().join(format!("greeksd-short-{}", std::process::id()));
+        fs::write(&file, "a").unwrap();
+        assert_eq!(read_short_regular(&file).and_then(text).unwrap(), "a");
+        fs::remove_file(&file).unwrap();
+    }
 
     #[test]
     fn what_is_made_is_its_owners() {

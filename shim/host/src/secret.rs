@@ -82,7 +82,9 @@ impl Keys {
     pub fn read(file: Option<&Path>, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, String> {
         let mut keys = BTreeMap::new();
         if let Some(path) = file {
-            let text = std::fs::read_to_string(path).map_err(|e| format!("key file {}: {e}", path.display()))?;
+            let text = private::read_short(path)
+                .and_then(private::text)
+                .map_err(|e| format!("key file {}: {e}", path.display()))?;
             for (i, line) in text.lines().enumerate().filter(|(_, line)| is_content(line)) {
                 let (name, value) =
                     key_of(line).map_err(|why| format!("key file {}:{}: {why}", path.display(), i + 1))?;

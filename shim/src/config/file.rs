@@ -4,6 +4,7 @@ use super::error::ConfigError;
 use super::options::OPTIONS;
 use super::origin::Origin;
 use super::value::{self, FEEDS_APART};
+use host::private;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -30,10 +31,7 @@ impl File {
         let here = PathBuf::from("greeksd.toml");
         for path in [Some(here.clone()), value::config_file(home)].into_iter().flatten() {
             // the user did not name the file, and opening a pipe would block the start
-            if path.metadata().is_ok_and(|facts| !facts.is_file()) {
-                return Err(unreadable(&path, &std::io::Error::other("not a regular file")));
-            }
-            match std::fs::read_to_string(&path) {
+            match private::read_short_regular(&path).and_then(private::text) {
                 Ok(text) if path == here => return Self::parse(&path, &text).map(Self::found_here),
                 Ok(text) => return Self::parse(&path, &text),
                 Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {}
@@ -45,7 +43,7 @@ impl File {
 
     /// Reads a file that the user named.
     pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        let text = private::read_short(path).and_then(private::text).map_err(|error| unreadable(path, &error))?;
         Self::parse(path, &text)
     }
 

@@ -3,6 +3,7 @@
 
 use super::failure::{Failed, Failure};
 use super::sign_in::{SignIn, TokenRequest};
+use host::private;
 use host::secret::Secret;
 use std::io::{ErrorKind, Read};
 use std::net::IpAddr;
@@ -288,7 +289,7 @@ fn retry_after(text: &str, now: Option<&str>) -> Option<Duration> {
 }
 
 fn read_certificates(file: &Path) -> Result<RootCerts, String> {
-    let text = std::fs::read(file).map_err(|e| e.to_string())?;
+    let text = private::read_short(file).map_err(|e| e.to_string())?;
     let items = parse_pem(&text).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
     let certificates = items.into_iter().filter_map(|item| match item {
         PemItem::Certificate(certificate) => Some(certificate),

@@ -157,7 +157,7 @@ impl SignIn {
             tracing::warn!("{vendor}: token file {}: {why} ({})", path.display(), self.terms.page);
             Failure::SignIn
         };
-        let bytes = fs::read(path).map_err(|error| unusable(&error.to_string()))?;
+        let bytes = private::read_short_regular(path).map_err(|error| unusable(&error.to_string()))?;
         let document = parse_token(&bytes).unwrap_or_default();
         let refresh = document.refresh.ok_or_else(|| unusable("it has no refresh_token"))?;
         let modified = || fs::metadata(path).and_then(|facts| facts.modified()).ok();
@@ -227,5 +227,25 @@ impl SignIn {
                  again ({page})"
             ),
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_file_is_a_regular_file() {
+        let terms =
+            TokenTerms { vendor: "schwab", path: "/", form: TokenForm::Form, lasts: None, page: "docs/feeds.md" };
+        let key = || Secret::new("key".to_owned());
+        let path = std::env::temp_dir().join(format!("greeksd-token-{}", std::process::id()));
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let sign_in = SignIn::new(terms, None, key(), RefreshToken::File(path.clone()));
+        // nobody writes to the pipe: who opens it waits for ever
+        let refused = sign_in.token(|_| panic!("no token was read"));
+        assert_eq!(refused.err(), Some(Failure::SignIn.into()));
+        std::fs::remove_file(&path).unwrap();
     }
 }
