@@ -19,7 +19,7 @@ use desk::alerts::watch::AlertWatch;
 use desk::positions::desk::PositionDesk;
 use desk::positions::file::PositionsFile;
 use desk::positions::valued::ValuedBook;
-use desk::watched_file;
+use desk::watched_file::{self, WatchedFile};
 use engine::closes::Closes;
 use engine::pass::Passes;
 use engine::snapshot::Snapshot;
@@ -106,7 +106,9 @@ fn read_again() {
 /// Runs until a message arrives on `stopped`. `watch` is called at each phase, and its error ends the daemon. Returns
 /// the exit code.
 pub fn run_until(config: &Config, stopped: &Receiver<()>, watch: &Watch) -> u8 {
-    let done = log::start(config.log, config.log_level, config.log_file.as_deref());
+    // the log may be a file, which nothing is made for before the start is sure as far as it can be
+    let done = OpenedDaemon::check(config);
+    let done = done.and_then(|_| log::start(config.log, config.log_level, config.log_file.as_deref()));
     let code = match done.and_then(|()| serve(config, stopped, watch)) {
         Ok(End::Requested) => 0,
         Ok(End::Failed) => SOFTWARE_FAILED,
@@ -171,12 +173,26 @@ pub struct RunningDaemon {
 }
 
 impl OpenedDaemon {
+    /// Checks what can be checked before anything is made: the feeds, and whether given files are there.
+    fn check(config: &Config) -> Result<Vec<FeedSpec>, String> {
+        let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
+        FeedSpec::check(&specs)?;
+        if config.record.is_some() {
+            FeedSpec::check_recorded(&specs)?;
+        }
+        let files = [("overrides", &config.overrides), ("positions", &config.positions), ("alerts", &config.alerts)];
+        for (what, path) in files {
+            path.as_deref().map(|path| WatchedFile::open(what, path)).transpose()?;
+        }
+        Ok(specs)
+    }
+
     /// Opens feeds, files and sockets.
     ///
     /// # Errors
     /// One of them cannot be opened: which, and why.
     pub fn open(config: &Config) -> Result<Self, String> {
-        let specs = config.feeds.iter().map(|feed| FeedSpec::parse(feed)).collect::<Result<Vec<_>, _>>()?;
+        let specs = Self::check(config)?;
         let clock = clock_of(config);
         let requested = Arc::<RequestedNames>::default();
         let overrides = config.overrides.as_deref().map(OverridesFile::open).transpose()?;
@@ -189,10 +205,7 @@ impl OpenedDaemon {
         let alerts = alerts.transpose()?;
         // folders are created only after all given files have been found
         let record = config.record.as_deref();
-        let recorder = record.map(|folder| {
-            FeedSpec::check_recorded(&specs)?;
-            Recorder::start(folder, config.record_keep)
-        });
+        let recorder = record.map(|folder| Recorder::start(folder, config.record_keep));
         let recorder = recorder.transpose()?;
         let folder = state_folder(config, &specs)?.map(Arc::new);
         let closes = folder.as_ref().map(|folder| folder.closes()).unwrap_or_default();

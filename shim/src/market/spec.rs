@@ -12,6 +12,7 @@ use host::secret::Keys;
 use kernel::contract::Symbol;
 use restart::folder::SavedMarket;
 use restart::last_curve::LastCurve;
+use kernel::error::said_by_system;
 use sim::SimOptions;
 use sources::QuoteSource;
 use sources::databento_spec::DatabentoSpec;
@@ -30,16 +31,19 @@ use sources::recorded::{RecordedSource, Shown};
 use sources::recorder::RecordTap;
 use sources::requested::RequestedNames;
 use sources::tasty_spec::TastySpec;
-use std::fmt;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, fs};
 
 /// Hint for an unknown kind of feed.
 const WANT: &str = "expected sim, sim:full, sim:seed=N, dir:PATH, history:DIR, tcp:PORT, tcp:ADDRESS:PORT, stdin:, or treasury:, or \
     cboe:, theta:, tradier:, massive:, alpaca:, schwab:, tasty:, nasdaq: or databento: with names (cboe:SPY,QQQ)";
+
+/// Why the simulated market is not opened beside others.
+const ALONE: &str = "the simulated market cannot be combined with other feeds";
 
 /// Seconds between two requests for the prices of all names of a vendor.
 const SPOTS_S: f64 = 2.0;
@@ -130,6 +134,28 @@ impl FeedSpec {
         parsed.map_err(wrong)
     }
 
+    /// Checks what a start can refuse of some feeds before anything is made for them: which go together, and whether
+    /// their folders are there.
+    ///
+    /// # Errors
+    /// Why a feed cannot be opened, or not with the others, for the user.
+    pub fn check(specs: &[Self]) -> Result<(), String> {
+        let has_others = specs.len() > 1;
+        if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
+            return Err("feed stdin: give it only once".to_owned());
+        }
+        for spec in specs {
+            let checked = match spec {
+                Self::Sim(_) if has_others => Err(ALONE.to_owned()),
+                Self::Dir(path) => DirectorySource::open(path, has_others).map(drop).map_err(|e| e.to_string()),
+                Self::History(path) => fs::metadata(path).map(drop).map_err(|e| said_by_system(e.kind())),
+                _ => Ok(()),
+            };
+            checked.map_err(|why| format!("feed {spec}: {why}"))?;
+        }
+        Ok(())
+    }
+
     /// Checks that the data of some feeds can be recorded.
     ///
     /// # Errors
@@ -151,9 +177,7 @@ impl FeedSpec {
         if let [Self::Sim(options)] = specs {
             return Ok(Box::new(SimFeed::open(*options, terms.clock.now(), terms.rates)));
         }
-        if specs.iter().filter(|spec| **spec == Self::Stdin).count() > 1 {
-            return Err("feed stdin: give it only once".to_owned());
-        }
+        Self::check(specs)?;
         let open = |spec: &Self| spec.source(specs.len() > 1, terms).map_err(|why| format!("feed {spec}: {why}"));
         let sources = specs.iter().map(open).collect::<Result<_, _>>()?;
         let rates = match terms.rates {
@@ -206,7 +230,7 @@ impl FeedSpec {
 
     fn source(&self, has_others: bool, terms: &OpenTerms) -> Result<Box<dyn QuoteSource>, String> {
         Ok(match self {
-            Self::Sim(_) => return Err("the simulated market cannot be combined with other feeds".to_owned()),
+            Self::Sim(_) => return Err(ALONE.to_owned()),
             Self::Dir(path) => Box::new(DirectorySource::open(path, has_others).map_err(|e| e.to_string())?),
             Self::History(_) => {
                 let recorded = terms.recorded.clone().ok_or("not opened")?;

@@ -159,14 +159,18 @@ fn a_hangup_reads_files_again_and_ends_nothing() {
 #[test]
 fn nothing_is_made_for_a_start_that_is_refused() {
     let folder = folder("refused", &chain(100.0));
-    let record = folder.join("recorded");
+    let made = folder.join("made");
+    let [record, state, log] = ["recorded", "state", "log/log"].map(|name| made.join(name).display().to_string());
     let more = |feed: &str, more: &[&str]| {
-        let record = record.display().to_string();
-        let refused = command(feed, free_address(), &[&["--record", &record], more].concat()).output().unwrap();
+        let given = ["--record", &record, "--state-dir", &state, "--log-file", &log];
+        let refused = command(feed, free_address(), &[&given, more].concat()).output().unwrap();
         assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
-        assert!(!Path::new(&record).exists());
+        assert!(!made.exists(), "{feed} {more:?}");
     };
     more("sim", &[]);
+    more("dir:/no/such/folder", &[]);
+    more("history:/no/such/folder", &[]);
+    more("stdin:", &["--feed", "sim"]);
     more(&format!("dir:{}", folder.display()), &["--positions", "/no/such/file"]);
     remove(&folder);
 }
