@@ -19,12 +19,15 @@ use engine::closes::Closes;
 use engine::exercise;
 use engine::positions::PositionNumbers;
 use engine::snapshot::Snapshot;
+use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::term::{Tenors, TermStructure};
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Most rules of a file.
@@ -86,10 +89,23 @@ pub struct Compared<'a> {
     pub closes: &'a Closes,
     /// Metrics of names, for all who ask.
     pub rows: &'a NameRows,
+    /// Term structures of names.
+    pub terms: &'a NameTerms,
     /// Index roots.
     pub roots: &'a RootTable,
     /// Sessions.
     pub calendar: &'a Calendar,
+}
+
+/// Term structures of one snapshot, each made once for all rules on its name.
+#[derive(Debug, Default)]
+pub struct NameTerms(RefCell<HashMap<Symbol, Rc<TermStructure>>>);
+
+impl NameTerms {
+    fn of(&self, chain: &Chain, calendar: &Calendar) -> Rc<TermStructure> {
+        let new = || Rc::new(TermStructure::of(chain, calendar));
+        Rc::clone(self.0.borrow_mut().entry(chain.underlying).or_insert_with(new))
+    }
 }
 
 /// Outcome of a comparison.
@@ -149,16 +165,17 @@ impl AlertRule {
     /// The number that the rule compares; NaN if it is missing.
     #[must_use]
     pub fn value(&self, compared: &Compared<'_>) -> f64 {
-        let Compared { snapshot, valued, exercised, closes, rows, roots, calendar } = *compared;
+        let Compared { snapshot, valued, exercised, closes, rows, terms, roots, calendar } = *compared;
         let chain = |name: &Symbol| snapshot.chain(*name);
         match &self.subject {
             AlertSubject::Spot(name) => chain(name).map_or(f64::NAN, |of| of.underlying_price()),
             AlertSubject::AtmVol(name, days) => chain(name).map_or(f64::NAN, |of| {
-                let term = TermStructure::of(of, calendar);
+                let term = terms.of(of, calendar);
                 100.0 * term.iv(&Tenors::of(&term.clock, of.valued_at, &[*days]), *days)
             }),
-            AlertSubject::Borrow(name, days) => chain(name)
-                .map_or(f64::NAN, |of| 100.0 * TermStructure::of(of, calendar).at(*days, |expiry| expiry.borr_rate)),
+            AlertSubject::Borrow(name, days) => {
+                chain(name).map_or(f64::NAN, |of| 100.0 * terms.of(of, calendar).at(*days, |expiry| expiry.borr_rate))
+            }
             AlertSubject::Metric(name, place) => {
                 chain(name).map_or(f64::NAN, |of| rows.row(of, closes, calendar).number(*place))
             }
@@ -381,6 +398,9 @@ fn duration(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::store::columns::Columns;
+    use engine::store::dropped::FirmQuotes;
+    use jiff::Timestamp;
     use proptest::prelude::*;
 
     #[test]
@@ -434,6 +454,48 @@ mod tests {
             assert_eq!(rules.len(), 1);
             assert!(complaints[0].starts_with(&format!("line 2: {why}")), "{bad}: {complaints:?}");
         }
+    }
+
+    #[test]
+    fn a_name_has_one_term_structure_for_all_rules() {
+        let chain = Chain {
+            underlying: Symbol::parse("KO").unwrap(),
+            spot: 70.0,
+            implied_spot: f64::NAN,
+            implied_spot_error: f64::NAN,
+            spot_off: false,
+            doubt: None,
+            firm: FirmQuotes::default(),
+            uncomputed: None,
+            valued_at: Timestamp::UNIX_EPOCH,
+            preliminary: false,
+            slices: Default::default(),
+            strike_milli: Vec::new(),
+            right: Vec::new(),
+            dropped: Vec::new(),
+            columns: Columns::missing(0),
+            quotes: None,
+            evidence: None,
+        };
+        let snapshot = Snapshot::new(1, vec![chain.into()], Vec::new());
+        let (rules, _) = parse_rules("KO atm_vol > 1\nKO atm_vol 60d > 1\nKO borrow > 1");
+        let terms = NameTerms::default();
+        let compared = Compared {
+            snapshot: &snapshot,
+            valued: &ValuedBook::default(),
+            exercised: &HashMap::new(),
+            closes: &Closes::default(),
+            rows: &NameRows::default(),
+            terms: &terms,
+            roots: &RootTable::embedded(),
+            calendar: &Calendar::embedded(),
+        };
+        let made = |rule: &AlertRule| {
+            let _ = rule.value(&compared);
+            terms.0.borrow().values().map(Rc::as_ptr).collect::<Vec<_>>()
+        };
+        let made: Vec<_> = rules.iter().map(made).collect();
+        assert!(made[0].len() == 1 && made.iter().all(|of| *of == made[0]), "{made:?}");
     }
 
     #[test]

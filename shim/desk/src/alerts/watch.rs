@@ -2,7 +2,7 @@
 
 use super::deliver::AlertSender;
 use super::log::{AlertHit, AlertLog};
-use super::rules::{AlertRule, AlertState, Compared, exercised, parse_rules};
+use super::rules::{AlertRule, AlertState, Compared, NameTerms, exercised, parse_rules};
 use crate::positions::valued::ValuedBook;
 use crate::watched_file::{self, WatchedFile};
 use api::metrics::NameRows;
@@ -113,6 +113,7 @@ impl AlertWatch {
             exercised: &exercised,
             closes: &closes,
             rows: &self.rows,
+            terms: &NameTerms::default(),
             roots: &self.roots,
             calendar: &self.calendar,
         };
