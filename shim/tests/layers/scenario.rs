@@ -702,7 +702,7 @@ fn a_scenario_is_written_in_pieces_that_count() {
     let mut others: Vec<_> = (0..2).map(|_| begin()).collect();
     assert!(held() - before > 3 * 256 * 101 * 64, "{} bytes", held() - before);
     let (mut piece, mut largest, mut all) = (Vec::new(), 0, 0);
-    loop {
+    while all < 4 << 20 {
         piece.clear();
         let progress = first.fill(&mut piece);
         (largest, all) = (largest.max(piece.len()), all + piece.len());
@@ -713,11 +713,13 @@ fn a_scenario_is_written_in_pieces_that_count() {
         }
     }
     assert!(all > 1 << 20 && largest < 66 << 10, "{largest} of {all} bytes");
+    drop(first);
     others.clear();
-    for _ in (0..600).take_while(|_| held() != before) {
+    let is_given_back = || held() - before < 256 * 101 * 64;
+    for _ in (0..600).take_while(|_| !is_given_back()) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(held(), before);
+    assert!(is_given_back(), "{} bytes", held() - before);
 }
 
 /// Asks again until it is not refused as busy; for at most a minute.
