@@ -104,7 +104,7 @@ class Daemon:
         """Numbers of names, or of their expiries with ``by="expiry"`` (docs/metrics.md): a row each.
 
         ``iv30d``, ``skew25_30d``, ``event_move`` and others; ``None`` is not known, and ``missing`` says why. `filters`
-        are ``sort`` (``"-iv30d"``), ``limit``, ``as_of``, ``strict``.
+        are ``where`` (``"iv_rank_1y>0.8"``), ``sort`` (``"-iv30d"``), ``limit``, ``as_of``, ``strict``.
         """
         rows: list[dict[str, Any]] = self._json("/l1/metrics", {"underlying": underlying, "by": by, **filters})
         return rows
@@ -114,7 +114,7 @@ class Daemon:
         ``expiry_strike``; of a daemon with ``show_quotes``.
 
         ``gex``, ``vanna_exp`` and ``charm_exp`` are calls less puts: they assume that dealers are long calls and short
-        puts. `filters` are ``sort``, ``limit``, ``as_of`` and those of `chain`.
+        puts. `filters` are ``where``, ``sort``, ``limit``, ``as_of`` and those of `chain`.
         """
         rows: list[dict[str, Any]] = self._json("/l1/exposure", {"underlying": underlying, "by": by, **filters})
         return rows

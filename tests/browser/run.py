@@ -720,6 +720,11 @@ def scanner(place):
         page.until("why not", lambda: "where" in (page.text("#notice") or ""))
         page.run("(() => { document.querySelector('#where').value = 'delta>2'; document.querySelector('#form').requestSubmit(); })()")
         page.until("nothing", lambda: page.text("#notice").startswith("No contract"))
+        page.run("(s => { s.value = 'names'; s.dispatchEvent(new Event('change')); })(document.querySelector('#of'))")
+        wanted = [row["underlying"] for row in place.still.json("/l1/metrics?underlying=*&sort=-iv30d&limit=50")]
+        page.until("names", lambda: rows() == wanted and page.text("#rows-title") == "Names")
+        page.run("(() => { document.querySelector('#where').value = 'fwd_vol_30_60>9'; document.querySelector('#form').requestSubmit(); })()")
+        page.until("no name", lambda: page.text("#notice").startswith("No name"))
 
 
 def clocks(place):

@@ -70,6 +70,14 @@ fn rows_are_sorted_cut_off_and_alike_in_every_format() {
     let all = strikes("&sort=-call_oi");
     assert!(all.len() > 3 && all.is_sorted_by(|a, b| a >= b), "{all:?}");
     assert_eq!(strikes("&sort=-call_oi&limit=2"), all[..2]);
+    let above: Vec<f64> = all.iter().copied().filter(|&open| open > all[1]).collect();
+    assert_eq!(strikes(&format!("&sort=-call_oi&where=call_oi%3E{},put_oi%3E=0", all[1])), above);
+    // a number that is missing is neither above nor below a bound
+    for sign in ["%3C", "%3E="] {
+        assert!(rows(&format!("/l1/metrics?underlying=*&where=rv20{sign}0")).is_empty());
+    }
+    let priced = rows("/l1/metrics?underlying=*&where=und_price%3E7000&limit=1");
+    assert!(priced.len() == 1 && priced[0]["und_price"].as_f64() > Some(7000.0), "{priced:?}");
     let target = "/l1/metrics?underlying=SPX,ACME&by=expiry";
     let csv = get_from(&showing(), &format!("{target}&format=csv"));
     let mut reader = csv::Reader::from_reader(csv.body.as_bytes());

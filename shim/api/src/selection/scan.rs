@@ -38,11 +38,11 @@ pub enum Relation {
     Equal,
 }
 
-/// A condition that a row fulfils.
+/// A condition that a row fulfils, by a number that `N` names.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Condition {
+pub struct Condition<N> {
     /// The number of the row.
-    pub number: RowNumber,
+    pub number: N,
     /// How it is compared.
     pub relation: Relation,
     /// Number that the row is compared with.
@@ -53,16 +53,34 @@ pub struct Condition {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {
     /// All of these are fulfilled.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Condition<RowNumber>>,
     /// The order, and whether the largest come first; `None`: the order of the rows.
     pub order: Option<(RowNumber, bool)>,
     /// At most this many rows.
     pub limit: usize,
 }
 
-impl Condition {
-    /// True if a number fulfils it.
-    fn admit(&self, x: f64) -> bool {
+impl<N> Condition<N> {
+    /// Reads `gamma>=0.01`, with `<`, `<=`, `>`, `>=` or `=` and a finite bound; `number` reads the name before it.
+    #[must_use]
+    pub fn parse(text: &str, number: impl FnOnce(&str) -> Option<N>) -> Option<Self> {
+        let (name, rest) = text.split_at(text.find(['<', '>', '='])?);
+        let signs = [
+            ("<=", Relation::AtMost),
+            (">=", Relation::AtLeast),
+            ("<", Relation::Less),
+            (">", Relation::Greater),
+            ("=", Relation::Equal),
+        ];
+        let (bound, relation) =
+            signs.iter().find_map(|&(sign, relation)| Some((rest.strip_prefix(sign)?, relation)))?;
+        let bound = bound.trim().parse().ok().filter(|bound: &f64| bound.is_finite())?;
+        Some(Self { number: number(name.trim())?, relation, bound })
+    }
+
+    /// True if a number fulfils it; one that is missing does not.
+    #[must_use]
+    pub fn admit(&self, x: f64) -> bool {
         match self.relation {
             Relation::Less => x < self.bound,
             Relation::AtMost => x <= self.bound,

@@ -37,7 +37,7 @@ pub enum FactRow {
 
 impl FactRow {
     /// The number in a column; NaN: it has none.
-    fn number(&self, place: usize) -> f64 {
+    pub(super) fn number(&self, place: usize) -> f64 {
         match self {
             Self::Cells(cells) => cells.get(place).map_or(f64::NAN, Fact::number),
             Self::Metrics(row) => metric_cells::number(row, place),

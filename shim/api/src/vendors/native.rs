@@ -18,7 +18,7 @@ use crate::rows::field::{
 use crate::rows::frame::{Format, escape_json};
 use crate::rows::number::Print;
 use crate::selection::filters::VendorFilters;
-use crate::selection::scan::{Condition, Relation, RowNumber, Scan};
+use crate::selection::scan::{Condition, RowNumber, Scan};
 use crate::selection::unserved::Unserved;
 use crate::selection::{Center, Selection};
 use engine::store::columns::{Col, Group, Unit};
@@ -182,9 +182,9 @@ parameters! {
     );
     pub(super) const STRIKE_COUNT: Param<WholeNumber> =
         Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
-    const WHERE: Param<ReadEach<Condition>> = Param::new(
+    const WHERE: Param<ReadEach<Condition<RowNumber>>> = Param::new(
         "where",
-        ReadEach(ReadAs { read: read_condition, wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =" }),
+        ReadEach(ReadAs { read: |text| Condition::parse(text, number_of), wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =" }),
         "Conditions that rows fulfil, comma-separated: a number of the row, <, <=, >, >= or =, and a bound",
     );
     const SORT: Param<ReadAs<(RowNumber, bool)>> = Param::new(
@@ -349,21 +349,6 @@ fn number_of(name: &str) -> Option<RowNumber> {
 fn read_order(text: &str) -> Option<(RowNumber, bool)> {
     let (name, is_falling) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
     Some((number_of(name)?, is_falling))
-}
-
-fn read_condition(text: &str) -> Option<Condition> {
-    let at = text.find(['<', '>', '='])?;
-    let (name, rest) = text.split_at(at);
-    let signs = [
-        ("<=", Relation::AtMost),
-        (">=", Relation::AtLeast),
-        ("<", Relation::Less),
-        (">", Relation::Greater),
-        ("=", Relation::Equal),
-    ];
-    let (bound, relation) = signs.iter().find_map(|&(sign, relation)| Some((rest.strip_prefix(sign)?, relation)))?;
-    let bound = bound.trim().parse().ok().filter(|bound: &f64| bound.is_finite())?;
-    Some(Condition { number: number_of(name)?, relation, bound })
 }
 
 /// The part of a request that needs quotes, for the refusal if quotes are not shown; `None`: none does.

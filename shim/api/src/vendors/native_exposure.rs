@@ -8,11 +8,14 @@ use super::native::{
     APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
     RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, native, parse_selection, parse_unserved,
 };
-use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, number, order_of, sort_by, word};
+use super::native_facts::{
+    FORMAT, FactCondition, FactSort, LIMIT, conditions_of, limit_of, met_by, number, order_of, read_condition, sort_by,
+    word,
+};
 use super::native_past::{self, AS_OF};
 use crate::picked::Picked;
 use crate::query::Query;
-use crate::query::parameter::{OneWord, Param, ReadAs, parameters};
+use crate::query::parameter::{OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{ColumnHead, Format};
@@ -40,6 +43,7 @@ parameters! {
     );
     use EXP, MIN_EXP, MAX_EXP, MIN_DAYS, MAX_DAYS, RIGHT, MIN_STRIKE, MAX_STRIKE, MIN_DELTA, MAX_DELTA, CENTER,
         STRIKE_COUNT;
+    const WHERE: Param<ReadEach<FactCondition>> = met_by(|text| read_condition(text, &[HEADS]));
     const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[HEADS]));
     use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
 }
@@ -104,6 +108,7 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         title: "Exposure of open contracts",
         heads: HEADS,
         rows,
+        conditions: conditions_of(query, &WHERE, HEADS)?,
         order: order_of(query, &SORT, HEADS)?,
         limit: limit_of(query)?,
     })

@@ -5,7 +5,9 @@ use super::facts::{FactForm, FactRow};
 use super::layer::{FactRows, FactTable, Layer, RequestContext, Serve};
 use super::metric_cells::{NAMED, fact, table_row};
 use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
-use super::native_facts::{FORMAT, FactSort, LIMIT, limit_of, order_of, sort_by, word};
+use super::native_facts::{
+    FORMAT, FactCondition, FactSort, LIMIT, conditions_of, limit_of, met_by, order_of, read_condition, sort_by, word,
+};
 use super::native_past::{self, AS_OF};
 use super::parameter::ANY;
 use crate::metrics::{EXPIRY, ExpiryMetrics, NAME, NameRow};
@@ -34,6 +36,7 @@ parameters! {
         OneWord(&[("name", MetricRows::Name), ("expiry", MetricRows::Expiry)]),
         "One row for each name, or for each expiry [default: name]",
     );
+    const WHERE: Param<ReadEach<FactCondition>> = met_by(|text| read_condition(text, &[NAME_HEADS, EXPIRY_HEADS]));
     const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[NAME_HEADS, EXPIRY_HEADS]));
     use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
 }
@@ -85,6 +88,7 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         title: "Metrics",
         heads,
         rows,
+        conditions: conditions_of(query, &WHERE, heads)?,
         order: order_of(query, &SORT, heads)?,
         limit: limit_of(query)?,
     })
@@ -147,7 +151,10 @@ mod tests {
             ("", "underlying is required"),
             ("underlying=SPY&by=strike", "by: not one of name, expiry"),
             ("underlying=SPY&sort=underlying", "sort: not a column of numbers"),
-            ("underlying=SPY&sort=vol_vt", "sort names a column of the other rows"),
+            ("underlying=SPY&sort=vol_vt", "where and sort name columns of the rows asked for"),
+            ("underlying=SPY&where=iv30d>0,vol_vt>0", "where and sort name columns of the rows asked for"),
+            ("underlying=SPY&where=event_state=1", "where: not conditions such as"),
+            ("underlying=SPY&where=iv30d>nan", "where: not conditions such as"),
             ("underlying=SPY&limit=0", "limit: not an integer from 1"),
         ] {
             assert!(parsed(query).unwrap_err().starts_with(why), "{query}: {:?}", parsed(query).map(drop));

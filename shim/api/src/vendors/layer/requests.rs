@@ -13,6 +13,7 @@ use crate::rows::layout::Around;
 use crate::rows::listing::ListingPiece;
 use crate::rows::table::Fact;
 use crate::selection::Selection;
+use crate::selection::scan::Condition;
 use crate::selection::symbols::{SymbolFacts, SymbolSelection};
 use crate::selection::unserved::Unserved;
 use engine::closes::Closes;
@@ -101,6 +102,8 @@ pub struct FactTable {
     pub heads: &'static [ColumnHead<'static>],
     /// Finds the rows, which have a cell for each column.
     pub rows: FactRows,
+    /// All of these are fulfilled by the rows that are shown, each by the number in the column at a place.
+    pub conditions: Vec<Condition<usize>>,
     /// In which order they come.
     pub order: Option<FactOrder>,
     /// How many of them are shown.
@@ -121,7 +124,8 @@ impl FactTable {
         let limit = self.limit.unwrap_or(usize::MAX);
         let mut rows = Vec::new();
         for some in picked.chunks(NAMES_OF_A_PART) {
-            rows.append(&mut (self.rows)(some, context, clock));
+            let is_met = |row: &FactRow| self.conditions.iter().all(|of| of.admit(row.number(of.number)));
+            rows.extend((self.rows)(some, context, clock).into_iter().filter(is_met));
             match self.order {
                 Some(order) if rows.len() > limit => order.sort(&mut rows),
                 None if rows.len() >= limit => break,
