@@ -104,7 +104,8 @@ class Daemon:
         """Numbers of names, or of their expiries with ``by="expiry"`` (docs/metrics.md): a row each.
 
         ``iv30d``, ``skew25_30d``, ``event_move`` and others; ``None`` is not known, and ``missing`` says why. `filters`
-        are ``where`` (``"iv_rank_1y>0.8"``), ``sort`` (``"-iv30d"``), ``limit``, ``as_of``, ``strict``.
+        are ``where`` (``"iv_rank_1y>0.8"``), ``sort`` (``"-iv30d"``), ``limit``, ``as_of``, ``strict``; with ``start``,
+        ``end`` and ``interval`` (``"1d"``) a row for each past moment, as in `history`.
         """
         rows: list[dict[str, Any]] = self._json("/l1/metrics", {"underlying": underlying, "by": by, **filters})
         return rows

@@ -37,7 +37,7 @@ use chain::{AwaitedChain, ChainAnswer};
 use http::Answer;
 use kernel::contract::Symbol;
 use market::{PastMarket, PastRequest};
-use series::AwaitedSeries;
+use series::{AwaitedSeries, AwaitedTable};
 use single::AwaitedMoment;
 use snapshots::AwaitedSnapshots;
 use std::sync::Arc;
@@ -50,7 +50,13 @@ pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> A
         PastMoments::One(moment) => {
             Answer::awaited(route, AwaitedMoment::new(Arc::clone(market), request, moment, clock))
         }
-        PastMoments::Many(span) => Answer::awaited(route, AwaitedSeries::new(Arc::clone(market), request, span, clock)),
+        PastMoments::Many(span) => {
+            let market = Arc::clone(market);
+            match request.parsed.table().cloned() {
+                Some(table) => Answer::awaited(route, AwaitedTable::new(market, request, span, table, clock)),
+                None => Answer::awaited(route, AwaitedSeries::new(market, request, span, clock)),
+            }
+        }
     }
 }
 

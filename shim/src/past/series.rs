@@ -1,8 +1,8 @@
 //! Answers about many past moments: the rows of one snapshot after the other, in time order. A snapshot is in memory
 //! only while its rows are sent. The next day is computed meanwhile.
 //!
-//! JSON column by column, or contract by contract, cannot be sent in this order: it is built whole in memory, up to a
-//! bound. A day that cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never:
+//! JSON column by column, or contract by contract, cannot be sent in this order, nor tables that are sorted: they are
+//! built whole in memory, up to a bound. A day that cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never:
 //! a vendor.
 
 use super::market::{PastMarket, PastRequest, landed};
@@ -18,7 +18,8 @@ use api::rows::clock::Clock;
 use api::rows::grouped::GroupedRows;
 use api::rows::layout::{AnswerLayout, Walk};
 use api::rows::stream::RowStream;
-use api::vendors::layer::{Headers, Layer, RowSet};
+use api::vendors::facts::FactRow;
+use api::vendors::layer::{FactTable, Headers, Layer, LayerRequest, RequestContext, RowSet};
 use engine::store::chain::Chain;
 use history::tables::TableSymbols;
 use http::limits::PIECE_BYTES;
@@ -37,7 +38,7 @@ const STEPS_PER_LOOK: usize = 8;
 const DAYS_AHEAD: usize = 2;
 /// Pause before a busy archive is asked again, which searches every name of the answer.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
-const TOO_MANY: &str = "too many rows for JSON in columns or by contract: request csv or ndjson, or fewer days";
+const TOO_MANY: &str = "too many rows for an answer that is made whole: request fewer days, or rows as csv or ndjson";
 
 /// The snapshots of an answer, one after the other.
 struct Series {
@@ -54,20 +55,34 @@ struct Series {
     again_at: Option<Instant>,
 }
 
-enum Step {
+enum Step<T> {
     /// The next rows are being computed.
     Later,
     /// The rows of the next snapshot.
-    Rows(Box<RowSet>),
+    Rows(T),
     /// No snapshot is left.
     End,
 }
 
 impl Series {
-    fn step(&mut self) -> Result<Step, Refusal> {
+    fn new(market: Arc<PastMarket>, request: PastRequest, span: PastSpan) -> Self {
+        let (ahead, of_day, picks) = (VecDeque::new(), Vec::new(), VecDeque::new());
+        Self { market, request, span, days: None, ahead, of_day, picks, again_at: None }
+    }
+
+    fn step(&mut self) -> Result<Step<Box<RowSet>>, Refusal> {
+        let layer = self.request.layer;
+        self.step_by(|parsed, context| layer.rows_of_one(parsed, context).map(Box::new))
+    }
+
+    /// The next snapshot, as `look` shows it.
+    fn step_by<T>(
+        &mut self,
+        look: impl FnOnce(LayerRequest, &RequestContext<'_>) -> Result<T, Refusal>,
+    ) -> Result<Step<T>, Refusal> {
         loop {
             if let Some(pick) = self.picks.pop_front() {
-                return self.rows_of(pick).map(|rows| Step::Rows(Box::new(rows)));
+                return self.of_pick(pick, look).map(Step::Rows);
             }
             self.of_day.clear();
             if !self.look_ahead() {
@@ -130,14 +145,23 @@ impl Series {
         TableSymbols { underlyings: names.clone(), roots: roots.into_iter().collect() }
     }
 
-    fn rows_of(&self, pick: Pick) -> Result<RowSet, Refusal> {
+    fn of_pick<T>(
+        &self,
+        pick: Pick,
+        look: impl FnOnce(LayerRequest, &RequestContext<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         // if every snapshot is requested, a name without a snapshot at this time was shown at its own times
         let each = self.span.every == Pace::Snapshot;
         let is_meant = |&&(time, _): &&(Timestamp, Arc<Chain>)| !each || time == pick.time;
         let last = self.of_day.iter().filter_map(|chains| chains.last_by(pick.time));
         let chains = last.filter(is_meant).map(|(_, chain)| Arc::clone(chain)).collect();
-        let layer = self.request.layer;
-        self.market.show(&self.request, chains, Some(pick.asked), |parsed, context| layer.rows_of_one(parsed, context))
+        self.market.show(&self.request, chains, Some(pick.asked), look)
+    }
+
+    /// The refusal of an answer without a snapshot.
+    fn none(&self) -> Refusal {
+        let lacking = self.market.lacking(&self.request.names, self.span.start, &[]);
+        (self.request.question.if_none)(&lacking)
     }
 }
 
@@ -223,11 +247,65 @@ impl Awaited for AwaitedSeries {
     }
 }
 
+/// A pending table of numbers of many past moments, which is made whole: it may be sorted.
+pub(super) struct AwaitedTable {
+    clock: Clock,
+    series: Series,
+    table: FactTable,
+    rows: Vec<FactRow>,
+    held: HeldBytes,
+    has_snapshot: bool,
+}
+
+impl AwaitedTable {
+    pub(super) fn new(
+        market: Arc<PastMarket>,
+        request: PastRequest,
+        span: PastSpan,
+        table: FactTable,
+        clock: Clock,
+    ) -> Self {
+        let held = HeldBytes { of_all: Arc::clone(&market.columns_bytes), bytes: 0 };
+        let series = Series::new(market, request, span);
+        Self { clock, series, table, rows: Vec::new(), held, has_snapshot: false }
+    }
+
+    /// Takes the rows of the next snapshot; `None`: the next rows are being computed.
+    fn step(&mut self) -> Result<Option<Answer>, Refusal> {
+        let layer = self.series.request.layer;
+        for _ in 0..STEPS_PER_LOOK {
+            match self.series.step_by(|_, context| Ok(self.table.of_one(context)))? {
+                Step::Later => break,
+                Step::Rows(rows) => {
+                    let bytes: usize = rows.iter().map(FactRow::bytes).sum();
+                    self.held.grow(self.held.bytes.saturating_add(bytes))?;
+                    self.rows.extend(rows);
+                    self.has_snapshot = true;
+                }
+                Step::End if !self.has_snapshot => return Err(self.series.none()),
+                Step::End => {
+                    let rows = std::mem::take(&mut self.rows);
+                    // ranges of it must be ranges of one answer
+                    let answer = layer.facts_of_many(&self.table, rows, &self.clock);
+                    return Ok(Some(answer.of_edition(Some(edition::single()))));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Awaited for AwaitedTable {
+    fn look(&mut self) -> Option<Answer> {
+        let layer = self.series.request.layer;
+        self.step().unwrap_or_else(|refusal| Some(layer.refused(&refusal, &self.clock)))
+    }
+}
+
 impl AwaitedSeries {
     pub(super) fn new(market: Arc<PastMarket>, request: PastRequest, span: PastSpan, clock: Clock) -> Self {
         let layer = request.layer;
-        let (ahead, of_day, picks) = (VecDeque::new(), Vec::new(), VecDeque::new());
-        let series = Series { market, request, span, days: None, ahead, of_day, picks, again_at: None };
+        let series = Series::new(market, request, span);
         Self { layer, clock, series: Some(series), empty: None, collected: None }
     }
 
@@ -293,9 +371,7 @@ impl AwaitedSeries {
             let content_type = layout.frame.content_type;
             return Ok(self.answer(content_type, RowStream::new(layout, Vec::new()), headers));
         }
-        let Some(Series { market, request, span, .. }) = &self.series else { return Err(Refusal::NoRows) };
-        let lacking = market.lacking(&request.names, span.start, &[]);
-        Err((request.question.if_none)(&lacking))
+        Err(self.series.as_ref().map_or(Refusal::NoRows, Series::none))
     }
 
     fn answer(&self, content_type: &'static str, stream: impl Stream + 'static, headers: Headers) -> Answer {

@@ -61,6 +61,21 @@ fn days_of_batch_rank_those_of_history() {
         let (status, answer) = daemon.get(&format!("/l1/metrics?underlying={NAME}&as_of={date}&format=csv"));
         assert_eq!((status, &answer), (200, text));
     }
+    // a range has the row of each day, and its time
+    let range = format!("/l1/metrics?underlying={NAME}&start={}&end={}&interval=1d", dates[0], dates[DAYS - 1]);
+    let mut series = daemon.rows(&range);
+    assert_eq!(series.len(), DAYS);
+    for ((of_day, date), row) in series.iter_mut().zip(&dates).zip(&rows) {
+        let time = of_day.as_object_mut().unwrap().remove("snapshot_time").unwrap();
+        assert!(time.as_str().unwrap().starts_with(date), "{time} {date}");
+        assert_eq!(&*of_day, row);
+    }
+    let most = rows.iter().map(|row| Daemon::number(row, "iv30d")).fold(0.0, f64::max);
+    let dearest = daemon.rows(&format!("{range}&sort=-iv30d&limit=1&where=iv30d%3E0"));
+    assert!(dearest.len() == 1 && Daemon::number(&dearest[0], "iv30d").total_cmp(&most).is_eq(), "{dearest:?} {most}");
+    assert!(daemon.rows(&format!("{range}&where=iv30d%3E9")).is_empty());
+    assert!(daemon.rows(&format!("{range}&by=expiry")).len() > 4 * DAYS);
+    assert_eq!(daemon.get(&format!("/l1/metrics?underlying={NAME}&end=2001-01-01")).0, 404);
     let (prices, vols): (Vec<f64>, Vec<f64>) =
         rows.iter().map(|row| (Daemon::number(row, "und_price"), Daemon::number(row, "iv30d"))).unzip();
     let returns: Vec<f64> = prices.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();

@@ -37,6 +37,17 @@ impl Fact {
         }
     }
 
+    /// Bytes held, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let words = match self {
+            Self::Word(word) => word.len(),
+            Self::Words(words) => words.iter().map(|word| size_of::<String>() + word.len()).sum(),
+            Self::Reasons(all) => size_of_val(all.as_slice()),
+            _ => 0,
+        };
+        size_of::<Self>() + words
+    }
+
     /// The value as words, with spaces between them; `None`: it has none.
     #[must_use]
     pub fn words(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The rows, form and order of tables of numbers. Never: a column.
 
 use super::metric_cells;
-use crate::metrics::NameRow;
+use crate::metrics::{Metric, NameRow};
 use crate::rows::binary::{self, content_type};
 use crate::rows::clock::Clock;
 use crate::rows::frame::{ColumnHead, Format, Heading};
@@ -36,6 +36,15 @@ pub enum FactRow {
 }
 
 impl FactRow {
+    /// Bytes held, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Cells(cells) => cells.iter().map(Fact::bytes).sum(),
+            Self::Metrics(row) => size_of_val::<[Metric]>(&row.cells),
+        }
+    }
+
     /// The number in a column; NaN: it has none.
     pub(super) fn number(&self, place: usize) -> f64 {
         match self {
@@ -44,7 +53,7 @@ impl FactRow {
         }
     }
 
-    fn cells(&self, clock: &Clock) -> Cow<'_, [Fact]> {
+    pub(super) fn cells(&self, clock: &Clock) -> Cow<'_, [Fact]> {
         match self {
             Self::Cells(cells) => Cow::Borrowed(cells),
             Self::Metrics(row) => Cow::Owned(metric_cells::cells(row, clock)),

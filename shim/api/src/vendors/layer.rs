@@ -223,6 +223,11 @@ trait Content: CloneBoxed + Debug + Send + Sync {
     fn into_reply(self: Box<Self>) -> Option<Reply> {
         None
     }
+
+    /// The requested table, if the request is for numbers of underlyings.
+    fn table(&self) -> Option<&FactTable> {
+        None
+    }
 }
 
 /// Clones a content whose type is not known.
@@ -255,6 +260,12 @@ impl LayerRequest {
     #[must_use]
     pub fn needs(&self) -> Needs {
         self.content.as_ref().map_or_else(|_| Needs::default(), |content| content.needs())
+    }
+
+    /// The requested table, if the request is for numbers of underlyings.
+    #[must_use]
+    pub fn table(&self) -> Option<&FactTable> {
+        self.content.as_ref().ok().and_then(|content| content.table())
     }
 
     /// True if the selection takes so long that it would delay other requests, settled or not.
@@ -355,6 +366,10 @@ impl Content for FactTable {
 
     fn answer(self: Box<Self>, layer: &Layer, context: &RequestContext<'_>, clock: &Clock) -> Result<Answer, Refusal> {
         layer.facts(&self, context, clock)
+    }
+
+    fn table(&self) -> Option<&FactTable> {
+        Some(self)
     }
 }
 
@@ -581,16 +596,27 @@ impl Layer {
             heading.lines.extend(warning.clone());
             heading.lines.push(counted(rows.len(), "row"));
         }
-        let body = match of.form.write(&heading, of.heads, &rows, clock) {
-            Ok(body) => body,
-            Err(why) => {
-                let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
-                return Ok(Answer::full(self.name, 500, JSON, body));
-            }
-        };
-        let mut answer = Answer::full(self.name, 200, of.form.content_type(), body);
+        let mut answer = self.facts_written(of, &heading, &rows, clock);
         answer.headers.extend(warning.as_deref().map(warning_header));
         Ok(answer.of_edition(context.edition.filter(|_| !is_page)))
+    }
+
+    fn facts_written(&self, of: &FactTable, heading: &Heading, rows: &[FactRow], clock: &Clock) -> Answer {
+        match of.form.write(heading, of.heads, rows, clock) {
+            Ok(body) => Answer::full(self.name, 200, of.form.content_type(), body),
+            Err(why) => {
+                let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
+                Answer::full(self.name, 500, JSON, body)
+            }
+        }
+    }
+
+    /// The answer with the rows of all snapshots, in their order or in that of the request.
+    #[must_use]
+    pub fn facts_of_many(&self, of: &FactTable, mut rows: Vec<FactRow>, clock: &Clock) -> Answer {
+        of.cut(&mut rows);
+        let heading = Heading { title: of.title.to_owned(), lines: vec![counted(rows.len(), "row")] };
+        self.with_headers(self.facts_written(of, &heading, &rows, clock), clock)
     }
 
     fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {

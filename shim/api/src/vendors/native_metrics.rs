@@ -8,9 +8,10 @@ use super::native::{APIKEY, STRICT, TOKEN, UNDERLYING, native, parse_unserved};
 use super::native_facts::{
     FORMAT, FactCondition, FactSort, LIMIT, conditions_of, limit_of, met_by, order_of, read_condition, sort_by, word,
 };
-use super::native_past::{self, AS_OF};
+use super::native_past::{self, AS_OF, END, INTERVAL, START};
 use super::parameter::ANY;
 use crate::metrics::{EXPIRY, ExpiryMetrics, NAME, NameRow};
+use crate::past::PastMoments;
 use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, ReadEach, parameters};
@@ -38,7 +39,7 @@ parameters! {
     );
     const WHERE: Param<ReadEach<FactCondition>> = met_by(|text| read_condition(text, &[NAME_HEADS, EXPIRY_HEADS]));
     const SORT: Param<ReadAs<FactSort>> = sort_by(|text| FactSort::parse(text, &[NAME_HEADS, EXPIRY_HEADS]));
-    use LIMIT, FORMAT, AS_OF, STRICT, APIKEY, TOKEN;
+    use LIMIT, FORMAT, AS_OF, START, END, INTERVAL, STRICT, APIKEY, TOKEN;
 }
 
 /// Subject of a row.
@@ -64,18 +65,40 @@ const fn heads<const N: usize>(columns: &[ColumnHead<'static>]) -> [ColumnHead<'
     all
 }
 
+/// Heads of the rows of many snapshots: those of one, and its time.
+const fn timed<const N: usize>(columns: &[ColumnHead<'static>]) -> [ColumnHead<'static>; N] {
+    let mut all = [SNAPSHOT_TIME; N];
+    let mut i = 0;
+    while i < columns.len() {
+        all[i] = columns[i];
+        i += 1;
+    }
+    all
+}
+
+const SNAPSHOT_TIME: ColumnHead<'static> = word("snapshot_time");
+const OF_NAMED: &str = "start, end and interval: name the underlyings, and take another format than prometheus";
+
 const NAME_HEADS: &[ColumnHead<'static>] = &heads::<{ NAME.len() + 3 }>(NAME);
 const EXPIRY_HEADS: &[ColumnHead<'static>] = &heads::<{ EXPIRY.len() + 3 }>(EXPIRY);
+const NAME_SERIES: &[ColumnHead<'static>] = &timed::<{ NAME.len() + 4 }>(NAME_HEADS);
+const EXPIRY_SERIES: &[ColumnHead<'static>] = &timed::<{ EXPIRY.len() + 4 }>(EXPIRY_HEADS);
 
 fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
     let everything = query.text(&UNDERLYING) == Some(ANY);
     if query.items(&UNDERLYING).next().is_none() {
         return Err(Refusal::missing("underlying"));
     }
-    let (heads, rows): (_, FactRows) = match query.get(&BY)?.unwrap_or_default() {
-        MetricRows::Name => (NAME_HEADS, names),
-        MetricRows::Expiry => (EXPIRY_HEADS, expiries),
+    let (heads, series, rows): (_, _, FactRows) = match query.get(&BY)?.unwrap_or_default() {
+        MetricRows::Name => (NAME_HEADS, NAME_SERIES, names),
+        MetricRows::Expiry => (EXPIRY_HEADS, EXPIRY_SERIES, expiries),
     };
+    let (past, form) = (native_past::parse(query)?, query.get(&FORMAT)?.unwrap_or(FactForm::Text(Format::Json)));
+    let is_series = past.as_ref().is_some_and(|past| matches!(past.moments, PastMoments::Many(_)));
+    if is_series && (everything || form == FactForm::Gauges) {
+        return Err(Refusal::Conflict { reason: OF_NAMED });
+    }
+    let heads = if is_series { series } else { heads };
     Ok(FactTable {
         selection: Selection {
             everything,
@@ -83,8 +106,8 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
             ..Selection::default()
         },
         unserved: parse_unserved(query)?,
-        past: native_past::parse_moment(query)?,
-        form: query.get(&FORMAT)?.unwrap_or(FactForm::Text(Format::Json)),
+        past,
+        form,
         title: "Metrics",
         heads,
         rows,
@@ -155,6 +178,8 @@ mod tests {
             ("underlying=SPY&where=iv30d>0,vol_vt>0", "where and sort name columns of the rows asked for"),
             ("underlying=SPY&where=event_state=1", "where: not conditions such as"),
             ("underlying=SPY&where=iv30d>nan", "where: not conditions such as"),
+            ("underlying=*&start=2026-11-02", "start, end and interval: name the underlyings"),
+            ("underlying=SPY&end=2026-11-02&format=prometheus", "start, end and interval: name the underlyings"),
             ("underlying=SPY&limit=0", "limit: not an integer from 1"),
         ] {
             assert!(parsed(query).unwrap_err().starts_with(why), "{query}: {:?}", parsed(query).map(drop));
@@ -163,10 +188,15 @@ mod tests {
 
     #[test]
     fn every_column_has_its_own_name() {
-        for heads in [NAME_HEADS, EXPIRY_HEADS] {
+        for (heads, last) in [
+            (NAME_HEADS, "missing"),
+            (EXPIRY_HEADS, "missing"),
+            (NAME_SERIES, "snapshot_time"),
+            (EXPIRY_SERIES, "snapshot_time"),
+        ] {
             let names: std::collections::BTreeSet<&str> = heads.iter().map(|head| head.name).collect();
             assert_eq!(names.len(), heads.len());
-            assert_eq!(heads.last().map(|head| head.name), Some("missing"));
+            assert_eq!(heads.last().map(|head| head.name), Some(last));
         }
     }
 }

@@ -7,15 +7,15 @@ use crate::past::PastQuestion;
 use crate::past::day::RequestDays;
 use crate::picked::Picked;
 use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
+use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{ColumnHead, Format};
 use crate::rows::layout::Around;
 use crate::rows::listing::ListingPiece;
 use crate::rows::table::Fact;
-use crate::selection::Selection;
 use crate::selection::scan::Condition;
 use crate::selection::symbols::{SymbolFacts, SymbolSelection};
 use crate::selection::unserved::Unserved;
+use crate::selection::{Selection, select};
 use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use jiff::Timestamp;
@@ -92,15 +92,15 @@ pub struct FactTable {
     pub selection: Selection,
     /// Treatment of names that are not served.
     pub unserved: Unserved,
-    /// Past moment; `None`: now.
+    /// Past moments; `None`: now.
     pub past: Option<PastQuestion>,
     /// Format and order of the rows.
     pub form: FactForm,
     /// Title of the table, for people.
     pub title: &'static str,
-    /// The columns.
+    /// The columns; of many past moments the last one is the time of the row's snapshot.
     pub heads: &'static [ColumnHead<'static>],
-    /// Finds the rows, which have a cell for each column.
+    /// Finds the rows of a snapshot, which have a cell for each column.
     pub rows: FactRows,
     /// All of these are fulfilled by the rows that are shown, each by the number in the column at a place.
     pub conditions: Vec<Condition<usize>>,
@@ -124,8 +124,7 @@ impl FactTable {
         let limit = self.limit.unwrap_or(usize::MAX);
         let mut rows = Vec::new();
         for some in picked.chunks(NAMES_OF_A_PART) {
-            let is_met = |row: &FactRow| self.conditions.iter().all(|of| of.admit(row.number(of.number)));
-            rows.extend((self.rows)(some, context, clock).into_iter().filter(is_met));
+            rows.extend((self.rows)(some, context, clock).into_iter().filter(|row| self.is_met(row)));
             match self.order {
                 Some(order) if rows.len() > limit => order.sort(&mut rows),
                 None if rows.len() >= limit => break,
@@ -138,11 +137,36 @@ impl FactTable {
                 return Err(Refusal::Conflict { reason });
             }
         }
-        if let Some(order) = self.order {
-            order.sort(&mut rows);
-        }
-        rows.truncate(limit);
+        self.cut(&mut rows);
         Ok(rows)
+    }
+
+    /// Sorts rows and drops those that are not shown.
+    pub(super) fn cut(&self, rows: &mut Vec<FactRow>) {
+        if let Some(order) = self.order {
+            order.sort(rows);
+        }
+        rows.truncate(self.limit.unwrap_or(usize::MAX));
+    }
+
+    /// The rows of one of several snapshots, with its time in the last column.
+    #[must_use]
+    pub fn of_one(&self, context: &RequestContext<'_>) -> Vec<FactRow> {
+        // a name may be missing in the snapshots before its listing
+        let Ok(picked) = select(context.snapshot, &self.selection) else { return Vec::new() };
+        let clock = context.clock();
+        let time = clock.spell(context.snapshot.time, Stamp::EasternOffsetMillis);
+        let rows = (self.rows)(&picked, context, &clock).into_iter().filter(|row| self.is_met(row));
+        let timed = |row: FactRow| {
+            let mut cells = row.cells(&clock).into_owned();
+            cells.push(Fact::Word(time.clone()));
+            FactRow::Cells(cells)
+        };
+        rows.map(timed).collect()
+    }
+
+    fn is_met(&self, row: &FactRow) -> bool {
+        self.conditions.iter().all(|of| of.admit(row.number(of.number)))
     }
 }
 
