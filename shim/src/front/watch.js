@@ -14,7 +14,7 @@ const METRICS = [
 const METRICS_MS = 10_000;
 const KEPT_MS = 5000;
 
-/** Spots of this and of the last session that this browser saw, by name: the day change is from them. */
+/** Spots of this and of the last session that this browser saw, by name: the day change of a daemon without closes. */
 class Sessions {
   constructor() {
     try {
@@ -25,7 +25,7 @@ class Sessions {
     this.keptAt = 0;
   }
 
-  /** Notes a spot of a day; the change since the last spot of the day before, and that day. */
+  /** Notes a spot of a day; the change since the last spot of the day before, and what it is of. */
   change(name, day, spot) {
     if (!day || !(spot > 0)) return null;
     let seen = this.of[name];
@@ -33,7 +33,7 @@ class Sessions {
     this.of[name] = seen.day < day ? { day, spot, before: { day: seen.day, spot: seen.spot } } : { ...seen, spot };
     this.keep();
     const { before } = this.of[name];
-    return before && { change: spot / before.spot - 1, since: before.day };
+    return before && { change: spot / before.spot - 1, since: `the last look of ${before.day}` };
   }
 
   keep() {
@@ -65,9 +65,13 @@ export class WatchList {
     memory.set("watch", this.names.join(","));
   }
 
-  /** The change of a name's spot since the session before, for its headline. */
+  /** The change of a name's spot since the session before: since its close, else since this browser's last look. */
   change(name, day, spot) {
-    return this.sessions.change(name, day, spot);
+    const looked = this.sessions.change(name, day, spot);
+    const { prev_close: close, day_change: known } = this.metrics.get(name) ?? {};
+    if (typeof close !== "number") return looked;
+    // a close without a change is of other shares
+    return typeof known === "number" ? { change: spot / close - 1, since: "the close of the session before" } : null;
   }
 
   /** Asks for the names as they are now, and shows them; whether the list has other rows than before. */
@@ -75,9 +79,10 @@ export class WatchList {
     const { names } = this;
     const rows = names.length ? await ask(greeks({ underlying: names.join(","), center: "atf", right: "call", min_days: 5, max_days: 80,
       greeks: "core,extra,chain" }), signal) : [];
-    if (names.length && Date.now() - this.metricsAt > METRICS_MS) {
+    if (Date.now() - this.metricsAt > METRICS_MS || !this.metrics.has(chosen)) {
       this.metricsAt = Date.now();
-      const found = await ask(`/l1/metrics?${new URLSearchParams({ underlying: names.join(",") })}`, signal).catch(() => []);
+      const asked = [...new Set([...names, chosen])].join(",");
+      const found = await ask(`/l1/metrics?${new URLSearchParams({ underlying: asked })}`, signal).catch(() => []);
       this.metrics = new Map(found.map((row) => [row.underlying, row]));
     }
     const nearest = new Map();
@@ -91,11 +96,11 @@ export class WatchList {
 
   /** What is shown of a name. */
   line({ underlying, und_price, svc_vol, prev_vol, expiry }, day) {
-    const moved = this.sessions.change(underlying, day, und_price);
+    const moved = this.change(underlying, day, und_price);
     const points = typeof svc_vol === "number" && typeof prev_vol === "number" ? (svc_vol - prev_vol) * 100 : null;
     return { name: underlying, cells: [
       [fixed(und_price, 2), "", und_price],
-      moved ? [signed(percent(moved.change)), `Since the last look of ${moved.since}`, moved.change] : [NOTHING, "This browser has not seen the session before", 0],
+      moved ? [signed(percent(moved.change)), `Since ${moved.since}`, moved.change] : [NOTHING, "The close of the session before is not known", 0],
       [percent(svc_vol, 1), `Volatility at the money of ${expiry}, percent`, 0],
       [points === null ? NOTHING : signed(fixed(points, 1)), "Points since the session before", points ?? 0],
       ...this.further().map(([field, , meaning, spell]) => [spell(this.metrics.get(underlying)?.[field]), meaning, 0]),
@@ -103,7 +108,7 @@ export class WatchList {
   }
 
   further() {
-    return METRICS.filter(([field]) => [...this.metrics.values()].some((row) => typeof row[field] === "number"));
+    return METRICS.filter(([field]) => this.names.some((name) => typeof this.metrics.get(name)?.[field] === "number"));
   }
 
   show(lines, chosen) {

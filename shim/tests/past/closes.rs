@@ -86,6 +86,13 @@ fn days_of_batch_rank_those_of_history() {
     };
     for (n, row) in rows.iter().enumerate() {
         let reasons = row["missing"].to_string();
+        match n.checked_sub(1) {
+            None => assert!(row["prev_close"].is_null() && reasons.contains("day_change:too_few_closes"), "{row}"),
+            Some(before) => {
+                near(row, "prev_close", prices[before]);
+                near(row, "day_change", prices[n] / prices[before] - 1.0);
+            }
+        }
         match n.checked_sub(10) {
             None => assert!(row["rv10"].is_null() && reasons.contains("rv10:too_few_closes"), "{row}"),
             Some(first) => near(row, "rv10", realised(&returns[first..n])),
@@ -106,6 +113,7 @@ fn days_of_batch_rank_those_of_history() {
     let core = daemon.get(&format!("/datav2/hist/cores?ticker={NAME}&tradeDate={}", dates[DAYS - 1])).1;
     let core: Value = serde_json::from_str(&core).unwrap();
     let core = &core["data"][0];
+    near(core, "priorCls", prices[DAYS - 2]);
     near(core, "clsHv10d", realised(&returns[DAYS - 11..]));
     near(core, "ivPctile1m", 100.0 * Daemon::number(&rows[DAYS - 1], "iv_pctl_1m"));
     assert_eq!(core["clsHv252d"], 0.0);

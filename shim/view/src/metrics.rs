@@ -21,6 +21,10 @@ pub(crate) struct NameMetrics {
     pub(crate) symbol: String,
     /// Volatility thirty days ahead, per square root of a year.
     pub(crate) vol: f64,
+    /// Price over the close of the session before, less 1.
+    pub(crate) day_change: f64,
+    /// Place of the volatility between the lowest and the highest one of a year's closes, 0 to 1.
+    pub(crate) rank: f64,
     /// Risk reversal of 25 delta thirty days ahead: volatility of the call less that of the put.
     pub(crate) skew: f64,
     /// `found`, `dated`, `none` or `unknown`.
@@ -124,6 +128,8 @@ pub(crate) fn names(bytes: &[u8]) -> Result<Vec<NameMetrics>, String> {
     let row = |row: &TextRow<'_>| NameMetrics {
         symbol: row.text("underlying").to_owned(),
         vol: row.number("iv30d"),
+        day_change: row.number("day_change"),
+        rank: row.number("iv_rank_1y"),
         skew: row.number("rr25_30d"),
         event_state: row.text("event_state").to_owned(),
         event_to: row.text("event_to").to_owned(),

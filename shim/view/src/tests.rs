@@ -133,9 +133,9 @@ fn watched() -> Vec<WatchRow> {
 /// Numbers of both names: an event by the second December expiry, and none.
 fn metrics_of_names() -> Vec<metrics::NameMetrics> {
     let csv = "underlying,iv30d,rr25_30d,event_state,event_to,event_move,event_move_se,event_move_max,next_expiry,\
-        expected_move,move_sd\n\
-        ACME,0.2211,-0.0312,found,2026-12-11,0.0431,0.0052,,2026-11-27,0.0187,0.0234\n\
-        SPX,0.1339,-0.0622,none,,,,0.0096,2026-11-23,0.0092,0.0115\n";
+        expected_move,move_sd,day_change,iv_rank_1y\n\
+        ACME,0.2211,-0.0312,found,2026-12-11,0.0431,0.0052,,2026-11-27,0.0187,0.0234,-0.0123,0.64\n\
+        SPX,0.1339,-0.0622,none,,,,0.0096,2026-11-23,0.0092,0.0115,,\n";
     metrics::names(csv.as_bytes()).unwrap()
 }
 

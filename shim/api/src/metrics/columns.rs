@@ -2,12 +2,13 @@
 //! formula that is not a difference or a ratio of two columns, bytes.
 
 use crate::rows::frame::ColumnHead;
-use engine::closes::{NamePast, NoPast, YEAR};
+use engine::closes::{LastSessions, NameClose, NamePast, NoPast, YEAR};
 use engine::store::chain::Chain;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{EventState, PutsAndCalls, TENORS, Tenors, TermExpiry, TermStructure, max_pain};
+use jiff::Timestamp;
 use jiff::civil::Date;
-use kernel::calendar::VarianceClock;
+use kernel::calendar::{Calendar, VarianceClock};
 
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,6 +222,37 @@ pub(super) struct PastMetrics<'a> {
     pub(super) iv30d: Result<f64, &'static str>,
     pub(super) clock: &'a VarianceClock,
     pub(super) market_share: f64,
+    pub(super) change: DayChange,
+}
+
+/// The change of a price since the close of the session before.
+#[derive(Clone, Copy, Debug)]
+pub struct DayChange {
+    /// That close, currency per share.
+    pub close: Result<f64, NoPast>,
+    /// The price over it, less 1, or why it is missing.
+    pub change: Result<f64, &'static str>,
+}
+
+impl DayChange {
+    /// The change to a price of a day, where `closes` are those of the name and `sessions` those before the day.
+    #[must_use]
+    pub fn new(price: f64, at: Timestamp, closes: &[NameClose], sessions: &LastSessions, calendar: &Calendar) -> Self {
+        let day = calendar.eastern(at).date();
+        let before = closes[..closes.partition_point(|close| close.day < day)].last();
+        let Some(before) = before.filter(|close| close.day == calendar.previous_session(day)) else {
+            return Self { close: Err(NoPast::TooFewCloses), change: Err(NoPast::TooFewCloses.name()) };
+        };
+        let now = NameClose { day, at, price, iv30d: f64::NAN, event: EventState::Unknown, ..*before };
+        // what makes a return unknown, a split, makes the change unknown
+        let has_return = NamePast::new(std::slice::from_ref(before), Some(now), sessions).realised(1);
+        let change = match has_return {
+            _ if price.is_nan() => Err(NO_PRICE),
+            Ok(_) => Ok(price / before.price - 1.0),
+            Err(why) => Err(why.name()),
+        };
+        Self { close: Ok(before.price), change }
+    }
 }
 
 impl<'a> PastMetrics<'a> {
@@ -232,6 +264,8 @@ impl<'a> PastMetrics<'a> {
 
 /// The columns of a name by the closes of earlier sessions.
 pub(super) const BY_CLOSES: &[MetricColumn<OfPast>] = &[
+    number("prev_close", |of| known(of.change.close)),
+    number("day_change", |of| of.change.change.map_or_else(Metric::Missing, Metric::Number)),
     number("iv_rank_1y", |of| of.among(NamePast::iv_rank, YEAR)),
     number("iv_pctl_1y", |of| of.among(NamePast::iv_percentile, YEAR)),
     number("iv_rank_1m", |of| of.among(NamePast::iv_rank, MONTH)),

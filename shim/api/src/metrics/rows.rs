@@ -1,7 +1,7 @@
 //! Rows of names: computed once for a chain and the closes, and shared by requests, streams and alerts. Never: a
 //! formula.
 
-use super::columns::{BY_CHAIN, BY_CLOSES, Metric, NAME, NameMetrics, PastMetrics};
+use super::columns::{BY_CHAIN, BY_CLOSES, DayChange, Metric, NAME, NameMetrics, PastMetrics};
 use engine::closes::{Closes, ClosingRow, LastSessions, NamePast};
 use engine::store::chain::Chain;
 use engine::term::{Tenors, TermStructure};
@@ -52,6 +52,7 @@ pub struct NameDraft {
     /// The closing row, where a session has ended by the valuation.
     pub closing: Option<ClosingRow>,
     iv30d: Result<f64, &'static str>,
+    price: f64,
     clock: VarianceClock,
     market_share: f64,
 }
@@ -67,17 +68,19 @@ impl NameDraft {
         cells.extend(BY_CHAIN.iter().map(|column| (column.find)(&metrics)));
         let iv30d = Some(metrics.iv_at(30.0)).filter(|vol| vol.is_finite()).ok_or_else(|| metrics.why(30.0));
         let closing = ClosingRow::new(chain, &term, &tenors, calendar);
-        let (underlying, valued_at) = (chain.underlying, chain.valued_at);
-        Self { underlying, valued_at, cells, closing, iv30d, market_share: term.market_share, clock: term.clock }
+        let TermStructure { market_share, clock, .. } = term;
+        let (underlying, valued_at, price) = (chain.underlying, chain.valued_at, chain.underlying_price());
+        Self { underlying, valued_at, cells, closing, iv30d, price, market_share, clock }
     }
 
     /// The row of the name, where `closes` has those of earlier sessions.
     #[must_use]
     pub fn row(self, closes: &Closes, times: &ValuationTimes, calendar: &Calendar) -> NameRow {
-        let Self { underlying, valued_at, mut cells, closing, iv30d, clock, market_share } = self;
+        let Self { underlying, valued_at, mut cells, closing, iv30d, price, clock, market_share } = self;
         let sessions = times.sessions(calendar.eastern(valued_at).date(), calendar);
         let past = NamePast::new(closes.of(underlying), closing.map(|row| row.close), &sessions);
-        let metrics = PastMetrics { past, iv30d, clock: &clock, market_share };
+        let change = DayChange::new(price, valued_at, closes.of(underlying), &sessions, calendar);
+        let metrics = PastMetrics { past, iv30d, clock: &clock, market_share, change };
         cells.extend(BY_CLOSES.iter().map(|column| (column.find)(&metrics)));
         NameRow { underlying, valued_at, cells: cells.into() }
     }

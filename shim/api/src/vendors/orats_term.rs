@@ -7,7 +7,7 @@ use super::layer::{Layer, NameList, RequestContext, Serve};
 use super::orats::{TICKER, TRADE_DATE, parse_tickers};
 use super::parameter::{FORMAT, SYMBOLS};
 use crate::catalog::{Catalog, CatalogColumn, CatalogJson, CatalogKind, CatalogQuestion};
-use crate::metrics::MONTH;
+use crate::metrics::{DayChange, MONTH};
 use crate::past::moment::AsOf;
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
@@ -126,6 +126,7 @@ struct NameTerm<'a> {
     structure: TermStructure,
     tenors: Tenors,
     past: NamePast<'a>,
+    change: DayChange,
 }
 
 impl<'a> NameTerm<'a> {
@@ -135,7 +136,9 @@ impl<'a> NameTerm<'a> {
         let tenors = Tenors::of(&structure.clock, chain.valued_at, &[&days[..], &[TWO_YEARS]].concat());
         let calendar = context.calendar;
         let past = NamePast::of(chain, &structure, &tenors, &context.closes, sessions, calendar);
-        Self { structure, tenors, past }
+        let (price, closes) = (chain.underlying_price(), context.closes.of(chain.underlying));
+        let change = DayChange::new(price, chain.valued_at, closes, sessions, calendar);
+        Self { structure, tenors, past, change }
     }
 
     fn vol(&self, days: f64) -> f64 {
@@ -428,7 +431,6 @@ const CORE_ZEROS: &[&str] = &[
     "fairMth2XieeVol90d",
     "impErnMv90d",
     "impErnMvMth290d",
-    "priorCls",
 ];
 /// Prefixes of fields that are numbered from 1 to 12.
 const CORE_SERIES: [&str; 3] = ["ernMv", "ernStraPct", "ernEffct"];
@@ -456,6 +458,7 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("pxAtmIv", term.at(0.0, |expiry| expiry.und_price));
         record.number("pxCls", term.at(0.0, |expiry| expiry.und_price));
         record.zeros(CORE_ZEROS);
+        record.number("priorCls", term.change.close.unwrap_or(f64::NAN));
         let is_monthly = |expiry: &&TermExpiry| context.calendar.monthly_expiry(expiry.expiry) == expiry.expiry;
         let mut expiries = term.structure.expiries().iter().filter(is_monthly);
         for n in 1..=CORE_EXPIRIES {

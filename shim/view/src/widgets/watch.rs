@@ -1,4 +1,5 @@
-//! Draws the watch list: price, volatility and skew of a month, expected move to the next expiry.
+//! Draws the watch list: price and its change, volatility, its rank and skew of a month, expected move to the next
+//! expiry.
 
 use super::pen::Pen;
 use crate::metrics::NameMetrics;
@@ -9,8 +10,17 @@ use crate::state::{State, WATCH_MOST};
 use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
-const HEADINGS: [(&str, u16); 7] =
-    [("Price", 10), ("ATM%", 7), ("Chg%", 7), ("Days", 6), ("Skew%", 7), ("Move%", 6), ("to", 7)];
+const HEADINGS: [(&str, u16); 9] = [
+    ("Price", 10),
+    ("Day%", 7),
+    ("ATM%", 7),
+    ("Chg%", 7),
+    ("Rank%", 6),
+    ("Days", 5),
+    ("Skew%", 7),
+    ("Move%", 6),
+    ("to", 7),
+];
 
 /// Draws the watch list; `is_page`: it is the main page, with a cursor.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) {
@@ -56,8 +66,10 @@ fn draw_row(
     line.put(&format!("{pointer} {symbol:<8}"), look);
     let cells = [
         (value(|row| row.spot), Shape::Decimals(2)),
+        (metrics.map_or(f64::NAN, |row| row.day_change), Shape::Percent(2)),
         (value(|row| row.vol), Shape::Percent(2)),
         (value(|row| row.vol - row.prev_vol), Shape::Percent(2)),
+        (metrics.map_or(f64::NAN, |row| row.rank), Shape::Percent(0)),
         (value(|row| row.days), Shape::Decimals(0)),
         (metrics.map_or(f64::NAN, |row| row.skew), Shape::Percent(2)),
         (metrics.map_or(f64::NAN, |row| row.expected_move), Shape::Percent(2)),
