@@ -676,6 +676,8 @@ def strategies(place):
         page.run(propose, "iron condor")
         page.until("a condor", lambda: len(legs()) == 4 and net().startswith("iron condor · credit"))
         assert all(" 12/18/26 " in leg for leg in legs()), legs()
+        page.run(propose, "short straddle")
+        page.until("no bound", lambda: net().startswith("short straddle") and "loss without bound" in net() and "gain up to" in net())
         # the numbers of the page of scenarios are of these legs
         page.web.get(f"{daemon.base}{link}")
         page.until("curves", lambda: page.texts("#expiries tbody tr"))

@@ -9,6 +9,13 @@ export function money(value) {
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
+/** What a strategy gains and loses at most, in words; none where its payoff is not known. */
+export function boundsOf({ payoff, largest_gain: gain, largest_loss: loss }) {
+  if (!payoff.length) return [];
+  const upTo = (word, bound) => (typeof bound === "number" ? `${word} up to ${money(Math.abs(bound))}` : `${word} without bound`);
+  return [upTo("gain", gain), upTo("loss", loss)];
+}
+
 /** Text above the page, or none. */
 export function notice(text) {
   const place = document.getElementById("notice");

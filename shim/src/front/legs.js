@@ -2,7 +2,7 @@
 // scenarios.
 import { ask, at } from "./api.js";
 import { OFFERS } from "./columns.js";
-import { money } from "./desk.js";
+import { boundsOf, money } from "./desk.js";
 import { element, say, set } from "./dom.js";
 import { strikeText } from "./numbers.js";
 
@@ -114,14 +114,13 @@ export class Legs {
     const entry = OFFERS.quotes ? "ask" : "value";
     try {
       const found = await ask(`/l1/strategy?${at({ legs: this.text, entry })}`, signal);
-      const { strategy, side, cost, net, breakevens, largest_gain: gain, largest_loss: loss, profit_chance: chance } = found;
+      const { strategy, side, cost, net, breakevens, profit_chance: chance } = found;
       const isNumber = (x) => typeof x === "number";
       const words = [strategy,
         isNumber(cost) ? `${side} ${money(Math.abs(cost))} ${entry === "ask" ? "at bid and ask" : "by the model"}` : "no price",
         ...(isNumber(net.delta) ? [`delta ${money(net.delta)}`] : []),
         ...(breakevens.length ? [`breakeven ${breakevens.map((spot) => spot.toFixed(2)).join(", ")}`] : []),
-        ...(isNumber(gain) ? [`gain up to ${money(gain)}`] : []),
-        ...(isNumber(loss) ? [`loss up to ${money(Math.abs(loss))}`] : []),
+        ...boundsOf(found),
         ...(isNumber(chance) ? [`profit with ${(100 * chance).toFixed(1)} %`] : [])];
       say(this.sum, words.join(" · "));
     } catch (error) {

@@ -1,6 +1,6 @@
 // Scenarios of positions or contracts: profit curves by moment and volatility, a heat map, Greeks by expiry.
 import { Axes, line, rounded, ticks } from "./charts.js";
-import { MONEY, fill, money, notice } from "./desk.js";
+import { MONEY, boundsOf, fill, money, notice } from "./desk.js";
 import { drawn, element, say, set } from "./dom.js";
 import { ask } from "./api.js";
 import { OFFERS, STRATEGIES } from "./columns.js";
@@ -14,8 +14,8 @@ const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta
 const CURVES = 6;
 const EXAMPLE = "long straddle";
 let rows = [];
-/** How likely a profit at the first settlement is, where the form is of one name. */
-let chance = "";
+/** Gain, loss and chance of a profit at the first settlement, where the form is of one name. */
+let outlook = "";
 
 const axes = new Axes($("curves"), "curves", 22);
 const zero = drawn("path", { class: "forward" });
@@ -51,12 +51,13 @@ function whole() {
   return `/l1/strategy?${new URLSearchParams(asked)}`;
 }
 
-/** Asks how likely a profit is; what makes no strategy has no answer. */
+/** Asks what is gained and lost at most, and how likely a profit is; what makes no strategy has no answer. */
 async function likely() {
   const asked = whole();
   const found = asked ? await ask(asked).catch(() => null) : null;
-  const isKnown = typeof found?.profit_chance === "number";
-  chance = isKnown ? ` · ${found.strategy}, profit at ${found.expiry} with ${(100 * found.profit_chance).toFixed(1)} % probability` : "";
+  const words = found ? boundsOf(found) : [];
+  if (typeof found?.profit_chance === "number") words.push(`profit with ${(100 * found.profit_chance).toFixed(1)} % probability`);
+  outlook = words.length ? ` · ${found.strategy} at ${found.expiry}: ${words.join(", ")}` : "";
 }
 
 async function compute() {
@@ -131,7 +132,7 @@ function draw() {
   curves.forEach((path, i) => set(path, "d", line((series[i] ?? []).map((row) => [axes.x(row.spot_move), axes.y(row.profit)]))));
   const names = series.filter((of) => of.length).map((of) => short(of[0].at));
   $("legend").replaceChildren(...names.map((name, i) => element("li", { class: `k-${i}` }, name)));
-  say($("curves-sub"), `volatility ${vol > 0 ? "+" : ""}${vol} points${outcome(series.filter((of) => of.length).at(-1), price)}${chance}`);
+  say($("curves-sub"), `volatility ${vol > 0 ? "+" : ""}${vol} points${outcome(series.filter((of) => of.length).at(-1), price)}${outlook}`);
   const ends = series.filter((of) => of.length)
     .map((of) => `${short(of[0].at)}: ${money(of[0].profit)} at ${of[0].spot_move} percent, ${money(of.at(-1).profit)} at ${of.at(-1).spot_move} percent`);
   set(axes.root, "aria-label", `Profit by spot. ${ends.join("; ")}. The table below has the numbers.`);
