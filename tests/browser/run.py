@@ -743,6 +743,11 @@ def clocks(place):
 
         caption = lambda: page.text("#term-charts figcaption")
         page.until("calendar days", lambda: shows(2, "days", 1) and shows(5, "atm_vol", 100))
+        event = lambda: page.run("document.querySelector('#term-charts .event').getAttribute('d') ?? ''")
+        holds = sorted(date for date, row in rows.items() if (row["event_var"] or 0) > 0)
+        page.until("the event is marked where one is", lambda: bool(event()) == bool(holds))
+        said = page.run("document.querySelector('#term-charts svg').getAttribute('aria-label')")
+        assert (f"{holds[0]}. The table" in said) if holds else ("event" not in said), said
         drawn = page.run("document.querySelector('#term-charts .curve').getAttribute('d')")
         assert caption() == "Volatility at the money", caption()
         page.press("v")

@@ -251,16 +251,17 @@ export class Term {
       figure.append(place);
       host.append(figure);
       const axes = new Axes(place, `term-${i}`, i === series.length - 1 ? BOTTOM : 6);
-      const [curve, dots, chosen] = [drawn("path", { class: "curve" }), drawn("path", { class: "dots" }), drawn("path", { class: "chosen" })];
-      axes.body.append(curve, dots);
-      axes.over.append(chosen);
+      const [curve, dots, chosen, event] = ["curve", "dots", "chosen", "event"].map((name) => drawn("path", { class: name }));
+      const eventWord = drawn("text", { class: "mark", "text-anchor": "middle" });
+      axes.body.append(event, curve, dots);
+      axes.over.append(eventWord, chosen);
       place.classList.toggle("last", i === series.length - 1);
       axes.root.addEventListener("click", (event) => {
         const x = event.clientX - axes.root.getBoundingClientRect().left;
         const gap = (row) => Math.abs(axes.x(this.at(row)) - x);
         if (this.rows?.length) picked(this.rows.reduce((best, row, n) => (gap(row) < gap(this.rows[best]) ? n : best), 0));
       });
-      return { ...one, caption, axes, curve, dots, chosen };
+      return { ...one, caption, axes, curve, dots, chosen, event, eventWord };
     });
     new ResizeObserver(() => this.draw()).observe(host);
   }
@@ -282,14 +283,23 @@ export class Term {
     for (const panel of this.panels) this.drawPanel(panel);
   }
 
-  drawPanel({ name: usual, read: usually, spell, variance, caption, axes, curve, dots, chosen }) {
+  /** The expiries that the name's event lies between, the first of them null where it comes before all; null: no event. */
+  eventBetween() {
+    const to = this.rows.findIndex((row) => row.metrics?.event_var > 0);
+    if (to < 0) return null;
+    const { expiry } = this.rows[to];
+    return [this.rows.slice(0, to).findLast((row) => row.expiry !== expiry) ?? null, this.rows[to]];
+  }
+
+  drawPanel({ name: usual, read: usually, spell, variance, caption, axes, curve, dots, chosen, event, eventWord }) {
     const { name, read } = { name: usual, read: usually, ...(this.clock ? variance : null) };
     say(caption, name);
     if (!axes.measure()) return;
     const points = this.rows.map((row) => ({ root: this.at(row), value: read(row), row }));
     const known = points.filter((p) => typeof p.value === "number" && Number.isFinite(p.root));
     if (!known.length) {
-      for (const node of [curve, dots, chosen]) set(node, "d", "");
+      for (const node of [curve, dots, chosen, event]) set(node, "d", "");
+      say(eventWord, "");
       axes.rule([], []);
       return set(axes.root, "aria-label", `${name}: nothing is known`);
     }
@@ -309,9 +319,16 @@ export class Term {
     const mine = points[this.index];
     const ring = known.includes(mine) ? `M${axes.x(mine.root).toFixed(1)} ${axes.y(mine.value).toFixed(1)}m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0` : "";
     set(chosen, "d", ring);
+    const between = this.eventBetween();
+    const middle = between ? axes.x(((between[0] ? this.at(between[0]) : 0) + this.at(between[1])) / 2) : NaN;
+    set(event, "d", middle > 0 ? `M${middle.toFixed(1)} ${TOP}V${axes.height - axes.bottom}` : "");
+    set(eventWord, "x", middle > 0 ? middle.toFixed(1) : null);
+    set(eventWord, "y", TOP);
+    say(eventWord, middle > 0 ? "event" : "");
+    const lies = between ? ` An event lies ${between[0] ? `between ${between[0].expiry} and` : "before"} ${between[1].expiry}.` : "";
     const [first, last] = [known[0], known.at(-1)];
     set(axes.root, "aria-label", `${name} along ${known.length} expiries: ${spell(first.value)} on ${first.row.expiry}, ` +
-      `${spell(last.value)} on ${last.row.expiry}. The table below has the numbers.`);
+      `${spell(last.value)} on ${last.row.expiry}.${lies} The table below has the numbers.`);
   }
 }
 
