@@ -472,6 +472,11 @@ def desk(place):
                 page.until("contracts", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")))
                 assert page.run("document.querySelectorAll('#rows tbody td.up, #rows tbody td.down').length") > 2, page.text("#rows")
                 page.run("document.querySelector('#rows tbody button').click()")
+                page.run("document.querySelector('#explain').close()")
+                page.run("(() => { const of = document.querySelector('#underlying'); of.value = 'KO'; of.dispatchEvent(new Event('change')); })()")
+                page.until("none of another name", lambda: page.text("#notice").startswith("No position"))
+                page.run("(() => { const of = document.querySelector('#underlying'); of.value = 'SPY'; of.dispatchEvent(new Event('change')); })()")
+                page.until("its own", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")) and page.hash()["underlying"] == "SPY")
             with place.page(daemon.base, "#symbol=SPY&expiry=2026-12-18") as page:
                 page.shows("SPY")
                 held = page.run("""[...document.querySelectorAll('#chain-scroll td.held')].filter(cell => cell.textContent)
@@ -484,6 +489,12 @@ def desk(place):
                 assert page.run("document.querySelector('#curves svg').getAttribute('aria-label')").startswith("Profit by spot")
                 page.run("(() => { document.querySelector('#name').value = 'SPY'; document.querySelector('#form').requestSubmit(); })()")
                 page.until("how likely a profit is", lambda: "% probability" in page.text("#curves-sub"))
+                calm = page.run("document.querySelector('#curves .curve-1').getAttribute('d')")
+                page.run("(() => { document.querySelector('#clock').value = 'variance'; document.querySelector('#event').value = 'SPY:2026-11-24:4%'; document.querySelector('#form').requestSubmit(); })()")
+                page.until("the event passes", lambda: page.run("document.querySelector('#curves .curve-1').getAttribute('d')") != calm)
+                assert page.hash()["event"] == "SPY:2026-11-24:4%" and not page.text("#notice"), page.text("#notice")
+                page.run("(() => { document.querySelector('#exp').value = '2026-12-18'; document.querySelector('#form').requestSubmit(); })()")
+                page.until("one expiry", lambda: page.texts("#expiries tbody td:nth-child(2)") == ["2026-12-18"])
 
 
 def watching(place):

@@ -5,10 +5,11 @@ import { OFFERS } from "./columns.js";
 import { compact, proposed } from "./example.js";
 import { explain } from "./explain.js";
 import { fixed } from "./numbers.js";
-import { say } from "./dom.js";
+import { say, set } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
 const LEVELS = ["contract", "expiry", "underlying", "account"];
+const FILTERS = ["account", "underlying"];
 let events = null;
 
 const NAMES = {
@@ -41,6 +42,9 @@ async function showExample() {
   say($("example-put"), `curl -T book.csv ${location.origin}/l1/positions`);
 }
 
+/** The filters that are set. */
+const chosen = () => Object.fromEntries(FILTERS.map((id) => [id, $(id).value.trim()]).filter(([, value]) => value));
+
 async function show() {
   if (!OFFERS.positions) {
     notice("This daemon has no positions: start it with --positions FILE or --allow-positions.");
@@ -48,7 +52,9 @@ async function show() {
   }
   const by = $("by").value;
   try {
-    const rows = await ask(`/l1/positions?by=${by},total`);
+    const filters = chosen();
+    const rows = await ask(`/l1/positions?${new URLSearchParams({ by: `${by},total`, ...filters })}`);
+    set($("what-if"), "href", `/scenarios#${new URLSearchParams({ of: "positions", what: filters.account ?? "*", name: filters.underlying ?? "" })}`);
     const columns = [...NAMES[by], ...(by === "contract" ? [] : COUNTS), ...MONEY];
     fill($("rows"), `Positions by ${by}, and in total`, columns, rows, (row) => {
       if (row.osym) explain(row.osym);
@@ -56,9 +62,11 @@ async function show() {
     });
     const total = rows.at(-1);
     say($("sub"), `${total.positions} lines${total.missing ? `, ${total.missing} without a value` : ""}`);
-    if (total.positions) $("example").hidden = true;
+    const isFiltered = Object.keys(filters).length > 0;
+    if (total.positions || isFiltered) $("example").hidden = true;
     else showExample();
-    notice(total.positions ? "" : "There are no positions: the file is empty, or nothing was sent yet.");
+    const none = isFiltered ? "No position is of this account and underlying." : "There are no positions: the file is empty, or nothing was sent yet.";
+    notice(total.positions ? "" : none);
   } catch (error) {
     notice(error.message || "The daemon does not answer.");
   }
@@ -75,12 +83,15 @@ function listen() {
   events.addEventListener("error", () => notice("The daemon does not answer. The values shown are old."));
 }
 
-const wanted = new URLSearchParams(location.hash.slice(1)).get("by");
-if (LEVELS.includes(wanted)) $("by").value = wanted;
-$("by").addEventListener("change", () => {
-  history.replaceState(null, "", `#by=${$("by").value}`);
-  show();
-});
+const wanted = new URLSearchParams(location.hash.slice(1));
+if (LEVELS.includes(wanted.get("by"))) $("by").value = wanted.get("by");
+for (const id of FILTERS) $(id).value = wanted.get(id) ?? "";
+for (const id of ["by", ...FILTERS]) {
+  $(id).addEventListener("change", () => {
+    history.replaceState(null, "", `#${new URLSearchParams({ by: $("by").value, ...chosen() })}`);
+    show();
+  });
+}
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     events?.close();

@@ -7,8 +7,8 @@ import { OFFERS, STRATEGIES } from "./columns.js";
 import { compact, proposed } from "./example.js";
 
 const $ = (id) => document.getElementById(id);
-const FIELDS = ["of", "what", "quantity", "name", "spot", "vol", "at", "vol_rule", "index", "since", "delivery"];
-const AT_FIRST = { of: "positions", what: "*", quantity: "", name: "", index: "", since: "now", delivery: "shares", spot: "-20..20:1", vol: "-10,-5,0,5,10", at: "now,+7d,+30d", vol_rule: "strike" };
+const FIELDS = ["of", "what", "quantity", "name", "exp", "spot", "vol", "at", "vol_rule", "clock", "event", "index", "since", "delivery"];
+const AT_FIRST = { of: "positions", what: "*", quantity: "", name: "", exp: "", clock: "calendar", event: "", index: "", since: "now", delivery: "shares", spot: "-20..20:1", vol: "-10,-5,0,5,10", at: "now,+7d,+30d", vol_rule: "strike" };
 const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta $"], ["gamma_1pct", "Gamma 1%"], ["vega", "Vega"], ["theta", "Theta"]];
 /** Curves of one moment each; more are not told apart. */
 const CURVES = 6;
@@ -27,9 +27,13 @@ new ResizeObserver(draw).observe($("curves"));
 function target(more = {}) {
   const value = (id) => $(id).value.trim();
   const asked = { spot: value("spot"), vol: value("vol"), at: value("at"), vol_rule: value("vol_rule"), delivery: value("delivery"), sum: "total", ...more };
+  // an event runs by variance time alone
+  if (value("event")) asked.event = value("event");
+  else asked.clock = value("clock");
   if (value("of") === "positions") {
     Object.assign(asked, { positions: value("what") || "*", since: value("since") });
     if (value("name")) asked.underlying = value("name");
+    if (value("exp")) asked.exp = value("exp");
     if (value("index")) asked.spot_beta = value("index");
   } else Object.assign(asked, { osym: value("what") }, value("quantity") ? { quantity: value("quantity") } : {});
   return `/l1/scenario?${new URLSearchParams(asked)}`;
@@ -40,7 +44,8 @@ function whole() {
   const value = (id) => $(id).value.trim();
   const asked = value("since") === "now" ? { entry: "value" } : {};
   if (value("of") === "positions") {
-    if (!value("name") || value("name").includes(",")) return null;
+    // strategies are of all expiries
+    if (!value("name") || value("name").includes(",") || value("exp")) return null;
     Object.assign(asked, { positions: value("what") || "*", underlying: value("name") });
   } else {
     if (!value("what")) return null;
@@ -187,7 +192,7 @@ function named() {
   const isOfPositions = $("of").value === "positions";
   say($("what-word"), isOfPositions ? "Account" : "OSI symbols");
   $("quantity-label").hidden = isOfPositions;
-  for (const id of ["name-label", "index-label", "since-label"]) $(id).hidden = !isOfPositions;
+  for (const id of ["name-label", "exp-label", "index-label", "since-label"]) $(id).hidden = !isOfPositions;
 }
 
 const known = new URLSearchParams(location.hash.slice(1));

@@ -52,6 +52,7 @@ export class WatchList {
     this.sessions = new Sessions();
     this.metrics = new Map();
     this.metricsAt = 0;
+    this.metricsFor = null;
     addEventListener("pagehide", () => (this.sessions.keptAt = 0, this.sessions.keep()));
   }
 
@@ -79,8 +80,8 @@ export class WatchList {
     const { names } = this;
     const rows = names.length ? await ask(greeks({ underlying: names.join(","), center: "atf", right: "call", min_days: 5, max_days: 80,
       greeks: "core,extra,chain" }), signal) : [];
-    if (Date.now() - this.metricsAt > METRICS_MS || !this.metrics.has(chosen)) {
-      this.metricsAt = Date.now();
+    if (Date.now() - this.metricsAt > METRICS_MS || this.metricsFor !== chosen) {
+      Object.assign(this, { metricsAt: Date.now(), metricsFor: chosen });
       const asked = [...new Set([...names, chosen])].join(",");
       const found = await ask(`/l1/metrics?${new URLSearchParams({ underlying: asked })}`, signal).catch(() => []);
       this.metrics = new Map(found.map((row) => [row.underlying, row]));
