@@ -2,8 +2,8 @@
 //! only while its rows are sent. The next day is computed meanwhile.
 //!
 //! JSON column by column, or contract by contract, cannot be sent in this order, nor tables that are sorted: they are
-//! built whole in memory, up to a bound. A day that cannot be used aborts the response, so that a client cannot mistake it for a complete one. Never:
-//! a vendor.
+//! built whole in memory, up to a bound. A day that cannot be used aborts the response, so that a client cannot mistake
+//! it for a complete one. Never: a vendor.
 
 use super::market::{PastMarket, PastRequest, landed};
 use crate::past::archive::{DayChains, Flight};

@@ -179,8 +179,6 @@ pub(crate) struct WatchRow {
     pub(crate) vol: f64,
     /// Closing volatility of the previous session.
     pub(crate) prev_vol: f64,
-    /// Days of that expiry.
-    pub(crate) days: f64,
     /// Direction of the price since the last fetch: -1, 0, 1.
     pub(crate) moved: i8,
 }

@@ -178,7 +178,6 @@ fn watch_row(symbol: &str, expiries: &[ExpiryRow]) -> WatchRow {
         spot: of(|row| row.spot),
         vol: of(|row| row.atm_vol),
         prev_vol: of(|row| row.prev_vol),
-        days: of(|row| row.days),
         moved: 0,
     }
 }
@@ -369,6 +368,6 @@ mod tests {
                     B,B,1,50,0.9,,0.1,50\nB,B,2,50,0.4,0.3,4,50\nB,B,3,50,0.2,0.25,28,50\nB,B,4,50,0.1,,60,50\n";
         let rows = watch(body.as_bytes(), &["A".to_owned(), "B".to_owned()]).unwrap();
         assert!(rows[0].symbol == "A" && rows[0].spot.is_nan());
-        assert_eq!((rows[1].spot, rows[1].vol, rows[1].prev_vol, rows[1].days), (50.0, 0.2, 0.25, 28.0));
+        assert_eq!((rows[1].spot, rows[1].vol, rows[1].prev_vol), (50.0, 0.2, 0.25));
     }
 }

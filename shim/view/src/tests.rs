@@ -124,7 +124,6 @@ fn watched() -> Vec<WatchRow> {
         spot,
         vol,
         prev_vol: vol + 0.0041,
-        days: 28.01,
         moved: 0,
     };
     [("ACME", 100.4, 0.2211), ("SPX", 7_233.83, 0.1339)].map(row).to_vec()

@@ -6,7 +6,7 @@
 mod requests;
 
 use super::body::JSON;
-use super::facts::FactForm;
+use super::facts::{FactForm, FactRow};
 use super::ignored;
 use crate::catalog::{self, Catalog, CatalogEntry};
 use crate::cursor::percent_encode;

@@ -184,7 +184,10 @@ parameters! {
         Param::new("strike_count", WholeNumber::from(1), "Strikes around the centre [default: 1]");
     const WHERE: Param<ReadEach<Condition<RowNumber>>> = Param::new(
         "where",
-        ReadEach(ReadAs { read: |text| Condition::parse(text, number_of), wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =" }),
+        ReadEach(ReadAs {
+            read: |text| Condition::parse(text, number_of),
+            wants: "conditions such as gamma>=0.01, of <, <=, >, >= and =",
+        }),
         "Conditions that rows fulfil, comma-separated: a number of the row, <, <=, >, >= or =, and a bound",
     );
     const SORT: Param<ReadAs<(RowNumber, bool)>> = Param::new(

@@ -10,17 +10,8 @@ use crate::state::{State, WATCH_MOST};
 use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
-const HEADINGS: [(&str, u16); 9] = [
-    ("Price", 10),
-    ("Day%", 7),
-    ("ATM%", 7),
-    ("Chg%", 7),
-    ("Rank%", 6),
-    ("Days", 5),
-    ("Skew%", 7),
-    ("Move%", 6),
-    ("to", 7),
-];
+const HEADINGS: [(&str, u16); 8] =
+    [("Price", 9), ("Day%", 6), ("ATM%", 6), ("Chg%", 6), ("Rank%", 6), ("Skew%", 6), ("Move%", 6), ("to", 6)];
 
 /// Draws the watch list; `is_page`: it is the main page, with a cursor.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) {
@@ -70,7 +61,6 @@ fn draw_row(
         (value(|row| row.vol), Shape::Percent(2)),
         (value(|row| row.vol - row.prev_vol), Shape::Percent(2)),
         (metrics.map_or(f64::NAN, |row| row.rank), Shape::Percent(0)),
-        (value(|row| row.days), Shape::Decimals(0)),
         (metrics.map_or(f64::NAN, |row| row.skew), Shape::Percent(2)),
         (metrics.map_or(f64::NAN, |row| row.expected_move), Shape::Percent(2)),
     ];
@@ -78,5 +68,5 @@ fn draw_row(
         let look = moved.filter(|_| place == 0).unwrap_or(look);
         line.cell(width, &shown(number, shape, usize::from(width) - 1), look);
     }
-    line.cell(7, metrics.and_then(|row| row.next_expiry.get(5..)).unwrap_or_default(), look);
+    line.cell(6, metrics.and_then(|row| row.next_expiry.get(5..)).unwrap_or_default(), look);
 }
