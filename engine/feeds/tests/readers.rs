@@ -108,7 +108,7 @@ fn readers(of: &Quoted) -> Vec<Reader> {
         }),
         ("databento", of.databento(2), false, |b| of_batch(parse_dbn(Path::new("d"), b, &ROOTS, None))),
     ];
-    let others: [Row<&str>; 16] = [
+    let others: [Row<&str>; 15] = [
         (
             "thetadata stocks",
             "timestamp,symbol,bid_size,bid,ask_size,ask\n2026-11-20T15:42:00.000,KO,1,70.01,2,70.02\n",
