@@ -175,6 +175,8 @@ impl Measured {
 pub struct Carries {
     measured: Vec<Measured>,
     level: BorrowLevel,
+    /// Room for a second fit.
+    spare: BorrowLevel,
     /// By slice.
     pub carry: Vec<Carry>,
     /// The spot implied by all options together.
@@ -186,13 +188,13 @@ impl Carries {
     /// that the options are quoted against, `prior` the borrow of the last pass (NaN: none). If the spot is implied,
     /// the spot in `slices` is not read, and values are computed from the implied spot.
     pub fn set(&mut self, source: SpotSource, slices: &[SliceInput], parity: &[Parity], reference: f64, prior: &[f64]) {
-        let Self { measured, level, carry, spot } = self;
+        let Self { measured, level, spare, carry, spot } = self;
         let of_spot = |i: &usize| slices[*i].basis == ForwardBasis::Spot;
         measured.clear();
         measured.extend(
             (0..slices.len()).filter(of_spot).map(|i| Measured::new(i, &slices[i], &parity[i], reference, source)),
         );
-        level.fit(measured, source, prior);
+        level.fit(measured, source, prior, spare);
         let mut published = slices.first().map_or(f64::NAN, |input| input.s / input.scale());
         *spot = level.spot(measured, reference, published);
         if source == SpotSource::Implied {
@@ -304,29 +306,16 @@ struct BorrowLevel {
 impl BorrowLevel {
     /// Fits borrow and δ to the measurements, and sets the weights of the measurements. Student errors have several
     /// likely solutions, and premiums at the one make another a little likelier: borrow stays at the one that follows
-    /// from `prior`, the borrow of the last pass by slice, unless the one found anew is clearly likelier.
+    /// from `prior`, the borrow of the last pass by slice, unless another is clearly likelier.
     ///
     /// # Shapes   an entry an expiry, ascending in time
     /// # Domain   any measurements, none included
     /// # Source   iterated reweighting (Huber and Ronchetti 2009, chapter 7)
     /// # Cost     some rounds, each linear in the expiries, twice with a prior; the first δ is quadratic in them
-    fn fit(&mut self, measured: &mut [Measured], source: SpotSource, prior: &[f64]) {
-        let n = measured.len();
-        for column in [
-            &mut self.b,
-            &mut self.var_b,
-            &mut self.by_delta,
-            &mut self.walk,
-            &mut self.diag,
-            &mut self.rhs,
-            &mut self.gain,
-        ] {
-            column.clear();
-            column.resize(n, 0.0);
-        }
+    fn fit(&mut self, measured: &mut [Measured], source: SpotSource, prior: &[f64], spare: &mut Self) {
         let first = if source == SpotSource::Held { 0.0 } else { first_delta(measured) };
-        (self.delta, self.var_delta, self.var_delta_free) = (first, 0.0, f64::INFINITY);
-        if n == 0 {
+        self.begin(measured.len(), first);
+        if measured.is_empty() {
             return;
         }
         if source == SpotSource::Held {
@@ -339,15 +328,35 @@ impl BorrowLevel {
             self.reweigh(measured, CARRY.level);
         }
         self.rounds(measured, source);
-        if measured.iter().all(|m| prior[m.slice].is_finite()) {
-            let (anew, unlikely) = (self.clone(), self.unlikely(measured, source));
-            measured.iter().zip(&mut self.b).for_each(|(m, b)| *b = prior[m.slice]);
+        if !measured.iter().all(|m| prior[m.slice].is_finite()) {
+            return;
+        }
+        let unlikely = self.unlikely(measured, source);
+        spare.begin(measured.len(), self.delta);
+        measured.iter().zip(&mut spare.b).for_each(|(m, b)| *b = prior[m.slice]);
+        spare.reweigh(measured, 0.0);
+        spare.rounds(measured, source);
+        if spare.unlikely(measured, source) > unlikely + CARRY.likelier {
             self.reweigh(measured, 0.0);
-            self.rounds(measured, source);
-            if self.unlikely(measured, source) > unlikely + CARRY.likelier {
-                *self = anew;
-                self.reweigh(measured, 0.0);
-            }
+        } else {
+            core::mem::swap(self, spare);
+        }
+    }
+
+    /// Begins a fit of `n` expiries at a δ, borrow at 0.
+    fn begin(&mut self, n: usize, delta: f64) {
+        (self.delta, self.var_delta, self.var_delta_free) = (delta, 0.0, f64::INFINITY);
+        for column in [
+            &mut self.b,
+            &mut self.var_b,
+            &mut self.by_delta,
+            &mut self.walk,
+            &mut self.diag,
+            &mut self.rhs,
+            &mut self.gain,
+        ] {
+            column.clear();
+            column.resize(n, 0.0);
         }
     }
 
@@ -398,9 +407,9 @@ impl BorrowLevel {
         1.0 / (level * level * self.b.len() as f64)
     }
 
-    /// Weight of a δ of 0 without data. It is the less the larger δ is: a spot is off by seconds of noise or by a split,
-    /// seldom by anything between; an implied spot is measured from the spot that most pairs agree on, whose error is
-    /// their disagreement.
+    /// Weight of a δ of 0 without data. It falls as δ grows: a spot is off by seconds of noise or by a split, seldom by
+    /// anything between; an implied spot is measured from the spot that most pairs agree on, whose error is their
+    /// disagreement.
     fn spot_weight(&self, source: SpotSource) -> f64 {
         let noise = match source {
             SpotSource::Published => CARRY.spot_noise,

@@ -1,12 +1,14 @@
 //! The rows, form and order of tables of numbers. Never: a column.
 
+use super::body::JSON;
 use super::metric_cells;
 use crate::metrics::{Metric, NameRow};
 use crate::rows::binary::{self, content_type};
 use crate::rows::clock::Clock;
-use crate::rows::frame::{ColumnHead, Format, Heading};
+use crate::rows::frame::{ColumnHead, Format, Heading, json_text};
 use crate::rows::table::{Fact, TableLines};
 use history::tables::TableFormat;
+use http::Answer;
 use http::metrics::write_metric;
 use std::borrow::Cow;
 use std::io;
@@ -89,6 +91,24 @@ impl FactForm {
             Self::Text(format) => format.frame().content_type,
             Self::Gauges => GAUGES,
             Self::Table(format) => content_type(format),
+        }
+    }
+
+    /// The answer with a table; times are spelled by `clock`.
+    pub(super) fn answer(
+        self,
+        layer: &'static str,
+        heading: &Heading,
+        columns: &[ColumnHead<'_>],
+        rows: &[FactRow],
+        clock: &Clock,
+    ) -> Answer {
+        match self.write(heading, columns, rows, clock) {
+            Ok(body) => Answer::full(layer, 200, self.content_type(), body),
+            Err(why) => {
+                let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
+                Answer::full(layer, 500, JSON, body)
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use crate::refusal::Refusal;
 use crate::rows::binary::{TableStream, content_type};
 use crate::rows::clock::Clock;
 use crate::rows::field::Field;
-use crate::rows::frame::{ARRAYS, ColumnHead, Format, Heading, json_text};
+use crate::rows::frame::{ARRAYS, ColumnHead, Format, Heading};
 use crate::rows::layout::{AnswerLayout, Around, Per, Walk};
 use crate::rows::listing;
 use crate::rows::stream::{LateRows, RowStream};
@@ -596,19 +596,9 @@ impl Layer {
             heading.lines.extend(warning.clone());
             heading.lines.push(counted(rows.len(), "row"));
         }
-        let mut answer = self.facts_written(of, &heading, &rows, clock);
+        let mut answer = of.form.answer(self.name, &heading, of.heads, &rows, clock);
         answer.headers.extend(warning.as_deref().map(warning_header));
         Ok(answer.of_edition(context.edition.filter(|_| !is_page)))
-    }
-
-    fn facts_written(&self, of: &FactTable, heading: &Heading, rows: &[FactRow], clock: &Clock) -> Answer {
-        match of.form.write(heading, of.heads, rows, clock) {
-            Ok(body) => Answer::full(self.name, 200, of.form.content_type(), body),
-            Err(why) => {
-                let body = format!("{{\"error\":{}}}", json_text(&why.to_string()));
-                Answer::full(self.name, 500, JSON, body)
-            }
-        }
     }
 
     /// The answer with the rows of all snapshots, in their order or in that of the request.
@@ -616,7 +606,7 @@ impl Layer {
     pub fn facts_of_many(&self, of: &FactTable, mut rows: Vec<FactRow>, clock: &Clock) -> Answer {
         of.cut(&mut rows);
         let heading = Heading { title: of.title.to_owned(), lines: vec![counted(rows.len(), "row")] };
-        self.with_headers(self.facts_written(of, &heading, &rows, clock), clock)
+        self.with_headers(of.form.answer(self.name, &heading, of.heads, &rows, clock), clock)
     }
 
     fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {

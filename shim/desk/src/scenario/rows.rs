@@ -151,7 +151,7 @@ impl<'a> ScenarioWriter<'a> {
                             let before = self.before(chain.columns.get(Col::SvcTheo)[held.row], held.price);
                             let scale = held.quantity * multiplier(chain, *slice);
                             let cells = |place: usize, spot| self.cells(&values[place], before, spot, scale);
-                            self.push_values(&names, (moments, &found.spots), cells, lines, out, client)?;
+                            self.push_values(&names, moments, &found.spots, cells, lines, out, client)?;
                         }
                     }
                 }
@@ -167,7 +167,7 @@ impl<'a> ScenarioWriter<'a> {
                     let value = share(found.values[place / per_moment * spots + place % spots]);
                     self.cells(&value, before, spot, *quantity)
                 };
-                self.push_values(&names, (moments, &found.spots), cells, lines, out, client)?;
+                self.push_values(&names, moments, &found.spots, cells, lines, out, client)?;
             }
             Leg::Unvalued { account, instrument, quantity, why } => {
                 let names = self.names(account, *quantity, &identity_of(*instrument));
@@ -213,7 +213,8 @@ impl<'a> ScenarioWriter<'a> {
     fn push_values(
         &self,
         names: &[Fact],
-        (moments, spots): (&[Timestamp], &[f64]),
+        moments: &[Timestamp],
+        spots: &[f64],
         cells: impl Fn(usize, f64) -> Vec<Fact>,
         lines: &mut TableLines,
         out: &mut Vec<u8>,
@@ -376,7 +377,7 @@ impl<'a> ScenarioWriter<'a> {
             let sum = &group.cells[place];
             core::iter::once(Fact::Count(sum.missing.into())).chain(self.sum_cells(sum)).collect()
         };
-        self.push_values(&names, (&group.moments, spots), cells, lines, out, client)
+        self.push_values(&names, &group.moments, spots, cells, lines, out, client)
     }
 }
 
