@@ -63,6 +63,7 @@ pub(super) fn refine_forward(
     let early = updated.map(|_| &*early);
     let mut last = first;
     let mut moved = f64::INFINITY;
+    let mut is_of_last = shift.abs() > 0.0;
     // Newton in the forward, pair by pair: each gives the forward at which its difference vanishes, and `fit_forward`
     // weighs these. It converges to the forward at which the model's C − P, premium included, agree with the quoted
     // ones on average. Borrow and volatilities follow the forward from round to round, so the sensitivities are total
@@ -81,12 +82,13 @@ pub(super) fn refine_forward(
         let next = fit_wide(&room.seen, df, input.t, *reach, sorted);
         if next.fwd.is_nan() {
             // where the last pass ended, all pairs are as good as exercised now: back to where a first pass begins
-            if fwd != carry.fwd && last == first {
+            if core::mem::take(&mut is_of_last) {
                 fwd = carry.fwd;
                 continue;
             }
             break;
         }
+        is_of_last = false;
         last = Parity { sd: first.sd, ..next };
         moved = (next.fwd - fwd).abs();
         if moved < PREMIUM.settled * input.s {
