@@ -151,7 +151,13 @@ impl<'a> ScenarioWriter<'a> {
                             let before = self.before(chain.columns.get(Col::SvcTheo)[held.row], held.price);
                             let scale = held.quantity * multiplier(chain, *slice);
                             let cells = |place: usize, spot| self.cells(&values[place], before, spot, scale);
-                            self.push_values(&names, moments, &found.spots, cells, lines, out, client)?;
+                            self.push_values(
+                                NamedRows { names: &names, moments, spots: &found.spots },
+                                cells,
+                                lines,
+                                out,
+                                client,
+                            )?;
                         }
                     }
                 }
@@ -167,7 +173,7 @@ impl<'a> ScenarioWriter<'a> {
                     let value = share(found.values[place / per_moment * spots + place % spots]);
                     self.cells(&value, before, spot, *quantity)
                 };
-                self.push_values(&names, moments, &found.spots, cells, lines, out, client)?;
+                self.push_values(NamedRows { names: &names, moments, spots: &found.spots }, cells, lines, out, client)?;
             }
             Leg::Unvalued { account, instrument, quantity, why } => {
                 let names = self.names(account, *quantity, &identity_of(*instrument));
@@ -212,15 +218,13 @@ impl<'a> ScenarioWriter<'a> {
     /// A row for each scenario; `cells` finds those of values by place and spot. Pieces are passed on between rows.
     fn push_values(
         &self,
-        names: &[Fact],
-        moments: &[Timestamp],
-        spots: &[f64],
+        named: NamedRows<'_>,
         cells: impl Fn(usize, f64) -> Vec<Fact>,
         lines: &mut TableLines,
         out: &mut Vec<u8>,
         client: &mut dyn ScenarioClient,
     ) -> Result<(), Cut> {
-        let grid = &self.request.grid;
+        let (NamedRows { names, moments, spots }, grid) = (named, &self.request.grid);
         // what all rows of a contract have in common is written once
         let mut prefix = Vec::new();
         lines.push_cells(&self.columns, names, true, &mut prefix);
@@ -377,7 +381,7 @@ impl<'a> ScenarioWriter<'a> {
             let sum = &group.cells[place];
             core::iter::once(Fact::Count(sum.missing.into())).chain(self.sum_cells(sum)).collect()
         };
-        self.push_values(&names, &group.moments, spots, cells, lines, out, client)
+        self.push_values(NamedRows { names: &names, moments: &group.moments, spots }, cells, lines, out, client)
     }
 }
 
@@ -459,6 +463,13 @@ impl PositionSum {
         self.theta += of.theta;
         self.rho += of.rho;
     }
+}
+
+/// What names the rows of a contract, the moments and the spots that they are for.
+struct NamedRows<'a> {
+    names: &'a [Fact],
+    moments: &'a [Timestamp],
+    spots: &'a [f64],
 }
 
 /// Passes a piece on once it is long enough.

@@ -11,7 +11,7 @@ use kernel::columns::Shape;
 use ratatui::layout::Rect;
 
 const HEADINGS: [(&str, u16); 8] =
-    [("Price", 9), ("Day%", 6), ("ATM%", 6), ("Chg%", 6), ("Rank%", 6), ("Skew%", 6), ("Move%", 6), ("to", 6)];
+    [("Price", 8), ("Day%", 6), ("ATM%", 6), ("Chg%", 6), ("Rank%", 6), ("Skew%", 6), ("Move%", 6), ("to", 6)];
 
 /// Draws the watch list; `is_page`: it is the main page, with a cursor.
 pub(crate) fn draw(pen: &mut Pen<'_>, area: Rect, state: &State, is_page: bool) {
