@@ -103,8 +103,7 @@ pub type QuoteCounts = [f64; 4];
 pub struct BookSlice {
     /// Option root.
     pub root: Symbol,
-    /// The date that the expiry is served under, a session
-    /// ([`canonical_expiry`](kernel::calendar::expirations::canonical_expiry)).
+    /// The date that the expiry is served under, a session ([`canonical_expiry`]).
     pub expiry: Date,
     /// The date that its symbols name: of several the earliest.
     pub listed: Date,
