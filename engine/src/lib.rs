@@ -49,7 +49,8 @@
 //! (brought up to date where that has not happened; a volatility from European value and premium by volatility),
 //! `calibrate/search.rs` and `calibrate/remembered.rs` where that does not reach, `surface`, `price/slice.rs`
 //! (brought up to date again, at the curve), `price/value.rs`, `early`, `price/publish.rs`. Bringing up to date is
-//! `early/block_valuation.rs`, `early/validity.rs`, `early/premium.rs`, and for premiums that do not hold `early/tables.rs` and `kernel::american`.
+//! `early/block_valuation.rs`, `early/validity.rs`, `early/premium.rs`, and for premiums that do not hold
+//! `early/tables.rs` and `kernel::american`.
 //!
 //! # Memories of early exercise
 //!
