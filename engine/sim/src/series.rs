@@ -356,23 +356,13 @@ impl Series {
         let Listing { facts, expiry, settles_at, .. } = self.listing;
         let rows = self.right.len();
         BookSlice {
-            root: facts.root,
             expiry,
-            listed: expiry,
-            style: facts.style,
-            settle: facts.settle,
-            settles_at,
-            basis: facts.basis,
-            multiplier: facts.multiplier,
-            adjusted: facts.identity_only.is_some(),
-            deliverables: Vec::new(),
             strike_milli: self.strike_milli.to_vec(),
             right: self.right.to_vec(),
             bid: vec![f64::NAN; rows],
             ask: vec![f64::NAN; rows],
-            counts: Vec::new(),
             ts: vec![Timestamp::UNIX_EPOCH; rows],
-            stale: true,
+            ..BookSlice::new(facts, expiry, settles_at)
         }
     }
 }

@@ -140,7 +140,8 @@ pub struct BookSlice {
 
 impl BookSlice {
     /// A slice without contracts; `listed`: the date that symbols name.
-    pub(super) fn new(facts: RootFacts, listed: Date, settles_at: Timestamp) -> Self {
+    #[must_use]
+    pub fn new(facts: RootFacts, listed: Date, settles_at: Timestamp) -> Self {
         Self {
             root: facts.root,
             expiry: canonical_expiry(listed),

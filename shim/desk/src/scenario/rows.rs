@@ -465,7 +465,7 @@ impl PositionSum {
     }
 }
 
-/// What names the rows of a contract, the moments and the spots that they are for.
+/// Rows of one contract or group: the cells that name it, and its moments and spots.
 struct NamedRows<'a> {
     names: &'a [Fact],
     moments: &'a [Timestamp],
