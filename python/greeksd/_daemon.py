@@ -28,6 +28,8 @@ _URL = "http://127.0.0.1:2112"
 _TOKEN = "GREEKSD_INSTANCE"
 #: Statuses of a request that is to be repeated.
 _NOT_YET = (502, 503)
+#: Words of a warning about names that are computed for the first time
+_LATE = "not computed yet"
 #: Polling interval of a daemon that starts, seconds.
 _LOOK = 0.05
 #: Time limit for a daemon to end, seconds; it saves its state within eight.
@@ -149,7 +151,7 @@ class Daemon:
 
     def health(self) -> dict[str, Any]:
         """How the daemon is (docs/running.md). A daemon that is still starting answers too."""
-        status, body, _ = self._get("/health", {})
+        status, body, *_ = self._get("/health", {})
         health: dict[str, Any] = _parsed(body, status)
         return health
 
@@ -164,15 +166,18 @@ class Daemon:
         """The body of an answer; a name that is not computed yet is requested again."""
         until = time.monotonic() + self.wait
         while True:
-            status, body, retry_after = self._get(path, parameters)
-            if status == 200:
-                return body
+            status, body, retry_after, warning = self._get(path, parameters)
+            is_late = _LATE in warning if status == 200 else status in _NOT_YET and retry_after is not None
             pause = min(retry_after if retry_after is not None else 1.0, 1.0)
-            if status not in _NOT_YET or retry_after is None or time.monotonic() + pause > until:
-                raise DaemonError(f"{self.url}{path}: {status}: {_said(body)}", status)
+            if not is_late or time.monotonic() + pause > until:
+                if status != 200:
+                    raise DaemonError(f"{self.url}{path}: {status}: {_said(body)}", status)
+                if warning:
+                    warnings.warn(f"{self.url}{path}: {warning}", GreeksWarning, stacklevel=4)
+                return body
             time.sleep(pause)
 
-    def _get(self, path: str, parameters: dict[str, Any]) -> tuple[int, bytes, float | None]:
+    def _get(self, path: str, parameters: dict[str, Any]) -> tuple[int, bytes, float | None, str]:
         given = {name: _parameter(value) for name, value in parameters.items() if value is not None}
         target = self._parts.path.rstrip("/") + path + ("?" + urllib.parse.urlencode(given) if given else "")
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
@@ -180,12 +185,10 @@ class Daemon:
         try:
             connection.request("GET", target, headers={"Accept-Encoding": "identity"})
             response = connection.getresponse()
-            after, warning = response.getheader("Retry-After"), response.getheader("Warning")
-            if warning:
-                # 199 greeksd "not served: …"
-                said = warning.partition('"')[2].rstrip('"')
-                warnings.warn(f"{self.url}{path}: {said}", GreeksWarning, stacklevel=5)
-            return response.status, response.read(), float(after) if after and after.isdigit() else None
+            after, warning = response.getheader("Retry-After"), response.getheader("Warning", "")
+            # 199 greeksd "not served: …"
+            said = warning.partition('"')[2].rstrip('"')
+            return response.status, response.read(), float(after) if after and after.isdigit() else None, said
         except (OSError, http.client.HTTPException) as error:
             raise DaemonError(f"{self.url}{path}: no answer: {error}") from error
         finally:

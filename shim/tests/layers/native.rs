@@ -362,6 +362,7 @@ fn what_is_still_being_computed_is_a_502_with_a_time_to_come_back() {
 fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
     let no = |names: &str| format!("Warning: 199 greeksd \"not served: {names} (/l1/symbols lists the names)\"");
     let none = "Warning: 199 greeksd \"no contract matches\"".to_owned();
+    let late = |names: &str| format!("Warning: 199 greeksd \"not computed yet: {names}\"");
     for (query, warning) in [
         ("underlying=NOSUCH", Some(no("NOSUCH"))),
         ("underlying=ACME,NOSUCH,SPXX", Some(no("NOSUCH, SPXX"))),
@@ -371,7 +372,8 @@ fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
         ("osym=ACME++261218P00100000,NONE261218P00100000", Some(no("NONE261218P00100000"))),
         ("underlying=ACME&min_days=40&max_days=20", Some(none)),
         ("underlying=ACME", None),
-        ("underlying=LATE,ACME", None),
+        ("underlying=LATE,ACME", Some(late("LATE"))),
+        ("osym=ACME261218C00100000,LATE261218C00100000", Some(late("LATE261218C00100000"))),
         ("underlying=brk-b", None),
         ("root=BRKB", None),
         ("underlying=*", None),
@@ -381,8 +383,9 @@ fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
             assert_eq!((got.status, got.headers), (200, warning.clone().into_iter().collect()), "{query} {format}");
         }
         let strict = get(&format!("/l1/greeks?{query}&strict=1"));
-        let is_unserved = warning.as_ref().is_some_and(|text| text.contains("not served"));
-        assert_eq!(strict.status, if is_unserved { 404 } else { 200 }, "{query}: {}", strict.body);
+        let says = |words| warning.as_ref().is_some_and(|text| text.contains(words));
+        let status = if says("not served") { 404 } else if says("not computed yet") { 502 } else { 200 };
+        assert_eq!(strict.status, status, "{query}: {}", strict.body);
     }
     assert_eq!(get("/l1/greeks?underlying=NOSUCH").body, "[]");
     assert!(get("/l1/greeks?underlying=NOSUCH&format=html").body.contains("<p>not served: NOSUCH "));

@@ -1,6 +1,6 @@
 //! Names of a request that are not served. Never: a row.
 
-use super::{Selection, chain_of, is_pending};
+use super::{Selection, chain_of, is_pending, not_yet};
 use crate::cursor::compact;
 use crate::refusal::Refusal;
 use engine::snapshot::Snapshot;
@@ -19,7 +19,7 @@ pub enum Unserved {
     /// No rows, no warning.
     #[default]
     Silent,
-    /// No rows, and a warning that names them.
+    /// No rows, and a warning that names them and those that are not computed yet.
     Warned,
     /// A refusal.
     Refused,
@@ -28,41 +28,86 @@ pub enum Unserved {
 /// Warning about an answer to a selection; `None`: no warning is needed.
 ///
 /// # Errors
-/// A name is not served, and the request asks for a refusal then.
+/// A name is not served or not computed yet, and the request asks for a refusal then.
 pub fn warning(
     rule: Unserved,
     snapshot: &Snapshot,
     selection: &Selection,
     is_empty: bool,
 ) -> Result<Option<String>, Refusal> {
-    match (rule, unserved(snapshot, selection)) {
-        (Unserved::Silent, _) => Ok(None),
-        (Unserved::Refused, Some(text)) => Err(Refusal::NotServed { text }),
-        (Unserved::Warned, Some(text)) => Ok(Some(text)),
-        (_, None) => Ok(is_empty.then(|| NO_MATCH.to_owned())),
+    if rule == Unserved::Silent {
+        return Ok(None);
     }
+    let Absent { unserved, late } = Absent::of(snapshot, selection);
+    let (unserved, late) = (unserved_text(unserved), shown(late));
+    if rule == Unserved::Refused {
+        if let Some(text) = unserved {
+            return Err(Refusal::NotServed { text });
+        }
+        if let Some(names) = late {
+            return Err(not_yet(snapshot, &names));
+        }
+    }
+    let late = late.map(|names| format!("not computed yet: {names}"));
+    let said: Vec<String> = unserved.into_iter().chain(late).collect();
+    Ok(match (said.is_empty(), is_empty) {
+        (false, _) => Some(said.join("; ")),
+        (true, true) => Some(NO_MATCH.to_owned()),
+        (true, false) => None,
+    })
 }
 
 /// Names and contracts of a selection that are not served, in words; `None`: all are served, or soon will be.
 #[must_use]
 pub fn unserved(snapshot: &Snapshot, selection: &Selection) -> Option<String> {
-    let Selection { underlyings, roots, contracts, .. } = selection;
-    let is_name = |name| snapshot.is_pending(name) || chain_of(snapshot, name).is_some();
-    let will_be = |root| is_pending(snapshot, &Selection { roots: vec![root], ..Selection::default() });
-    let is_root = |root| snapshot.chains_of_root(root).next().is_some() || will_be(root);
-    let is_contract = |key: &ContractKey| {
-        let key = key.served();
-        snapshot.chains_of_root(key.root).any(|chain| has(chain, &key)) || will_be(key.root)
-    };
-    let names = underlyings.iter().filter(|&&name| !is_name(name)).map(ToString::to_string);
-    let roots = roots.iter().filter(|&&root| !is_root(root)).map(ToString::to_string);
-    let contracts = contracts.iter().filter(|key| !is_contract(key)).map(compact);
-    let mut all: Vec<String> = names.chain(roots).chain(contracts).collect();
-    all.dedup();
-    let more = all.len().saturating_sub(SHOWN);
-    all.truncate(SHOWN);
+    unserved_text(Absent::of(snapshot, selection).unserved)
+}
+
+/// Requested names and contracts without rows.
+struct Absent {
+    /// Those that are in no chain, and will not be.
+    unserved: Vec<String>,
+    /// Those that are computed for the first time.
+    late: Vec<String>,
+}
+
+impl Absent {
+    fn of(snapshot: &Snapshot, selection: &Selection) -> Self {
+        let Selection { underlyings, roots, contracts, .. } = selection;
+        let will_be = |root| is_pending(snapshot, &Selection { roots: vec![root], ..Selection::default() });
+        let mut absent = Self { unserved: Vec::new(), late: Vec::new() };
+        let mut sort = |is_there: bool, is_late: &dyn Fn() -> bool, name: &dyn Fn() -> String| {
+            if !is_there {
+                let kind = if is_late() { &mut absent.late } else { &mut absent.unserved };
+                kind.push(name());
+            }
+        };
+        for &name in underlyings {
+            sort(chain_of(snapshot, name).is_some(), &|| snapshot.is_pending(name), &|| name.to_string());
+        }
+        for &root in roots {
+            sort(snapshot.chains_of_root(root).next().is_some(), &|| will_be(root), &|| root.to_string());
+        }
+        for key in contracts {
+            let served = key.served();
+            let is_listed = snapshot.chains_of_root(served.root).any(|chain| has(chain, &served));
+            sort(is_listed, &|| will_be(served.root), &|| compact(key));
+        }
+        absent
+    }
+}
+
+/// The first of some names, each once, and the number of the others; `None`: there is no name.
+fn shown(mut names: Vec<String>) -> Option<String> {
+    names.dedup();
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!all.is_empty()).then(|| format!("not served: {}{more} (/l1/symbols lists the names)", all.join(", ")))
+    (!names.is_empty()).then(|| format!("{}{more}", names.join(", ")))
+}
+
+fn unserved_text(names: Vec<String>) -> Option<String> {
+    shown(names).map(|names| format!("not served: {names} (/l1/symbols lists the names)"))
 }
 
 /// The warning as a header in the form of RFC 9111, since no format has a place for it.
