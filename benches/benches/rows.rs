@@ -16,7 +16,7 @@ use api::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tra
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns, Group};
-use engine::store::dropped::FirmQuotes;
+use engine::store::firm_quotes::FirmQuotes;
 use http::limits::PIECE_BYTES;
 use http::{Progress, Stream};
 use jiff::tz::TimeZone;

@@ -10,7 +10,7 @@
 //!   program (`builtin.rs`), discount factors by put-call parity (`parity.rs`), the curve of all European expiries
 //!   (`implied.rs`), and the precedence that picks the curve of a date (`table.rs`). Never: a book, a clock.
 //! - `store`: books (quoted), chains and columns (computed), their quotes where those are shown (`quotes.rs`), their
-//!   other inputs (`evidence.rs`), why quotes were dropped (`dropped.rs`), overrides (`overrides.rs`), the previous
+//!   other inputs (`evidence.rs`), why quotes were dropped (`drop_reason.rs`), overrides (`overrides.rs`), the previous
 //!   session (`session.rs`). Never: a formula.
 //! - `early`: what early exercise adds to a slice: inputs and quality (`valuation.rs`), expansions (`expansion.rs`,
 //!   `premium.rs`) and how far they hold (`validity.rs`, `boundary_distance.rs`), the tables behind them (`tables.rs`),

@@ -4,7 +4,7 @@ use crate::recipe::UnitSnapshot;
 use crate::unit::HistoryUnit;
 use crate::whole::UnitFault;
 use engine::store::chain::Uncomputed;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use jiff::civil::Date;
 use kernel::contract::Symbol;
 use kernel::error::Reason;
@@ -50,8 +50,8 @@ pub struct UnitCounts {
     pub priced: u64,
     /// Rows that were refused, by [`Reason`].
     pub refused: [u64; Reason::ALL.len()],
-    /// Quotes that were not used for forwards and curves, by [`Drop`].
-    pub dropped: [u64; Drop::ALL.len()],
+    /// Quotes that were not used for forwards and curves, by [`DropReason`].
+    pub dropped: [u64; DropReason::ALL.len()],
     /// Chains without Greeks, by [`Uncomputed`].
     pub uncomputed: [u64; Uncomputed::ALL.len()],
 }

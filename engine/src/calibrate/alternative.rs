@@ -2,7 +2,7 @@
 
 use super::input::SliceInput;
 use super::settings::DOUBT;
-use crate::store::dropped::Doubt;
+use crate::store::doubt::Doubt;
 use kernel::dividends::Dividend;
 
 /// The alternative to an assumption.

@@ -15,6 +15,7 @@
 //! by iterated reweighting (Huber and Ronchetti 2009, chapter 7). Never: a quote.
 
 use super::forward::Parity;
+use super::implied_spot::{ImpliedSpot, SpotSource};
 use super::input::SliceInput;
 use super::settings::{CARRY, REFERENCE};
 use kernel::contract::ForwardBasis;
@@ -38,43 +39,6 @@ pub struct Carry {
     pub spot: f64,
     /// True if the forward found is impossible, so that it is missing.
     pub refused: bool,
-}
-
-/// The implied spot of a name.
-#[derive(Clone, Copy, Debug)]
-pub struct ImpliedSpot {
-    /// Spot, currency per share; NaN: none is implied.
-    pub s: f64,
-    /// Standard error, currency per share.
-    pub error: f64,
-    /// True if it differs from the published one beyond its error, so that values use it.
-    pub off: bool,
-}
-
-impl ImpliedSpot {
-    /// True if the options imply no spot, or one too uncertain to value anything on: far expiries alone cannot separate
-    /// the spot from borrow.
-    #[must_use]
-    pub fn is_unknown(&self) -> bool {
-        !(self.s > 0.0 && self.error <= REFERENCE.agrees * self.s)
-    }
-}
-
-/// Source of the spot that a name is valued on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpotSource {
-    /// A feed publishes it, unless the options contradict it.
-    Published,
-    /// No feed has one, or the options contradict it: it is implied by options alone.
-    Implied,
-    /// A feed publishes it, and it stays even against the options: borrow is whatever they imply.
-    Held,
-}
-
-impl Default for ImpliedSpot {
-    fn default() -> Self {
-        Self { s: f64::NAN, error: f64::NAN, off: false }
-    }
 }
 
 /// The borrow rate for which (s − A(0))·e^((r−b)t) = fwd, by Newton: A(0) depends on b.

@@ -3,19 +3,21 @@
 //! a thread.
 
 use super::alternative::{Alternative, Standing};
-use super::carry::{Carries, Carry, ImpliedSpot, SpotSource, median_forward};
+use super::carry::{Carries, Carry, median_forward};
 use super::clean::clean_quotes;
 use super::consistent::{Expiry, ExpiryOrder, Moneyness, drop_out_of_bounds};
 use super::doubt::{Verdict, paid_parts, unusual};
 use super::forward::{Parity, fit_forward, fit_wide, keep_alive, keep_near, pair_quotes};
 use super::implied::imply_vols;
+use super::implied_spot::{ImpliedSpot, SpotSource};
 use super::input::SliceInput;
 use super::premium::refine_forward;
+use super::reference_spot::Reference;
 use super::settings::{CONSISTENCY, DOUBT, PREMIUM};
 use super::slice_work::{SliceScratch, SliceWork};
-use super::spot::{Reference, wrong_scale};
+use super::units::wrong_scale;
 use crate::store::chain::Uncomputed;
-use crate::store::dropped::Doubt;
+use crate::store::doubt::Doubt;
 use kernel::contract::{ForwardBasis, Style};
 use kernel::quality::Quality;
 use std::sync::Arc;

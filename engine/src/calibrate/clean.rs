@@ -3,7 +3,7 @@
 
 use super::input::SliceInput;
 use super::settings::CLEANING;
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 
 /// The quotes of one slice after cleaning, by row.
 #[derive(Clone, Debug, Default)]
@@ -17,18 +17,18 @@ pub struct Quotes {
     /// True if both sides are usable, so that the quote may support the forward and the curve.
     pub two_sided: Vec<bool>,
     /// Reason why a row is not used.
-    pub fault: Vec<Option<Drop>>,
+    pub fault: Vec<Option<DropReason>>,
 }
 
 impl Quotes {
     /// Drops both sides of a row, which carry no information.
-    pub fn reject(&mut self, row: usize, why: Drop) {
+    pub fn reject(&mut self, row: usize, why: DropReason) {
         (self.bid[row], self.ask[row]) = (f64::NAN, f64::NAN);
         self.set_aside(row, why);
     }
 
     /// Removes a row from the support of forward and curve. Two sides keep their volatilities; a lone ask does not.
-    pub fn set_aside(&mut self, row: usize, why: Drop) {
+    pub fn set_aside(&mut self, row: usize, why: DropReason) {
         if !self.two_sided[row] {
             (self.bid[row], self.ask[row]) = (f64::NAN, f64::NAN);
         }
@@ -40,7 +40,7 @@ impl Quotes {
     /// True if a row was dropped because of other quotes.
     #[must_use]
     pub fn is_aside(&self, row: usize) -> bool {
-        matches!(self.fault[row], Some(Drop::StrikeOrder | Drop::ExpiryOrder))
+        matches!(self.fault[row], Some(DropReason::StrikeOrder | DropReason::ExpiryOrder))
     }
 
     /// Half the spread of a row, at least half a tick; NaN where a side is missing.
@@ -61,12 +61,12 @@ pub fn clean_quotes(input: &SliceInput, quotes: &mut Quotes) {
     for (row, ((&bid, &ask), &age_s)) in input.bid.iter().zip(input.ask).zip(input.age_s).enumerate() {
         let (bid, ask) = (positive(bid), positive(ask));
         let fault = match input.excluded.get(row) {
-            Some(true) => Some(Drop::Excluded),
+            Some(true) => Some(DropReason::Excluded),
             _ => fault_of(bid, ask, age_s, input.s),
         };
         quotes.fault.push(fault);
         let (bid, ask) = match fault {
-            None | Some(Drop::NoBid | Drop::NoAsk | Drop::TooWide) => (bid, ask),
+            None | Some(DropReason::NoBid | DropReason::NoAsk | DropReason::TooWide) => (bid, ask),
             Some(_) => (f64::NAN, f64::NAN),
         };
         quotes.bid.push(bid);
@@ -80,20 +80,20 @@ fn positive(price: f64) -> f64 {
     if price > 0.0 && price.is_finite() { price } else { f64::NAN }
 }
 
-fn fault_of(bid: f64, ask: f64, age_s: f64, s: f64) -> Option<Drop> {
+fn fault_of(bid: f64, ask: f64, age_s: f64, s: f64) -> Option<DropReason> {
     let spread = ask - bid;
     let placeholder =
         ask > CLEANING.ask_over_bid_most * bid && spread > CLEANING.spread_small.max(CLEANING.spread_small_of_spot * s);
     if age_s > CLEANING.age_most {
-        Some(Drop::Stale)
+        Some(DropReason::Stale)
     } else if bid.is_nan() {
-        Some(Drop::NoBid)
+        Some(DropReason::NoBid)
     } else if ask.is_nan() {
-        Some(Drop::NoAsk)
+        Some(DropReason::NoAsk)
     } else if spread < 0.0 {
-        Some(Drop::Crossed)
+        Some(DropReason::Crossed)
     } else if placeholder || spread > CLEANING.spread_most_of_spot * s {
-        Some(Drop::TooWide)
+        Some(DropReason::TooWide)
     } else {
         None
     }
@@ -119,9 +119,10 @@ mod tests {
         slice.age_s[0] = 1.0e6;
         let mut quotes = Quotes::default();
         clean_quotes(&slice.input(), &mut quotes);
-        let count = |d: Drop| quotes.fault.iter().filter(|f| **f == Some(d)).count();
+        let count = |d: DropReason| quotes.fault.iter().filter(|f| **f == Some(d)).count();
         assert_eq!(
-            [Drop::Stale, Drop::Crossed, Drop::NoBid, Drop::NoAsk, Drop::TooWide].map(count),
+            [DropReason::Stale, DropReason::Crossed, DropReason::NoBid, DropReason::NoAsk, DropReason::TooWide]
+                .map(count),
             [1, 1, 1, 2, 1],
             "{:?}",
             quotes.fault
@@ -138,7 +139,7 @@ mod tests {
         let slice = slice(100.0, 0.25, &[(100, Right::Call, 2.0, 2.1), (100, Right::Put, 2.0, 2.1)]);
         let mut quotes = Quotes::default();
         clean_quotes(&SliceInput { excluded: &[true, false], ..slice.input() }, &mut quotes);
-        assert_eq!((quotes.fault[0], quotes.fault[1]), (Some(Drop::Excluded), None));
+        assert_eq!((quotes.fault[0], quotes.fault[1]), (Some(DropReason::Excluded), None));
         assert!(quotes.bid[0].is_nan() && quotes.ask[0].is_nan() && !quotes.two_sided[0]);
     }
 
@@ -161,9 +162,9 @@ mod tests {
         clean_quotes(&slice.input(), &mut quotes);
         assert!((quotes.half(0) - 0.1).abs() < 1e-12, "half the spread");
         assert!((quotes.half(2) - CLEANING.half_spread_least).abs() < 1e-12, "a locked quote is not exact");
-        quotes.set_aside(0, Drop::StrikeOrder);
-        quotes.set_aside(1, Drop::StrikeOrder);
-        quotes.reject(2, Drop::OutOfBounds);
+        quotes.set_aside(0, DropReason::StrikeOrder);
+        quotes.set_aside(1, DropReason::StrikeOrder);
+        quotes.reject(2, DropReason::OutOfBounds);
         assert!((quotes.bid[0] - 2.0).abs() < 1e-12 && quotes.mid[0].is_nan() && !quotes.two_sided[0]);
         assert!(quotes.ask[1].is_nan(), "an ask alone that contradicts others bounds nothing");
         assert!(quotes.bid[2].is_nan() && quotes.ask[2].is_nan());

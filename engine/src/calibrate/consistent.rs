@@ -13,7 +13,7 @@
 use super::clean::Quotes;
 use super::input::SliceInput;
 use super::settings::CONSISTENCY;
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 use crate::store::ladder::Ladder;
 use kernel::contract::{Right, Style};
 
@@ -50,7 +50,7 @@ pub fn drop_out_of_bounds(input: &SliceInput, s: f64, quotes: &mut Quotes) {
         };
         let (bid, ask) = (quotes.bid[row], quotes.ask[row]);
         if bid > most || ask < least {
-            quotes.reject(row, Drop::OutOfBounds);
+            quotes.reject(row, DropReason::OutOfBounds);
         }
     }
 }
@@ -115,7 +115,7 @@ impl StrikeOrder {
         }
     }
 
-    fn remove(&mut self, i: usize, rule: Drop, quotes: &mut Quotes) {
+    fn remove(&mut self, i: usize, rule: DropReason, quotes: &mut Quotes) {
         quotes.set_aside(self.row[i], rule);
         for column in [&mut self.x, &mut self.bid, &mut self.ask, &mut self.weight] {
             column.remove(i);
@@ -173,7 +173,7 @@ impl StrikeOrder {
                 }
             }
             self.blame.remove(out);
-            self.remove(out, Drop::StrikeOrder, quotes);
+            self.remove(out, DropReason::StrikeOrder, quotes);
         }
     }
 
@@ -202,7 +202,7 @@ impl StrikeOrder {
                     best = (rest, out);
                 }
             }
-            self.remove(best.1, Drop::StrikeOrder, quotes);
+            self.remove(best.1, DropReason::StrikeOrder, quotes);
         }
     }
 
@@ -339,7 +339,7 @@ impl ExpiryOrder {
             self.read(k, right, expiries);
             while let Some(worst) = self.worst() {
                 let out = self.column.remove(worst);
-                expiries[out.expiry].quotes.set_aside(out.row, Drop::ExpiryOrder);
+                expiries[out.expiry].quotes.set_aside(out.row, DropReason::ExpiryOrder);
                 touched[out.expiry] = true;
             }
         }
@@ -487,7 +487,7 @@ mod tests {
         let mut quotes = cleaned(&slice);
         drop_out_of_bounds(&slice.input(), 100.0, &mut quotes);
         let mut want = [None; 18];
-        spoil.iter().for_each(|&(k, right, ..)| want[row(k, right)] = Some(Drop::OutOfBounds));
+        spoil.iter().for_each(|&(k, right, ..)| want[row(k, right)] = Some(DropReason::OutOfBounds));
         assert_eq!(quotes.fault, want);
         let mut unknown = cleaned(&slice);
         drop_out_of_bounds(&slice.input(), f64::NAN, &mut unknown);

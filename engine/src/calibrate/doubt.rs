@@ -12,7 +12,8 @@ use super::forward::Parity;
 use super::input::SliceInput;
 use super::settings::{CARRY, CLEANING, DOUBT};
 use super::slice_work::SliceWork;
-use crate::store::dropped::{Doubt, Drop};
+use crate::store::doubt::Doubt;
+use crate::store::drop_reason::DropReason;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::escrowed;
 
@@ -66,7 +67,7 @@ impl Verdict {
 fn pairs(input: &SliceInput<'_>, slice: &SliceWork) -> (u32, u32, u32) {
     let (ladder, out) = (&slice.state.ladder, &slice.draft.out);
     let is_firm = |&row: &usize| {
-        let is_of_itself = matches!(out.fault[row], None | Some(Drop::OutOfBounds | Drop::NoArbitrage));
+        let is_of_itself = matches!(out.fault[row], None | Some(DropReason::OutOfBounds | DropReason::NoArbitrage));
         is_of_itself && input.bid[row] > 0.0 && input.ask[row] > 0.0
     };
     let (mut all, mut open, mut against) = (0, 0, 0);
@@ -97,7 +98,7 @@ fn apart(one: [f64; 2], other: [f64; 2]) -> bool {
 /// them.
 fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option<[f64; 2]> {
     let out = &slice.draft.out;
-    if out.fault[row] == Some(Drop::OutOfBounds) || out.fwd.is_nan() {
+    if out.fault[row] == Some(DropReason::OutOfBounds) || out.fwd.is_nan() {
         return None;
     }
     let (low, high) = (out.vol_bid[row], out.vol_ask[row]);

@@ -8,7 +8,7 @@ use super::search::{Open, search};
 use super::settings::IMPLIED;
 use super::slice_work::{Calibrated, SliceScratch, SliceState};
 use crate::early::{EarlyExercise, PremiumByVol, Valuation, european};
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 use crate::store::ladder::Ladder;
 use kernel::black76::Horizon;
 use kernel::contract::{Right, Style};
@@ -72,7 +72,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         if two_sided {
             out.used[row] = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
             if !out.used[row] {
-                out.fault[row] = Some(Drop::NoArbitrage);
+                out.fault[row] = Some(DropReason::NoArbitrage);
             }
         }
     }
@@ -88,7 +88,7 @@ impl Calibrated {
             let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
             if (svc_vol[row] - shift - mid).abs() > IMPLIED.outlier_halves * half.max(IMPLIED.outlier_half_least * mid)
             {
-                *fault = Some(Drop::Outlier);
+                *fault = Some(DropReason::Outlier);
             }
         }
     }
@@ -358,7 +358,7 @@ mod tests {
         (slice.bid[row], slice.ask[row]) = (49.96, 49.98);
         let out = calibrated(&slice).draft.out;
         assert!(out.vol_mid[row].is_nan() && out.vol_ask[row].is_nan() && !out.used[row]);
-        assert_eq!(out.fault[row], Some(Drop::NoArbitrage));
+        assert_eq!(out.fault[row], Some(DropReason::NoArbitrage));
         assert_eq!(out.fault.iter().flatten().count(), 1, "{:?}", out.fault);
     }
 
@@ -374,7 +374,7 @@ mod tests {
         };
         out.find_outliers(&[0.32, 0.32, 0.30, 0.253], 0.05);
         // seven half spreads; not used; five of the upper half; locked, ten times the least half
-        assert_eq!(out.fault, [Some(Drop::Outlier), None, None, Some(Drop::Outlier)]);
+        assert_eq!(out.fault, [Some(DropReason::Outlier), None, None, Some(DropReason::Outlier)]);
     }
 
     #[test]

@@ -9,13 +9,15 @@ pub mod consistent;
 mod doubt;
 pub mod forward;
 pub mod implied;
+pub mod implied_spot;
 mod input;
 pub mod premium;
+pub mod reference_spot;
 mod remembered;
 mod search;
 pub mod settings;
 mod slice_work;
-pub mod spot;
+mod units;
 
 pub use input::{ForcedCarry, SliceInput};
 pub use slice_work::{Calibrated, SliceScratch, SliceState, SliceWork};

@@ -25,7 +25,7 @@ settings! {
         half_spread_least: f64 = 0.005, "currency per share", Judgement("half a cent, as prices are in cents");
     }
 
-    /// The spot that a name's options are quoted against (`spot.rs`).
+    /// The spot that a name's options are quoted against (`reference_spot.rs`).
     REFERENCE: ReferenceSettings {
         /// Distance within which a pair agrees with a spot. Lower lets borrow and late quotes pass for another spot,
         /// higher does not see a split of a few percent.

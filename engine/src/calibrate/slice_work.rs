@@ -8,7 +8,7 @@ use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
 use crate::early::{EarlyExercise, EarlyWork};
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 use crate::store::ladder::Ladder;
 use kernel::dividends::{Dividend, Terms};
 use std::sync::Arc;
@@ -169,7 +169,7 @@ pub struct Calibrated {
     /// True if the row's quote may support the curve.
     pub used: Vec<bool>,
     /// Reason why the row's quote may not support the curve.
-    pub fault: Vec<Option<Drop>>,
+    pub fault: Vec<Option<DropReason>>,
     /// True if the forward found is impossible, so that it is missing.
     pub refused: bool,
     /// Number of volatilities that needed a bracketed search, outside of remembered early exercise.

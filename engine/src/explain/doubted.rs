@@ -1,7 +1,7 @@
 //! One line on the assumptions that quotes of a name contradict. Never: the decision whether they do.
 
 use crate::store::chain::Chain;
-use crate::store::dropped::Doubt;
+use crate::store::doubt::Doubt;
 use std::fmt::Write;
 
 /// The assumption of a chain that quotes contradict with its substitute, and a note if most quotes still do not hold

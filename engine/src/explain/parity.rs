@@ -3,7 +3,7 @@
 use super::basis::{ValueBasis, rows};
 use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
 use crate::store::chain::{Chain, Slice};
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 use crate::store::evidence::{ParityEvidence, SliceEvidence};
 use kernel::contract::{Deliverable, Right, Style};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub enum Unused {
     /// Only one right is listed.
     OneRight,
     /// The quote of one right was dropped.
-    Dropped(Right, Drop),
+    Dropped(Right, DropReason),
     /// No plausible carry explains the forward that it implies.
     Implausible,
     /// Too far from the money, or as good as exercised, so that the early-exercise premium cannot be removed.
@@ -97,7 +97,7 @@ pub(super) fn strike_of_share(deliverable: Option<Deliverable>, strike_milli: u3
 fn why_unused(chain: &Chain, slice: &Slice, rows: [Option<usize>; 2]) -> Unused {
     let [Some(call), Some(put)] = rows else { return Unused::OneRight };
     // outliers of the curve are found after the forward, and so still counted for it
-    let dropped = |row: usize| chain.dropped[row].filter(|&why| why != Drop::Outlier);
+    let dropped = |row: usize| chain.dropped[row].filter(|&why| why != DropReason::Outlier);
     let found = dropped(call).map(|why| (Right::Call, why)).or(dropped(put).map(|why| (Right::Put, why)));
     match found {
         Some((right, why)) => Unused::Dropped(right, why),

@@ -6,7 +6,7 @@ use super::warning::Warning;
 use crate::rates::source::RateSource;
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
-use crate::store::dropped::Doubt;
+use crate::store::doubt::Doubt;
 use crate::store::evidence::DividendSource;
 use kernel::contract::{IdentityOnly, RootTable, Style};
 

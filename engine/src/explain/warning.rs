@@ -1,6 +1,6 @@
 //! Warnings about a value. Never: their conditions.
 
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 
 /// A warning of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Warning {
     /// The root does not deliver 100 shares; the value follows from its given deliverable.
     Deliverable,
     /// The quote was dropped.
-    Quote(Drop),
+    Quote(DropReason),
     /// The volatility is that of the previous session: the expiry has no curve now.
     PreviousSession,
     /// A preliminary pass has valued early exercise, by lattices; the full pass follows.
@@ -124,17 +124,17 @@ impl Warning {
             }
             Self::Deliverable => "the root does not deliver 100 shares: the value follows from its given deliverable",
             Self::Quote(why) => match why {
-                Drop::Crossed => "the bid is above the ask",
-                Drop::NoBid => "no bid: the ask only bounds the volatility",
-                Drop::NoAsk => "no ask",
-                Drop::Stale => "the quote is stale compared with the rest of the chain",
-                Drop::TooWide => "the spread is too wide to support the forward or the curve",
-                Drop::OutOfBounds => "the quote is outside the arbitrage bounds for this spot and strike",
-                Drop::StrikeOrder => "the quote contradicts other strikes of the expiry",
-                Drop::ExpiryOrder => "the quote is higher than that of the same strike in later expiries",
-                Drop::NoArbitrage => "no volatility gives the quoted price",
-                Drop::Outlier => "the quote is an outlier within its expiry",
-                Drop::Excluded => "an override excludes the quote",
+                DropReason::Crossed => "the bid is above the ask",
+                DropReason::NoBid => "no bid: the ask only bounds the volatility",
+                DropReason::NoAsk => "no ask",
+                DropReason::Stale => "the quote is stale compared with the rest of the chain",
+                DropReason::TooWide => "the spread is too wide to support the forward or the curve",
+                DropReason::OutOfBounds => "the quote is outside the arbitrage bounds for this spot and strike",
+                DropReason::StrikeOrder => "the quote contradicts other strikes of the expiry",
+                DropReason::ExpiryOrder => "the quote is higher than that of the same strike in later expiries",
+                DropReason::NoArbitrage => "no volatility gives the quoted price",
+                DropReason::Outlier => "the quote is an outlier within its expiry",
+                DropReason::Excluded => "an override excludes the quote",
             },
             Self::PreviousSession => "the volatility is that of the previous session: the expiry has no usable quote",
             Self::Preliminary => {

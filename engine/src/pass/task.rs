@@ -4,7 +4,7 @@ use crate::early::EarlyWork;
 use crate::rates::table::RateTable;
 use crate::store::book::{Book, BookSlice};
 use crate::store::columns::SpareBlocks;
-use crate::store::dropped::Drop;
+use crate::store::drop_reason::DropReason;
 use crate::store::overrides::Overrides;
 use crate::store::quotes::ChainQuotes;
 use jiff::Timestamp;
@@ -62,8 +62,8 @@ pub struct ChainReport {
     /// True if the calibration found no forward because calls and puts contradict each other. Without effect if a
     /// contract is priced all the same.
     pub contradictory_pairs: bool,
-    /// Dropped quotes by [`Drop`].
-    pub dropped: [u32; Drop::ALL.len()],
+    /// Dropped quotes by [`DropReason`].
+    pub dropped: [u32; DropReason::ALL.len()],
     /// Greatest number of dividends before an American expiry that has too many and is valued without any; 0: none has.
     pub dividends_refused: u32,
     /// Implied volatilities that needed a search in a bracket.

@@ -6,7 +6,7 @@ use super::task::{ChainReport, Task};
 use crate::store::book::BookSlice;
 use crate::store::chain::{Chain, Slice, Slices, Uncomputed};
 use crate::store::columns::{Col, Columns};
-use crate::store::dropped::FirmQuotes;
+use crate::store::firm_quotes::FirmQuotes;
 use core::ops::Range;
 use jiff::Timestamp;
 use kernel::calendar::days_between;

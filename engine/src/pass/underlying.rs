@@ -13,10 +13,11 @@ use crate::price::{PricedSlice, price_slice};
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice, Slices};
 use crate::store::columns::{Col, Columns};
-use crate::store::dropped::{Drop, FirmQuotes};
+use crate::store::drop_reason::DropReason;
 use crate::store::evidence::{
     ChainEvidence, CountedDividend, DividendSource, KnownTerms, ParityEvidence, SliceEvidence,
 };
+use crate::store::firm_quotes::FirmQuotes;
 use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{Curve, DefaultSmoother, Fitted, SurfaceInput};
@@ -593,7 +594,7 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         stale_quotes: slices
             .iter()
             .flat_map(|slice| &slice.work.draft.out.fault)
-            .filter(|&&fault| fault == Some(Drop::Stale))
+            .filter(|&&fault| fault == Some(DropReason::Stale))
             .count() as u32,
         age_s,
         dividends: dividends.collect(),

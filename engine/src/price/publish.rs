@@ -4,8 +4,8 @@
 use super::chances::Chances;
 use crate::early::{BlockMethod, EarlyWork};
 use crate::store::columns::{Col, Columns};
-use crate::store::dropped::FirmQuotes;
 use crate::store::evidence::ValueMethod;
+use crate::store::firm_quotes::FirmQuotes;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;
 use kernel::greeks::{Greek, Greeks};

@@ -7,7 +7,8 @@ use crate::calibrate::settings::CLEANING;
 use crate::calibrate::{Calibrated, SliceInput, SliceState, SliceWork};
 use crate::early::{EarlyWork, VOL};
 use crate::store::columns::{Col, Columns};
-use crate::store::dropped::{Drop, FirmQuotes};
+use crate::store::drop_reason::DropReason;
+use crate::store::firm_quotes::FirmQuotes;
 use crate::store::ladder::Ladder;
 use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
@@ -60,7 +61,10 @@ pub fn price_slice(
 fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &mut Columns) -> FirmQuotes {
     let mut found = FirmQuotes::default();
     for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
-        let of_itself = matches!(out.fault[row], None | Some(Drop::OutOfBounds | Drop::NoArbitrage | Drop::Outlier));
+        let of_itself = matches!(
+            out.fault[row],
+            None | Some(DropReason::OutOfBounds | DropReason::NoArbitrage | DropReason::Outlier)
+        );
         if of_itself && value.is_finite() && input.bid[row] > 0.0 {
             let tick = CLEANING.half_spread_least;
             found.firm += 1;

@@ -7,7 +7,9 @@
 
 use crate::store::chain::{Chain, Slice, Uncomputed};
 use crate::store::columns::{Col, Columns};
-use crate::store::dropped::{Doubt, Drop, FirmQuotes};
+use crate::store::doubt::Doubt;
+use crate::store::drop_reason::DropReason;
+use crate::store::firm_quotes::FirmQuotes;
 use bytemuck::allocation::pod_collect_to_vec;
 use core::fmt;
 use jiff::{Timestamp, civil::Date};
@@ -348,7 +350,8 @@ impl<'a> Decoder<'a> {
             _ => None,
         });
         let right: Vec<Right> = rights.collect::<Option<_>>()?;
-        let dropped: Vec<Option<Drop>> = (0..rows).map(|_| self.one_of(&Drop::ALL)).collect::<Option<_>>()?;
+        let dropped: Vec<Option<DropReason>> =
+            (0..rows).map(|_| self.one_of(&DropReason::ALL)).collect::<Option<_>>()?;
         let mut columns = Columns::missing(live.rows());
         for &col in Col::OF_PASS {
             columns.get_mut(col).copy_from_slice(&live.pick(&self.f64s(rows)?));

@@ -2,8 +2,10 @@
 //! strike, call before put). Never: mutation after publishing.
 
 use super::columns::Columns;
-use super::dropped::{Doubt, Drop, FirmQuotes};
+use super::doubt::Doubt;
+use super::drop_reason::DropReason;
 use super::evidence::ChainEvidence;
+use super::firm_quotes::FirmQuotes;
 use super::quotes::ChainQuotes;
 use core::ops::Range;
 use jiff::{Timestamp, civil::Date};
@@ -40,7 +42,7 @@ pub struct Chain {
     /// Call or put, by row.
     pub right: Vec<Right>,
     /// The reason why a row's quote is not used; `None`: it is used.
-    pub dropped: Vec<Option<Drop>>,
+    pub dropped: Vec<Option<DropReason>>,
     /// The numbers, by row.
     pub columns: Columns,
     /// The quotes of the computation, by row; `None` unless the pass keeps quotes.
@@ -214,7 +216,7 @@ impl Chain {
             + self.slices.bytes()
             + self.strike_milli.capacity() * size_of::<u32>()
             + self.right.capacity() * size_of::<Right>()
-            + self.dropped.capacity() * size_of::<Option<Drop>>()
+            + self.dropped.capacity() * size_of::<Option<DropReason>>()
             + self.columns.bytes()
             + self.quotes.as_ref().map_or(0, |quotes| quotes.bytes())
             + self.evidence.as_ref().map_or(0, |evidence| evidence.bytes())

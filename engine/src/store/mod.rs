@@ -5,9 +5,11 @@
 pub mod book;
 pub mod chain;
 pub mod columns;
-pub mod dropped;
+pub mod doubt;
+pub mod drop_reason;
 pub mod european;
 pub mod evidence;
+pub mod firm_quotes;
 pub mod ingest;
 pub mod ladder;
 pub mod overrides;

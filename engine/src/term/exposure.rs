@@ -201,7 +201,7 @@ fn crossing(f: impl Fn(f64) -> f64, mut from: f64, mut to: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::store::columns::Columns;
-    use crate::store::dropped::FirmQuotes;
+    use crate::store::firm_quotes::FirmQuotes;
     use crate::store::quotes::ChainQuotes;
     use jiff::Timestamp;
     use kernel::contract::{Settle, Style, Symbol};

@@ -9,7 +9,7 @@ use engine::rates::table::RateTable;
 use engine::store::book::{Book, BookSlice};
 use engine::store::chain::{Chain, Uncomputed};
 use engine::store::columns::Col;
-use engine::store::dropped::Doubt;
+use engine::store::doubt::Doubt;
 use engine::store::overrides::Overrides;
 use feeds::overrides::parse_overrides;
 use jiff::Timestamp;

@@ -3,7 +3,7 @@
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne};
 use engine::calibrate::{Calibrated, SliceInput, SliceWork};
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, SurfaceInput, fit};
 use kernel::american::{Band, Pricer};
@@ -194,7 +194,7 @@ fn print_slices(done: &Done) {
             spread(&table.delta),
             spread(&table.vol),
             curve.confidence(c.fwd),
-            Drop::ALL.map(|drop| c.fault.iter().filter(|f| **f == Some(drop)).count())
+            DropReason::ALL.map(|drop| c.fault.iter().filter(|f| **f == Some(drop)).count())
         );
     }
 }

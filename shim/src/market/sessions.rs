@@ -292,7 +292,7 @@ mod tests {
             implied_spot_error: f64::NAN,
             spot_off: false,
             doubt: None,
-            firm: engine::store::dropped::FirmQuotes::default(),
+            firm: engine::store::firm_quotes::FirmQuotes::default(),
             uncomputed: None,
             valued_at: at.parse().unwrap(),
             preliminary,

@@ -5,7 +5,7 @@ use super::feed::FeedProgress;
 use crate::status::{MarketFacts, PassFacts};
 use engine::early::EarlyWork;
 use engine::pass::{ChainReport, StageTimes};
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use kernel::american::Counts;
 use kernel::contract::Symbol;
 use kernel::error::Reason;
@@ -113,13 +113,13 @@ impl Tally {
 
 /// Counts of refused records so far and of quotes that the chains of the snapshot do not use, by reason, without zeros.
 fn by_reason<'r>(feed: &FeedProgress, reports: impl Iterator<Item = &'r ChainReport>) -> Vec<(&'static str, u64)> {
-    let mut unused = [0; Drop::ALL.len()];
+    let mut unused = [0; DropReason::ALL.len()];
     for report in reports {
         unused.iter_mut().zip(report.dropped).for_each(|(sum, n)| *sum += u64::from(n));
     }
     let refused = Reason::ALL.iter().zip(feed.refused).map(|(reason, n)| (reason.name(), n));
     let refused = refused.chain([("outside_session", feed.outside_session)]);
-    let cleaned = Drop::ALL.iter().zip(unused).map(|(drop, n)| (drop.name(), n));
+    let cleaned = DropReason::ALL.iter().zip(unused).map(|(drop, n)| (drop.name(), n));
     refused.chain(cleaned).filter(|&(_, n)| n > 0).collect()
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn every_reason_that_occurs_is_shown_by_its_name() {
-        for (i, drop) in Drop::ALL.into_iter().enumerate() {
+        for (i, drop) in DropReason::ALL.into_iter().enumerate() {
             assert_eq!(drop as usize, i, "{}", drop.name());
             let mut report = ChainReport::default();
             report.dropped[drop as usize] = 2;
@@ -144,8 +144,8 @@ mod tests {
         let held = FeedProgress { outside_session: 7, ..FeedProgress::default() };
         assert_eq!(by_reason(&held, [].iter()), [("outside_session", 7)]);
         let names: BTreeSet<&str> =
-            Drop::ALL.iter().map(|d| d.name()).chain(Reason::ALL.iter().map(|r| r.name())).collect();
-        assert_eq!(names.len(), Drop::ALL.len() + Reason::ALL.len(), "one name, one reason");
+            DropReason::ALL.iter().map(|d| d.name()).chain(Reason::ALL.iter().map(|r| r.name())).collect();
+        assert_eq!(names.len(), DropReason::ALL.len() + Reason::ALL.len(), "one name, one reason");
     }
 
     #[test]

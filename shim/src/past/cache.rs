@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use engine::store::chain::Chain;
     use engine::store::columns::Columns;
-    use engine::store::dropped::FirmQuotes;
+    use engine::store::firm_quotes::FirmQuotes;
     use jiff::Timestamp;
     use jiff::civil::date;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

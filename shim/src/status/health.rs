@@ -4,7 +4,7 @@ use super::facts::{MarketFacts, PassFacts, RateFacts};
 use super::reading::SnapshotCounts;
 use super::spelling::{by_name, three_decimals, three_decimals_or_null};
 use engine::store::chain::Uncomputed;
-use engine::store::dropped::Doubt;
+use engine::store::doubt::Doubt;
 use kernel::contract::Symbol;
 use serde::Serialize;
 use sources::facts::{OverrideFacts, RecordFacts, SourceFacts, StateFacts, Used};

@@ -3,7 +3,7 @@
 use super::facts::MarketFacts;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Uncomputed};
-use engine::store::dropped::Doubt;
+use engine::store::doubt::Doubt;
 use kernel::contract::{Style, Symbol, roots::is_adjusted};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -384,7 +384,13 @@ fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
         }
         let strict = get(&format!("/l1/greeks?{query}&strict=1"));
         let says = |words| warning.as_ref().is_some_and(|text| text.contains(words));
-        let status = if says("not served") { 404 } else if says("not computed yet") { 502 } else { 200 };
+        let status = if says("not served") {
+            404
+        } else if says("not computed yet") {
+            502
+        } else {
+            200
+        };
         assert_eq!(strict.status, status, "{query}: {}", strict.body);
     }
     assert_eq!(get("/l1/greeks?underlying=NOSUCH").body, "[]");

@@ -6,7 +6,7 @@ use crate::support::market::{NOW, get, get_from, market, service};
 use engine::snapshot::Snapshot;
 use engine::store::book::BookSlice;
 use engine::store::chain::Chain;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use engine::store::quotes::ChainQuotes;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -25,7 +25,7 @@ struct Quote {
     ask_size: f64,
     volume: f64,
     open_interest: f64,
-    dropped: Option<Drop>,
+    dropped: Option<DropReason>,
     ts: Timestamp,
 }
 
@@ -40,7 +40,7 @@ impl Quote {
             ask_size: unless(row % 7 == 3, (10 * row) as f64),
             volume: unless(row % 13 == 5, (3 * row) as f64),
             open_interest: unless(row % 17 == 6, (100 + row) as f64),
-            dropped: (row % 4 == 1).then(|| Drop::ALL[row % Drop::ALL.len()]),
+            dropped: (row % 4 == 1).then(|| DropReason::ALL[row % DropReason::ALL.len()]),
             ts: NOW - SignedDuration::from_millis(61_250) * i32::try_from(row).unwrap(),
         }
     }
@@ -159,7 +159,7 @@ fn the_native_group_has_what_was_quoted_and_nothing_in_place_of_the_rest() {
             }
             let time = spelt(quote.ts, "America/New_York", "%Y-%m-%dT%H:%M:%S%.3f%:z");
             assert_eq!(row["quote_time"], time.as_str());
-            assert_eq!(row["dropped"].as_str(), quote.dropped.map(Drop::name));
+            assert_eq!(row["dropped"].as_str(), quote.dropped.map(DropReason::name));
         },
     );
     let both = json("/l1/greeks?underlying=ACME&greeks=quote,core");

@@ -8,7 +8,7 @@ use engine::early::EarlyWork;
 use engine::snapshot::Snapshot;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::{Col, Columns};
-use engine::store::dropped::FirmQuotes;
+use engine::store::firm_quotes::FirmQuotes;
 use host::clock::MarketClock;
 use http::{Answer, Body, Metrics, Progress};
 use jiff::Timestamp;

@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use engine::exercise::{self, ADVICE};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -120,7 +120,7 @@ impl ArrayForm {
             styles: Dictionary::of_words(&["american", "european"]),
             settlements: Dictionary::of_words(&["am", "pm"]),
             rights: Dictionary::of_words(&["call", "put"]),
-            drops: Dictionary::of_words(&Drop::ALL.map(Drop::name)),
+            drops: Dictionary::of_words(&DropReason::ALL.map(DropReason::name)),
             advice: Dictionary::of_words(&ADVICE),
         }
     }

@@ -14,7 +14,7 @@ use arrow_array::types::{Date32Type, Float64Type, Int32Type, TimestampMicrosecon
 use engine::store::book::QuoteCounts;
 use engine::store::chain::{Chain, Slice, Uncomputed};
 use engine::store::columns::{Col, Columns};
-use engine::store::dropped::FirmQuotes;
+use engine::store::firm_quotes::FirmQuotes;
 use engine::store::quotes::ChainQuotes;
 use jiff::{Timestamp, civil::Date};
 use kernel::calendar::shift::date_of_epoch_day;

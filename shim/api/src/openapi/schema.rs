@@ -16,7 +16,7 @@ use crate::vendors::facts::FactForm;
 use crate::vendors::layer::{FactTable, List, Reply, RequestContext, SymbolList};
 use engine::store::chain::Uncomputed;
 use engine::store::columns::Unit;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use jiff::Timestamp;
 use kernel::contract::{Right, Symbol};
 use serde_json::{Map, Value, json};
@@ -318,7 +318,7 @@ fn member(name: &str, cell: Cell) -> Member<'_> {
         Cell::Time(_, stamp) => or_null(of_stamp(stamp)),
         Cell::Dropped => json!({
             "type": ["string", "null"],
-            "enum": Drop::ALL.iter().map(|why| Some(why.name())).chain([None]).collect::<Vec<_>>(),
+            "enum": DropReason::ALL.iter().map(|why| Some(why.name())).chain([None]).collect::<Vec<_>>(),
             "description": "Why the quote is not used",
         }),
         Cell::DaysToExpiry => json!({ "type": "integer", "description": "Calendar days to expiry" }),

@@ -18,7 +18,7 @@ use super::number::{BLOCK, Print, TextBlock, osi_digits, put_as, put_milli};
 use engine::exercise::ADVICE;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use engine::store::quotes::{ChainQuotes, QuoteNumber};
 use jiff::tz::TimeZone;
 use kernel::contract::Right;
@@ -158,7 +158,7 @@ pub struct Cells<'a> {
     strike_milli: &'a [u32],
     right: &'a [Right],
     quotes: Option<&'a ChainQuotes>,
-    dropped: &'a [Option<Drop>],
+    dropped: &'a [Option<DropReason>],
 }
 
 impl RowRef {

@@ -399,7 +399,7 @@ fn duration(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
     use engine::store::columns::Columns;
-    use engine::store::dropped::FirmQuotes;
+    use engine::store::firm_quotes::FirmQuotes;
     use jiff::Timestamp;
     use proptest::prelude::*;
 

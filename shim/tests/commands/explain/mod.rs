@@ -15,7 +15,7 @@ use engine::snapshot::Snapshot;
 use engine::store::book::Book;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, Right, Style};
@@ -276,18 +276,18 @@ fn warnings_say_what_is_wrong() {
     };
     let plain = warned(&|_, _, _| ());
     assert!(plain.contains(&Warning::Preliminary), "{plain:?}");
-    assert!(!plain.contains(&Warning::NoPair) && !plain.contains(&Warning::Quote(Drop::Crossed)), "{plain:?}");
+    assert!(!plain.contains(&Warning::NoPair) && !plain.contains(&Warning::Quote(DropReason::Crossed)), "{plain:?}");
     let crossed = warned(&|book, slice, row| {
         let of = &mut book.slices[slice];
         (of.bid[row], of.ask[row]) = (of.ask[row] + 1.0, of.bid[row]);
     });
-    assert!(crossed.contains(&Warning::Quote(Drop::Crossed)), "{crossed:?}");
+    assert!(crossed.contains(&Warning::Quote(DropReason::Crossed)), "{crossed:?}");
     let old = warned(&|book, slice, row| {
         book.slices[slice].ts[row] -= jiff::SignedDuration::from_hours(1);
     });
-    assert!(old.contains(&Warning::Quote(Drop::Stale)), "{old:?}");
+    assert!(old.contains(&Warning::Quote(DropReason::Stale)), "{old:?}");
     let alone = warned(&|book, slice, _| book.slices[slice].bid.fill(f64::NAN));
-    assert!(alone.contains(&Warning::NoPair) && alone.contains(&Warning::Quote(Drop::NoBid)), "{alone:?}");
+    assert!(alone.contains(&Warning::NoPair) && alone.contains(&Warning::Quote(DropReason::NoBid)), "{alone:?}");
     // quotes of another moment than the price, too wide to put the price in doubt
     let shifted = warned(&|book, _, _| {
         book.spot *= 1.003;

@@ -4,7 +4,7 @@
 use super::reference_files::ReferenceFiles;
 use engine::rates::source::RateOrigin;
 use engine::store::chain::Uncomputed;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use history::gather::InputFacts;
 use history::job::JobOutcome;
 use history::manifest::write_whole;
@@ -99,7 +99,7 @@ pub(super) fn text(outcome: &JobOutcome, known: &ReferenceFiles) -> String {
             "contracts": counts.contracts,
             "priced": counts.priced,
             "refused": by_name(Reason::ALL.map(Reason::name), &counts.refused),
-            "dropped": by_name(Drop::ALL.map(Drop::name), &counts.dropped),
+            "dropped": by_name(DropReason::ALL.map(DropReason::name), &counts.dropped),
             "uncomputed": by_name(Uncomputed::ALL.map(Uncomputed::name), &counts.uncomputed),
         },
         "failed": failed,

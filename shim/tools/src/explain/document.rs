@@ -5,7 +5,7 @@ use engine::calibrate::forward::{PairVote, Parity};
 use engine::explain::{Explanation, StrikeOutcome, StrikeParity, Unused, ValueBasis, Warning};
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
-use engine::store::dropped::Drop;
+use engine::store::drop_reason::DropReason;
 use engine::store::quotes::QuoteNumber;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -424,7 +424,7 @@ fn meaning(own: Warning, all: &[Warning]) -> String {
     let causes: Vec<&str> = causes.iter().filter(|cause| all.contains(cause)).map(|cause| cause.name()).collect();
     let is_doubt = matches!(
         own,
-        Warning::Quote(Drop::NoArbitrage) | Warning::SpotOff | Warning::SpotShifted | Warning::OutsideSpread
+        Warning::Quote(DropReason::NoArbitrage) | Warning::SpotOff | Warning::SpotShifted | Warning::OutsideSpread
     );
     match causes.as_slice() {
         causes if is_doubt && !causes.is_empty() => {

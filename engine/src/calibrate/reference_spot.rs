@@ -2,19 +2,11 @@
 //!
 //! Each call/put pair implies a spot. If enough near pairs imply the published spot, it is the reference. If they agree
 //! on another spot (a halted stock, a spot from before a split), that one is. If they agree on none, the published spot
-//! stays.
-//!
-//! Strikes or prices may be in other units than the spot: strikes in thousandths, prices of a whole contract. C − P
-//! falls by the discount factor for each unit of strike, whatever spot and volatility are. If in most expiries it falls
-//! by that times a power of ten, strikes and prices have different units. Never: a forward of a value, a repair.
+//! stays. Never: a forward of a value, a repair.
 
 use super::forward::Pair;
 use super::input::SliceInput;
-use super::settings::{REFERENCE, SCALE};
-use super::slice_work::SliceWork;
-use crate::store::chain::Uncomputed;
-use crate::store::ladder::Ladder;
-use kernel::contract::Right;
+use super::settings::REFERENCE;
 use kernel::dividends::escrowed;
 
 /// Finds reference spots; kept for its memory.
@@ -67,63 +59,6 @@ impl Reference {
 
     fn agreeing(&self, s: f64) -> f64 {
         self.votes.iter().filter(|vote| (vote.0 / s - 1.0).abs() <= vote.2).map(|vote| vote.1).sum()
-    }
-}
-
-/// Finds whether strikes or prices are in other units than the spot; `None`: neither are.
-///
-/// # Domain   slices with their ladders, any quotes; an expiry needs two strikes with both sides of call and put
-/// # Cost     a few ns a slice
-pub(super) fn wrong_scale(published: f64, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> Option<Uncomputed> {
-    let (mut asked, mut strikes, mut prices) = (0, 0, 0);
-    for (input, slice) in inputs.iter().zip(slices).filter(|(input, _)| input.shares.is_none()) {
-        let ladder = &slice.state.ladder;
-        let pair = |strike: usize| CrudePair::of(input, ladder, strike);
-        let (Some(low), Some(high)) = ((0..ladder.len()).find_map(pair), (0..ladder.len()).rev().find_map(pair)) else {
-            continue;
-        };
-        asked += 1;
-        let (fall, apart) = (low.gap - high.gap, high.k - low.k);
-        // errors of the two gaps must be small against their difference
-        if !(apart > 0.0 && fall > 2.0 * (low.half + high.half)) {
-            continue;
-        }
-        let slope = fall / apart;
-        let power = 10f64.powf(slope.log10().round());
-        let is_power = (slope / power).ln().abs() < SCALE.within.ln();
-        if is_power && (power * SCALE.least <= 1.0 || power >= SCALE.least) {
-            // strikes of the order of the spot are right
-            let middle = 0.5 * (low.k + high.k) / published;
-            let is_strike = !(SCALE.strike_least..SCALE.strike_most).contains(&middle);
-            strikes += usize::from(is_strike);
-            prices += usize::from(!is_strike);
-        }
-    }
-    match () {
-        () if 2 * strikes > asked => Some(Uncomputed::StrikeScale),
-        () if 2 * prices > asked => Some(Uncomputed::PriceScale),
-        () => None,
-    }
-}
-
-/// Call and put of one strike as they are quoted, clean or not: prices in other units are mostly too wide.
-struct CrudePair {
-    k: f64,
-    /// Call mid less put mid.
-    gap: f64,
-    /// Half of both spreads.
-    half: f64,
-}
-
-impl CrudePair {
-    fn of(input: &SliceInput<'_>, ladder: &Ladder, strike: usize) -> Option<Self> {
-        let sides = |right: Right| {
-            let row = ladder.row(right, strike)?;
-            let (bid, ask) = (input.bid[row], input.ask[row]);
-            (bid >= 0.0 && ask > bid).then_some((0.5 * (bid + ask), 0.5 * (ask - bid)))
-        };
-        let ((call, wide), (put, other)) = (sides(Right::Call)?, sides(Right::Put)?);
-        Some(Self { k: ladder.strikes()[strike], gap: call - put, half: wide + other })
     }
 }
 
