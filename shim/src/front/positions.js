@@ -60,7 +60,7 @@ async function show() {
       if (row.osym) explain(row.osym);
       else if (row.underlying) location.href = `/#symbol=${row.underlying}`;
     });
-    const total = rows.at(-1);
+    const total = rows.at(-1) ?? { positions: 0, missing: 0 };
     say($("sub"), `${total.positions} lines${total.missing ? `, ${total.missing} without a value` : ""}`);
     const isFiltered = Object.keys(filters).length > 0;
     if (total.positions || isFiltered) $("example").hidden = true;
