@@ -7,6 +7,7 @@
 //! - `poll`: vendors that are polled: a row of `registry.rs` and a file each; when to ask (`plan.rs`, pure), the
 //!   requests (`client.rs`, the only file that names `ureq`), the answers about a name together (`sweep.rs`), dividends
 //!   beside chains and those that are likely to follow (`dividends.rs`).
+//! - `session`: a streamed session, opened again when it ends.
 //! - `tasty`: contracts by HTTP and a stream of their quotes; `tasty_spec`: its specification; `socket`: the WebSocket,
 //!   the only file that names `tungstenite`.
 //! - `databento`: a live session, behind the feature `databento-live`; the only file with an asynchronous runtime.
@@ -34,6 +35,7 @@ pub mod precedence;
 pub mod recorded;
 pub mod recorder;
 pub mod requested;
+pub mod session;
 pub mod socket;
 pub mod tasty;
 pub mod tasty_spec;

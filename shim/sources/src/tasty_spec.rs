@@ -3,7 +3,8 @@
 use crate::feed_names::add_name;
 use crate::poll::client::{AnswerBounds, ServerBase};
 use crate::poll::sign_in::{RefreshToken, SignIn, TokenForm, TokenTerms};
-use crate::tasty::{self, TastySource, TastyTerms};
+use crate::session::SessionSource;
+use crate::tasty::{self, TastyTerms};
 use host::clock::MarketClock;
 use host::secret::Keys;
 use kernel::contract::Symbol;
@@ -64,7 +65,7 @@ impl TastySpec {
         keys: &Keys,
         authorities: Option<&Path>,
         clock: MarketClock,
-    ) -> Result<TastySource, String> {
+    ) -> Result<SessionSource, String> {
         let base = self.base.clone().map_or_else(|| ServerBase::parse(BASE), Ok)?;
         let [secret, refresh] = [keys.need(KEYS[0])?.clone(), keys.need(KEYS[1])?.clone()];
         if !base.is_private() {

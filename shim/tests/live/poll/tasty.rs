@@ -13,7 +13,8 @@ use kernel::report::Report;
 use sources::facts::SourceState;
 use sources::poll::client::{AnswerBounds, ServerBase};
 use sources::poll::sign_in::{RefreshToken, SignIn, TokenForm, TokenTerms};
-use sources::tasty::{TastySource, TastyTerms};
+use sources::session::SessionSource;
+use sources::tasty::TastyTerms;
 use sources::tasty_spec::KEYS;
 use sources::{Moment, QuoteSource};
 use std::fmt::Write as _;
@@ -120,7 +121,7 @@ impl Broker {
         stream.generation += 1;
     }
 
-    fn source(&self, silence: Duration, first: Duration) -> TastySource {
+    fn source(&self, silence: Duration, first: Duration) -> SessionSource {
         let token = TokenTerms {
             vendor: "tasty",
             path: "/oauth/token",
@@ -236,7 +237,7 @@ struct Taken {
 }
 
 impl Taken {
-    fn take(&mut self, source: &mut TastySource) {
+    fn take(&mut self, source: &mut SessionSource) {
         let (now, log): (Timestamp, &dyn Fn(&str)) = (OPEN.parse().unwrap(), &|_| {});
         let moment = Moment { now, latest: now, elapsed: Duration::ZERO, log };
         if let Some(delivery) = source.take(&moment) {
@@ -246,7 +247,7 @@ impl Taken {
         }
     }
 
-    fn until(&mut self, what: &str, source: &mut TastySource, is_there: impl Fn(&Self, &TastySource) -> bool) {
+    fn until(&mut self, what: &str, source: &mut SessionSource, is_there: impl Fn(&Self, &SessionSource) -> bool) {
         let began = Instant::now();
         while !is_there(self, source) {
             assert!(began.elapsed() < Duration::from_secs(120), "{what}: {:?}", source.facts());
@@ -260,7 +261,7 @@ impl Taken {
     }
 }
 
-fn count(source: &TastySource, kind: &str) -> u64 {
+fn count(source: &SessionSource, kind: &str) -> u64 {
     source.facts().failures.iter().find(|(name, _)| *name == kind).map_or(0, |(_, count)| *count)
 }
 
