@@ -4,7 +4,7 @@ use super::endpoint::{Page, PageRequest};
 use super::service::Service;
 use crate::past;
 use api::refusal::Refusal;
-use api::vendors::native_explain::{self, ExplainQuestion};
+use api::vendors::native_explain;
 use engine::store::chain::Chain;
 use http::Answer;
 use std::sync::Arc;
@@ -21,22 +21,23 @@ pub(super) static EXPLAIN: Page = Page {
 };
 
 fn explain(service: &Service, request: &PageRequest) -> Answer {
-    let question = question_of(&request.query);
-    if let (Ok(ExplainQuestion { contract, form, past: Some(question) }), Some(past)) = (&question, &service.past) {
-        let (explaining, contract, form) = (service.explaining.clone(), *contract, *form);
+    let question = match question_of(&request.query) {
+        Ok(question) => question,
+        Err(refusal) => return refused(&refusal),
+    };
+    let name = service.roots.underlying_of(question.contract.root());
+    if let (Some(moment), Some(past)) = (question.past.clone(), &service.past) {
+        let (explaining, roots) = (service.explaining.clone(), Arc::clone(&service.roots));
         let (feed, zone) = (service.status.feed.clone(), service.status.zone.clone());
-        let names = vec![service.roots.underlying_of(contract.root)];
         let explain = move |chain: Result<Arc<Chain>, Refusal>| {
             let market = MarketPart { feed, ..MarketPart::default() };
             let around = Surroundings { market, zone: Some(zone) };
-            let answer = chain.and_then(|chain| explaining.of_chain(chain, contract, form, around));
+            let answer = chain.and_then(|chain| explaining.of_chain(chain, &question, &roots, around));
             answer.unwrap_or_else(|refusal| refused(&refusal))
         };
-        return past::chain(past, names, question.clone(), ROUTE, Box::new(explain));
+        return past::chain(past, vec![name], moment, ROUTE, Box::new(explain));
     }
-    if let Ok(question) = &question {
-        service.requested.note(service.roots.underlying_of(question.contract.root));
-    }
+    service.requested.note(name);
     let market = MarketPart {
         feed: service.status.feed.clone(),
         simulated: service.status.simulated,
@@ -44,5 +45,7 @@ fn explain(service: &Service, request: &PageRequest) -> Answer {
         ..MarketPart::default()
     };
     let around = Surroundings { market, zone: Some(service.status.zone.clone()) };
-    service.explaining.answer(&service.market.load_full(), &request.query, around)
+    let snapshot = service.market.load_full();
+    let answer = service.explaining.of_snapshot(&snapshot, question, &service.roots, around);
+    answer.unwrap_or_else(|refusal| refused(&refusal))
 }

@@ -370,6 +370,36 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_covered_call_in_words_counts_from_what_was_paid() {
+    let more = "price=68,1.5&since=entry&spot=-10,0,10&at=2026-12-18";
+    let found = rows(&format!("/l1/scenario?osym=100+KO,-1+KO+12/18+74+C&{more}"));
+    assert_eq!(found, rows(&format!("/l1/scenario?osym=KO,KO261218C00074000&quantity=100,-1&{more}")));
+    assert_eq!(found.len(), 6);
+    for row in &found {
+        let spot = number(row, "spot");
+        let (quantity, profit) = match row["osym"].as_str() {
+            None => (100.0, 100.0 * (spot - 68.0)),
+            Some(_) => (-1.0, 100.0 * (1.5 - (spot - 74.0).max(0.0))),
+        };
+        assert_eq!(row["quantity"].as_f64(), Some(quantity));
+        assert!((number(row, "profit") - profit).abs() < 1e-6, "{row}");
+    }
+    let total = rows(&format!("/l1/scenario?osym=100+KO,-1+KO+12/18+74+C&{more}&sum=total"));
+    for (n, sum) in total.iter().enumerate() {
+        let wanted = number(&found[n], "profit") + number(&found[n + 3], "profit");
+        assert!((number(sum, "profit") - wanted).abs() < 1e-6, "{sum}");
+    }
+    // lots of one contract have their own prices
+    let lots = rows("/l1/scenario?osym=KO+12/18+74+C,KO261218C00074000&quantity=1,2&price=1,2&since=entry");
+    let [value, twice] = [&lots[0], &lots[1]].map(|lot| number(lot, "value"));
+    assert!(lots.len() == 2 && (twice - 2.0 * value).abs() < 1e-9, "{lots:?}");
+    assert!((number(&lots[0], "profit") - (value - 100.0)).abs() < 1e-9, "{lots:?}");
+    assert!((number(&lots[1], "profit") - (twice - 400.0)).abs() < 1e-9, "{lots:?}");
+    // without a number values are per share, as of the OSI symbol
+    assert_eq!(rows("/l1/scenario?osym=KO+2026-12-18+74+call"), rows("/l1/scenario?osym=KO261218C00074000"));
+}
+
+#[test]
 fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
     let (service, _) = service_of("account,symbol,quantity\na,KO,1\n");
     let no = |names: &str| format!("Warning: 199 greeksd \"not served: {names} (/l1/symbols lists the names)\"");
@@ -381,6 +411,9 @@ fn what_is_not_served_is_named_and_refused_where_a_client_is_strict() {
         ("osym=KO261218C00070000", None),
         ("osym=KO261218C00070000,KO261218C99000000", Some(no("KO261218C99000000"))),
         ("osym=KO261218C99000000&quantity=1&sum=total", Some(no("KO261218C99000000"))),
+        ("osym=100+KO,-1+KO+12/18+70+C", None),
+        ("osym=KO+12/18+70.11+C", Some(no("KO261218C00070110"))),
+        ("osym=100+KO,100+NOSUCH", Some(no("NOSUCH"))),
         ("underlying=KO&min_days=40&max_days=20", Some(none("contract"))),
         ("underlying=KO&spot=-20..20:1", None),
         ("positions=a", None),

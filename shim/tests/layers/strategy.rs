@@ -203,6 +203,45 @@ fn positions_of_a_name_count_from_what_was_paid() {
 }
 
 #[test]
+fn legs_with_prices_count_from_them() {
+    let found = strategy("100 KO,-1 KO 12/18 74 C", "&price=68,1.5");
+    assert_eq!(found["entry"], "paid");
+    near(number(&found, "cost"), 6650.0);
+    near(numbers(&found["breakevens"])[0], 66.5);
+    assert_eq!(strategy("100 KO,-1 KO 12/18 74 C", "&price=68,1.5&entry=mid")["entry"], "mid");
+}
+
+#[test]
+fn a_contract_in_words_is_explained() {
+    let service = service_of("symbol,quantity\n");
+    let of = |osym: &str| get_from(&service, &format!("/l1/explain?osym={}", osym.replace(' ', "%20")));
+    let contract = |osym: &str| {
+        let got = of(osym);
+        assert_eq!(got.status, 200, "{osym}: {}", got.body);
+        serde_json::from_str::<Value>(&got.body).unwrap()["contract"].clone()
+    };
+    let wanted = contract("KO261218C00070000");
+    for words in ["KO 12/18 70 C", "KO 2026-12-18 70 call", "ko 18dec26 70c", "KO    261218C00070000"] {
+        assert_eq!(contract(words), wanted, "{words}");
+    }
+    let spx = &chains()[1];
+    let weekly = spx.slices.iter().find(|slice| slice.root.as_str() == "SPXW" && slice.days > 7.0).unwrap();
+    let strike = f64::from(spx.strike_milli[weekly.rows.start as usize]) / 1000.0;
+    assert_eq!(contract(&format!("SPX {} {strike} P", weekly.expiry))["root"], "SPXW");
+    for (osym, wanted) in [
+        (
+            "KO 13/18 70 C",
+            "400 {\"error\":\"osym: not a contract such as SPY 12/18 712 C or SPY261218C00712000: KO 13/18",
+        ),
+        ("KO", "400 {\"error\":\"osym: not a contract"),
+        ("KO 12/18 71.11 C", "404 {\"error\":\"no such contract is listed: KO261218C00071110\"}"),
+    ] {
+        let Got { status, body, .. } = of(osym);
+        assert!(format!("{status} {body}").starts_with(wanted), "{osym}: {status} {body}");
+    }
+}
+
+#[test]
 fn every_known_strategy_is_proposed_about_the_money() {
     let service = service_of("symbol,quantity\n");
     let of = |name: &str, more: &str| {

@@ -89,9 +89,7 @@ impl Absent {
             sort(snapshot.chains_of_root(root).next().is_some(), &|| will_be(root), &|| root.to_string());
         }
         for key in contracts {
-            let served = key.served();
-            let is_listed = snapshot.chains_of_root(served.root).any(|chain| has(chain, &served));
-            sort(is_listed, &|| will_be(served.root), &|| compact(key));
+            sort(lists(snapshot, key), &|| will_be(key.served().root), &|| compact(key));
         }
         absent
     }
@@ -116,8 +114,16 @@ pub fn warning_header(text: &str) -> (&'static str, Cow<'static, str>) {
     ("Warning", format!("199 greeksd \"{text}\"").into())
 }
 
+/// True if a snapshot lists a contract.
+#[must_use]
+pub fn lists(snapshot: &Snapshot, key: &ContractKey) -> bool {
+    snapshot.chains_of_root(key.served().root).any(|chain| has(chain, key))
+}
+
 /// True if a chain lists a contract.
-fn has(chain: &Chain, key: &ContractKey) -> bool {
+#[must_use]
+pub fn has(chain: &Chain, key: &ContractKey) -> bool {
+    let key = key.served();
     let of_key = chain.slices.iter().filter(|slice| (slice.root, slice.expiry) == (key.root, key.expiry));
     of_key.into_iter().any(|slice| {
         let mut rows = slice.rows.clone().map(|row| row as usize);

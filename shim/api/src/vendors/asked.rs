@@ -1,8 +1,18 @@
-//! A leg as users write it: how many, and a contract or shares. Never: a list of expiries.
+//! Contracts, shares and legs as users write them. Never: a list of expiries.
 
+use crate::query::items;
+use crate::query::parameter::{Param, ReadAs};
 use crate::query::parse_date;
 use jiff::civil::Date;
-use kernel::contract::{ContractKey, Right, Symbol, strike_milli};
+use kernel::contract::{ContractKey, Right, RootTable, Symbol, strike_milli};
+use kernel::limits;
+
+/// Prices that legs were bought or sold at.
+pub const PRICE: Param<ReadAs<Vec<f64>>> = Param::new(
+    "price",
+    ReadAs { read: read_prices, wants: "prices per share, one for each leg" },
+    "Price paid or received for each leg, per share, comma-separated",
+);
 
 /// Most shares or contracts of a leg.
 const MOST: f64 = 1e6;
@@ -11,8 +21,8 @@ const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AU
 /// A leg of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AskedLeg {
-    /// Shares or contracts; negative if sold.
-    pub quantity: f64,
+    /// Shares or contracts, negative if sold; `None`: none is written.
+    pub quantity: Option<f64>,
     /// The instrument.
     pub instrument: AskedInstrument,
 }
@@ -48,13 +58,27 @@ impl AskedLeg {
         let counted = rest.split_once(' ').filter(|(number, _)| is_number(number));
         let counted = counted.and_then(|(number, what)| Some((number.parse::<f64>().ok()?, what)));
         let (number, what) = counted.unwrap_or((1.0, rest));
-        let quantity = sign * number;
+        let is_written = counted.is_some() || rest.len() < text.len();
         let is_held = number > 0.0 && number <= MOST;
-        Some(Self { quantity, instrument: AskedInstrument::parse(what.trim())? }).filter(|_| is_held)
+        let instrument = AskedInstrument::parse(what.trim())?;
+        is_held.then_some(Self { quantity: is_written.then_some(sign * number), instrument })
+    }
+
+    /// Reads an instrument, perhaps with a number before it: `-KO261218C72` is a broker's symbol here and no sale.
+    #[must_use]
+    pub fn parse_named(text: &str) -> Option<Self> {
+        let alone = AskedInstrument::parse(text.trim()).map(|instrument| Self { quantity: None, instrument });
+        alone.or_else(|| Self::parse(text))
     }
 }
 
 impl AskedInstrument {
+    /// Reads a contract: `SPY 12/18 712 C`, `SPY261218C00712000`, `.SPY261218C712`.
+    #[must_use]
+    pub fn parse_contract(text: &str) -> Option<Self> {
+        Self::parse(text.trim()).filter(|asked| !matches!(asked, Self::Share(_)))
+    }
+
     fn parse(text: &str) -> Option<Self> {
         if let Some(key) = ContractKey::parse_osi(text).or_else(|| ContractKey::parse_osi(&format!(".{text}"))) {
             return Some(Self::Contract(key));
@@ -75,9 +99,23 @@ impl AskedInstrument {
         }
     }
 
-    /// The contract, on a day; `None`: shares.
+    /// The contract on a day; `None`: shares. An index is written for all of its roots: the first one that lists such
+    /// a contract counts, else the root that is written.
     #[must_use]
-    pub fn contract(self, today: Date) -> Option<ContractKey> {
+    pub fn contract(
+        self,
+        today: Date,
+        roots: &RootTable,
+        is_listed: impl Fn(&ContractKey) -> bool,
+    ) -> Option<ContractKey> {
+        let key = self.written(today)?;
+        let others = roots.roots_of(key.root).filter(|other| *other != key.root);
+        let mut meant = core::iter::once(key).chain(others.map(|root| ContractKey { root, ..key }));
+        meant.find(is_listed).or(Some(key))
+    }
+
+    /// The contract of the root that is written, on a day.
+    fn written(self, today: Date) -> Option<ContractKey> {
         match self {
             Self::Share(_) => None,
             Self::Contract(key) => Some(key),
@@ -88,6 +126,11 @@ impl AskedInstrument {
             }
         }
     }
+}
+
+fn read_prices(text: &str) -> Option<Vec<f64>> {
+    let price = |item: &str| item.parse().ok().filter(|&price| limits::PRICE.holds(price));
+    items(text).map(price).collect()
 }
 
 /// An expiry, perhaps without its year.
@@ -189,10 +232,10 @@ mod tests {
 
     fn contract(text: &str) -> (f64, String) {
         let leg = AskedLeg::parse(text).unwrap_or_else(|| panic!("{text}"));
-        let key = leg.instrument.contract(date(2026, 11, 20)).unwrap_or_else(|| panic!("{text}"));
+        let key = leg.instrument.written(date(2026, 11, 20)).unwrap_or_else(|| panic!("{text}"));
         let mut osi = [0; kernel::contract::osi::OSI_LEN];
         key.write_padded(&mut osi);
-        (leg.quantity, String::from_utf8(osi.to_vec()).unwrap())
+        (leg.quantity.unwrap_or(1.0), String::from_utf8(osi.to_vec()).unwrap())
     }
 
     #[test]
@@ -223,8 +266,10 @@ mod tests {
     fn shares_have_a_symbol_alone() {
         let share = |text: &str| AskedLeg::parse(text).map(|leg| (leg.quantity, leg.instrument));
         let spy = AskedInstrument::Share(Symbol::parse("SPY").unwrap());
-        assert_eq!(share("100 SPY"), Some((100.0, spy)));
-        assert_eq!(share("-100 spy"), Some((-100.0, spy)));
+        assert_eq!(share("100 SPY"), Some((Some(100.0), spy)));
+        assert_eq!(share("-100 spy"), Some((Some(-100.0), spy)));
+        assert_eq!(share("SPY"), Some((None, spy)));
+        assert_eq!(AskedInstrument::parse_contract("SPY"), None);
         for bad in [
             "",
             "1",
@@ -245,10 +290,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_name_alone_has_no_number_and_a_leg_has_one() {
+        let named =
+            |text: &str| AskedLeg::parse_named(text).map(|leg| (leg.quantity, leg.instrument.root().to_string()));
+        for (text, quantity, root) in [
+            ("SPY 12/18 712 C", None, "SPY"),
+            ("-KO261218C72", None, "KO"),
+            ("-2 SPY 2026-12-18 712 call", Some(-2.0), "SPY"),
+            ("-SPY 12/18 712 C", Some(-1.0), "SPY"),
+            ("100 SPY", Some(100.0), "SPY"),
+        ] {
+            assert_eq!(named(text), Some((quantity, root.to_owned())), "{text}");
+        }
+        assert_eq!(read_prices("1.5,0"), Some(vec![1.5, 0.0]));
+        for bad in ["-1", "1,x", "inf", "nan", "1e9"] {
+            assert_eq!(read_prices(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_index_is_written_for_all_of_its_roots() {
+        let (roots, today) = (RootTable::embedded(), date(2026, 11, 20));
+        let spx = AskedInstrument::parse_contract("SPX 11/30 6000 C").unwrap();
+        let root =
+            |listed: &str| spx.contract(today, &roots, |key| key.root.as_str() == listed).unwrap().root.to_string();
+        assert_eq!(["SPXW", "SPX", "none"].map(root), ["SPXW", "SPX", "SPX"]);
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in "[-+ 0-9A-Ca-c/.'DEé]{0,24}", any in any::<String>()) {
-            let _ = (AskedLeg::parse(&text), AskedLeg::parse(&any));
+            let _ = (AskedLeg::parse(&text), AskedLeg::parse(&any), AskedLeg::parse_named(&text), read_prices(&text));
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod alpaca;
 pub mod alphavantage;
+pub mod asked;
 pub mod body;
 pub mod columns;
 pub mod facts;

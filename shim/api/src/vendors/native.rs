@@ -287,6 +287,14 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
 /// # Errors
 /// [`Refusal::Missing`] if the query has no name; [`Refusal::Invalid`] for a bad value.
 pub(super) fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
+    Ok(Selection { contracts: query.get(&OSYM)?.unwrap_or_default(), ..parse_filters(query)? })
+}
+
+/// Parses the selection of contracts without those of [`OSYM`], which some endpoints read themselves.
+///
+/// # Errors
+/// As of [`parse_selection`].
+pub(super) fn parse_filters(query: &Query<'_>) -> Result<Selection, Refusal> {
     let everything = query.text(&UNDERLYING) == Some(ANY);
     if names(query).next().is_none() {
         return Err(Refusal::missing("underlying or root"));
@@ -296,7 +304,6 @@ pub(super) fn parse_selection(query: &Query<'_>) -> Result<Selection, Refusal> {
         everything,
         underlyings: if everything { Vec::new() } else { query.get(&UNDERLYING)?.unwrap_or_default() },
         roots: query.get(&ROOT)?.unwrap_or_default(),
-        contracts: query.get(&OSYM)?.unwrap_or_default(),
         expiries: if query.text(&EXP) == Some(ANY) { None } else { query.get(&EXP)? },
         expiry_min: query.get(&MIN_EXP)?,
         expiry_max: query.get(&MAX_EXP)?,

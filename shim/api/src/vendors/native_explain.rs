@@ -1,15 +1,14 @@
 //! The request of `GET /l1/explain`: its parameters. The explanation itself is in the crate of the program. Never: a
 //! chain.
 
+use super::asked::AskedInstrument;
 use super::native::{APIKEY, TOKEN};
 use super::native_past::{self, AS_OF};
-use super::parameter::A_CONTRACT;
 use crate::operation::Operation;
 use crate::past::PastQuestion;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, parameters};
 use crate::refusal::Refusal;
-use kernel::contract::ContractKey;
 use serde_json::json;
 
 /// Path of the endpoint.
@@ -18,10 +17,10 @@ pub const PATH: &str = "/l1/explain";
 parameters! {
     /// Parameters of the endpoint.
     pub PARAMETERS:
-    const OSYM: Param<ReadAs<ContractKey>> = Param::new(
+    const OSYM: Param<ReadAs<AskedInstrument>> = Param::new(
         "osym",
-        ReadAs { wants: "the OSI symbol of a contract, such as SPXW  261218C05000000", ..A_CONTRACT },
-        "The contract, as a padded or compact OSI symbol",
+        ReadAs { read: AskedInstrument::parse_contract, wants: "a contract such as SPY 12/18 712 C or SPY261218C00712000" },
+        "The contract: an OSI symbol, or SPY 12/18 712 C, the next such date",
     )
     .required("SPY   261218C00700000");
     const FORMAT: Param<OneWord<ExplanationForm>> =
@@ -45,7 +44,7 @@ pub enum ExplanationForm {
 #[derive(Clone, Debug)]
 pub struct ExplainQuestion {
     /// The contract.
-    pub contract: ContractKey,
+    pub contract: AskedInstrument,
     /// Form of the explanation.
     pub form: ExplanationForm,
     /// Past moment; `None`: the present.

@@ -1,9 +1,10 @@
 //! The request of `GET /l1/scenario`: its parameters, and the columns of its rows. The engine computes values. Never: a
 //! chain.
 
+use super::asked::{AskedInstrument, AskedLeg, PRICE};
 use super::native::{
-    APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, OSYM,
-    RIGHT, ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_selection, parse_unserved,
+    APIKEY, CENTER, EXP, MAX_DAYS, MAX_DELTA, MAX_EXP, MAX_STRIKE, MIN_DAYS, MIN_DELTA, MIN_EXP, MIN_STRIKE, RIGHT,
+    ROOT, STRICT, STRIKE_COUNT, TOKEN, UNDERLYING, parse_filters, parse_unserved,
 };
 use super::native_facts::{number, word};
 use super::parameter::{A_SYMBOL, ANY, NATIVE_FORMAT};
@@ -44,14 +45,24 @@ pub const PATH: &str = "/l1/scenario";
 parameters! {
     /// Parameters of the endpoint.
     pub PARAMETERS:
-    use UNDERLYING, ROOT, OSYM;
+    use UNDERLYING, ROOT;
+    const OSYM: Param<ReadEach<AskedLeg>> = Param::new(
+        "osym",
+        ReadEach(ReadAs {
+            read: AskedLeg::parse_named,
+            wants: "a contract such as SPY 12/18 712 C or SPY261218C00712000, or 100 SPY for shares",
+        }),
+        "Contracts, comma-separated: OSI symbols, or SPY 12/18 712 C, the next such date; perhaps with a number, as legs \
+         of /l1/strategy, and then also shares, 100 SPY",
+    );
     const POSITIONS: Param<ItemList> =
         Param::new("positions", ItemList, "Accounts whose positions are revalued, comma-separated; * selects all");
     const QUANTITY: Param<ReadAs<Vec<f64>>> = Param::new(
         "quantity",
-        ReadAs { read: read_numbers, wants: "numbers, one for each contract of osym" },
-        "Contracts held of each osym, comma-separated, negative if sold: values are then of all of them",
+        ReadAs { read: read_numbers, wants: "numbers, one for each of osym" },
+        "Contracts or shares held of each osym, comma-separated, negative if sold: values are then of all of them",
     );
+    use PRICE;
     const SPOT: Param<ReadAs<Vec<f64>>> = Param::new(
         "spot",
         ReadAs { read: read_axis, wants: AXIS },
@@ -124,7 +135,7 @@ parameters! {
     const SINCE: Param<OneWord<Since>> = Param::new(
         "since",
         OneWord(&[("now", Since::Now), ("entry", Since::Entry)]),
-        "Profit since now, or since the price paid, of positions that have one [default: now]",
+        "Profit since now, or since the price paid, of positions or price [default: now]",
     );
     const SUM: Param<OneWord<ScenarioSum>> = Param::new(
         "sum",
@@ -183,15 +194,26 @@ pub struct HeldSubject {
 /// Contracts or positions to revalue.
 #[derive(Clone, Debug)]
 pub enum ScenarioSubject {
-    /// Contracts; with quantities, one for each contract of the selection.
+    /// Contracts and shares.
     Contracts {
-        /// The contracts.
+        /// The contracts, without those that are named.
         selection: Box<Selection>,
-        /// Quantity of each contract; empty: values are per share.
-        quantities: Vec<f64>,
+        /// Contracts and shares that are named; empty: all of the selection.
+        named: Vec<NamedHolding>,
     },
     /// Positions of a book.
     Positions(HeldSubject),
+}
+
+/// A contract or shares that a request names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NamedHolding {
+    /// The instrument.
+    pub instrument: AskedInstrument,
+    /// Contracts or shares held, negative if sold; NaN: values are per share.
+    pub quantity: f64,
+    /// Price paid per share; NaN: unknown.
+    pub price: f64,
 }
 
 /// A request for scenarios.
@@ -259,7 +281,9 @@ impl ScenarioRequest {
     pub fn is_of_positions(&self) -> bool {
         match &self.subject {
             ScenarioSubject::Positions(_) => true,
-            ScenarioSubject::Contracts { quantities, .. } => !quantities.is_empty() || self.sum.is_some(),
+            ScenarioSubject::Contracts { named, .. } => {
+                self.sum.is_some() || named.iter().any(|holding| !holding.quantity.is_nan())
+            }
         }
     }
 
@@ -311,10 +335,9 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
     if query.text(&SPOT_BETA).is_some() && grid.spot_unit != SpotUnit::Percent {
         return Err(Refusal::Conflict { reason: "spot_beta moves by percent: leave spot_unit out" });
     }
-    let quantities = query.get(&QUANTITY)?.unwrap_or_default();
     let subject = if query.text(&POSITIONS).is_some() {
-        if !quantities.is_empty() || [query.text(&ROOT), query.text(&OSYM)] != [None; 2] {
-            return Err(Refusal::Conflict { reason: "positions excludes root, osym and quantity" });
+        if [query.text(&QUANTITY), query.text(&PRICE), query.text(&ROOT), query.text(&OSYM)] != [None; 4] {
+            return Err(Refusal::Conflict { reason: "positions excludes root, osym, quantity and price" });
         }
         let accounts = query.items(&POSITIONS).filter(|account| *account != ANY);
         let is_any = |text: Option<&str>| text == Some(ANY);
@@ -328,17 +351,16 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
             expiries: if is_any(query.text(&EXP)) { None } else { query.get(&EXP)? },
         })
     } else {
-        if query.text(&SPOT_BETA).is_some() || query.get(&SINCE)? == Some(Since::Entry) {
-            return Err(Refusal::Conflict { reason: "spot_beta and since=entry need positions" });
+        if query.text(&SPOT_BETA).is_some() {
+            return Err(Refusal::Conflict { reason: "spot_beta needs positions" });
+        }
+        if query.get(&SINCE)? == Some(Since::Entry) && query.text(&PRICE).is_none() {
+            return Err(Refusal::Conflict { reason: "since=entry needs positions or price" });
         }
         if [query.text(&UNDERLYING), query.text(&ROOT), query.text(&OSYM)] == [None; 3] {
             return Err(Refusal::missing("underlying, root, osym or positions"));
         }
-        let selection = Box::new(parse_selection(query)?);
-        if !quantities.is_empty() && quantities.len() != selection.contracts.len() {
-            return Err(Refusal::Conflict { reason: "quantity has one number for each contract of osym" });
-        }
-        ScenarioSubject::Contracts { selection, quantities }
+        ScenarioSubject::Contracts { selection: Box::new(parse_filters(query)?), named: parse_named(query)? }
     };
     Ok(ScenarioRequest {
         subject,
@@ -351,6 +373,39 @@ pub fn parse(query: &Query<'_>) -> Result<ScenarioRequest, Refusal> {
         sum: query.get(&SUM)?,
         format: query.get(&NATIVE_FORMAT)?.unwrap_or_default(),
     })
+}
+
+/// Contracts and shares that are named, with what is held of them.
+fn parse_named(query: &Query<'_>) -> Result<Vec<NamedHolding>, Refusal> {
+    let conflict = |reason| Err(Refusal::Conflict { reason });
+    let legs = query.get(&OSYM)?.unwrap_or_default();
+    let (quantities, prices) = (query.get(&QUANTITY)?, query.get(&PRICE)?);
+    let is_written = legs.iter().any(|leg| leg.quantity.is_some());
+    if is_written && quantities.is_some() {
+        return conflict("quantity: osym has numbers of its own");
+    }
+    if quantities.as_ref().is_some_and(|quantities| quantities.len() != legs.len()) {
+        return conflict("quantity has one number for each of osym");
+    }
+    if prices.as_ref().is_some_and(|prices| prices.len() != legs.len()) {
+        return conflict("price has one number for each of osym");
+    }
+    let is_held = is_written || quantities.is_some();
+    if prices.is_some() && !is_held {
+        return conflict("price needs quantity");
+    }
+    if !is_held && legs.iter().any(|leg| matches!(leg.instrument, AskedInstrument::Share(_))) {
+        return conflict("osym: shares have a number, 100 SPY; all contracts of a name are underlying=SPY");
+    }
+    let holding = |(n, leg): (usize, &AskedLeg)| {
+        let quantity = quantities.as_ref().map_or(leg.quantity, |quantities| Some(quantities[n]));
+        NamedHolding {
+            instrument: leg.instrument,
+            quantity: if is_held { quantity.unwrap_or(1.0) } else { f64::NAN },
+            price: prices.as_ref().map_or(f64::NAN, |prices| prices[n]),
+        }
+    };
+    Ok(legs.iter().enumerate().map(holding).collect())
 }
 
 fn parse_grid(query: &Query<'_>) -> Result<ScenarioGrid, Refusal> {
@@ -564,13 +619,47 @@ mod tests {
             ScenarioSubject::Positions(named) => assert_eq!(named, held),
             ScenarioSubject::Contracts { .. } => panic!("positions are asked for"),
         }
-        assert!(parsed("underlying=SPY&since=entry").unwrap_err().ends_with("need positions"));
+        assert!(parsed("underlying=SPY&since=entry").unwrap_err().ends_with("needs positions or price"));
+        assert!(parsed("underlying=SPY&spot_beta=SPX").unwrap_err().ends_with("needs positions"));
         assert!(parsed("positions=*&spot_beta=SPX&spot_unit=level").unwrap_err().starts_with("spot_beta moves"));
         assert_eq!(of("positions=*&spot_beta=SPX&delivery=cash&since=entry").since, Since::Entry);
-        assert!(parsed("osym=SPY261218C00700000&quantity=1,2").unwrap_err().starts_with("quantity has one"));
         assert!(parsed("underlying=SPY&spot=-200..200:1&vol=-200..200:1").unwrap_err().starts_with("more than"));
         assert!(parsed("underlying=SPY&spots=1").unwrap_err().starts_with("unknown parameter"));
         assert!(parsed("underlying=SPY&rate=1000").unwrap_err().contains("a number from -20 to 20"));
+    }
+
+    #[test]
+    fn what_is_named_has_numbers_and_prices_or_none() {
+        let named = |query: &str| match parsed(query).unwrap().subject {
+            ScenarioSubject::Contracts { named, .. } => {
+                named.iter().map(|held| (held.instrument.root().to_string(), held.quantity, held.price)).collect()
+            }
+            ScenarioSubject::Positions(_) => Vec::new(),
+        };
+        let wanted = vec![("SPY".to_owned(), 100.0, 700.5), ("SPY".to_owned(), -1.0, 9.0)];
+        for query in [
+            "osym=SPY,SPY+12/18+712+C&quantity=100,-1&price=700.5,9",
+            "osym=100+SPY,-SPY261218C00712000&price=700.5,9&since=entry",
+        ] {
+            assert_eq!(named(query), wanted, "{query}");
+        }
+        assert!(
+            named("osym=SPY+12/18+712+C")[0].1.is_nan() && !parsed("osym=SPY+12/18+712+C").unwrap().is_of_positions()
+        );
+        for (query, wanted) in [
+            ("osym=SPY261218C00700000&quantity=1,2", "quantity has one number"),
+            ("osym=100+SPY&quantity=1", "quantity: osym has numbers"),
+            ("osym=SPY", "osym: shares have a number"),
+            ("osym=SPY+13/18+712+C", "osym: not a contract such as SPY 12/18 712 C"),
+            ("osym=100+SPY&price=1,2", "price has one number"),
+            ("osym=SPY261218C00700000&price=1", "price needs quantity"),
+            ("osym=100+SPY&price=-1", "price: not prices per share"),
+            ("underlying=SPY&price=1", "price has one number"),
+            ("positions=*&price=1", "positions excludes root, osym, quantity and price"),
+        ] {
+            let refused = parsed(query).map(|_| ()).unwrap_err();
+            assert!(refused.starts_with(wanted), "{query}: {refused}");
+        }
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! The request of `GET /l1/strategy`: its parameters, and the columns of its tables. Never: a chain.
 
-mod leg;
-
-pub use leg::{AskedInstrument, AskedLeg};
-
+use super::asked::{AskedLeg, PRICE};
 use super::native::{APIKEY, SHAPES, Shape, TOKEN};
 use super::native_facts::{number, word};
 use super::native_past::{self, AS_OF};
@@ -36,6 +33,7 @@ parameters! {
          SPY 12/18 712 C, SPY 18DEC26 712 P) or, for shares, a symbol; at most 100",
     )
     .such_as("-1 SPY 12/18 712 C");
+    use PRICE;
     const POSITIONS: Param<ItemList> = Param::new(
         "positions",
         ItemList,
@@ -54,7 +52,7 @@ parameters! {
         "entry",
         OneWord(ENTRIES),
         "Price that profit counts from: mid, ask (bought at ask, sold at bid), bid (the other way round), value (by \
-         the model), or paid, of positions [default: paid where known, else mid where quoted, else value]",
+         the model), or paid, of positions and of price [default: paid where known, else mid where quoted, else value]",
     );
     const ROWS: Param<OneWord<StrategyRows>> = Param::new(
         "rows",
@@ -132,7 +130,12 @@ impl Kind for OneStrategy {
 #[derive(Clone, Debug)]
 pub enum StrategySubject {
     /// Legs that the request names.
-    Legs(Vec<AskedLeg>),
+    Legs {
+        /// The legs.
+        legs: Vec<AskedLeg>,
+        /// Price paid for each leg; empty: none is known.
+        prices: Vec<f64>,
+    },
     /// Positions of an underlying.
     Positions {
         /// The underlying.
@@ -249,6 +252,7 @@ pub fn operation() -> Operation {
 pub fn parse(query: &Query<'_>) -> Result<StrategyRequest, Refusal> {
     query.only(PARAMETERS)?;
     let (legs, underlying) = (query.get(&LEGS)?.unwrap_or_default(), query.get(&UNDERLYING)?);
+    let prices = query.get(&PRICE)?.unwrap_or_default();
     let past = native_past::parse_moment(query)?;
     let (strategy, expiry) = (query.get(&STRATEGY)?, query.get(&EXPIRY)?);
     let is_of_positions = query.text(&POSITIONS).is_some();
@@ -260,8 +264,11 @@ pub fn parse(query: &Query<'_>) -> Result<StrategyRequest, Refusal> {
     if usize::from(is_of_positions) + usize::from(strategy.is_some()) + usize::from(!legs.is_empty()) > 1 {
         return conflict("legs, positions and strategy exclude each other");
     }
-    if entry == Some(EntryPrice::Paid) && !is_of_positions {
-        return conflict("entry=paid needs positions");
+    if !prices.is_empty() && prices.len() != legs.len() {
+        return conflict("price has one number for each leg of legs");
+    }
+    if entry == Some(EntryPrice::Paid) && !is_of_positions && prices.is_empty() {
+        return conflict("entry=paid needs positions or price");
     }
     if expiry.is_some() && strategy.is_none() {
         return conflict("expiry needs strategy");
@@ -270,7 +277,7 @@ pub fn parse(query: &Query<'_>) -> Result<StrategyRequest, Refusal> {
         (None, Some(_)) => return Err(Refusal::missing("underlying")),
         (None, None) if is_of_positions => return Err(Refusal::missing("underlying")),
         (None, None) if legs.is_empty() => return Err(Refusal::missing("legs, positions or strategy")),
-        (None, None) => StrategySubject::Legs(legs),
+        (None, None) => StrategySubject::Legs { legs, prices },
         (Some(underlying), Some(strategy)) => StrategySubject::Proposed { underlying, strategy, expiry },
         (Some(_), None) if is_of_positions && past.is_some() => {
             return conflict("positions are of now: leave as_of out");
@@ -306,10 +313,11 @@ mod tests {
     #[test]
     fn a_request_has_legs_or_positions() {
         let legs = |text: &str| match parsed(text).unwrap().subject {
-            StrategySubject::Legs(legs) => legs.len(),
+            StrategySubject::Legs { legs, .. } => legs.len(),
             StrategySubject::Positions { .. } | StrategySubject::Proposed { .. } => 0,
         };
         assert_eq!(legs("legs=-1%20SPY%2012/18%20712%20C,+1+SPY+12/18+720+C,100+SPY"), 3);
+        assert_eq!(legs("legs=SPY&price=700&entry=paid"), 1);
         assert_eq!(legs("positions=a,b&underlying=spy&entry=paid"), 0);
         let proposed = parsed("strategy=Iron%20Condor&underlying=SPY&expiry=2026-12-18").unwrap().subject;
         let StrategySubject::Proposed { strategy, expiry, .. } = proposed else { panic!("{proposed:?}") };
@@ -324,7 +332,9 @@ mod tests {
             ("strategy=iron+condor", "underlying is required"),
             ("positions=*&underlying=SPY&expiry=2026-12-18", "expiry needs strategy"),
             ("legs=SPY&underlying=SPY", "underlying is of positions or strategy"),
-            ("legs=SPY&entry=paid", "entry=paid needs positions"),
+            ("legs=SPY&entry=paid", "entry=paid needs positions or price"),
+            ("legs=SPY&price=1,2", "price has one number for each leg"),
+            ("positions=*&underlying=SPY&price=1", "price has one number for each leg"),
             ("positions=*", "underlying is required"),
             ("positions=*&underlying=SPY&as_of=2024-01-03", "positions are of now"),
             ("legs=SPY&rows=net", "rows is of tables"),

@@ -2,15 +2,16 @@
 
 use crate::listed::{ListedPlace, betas_of, find, name_of};
 use api::refusal::Refusal;
-use api::selection::unserved::warning;
-use api::selection::{not_yet, select};
+use api::selection::unserved::{lists, warning};
+use api::selection::{Selection, not_yet, select};
 use api::vendors::native_scenario::{
-    HeldSubject, ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST,
+    HeldSubject, NamedHolding, ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST,
 };
 use engine::scenario::{ExerciseOutcome, NameLapse, ScenarioGrid, ScenarioValue, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
+use jiff::civil::Date;
 use kernel::calendar::Calendar;
 use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
@@ -108,28 +109,9 @@ impl Legs {
         calendar: &Calendar,
     ) -> Result<Self, Refusal> {
         let (legs, warning) = match &request.subject {
-            ScenarioSubject::Contracts { selection, quantities } => {
-                let picked = select(snapshot, selection)?;
-                let warning = warning(request.unserved, snapshot, selection, picked.is_empty())?;
-                let quantity_of: HashMap<ContractKey, f64> =
-                    selection.contracts.iter().map(|key| key.served()).zip(quantities.iter().copied()).collect();
-                let one = if request.is_of_positions() { 1.0 } else { f64::NAN };
-                let nobody: Arc<str> = "".into();
-                let mut legs = Vec::new();
-                for picked in &picked {
-                    for (slice, of) in picked.chain.slices.iter().enumerate() {
-                        let held = picked.rows_of(of).map(|row| {
-                            let row = row as usize;
-                            let key = of.contract(picked.chain.strike_milli[row], picked.chain.right[row]);
-                            let quantity = quantity_of.get(&key.served()).copied().unwrap_or(one);
-                            HeldRow { row, account: Arc::clone(&nobody), quantity, price: f64::NAN }
-                        });
-                        let delivery = delivery(request, roots, picked.chain.underlying);
-                        let held: Vec<HeldRow> = held.collect();
-                        push_contracts(&mut legs, &picked.chain, slice, held, delivery, request.grid.len());
-                    }
-                }
-                (legs, warning)
+            ScenarioSubject::Contracts { selection, named } => {
+                let today = calendar.eastern(snapshot.time).date();
+                of_contracts(request, selection, named, snapshot, roots, today)?
             }
             ScenarioSubject::Positions(subject) => {
                 if snapshot.number == 0 {
@@ -261,6 +243,55 @@ fn by_beta(
         }
     }
     (grids, without)
+}
+
+/// Contracts of a selection and shares, in the native order, and a warning about those that are not served.
+fn of_contracts(
+    request: &ScenarioRequest,
+    selection: &Selection,
+    named: &[NamedHolding],
+    snapshot: &Snapshot,
+    roots: &RootTable,
+    today: Date,
+) -> Result<(Vec<Leg>, Option<String>), Refusal> {
+    let (nobody, mut selection): (Arc<str>, _) = ("".into(), selection.clone());
+    let (mut legs, mut unserved) = (Vec::new(), Vec::new());
+    // one contract may be held at several prices
+    let mut lots: HashMap<ContractKey, Vec<HeldRow>> = HashMap::new();
+    for &NamedHolding { instrument, quantity, price } in named {
+        let account = Arc::clone(&nobody);
+        if let Some(key) = instrument.contract(today, roots, |key| lists(snapshot, key)) {
+            selection.contracts.push(key);
+            lots.entry(key.served()).or_default().push(HeldRow { row: 0, account, quantity, price });
+        } else if let Ok(ListedPlace { chain, .. }) = find(Instrument::Share(instrument.root()), snapshot, roots) {
+            legs.push(Leg::Shares { chain, account, quantity, price });
+        } else {
+            unserved.push(roots.canonical(instrument.root()));
+        }
+    }
+    let is_of_contracts = named.is_empty() || !selection.contracts.is_empty();
+    let picked = if is_of_contracts { select(snapshot, &selection)? } else { Vec::new() };
+    let one = HeldRow {
+        row: 0,
+        account: nobody,
+        quantity: if request.is_of_positions() { 1.0 } else { f64::NAN },
+        price: f64::NAN,
+    };
+    for picked in &picked {
+        for (slice, of) in picked.chain.slices.iter().enumerate() {
+            let mut held = Vec::new();
+            for row in picked.rows_of(of).map(|row| row as usize) {
+                let key = of.contract(picked.chain.strike_milli[row], picked.chain.right[row]);
+                let lots = lots.get(&key.served()).map_or(core::slice::from_ref(&one), Vec::as_slice);
+                held.extend(lots.iter().map(|lot| HeldRow { row, ..lot.clone() }));
+            }
+            let delivery = delivery(request, roots, picked.chain.underlying);
+            push_contracts(&mut legs, &picked.chain, slice, held, delivery, request.grid.len());
+        }
+    }
+    selection.underlyings.extend(unserved);
+    let warning = warning(request.unserved, snapshot, &selection, legs.is_empty())?;
+    Ok((legs, warning))
 }
 
 fn moments_of(grid: &ScenarioGrid, chain: &Chain, calendar: &Calendar) -> Result<Vec<Timestamp>, Refusal> {

@@ -126,8 +126,9 @@ fn with_positions(query: String, has_file: bool) -> String {
 /// Names in the order of a request.
 fn names(request: &ScenarioRequest, book: &[PositionLine], roots: &RootTable) -> Vec<Symbol> {
     let mut names: Vec<Symbol> = match &request.subject {
-        ScenarioSubject::Contracts { selection, .. } => {
-            let of_roots = selection.roots.iter().copied().chain(selection.contracts.iter().map(|key| key.root));
+        ScenarioSubject::Contracts { selection, named } => {
+            let of_named = named.iter().map(|holding| holding.instrument.root());
+            let of_roots = selection.roots.iter().copied().chain(of_named);
             selection.underlyings.iter().copied().chain(of_roots.map(|root| roots.underlying_of(root))).collect()
         }
         ScenarioSubject::Positions(_) => book.iter().map(|line| name_of(line.instrument, roots)).collect(),

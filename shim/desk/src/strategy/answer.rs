@@ -50,7 +50,9 @@ pub fn request_of(query: &str) -> Result<StrategyRequest, Refusal> {
 #[must_use]
 pub fn names_of(request: &StrategyRequest, roots: &RootTable) -> Vec<Symbol> {
     let mut names: Vec<Symbol> = match &request.subject {
-        StrategySubject::Legs(legs) => legs.iter().map(|leg| roots.underlying_of(leg.instrument.root())).collect(),
+        StrategySubject::Legs { legs, .. } => {
+            legs.iter().map(|leg| roots.underlying_of(leg.instrument.root())).collect()
+        }
         StrategySubject::Positions { underlying, .. } | StrategySubject::Proposed { underlying, .. } => {
             vec![roots.canonical(*underlying)]
         }

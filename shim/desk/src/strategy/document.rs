@@ -6,9 +6,7 @@ use crate::tables::table_of;
 use api::rows::clock::Stamp;
 use api::rows::frame::{ColumnHead, Format, Heading, json_text};
 use api::rows::table::{self, Fact};
-use api::vendors::native_strategy::{
-    EntryPrice, LEG, NET, PAYOFF, StrategyRequest, StrategyRows, StrategySubject, WHOLE,
-};
+use api::vendors::native_strategy::{EntryPrice, LEG, NET, PAYOFF, StrategyRequest, StrategyRows, WHOLE};
 use engine::scenario::ScenarioTables;
 use engine::strategy::{HeldLeg, Payoff, Strategy};
 use jiff::tz::TimeZone;
@@ -49,10 +47,8 @@ fn cost_at(legs: &[FoundLeg], price: EntryPrice) -> f64 {
 
 impl<'a> StrategyDocument<'a> {
     pub(super) fn of(found: &'a FoundLegs, request: &StrategyRequest, tables: &ScenarioTables) -> Self {
-        let is_held = matches!(request.subject, StrategySubject::Positions { .. });
         let known = [EntryPrice::Paid, EntryPrice::Mid];
-        let first = known.into_iter().filter(|price| is_held || *price != EntryPrice::Paid);
-        let first = first.into_iter().find(|&price| cost_at(&found.legs, price).is_finite());
+        let first = known.into_iter().find(|&price| cost_at(&found.legs, price).is_finite());
         let entry = request.entry.or(first).unwrap_or(EntryPrice::Value);
         let cost = cost_at(&found.legs, entry);
         let legs = found.strategy();

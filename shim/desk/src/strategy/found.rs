@@ -3,15 +3,16 @@
 use crate::listed::{CONTRACT, find, multiplier, name_of};
 use api::refusal::Refusal;
 use api::selection::not_yet;
-use api::vendors::native_strategy::{AskedInstrument, LEGS_MOST, StrategySubject};
-use engine::scenario::Unvalued;
+use api::selection::unserved::lists;
+use api::vendors::asked::AskedInstrument;
+use api::vendors::native_strategy::{LEGS_MOST, StrategySubject};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
 use engine::strategy::{HeldLeg, KnownLeg, KnownStrategy, StrategyLeg};
 use jiff::civil::Date;
-use kernel::contract::{ContractKey, RootTable, Symbol};
+use kernel::contract::{RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
 use std::sync::Arc;
 
@@ -89,11 +90,12 @@ impl FoundLegs {
         today: Date,
     ) -> Result<Self, Refusal> {
         match subject {
-            StrategySubject::Legs(asked) => {
+            StrategySubject::Legs { legs: asked, prices } => {
                 let mut legs = Vec::new();
-                for leg in asked {
+                for (n, leg) in asked.iter().enumerate() {
                     let (chain, held) = listed(leg.instrument, snapshot, roots, today)?;
-                    legs.push((chain, held, leg.quantity, f64::NAN));
+                    let paid = prices.get(n).copied().unwrap_or(f64::NAN);
+                    legs.push((chain, held, leg.quantity.unwrap_or(1.0), paid));
                 }
                 Self::together(legs, 0)
             }
@@ -199,29 +201,18 @@ fn listed(
     today: Date,
 ) -> Result<(Arc<Chain>, HeldLeg), Refusal> {
     let root = asked.root();
-    let instruments: Vec<Instrument> = match asked.contract(today) {
-        None => vec![Instrument::Share(root)],
-        // an index is written for all of its roots
-        Some(key) => {
-            let others = roots.roots_of(root).filter(|other| *other != root);
-            let key_of = |root: Symbol| Instrument::Contract(ContractKey { root, ..key });
-            std::iter::once(root).chain(others).map(key_of).collect()
+    let key = asked.contract(today, roots, |key| lists(snapshot, key));
+    let why = match find(key.map_or(Instrument::Share(root), Instrument::Contract), snapshot, roots) {
+        Ok(place) => {
+            let held = place.slice.map_or(HeldLeg::Shares, |slice| HeldLeg::Contract { slice, row: place.row });
+            return Ok((place.chain, held));
         }
+        Err(why) => why,
     };
-    let mut why = Unvalued::NotListed;
-    for instrument in instruments {
-        match find(instrument, snapshot, roots) {
-            Ok(place) => {
-                let held = place.slice.map_or(HeldLeg::Shares, |slice| HeldLeg::Contract { slice, row: place.row });
-                return Ok((place.chain, held));
-            }
-            Err(found) => why = if why == Unvalued::Expired { why } else { found },
-        }
-    }
     if snapshot.number == 0 || snapshot.is_pending(roots.underlying_of(root)) {
         return Err(not_yet(snapshot, root.as_str()));
     }
-    let what = match asked.contract(today) {
+    let what = match key {
         None => root.to_string(),
         Some(key) => {
             let right = if key.right.phi() > 0.0 { "C" } else { "P" };

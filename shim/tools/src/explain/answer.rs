@@ -5,9 +5,12 @@
 
 use super::document::{ExplainDocument, Surroundings};
 use super::text::text;
+use api::cursor::compact;
 use api::query::Query;
 use api::refusal::Refusal;
 use api::selection::not_yet;
+use api::selection::unserved::{has, lists};
+use api::vendors::asked::AskedInstrument;
 use api::vendors::native;
 use api::vendors::native_explain::{self, ExplainQuestion, ExplanationForm};
 use engine::explain::explain;
@@ -15,7 +18,9 @@ use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use host::{faults, threads};
 use http::{Answer, Awaited};
-use kernel::contract::ContractKey;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use kernel::contract::{ContractKey, RootTable};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -39,27 +44,44 @@ impl Explaining {
         Some(ExplanationPermit(Arc::clone(&self.0)))
     }
 
-    /// The answer to a query about a contract of a snapshot.
-    #[must_use]
-    pub fn answer(&self, snapshot: &Snapshot, query: &str, around: Surroundings) -> Answer {
-        self.begin(snapshot, query, around).unwrap_or_else(|refusal| refused(&refusal))
-    }
-
-    fn begin(&self, snapshot: &Snapshot, query: &str, mut around: Surroundings) -> Result<Answer, Refusal> {
-        let ExplainQuestion { contract, form, past } = native_explain::parse(&Query::parse(query))?;
+    /// The answer to a question about a contract of a snapshot.
+    ///
+    /// # Errors
+    /// The contract is not listed, its values are not there yet, or too many explanations are being computed.
+    pub fn of_snapshot(
+        &self,
+        snapshot: &Snapshot,
+        question: ExplainQuestion,
+        roots: &RootTable,
+        mut around: Surroundings,
+    ) -> Result<Answer, Refusal> {
+        let ExplainQuestion { contract, form, past } = question;
         if let Some(refusal) = past.and_then(|past| past.if_live) {
             return Err(refusal);
         }
+        let contract = found_as(contract, snapshot.time, roots, &around, |key| lists(snapshot, key))?;
         let chain = listing(snapshot, &contract)?;
         around.market.snapshot = snapshot.number;
-        self.of_chain(chain, contract, form, around)
+        self.begin(chain, contract, form, around)
     }
 
-    /// The answer about a contract of a chain, computed on another thread.
+    /// The answer to a question about a contract of a chain.
     ///
     /// # Errors
     /// Too many explanations are being computed.
     pub fn of_chain(
+        &self,
+        chain: Arc<Chain>,
+        question: &ExplainQuestion,
+        roots: &RootTable,
+        around: Surroundings,
+    ) -> Result<Answer, Refusal> {
+        let contract = found_as(question.contract, chain.valued_at, roots, &around, |key| has(&chain, key))?;
+        self.begin(chain, contract, question.form, around)
+    }
+
+    /// Computes an answer on another thread.
+    fn begin(
         &self,
         chain: Arc<Chain>,
         contract: ContractKey,
@@ -93,28 +115,35 @@ pub fn question_of(query: &str) -> Result<ExplainQuestion, Refusal> {
     native_explain::parse(&Query::parse(query))
 }
 
+/// The contract that is meant on the date of some values.
+fn found_as(
+    asked: AskedInstrument,
+    valued_at: Timestamp,
+    roots: &RootTable,
+    around: &Surroundings,
+    is_listed: impl Fn(&ContractKey) -> bool,
+) -> Result<ContractKey, Refusal> {
+    let today = valued_at.to_zoned_datetime(around.zone.clone().unwrap_or(TimeZone::UTC)).date();
+    asked.contract(today, roots, is_listed).ok_or(Refusal::NotListed { reason: "shares have no explanation" })
+}
+
 /// The chain that lists a contract.
 fn listing(snapshot: &Snapshot, contract: &ContractKey) -> Result<Arc<Chain>, Refusal> {
-    let contract = contract.served();
-    let lists = |chain: &&Arc<Chain>| {
-        let of = |slice: &&engine::store::chain::Slice| slice.root == contract.root && slice.expiry == contract.expiry;
-        let mut rows = chain.slices.iter().filter(of).flat_map(|slice| slice.rows.clone()).map(|row| row as usize);
-        rows.any(|row| chain.strike_milli[row] == contract.strike_milli && chain.right[row] == contract.right)
-    };
-    if let Some(chain) = snapshot.chains_of_root(contract.root).find(lists) {
+    let root = contract.served().root;
+    if let Some(chain) = snapshot.chains_of_root(root).find(|chain| has(chain, contract)) {
         return Ok(Arc::clone(chain));
     }
-    let is_coming = snapshot.number == 0 || snapshot.is_pending(contract.root);
-    Err(if is_coming {
-        not_yet(snapshot, contract.root.as_str())
-    } else {
-        Refusal::NotListed { reason: "no such contract is listed" }
-    })
+    let is_coming = snapshot.number == 0 || snapshot.is_pending(root);
+    Err(if is_coming { not_yet(snapshot, root.as_str()) } else { not_listed(contract) })
+}
+
+fn not_listed(contract: &ContractKey) -> Refusal {
+    Refusal::NotServed { text: format!("no such contract is listed: {}", compact(contract)) }
 }
 
 fn found(chain: &Chain, contract: &ContractKey, around: &Surroundings, form: ExplanationForm) -> Answer {
     let Some(found) = explain(chain, contract) else {
-        return refused(&Refusal::NotListed { reason: "no such contract is listed" });
+        return refused(&not_listed(contract));
     };
     let document = ExplainDocument::of(chain, &found, around);
     match form {
