@@ -454,6 +454,10 @@ def explanations(place):
         assert not page.run("document.querySelector('#explain').open")
         page.run("document.querySelector('#chain-scroll tr.on td.c').click()")
         page.until("another", lambda: "forward" in page.text("#explain-text").lower() and page.text("#explain-title") != put)
+        page.press(Keys.ESCAPE)
+        page.click("#search")
+        page.press(*"spy 12/18 712 c", Keys.ENTER)
+        page.until("one in words", lambda: page.text("#explain-title") == "SPY 12/18 712 C" and "SPY   261218C00712000" in page.text("#explain-text"))
     with place.page(place.still.base, "#SPX") as page:
         page.shows("SPX")
 
@@ -471,8 +475,12 @@ def desk(place):
                 page.run("(() => { const by = document.querySelector('#by'); by.value = 'contract'; by.dispatchEvent(new Event('change')); })()")
                 page.until("contracts", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")))
                 assert page.run("document.querySelectorAll('#rows tbody td.up, #rows tbody td.down').length") > 2, page.text("#rows")
+<<<<<<< HEAD
                 page.run("[...document.querySelectorAll('#rows tbody button')].find(of => of.textContent.includes('C00720000')).click()")
                 page.until("why", lambda: "forward" in page.text("#explain-text").lower())
+=======
+                page.run("[...document.querySelectorAll('#rows tbody button')].find(name => name.textContent.includes('C00720000')).click()")
+>>>>>>> 900dfd26 (viewer: shares by clicks, prices that go along)
                 page.run("document.querySelector('#explain').close()")
                 page.run("(() => { const of = document.querySelector('#underlying'); of.value = 'KO'; of.dispatchEvent(new Event('change')); })()")
                 page.until("none of another name", lambda: page.text("#notice").startswith("No position"))
@@ -642,7 +650,7 @@ def quotes(place):
 
 
 def strategies(place):
-    """a click on ask or bid adds a leg: price and name, more, fewer, flipped, removed, by keys, in the address, to scenarios"""
+    """a click on ask or bid adds a leg, another shares: price, name, more, fewer, flipped, by keys, in the address, to scenarios"""
     from selenium.webdriver.common.keys import Keys
 
     with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--show-quotes") as daemon, \
@@ -670,8 +678,9 @@ def strategies(place):
         page.web.refresh()
         page.shows("SPY")
         page.until("the address holds them", lambda: legs() == kept)
-        link = page.run("document.querySelector('#legs a').getAttribute('href')")
-        assert link == "/scenarios#of=osym&what=SPY261218P00700000%2CSPY261218P00690000&quantity=-2%2C-1", link
+        linked = lambda: dict(urllib.parse.parse_qsl(page.run("document.querySelector('#legs a').hash.slice(1)")))
+        page.until("the prices", lambda: linked() == {"of": "osym", "what": "SPY261218P00700000,SPY261218P00690000", "quantity": "-2,-1",
+                                                      "price": f"{sold[700]['bid']:g},{sold[690]['bid']:g}", "since": "entry"})
         page.click("#legs [data-leg='0'][data-does=remove]")
         page.until("one leg", lambda: len(legs()) == 1)
         page.press(Keys.ESCAPE)
@@ -682,7 +691,7 @@ def strategies(place):
         page.until("sold again", lambda: len(legs()) == 1)
         page.resize(PHONE)
         assert page.run("document.querySelector('#legs').scrollWidth <= document.querySelector('#legs').clientWidth")
-        page.click("#legs p button")
+        page.click("#legs p button:last-child")
         page.until("none", lambda: not page.run("document.querySelector('#legs').offsetParent") and "legs" not in page.hash())
         propose = "(s => { s.value = arguments[0]; s.dispatchEvent(new Event('change')); })(document.querySelector('#strategy'))"
         page.run(propose, "iron condor")
@@ -690,10 +699,38 @@ def strategies(place):
         assert all(" 12/18/26 " in leg for leg in legs()), legs()
         page.run(propose, "short straddle")
         page.until("no bound", lambda: net().startswith("short straddle") and "loss without bound" in net() and "gain up to" in net())
-        # the numbers of the page of scenarios are of these legs
-        page.web.get(f"{daemon.base}{link}")
-        page.until("curves", lambda: page.texts("#expiries tbody tr"))
-        assert page.run("document.querySelector('#quantity').value") == "-2,-1"
+        page.run(propose, "collar")
+        page.until("a collar", lambda: len(legs()) == 3 and legs()[0].startswith("+100 SPY shares") and net().startswith("collar · debit"))
+        page.resize(WIDE)
+        page.click("#legs p button:last-child")
+        page.run(trade, "720", "c", "sell")
+        page.until("a call", lambda: net().startswith("short call"))
+        page.click("#legs p button:first-child")
+        page.until("a covered call", lambda: net().startswith("covered call · debit") and legs()[1].startswith("+100 SPY shares"))
+        page.click("#legs [data-leg='1'][data-does=more]")
+        page.until("by hundreds", lambda: legs()[1].startswith("+200 "))
+        page.click("#legs [data-leg='1'][data-does=fewer]")
+        kept = legs()
+        page.web.refresh()
+        page.shows("SPY")
+        page.until("shares in the address", lambda: legs() == kept and linked().get("since") == "entry")
+        cost = said()["cost"]
+        page.run("document.querySelector('#legs a').click()")
+        # the numbers of the page of scenarios are of these legs, and count from their prices
+        shown = lambda: daemon.json(page.run("document.querySelector('#as-json').getAttribute('href')"))
+        page.until("curves since the price", lambda: "covered call at 2026-12-18" in (page.text("#curves-sub") or ""))
+        assert page.run("document.querySelector('#quantity').value") == "-1,100"
+        now = next(row for row in shown() if row["spot_move"] == row["vol_move"] == 0)
+        assert abs(now["profit"] - (now["value"] - cost)) < 0.01 and abs(now["profit"]) > 0.01, (now, cost)
+        fill = "Object.entries(arguments[0]).forEach(([id, value]) => (document.getElementById(id).value = value)) ?? document.querySelector('#form').requestSubmit()"
+        words = {"what": "-1 SPY 12/18 712 C, 100 SPY", "quantity": "", "price": "", "since": "now"}
+        page.run(fill, words)
+        page.until("words", lambda: page.texts("#expiries tbody td:nth-child(2)") == ["", "2026-12-18"] and "covered call" in page.text("#curves-sub"))
+        page.run(fill, {**words, "price": "9.5,700", "since": "entry"})
+        page.until("since entry", lambda: page.hash()["price"] == "9.5,700" and "covered call" in page.text("#curves-sub"))
+        assert not page.text("#notice"), page.text("#notice")
+    with place.page(place.still.base, path="/scenarios#of=osym&what=SPY+13/18+712+C", expects=["400"]) as page:
+        page.until("what was not understood", lambda: page.text("#notice").endswith("SPY 13/18 712 C"))
 
 
 def examples(place):

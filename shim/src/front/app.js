@@ -233,7 +233,7 @@ function chooseExpiry(term) {
 const marks = { pointed: (index) => light(index), picked: (index) => pick(index) };
 const smile = new Smile($("smile-chart"), marks);
 const moment = new MomentBar((asOf) => goToMoment(asOf));
-const legs = new Legs($("legs"), () => writeAddress(false), announce);
+const legs = new Legs($("legs"), () => writeAddress(false), announce, () => view.symbol);
 const chain = new ChainTable($("chain-scroll"), { lit: marks.pointed, picked: (index, side, trade) => {
   pick(index);
   const contract = side && shown.lines[index]?.[side];
@@ -715,7 +715,7 @@ function showTheme() {
 
 // --- beginning -----------------------------------------------------------------------------------------------------
 
-search($("search"), $("matches"), goToSymbol);
+search($("search"), $("matches"), goToSymbol, explain);
 $("help-button").addEventListener("click", openHelp);
 $("columns-button").addEventListener("click", () => chooser.open());
 $("side-button").addEventListener("click", toggleSide);

@@ -16,5 +16,5 @@ export async function proposed(strategy) {
   }
 }
 
-/** An OSI symbol without spaces. */
-export const compact = ({ osym }) => osym.replaceAll(" ", "");
+/** A leg's OSI symbol without spaces, or the symbol of its shares. */
+export const compact = ({ osym, underlying }) => (osym ?? underlying).replaceAll(" ", "");

@@ -2,7 +2,7 @@
 import { at, said } from "./api.js";
 import { say } from "./dom.js";
 
-/** Opens the explanation of a contract by its OSI symbol. */
+/** Opens the explanation of a contract: an OSI symbol, or words such as SPY 12/18 712 C. */
 export async function explain(osym) {
   const dialog = document.getElementById("explain");
   const text = document.getElementById("explain-text");
@@ -10,7 +10,7 @@ export async function explain(osym) {
   say(text, "…");
   if (!dialog.open) dialog.showModal();
   try {
-    const answer = await fetch(`/l1/explain?${at({ osym: osym.replaceAll(" ", ""), format: "text" })}`, { cache: "no-store" });
+    const answer = await fetch(`/l1/explain?${at({ osym, format: "text" })}`, { cache: "no-store" });
     const body = await answer.text();
     say(text, answer.ok ? body : said(body) || `status ${answer.status}`);
   } catch {

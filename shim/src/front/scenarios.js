@@ -7,8 +7,8 @@ import { OFFERS, STRATEGIES } from "./columns.js";
 import { compact, proposed } from "./example.js";
 
 const $ = (id) => document.getElementById(id);
-const FIELDS = ["of", "what", "quantity", "name", "exp", "spot", "vol", "at", "vol_rule", "clock", "event", "index", "since", "delivery"];
-const AT_FIRST = { of: "positions", what: "*", quantity: "", name: "", exp: "", clock: "calendar", event: "", index: "", since: "now", delivery: "shares", spot: "-20..20:1", vol: "-10,-5,0,5,10", at: "now,+7d,+30d", vol_rule: "strike" };
+const FIELDS = ["of", "what", "quantity", "price", "name", "exp", "spot", "vol", "at", "vol_rule", "clock", "event", "index", "since", "delivery"];
+const AT_FIRST = { of: "positions", what: "*", quantity: "", price: "", name: "", exp: "", clock: "calendar", event: "", index: "", since: "now", delivery: "shares", spot: "-20..20:1", vol: "-10,-5,0,5,10", at: "now,+7d,+30d", vol_rule: "strike" };
 const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta $"], ["gamma_1pct", "Gamma 1%"], ["vega", "Vega"], ["theta", "Theta"]];
 /** Curves of one moment each; more are not told apart. */
 const CURVES = 6;
@@ -27,15 +27,19 @@ new ResizeObserver(draw).observe($("curves"));
 function target(more = {}) {
   const value = (id) => $(id).value.trim();
   const asked = { spot: value("spot"), vol: value("vol"), at: value("at"), vol_rule: value("vol_rule"), delivery: value("delivery"), sum: "total", ...more };
+  asked.since = value("since");
   // an event runs by variance time alone
   if (value("event")) asked.event = value("event");
   else asked.clock = value("clock");
   if (value("of") === "positions") {
-    Object.assign(asked, { positions: value("what") || "*", since: value("since") });
+    asked.positions = value("what") || "*";
     if (value("name")) asked.underlying = value("name");
     if (value("exp")) asked.exp = value("exp");
     if (value("index")) asked.spot_beta = value("index");
-  } else Object.assign(asked, { osym: value("what") }, value("quantity") ? { quantity: value("quantity") } : {});
+  } else {
+    asked.osym = value("what");
+    for (const id of ["quantity", "price"]) if (value(id)) asked[id] = value(id);
+  }
   return `/l1/scenario?${new URLSearchParams(asked)}`;
 }
 
@@ -50,8 +54,8 @@ function whole() {
   } else {
     if (!value("what")) return null;
     const quantities = value("quantity").split(",");
-    asked.legs = value("what").split(",").map((osym, i) => `${quantities[i]?.trim() || 1} ${osym.trim()}`).join(",");
-    asked.entry = "value";
+    asked.legs = value("what").split(",").map((osym, i) => `${quantities[i]?.trim() ?? ""} ${osym.trim()}`.trim()).join(",");
+    if (value("since") === "entry") asked.price = value("price");
   }
   return `/l1/strategy?${new URLSearchParams(asked)}`;
 }
@@ -75,7 +79,7 @@ async function compute() {
     expiries.catch(() => {});
     [rows] = await Promise.all([ask(target()), likely()]);
     if (!rows.length && $("of").value === "positions") return example(EXAMPLE, "There are no positions to revalue.");
-    notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue: give OSI symbols, or choose a strategy.");
+    notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue: give contracts, or choose a strategy.");
     choices();
     draw();
     heat();
@@ -98,6 +102,8 @@ async function example(strategy, why = "") {
     $("of").value = "osym";
     $("what").value = legs.map(compact).join(",");
     $("quantity").value = legs.map(({ quantity }) => quantity).join(",");
+    $("price").value = "";
+    $("since").value = "now";
     named();
     await compute();
     if (why) notice(`${why} An example instead: ${strategy} of ${underlying}.`);
@@ -190,9 +196,10 @@ function heat() {
 
 function named() {
   const isOfPositions = $("of").value === "positions";
-  say($("what-word"), isOfPositions ? "Account" : "OSI symbols");
-  $("quantity-label").hidden = isOfPositions;
-  for (const id of ["name-label", "exp-label", "index-label", "since-label"]) $(id).hidden = !isOfPositions;
+  say($("what-word"), isOfPositions ? "Account" : "Contracts");
+  set($("what"), "placeholder", isOfPositions ? "" : "-1 SPY 12/18 712 C, 100 SPY");
+  for (const id of ["quantity-label", "price-label"]) $(id).hidden = isOfPositions;
+  for (const id of ["name-label", "exp-label", "index-label"]) $(id).hidden = !isOfPositions;
 }
 
 const known = new URLSearchParams(location.hash.slice(1));
@@ -210,7 +217,7 @@ $("form").addEventListener("submit", (event) => {
 });
 $("strategy").append(...STRATEGIES.map((name) => element("option", { value: name }, name)));
 $("strategy").addEventListener("change", ({ target: { value } }) => value && example(value));
-for (const id of ["of", "what", "quantity"]) $(id).addEventListener("input", () => ($("strategy").value = ""));
+for (const id of ["of", "what", "quantity", "price"]) $(id).addEventListener("input", () => ($("strategy").value = ""));
 named();
 if ($("of").value === "positions" && !OFFERS.positions) example(EXAMPLE, "This daemon has no positions.");
 else compute();

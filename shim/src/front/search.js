@@ -4,8 +4,8 @@ import { element, set } from "./dom.js";
 
 const MOST = 12;
 
-/** Runs the search; `chosen` takes the symbol. */
-export function search(input, list, chosen) {
+/** Runs the search; `chosen` takes the symbol, `named` a contract such as SPY 12/18 712 C. */
+export function search(input, list, chosen, named) {
   let rows = [];
   let active = -1;
   let waiting = null;
@@ -20,11 +20,11 @@ export function search(input, list, chosen) {
     set(input, "aria-activedescendant", null);
   }
 
-  function choose(symbol) {
+  function choose(symbol, taken = chosen) {
     close();
     input.value = "";
     input.blur();
-    chosen(symbol);
+    taken(symbol);
   }
 
   function light(index) {
@@ -61,6 +61,8 @@ export function search(input, list, chosen) {
   async function look() {
     waiting?.abort();
     const mine = (waiting = new AbortController());
+    // a symbol has no spaces, a contract in words has
+    if (input.value.trim().includes(" ")) return close();
     try {
       const found = await symbols(input.value.trim(), MOST, mine.signal);
       if (!mine.signal.aborted && document.activeElement === input) show(found);
@@ -88,6 +90,7 @@ export function search(input, list, chosen) {
   input.form.addEventListener("submit", (event) => {
     event.preventDefault();
     const typed = input.value.trim().toUpperCase();
+    if (typed.includes(" ")) return choose(typed, named);
     const symbol = rows[active]?.symbol ?? typed;
     if (symbol) choose(symbol);
   });

@@ -94,10 +94,7 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     let columns: Vec<_> = offered.into_iter().map(column_row).collect();
     let groups: Vec<_> =
         Group::VIEWED.iter().map(|group| json!({"group": group.name(), "title": group.help()})).collect();
-    // scenarios are of contracts, so what has shares is left out
-    let mut names = KnownStrategy::names();
-    names.retain(|name| KnownStrategy::named(name).is_some_and(|known| !known.has_shares()));
-    let [columns, groups, names] = [json!(columns), json!(groups), json!(names)];
+    let [columns, groups, names] = [json!(columns), json!(groups), json!(KnownStrategy::names())];
     format!("export const COLUMNS = {columns};\nexport const GROUPS = {groups};\nexport const STRATEGIES = {names};\n")
 });
 
