@@ -89,7 +89,7 @@ pub(super) struct ServeArgs {
 /// Options of `greeksd explain`.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct ExplainArgs {
-    /// OSI symbol of the contract, padded or compact (AAPL270115C00200000)
+    /// The contract: an OSI symbol, padded or compact (AAPL270115C00200000), or 'AAPL 1/15 200 C'
     #[arg(value_name = "OSYM")]
     pub osym: String,
     /// URL of the daemon to query

@@ -400,6 +400,9 @@ mod command {
         let of_daemon = document(&[osym, "--url", &url]);
         let of_feed = document(&[osym, "--feed", &feed]);
         assert_eq!(of_daemon.contract, of_feed.contract);
+        for from in [["--url", url.as_str()], ["--feed", feed.as_str()]] {
+            assert_eq!(document(&["ACME 12/18 105 C", from[0], from[1]]).contract, of_feed.contract);
+        }
         // a thread reads recorded days: the command waits for it
         let of_days = document(&[osym, "--feed", &format!("history:{}", market.display())]);
         assert_eq!(of_days.contract.osym, of_feed.contract.osym);
@@ -417,7 +420,7 @@ mod command {
         let text = explained(&[osym, "--url", &url]);
         assert!(String::from_utf8_lossy(&text.stdout).contains("early ex."), "{text:?}");
         for (arguments, words) in [
-            (vec!["ACME"], "OSI symbol"),
+            (vec!["ACME"], "not a contract such as"),
             (vec!["ACME261218C00106000", "--url", url.as_str()], "no contract"),
             (vec![osym, "--url", "http://127.0.0.1:1"], "is a daemon running there?"),
             (vec![osym, "--url", "nowhere"], "expected http://"),

@@ -4,14 +4,15 @@ use super::document::{ExplainDocument, MarketPart, Surroundings};
 use super::text::text;
 use crate::daemon;
 use api::cursor::percent_encode;
+use api::selection::unserved::has;
+use api::vendors::asked::AskedInstrument;
 use api::vendors::native_explain::PATH;
 use engine::explain::explain;
 use engine::store::chain::Chain;
 use host::log::say;
 use host::printable::printable;
 use jiff::tz::TimeZone;
-use kernel::contract::osi::OSI_LEN;
-use kernel::contract::{ContractKey, RootTable, Symbol};
+use kernel::contract::{RootTable, Symbol};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub enum ExplainedFrom<'a, C> {
     Feeds(&'a [String], C),
 }
 
-/// Runs the command for the OSI symbol of a contract; `as_json`: with all digits instead of text.
+/// Runs the command for a contract as users write it; `as_json`: with all digits instead of text.
 #[must_use]
 pub fn run<C>(osym: &str, as_json: bool, from: ExplainedFrom<'_, C>) -> ExitCode
 where
@@ -65,24 +66,21 @@ fn document<C>(osym: &str, from: ExplainedFrom<'_, C>) -> Result<ExplainDocument
 where
     C: FnOnce(&[Symbol]) -> Result<ComputedName, String>,
 {
-    let contract = ContractKey::parse_osi(osym)
-        .ok_or_else(|| format!("{osym}: not the OSI symbol of a contract, such as AAPL270115C00200000"))?;
+    let asked = AskedInstrument::parse_contract(osym)
+        .ok_or_else(|| format!("{osym}: not a contract such as SPY 12/18 712 C or AAPL270115C00200000"))?;
     match from {
-        ExplainedFrom::Daemon { url, as_of } => ask(url, &contract, as_of),
+        ExplainedFrom::Daemon { url, as_of } => ask(url, osym, as_of),
         ExplainedFrom::Feeds(feeds, compute) => {
-            let name = RootTable::embedded().underlying_of(contract.root);
-            explained(feeds, &contract, compute(&[name, contract.root])?)
+            let (roots, root) = (RootTable::embedded(), asked.root());
+            explained(feeds, asked, &roots, compute(&[roots.underlying_of(root), root])?)
         }
     }
 }
 
 /// Queries a daemon.
-fn ask(url: &str, contract: &ContractKey, as_of: Option<&str>) -> Result<ExplainDocument, String> {
-    let mut osi = [0; OSI_LEN];
-    let n = contract.write_compact(&mut osi);
-    let symbol = String::from_utf8_lossy(&osi[..n]).into_owned();
+fn ask(url: &str, symbol: &str, as_of: Option<&str>) -> Result<ExplainDocument, String> {
     let moment = as_of.map_or_else(String::new, |as_of| format!("&as_of={}", percent_encode(as_of)));
-    let (status, bytes) = daemon::get(url, &format!("{PATH}?osym={symbol}{moment}"))?;
+    let (status, bytes) = daemon::get(url, &format!("{PATH}?osym={}{moment}", percent_encode(symbol)))?;
     match status {
         200 => serde_json::from_slice(&bytes).map_err(|error| format!("{url}: not an explanation: {error}")),
         404 | 400 if as_of.is_some() => Err(format!(
@@ -95,9 +93,16 @@ fn ask(url: &str, contract: &ContractKey, as_of: Option<&str>) -> Result<Explain
 }
 
 /// The explanation from the chain of a feed.
-fn explained(feeds: &[String], contract: &ContractKey, name: ComputedName) -> Result<ExplainDocument, String> {
+fn explained(
+    feeds: &[String],
+    asked: AskedInstrument,
+    roots: &RootTable,
+    name: ComputedName,
+) -> Result<ExplainDocument, String> {
     let ComputedName { chain, is_simulated, is_open, zone } = name;
-    let found = explain(&chain, contract).ok_or_else(|| {
+    let today = chain.valued_at.to_zoned_datetime(zone.clone()).date();
+    let contract = asked.contract(today, roots, |key| has(&chain, key));
+    let found = contract.and_then(|contract| explain(&chain, &contract)).ok_or_else(|| {
         let (name, feeds) = (chain.underlying, feeds.join(" --feed "));
         format!("the feed does not list that contract; `greeksd view {name} --feed {feeds}` shows the listed ones")
     })?;
