@@ -24,6 +24,12 @@ const YEAR: (f64, f64) = (252.0, 113.0);
 const LEFT: [(f64, f64); 8] =
     [(9.5, 1.0), (10.0, 0.78), (11.0, 0.61), (12.0, 0.48), (13.0, 0.39), (14.0, 0.31), (15.0, 0.2), (16.0, 0.0)];
 
+/// Funds without leverage on a broad index of shares of the United States, by the index that their prospectuses name.
+const INDEX_FUNDS: &[&str] = &[
+    "DIA", "IJH", "IJR", "ITOT", "IVV", "IWB", "IWM", "IWV", "MDY", "OEF", "QQQ", "QQQM", "RSP", "SCHB", "SPLG", "SPY",
+    "SPYM", "VOO", "VTI", "VTWO", "VV",
+];
+
 /// The weights of the clock, in variance days.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VarianceWeights {
@@ -253,11 +259,11 @@ impl VarianceClock {
         &EVENTS
     }
 
-    /// Weight of market events for a name, as a part of their weight for an index: 1 for an index and the fund on SPX.
-    /// A ratio of volatilities would be more exact, but needs another name.
+    /// Weight of market events for a name, as a part of their weight for an index: 1 for an index and for a fund on a
+    /// broad one. A ratio of volatilities would be more exact, but needs another name.
     #[must_use]
     pub fn share_of_market_events(underlying: Symbol, is_index: bool) -> f64 {
-        if is_index || underlying.as_str() == "SPY" { 1.0 } else { 0.3 }
+        if is_index || INDEX_FUNDS.contains(&underlying.as_str()) { 1.0 } else { 0.3 }
     }
 
     /// True if the other clock is a clone of this one.
@@ -350,6 +356,15 @@ mod tests {
     #[track_caller]
     fn near(found: f64, wanted: f64, within: f64) {
         assert!((found - wanted).abs() <= within, "{found} is not {wanted}");
+    }
+
+    #[test]
+    fn market_events_count_in_full_for_broad_funds_without_leverage() {
+        let share = |name: &str| VarianceClock::share_of_market_events(Symbol::parse(name).unwrap(), name == "NDX");
+        for name in INDEX_FUNDS.iter().copied().chain(["NDX"]) {
+            near(share(name), 1.0, 0.0);
+        }
+        ["TQQQ", "XLK", "GLD", "AAPL"].map(|name| near(share(name), 0.3, 0.0));
     }
 
     /// The dates of the table are days of the week on which their publishers publish.
