@@ -475,12 +475,8 @@ def desk(place):
                 page.run("(() => { const by = document.querySelector('#by'); by.value = 'contract'; by.dispatchEvent(new Event('change')); })()")
                 page.until("contracts", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")))
                 assert page.run("document.querySelectorAll('#rows tbody td.up, #rows tbody td.down').length") > 2, page.text("#rows")
-<<<<<<< HEAD
                 page.run("[...document.querySelectorAll('#rows tbody button')].find(of => of.textContent.includes('C00720000')).click()")
                 page.until("why", lambda: "forward" in page.text("#explain-text").lower())
-=======
-                page.run("[...document.querySelectorAll('#rows tbody button')].find(name => name.textContent.includes('C00720000')).click()")
->>>>>>> 900dfd26 (viewer: shares by clicks, prices that go along)
                 page.run("document.querySelector('#explain').close()")
                 page.run("(() => { const of = document.querySelector('#underlying'); of.value = 'KO'; of.dispatchEvent(new Event('change')); })()")
                 page.until("none of another name", lambda: page.text("#notice").startswith("No position"))

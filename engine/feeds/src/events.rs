@@ -64,7 +64,8 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<EventRecord, CsvFault> {
         if weight.is_some() {
             return Err((VARIANCE_DAYS, Reason::Unused));
         }
-        let event = EventDate { date, time, size: size.map(|percent| percent / 100.0) };
+        let event =
+            EventDate { date, time, size: size.map(|percent| percent / 100.0), is_earnings: kind == "earnings" };
         return Ok(EventRecord::Name(row.underlying(SYMBOL)?, event));
     }
     let kind = MarketEventKind::ALL.into_iter().find(|of| of.name() == kind).ok_or((KIND, Reason::NotAWord))?;
@@ -105,16 +106,16 @@ mod tests {
              2026-12-15,*,other,12:30,,2\n",
         );
         let [nvda, ko] = ["NVDA", "KO"].map(|name| Symbol::parse(name).unwrap());
+        let of_name = |name, day, time, size, is_earnings| {
+            EventRecord::Name(name, EventDate { date: date(2026, 12, day), time, size, is_earnings })
+        };
         let market = |date, kind, time, weight| EventRecord::Market(MarketEvent { date, kind, time, weight });
         assert_eq!(refused, []);
         assert_eq!(
             records,
             [
-                EventRecord::Name(
-                    nvda,
-                    EventDate { date: date(2026, 12, 2), time: EventTime::AfterClose, size: Some(0.07) }
-                ),
-                EventRecord::Name(ko, EventDate { date: date(2026, 12, 10), time: EventTime::Unknown, size: None }),
+                of_name(nvda, 2, EventTime::AfterClose, Some(0.07), true),
+                of_name(ko, 10, EventTime::Unknown, None, false),
                 market(date(2026, 12, 9), MarketEventKind::Fomc, None, Some(0.4)),
                 market(date(2026, 12, 15), MarketEventKind::Other, Some(time(12, 30, 0, 0)), Some(2.0)),
             ]

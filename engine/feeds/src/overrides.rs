@@ -90,7 +90,7 @@ fn read(row: &Row<'_, { COLUMNS.len() }>) -> Result<OverrideRecord, CsvFault> {
             let size = Some(percent / 100.0).filter(|size| !size.is_nan());
             let time = row.bytes(TIME).unwrap_or_default();
             let time = parse_event_time(time).ok_or((TIME, Reason::NotATime))?;
-            (Override::Event(EventDate { date, time, size }), &[ROOT, EXPIRY, STRIKE, RIGHT])
+            (Override::Event(EventDate { date, time, size, is_earnings: false }), &[ROOT, EXPIRY, STRIKE, RIGHT])
         }
         _ => return Err((WHAT, Reason::NotAWord)),
     };

@@ -116,7 +116,7 @@ impl Calendar {
             EventTime::AfterClose => (opening(after), opening(after)),
             EventTime::At(time) => (at(time), at(time)),
         };
-        EventSpan { date: event.date, first, last, size: event.size }
+        EventSpan { date: event.date, first, last, size: event.size, is_earnings: event.is_earnings }
     }
 
     /// The variance clock.

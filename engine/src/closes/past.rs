@@ -168,6 +168,17 @@ impl<'a> NamePast<'a> {
         }
     }
 
+    /// The price at the close so many sessions before the day, at least 1.
+    ///
+    /// # Errors
+    /// That session or one since then has no close, or shares were split since.
+    pub fn price_before(&self, sessions: usize) -> Result<f64, NoPast> {
+        // returns from that close to the last one
+        let returns = sessions.saturating_sub(usize::from(self.own.is_none()));
+        let (day, close) = self.sessions().zip(self.closes()).nth(returns).ok_or(self.end)?;
+        if close.day == day && returns <= self.squares.len() { Ok(close.price) } else { Err(self.end) }
+    }
+
     /// Realised volatility of the last sessions, per year, about a mean of zero.
     ///
     /// # Errors
@@ -321,6 +332,28 @@ mod tests {
         // closes that are later than the day do not count
         let later = NameClose { day: date(2026, 11, 23), ..own };
         near(NamePast::new(&[&all[..], &[later]].concat(), None, &sessions).realised(10), RV10);
+    }
+
+    #[test]
+    fn a_close_is_known_where_every_session_since_has_one() {
+        let all = closes(&PRICES);
+        near(past(&all).price_before(1), 105.0);
+        near(past(&all).price_before(11), 100.0);
+        assert_eq!(past(&all).price_before(12), Err(NoPast::TooFewCloses));
+        let gap = [&all[..5], &all[6..]].concat();
+        near(past(&gap).price_before(5), 103.0);
+        assert_eq!([6, 7].map(|n| past(&gap).price_before(n)), [Err(NoPast::TooFewCloses); 2]);
+        assert_eq!(past(&all[..10]).price_before(1), Err(NoPast::TooFewCloses));
+        // the close of the day itself is no earlier one
+        let own = NameClose { day: TODAY, at: Calendar::embedded().close(TODAY), price: 103.0, ..all[10] };
+        let sessions = LastSessions::before(TODAY, &Calendar::embedded());
+        let with_own = |closes| NamePast::new(closes, Some(own), &sessions);
+        near(with_own(&all[..]).price_before(1), 105.0);
+        near(with_own(&all[..]).price_before(11), 100.0);
+        let mut split = all.clone();
+        split[6].price = 20.0;
+        near(past(&split).price_before(4), 102.25);
+        assert_eq!(past(&split).price_before(5), Err(NoPast::PriceJump));
     }
 
     #[test]

@@ -202,7 +202,10 @@ mod tests {
     #[test]
     fn events_go_before_those_that_are_known_and_zero_strikes_out() {
         let all = overrides("KO,,,,,event,0,2026-12-02\nKO,,,,,event,4,2026-12-09\n");
-        let known = |day, size| EventDate { date: date(2026, 12, day), time: EventTime::AfterClose, size };
+        let known = |day, size| {
+            let (date, time) = (date(2026, 12, day), EventTime::AfterClose);
+            EventDate { date, time, size, is_earnings: false }
+        };
         let [ko, pep] = ["KO", "PEP"].map(|name| Symbol::parse(name).unwrap());
         let events = all.events(ko, &[known(2, None), known(9, None), known(16, Some(0.02))]);
         let shown = |event: &EventDate| (event.date.day(), event.time, event.size);

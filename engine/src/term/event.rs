@@ -571,7 +571,7 @@ mod tests {
         let points: Vec<EventPoint> = STOCK.iter().map(point).collect();
         let calendar = Calendar::embedded();
         let of = |day, time, size, later: Option<Date>| {
-            let event = |date, size| calendar.event_span(&EventDate { date, time, size });
+            let event = |date, size| calendar.event_span(&EventDate { date, time, size, is_earnings: false });
             let known: Vec<EventSpan> =
                 [event(date(2026, 7, day), size)].into_iter().chain(later.map(|date| event(date, None))).collect();
             NameEvent::of(points.clone(), date(2026, 7, 16), &known)

@@ -552,7 +552,7 @@ mod tests {
     #[test]
     fn a_date_that_is_known_says_on_which_side_a_maturity_is() {
         let calendar = Calendar::embedded();
-        let event = |date: Date, time| calendar.event_span(&EventDate { date, time, size: None });
+        let event = |date: Date, time| calendar.event_span(&EventDate { date, time, size: None, is_earnings: true });
         let july = |day| jiff::civil::date(2026, 7, day);
         let (found, _) = AAPL.term();
         let (term, _) = AAPL.with_known_events(&[event(july(30), EventTime::AfterClose)]);

@@ -7,9 +7,11 @@ use engine::snapshot::Snapshot;
 use engine::store::book::BookSlice;
 use engine::store::chain::Chain;
 use engine::store::drop_reason::DropReason;
+use engine::store::evidence::ChainEvidence;
 use engine::store::quotes::ChainQuotes;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use kernel::calendar::{Calendar, EventDate, EventTime};
 use kernel::contract::ForwardBasis;
 use serde_json::Value;
 use shim::app::Service;
@@ -78,7 +80,8 @@ fn quoted(chain: &Chain) -> ChainQuotes {
     ChainQuotes::of(slices.iter())
 }
 
-pub(super) fn showing() -> Service {
+/// The market with quotes.
+fn showing_snapshot() -> Snapshot {
     let snapshot = market();
     let with = |chain: &Arc<Chain>| {
         let quotes = Some(Box::new(quoted(chain)));
@@ -86,7 +89,11 @@ pub(super) fn showing() -> Service {
         Arc::new(Chain { quotes, dropped, ..Chain::clone(chain) })
     };
     let chains = snapshot.chains().iter().map(with).collect();
-    service(Snapshot::new(7, chains, snapshot.pending().to_vec())).showing_quotes(true)
+    Snapshot::new(7, chains, snapshot.pending().to_vec())
+}
+
+pub(super) fn showing() -> Service {
+    service(showing_snapshot()).showing_quotes(true)
 }
 
 fn json(target: &str) -> Value {
@@ -393,4 +400,39 @@ fn orats_has_each_side_of_a_strike() {
             is_size(&row[format!("{side}AskSize")], quote.ask_size);
         }
     }
+}
+
+#[test]
+fn orats_knows_straddles_and_the_next_earnings() {
+    let snapshot = showing_snapshot();
+    let event = |day: i8, is_earnings| {
+        let (date, time) = (jiff::civil::date(2026, 12, day), EventTime::AfterClose);
+        Calendar::embedded().event_span(&EventDate { date, time, size: None, is_earnings })
+    };
+    let with = |chain: &Arc<Chain>| {
+        let evidence = ChainEvidence { events: vec![event(2, false), event(9, true)], ..ChainEvidence::default() };
+        Arc::new(Chain { evidence: Some(Box::new(evidence)), ..Chain::clone(chain) })
+    };
+    let chains = snapshot.chains().iter().map(with).collect();
+    let service = service(Snapshot::new(7, chains, Vec::new())).showing_quotes(true);
+    let core = |service: &Service, name: &str| -> Value {
+        let got = get_from(service, &format!("/datav2/cores?ticker={name}"));
+        serde_json::from_str::<Value>(&got.body).unwrap()["data"][0].clone()
+    };
+    let acme = core(&service, "ACME");
+    assert_eq!((&acme["nextErn"], &acme["wksNextErn"]), (&"2026-12-09".into(), &2.into()), "{acme}");
+    assert_eq!(core(&showing(), "ACME")["nextErn"], "1970-01-01");
+    // the second month has the same strikes, and all sides of the middle one
+    let rows = json("/l1/greeks?underlying=ACME&exp=2027-01-15&min_strike=102.5&max_strike=102.5&greeks=core,quote");
+    let both = |number: &str| -> f64 { rows.as_array().unwrap().iter().map(|row| row[number].as_f64().unwrap()).sum() };
+    assert_eq!(rows.as_array().unwrap().len(), 2);
+    let near = |name: &str, wanted: f64| assert!((acme[name].as_f64().unwrap() - wanted).abs() < 1e-3, "{name} {acme}");
+    near("smoothStrPxM2", both("svc_theo"));
+    near("straPxM2", 0.5 * (both("bid") + both("ask")));
+    for name in ["loStrikeM1", "hiStrikeM1", "loStrikeM2", "hiStrikeM2"] {
+        near(name, 102.5);
+    }
+    let bare = get("/datav2/cores?ticker=ACME");
+    let bare: Value = serde_json::from_str(&bare.body).unwrap();
+    assert!(bare["data"][0]["straPxM2"] == 0.0 && bare["data"][0]["smoothStrPxM2"] == acme["smoothStrPxM2"], "{bare}");
 }

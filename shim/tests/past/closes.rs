@@ -114,9 +114,11 @@ fn days_of_batch_rank_those_of_history() {
     let core: Value = serde_json::from_str(&core).unwrap();
     let core = &core["data"][0];
     near(core, "priorCls", prices[DAYS - 2]);
+    near(core, "clsPx1w", prices[DAYS - 6]);
+    near(core, "stkPxChng1wk", 100.0 * (prices[DAYS - 1] / prices[DAYS - 6] - 1.0));
     near(core, "clsHv10d", realised(&returns[DAYS - 11..]));
     near(core, "ivPctile1m", 100.0 * Daemon::number(&rows[DAYS - 1], "iv_pctl_1m"));
-    assert_eq!(core["clsHv252d"], 0.0);
+    assert_eq!([&core["clsHv252d"], &core["clsPx1m"], &core["stkPxChng1m"]], [0.0; 3]);
     // the folder is in use
     let (code, said) = greeksd(&batch);
     assert!(code == 2 && said.contains("a daemon or another job uses this folder"), "{said}");

@@ -41,6 +41,8 @@ pub struct EventDate {
     pub time: EventTime,
     /// One standard deviation of its move, as a part of the price; `None`: what options imply. 0 strikes it out.
     pub size: Option<f64>,
+    /// True if it is known to be earnings.
+    pub is_earnings: bool,
 }
 
 /// An event of a name between two instants, which are one where its time is known.
@@ -54,6 +56,8 @@ pub struct EventSpan {
     pub last: Timestamp,
     /// One standard deviation of its move, as a part of the price; `None`: what options imply.
     pub size: Option<f64>,
+    /// True if it is known to be earnings.
+    pub is_earnings: bool,
 }
 
 impl EventSpan {
@@ -90,7 +94,7 @@ mod tests {
     #[test]
     fn an_event_while_the_market_is_closed_is_at_the_next_opening() {
         let calendar = Calendar::embedded();
-        let span = |date: Date, time| calendar.event_span(&EventDate { date, time, size: None });
+        let span = |date: Date, time| calendar.event_span(&EventDate { date, time, size: None, is_earnings: true });
         let at = |text: &str| -> Timestamp { text.parse().unwrap() };
         let (friday, monday) = (at("2026-11-20T09:30:00-05:00"), at("2026-11-23T09:30:00-05:00"));
         for (time, first, last) in [
@@ -119,7 +123,7 @@ mod tests {
     #[test]
     fn the_last_of_two_on_one_date_counts() {
         let [ko, pep] = ["KO", "PEP"].map(|name| Symbol::parse(name).unwrap());
-        let event = |date, size| EventDate { date, time: EventTime::BeforeOpening, size };
+        let event = |date, size| EventDate { date, time: EventTime::BeforeOpening, size, is_earnings: false };
         let (early, late) = (date(2026, 12, 1), date(2026, 12, 9));
         let events = [(ko, event(late, None)), (ko, event(early, Some(0.05))), (ko, event(late, Some(0.02)))];
         let calendar = Calendar::embedded().with_known_events(events);

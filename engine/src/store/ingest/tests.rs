@@ -289,7 +289,7 @@ fn events_of_a_feed_are_in_its_calendar() {
     let ko = Symbol::parse("KO").unwrap();
     let (from, to) = ("2026-12-07T16:00:00-05:00".parse().unwrap(), "2026-12-08T16:00:00-05:00".parse().unwrap());
     let day = Date::constant(2026, 12, 8);
-    let event = EventDate { date: day, time: EventTime::BeforeOpening, size: None };
+    let event = EventDate { date: day, time: EventTime::BeforeOpening, size: None, is_earnings: true };
     let market = MarketEvent { date: day, kind: MarketEventKind::Other, time: None, weight: Some(0.5) };
     store.books_mut()[0].slices[0].stale = false;
     let events = vec![EventRecord::Name(ko, event), EventRecord::Market(market)];

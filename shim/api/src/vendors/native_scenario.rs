@@ -520,7 +520,8 @@ fn read_event(text: &str) -> Option<(Symbol, EventDate)> {
     let (time, percent) = rest.rsplit_once(':').unwrap_or(("", rest));
     let percent = read_number(percent.strip_suffix('%').unwrap_or(percent))?;
     let size = limits::EVENT_MOVE.holds(percent).then_some(percent / 100.0)?;
-    let event = EventDate { date: parse_date(date)?, time: EventTime::parse(time)?, size: Some(size) };
+    let (date, time) = (parse_date(date)?, EventTime::parse(time)?);
+    let event = EventDate { date, time, size: Some(size), is_earnings: false };
     Some((Symbol::parse_underlying(name)?, event))
 }
 
@@ -580,7 +581,8 @@ mod tests {
     #[test]
     fn an_event_has_a_name_a_date_and_a_size_and_runs_out_by_the_variance_clock() {
         let grid = |query: &str| parsed(&format!("underlying=NVDA&{query}")).map(|request| request.grid);
-        let event = |time| EventDate { date: jiff::civil::date(2026, 12, 2), time, size: Some(0.07) };
+        let event =
+            |time| EventDate { date: jiff::civil::date(2026, 12, 2), time, size: Some(0.07), is_earnings: false };
         let nvda = Symbol::parse("NVDA").unwrap();
         for (text, time) in [
             ("NVDA:2026-12-02:7%", EventTime::Unknown),

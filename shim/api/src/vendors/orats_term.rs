@@ -18,12 +18,13 @@ use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
 use crate::rows::table::Fact;
 use engine::closes::YEAR;
-use engine::closes::{LastSessions, NamePast};
+use engine::closes::{LastSessions, NamePast, NoPast};
 use engine::store::chain::Chain;
+use engine::store::columns::Col;
 use engine::store::evidence::CountedDividend;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{PutsAndCalls, Tenors, TermExpiry, TermStructure};
-use kernel::contract::Symbol;
+use kernel::contract::{Right, Symbol};
 use kernel::elementary::ln;
 
 /// Summaries of tickers.
@@ -235,6 +236,49 @@ impl YearOfDividends {
     }
 }
 
+/// The straddle of an expiry at the strike nearest to the forward, currency per share. 0: unknown.
+#[derive(Clone, Copy, Default)]
+struct Straddle {
+    mid: f64,
+    value: f64,
+    /// One strike: the vendor's lower and upper one are the same too.
+    strike: f64,
+}
+
+impl Straddle {
+    /// `None`: no strike has both sides.
+    fn of(chain: &Chain, expiry: &TermExpiry) -> Option<Self> {
+        let slice = chain.slices.get(expiry.slice)?;
+        let milli = |row: u32| chain.strike_milli[row as usize];
+        let away = |row: u32| (f64::from(milli(row)) / 1000.0 - expiry.fwd_price).abs();
+        // rows ascend by strike, the call of a strike before its put
+        let pairs = slice.rows.clone().zip(slice.rows.clone().skip(1)).filter(|&(call, put)| {
+            let rights = [call, put].map(|row| chain.right[row as usize]);
+            rights == [Right::Call, Right::Put] && milli(call) == milli(put)
+        });
+        let (call, put) = pairs.min_by(|a, b| away(a.0).total_cmp(&away(b.0)))?;
+        let both = |number: &dyn Fn(usize) -> f64| number(call as usize) + number(put as usize);
+        let mid = |row| chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, QuoteNumber::Mid));
+        let values = chain.columns.get(Col::SvcTheo);
+        Some(Self { mid: both(&mid), value: both(&|row| values[row]), strike: f64::from(milli(call)) / 1000.0 })
+    }
+
+    fn put(&self, record: &mut Record, [mid, value, low, high]: &[&str; 4]) {
+        let shown = [(mid, self.mid), (value, self.value), (low, self.strike), (high, self.strike)];
+        shown.into_iter().for_each(|(name, x)| record.number(name, x));
+    }
+}
+
+/// The next earnings, if a user gave their date.
+fn put_earnings(record: &mut Record, chain: &Chain, clock: &Clock) {
+    let known = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.events);
+    let next = known.iter().find(|event| event.is_earnings).map(|event| event.date);
+    let days = next.map_or(0, |next| (next - clock.today()).get_days());
+    record.number("wksNextErn", f64::from(days / 7));
+    record.word("nextErn", &next.map_or(NO_DATE.to_owned(), |next| next.to_string()));
+    record.word("lastErn", NO_DATE);
+}
+
 /// Volatilities at the money of every constant time, without the name's event and with it.
 fn put_vols(record: &mut Record, term: &NameTerm<'_>, last: &str) {
     for prefix in ["exErnIv", "iv"] {
@@ -359,14 +403,6 @@ const CORE_ZEROS: &[&str] = &[
     "orHv1000d",
     "clsHv500d",
     "clsHv1000d",
-    "clsPx1w",
-    "stkPxChng1wk",
-    "clsPx1m",
-    "stkPxChng1m",
-    "clsPx6m",
-    "stkPxChng6m",
-    "clsPx1y",
-    "stkPxChng1y",
     "divGrwth",
     "lastErnTod",
     "absAvgErnMv",
@@ -409,17 +445,8 @@ const CORE_ZEROS: &[&str] = &[
     "impliedR2",
     "contango",
     "error",
-    "wksNextErn",
-    "straPxM1",
-    "straPxM2",
-    "smoothStraPxM1",
-    "smoothStrPxM2",
     "fcstStraPxM1",
     "fcstStraPxM2",
-    "loStrikeM1",
-    "hiStrikeM1",
-    "loStrikeM2",
-    "hiStrikeM2",
     "fcstSlope",
     "fcstErnEffct",
     "ernMvStdv",
@@ -446,6 +473,18 @@ const CORE_WINDOWS: [(&str, usize); 9] = [
     ("500d", 500),
     ("1000d", 1000),
 ];
+/// Earlier closes, the changes since then in percent, and the sessions in which they came about.
+const CORE_CLOSES: [(&str, &str, usize); 4] = [
+    ("clsPx1w", "stkPxChng1wk", 5),
+    ("clsPx1m", "stkPxChng1m", MONTH),
+    ("clsPx6m", "stkPxChng6m", YEAR / 2),
+    ("clsPx1y", "stkPxChng1y", YEAR),
+];
+/// Straddles of the first expiries: at mids, as valued, and their lower and upper strike.
+const CORE_STRADDLES: [[&str; 4]; 2] = [
+    ["straPxM1", "smoothStraPxM1", "loStrikeM1", "hiStrikeM1"],
+    ["straPxM2", "smoothStrPxM2", "loStrikeM2", "hiStrikeM2"],
+];
 const CORE_WORDS: [&str; 4] = ["sector", "etfIncl", "bestEtf", "sectorName"];
 /// Substitute for an unknown date.
 const NO_DATE: &str = "1970-01-01";
@@ -461,8 +500,13 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("priorCls", term.change.close.unwrap_or(f64::NAN));
         let is_monthly = |expiry: &&TermExpiry| context.calendar.monthly_expiry(expiry.expiry) == expiry.expiry;
         let mut expiries = term.structure.expiries().iter().filter(is_monthly);
+        let mut straddles = CORE_STRADDLES.iter();
         for n in 1..=CORE_EXPIRIES {
             let expiry = expiries.next();
+            if let Some(names) = straddles.next() {
+                let straddle = expiry.and_then(|expiry| Straddle::of(chain, expiry)).unwrap_or_default();
+                straddle.put(&mut record, names);
+            }
             let vol = expiry.map_or(0.0, |expiry| expiry.vol);
             record.number(&format!("atmIvM{n}"), vol);
             record.number(&format!("atmFitIvM{n}"), vol);
@@ -493,7 +537,7 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         CORE_WORDS.iter().for_each(|name| record.word(name, ""));
         record.word("divDate", &dividends.next.map_or(NO_DATE.to_owned(), |next| next.ex_date.to_string()));
-        ["nextErn", "lastErn"].iter().for_each(|name| record.word(name, NO_DATE));
+        put_earnings(&mut record, chain, clock);
         for n in 1..=12 {
             record.word(&format!("ernDate{n}"), NO_DATE);
             CORE_SERIES.iter().for_each(|name| record.number(&format!("{name}{n}"), 0.0));
@@ -505,6 +549,13 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         }
         for (window, sessions) in CORE_WINDOWS.into_iter().filter(|(_, sessions)| *sessions <= YEAR) {
             record.number(&format!("clsHv{window}"), term.past.realised(sessions).unwrap_or(f64::NAN));
+        }
+        for (closes, changes, sessions) in CORE_CLOSES {
+            let close = term.past.price_before(sessions);
+            record.number(closes, close.unwrap_or(f64::NAN));
+            // a split since the last close makes the change unknown
+            let close = term.change.change.and(close.map_err(NoPast::name)).unwrap_or(f64::NAN);
+            record.number(changes, 100.0 * (chain.underlying_price() / close - 1.0));
         }
         for (name, sessions) in [("ivPctile1m", MONTH), ("ivPctile1y", YEAR)] {
             let now = term.vol(30.0);
