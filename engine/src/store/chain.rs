@@ -193,6 +193,14 @@ impl Slice {
     pub fn contract(&self, strike_milli: u32, right: Right) -> ContractKey {
         ContractKey { root: self.root, expiry: self.listed, strike_milli, right }
     }
+
+    /// The rows of the slice among some ranges, which ascend and do not touch.
+    pub fn rows_among(&self, ranges: &[Range<u32>]) -> impl Iterator<Item = u32> {
+        let Range { start, end } = self.rows;
+        let first = ranges.partition_point(|range| range.end <= start);
+        let within = ranges[first..].iter().take_while(move |range| range.start < end);
+        within.flat_map(move |range| range.start.max(start)..range.end.min(end))
+    }
 }
 
 impl Chain {

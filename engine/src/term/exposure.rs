@@ -16,6 +16,7 @@ const PERCENT: f64 = 0.01;
 /// Distance from the price, as a part of it, within which a change of gamma's sign is searched; number of steps.
 const FLIP_REACH: f64 = 0.25;
 const FLIP_STEPS: i32 = 100;
+const NO_INTEREST: &str = "no_open_interest";
 
 /// Exposures of the long side of open contracts of one right.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,16 +69,30 @@ impl AddAssign for Exposures {
 }
 
 impl Exposures {
-    /// Exposures of a row of a slice whose contracts are of `multiplier` shares ([`multiplier`]); zero for an adjusted
-    /// root.
-    ///
-    /// # Domain   any row of the slice
+    /// Exposures of some rows of a chain, which ascend.
     #[must_use]
-    pub fn of(chain: &Chain, slice: &Slice, row: usize, multiplier: f64) -> Self {
+    pub fn of_rows(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Self {
         let mut all = Self::default();
-        if slice.adjusted {
-            return all;
+        each_exposure(chain, rows, roots, |_, _, exposures| all += exposures);
+        all
+    }
+
+    /// A sum over the contracts; of nothing that is known it is no 0.
+    ///
+    /// # Errors
+    /// The reason: there is no open interest, or no value of a contract that is open.
+    pub fn sum(&self, x: f64) -> Result<f64, &'static str> {
+        match () {
+            () if self.known == 0 => Err(NO_INTEREST),
+            () if self.unpriced > 0 && self.calls.open + self.puts.open == 0.0 => Err("no_values"),
+            () if x.is_finite() => Ok(x),
+            () => Err("no_values"),
         }
+    }
+
+    /// Exposures of a row of a slice whose contracts are of `multiplier` shares.
+    fn of(chain: &Chain, slice: &Slice, row: usize, multiplier: f64) -> Self {
+        let mut all = Self::default();
         let open = open_interest(chain, row);
         if open.is_nan() {
             all.unknown = 1;
@@ -119,9 +134,23 @@ fn open_interest(chain: &Chain, row: usize) -> f64 {
     chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, QuoteNumber::OpenInterest))
 }
 
+/// Hands over the exposures of each of some rows, which ascend, and the slice of each; adjusted roots do not count.
+pub fn each_exposure<'a>(
+    chain: &'a Chain,
+    rows: &[Range<u32>],
+    roots: &RootTable,
+    mut take: impl FnMut(&'a Slice, usize, Exposures),
+) {
+    for slice in chain.slices.iter().filter(|slice| !slice.adjusted) {
+        let shares = multiplier(chain, slice, roots);
+        for row in slice.rows_among(rows).map(|row| row as usize) {
+            take(slice, row, Exposures::of(chain, slice, row, shares));
+        }
+    }
+}
+
 /// Shares of a contract of a slice.
-#[must_use]
-pub fn multiplier(chain: &Chain, slice: &Slice, roots: &RootTable) -> f64 {
+fn multiplier(chain: &Chain, slice: &Slice, roots: &RootTable) -> f64 {
     f64::from(roots.facts(slice.root, chain.underlying).multiplier)
 }
 
@@ -129,48 +158,47 @@ pub fn multiplier(chain: &Chain, slice: &Slice, roots: &RootTable) -> f64 {
 struct NetStrike {
     /// Shares times discount factor and forward, over the standard deviation.
     size: f64,
-    /// ln(F/K) and the standard deviation.
-    moneyness: f64,
-    deviation: f64,
-}
-
-impl NetStrike {
-    /// Gamma of the strike at `times` the present price, without the factors that all strikes share.
-    fn gamma(&self, times: f64) -> f64 {
-        let d1 = (self.moneyness + ln(times)) / self.deviation + 0.5 * self.deviation;
-        self.size * times * bell(d1)
-    }
+    /// The number d1 at the present price, and how much it grows with the logarithm of the price.
+    d1: f64,
+    slope: f64,
 }
 
 /// The price nearest to that of now, within a quarter of it, at which the gamma of calls less that of puts changes its
-/// sign: by Black's formula, volatilities of strikes unchanged, forwards in proportion. NaN: there is none.
+/// sign: by Black's formula, volatilities of strikes unchanged, forwards in proportion.
 ///
-/// # Domain   rows of the chain, any
-#[must_use]
-pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> f64 {
-    let mut all: Vec<NetStrike> = Vec::new();
+/// # Domain   rows of the chain, ascending
+/// # Errors   the reason: there is no open interest, or no change of sign
+pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Result<f64, &'static str> {
+    let (mut all, mut is_known): (Vec<NetStrike>, bool) = (Vec::new(), false);
     let vols = chain.columns.get(Col::SvcVol);
     for slice in chain.slices.iter().filter(|slice| !slice.adjusted) {
         let years = slice.days / YEAR_DAYS;
         let shares = multiplier(chain, slice, roots) * exp(-slice.disc_rate * years) * slice.fwd_price;
-        let within = |range: &Range<u32>| range.start.max(slice.rows.start)..range.end.min(slice.rows.end);
-        for row in rows.iter().flat_map(within).map(|row| row as usize) {
+        for row in slice.rows_among(rows).map(|row| row as usize) {
             let (open, vol) = (open_interest(chain, row), vols[row]);
+            is_known |= open.is_finite();
             if !(open > 0.0 && vol > 0.0) {
                 continue;
             }
             let deviation = vol * years.sqrt();
             let sign = if chain.right[row] == Right::Call { 1.0 } else { -1.0 };
             let strike = f64::from(chain.strike_milli[row]) / 1000.0;
-            let moneyness = ln(slice.fwd_price / strike);
-            all.push(NetStrike { size: sign * open * shares / deviation, moneyness, deviation });
+            let (slope, size) = (deviation.recip(), sign * open * shares / deviation);
+            all.push(NetStrike { size, d1: ln(slice.fwd_price / strike) * slope + 0.5 * deviation, slope });
         }
     }
-    let gamma = |times: f64| all.iter().map(|strike| strike.gamma(times)).sum::<f64>();
+    if !is_known {
+        return Err(NO_INTEREST);
+    }
+    // gamma at so many times the present price
+    let gamma = |times: f64| {
+        let away = ln(times);
+        times * all.iter().map(|strike| strike.size * bell(strike.d1 + away * strike.slope)).sum::<f64>()
+    };
     let price = chain.slices.iter().map(|slice| slice.und_price).find(|price| price.is_finite()).unwrap_or(f64::NAN);
-    let now = gamma(1.0);
-    if now == 0.0 || now.is_nan() {
-        return f64::NAN;
+    let (now, none) = (gamma(1.0), Err("no_change_of_sign"));
+    if now == 0.0 || !now.is_finite() || price.is_nan() {
+        return none;
     }
     // outward on both sides, a step at a time, from where the sign is still that of now
     let mut ends = [1.0, 1.0];
@@ -178,12 +206,12 @@ pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> f64 
         for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
             let next = 1.0 + side * FLIP_REACH * f64::from(n) / f64::from(FLIP_STEPS);
             if gamma(next) * now < 0.0 {
-                return price * crossing(gamma, *end, next);
+                return Ok(price * crossing(gamma, *end, next));
             }
             *end = next;
         }
     }
-    f64::NAN
+    none
 }
 
 /// Where a function changes its sign between two places at which its signs differ.
@@ -259,9 +287,7 @@ mod tests {
     }
 
     fn all(chain: &Chain) -> Exposures {
-        let mut all = Exposures::default();
-        (0..4).for_each(|row| all += Exposures::of(chain, &chain.slices[0], row, 100.0));
-        all
+        Exposures::of_rows(chain, std::slice::from_ref(&(0..4)), &RootTable::embedded())
     }
 
     #[test]
@@ -290,9 +316,10 @@ mod tests {
         let flip = |open: [f64; 4]| gamma_flip(&chain(open), std::slice::from_ref(&(0..4)), &roots);
         let v = VOL * (DAYS / YEAR_DAYS).sqrt();
         let wanted = (90.0_f64 * 110.0).sqrt() * (-0.5 * v * v).exp();
-        let found = flip([0.0, 50.0, 50.0, 0.0]);
+        let found = flip([0.0, 50.0, 50.0, 0.0]).unwrap();
         assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
         // more puts than calls of either strike: everywhere below zero
-        assert!(flip([1.0, 50.0, 1.0, 50.0]).is_nan() && flip([0.0; 4]).is_nan() && flip([f64::NAN; 4]).is_nan());
+        assert_eq!([[1.0, 50.0, 1.0, 50.0], [0.0; 4]].map(flip), [Err("no_change_of_sign"); 2]);
+        assert_eq!(flip([f64::NAN; 4]), Err(NO_INTEREST));
     }
 }

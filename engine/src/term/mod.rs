@@ -10,6 +10,6 @@ mod tenor;
 
 pub use event::{EventPoint, EventState, EventTiming, NameEvent};
 pub use expiries::{TermExpiry, TermStructure, half_spread};
-pub use exposure::{Exposure, Exposures, gamma_flip, multiplier};
+pub use exposure::{Exposure, Exposures, each_exposure, gamma_flip};
 pub use interest::{PutsAndCalls, max_pain};
 pub use tenor::{TENORS, Tenors};

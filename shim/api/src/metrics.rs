@@ -4,5 +4,5 @@
 mod columns;
 mod rows;
 
-pub use columns::{DayChange, EXPIRY, ExpiryMetrics, MONTH, Metric, NAME, place_of};
-pub use rows::{NameDraft, NameRow, NameRows, ValuationTimes};
+pub use columns::{DayChange, EXPIRY, ExpiryMetrics, FLIP, MONTH, Metric, NAME, place_of};
+pub use rows::{NameDraft, NameRow, NameRows, RowInputs, ValuationTimes};

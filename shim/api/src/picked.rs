@@ -23,11 +23,7 @@ impl Picked {
 
     /// The picked rows of one slice, ascending.
     pub fn rows_of(&self, slice: &Slice) -> impl Iterator<Item = u32> {
-        let within = slice.rows.clone();
-        let first = self.rows.partition_point(|range| range.end <= within.start);
-        let end = within.end;
-        let ranges = self.rows[first..].iter().take_while(move |range| range.start < end);
-        ranges.flat_map(move |range| range.start.max(within.start)..range.end.min(within.end))
+        slice.rows_among(&self.rows)
     }
 }
 

@@ -29,6 +29,7 @@ impl Service {
             closes: Arc::clone(&self.closes),
             rows: Arc::clone(&self.rows),
             calendar: self.calendar.clone(),
+            roots: Arc::clone(&self.roots),
             positions: Arc::clone(&self.positions),
             alerts: Arc::clone(&self.alerts),
             zone: self.status.zone.clone(),

@@ -2,13 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::quotes::showing;
-use crate::support::market::{chain, get, get_from, listing, market, service};
-use api::metrics::{NameRows, place_of};
+use crate::support::market::{chain, get, get_from, listing, market, service, symbol};
+use api::metrics::{NameRows, RowInputs, place_of};
 use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::civil::date;
 use kernel::calendar::Calendar;
+use kernel::contract::RootTable;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -49,14 +50,23 @@ fn a_row_of_a_name_is_computed_once_for_all_who_ask() {
     let (rows, calendar, mut closes) = (NameRows::default(), Calendar::embedded(), Closes::default());
     let market = market();
     let chain = market.chains().iter().find(|chain| chain.underlying.as_str() == "SPX").unwrap();
-    let first = rows.row(chain, &closes, &calendar);
-    assert!(Arc::ptr_eq(&first, &rows.row(chain, &closes, &calendar)));
+    let roots = RootTable::embedded();
+    let brief = |chain: &Arc<Chain>, closes: &Closes| {
+        rows.brief(chain, RowInputs { closes, calendar: &calendar, roots: &roots })
+    };
+    let first = brief(chain, &closes);
+    assert!(Arc::ptr_eq(&first, &brief(chain, &closes)));
     // not for other closes, nor for another chain
     closes.add(&[]);
-    let second = rows.row(chain, &closes, &calendar);
+    let second = brief(chain, &closes);
     assert!(!Arc::ptr_eq(&first, &second) && first == second);
     let other = Arc::new(Chain::clone(chain));
-    assert!(!Arc::ptr_eq(&second, &rows.row(&other, &closes, &calendar)));
+    assert!(!Arc::ptr_eq(&second, &brief(&other, &closes)));
+    // nor is what takes long to find, for those who ask for it
+    let flip = place_of("gamma_flip").unwrap();
+    let full =
+        |places: &[usize]| rows.with(places, chain, RowInputs { closes: &closes, calendar: &calendar, roots: &roots });
+    assert!(Arc::ptr_eq(&full(&[0, flip]), &full(&[flip])) && full(&[flip]).cells[flip] != full(&[0]).cells[flip]);
     let answer: Vec<Value> = serde_json::from_str(&get("/l1/metrics?underlying=SPX").body).unwrap();
     assert_eq!(answer[0]["und_price"].as_f64(), Some(first.number(place_of("und_price").unwrap())));
 }
@@ -125,6 +135,39 @@ fn exposures_of_strikes_and_expiries_add_up_to_those_of_the_name() {
     for row in rows("/l1/exposure?underlying=SPX") {
         assert_eq!(row["assumes"], "dealers_long_calls_short_puts");
     }
+}
+
+/// Exposures of a name are those of `/l1/exposure`, and the flip is found for few rows or where it is asked for.
+#[test]
+fn exposures_of_a_name_stand_among_its_metrics() {
+    let (metrics, exposures) = (rows("/l1/metrics?underlying=*"), rows("/l1/exposure?underlying=*"));
+    assert_eq!(metrics.len(), exposures.len());
+    for (of_metrics, of_exposure) in metrics.iter().zip(&exposures) {
+        for column in ["gex", "call_gamma", "put_gamma", "vanna_exp", "charm_exp", "delta_exp", "gamma_flip"] {
+            assert_eq!(of_metrics[column], of_exposure[column], "{column}: {of_metrics} {of_exposure}");
+        }
+        assert!(of_metrics["gex"].is_number() && of_metrics["underlying"] == of_exposure["underlying"]);
+    }
+    let largest = rows("/l1/metrics?underlying=*&sort=-put_gamma&limit=1")[0]["put_gamma"].as_f64();
+    assert!(metrics.iter().all(|row| row["put_gamma"].as_f64() <= largest));
+    let names: Vec<String> = (0..101).map(|n| format!("N{}{}", ["A", "B"][n / 100], n % 100)).collect();
+    let names = names.iter().map(|name| {
+        let mut chain = Chain::clone(&chain("KO", 60.0, &[listing("KO", date(2026, 12, 18), 60.5, &[60_000])]));
+        chain.underlying = symbol(name);
+        Arc::new(chain)
+    });
+    let many = service(Snapshot::new(7, names.collect(), Vec::new()));
+    let why = |more: &str| -> (usize, bool) {
+        let got = get_from(&many, &format!("/l1/metrics?underlying=*{more}"));
+        let rows: Vec<Value> = serde_json::from_str(&got.body).unwrap();
+        let missing = rows[0]["missing"].as_array().unwrap();
+        let is = |why: &str| missing.iter().any(|of| of.as_str() == Some(&format!("gamma_flip:{why}")));
+        assert!(is("only_where_asked") != is("no_open_interest"), "{}", rows[0]);
+        (rows.len(), is("only_where_asked"))
+    };
+    assert_eq!(why(""), (101, true));
+    assert_eq!(why("&limit=100&sort=iv30d"), (100, false));
+    assert_eq!(why("&sort=-gamma_flip"), (101, false));
 }
 
 #[test]

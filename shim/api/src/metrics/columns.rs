@@ -5,10 +5,13 @@ use crate::rows::frame::ColumnHead;
 use engine::closes::{LastSessions, NameClose, NamePast, NoPast, YEAR};
 use engine::store::chain::Chain;
 use engine::store::quotes::QuoteNumber;
-use engine::term::{EventState, PutsAndCalls, TENORS, Tenors, TermExpiry, TermStructure, max_pain};
+use engine::term::{
+    EventState, Exposure, Exposures, PutsAndCalls, TENORS, Tenors, TermExpiry, TermStructure, gamma_flip, max_pain,
+};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, VarianceClock};
+use kernel::contract::RootTable;
 
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,9 +55,14 @@ fn or(x: f64, why: &'static str) -> Metric {
     if x.is_finite() { Metric::Number(x) } else { Metric::Missing(why) }
 }
 
+/// A number, or why it is not there.
+fn found(x: Result<f64, &'static str>) -> Metric {
+    x.map_or_else(Metric::Missing, Metric::Number)
+}
+
 /// A number that needs earlier sessions, or why it is not there.
 fn known(x: Result<f64, NoPast>) -> Metric {
-    x.map_or_else(|why| Metric::Missing(why.name()), Metric::Number)
+    found(x.map_err(NoPast::name))
 }
 
 fn date(of: Option<Date>, why: &'static str) -> Metric {
@@ -79,6 +87,7 @@ const NO_FORWARD_VOL: &str = "forward_not_between_strikes";
 const CROSSED: &str = "calendar_crossed";
 const NO_INTEREST: &str = "open_interest_incomplete";
 const NO_PRICE: &str = "no_price";
+const NOT_ASKED: &str = "only_where_asked";
 
 /// A name, as the columns by its chain see it.
 #[derive(Debug)]
@@ -92,16 +101,19 @@ pub(super) struct NameMetrics<'a> {
     wings: [f64; 2],
     /// The expiry that moves are expected until: the first one a day away.
     next: Option<&'a TermExpiry>,
+    /// Exposures of all its contracts.
+    exposures: Exposures,
 }
 
 impl<'a> NameMetrics<'a> {
-    pub(super) fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors) -> Self {
+    pub(super) fn new(chain: &'a Chain, term: &'a TermStructure, tenors: &'a Tenors, roots: &RootTable) -> Self {
         let iv = TENORS.map(|days| term.iv(tenors, days));
         let wings = [0.25, 0.75].map(|n_d1| term.vol_at(tenors, 30.0, |of| of.vol_at(n_d1)));
         let quoted = || term.expiries().iter().filter(|of| of.vol.is_finite());
         // in the last hours of an expiry its volatility says little
         let next = quoted().find(|of| of.days >= 1.0).or_else(|| quoted().next());
-        Self { chain, term, tenors, iv, wings, next }
+        let exposures = Exposures::of_rows(chain, std::slice::from_ref(&(0..chain.rows())), roots);
+        Self { chain, term, tenors, iv, wings, next, exposures }
     }
 
     /// Why a volatility of a maturity is missing.
@@ -132,6 +144,15 @@ impl<'a> NameMetrics<'a> {
 
     fn per_call(&self, number: QuoteNumber) -> Metric {
         or(PutsAndCalls::of(self.chain, &self.chain.slices, number).ratio(), NO_COUNTS)
+    }
+
+    fn exposure(&self, x: f64) -> Metric {
+        found(self.exposures.sum(x))
+    }
+
+    /// Exposure of calls less that of puts.
+    fn net(&self, of: fn(&Exposure) -> f64) -> Metric {
+        self.exposure(self.exposures.net(of))
     }
 
     /// A number of its event, which only one that is found has.
@@ -212,7 +233,22 @@ pub(super) const BY_CHAIN: &[MetricColumn<OfName>] = &[
     number("put_call_volume", |of| of.per_call(QuoteNumber::Volume)),
     number("put_call_oi", |of| of.per_call(QuoteNumber::OpenInterest)),
     number("borr_rate30d", |of| or(of.term.at(30.0, |expiry| expiry.borr_rate), NO_FORWARD_VOL)),
+    number("gex", |of| of.net(|of| of.gamma)),
+    number("call_gamma", |of| of.exposure(of.exposures.calls.gamma)),
+    number("put_gamma", |of| of.exposure(of.exposures.puts.gamma)),
+    number("vanna_exp", |of| of.net(|of| of.vanna)),
+    number("charm_exp", |of| of.net(|of| of.charm)),
+    number("delta_exp", |of| of.exposure(of.exposures.calls.delta + of.exposures.puts.delta)),
+    number("gamma_flip", |_| Metric::Missing(NOT_ASKED)),
 ];
+/// Place of the price at which the exposure to gamma changes its sign. To find it takes longer than all the rest, so
+/// that a row has it only where it is asked for.
+pub const FLIP: usize = BY_CHAIN.len() - 1;
+
+/// The value of the column at [`FLIP`].
+pub(super) fn flip(chain: &Chain, roots: &RootTable) -> Metric {
+    found(gamma_flip(chain, std::slice::from_ref(&(0..chain.rows())), roots))
+}
 
 /// A name, as the columns by its closes see it.
 #[derive(Debug)]
@@ -265,7 +301,7 @@ impl<'a> PastMetrics<'a> {
 /// The columns of a name by the closes of earlier sessions.
 pub(super) const BY_CLOSES: &[MetricColumn<OfPast>] = &[
     number("prev_close", |of| known(of.change.close)),
-    number("day_change", |of| of.change.change.map_or_else(Metric::Missing, Metric::Number)),
+    number("day_change", |of| found(of.change.change)),
     number("iv_rank_1y", |of| of.among(NamePast::iv_rank, YEAR)),
     number("iv_pctl_1y", |of| of.among(NamePast::iv_percentile, YEAR)),
     number("iv_rank_1m", |of| of.among(NamePast::iv_rank, MONTH)),

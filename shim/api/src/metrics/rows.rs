@@ -1,18 +1,18 @@
 //! Rows of names: computed once for a chain and the closes, and shared by requests, streams and alerts. Never: a
 //! formula.
 
-use super::columns::{BY_CHAIN, BY_CLOSES, DayChange, Metric, NAME, NameMetrics, PastMetrics};
+use super::columns::{BY_CHAIN, BY_CLOSES, DayChange, FLIP, Metric, NAME, NameMetrics, PastMetrics, flip};
 use engine::closes::{Closes, ClosingRow, LastSessions, NamePast};
 use engine::store::chain::Chain;
 use engine::term::{Tenors, TermStructure};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, VarianceClock};
-use kernel::contract::Symbol;
+use kernel::contract::{RootTable, Symbol};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-/// Maximum number of rows that are kept, 1.5 kB each.
+/// Maximum number of names whose rows are kept, 1.5 kB each.
 const ROWS_KEPT: usize = 16_384;
 /// Times of valuations whose maturities are kept: names of one snapshot are valued at a few.
 const TIMES_KEPT: usize = 32;
@@ -60,10 +60,10 @@ pub struct NameDraft {
 impl NameDraft {
     /// The metrics of a chain.
     #[must_use]
-    pub fn new(chain: &Chain, times: &ValuationTimes, calendar: &Calendar) -> Self {
+    pub fn new(chain: &Chain, times: &ValuationTimes, calendar: &Calendar, roots: &RootTable) -> Self {
         let term = TermStructure::of(chain, calendar);
         let tenors = times.tenors(&term.clock, chain.valued_at);
-        let metrics = NameMetrics::new(chain, &term, &tenors);
+        let metrics = NameMetrics::new(chain, &term, &tenors, roots);
         let mut cells = Vec::with_capacity(NAME.len());
         cells.extend(BY_CHAIN.iter().map(|column| (column.find)(&metrics)));
         let iv30d = Some(metrics.iv_at(30.0)).filter(|vol| vol.is_finite()).ok_or_else(|| metrics.why(30.0));
@@ -71,6 +71,13 @@ impl NameDraft {
         let TermStructure { market_share, clock, .. } = term;
         let (underlying, valued_at, price) = (chain.underlying, chain.valued_at, chain.underlying_price());
         Self { underlying, valued_at, cells, closing, iv30d, price, market_share, clock }
+    }
+
+    /// The same metrics with those that take long to find.
+    #[must_use]
+    pub fn in_full(mut self, chain: &Chain, roots: &RootTable) -> Self {
+        self.cells[FLIP] = flip(chain, roots);
+        self
     }
 
     /// The row of the name, where `closes` has those of earlier sessions.
@@ -122,43 +129,81 @@ pub struct NameRows {
     kept: Mutex<HashMap<Symbol, KeptRow>>,
 }
 
-/// A row, once it is computed.
-type SharedRow = Arc<OnceLock<Arc<NameRow>>>;
+/// The rows of a name, once they are computed.
+#[derive(Debug, Default)]
+struct SharedRows {
+    /// The row without what takes long to find.
+    brief: OnceLock<Arc<NameRow>>,
+    full: OnceLock<Arc<NameRow>>,
+}
+
+/// Inputs of rows beside chains.
+#[derive(Clone, Copy, Debug)]
+pub struct RowInputs<'a> {
+    /// Closes of earlier sessions.
+    pub closes: &'a Closes,
+    /// Sessions.
+    pub calendar: &'a Calendar,
+    /// Index roots.
+    pub roots: &'a RootTable,
+}
 
 #[derive(Debug)]
 struct KeptRow {
     /// The chain and the changes of the closes that it is of: with both it is the same row.
     of: (Weak<Chain>, u64),
-    row: SharedRow,
+    rows: Arc<SharedRows>,
 }
 
 impl NameRows {
-    /// The row of a chain, computed at the first request for it.
+    /// The row of a chain, computed at the first request for it. What takes long to find is missing in it.
     #[must_use]
-    pub fn row(&self, chain: &Arc<Chain>, closes: &Closes, calendar: &Calendar) -> Arc<NameRow> {
-        // who asks meanwhile for the same row waits for it, and for no other
-        let row = self.shared(chain, closes.number());
-        let new = || Arc::new(NameDraft::new(chain, &self.times, calendar).row(closes, &self.times, calendar));
-        Arc::clone(row.get_or_init(new))
+    pub fn brief(&self, chain: &Arc<Chain>, inputs: RowInputs<'_>) -> Arc<NameRow> {
+        Arc::clone(self.brief_of(&self.shared(chain, inputs.closes.number()), chain, inputs))
     }
 
-    fn shared(&self, chain: &Arc<Chain>, closes: u64) -> SharedRow {
+    /// The whole row of a chain, computed at the first request for it.
+    #[must_use]
+    pub fn full(&self, chain: &Arc<Chain>, inputs: RowInputs<'_>) -> Arc<NameRow> {
+        let rows = self.shared(chain, inputs.closes.number());
+        let new = || {
+            let mut row = NameRow::clone(self.brief_of(&rows, chain, inputs));
+            row.cells[FLIP] = flip(chain, inputs.roots);
+            Arc::new(row)
+        };
+        Arc::clone(rows.full.get_or_init(new))
+    }
+
+    /// The row of a chain with the columns at some places of [`NAME`].
+    #[must_use]
+    pub fn with(&self, places: &[usize], chain: &Arc<Chain>, inputs: RowInputs<'_>) -> Arc<NameRow> {
+        if places.contains(&FLIP) { self.full(chain, inputs) } else { self.brief(chain, inputs) }
+    }
+
+    /// Who asks meanwhile for the same row waits for it, and for no other.
+    fn brief_of<'r>(&self, rows: &'r SharedRows, chain: &Chain, inputs: RowInputs<'_>) -> &'r Arc<NameRow> {
+        let RowInputs { closes, calendar, roots } = inputs;
+        let new = || Arc::new(NameDraft::new(chain, &self.times, calendar, roots).row(closes, &self.times, calendar));
+        rows.brief.get_or_init(new)
+    }
+
+    fn shared(&self, chain: &Arc<Chain>, closes: u64) -> Arc<SharedRows> {
         let of = (Arc::downgrade(chain), closes);
         let mut kept = lock(&self.kept);
         if let Some(known) = kept.get_mut(&chain.underlying) {
             if known.of.1 != closes || !Weak::ptr_eq(&known.of.0, &of.0) {
-                *known = KeptRow { of, row: SharedRow::default() };
+                *known = KeptRow { of, rows: Arc::default() };
             }
-            return Arc::clone(&known.row);
+            return Arc::clone(&known.rows);
         }
         if kept.len() >= ROWS_KEPT {
             kept.retain(|_, known| known.of.0.strong_count() > 0);
         }
-        let row = SharedRow::default();
+        let rows = Arc::<SharedRows>::default();
         if kept.len() < ROWS_KEPT {
-            kept.insert(chain.underlying, KeptRow { of, row: Arc::clone(&row) });
+            kept.insert(chain.underlying, KeptRow { of, rows: Arc::clone(&rows) });
         }
-        row
+        rows
     }
 
     /// Bytes held, about.
@@ -166,6 +211,8 @@ impl NameRows {
     pub fn bytes(&self) -> usize {
         let row =
             size_of::<(Symbol, KeptRow)>() + size_of::<NameRow>() + NAME.len().saturating_mul(size_of::<Metric>());
-        lock(&self.kept).len().saturating_mul(row)
+        let kept = lock(&self.kept);
+        let full = kept.values().filter(|of| of.rows.full.get().is_some()).count();
+        kept.len().saturating_add(full).saturating_mul(row)
     }
 }

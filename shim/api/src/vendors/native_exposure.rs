@@ -21,7 +21,7 @@ use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{ColumnHead, Format};
 use crate::rows::table::Fact;
 use engine::store::chain::{Chain, Slice};
-use engine::term::{Exposure, Exposures, gamma_flip, max_pain, multiplier};
+use engine::term::{Exposure, Exposures, each_exposure, gamma_flip, max_pain};
 use std::collections::BTreeMap;
 
 /// Exposures of names, expiries and strikes.
@@ -119,14 +119,13 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
 struct About<'a> {
     slice: Option<&'a Slice>,
     strike_milli: Option<u32>,
-    flip: Option<f64>,
+    flip: Option<Result<f64, &'static str>>,
     max_pain: Option<Option<(f64, f64)>>,
 }
 
 fn names(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
     let of_name = |of: &Picked| {
-        let mut all = Exposures::default();
-        each(of, context, |_, _, exposures| all += exposures);
+        let all = Exposures::of_rows(&of.chain, &of.rows, context.roots);
         let flip = Some(gamma_flip(&of.chain, &of.rows, context.roots));
         row(&of.chain, &About { flip, ..About::default() }, &all, clock)
     };
@@ -137,7 +136,7 @@ fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> V
     let mut rows = Vec::new();
     for of in picked {
         let mut by_slice: BTreeMap<u32, (&Slice, Exposures)> = BTreeMap::new();
-        each(of, context, |slice, _, exposures| {
+        each_exposure(&of.chain, &of.rows, context.roots, |slice, _, exposures| {
             by_slice.entry(slice.rows.start).or_insert((slice, Exposures::default())).1 += exposures;
         });
         rows.extend(by_slice.into_values().map(|(slice, all)| {
@@ -152,7 +151,7 @@ fn strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Ve
     let mut rows = Vec::new();
     for of in picked {
         let mut by_strike: BTreeMap<u32, Exposures> = BTreeMap::new();
-        each(of, context, |_, row, exposures| {
+        each_exposure(&of.chain, &of.rows, context.roots, |_, row, exposures| {
             *by_strike.entry(of.chain.strike_milli[row]).or_default() += exposures;
         });
         rows.extend(by_strike.into_iter().map(|(strike, all)| {
@@ -166,7 +165,7 @@ fn expiry_strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock
     let mut rows = Vec::new();
     for of in picked {
         let mut all: Vec<(&Slice, u32, Exposures)> = Vec::new();
-        each(of, context, |slice, row, exposures| {
+        each_exposure(&of.chain, &of.rows, context.roots, |slice, row, exposures| {
             let strike = of.chain.strike_milli[row];
             match all.last_mut().filter(|last| (last.0.rows.start, last.1) == (slice.rows.start, strike)) {
                 Some(last) => last.2 += exposures,
@@ -181,35 +180,20 @@ fn expiry_strikes(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock
     rows
 }
 
-/// Hands over the exposures of each picked row.
-fn each<'a>(of: &'a Picked, context: &RequestContext<'_>, mut take: impl FnMut(&'a Slice, usize, Exposures)) {
-    for slice in of.chain.slices.iter().filter(|slice| !slice.adjusted) {
-        let shares = multiplier(&of.chain, slice, context.roots);
-        for row in of.rows_of(slice).map(|row| row as usize) {
-            take(slice, row, Exposures::of(&of.chain, slice, row, shares));
-        }
-    }
-}
-
 fn row(chain: &Chain, about: &About<'_>, all: &Exposures, clock: &Clock) -> FactRow {
-    let Exposures { calls, puts, known, unknown, unpriced } = all;
+    let Exposures { calls, puts, unknown, unpriced, .. } = all;
     let slice = about.slice;
     let mut missing = Vec::new();
-    let mut number = |name: &str, x: f64, why: &str| {
-        if x.is_finite() {
-            return Fact::Number(x);
+    let mut number = |name: &str, found: Result<f64, &str>| match found {
+        Ok(x) => Fact::Number(x),
+        Err(why) => {
+            missing.push(format!("{name}:{why}"));
+            Fact::Missing
         }
-        missing.push(format!("{name}:{why}"));
-        Fact::Missing
     };
-    let und_price = slice.or(chain.slices.iter().find(|slice| slice.und_price > 0.0)).map_or(f64::NAN, |s| s.und_price);
-    let und_price = number("und_price", und_price, "no_price");
-    // a sum of nothing that is known is no 0
-    let mut sum = |name: &str, x: f64| match () {
-        () if *known == 0 => number(name, f64::NAN, "no_open_interest"),
-        () if unpriced > &0 && calls.open + puts.open == 0.0 => number(name, f64::NAN, "no_values"),
-        () => number(name, x, "no_values"),
-    };
+    let und_price = slice.or(chain.slices.iter().find(|slice| slice.und_price > 0.0)).map(|slice| slice.und_price);
+    let und_price = number("und_price", und_price.filter(|price| price.is_finite()).ok_or("no_price"));
+    let mut sum = |name: &str, x: f64| number(name, all.sum(x));
     let mut net = |[both, call, put]: [&str; 3], of: fn(&Exposure) -> f64| {
         [sum(both, all.net(of)), sum(call, of(calls)), sum(put, of(puts))]
     };
@@ -219,12 +203,11 @@ fn row(chain: &Chain, about: &About<'_>, all: &Exposures, clock: &Clock) -> Fact
     let delta =
         [sum("delta_exp", calls.delta + puts.delta), sum("call_delta", calls.delta), sum("put_delta", puts.delta)];
     let open = [sum("call_oi", calls.open), sum("put_oi", puts.open)];
-    let flip = about.flip.map_or(Fact::Missing, |flip| {
-        number("gamma_flip", flip, if *known == 0 { "no_open_interest" } else { "no_change_of_sign" })
-    });
-    let pain = about.max_pain.map(|pain| pain.unwrap_or((f64::NAN, f64::NAN)));
-    let [pain, paid] = [("max_pain", pain.map(|of| of.0)), ("max_pain_paid", pain.map(|of| of.1))]
-        .map(|(name, x)| x.map_or(Fact::Missing, |x| number(name, x, "open_interest_incomplete")));
+    let flip = about.flip.map_or(Fact::Missing, |flip| number("gamma_flip", flip));
+    let pain = about.max_pain.map(|pain| pain.ok_or("open_interest_incomplete"));
+    let [pain, paid] =
+        [("max_pain", pain.map(|of| of.map(|of| of.0))), ("max_pain_paid", pain.map(|of| of.map(|of| of.1)))]
+            .map(|(name, found)| found.map_or(Fact::Missing, |found| number(name, found)));
     let word = |word: Option<String>| word.map_or(Fact::Missing, Fact::Word);
     let mut cells = vec![
         Fact::Word(chain.underlying.to_string()),

@@ -10,7 +10,7 @@ use super::native_facts::{
 };
 use super::native_past::{self, AS_OF, END, INTERVAL, START};
 use super::parameter::ANY;
-use crate::metrics::{EXPIRY, ExpiryMetrics, NAME, NameRow};
+use crate::metrics::{EXPIRY, ExpiryMetrics, FLIP, NAME, NameRow};
 use crate::past::PastMoments;
 use crate::picked::Picked;
 use crate::query::Query;
@@ -99,6 +99,9 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         return Err(Refusal::Conflict { reason: OF_NAMED });
     }
     let heads = if is_series { series } else { heads };
+    let (conditions, order) = (conditions_of(query, &WHERE, heads)?, order_of(query, &SORT, heads)?);
+    let asks = |place: usize| heads[place].name == NAME[FLIP].name;
+    let is_asked = conditions.iter().any(|of| asks(of.number)) || order.is_some_and(|of| asks(of.place));
     Ok(FactTable {
         selection: Selection {
             everything,
@@ -110,17 +113,21 @@ fn parse(query: &Query<'_>) -> Result<FactTable, Refusal> {
         form,
         title: "Metrics",
         heads,
-        rows,
-        conditions: conditions_of(query, &WHERE, heads)?,
-        order: order_of(query, &SORT, heads)?,
+        rows: if is_asked { names_in_full } else { rows },
+        conditions,
+        order,
         limit: limit_of(query)?,
     })
 }
 
 /// A row for each name.
 fn names(picked: &[Picked], context: &RequestContext<'_>, _: &Clock) -> Vec<FactRow> {
-    let row = |of: &Picked| FactRow::Metrics(context.rows.row(&of.chain, &context.closes, context.calendar));
-    picked.iter().map(row).collect()
+    picked.iter().map(|of| FactRow::Metrics(context.rows.brief(&of.chain, context.row_inputs()))).collect()
+}
+
+/// A row for each name, with what takes long to find.
+fn names_in_full(picked: &[Picked], context: &RequestContext<'_>, _: &Clock) -> Vec<FactRow> {
+    picked.iter().map(|of| FactRow::Metrics(context.rows.full(&of.chain, context.row_inputs()))).collect()
 }
 
 /// A row for each expiry of each name.

@@ -14,7 +14,7 @@
 
 use crate::listed::{ListedPlace, find};
 use crate::positions::valued::ValuedBook;
-use api::metrics::{NAME, NameRows, place_of};
+use api::metrics::{NAME, NameRows, RowInputs, place_of};
 use engine::closes::Closes;
 use engine::exercise;
 use engine::positions::PositionNumbers;
@@ -177,7 +177,8 @@ impl AlertRule {
                 chain(name).map_or(f64::NAN, |of| 100.0 * terms.of(of, calendar).at(*days, |expiry| expiry.borr_rate))
             }
             AlertSubject::Metric(name, place) => {
-                chain(name).map_or(f64::NAN, |of| rows.row(of, closes, calendar).number(*place))
+                let inputs = RowInputs { closes, calendar, roots };
+                chain(name).map_or(f64::NAN, |of| rows.with(&[*place], of, inputs).number(*place))
             }
             AlertSubject::Contract(key, col) => {
                 let place = find(Instrument::Contract(*key), snapshot, roots);

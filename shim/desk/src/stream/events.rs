@@ -7,7 +7,7 @@ use crate::alerts::log::{AlertHit, AlertLog};
 use crate::positions::desk::PositionDesk;
 use crate::positions::texts::LevelEvent;
 use crate::positions::valued::ValuedBook;
-use api::metrics::NameRows;
+use api::metrics::{NameRows, RowInputs};
 use api::picked::Picked;
 use api::refusal::Refusal;
 use api::rows::binary;
@@ -26,8 +26,8 @@ use http::limits::PIECE_BYTES;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::calendar::Calendar;
-use kernel::contract::ContractKey;
 use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{ContractKey, RootTable};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -46,6 +46,8 @@ pub struct EventSources {
     pub rows: Arc<NameRows>,
     /// The calendar of the market.
     pub calendar: Calendar,
+    /// Index roots.
+    pub roots: Arc<RootTable>,
     /// Positions and their values.
     pub positions: Arc<PositionDesk>,
     /// Hits of alert rules.
@@ -321,8 +323,9 @@ impl Events {
     /// Finds the metrics that have changed.
     fn begin_metrics(&mut self) {
         let Some(wanted) = &self.request.metrics else { return };
-        let (market, closes) = (self.sources.market.load(), self.sources.closes.load());
-        self.metrics.look(wanted, &market, &closes, &self.sources.rows, &self.sources.calendar);
+        let EventSources { market, closes, rows, calendar, roots, .. } = &self.sources;
+        let (market, closes) = (market.load(), closes.load());
+        self.metrics.look(wanted, &market, rows, RowInputs { closes: &closes, calendar, roots });
     }
 
     /// Appends an event with changed metrics, if there are any.

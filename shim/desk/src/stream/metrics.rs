@@ -1,11 +1,9 @@
 //! Metrics of a client's names: the rows as they were last sent, and the changed ones. Never: a connection.
 
-use api::metrics::{NameRow, NameRows};
+use api::metrics::{NameRow, NameRows, RowInputs};
 use api::vendors::native_metrics::push_object;
 use api::vendors::native_stream::StreamedMetrics;
-use engine::closes::Closes;
 use engine::snapshot::Snapshot;
-use kernel::calendar::Calendar;
 use kernel::contract::Symbol;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -34,13 +32,12 @@ impl MetricsImage {
         &mut self,
         wanted: &StreamedMetrics,
         snapshot: &Snapshot,
-        closes: &Closes,
         rows: &NameRows,
-        calendar: &Calendar,
+        inputs: RowInputs<'_>,
     ) {
         for &name in &wanted.names {
             let Some(chain) = snapshot.chain(name) else { continue };
-            let row = rows.row(chain, closes, calendar);
+            let row = rows.with(&wanted.columns, chain, inputs);
             let before = self.rows.get(&name);
             if before.is_some_and(|before| before.of.as_ptr() == Arc::as_ptr(&row)) {
                 continue;

@@ -11,7 +11,7 @@ use history::output::{FileAbout, FileForm, GreeksWriter};
 use history::plan::named;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
-use kernel::contract::Symbol;
+use kernel::contract::{RootTable, Symbol};
 use restart::closes::ClosesFolder;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -31,6 +31,7 @@ struct Beside {
     metrics: Option<MetricsFolder>,
     times: ValuationTimes,
     calendar: Calendar,
+    roots: RootTable,
 }
 
 /// A folder of closes, and all that it holds.
@@ -72,7 +73,8 @@ impl BesideForm {
             Mutex::new(GrowingCloses { folder, known: Arc::new(known) })
         };
         let closes = closes.map(growing);
-        Self { form, beside: Arc::new(Beside { closes, metrics, times: ValuationTimes::default(), calendar }) }
+        let (times, roots) = (ValuationTimes::default(), RootTable::embedded());
+        Self { form, beside: Arc::new(Beside { closes, metrics, times, calendar, roots }) }
     }
 }
 
@@ -110,8 +112,8 @@ struct BesideWriter {
 
 impl GreeksWriter for BesideWriter {
     fn chain(&mut self, chain: &Arc<Chain>) -> io::Result<()> {
-        let Beside { metrics, times, calendar, .. } = &*self.beside;
-        let draft = metrics.as_ref().map(|_| NameDraft::new(chain, times, calendar));
+        let Beside { metrics, times, calendar, roots, .. } = &*self.beside;
+        let draft = metrics.as_ref().map(|_| NameDraft::new(chain, times, calendar, roots).in_full(chain, roots));
         let closing = draft.as_ref().map_or_else(|| ClosingRow::of(chain, calendar), |draft| draft.closing);
         if let Some(row) = closing {
             self.days.entry(row.close.day).or_default().insert(row.underlying, row);
@@ -124,7 +126,7 @@ impl GreeksWriter for BesideWriter {
     /// file again.
     fn finish(self: Box<Self>) -> io::Result<File> {
         let Self { writer, beside, file, days, drafts } = *self;
-        let Beside { closes, metrics, times, calendar } = &*beside;
+        let Beside { closes, metrics, times, calendar, .. } = &*beside;
         let closes = || closes.as_ref().map(|closes| closes.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(folder) = metrics {
             let known = closes().map(|closes| Arc::clone(&closes.known)).unwrap_or_default();

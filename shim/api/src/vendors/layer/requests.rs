@@ -2,7 +2,7 @@
 
 use super::super::facts::{FactForm, FactOrder, FactRow};
 use crate::limits::CELLS;
-use crate::metrics::NameRows;
+use crate::metrics::{NameRows, RowInputs};
 use crate::past::PastQuestion;
 use crate::past::day::RequestDays;
 use crate::picked::Picked;
@@ -26,6 +26,8 @@ use std::sync::Arc;
 
 /// Names whose rows are found before those that are not shown are dropped.
 const NAMES_OF_A_PART: usize = 64;
+/// Most rows of an answer that have what takes long to find without being asked for it.
+const ROWS_IN_FULL: usize = 100;
 
 /// A parsed request for a list of expirations.
 #[derive(Clone, Debug)]
@@ -138,6 +140,7 @@ impl FactTable {
             }
         }
         self.cut(&mut rows);
+        complete(&mut rows, context);
         Ok(rows)
     }
 
@@ -156,17 +159,33 @@ impl FactTable {
         let Ok(picked) = select(context.snapshot, &self.selection) else { return Vec::new() };
         let clock = context.clock();
         let time = clock.spell(context.snapshot.time, Stamp::EasternOffsetMillis);
-        let rows = (self.rows)(&picked, context, &clock).into_iter().filter(|row| self.is_met(row));
+        let mut rows = (self.rows)(&picked, context, &clock);
+        rows.retain(|row| self.is_met(row));
+        complete(&mut rows, context);
         let timed = |row: FactRow| {
             let mut cells = row.cells(&clock).into_owned();
             cells.push(Fact::Word(time.clone()));
             FactRow::Cells(cells)
         };
-        rows.map(timed).collect()
+        rows.into_iter().map(timed).collect()
     }
 
     fn is_met(&self, row: &FactRow) -> bool {
         self.conditions.iter().all(|of| of.admit(row.number(of.number)))
+    }
+}
+
+/// Adds what takes long to find to the rows of names, if they are few.
+fn complete(rows: &mut [FactRow], context: &RequestContext<'_>) {
+    if rows.len() > ROWS_IN_FULL {
+        return;
+    }
+    for row in rows {
+        if let FactRow::Metrics(brief) = row
+            && let Some(chain) = context.snapshot.chain(brief.underlying)
+        {
+            *row = FactRow::Metrics(context.rows.full(chain, context.row_inputs()));
+        }
     }
 }
 
@@ -205,6 +224,12 @@ pub struct RequestContext<'a> {
 }
 
 impl RequestContext<'_> {
+    /// Inputs of the metrics of names.
+    #[must_use]
+    pub fn row_inputs(&self) -> RowInputs<'_> {
+        RowInputs { closes: &self.closes, calendar: self.calendar, roots: self.roots }
+    }
+
     /// Returns the times of an answer that is made in this context.
     #[must_use]
     pub fn clock(&self) -> Clock {
