@@ -24,6 +24,7 @@ use engine::store::columns::Col;
 use engine::store::evidence::CountedDividend;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{PutsAndCalls, Tenors, TermExpiry, TermStructure};
+use kernel::calendar::Calendar;
 use kernel::contract::{Right, Symbol};
 use kernel::elementary::ln;
 
@@ -270,10 +271,11 @@ impl Straddle {
 }
 
 /// The next earnings, if a user gave their date.
-fn put_earnings(record: &mut Record, chain: &Chain, clock: &Clock) {
+fn put_earnings(record: &mut Record, chain: &Chain, calendar: &Calendar) {
     let known = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.events);
     let next = known.iter().find(|event| event.is_earnings).map(|event| event.date);
-    let days = next.map_or(0, |next| (next - clock.today()).get_days());
+    let today = calendar.eastern(chain.valued_at).date();
+    let days = next.map_or(0, |next| (next - today).get_days());
     record.number("wksNextErn", f64::from(days / 7));
     record.word("nextErn", &next.map_or(NO_DATE.to_owned(), |next| next.to_string()));
     record.word("lastErn", NO_DATE);
@@ -537,7 +539,7 @@ fn write_cores(names: &[String], context: &RequestContext<'_>, clock: &Clock) ->
         record.number("confidence", term.at(30.0, |expiry| expiry.confidence));
         CORE_WORDS.iter().for_each(|name| record.word(name, ""));
         record.word("divDate", &dividends.next.map_or(NO_DATE.to_owned(), |next| next.ex_date.to_string()));
-        put_earnings(&mut record, chain, clock);
+        put_earnings(&mut record, chain, context.calendar);
         for n in 1..=12 {
             record.word(&format!("ernDate{n}"), NO_DATE);
             CORE_SERIES.iter().for_each(|name| record.number(&format!("{name}{n}"), 0.0));
