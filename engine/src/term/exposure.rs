@@ -91,7 +91,7 @@ impl Exposures {
     }
 
     /// Exposures of a row of a slice whose contracts are of `multiplier` shares.
-    fn of(chain: &Chain, slice: &Slice, row: usize, multiplier: f64) -> Self {
+    fn of(chain: &Chain, slice: &Slice, row: usize, multiplier: f64, greeks: &GreekColumns<'_>) -> Self {
         let mut all = Self::default();
         let open = open_interest(chain, row);
         if open.is_nan() {
@@ -99,21 +99,21 @@ impl Exposures {
             return all;
         }
         all.known = 1;
-        let number = |col: Col| chain.columns.get(col)[row] * col.unit().divisor();
         if open == 0.0 {
             return all;
         }
-        if number(Col::Gamma).is_nan() {
+        let [gamma, vanna, charm, delta] = greeks.0.map(|(column, factor)| column[row] * factor);
+        if gamma.is_nan() {
             all.unpriced = 1;
             return all;
         }
         let s = slice.und_price;
         let shares = open * multiplier;
         let of = Exposure {
-            gamma: number(Col::Gamma) * shares * s * s * PERCENT,
-            vanna: number(Col::Vanna) * shares * s * PERCENT,
-            charm: number(Col::Charm) * shares * s / YEAR_DAYS,
-            delta: number(Col::Delta) * shares * s,
+            gamma: gamma * shares * s * s * PERCENT,
+            vanna: vanna * shares * s * PERCENT,
+            charm: charm * shares * s / YEAR_DAYS,
+            delta: delta * shares * s,
             open,
         };
         match chain.right[row] {
@@ -130,6 +130,16 @@ impl Exposures {
     }
 }
 
+/// Gamma, vanna, charm and delta of a chain, each with its factor to the plain unit: found once for all rows.
+struct GreekColumns<'a>([(&'a [f64], f64); 4]);
+
+impl<'a> GreekColumns<'a> {
+    fn of(chain: &'a Chain) -> Self {
+        let columns = [Col::Gamma, Col::Vanna, Col::Charm, Col::Delta];
+        Self(columns.map(|col| (chain.columns.get(col), col.unit().divisor())))
+    }
+}
+
 fn open_interest(chain: &Chain, row: usize) -> f64 {
     chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, QuoteNumber::OpenInterest))
 }
@@ -141,10 +151,11 @@ pub fn each_exposure<'a>(
     roots: &RootTable,
     mut take: impl FnMut(&'a Slice, usize, Exposures),
 ) {
+    let greeks = GreekColumns::of(chain);
     for slice in chain.slices.iter().filter(|slice| !slice.adjusted) {
         let shares = multiplier(chain, slice, roots);
         for row in slice.rows_among(rows).map(|row| row as usize) {
-            take(slice, row, Exposures::of(chain, slice, row, shares));
+            take(slice, row, Exposures::of(chain, slice, row, shares, &greeks));
         }
     }
 }
