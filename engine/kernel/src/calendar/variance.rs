@@ -364,7 +364,9 @@ mod tests {
         for name in INDEX_FUNDS.iter().copied().chain(["NDX"]) {
             near(share(name), 1.0, 0.0);
         }
-        ["TQQQ", "XLK", "GLD", "AAPL"].map(|name| near(share(name), 0.3, 0.0));
+        for name in ["TQQQ", "XLK", "GLD", "AAPL"] {
+            near(share(name), 0.3, 0.0);
+        }
     }
 
     /// The dates of the table are days of the week on which their publishers publish.
