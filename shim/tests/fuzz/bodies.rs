@@ -5,6 +5,7 @@
 use crate::{market, past, stored};
 use api::cursor;
 use api::query::Query;
+use api::vendors::native_scenario::ScenarioSubject;
 use api::vendors::native_strategy::{LEGS_MOST, StrategySubject};
 use api::vendors::{native_scenario, native_strategy, native_stream};
 use desk::alerts::rules::parse_rules;
@@ -235,6 +236,10 @@ pub(crate) fn scenarios(data: &[u8]) -> Kind {
     match native_scenario::parse(&Query::parse(&String::from_utf8_lossy(data))) {
         Ok(request) => {
             assert!(request.grid.len() <= native_scenario::GRID_MOST);
+            if let ScenarioSubject::Contracts { named, .. } = &request.subject {
+                assert!(named.iter().all(|held| !held.quantity.is_infinite() && !held.price.is_infinite()));
+                assert!(named.iter().all(|held| held.price.is_nan() || !held.quantity.is_nan()));
+            }
             mix([1, about(request.grid.len()), request.columns().len() as u64])
         }
         Err(refusal) => about(refusal.to_string().len()),
@@ -245,10 +250,13 @@ pub(crate) fn scenarios(data: &[u8]) -> Kind {
 pub(crate) fn strategies(data: &[u8]) -> Kind {
     match native_strategy::parse(&Query::parse(&String::from_utf8_lossy(data))) {
         Ok(request) => match &request.subject {
-            StrategySubject::Legs(legs) => {
+            StrategySubject::Legs { legs, prices } => {
                 assert!((1..=LEGS_MOST).contains(&legs.len()));
-                assert!(legs.iter().all(|leg| leg.quantity.is_finite() && leg.quantity != 0.0));
-                mix([1, about(legs.len()), u64::from(request.past.is_some())])
+                assert!(
+                    legs.iter().filter_map(|leg| leg.quantity).all(|quantity| quantity.is_finite() && quantity != 0.0)
+                );
+                assert!(prices.is_empty() || prices.len() == legs.len());
+                mix([1, about(legs.len()), u64::from(request.past.is_some()), u64::from(prices.is_empty())])
             }
             StrategySubject::Positions { accounts, .. } => mix([2, about(accounts.len())]),
             StrategySubject::Proposed { expiry, .. } => mix([3, u64::from(expiry.is_some())]),
