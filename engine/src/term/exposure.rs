@@ -178,7 +178,8 @@ struct NetStrike {
 /// sign: by Black's formula, volatilities of strikes unchanged, forwards in proportion.
 ///
 /// # Domain   rows of the chain, ascending
-/// # Errors   the reason: there is no open interest, or no change of sign
+/// # Errors
+/// The reason: there is no open interest, or no change of sign.
 pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Result<f64, &'static str> {
     let (mut all, mut is_known): (Vec<NetStrike>, bool) = (Vec::new(), false);
     let vols = chain.columns.get(Col::SvcVol);

@@ -1,5 +1,5 @@
-//! A session that streams the quotes of some names, on a thread of its own. Every end of it counts as a failure, even an
-//! orderly one: after a pause the session is opened again. Never: a vendor, a socket, a format.
+//! A session that streams the quotes of some names, on a thread of its own. Every end of it counts as a failure, even
+//! an orderly one: after a pause the session is opened again. Never: a vendor, a socket, a format.
 
 use super::facts::{SourceFacts, SourceState};
 use super::inbox::{Inbox, WAITING_MOST};

@@ -275,7 +275,7 @@ fn put_earnings(record: &mut Record, chain: &Chain, calendar: &Calendar) {
     let known = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.events);
     let next = known.iter().find(|event| event.is_earnings).map(|event| event.date);
     let today = calendar.eastern(chain.valued_at).date();
-    let days = next.map_or(0, |next| (next - today).get_days());
+    let days = next.and_then(|next| today.until(next).ok()).map_or(0, |span| span.get_days());
     record.number("wksNextErn", f64::from(days / 7));
     record.word("nextErn", &next.map_or(NO_DATE.to_owned(), |next| next.to_string()));
     record.word("lastErn", NO_DATE);
