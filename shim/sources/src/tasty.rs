@@ -49,7 +49,7 @@ pub struct TastyTerms {
     pub clock: MarketClock,
 }
 
-/// What a session asks of the vendor.
+/// The vendor's servers, and the names whose contracts a session streams.
 #[derive(Debug)]
 struct Streamer {
     client: Client,

@@ -73,7 +73,7 @@ impl NameDraft {
         Self { underlying, valued_at, cells, closing, iv30d, price, market_share, clock }
     }
 
-    /// The same metrics with those that take long to find.
+    /// Adds the metrics that take long to find.
     #[must_use]
     pub fn in_full(mut self, chain: &Chain, roots: &RootTable) -> Self {
         self.cells[FLIP] = flip(chain, roots);

@@ -65,9 +65,9 @@ pub fn unserved(snapshot: &Snapshot, selection: &Selection) -> Option<String> {
 
 /// Requested names and contracts without rows.
 struct Absent {
-    /// Those that are in no chain, and will not be.
+    /// Names that no chain has, and none will have.
     unserved: Vec<String>,
-    /// Those that are computed for the first time.
+    /// Names that are computed for the first time.
     late: Vec<String>,
 }
 

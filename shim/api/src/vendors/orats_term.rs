@@ -13,6 +13,7 @@ use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
 use crate::query::parameter::{Param, Parameters, ReadEach};
 use crate::refusal::Refusal;
+use crate::rows::clock::days_between;
 use crate::rows::clock::{Clock, Stamp};
 use crate::rows::frame::{Format, json_text};
 use crate::rows::number::{self, Print};
@@ -275,8 +276,8 @@ fn put_earnings(record: &mut Record, chain: &Chain, calendar: &Calendar) {
     let known = chain.evidence.as_ref().map_or(&[][..], |evidence| &evidence.events);
     let next = known.iter().find(|event| event.is_earnings).map(|event| event.date);
     let today = calendar.eastern(chain.valued_at).date();
-    let days = next.and_then(|next| today.until(next).ok()).map_or(0, |span| span.get_days());
-    record.number("wksNextErn", f64::from(days / 7));
+    let weeks = next.map_or(0, |next| days_between(today, next) / 7);
+    record.number("wksNextErn", weeks as f64);
     record.word("nextErn", &next.map_or(NO_DATE.to_owned(), |next| next.to_string()));
     record.word("lastErn", NO_DATE);
 }
