@@ -135,6 +135,11 @@ impl Connection {
         (self.phase == Phase::Idle && self.unsent.is_empty()).then_some(self.deadline)
     }
 
+    /// True if it sends a stream, which has no end.
+    pub(super) fn is_endless(&self) -> bool {
+        self.in_flight.as_ref().is_some_and(InFlight::is_endless)
+    }
+
     /// Does everything that is possible now, and reports the bytes that it holds.
     pub(super) fn drive<A: App>(&mut self, context: &mut ReactorContext<A>) -> Verdict {
         let verdict = self.advance(context);

@@ -1,7 +1,8 @@
 //! A reactor thread: waits for sockets, drives their connections, and checks deadlines.
 //!
-//! A turn drives all sockets with events, then one connection that has more to do, and polls again. So a stream delays
-//! new input by at most one piece. Never: a request's meaning.
+//! A turn drives all sockets with events, then one answer and one stream that have more to do, and polls again. So a
+//! piece of one delays new input by little, and a hundred streams delay an answer as much as one. Never: a request's
+//! meaning.
 
 use super::connection::{Connection, Verdict};
 use super::context::{ReactorContext, Shared};
@@ -75,8 +76,8 @@ pub(super) struct Reactor<A> {
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
     n_open: usize,
-    /// Slots of connections with more to do.
-    ready: VecDeque<usize>,
+    /// Slots of connections with more to do: those whose answers end, and streams.
+    ready: [VecDeque<usize>; 2],
     /// Slots of connections whose answers other threads make, and the time of the next check.
     parked: Vec<usize>,
     look_at: Instant,
@@ -88,7 +89,7 @@ pub(super) struct Reactor<A> {
 
 struct Slot {
     connection: Connection,
-    /// True if it is in `ready`.
+    /// True if it is in one of `ready`.
     queued: bool,
     /// True if it is in `parked`.
     parked: bool,
@@ -123,7 +124,7 @@ impl<A: App> Reactor<A> {
             slots: Vec::new(),
             free: Vec::new(),
             n_open: 0,
-            ready: VecDeque::new(),
+            ready: Default::default(),
             parked: Vec::new(),
             look_at: now,
             sweep_at: now,
@@ -147,7 +148,7 @@ impl<A: App> Reactor<A> {
         }
     }
 
-    /// One turn: sockets with events, then one connection that has more to do.
+    /// One turn: sockets with events, then one answer and one stream that have more to do.
     fn turn(&mut self, events: &Events) {
         self.context.now = Instant::now();
         self.context.date.refresh();
@@ -172,20 +173,16 @@ impl<A: App> Reactor<A> {
         }
         self.accept();
         self.receive();
-        // one per turn, so that a long answer gives way to events of others
-        if let Some(id) = self.ready.pop_front() {
-            if let Some(slot) = &mut self.slots[id] {
-                slot.queued = false;
-            }
-            self.drive(id);
-        }
         self.look_again();
+        for kind in 0..self.ready.len() {
+            self.drive_next(kind);
+        }
         if self.context.now >= self.sweep_at {
             self.sweep();
         }
     }
 
-    /// Drives the connections whose answers other threads make.
+    /// Queues the connections whose answers other threads make.
     fn look_again(&mut self) {
         if self.parked.is_empty() || self.context.now < self.look_at {
             return;
@@ -194,14 +191,28 @@ impl<A: App> Reactor<A> {
             // the slot may belong to another connection by now, for which this is harmless
             if let Some(slot) = &mut self.slots[id] {
                 slot.parked = false;
+                self.follow(id, Verdict::Again);
             }
-            self.drive(id);
+        }
+    }
+
+    /// Drives the queued connections of a kind up to the first that has something to send: one piece a turn, so that
+    /// a long answer gives way to events of others.
+    fn drive_next(&mut self, kind: usize) {
+        while let Some(id) = self.ready[kind].pop_front() {
+            let Some(slot) = &mut self.slots[id] else { continue };
+            slot.queued = false;
+            let verdict = slot.connection.drive(&mut self.context);
+            self.follow(id, verdict);
+            if verdict != Verdict::Later {
+                return;
+            }
         }
     }
 
     /// Maximum wait of the poll.
     fn patience(&self) -> Duration {
-        if !self.ready.is_empty() {
+        if self.ready.iter().any(|queue| !queue.is_empty()) {
             return Duration::ZERO;
         }
         let mut until_sweep = self.sweep_at.saturating_duration_since(self.context.now);
@@ -346,7 +357,7 @@ impl<A: App> Reactor<A> {
             Verdict::Again => {
                 if let Some(slot) = self.slots[id].as_mut().filter(|slot| !slot.queued) {
                     slot.queued = true;
-                    self.ready.push_back(id);
+                    self.ready[usize::from(slot.connection.is_endless())].push_back(id);
                 }
             }
             Verdict::Later => {
