@@ -3,6 +3,7 @@
 //! Never: a formula.
 
 pub mod answer;
+pub mod by_level;
 pub mod desk;
 pub mod file;
 pub mod rows;

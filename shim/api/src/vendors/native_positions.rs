@@ -71,6 +71,9 @@ pub enum PositionRows {
 }
 
 impl PositionRows {
+    /// All levels, from the finest on.
+    pub const ALL: [Self; 5] = [Self::Contract, Self::Expiry, Self::Underlying, Self::Account, Self::Total];
+
     /// The level of a word.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
@@ -221,7 +224,7 @@ pub fn operations() -> [Operation; 2] {
 /// A parameter has an invalid value, or is not in the table.
 pub fn parse(query: &Query<'_>) -> Result<PositionRequest, Refusal> {
     query.only(PARAMETERS)?;
-    let mut levels = query.get(&BY)?.unwrap_or_else(|| LEVELS.iter().map(|&(_, level)| level).collect());
+    let mut levels = query.get(&BY)?.unwrap_or_else(|| PositionRows::ALL.to_vec());
     levels.sort_unstable();
     levels.dedup();
     let underlyings = query.items(&UNDERLYING).map(|name| A_SYMBOL.text(UNDERLYING.name(), name));

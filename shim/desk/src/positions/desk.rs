@@ -2,7 +2,7 @@
 //! the positions, so that readers see each change as one step. Never: a row.
 
 use super::file::{PositionsFile, ReadPositions, parse};
-use super::rows::event_of;
+use super::rows::{event_of, make_as};
 use super::texts::LevelEvent;
 use super::valued::{SessionValues, ValuedBook};
 use api::vendors::native_positions::PositionRows;
@@ -164,11 +164,16 @@ impl PositionDesk {
     #[must_use]
     pub fn event(&self, book: &ValuedBook, level: PositionRows) -> Arc<LevelEvent> {
         let event = event_of(book, level);
+        self.count(event);
+        Arc::clone(event)
+    }
+
+    /// Counts the bytes of an event.
+    fn count(&self, event: &Arc<LevelEvent>) {
         let mut events = lock(&self.events);
         if !events.iter().any(|known| Arc::ptr_eq(known, event)) {
             events.push(Arc::clone(event));
         }
-        Arc::clone(event)
     }
 
     /// Hands a body to the thread; its outcome comes when the positions are valued.
@@ -201,6 +206,7 @@ impl PositionDesk {
         let sessions = &mut lock(&self.sessions);
         let valued = ValuedBook::of(lines, snapshot, &self.roots, &self.calendar, sessions);
         self.session_bytes.store(sessions.bytes(), Ordering::Relaxed);
+        make_as(&valued, &self.valued.load()).for_each(|event| self.count(&event));
         let old = self.valued.swap(Arc::new(valued));
         old.texts.retire();
         lock(&self.old).push(old);

@@ -4,8 +4,9 @@
 //! Pieces of the newest book are cached, within a bound; pieces of an older book are written for each reader that still
 //! uses it.
 
+use super::by_level::ByLevel;
 use super::texts::LevelEvent;
-use super::valued::{LevelSums, PositionTotal, ValuedBook, ValuedPosition};
+use super::valued::{PositionTotal, ValuedBook, ValuedPosition, bytes_of};
 use crate::listed::{facts_of, identity_of_share};
 use api::rows::frame::Format;
 use api::rows::table::{Fact, TableLines};
@@ -26,7 +27,7 @@ const EVENT_ROWS: usize = 5_000;
 pub struct PickedRows {
     /// Indices of the positions; `None`: all.
     places: Option<Vec<u32>>,
-    sums: LevelSums,
+    sums: ByLevel<Vec<PositionTotal>>,
     index_spot: f64,
 }
 
@@ -49,12 +50,12 @@ impl PickedRows {
     /// Bytes of indices and sums.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.places.as_ref().map_or(0, |places| places.capacity() * size_of::<u32>()) + self.sums.bytes()
+        self.places.as_ref().map_or(0, |places| places.capacity() * size_of::<u32>()) + bytes_of(&self.sums)
     }
 
     /// All positions.
     fn all() -> Self {
-        Self { places: None, sums: LevelSums::default(), index_spot: f64::NAN }
+        Self { places: None, sums: ByLevel::default(), index_spot: f64::NAN }
     }
 
     /// Number of rows of a level.
@@ -113,23 +114,32 @@ pub(crate) fn picks(request: &PositionRequest) -> impl Fn(&PositionLine, Symbol)
 
 /// The event with the first rows of a level of a book, for streams.
 pub fn event_of(book: &ValuedBook, level: PositionRows) -> &Arc<LevelEvent> {
-    book.texts.event(level, || {
-        let (asked, mut rows) = (PickedRows::all(), Vec::new());
-        for piece in 0..EVENT_ROWS.div_ceil(PIECE_ROWS) {
-            let most = EVENT_ROWS - piece * PIECE_ROWS;
-            let Some(text) = asked.text(book, Format::Json, level, piece) else { break };
-            rows.extend_from_slice(if rows.is_empty() { b"" } else { b"," });
-            // a line feed would end the field of the event
-            let lines = text.split(|&byte| byte == b'\n').take(most);
-            lines.for_each(|line| rows.extend_from_slice(line));
-        }
-        if rows.ends_with(b",") {
-            rows.pop();
-        }
-        let (snapshot, is_cut) = (book.snapshot, asked.count(book, level) > EVENT_ROWS);
-        let head = format!("{{\"snapshot\":{snapshot},\"cut\":{is_cut},\"rows\":[");
-        (rows, head)
-    })
+    book.texts.events.at(level, || written_event(book, level))
+}
+
+/// Makes the sums and events that readers asked of the book before: a thread of HTTP would let others wait while it
+/// sums 100,000 lines. Returns the events.
+pub fn make_as(book: &ValuedBook, before: &ValuedBook) -> impl Iterator<Item = Arc<LevelEvent>> {
+    book.sums.make_as(&before.sums, |level| book.sum(level, book.positions.iter()));
+    book.texts.events.make_as(&before.texts.events, |level| written_event(book, level));
+    book.texts.events.made().map(Arc::clone)
+}
+
+fn written_event(book: &ValuedBook, level: PositionRows) -> Arc<LevelEvent> {
+    let (asked, mut rows) = (PickedRows::all(), Vec::new());
+    for piece in 0..EVENT_ROWS.div_ceil(PIECE_ROWS) {
+        let most = EVENT_ROWS - piece * PIECE_ROWS;
+        let Some(text) = asked.text(book, Format::Json, level, piece) else { break };
+        rows.extend_from_slice(if rows.is_empty() { b"" } else { b"," });
+        // a line feed would end the field of the event
+        let lines = text.split(|&byte| byte == b'\n').take(most);
+        lines.for_each(|line| rows.extend_from_slice(line));
+    }
+    if rows.ends_with(b",") {
+        rows.pop();
+    }
+    let (snapshot, is_cut) = (book.snapshot, asked.count(book, level) > EVENT_ROWS);
+    LevelEvent::new(&format!("{{\"snapshot\":{snapshot},\"cut\":{is_cut},\"rows\":["), &rows)
 }
 
 fn position_row(line: &PositionLine, of: &ValuedPosition, index_spot: f64) -> Vec<Fact> {

@@ -1,11 +1,12 @@
 //! Texts of a book that its readers share: pieces of the newest book, within a bound, and the events of streams. Never:
 //! a row.
 
+use super::by_level::ByLevel;
 use api::rows::frame::Format;
 use api::vendors::native_positions::PositionRows;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum bytes of the pieces of a book.
 const TEXT_BYTES: usize = 64 << 20;
@@ -15,7 +16,8 @@ const TEXT_BYTES: usize = 64 << 20;
 pub struct BookTexts {
     /// Cached pieces; `None`: a newer book has replaced this one, and no pieces are cached.
     pieces: Mutex<Option<KeptPieces>>,
-    events: [OnceLock<Arc<LevelEvent>>; 5],
+    /// Events of streams.
+    pub(super) events: ByLevel<Arc<LevelEvent>>,
 }
 
 /// Pieces by format, level and number, and their bytes.
@@ -60,17 +62,6 @@ impl BookTexts {
         self.pieces().as_ref().map_or(0, |pieces| pieces.bytes)
     }
 
-    /// The event of a level, written at the first request for it.
-    pub fn event(&self, level: PositionRows, write: impl FnOnce() -> (Vec<u8>, String)) -> &Arc<LevelEvent> {
-        self.events[level as usize].get_or_init(|| {
-            let (rows, head) = write();
-            let mut hasher = DefaultHasher::new();
-            hasher.write(&rows);
-            let text = [head.as_bytes(), &rows, b"]}"].concat();
-            Arc::new(LevelEvent { digest: hasher.finish(), text: Mutex::new(Some(text.into())) })
-        })
-    }
-
     /// Drops the pieces, and caches no further ones.
     pub fn retire(&self) {
         *self.pieces() = None;
@@ -87,6 +78,15 @@ pub struct LevelEvent {
 }
 
 impl LevelEvent {
+    /// An event of rows, behind its head.
+    #[must_use]
+    pub fn new(head: &str, rows: &[u8]) -> Arc<Self> {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(rows);
+        let text = [head.as_bytes(), rows, b"]}"].concat();
+        Arc::new(Self { digest: hasher.finish(), text: Mutex::new(Some(text.into())) })
+    }
+
     /// The event as JSON, unless it was taken away.
     #[must_use]
     pub fn text(&self) -> Option<Arc<[u8]>> {

@@ -1,5 +1,6 @@
 //! Values positions on one snapshot, in the native order of their contracts, and sums them. Never: a text.
 
+use super::by_level::ByLevel;
 use super::texts::BookTexts;
 use crate::listed::{ListedPlace, betas_of, find, multiplier, name_of};
 use api::vendors::native_positions::PositionRows;
@@ -13,7 +14,7 @@ use kernel::contract::{ContractKey, RootTable, Symbol};
 use kernel::position::{Instrument, PositionLine};
 use std::collections::HashMap;
 use std::ops::AddAssign;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// All positions, valued.
 #[derive(Debug, Default)]
@@ -27,7 +28,8 @@ pub struct ValuedBook {
     pub positions: Vec<ValuedPosition>,
     /// Price of each underlying.
     pub spots: HashMap<Symbol, f64>,
-    sums: LevelSums,
+    /// Sums at each level.
+    pub(super) sums: ByLevel<Vec<PositionTotal>>,
     /// Texts of the rows.
     pub texts: BookTexts,
 }
@@ -67,10 +69,6 @@ pub struct PositionTotal {
     /// Sums of the numbers.
     pub numbers: PositionNumbers,
 }
-
-/// Sums of positions at each level, computed at the first request.
-#[derive(Debug, Default)]
-pub struct LevelSums([OnceLock<Vec<PositionTotal>>; 5]);
 
 /// Key of a sum: account, underlying, expiration date.
 pub(crate) type TotalKey = (Option<Arc<str>>, Option<Symbol>, Option<Date>);
@@ -157,7 +155,7 @@ impl ValuedBook {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let spots = self.spots.capacity() * size_of::<(Symbol, f64)>();
-        self.positions.capacity() * size_of::<ValuedPosition>() + spots + self.sums.bytes() + self.texts.bytes()
+        self.positions.capacity() * size_of::<ValuedPosition>() + spots + bytes_of(&self.sums) + self.texts.bytes()
     }
 
     /// Sums of all positions at a level above contracts, ascending by key.
@@ -245,17 +243,10 @@ impl PositionTotal {
     }
 }
 
-impl LevelSums {
-    /// The sums at a level, computed by `make` at the first request.
-    pub fn at(&self, level: PositionRows, make: impl FnOnce() -> Vec<PositionTotal>) -> &[PositionTotal] {
-        self.0[level as usize].get_or_init(make)
-    }
-
-    /// Bytes of the sums.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.0.iter().filter_map(OnceLock::get).map(|sums| sums.capacity() * size_of::<PositionTotal>()).sum()
-    }
+/// Bytes of sums.
+#[must_use]
+pub fn bytes_of(sums: &ByLevel<Vec<PositionTotal>>) -> usize {
+    sums.made().map(|sums| sums.capacity() * size_of::<PositionTotal>()).sum()
 }
 
 /// Slice and row of a contract within its chain; shares have no slice.
