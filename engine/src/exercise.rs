@@ -10,7 +10,7 @@ use crate::store::columns::{Col, LateColumns};
 use core::ops::Range;
 use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::black76::{Horizon, european_vol};
-use kernel::contract::{Right, Style};
+use kernel::contract::{Right, Style, strike_of};
 use kernel::dividends::Terms;
 use kernel::elementary::ln;
 use kernel::lanes::{BLOCK, Block, Lanes};
@@ -82,7 +82,7 @@ fn fill_right(chain: &Chain, rows: Range<usize>, right: Right, basis: &ValueBasi
     if rows.is_empty() {
         return;
     }
-    let strike = |row: usize| f64::from(chain.strike_milli[row]) / 1000.0;
+    let strike = |row: usize| strike_of(chain.strike_milli[row]);
     let band = |&row: &usize| Band { k: (strike(row), strike(row)), sigma: (vol[row], vol[row]) };
     let bands: Vec<Band> = rows.iter().map(band).collect();
     let mut of = RightHeld::new(&evidence.boundaries, right, &basis.terms, basis.s, basis.step, &bands);

@@ -26,7 +26,7 @@ use crate::calibrate::forward::Parity;
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use basis::{basis, rows};
-use kernel::contract::{ContractKey, Right};
+use kernel::contract::{ContractKey, Right, strike_of_share};
 
 /// Number of neighbouring strikes shown on either side.
 const STRIKES_BESIDE: usize = 3;
@@ -47,7 +47,7 @@ pub fn explain(chain: &Chain, contract: &ContractKey) -> Option<Explanation> {
     };
     let sigma = chain.columns.get(Col::SvcVol)[row];
     let deliverable = evidence.and_then(|own| own.deliverable);
-    let strike = parity::strike_of_share(deliverable, chain.strike_milli[row]);
+    let strike = strike_of_share(deliverable, chain.strike_milli[row]);
     let values = basis
         .as_ref()
         .filter(|_| sigma > 0.0)

@@ -17,7 +17,7 @@ use crate::scenario::{ExerciseOutcome, ScenarioGrid, ScenarioMoment, ScenarioRow
 use crate::store::chain::{Chain, Slice};
 use jiff::Timestamp;
 use kernel::calendar::years_between;
-use kernel::contract::{Right, Style};
+use kernel::contract::{Right, Style, strike_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Standard deviations of the spot that the profit is computed for, where it is no straight line between strikes.
@@ -107,7 +107,7 @@ impl Strategy<'_> {
     }
 
     fn strike(&self, row: usize) -> f64 {
-        f64::from(self.chain.strike_milli[row]) / 1000.0
+        strike_of(self.chain.strike_milli[row])
     }
 
     fn right_of(&self, leg: &StrategyLeg) -> Option<Right> {

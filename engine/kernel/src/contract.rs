@@ -11,9 +11,9 @@ mod terms;
 
 use jiff::civil::Date;
 
-pub use deliverable::Deliverable;
+pub use deliverable::{Deliverable, strike_of_share};
 pub use roots::{IdentityOnly, RootFacts, RootTable};
-pub use terms::{ForwardBasis, Right, Settle, Style, Symbol};
+pub use terms::{ForwardBasis, Right, Settle, Style, Symbol, strike_of};
 
 /// One contract's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

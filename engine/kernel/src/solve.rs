@@ -1,8 +1,21 @@
-//! Bracketed roots, linear equations, quadrature, Chebyshev. Never: finance.
+//! Bracketed roots, linear equations, quadrature, Chebyshev, weighted medians. Never: finance.
 
 use crate::lanes::Lanes;
 use std::f64::consts::PI;
 use std::sync::OnceLock;
+
+/// The weighted median of (value, weight): the value at which half of the weight is reached. `None`: there is no value,
+/// or a weight is NaN. The values are sorted.
+pub fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
+    of.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let half = 0.5 * of.iter().map(|(_, weight)| weight).sum::<f64>();
+    let mut sum = 0.0;
+    let reached = of.iter().find(|(_, weight)| {
+        sum += weight;
+        sum >= half
+    });
+    reached.map(|&(value, _)| value)
+}
 
 /// Nodes and weights of Gauss-Legendre quadrature on (0, 1), nodes ascending.
 ///
@@ -281,6 +294,15 @@ mod tests {
             assert!((p - v).abs() <= 1e-14, "{x}: {p} not {v}");
         }
         assert!((monomials[1] - 0.7).abs() <= 1e-6);
+    }
+
+    #[test]
+    fn a_weighted_median_has_half_of_the_weight_on_each_side() {
+        assert_eq!(weighted_median(&mut [(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)]), Some(2.0));
+        assert_eq!(weighted_median(&mut [(1.0, 1.0), (9.0, 5.0), (2.0, 1.0)]), Some(9.0));
+        // half exactly: the lower one
+        assert_eq!(weighted_median(&mut [(2.0, 1.0), (1.0, 1.0)]), Some(1.0));
+        assert_eq!((weighted_median(&mut []), weighted_median(&mut [(1.0, f64::NAN)])), (None, None));
     }
 
     #[test]

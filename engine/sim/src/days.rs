@@ -12,7 +12,7 @@ use engine::store::book::Book;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use kernel::calendar::{Calendar, days_between};
-use kernel::contract::{ContractKey, Right, Settle, Style, Symbol};
+use kernel::contract::{ContractKey, Right, Settle, Style, Symbol, strike_of};
 use kernel::elementary::{exp, ln};
 use kernel::records::{DividendRecord, RateRecord};
 use std::collections::BTreeMap;
@@ -232,7 +232,7 @@ fn snapshot(market: &SimMarket, book: &Book, moment: SnapshotMoment, with_truth:
 ///
 /// # Domain   any spot, NaN too; days of at least 1; a part of the session from 0 to 1
 fn activity(name: Stream, contract: ContractKey, spot: f64, days: f64, passed: f64) -> [u32; 2] {
-    let strike = f64::from(contract.strike_milli) / 1000.0;
+    let strike = strike_of(contract.strike_milli);
     let width = 0.02 + 0.02 * days.sqrt();
     let away = (ln(strike / spot) / width).abs();
     let round = if contract.strike_milli.is_multiple_of(5000) { 2.0 } else { 1.0 };

@@ -13,7 +13,7 @@ use engine::store::book::BookSlice;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::VarianceClock;
-use kernel::contract::{ForwardBasis, Right, RootFacts, Style};
+use kernel::contract::{ForwardBasis, Right, RootFacts, Style, strike_of};
 use kernel::dividends::{Dividend, Terms};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -206,7 +206,7 @@ impl Series {
     }
 
     fn contract(&self, row: usize) -> (f64, Right) {
-        (f64::from(self.strike_milli[row]) / 1000.0, self.right[row])
+        (strike_of(self.strike_milli[row]), self.right[row])
     }
 
     fn chance(&self, row: usize) -> Stream {

@@ -21,6 +21,7 @@ use super::settings::{CARRY, REFERENCE};
 use kernel::contract::ForwardBasis;
 use kernel::dividends::{Dividend, escrowed, escrowed_by_rate};
 use kernel::limits;
+use kernel::solve::weighted_median;
 
 /// Forward, borrow and spot that an expiry is valued on.
 #[derive(Clone, Copy, Debug)]
@@ -600,19 +601,6 @@ fn median_borrow(measured: &[Measured]) -> f64 {
     let weighted = measured.iter().filter(|m| m.w > 0.0);
     let mut own: Vec<(f64, f64)> = weighted.map(|m| (m.z / m.t, m.t / (m.t + CARRY.delta_years_apart))).collect();
     weighted_median(&mut own).unwrap_or(0.0)
-}
-
-/// Weighted median of (value, weight).
-pub(super) fn weighted_median(of: &mut [(f64, f64)]) -> Option<f64> {
-    of.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let half = 0.5 * of.iter().map(|x| x.1).sum::<f64>();
-    let mut sum = 0.0;
-    of.iter()
-        .find(|x| {
-            sum += x.1;
-            sum >= half
-        })
-        .map(|x| x.0)
 }
 
 /// Median of ln(F/S) where parity is the basis; NaN: no pair.

@@ -7,7 +7,6 @@
 //! unpaid dividend before borrow far below zero. Never: a calibration.
 
 use super::alternative::Alternative;
-use super::carry::weighted_median;
 use super::forward::Parity;
 use super::input::SliceInput;
 use super::settings::{CARRY, CLEANING, DOUBT};
@@ -16,6 +15,7 @@ use crate::store::doubt::Doubt;
 use crate::store::drop_reason::DropReason;
 use kernel::contract::{ForwardBasis, Right, Style};
 use kernel::dividends::escrowed;
+use kernel::solve::weighted_median;
 
 /// Pairs of a name, by whether they agree with an assumption.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

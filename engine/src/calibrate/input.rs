@@ -3,7 +3,7 @@
 use crate::early::{EarlyExercise, EarlyWork, Valuation};
 use crate::store::ladder::Ladder;
 use kernel::american::SharedBoundaries;
-use kernel::contract::{ForwardBasis, Right, Style};
+use kernel::contract::{ForwardBasis, Right, Style, strike_of};
 use kernel::dividends::{Dividend, Terms};
 use kernel::quality::Quality;
 
@@ -78,7 +78,7 @@ impl SliceInput<'_> {
     /// Strike of a row, currency per share.
     #[must_use]
     pub fn strike(&self, row: usize) -> f64 {
-        f64::from(self.strike_milli[row]) / 1000.0
+        strike_of(self.strike_milli[row])
     }
 
     /// Returns the inputs of the values of this expiry, from a spot and the terms of its carry.

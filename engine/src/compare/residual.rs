@@ -4,7 +4,7 @@ use super::conventions::{Conventions, OfStrike};
 use super::world::{COMPARED, Contract, Point, VendorNumbers, VendorRow, World};
 use crate::store::chain::Chain;
 use crate::store::columns::Col;
-use kernel::contract::Right;
+use kernel::contract::{Right, strike_of};
 use kernel::greeks::Greeks;
 
 /// Relative error of solvers and tables, of the greatest number of the expiry: numbers that differ by less are equal.
@@ -327,7 +327,7 @@ pub(super) fn served(chain: &Chain, row: u32, base: &World, conventions: Convent
     let call = row.checked_sub(1).filter(is_call_of_strike).or((right == Right::Call).then_some(row));
     let none = || Greeks::from_fn(|_| f64::NAN);
     let of = OfStrike { own: raw(chain, row), call: call.map_or_else(none, |row| raw(chain, row)) };
-    let k = f64::from(strike_milli) / 1000.0;
+    let k = strike_of(strike_milli);
     conventions.printed(&of, base, Point { right, k, sigma: chain.columns.get(Col::SvcVol)[row] })
 }
 

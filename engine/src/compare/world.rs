@@ -4,7 +4,7 @@ use crate::store::chain::Chain;
 use crate::store::columns::Col;
 use kernel::american::{Band, Numbers, Pricer, SharedBoundaries};
 use kernel::black76::{Horizon, european, european_vol};
-use kernel::contract::{Right, Style};
+use kernel::contract::{Right, Style, strike_of};
 use kernel::dividends::Terms;
 use kernel::greeks::{Greek, Greeks, SpotInputs, finish};
 use kernel::quality::Quality;
@@ -53,7 +53,7 @@ impl Contract {
     /// Creates a contract; `None`: the vendor has no volatility, or no Greek.
     pub(super) fn new(chain: &Chain, row: &VendorRow) -> Option<Self> {
         let at = row.row as usize;
-        let (right, strike) = (*chain.right.get(at)?, f64::from(*chain.strike_milli.get(at)?) / 1000.0);
+        let (right, strike) = (*chain.right.get(at)?, strike_of(*chain.strike_milli.get(at)?));
         let is_known = row.sigma > 0.0 && row.sigma.is_finite() && row.greeks.iter().any(|greek| greek.is_finite());
         if !is_known {
             return None;

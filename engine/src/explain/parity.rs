@@ -5,7 +5,7 @@ use crate::calibrate::forward::{Pair, PairVote, Parity, pair_votes};
 use crate::store::chain::{Chain, Slice};
 use crate::store::drop_reason::DropReason;
 use crate::store::evidence::{ParityEvidence, SliceEvidence};
-use kernel::contract::{Deliverable, Right, Style};
+use kernel::contract::{Right, Style, strike_of_share};
 use std::collections::BTreeMap;
 
 /// The forward that call and put of a strike imply.
@@ -84,14 +84,6 @@ pub(super) fn strike_parities(
         StrikeParity { strike_milli, outcome }
     });
     (together, strikes.collect())
-}
-
-/// The strike on one share of the underlying, currency.
-pub(super) fn strike_of_share(deliverable: Option<Deliverable>, strike_milli: u32) -> f64 {
-    match deliverable {
-        Some(terms) => terms.strike_of_share(strike_milli).unwrap_or(f64::NAN),
-        None => f64::from(strike_milli) / 1000.0,
-    }
 }
 
 fn why_unused(chain: &Chain, slice: &Slice, rows: [Option<usize>; 2]) -> Unused {

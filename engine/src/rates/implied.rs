@@ -10,6 +10,7 @@ use super::parity::{EuropeanExpiry, ParityDiscount, parity_discount};
 use super::settings::CURVE;
 use kernel::contract::Symbol;
 use kernel::limits;
+use kernel::solve::weighted_median;
 use std::collections::BTreeMap;
 
 /// Ends of the spans of constant forward rates, calendar days: the tenors of an implied curve.
@@ -154,9 +155,9 @@ fn levels(by_name: &BTreeMap<Symbol, Vec<ParityDiscount>>, growth: impl Fn(f64) 
     let level = |(&underlying, points): (&Symbol, &Vec<ParityDiscount>)| {
         // the median over expiries, each weighed by its error: a third of the expiries may be wrong
         let over = |point: &ParityDiscount| ((point.growth - growth(point.t)) / point.t, point.t / point.error);
-        let by_expiry: Vec<(f64, f64)> = points.iter().map(over).collect();
-        let over_prior = weighted_median(&by_expiry)?;
+        let mut by_expiry: Vec<(f64, f64)> = points.iter().map(over).collect();
         let total: f64 = by_expiry.iter().map(|(_, weight)| weight * weight).sum();
+        let over_prior = weighted_median(&mut by_expiry)?;
         let error = total.recip().sqrt().max(CURVE.name_error_least);
         Some(RateName { underlying, expiries: points.len(), over_prior, error, counts: true })
     };
@@ -166,25 +167,12 @@ fn levels(by_name: &BTreeMap<Symbol, Vec<ParityDiscount>>, growth: impl Fn(f64) 
 /// Leaves out names that differ from the median of all names by more than names do.
 fn leave_out_apart(names: &mut [RateName], along: &[RateName]) {
     let counted = names.iter().zip(along).filter(|(name, _)| name.counts);
-    let by_name: Vec<(f64, f64)> = counted.map(|(_, level)| (level.over_prior, level.error.recip())).collect();
-    let Some(centre) = weighted_median(&by_name) else { return };
+    let mut by_name: Vec<(f64, f64)> = counted.map(|(_, level)| (level.over_prior, level.error.recip())).collect();
+    let Some(centre) = weighted_median(&mut by_name) else { return };
     for (name, level) in names.iter_mut().zip(along) {
         let apart = (level.over_prior - centre).abs();
         name.counts &= apart <= CURVE.name_apart.max(CURVE.name_errors * level.error);
     }
-}
-
-/// The value at which half of the weight is reached; of two it is that with the larger weight.
-fn weighted_median(said: &[(f64, f64)]) -> Option<f64> {
-    let mut sorted = said.to_vec();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let half: f64 = sorted.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut below = 0.0;
-    let reached = sorted.iter().find(|(_, weight)| {
-        below += weight;
-        below >= half
-    });
-    reached.or(sorted.last()).map(|&(value, _)| value)
 }
 
 /// Forward rates less the prior's, by span, with their covariance.

@@ -5,7 +5,7 @@
 //! of the pairs may be wrong), and Tukey's biweight refines it. Never: a curve, a book.
 
 use super::settings::PARITY;
-use kernel::contract::{Right, Symbol};
+use kernel::contract::{Right, Symbol, strike_of};
 use kernel::elementary::ln;
 
 /// The quotes of one European (root, expiry).
@@ -118,7 +118,7 @@ fn gaps(expiry: &EuropeanExpiry<'_>) -> Vec<Gap> {
             continue;
         }
         if let (Some((call, half_call)), Some((put, half_put))) = (usable(row - 1), usable(row)) {
-            let strike = f64::from(expiry.strike_milli[row]) / 1000.0;
+            let strike = strike_of(expiry.strike_milli[row]);
             out.push(Gap { strike, gap: call - put, half: half_call + half_put });
         }
     }

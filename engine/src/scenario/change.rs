@@ -13,7 +13,7 @@ use crate::store::columns::Col;
 use core::ops::AddAssign;
 use kernel::american::Band;
 use kernel::calendar::years_between;
-use kernel::contract::{Deliverable, Right};
+use kernel::contract::{Deliverable, Right, strike_of_share};
 use kernel::dividends::{Dividend, Terms};
 
 /// Number of causes.
@@ -114,7 +114,7 @@ impl<'a> SliceInputs<'a> {
 
     /// The volatility of the curve where a strike per share is `k`; `listed_milli` is any listed strike.
     fn vol_at(&self, k: f64, listed_milli: u32) -> f64 {
-        let of = |milli: u32| strike(self.deliverable, milli);
+        let of = |milli: u32| strike_of_share(self.deliverable, milli);
         let listed = f64::from(listed_milli);
         // strikes of what is delivered are linear in those that are listed
         let rise = (of(listed_milli.saturating_mul(2)) - of(listed_milli)) / listed;
@@ -128,12 +128,6 @@ fn deliverable(chain: &Chain, slice: usize) -> Result<Option<Deliverable>, Unval
     let terms = evidence.slices.get(slice).and_then(|own| own.deliverable);
     let of = chain.slices.get(slice).ok_or(Unvalued::NotListed)?;
     if of.adjusted && terms.is_none() { Err(Unvalued::of_root(of.root)) } else { Ok(terms) }
-}
-
-/// The strike per share of the underlying; NaN: cash pays for it.
-fn strike(deliverable: Option<Deliverable>, listed_milli: u32) -> f64 {
-    let listed = Some(f64::from(listed_milli) / 1000.0);
-    deliverable.map_or(listed, |terms| terms.strike_of_share(listed_milli)).unwrap_or(f64::NAN)
 }
 
 /// One state of the market on the way.
@@ -191,7 +185,7 @@ pub fn explain_contracts(
             let (own, new) = (from.get(Col::SvcVol, row), to.get(Col::SvcVol, at));
             let level = (own + to.vol_at(fwd, listed) - from.vol_at(fwd, listed)).max(LEAST_VOL.min(own));
             let ends = [from.get(Col::SvcTheo, row), to.get(Col::SvcTheo, at)];
-            let k = strike(from.deliverable, listed);
+            let k = strike_of_share(from.deliverable, listed);
             if k > 0.0 && [own, level, new, ends[0], ends[1]].iter().all(|number| number.is_finite()) {
                 lanes.push(place, k, [own, level, new], ends);
             }
@@ -288,7 +282,7 @@ pub fn explain_settled(
     let SliceAt { chain, slice } = before;
     let terms = deliverable(chain, slice)?;
     let of = chain.slices.get(slice).ok_or(Unvalued::NotListed)?;
-    let (k, phi) = (strike(terms, chain.strike_milli[row]), chain.right[row].phi());
+    let (k, phi) = (strike_of_share(terms, chain.strike_milli[row]), chain.right[row].phi());
     let pays = |s: f64| (phi * (s - k)).max(0.0);
     let life = years_between(chain.valued_at, of.settles_at);
     let still = pays(of.und_price - paid_between(chain, 0.0, life));

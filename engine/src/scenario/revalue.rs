@@ -12,7 +12,7 @@ use crate::store::columns::Col;
 use jiff::{SignedDuration, Timestamp, Unit};
 use kernel::american::Band;
 use kernel::calendar::years_between;
-use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
+use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted, strike_of_share};
 use kernel::dividends::{Dividend, Terms};
 
 const SECONDS_PER_YEAR: f64 = 365.0 * 86_400.0;
@@ -259,13 +259,12 @@ impl<'a> SliceScenarios<'a> {
     }
 
     fn has_values(&self, row: usize) -> bool {
-        self.chain.columns.get(Col::SvcTheo)[row].is_finite() && self.strike(row).is_some_and(|k| k > 0.0)
+        self.chain.columns.get(Col::SvcTheo)[row].is_finite() && self.strike(row) > 0.0
     }
 
     /// The strike per share of the underlying.
-    fn strike(&self, row: usize) -> Option<f64> {
-        let listed = self.chain.strike_milli[row];
-        self.deliverable.map_or(Some(f64::from(listed) / 1000.0), |terms| terms.strike_of_share(listed))
+    fn strike(&self, row: usize) -> f64 {
+        strike_of_share(self.deliverable, self.chain.strike_milli[row])
     }
 
     /// Values the rows at `places` of the answer, all of one right, at one moment.
@@ -273,7 +272,7 @@ impl<'a> SliceScenarios<'a> {
         let inputs = |&place: &usize| {
             let row = found.rows[place];
             let listed_milli = f64::from(self.chain.strike_milli[row]);
-            RowInputs { row, place, k: self.strike(row).unwrap_or(f64::NAN), listed_milli }
+            RowInputs { row, place, k: self.strike(row), listed_milli }
         };
         let rows: Vec<RowInputs> = places.iter().map(inputs).collect();
         let paid_until = self.path.paid_in_life(tau);

@@ -1,7 +1,7 @@
 //! The strikes of one (root, expiry) as lanes: each strike once, padded to whole blocks, with the rows of its call and
 //! its put. Never: a number that changes from pass to pass.
 
-use kernel::contract::Right;
+use kernel::contract::{Right, strike_of};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
 /// No row: a right that a strike does not list, or padding.
@@ -33,7 +33,7 @@ impl Ladder {
     pub fn new(strike_milli: &[u32], right: &[Right]) -> Self {
         let mut ladder = Self { n_rows: strike_milli.len(), ..Self::default() };
         for (row, (&milli, &right)) in (0u32..).zip(strike_milli.iter().zip(right)) {
-            let k = f64::from(milli) / 1000.0;
+            let k = strike_of(milli);
             if ladder.k.last() != Some(&k) {
                 ladder.k.push(k);
                 ladder.rows.iter_mut().for_each(|rows| rows.push(NONE));
@@ -61,7 +61,7 @@ impl Ladder {
                 same += usize::from(
                     row < strike_milli.len()
                         && right.get(row) == Some(&side)
-                        && (f64::from(strike_milli[row]) / 1000.0).to_bits() == k.to_bits(),
+                        && (strike_of(strike_milli[row])).to_bits() == k.to_bits(),
                 );
             }
             same

@@ -5,7 +5,7 @@ use super::{HeldLeg, SpotDistribution};
 use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use jiff::civil::Date;
-use kernel::contract::Right;
+use kernel::contract::{Right, strike_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Days to the first settlement, where no expiry is asked for, and from the first to the later one: of the listed
@@ -65,7 +65,7 @@ impl KnownStrategy {
         };
         let wanted = |place: usize| fwd * ((place as f64 - middle + beside) * spot.deviation()).exp();
         let nearest = |place: usize, strikes: &mut dyn Iterator<Item = u32>| {
-            let miss = |strike: u32| (f64::from(strike) / 1000.0 / wanted(place)).ln().abs();
+            let miss = |strike: u32| (strike_of(strike) / wanted(place)).ln().abs();
             strikes.min_by(|&a, &b| miss(a).total_cmp(&miss(b)))
         };
         let mut chosen = BTreeMap::new();

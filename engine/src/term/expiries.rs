@@ -6,7 +6,7 @@ use crate::store::columns::Col;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, EventSpan, VarianceClock};
-use kernel::contract::{Right, Settle, Style};
+use kernel::contract::{Right, Settle, Style, strike_of};
 use kernel::elementary::{exp, ln};
 use kernel::normal::norm_cdf;
 
@@ -297,7 +297,7 @@ fn strikes(chain: &Chain, slice: &Slice) -> Vec<StrikeVol> {
     let (vols, confidence) = (chain.columns.get(Col::SvcVol), chain.columns.get(Col::ConfVol));
     let mut all: Vec<StrikeVol> = Vec::with_capacity(slice.rows.len() / 2);
     for row in slice.rows.clone().map(|row| row as usize).filter(|&row| vols[row].is_finite()) {
-        let strike = f64::from(chain.strike_milli[row]) / 1000.0;
+        let strike = strike_of(chain.strike_milli[row]);
         if all.last().is_none_or(|last| last.strike < strike) {
             all.push(StrikeVol { strike, vol: vols[row], confidence: confidence[row] });
         }

@@ -7,15 +7,18 @@ use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use crate::store::quotes::QuoteNumber;
 use core::ops::{AddAssign, Range};
-use kernel::contract::{Right, RootTable};
+use kernel::contract::{Right, RootTable, strike_of};
 use kernel::elementary::{exp, ln};
 use kernel::normal::bell;
+use kernel::solve::bracketed_root;
 
 /// Part of the price, and points of volatility, that exposures are of: 1 %.
 const PERCENT: f64 = 0.01;
 /// Distance from the price, as a part of it, within which a change of gamma's sign is searched; number of steps.
 const FLIP_REACH: f64 = 0.25;
 const FLIP_STEPS: i32 = 100;
+/// Error of that place, as a part of the price.
+const FLIP_ERROR: f64 = 1e-12;
 const NO_INTEREST: &str = "no_open_interest";
 
 /// Exposures of the long side of open contracts of one right.
@@ -194,7 +197,7 @@ pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Resu
             }
             let deviation = vol * years.sqrt();
             let sign = if chain.right[row] == Right::Call { 1.0 } else { -1.0 };
-            let strike = f64::from(chain.strike_milli[row]) / 1000.0;
+            let strike = strike_of(chain.strike_milli[row]);
             let (slope, size) = (deviation.recip(), sign * open * shares / deviation);
             all.push(NetStrike { size, d1: ln(slice.fwd_price / strike) * slope + 0.5 * deviation, slope });
         }
@@ -218,23 +221,12 @@ pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Resu
         for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
             let next = 1.0 + side * FLIP_REACH * f64::from(n) / f64::from(FLIP_STEPS);
             if gamma(next) * now < 0.0 {
-                return Ok(price * crossing(gamma, *end, next));
+                return bracketed_root(gamma, *end, next, FLIP_ERROR).map_or(none, |times| Ok(price * times));
             }
             *end = next;
         }
     }
     none
-}
-
-/// Where a function changes its sign between two places at which its signs differ.
-fn crossing(f: impl Fn(f64) -> f64, mut from: f64, mut to: f64) -> f64 {
-    let start = f(from);
-    // to a billionth of what they differ by
-    for _ in 0..30 {
-        let middle = 0.5 * (from + to);
-        if f(middle) * start > 0.0 { from = middle } else { to = middle }
-    }
-    0.5 * (from + to)
 }
 
 #[cfg(test)]

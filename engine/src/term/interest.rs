@@ -3,7 +3,7 @@
 
 use crate::store::chain::{Chain, Slice};
 use crate::store::quotes::QuoteNumber;
-use kernel::contract::Right;
+use kernel::contract::{Right, strike_of};
 
 /// Contracts of a number of quotes: of calls, and of puts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,6 +68,6 @@ pub fn max_pain(chain: &Chain, slice: &Slice) -> Option<(f64, f64)> {
         };
         open.iter().map(of).sum::<f64>()
     };
-    let all = open.iter().map(|&(strike, _)| (f64::from(strike) / 1000.0, paid(strike)));
+    let all = open.iter().map(|&(strike, _)| (strike_of(strike), paid(strike)));
     all.reduce(|best, next| if next.1 < best.1 { next } else { best })
 }

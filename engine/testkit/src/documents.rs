@@ -4,8 +4,8 @@
 use engine::store::book::Book;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{Right, Symbol};
+use kernel::contract::{osi::OSI_LEN, strike_of};
 use kernel::records::{Activity, QuoteRecord, quoted};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -224,7 +224,7 @@ impl Quoted {
             }
             let mut expiries: BTreeMap<_, Vec<String>> = BTreeMap::new();
             for ((expiry, milli), contracts) in strikes {
-                let strike = f64::from(milli) / 1000.0;
+                let strike = strike_of(milli);
                 expiries.entry(expiry).or_default().push(format!("\"{strike:?}\":[{}]", contracts.join(",")));
             }
             let expiries = expiries.iter().map(|(expiry, strikes)| format!("\"{expiry}:28\":{{{}}}", strikes.join(",")));
@@ -398,7 +398,7 @@ fn compact(q: &QuoteRecord) -> String {
 }
 
 fn strike(q: &QuoteRecord) -> f64 {
-    f64::from(q.contract.strike_milli) / 1000.0
+    strike_of(q.contract.strike_milli)
 }
 
 fn word(q: &QuoteRecord) -> &'static str {

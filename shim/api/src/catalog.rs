@@ -9,7 +9,7 @@ use crate::rows::table::{self, Fact};
 use crate::selection::is_within;
 use engine::snapshot::Snapshot;
 use jiff::civil::Date;
-use kernel::contract::{Right, RootTable, Symbol};
+use kernel::contract::{Right, RootTable, Symbol, strike_of};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -227,7 +227,7 @@ impl<'a> CatalogSearch<'a> {
     fn add_slice(&mut self, name: Symbol, day: Date, slice: &ListedSlice) {
         let CatalogQuestion { kind, strike, rights, .. } = *self.question;
         let is_any = strike == Bounds::default() && rights == Rights::Both;
-        let of_strike = |milli: u32| strike.admit(f64::from(milli) / 1000.0);
+        let of_strike = |milli: u32| strike.admit(strike_of(milli));
         let wanted = |right: Right| rights.admit(right);
         let contracts = || {
             let strikes = slice.strikes.iter().filter(|listed| of_strike(listed.milli));

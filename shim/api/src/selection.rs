@@ -22,7 +22,7 @@ use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use jiff::civil::Date;
 use kernel::calendar::expirations::canonical_expiry;
-use kernel::contract::{ContractKey, Right, Symbol};
+use kernel::contract::{ContractKey, Right, Symbol, strike_of};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -353,10 +353,6 @@ fn within_strikes(chain: &Chain, slice: &Slice, selection: &Selection) -> Range<
     let start = bounds.least.map_or(0, below).max(selection.strike_above.map_or(0, up_to));
     let end = bounds.most.map_or(n, up_to).min(selection.strike_below.map_or(n, below));
     slice.rows.start + start..slice.rows.start + end.max(start)
-}
-
-fn strike_of(milli: u32) -> f64 {
-    f64::from(milli) / 1000.0
 }
 
 /// The rows of the contracts that are listed within a range.

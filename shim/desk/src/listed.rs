@@ -6,8 +6,8 @@ use api::vendors::native_scenario::IDENTITY;
 use engine::scenario::Unvalued;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
-use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{ContractKey, Right, RootTable, Symbol};
+use kernel::contract::{osi::OSI_LEN, strike_of};
 use kernel::position::{Instrument, PositionLine};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ pub fn facts_of(underlying: Symbol, key: &ContractKey) -> Vec<Fact> {
         Fact::Word(underlying.to_string()),
         Fact::Word(key.root.to_string()),
         Fact::Word(key.served().expiry.to_string()),
-        Fact::Number(f64::from(key.strike_milli) / 1000.0),
+        Fact::Number(strike_of(key.strike_milli)),
         Fact::Word(if key.right == Right::Call { "call" } else { "put" }.to_owned()),
         Fact::Word(String::from_utf8_lossy(&osi).into_owned()),
     ]

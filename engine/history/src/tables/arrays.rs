@@ -20,8 +20,8 @@ use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
-use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{Right, Settle, Style, Symbol};
+use kernel::contract::{osi::OSI_LEN, strike_of};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ impl<'a> Table<'a> {
             FileCell::Word(word) => self.words_of(word)?,
             FileCell::Expiry => Arc::new(Date32Array::from(self.of_slice(|slice| days_since_1970(slice.expiry)))),
             FileCell::Strike => {
-                Arc::new(Float64Array::from(self.of_row(|chain, row| f64::from(chain.strike_milli[row]) / 1000.0)))
+                Arc::new(Float64Array::from(self.of_row(|chain, row| strike_of(chain.strike_milli[row]))))
             }
             FileCell::StrikeMilli => {
                 // bounded far below the greatest of them

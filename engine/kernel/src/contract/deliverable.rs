@@ -4,6 +4,8 @@
 //! nothing before. So, whenever it is exercised, an option pays what one on shares / multiplier of the underlying pays
 //! at the strike less the cash: [`Deliverable::strike_milli`]. Never: a price, a file.
 
+use super::terms::strike_of;
+
 /// The terms of an adjusted root as OCC publishes them, per contract.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deliverable {
@@ -48,8 +50,15 @@ impl Deliverable {
     /// The strike on one share, currency: what an option on the underlying itself has.
     #[must_use]
     pub fn strike_of_share(&self, listed_milli: u32) -> Option<f64> {
-        Some(f64::from(self.strike_milli(listed_milli)?) / 1000.0 / self.shares_per_unit())
+        Some(strike_of(self.strike_milli(listed_milli)?) / self.shares_per_unit())
     }
+}
+
+/// The strike on one share of the underlying, currency: that of a standard contract is the listed one. NaN: the cash
+/// of the deliverable pays for exercise.
+#[must_use]
+pub fn strike_of_share(terms: Option<Deliverable>, listed_milli: u32) -> f64 {
+    terms.map_or(Some(strike_of(listed_milli)), |terms| terms.strike_of_share(listed_milli)).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

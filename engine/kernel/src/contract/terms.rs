@@ -139,3 +139,9 @@ pub enum ForwardBasis {
     /// Put-call parity of the expiry alone; then S := F and b := r (VIX family).
     Parity,
 }
+
+/// The strike of so many thousandths, currency.
+#[must_use]
+pub fn strike_of(milli: u32) -> f64 {
+    f64::from(milli) / 1000.0
+}

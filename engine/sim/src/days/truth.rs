@@ -4,7 +4,7 @@ use crate::{SimMarket, SliceTruth};
 use engine::store::book::BookSlice;
 use jiff::Timestamp;
 use kernel::calendar::days_between;
-use kernel::contract::{Right, Style};
+use kernel::contract::{Right, Style, strike_of};
 use kernel::elementary::{exp, ln};
 use kernel::lanes::{Block, Lanes, Mask};
 use kernel::lattice::Lattice;
@@ -38,7 +38,7 @@ pub struct TrueGreeks {
 pub(super) fn true_greeks(market: &SimMarket, slice: &BookSlice, ts: Timestamp) -> Option<Vec<TrueGreeks>> {
     let truth = market.truth(slice.root, slice.expiry, ts)?;
     let values = market.values(slice.root, slice.expiry, ts)?;
-    let strikes: Vec<f64> = slice.strike_milli.iter().map(|&milli| f64::from(milli) / 1000.0).collect();
+    let strikes: Vec<f64> = slice.strike_milli.iter().map(|&milli| strike_of(milli)).collect();
     let lattices = [Right::Call, Right::Put].map(|right| Lattice::new(&truth.terms, truth.s, right, STEPS));
     let american = slice.style == Style::American && days_between(ts, slice.settles_at) > 0.0;
     // an empty sum of floats is -0

@@ -3,6 +3,7 @@
 
 use super::frame::{ColumnHead, Format, Heading};
 use super::number::{self, Print};
+use kernel::contract::strike_of;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,7 @@ impl Fact {
         match self {
             Self::Number(x) => *x,
             Self::Count(n) => *n as f64,
-            Self::Milli(milli) => f64::from(*milli) / 1000.0,
+            Self::Milli(milli) => strike_of(*milli),
             Self::Missing | Self::Word(_) | Self::Words(_) | Self::Reasons(_) | Self::Flag(_) => f64::NAN,
         }
     }

@@ -21,7 +21,7 @@ use engine::store::columns::Col;
 use engine::store::drop_reason::DropReason;
 use engine::store::quotes::{ChainQuotes, QuoteNumber};
 use jiff::tz::TimeZone;
-use kernel::contract::Right;
+use kernel::contract::{Right, strike_of};
 use slice_text::Piece;
 use std::ops::Range;
 
@@ -217,7 +217,7 @@ impl<'a> Cells<'a> {
     }
 
     fn strike_of(&self, row: usize) -> f64 {
-        f64::from(self.strike_milli[row]) / 1000.0
+        strike_of(self.strike_milli[row])
     }
 
     /// The value of a number; NaN: missing.

@@ -14,7 +14,7 @@ use engine::store::quotes::QuoteNumber;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::Calendar;
-use kernel::contract::{Right, Settle, Style};
+use kernel::contract::{Right, Settle, Style, strike_of};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -216,7 +216,7 @@ fn filter_rows(chain: &Chain, slice: &Slice, filters: &VendorFilters, rights: Ri
         rows.retain(|&row| admit_money(filters.money, spot_minus_strike(chain, slice, row), right(row)));
     }
     if !filters.strikes.is_empty() {
-        rows.retain(|&row| filters.strikes.iter().any(|bounds| bounds.admit(f64::from(strike(row)) / 1000.0)));
+        rows.retain(|&row| filters.strikes.iter().any(|bounds| bounds.admit(strike_of(strike(row)))));
     }
     if let Some(quotes) = &chain.quotes {
         let count = |row: u32, number| quotes.get(row as usize, number);
@@ -286,7 +286,7 @@ fn admit_money(money: Money, below_spot: f64, right: Right) -> bool {
 }
 
 fn spot_minus_strike(chain: &Chain, slice: &Slice, row: u32) -> f64 {
-    slice.und_price - f64::from(chain.strike_milli[row as usize]) / 1000.0
+    slice.und_price - strike_of(chain.strike_milli[row as usize])
 }
 
 /// Keeps the rows of the `n` strikes nearest to the spot; of two equally near strikes, the lower counts as nearer.

@@ -7,6 +7,7 @@ use engine::exercise;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
+use kernel::contract::strike_of;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -98,7 +99,7 @@ impl RowNumber {
             Self::Column(col) => exercise::column(chain, col)[row],
             Self::Expiry(number) => number.of(slice),
             Self::Quote(number) => chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, number)),
-            Self::Strike => f64::from(chain.strike_milli[row]) / 1000.0,
+            Self::Strike => strike_of(chain.strike_milli[row]),
         }
     }
 

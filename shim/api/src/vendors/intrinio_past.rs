@@ -23,8 +23,8 @@ use crate::rows::number::Print;
 use crate::selection::Selection;
 use engine::store::columns::{Col, Unit};
 use jiff::civil::Date;
-use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{ContractKey, Right};
+use kernel::contract::{osi::OSI_LEN, strike_of};
 use std::borrow::Cow;
 
 /// A chain at the end of a day.
@@ -193,7 +193,7 @@ fn around_prices(ending: &Ending<'_>) -> Around {
     let length = key.write_compact(&mut symbol);
     let code = String::from_utf8_lossy(&symbol[..length]);
     let ContractKey { root, expiry, strike_milli, right } = key;
-    let (strike, kind) = (f64::from(*strike_milli) / 1000.0, if *right == Right::Call { "call" } else { "put" });
+    let (strike, kind) = (strike_of(*strike_milli), if *right == Right::Call { "call" } else { "put" });
     let option =
         format!(r#"{{"code":"{code}","ticker":"{root}","expiration":"{expiry}","strike":{strike},"type":"{kind}"}}"#);
     Around {

@@ -22,6 +22,7 @@ use crate::rows::frame::{ColumnHead, Format};
 use crate::rows::table::Fact;
 use engine::store::chain::{Chain, Slice};
 use engine::term::{Exposure, Exposures, each_exposure, gamma_flip, max_pain};
+use kernel::contract::strike_of;
 use std::collections::BTreeMap;
 
 /// Exposures of names, expiries and strikes.
@@ -214,7 +215,7 @@ fn row(chain: &Chain, about: &About<'_>, all: &Exposures, clock: &Clock) -> Fact
         Fact::Word(clock.spell(chain.valued_at, Stamp::EasternOffsetMillis)),
         word(slice.map(|slice| slice.root.to_string())),
         word(slice.map(|slice| slice.expiry.to_string())),
-        about.strike_milli.map_or(Fact::Missing, |strike| Fact::Number(f64::from(strike) / 1000.0)),
+        about.strike_milli.map_or(Fact::Missing, |strike| Fact::Number(strike_of(strike))),
         und_price,
     ];
     cells.extend([gamma, vanna, charm, delta].into_iter().flatten());

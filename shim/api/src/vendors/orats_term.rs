@@ -26,7 +26,7 @@ use engine::store::evidence::CountedDividend;
 use engine::store::quotes::QuoteNumber;
 use engine::term::{PutsAndCalls, Tenors, TermExpiry, TermStructure};
 use kernel::calendar::Calendar;
-use kernel::contract::{Right, Symbol};
+use kernel::contract::{Right, Symbol, strike_of};
 use kernel::elementary::ln;
 
 /// Summaries of tickers.
@@ -252,7 +252,7 @@ impl Straddle {
     fn of(chain: &Chain, expiry: &TermExpiry) -> Option<Self> {
         let slice = chain.slices.get(expiry.slice)?;
         let milli = |row: u32| chain.strike_milli[row as usize];
-        let away = |row: u32| (f64::from(milli(row)) / 1000.0 - expiry.fwd_price).abs();
+        let away = |row: u32| (strike_of(milli(row)) - expiry.fwd_price).abs();
         // rows ascend by strike, the call of a strike before its put
         let pairs = slice.rows.clone().zip(slice.rows.clone().skip(1)).filter(|&(call, put)| {
             let rights = [call, put].map(|row| chain.right[row as usize]);
@@ -262,7 +262,7 @@ impl Straddle {
         let both = |number: &dyn Fn(usize) -> f64| number(call as usize) + number(put as usize);
         let mid = |row| chain.quotes.as_ref().map_or(f64::NAN, |quotes| quotes.get(row, QuoteNumber::Mid));
         let values = chain.columns.get(Col::SvcTheo);
-        Some(Self { mid: both(&mid), value: both(&|row| values[row]), strike: f64::from(milli(call)) / 1000.0 })
+        Some(Self { mid: both(&mid), value: both(&|row| values[row]), strike: strike_of(milli(call)) })
     }
 
     fn put(&self, record: &mut Record, [mid, value, low, high]: &[&str; 4]) {

@@ -12,7 +12,7 @@ use engine::store::columns::Col;
 use engine::store::quotes::QuoteNumber;
 use engine::strategy::{HeldLeg, KnownLeg, KnownStrategy, StrategyLeg};
 use jiff::civil::Date;
-use kernel::contract::{RootTable, Symbol};
+use kernel::contract::{RootTable, Symbol, strike_of};
 use kernel::position::{Instrument, PositionLine};
 use std::sync::Arc;
 
@@ -216,7 +216,7 @@ fn listed(
         None => root.to_string(),
         Some(key) => {
             let right = if key.right.phi() > 0.0 { "C" } else { "P" };
-            format!("{} {} {} {right}", key.root, key.expiry, f64::from(key.strike_milli) / 1000.0)
+            format!("{} {} {} {right}", key.root, key.expiry, strike_of(key.strike_milli))
         }
     };
     Err(Refusal::NotServed { text: format!("{what}: {}", why.meaning()) })

@@ -8,8 +8,8 @@ use engine::compare::{COMPARED, Comparison, ContractComparison, ExpiryComparison
 use engine::rates::source::RateSource;
 use engine::store::chain::Chain;
 use engine::store::columns::Col;
-use kernel::contract::Right;
 use kernel::contract::osi::OSI_LEN;
+use kernel::contract::{Right, strike_of};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -364,7 +364,7 @@ fn points(chain: &Chain, found: &Comparison) -> Vec<Point> {
         let slice = &chain.slices[found.expiries[expiry].slice];
         let row = of.row as usize;
         let width = chain.columns.get(Col::SvcVol)[row] * (slice.days / 365.0).sqrt();
-        let x = (f64::from(chain.strike_milli[row]) / 1000.0 / slice.fwd_price).ln() / width;
+        let x = (strike_of(chain.strike_milli[row]) / slice.fwd_price).ln() / width;
         let y = of.vendor[0] - of.ours[0];
         (x.is_finite() && y.is_finite()).then_some(Point { expiry, x, y })
     };

@@ -9,8 +9,8 @@ use engine::store::drop_reason::DropReason;
 use engine::store::quotes::QuoteNumber;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use kernel::contract::osi::OSI_LEN;
 use kernel::contract::{Deliverable, Right, Settle, Style};
+use kernel::contract::{osi::OSI_LEN, strike_of};
 use kernel::greeks::{Greeks, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -452,7 +452,7 @@ fn contract_part(chain: &Chain, found: &Explanation, spell: &dyn Fn(Timestamp) -
         underlying: chain.underlying.to_string(),
         root: slice.root.to_string(),
         expiry: slice.expiry.to_string(),
-        strike: f64::from(strike_milli) / 1000.0,
+        strike: strike_of(strike_milli),
         right: right_word(right).to_owned(),
         ex_style: if slice.style == Style::European { "european" } else { "american" }.to_owned(),
         settle: if slice.settle == Settle::Am { "am" } else { "pm" }.to_owned(),
@@ -552,7 +552,7 @@ fn forward_part(slice: &Slice, found: &Explanation) -> ForwardPart {
 }
 
 fn strike_part(strike_parity: &StrikeParity) -> StrikePart {
-    let strike = f64::from(strike_parity.strike_milli) / 1000.0;
+    let strike = strike_of(strike_parity.strike_milli);
     let none = StrikePart {
         strike,
         used: false,
@@ -602,7 +602,7 @@ fn curve_part(chain: &Chain, slice: usize, row: usize) -> CurvePart {
     CurvePart {
         root: of.root.to_string(),
         expiry: of.expiry.to_string(),
-        strike: f64::from(chain.strike_milli[row]) / 1000.0,
+        strike: strike_of(chain.strike_milli[row]),
         at_bid: number(Col::BidVol),
         at_mid: number(Col::MidVol),
         at_ask: number(Col::AskVol),
