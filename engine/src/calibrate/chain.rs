@@ -14,11 +14,12 @@ use super::input::SliceInput;
 use super::premium::refine_forward;
 use super::reference_spot::Reference;
 use super::settings::{CONSISTENCY, DOUBT, PREMIUM};
-use super::slice_work::{SliceScratch, SliceWork};
+use super::slice_work::SliceWork;
 use super::units::wrong_scale;
 use crate::store::chain::Uncomputed;
 use crate::store::doubt::Doubt;
 use kernel::contract::{ForwardBasis, Style};
+use kernel::dividends::Terms;
 use kernel::quality::Quality;
 use std::sync::Arc;
 
@@ -75,7 +76,7 @@ pub struct ChainCalibration {
 }
 
 impl ChainCalibration {
-    /// Calibrates the slices of a name from quotes to volatilities, into `draft.out` of each, and returns the result
+    /// Calibrates the slices of a name from quotes to volatilities, and returns the result
     /// that they share. The two lists run in parallel, ascending in time.
     ///
     /// # Domain   the slices of one name, with any quotes, each at its own time
@@ -243,7 +244,7 @@ impl ChainCalibration {
             let mut spot = self.run_unpublished(inputs, slices, how).ok_or(Uncomputed::NoSpot)?;
             spot.off = true;
             let of_spot = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
-            of_spot.for_each(|(input, slice)| slice.draft.out.und = published * input.scale());
+            of_spot.for_each(|(input, slice)| slice.und = published * input.scale());
             return Ok(spot);
         }
         // quotes that are wrong by themselves are dropped first, as all later steps count agreeing quotes
@@ -322,9 +323,9 @@ impl ChainCalibration {
         let carry = &self.carries.carry;
         // overrides of one expiry carry no information about the others: they are applied after the carry of all is
         // solved
-        how.each(slices, |i, SliceWork { state, draft }| {
-            state.quoted_borrow = Some(carry[i].b);
-            imply_vols(&inputs[i], &carry[i].with_overrides(&inputs[i]), state, draft);
+        how.each(slices, |i, slice| {
+            slice.state.quoted_borrow = Some(carry[i].b);
+            imply_vols(&inputs[i], &carry[i].with_overrides(&inputs[i]), slice);
         });
         self.carries.spot
     }
@@ -348,7 +349,7 @@ impl ChainCalibration {
     fn reference_spot(&mut self, published: f64, inputs: &[SliceInput<'_>], slices: &[SliceWork]) -> f64 {
         let contributes = |input: &SliceInput<'_>| input.basis == ForwardBasis::Spot && input.shares.is_none();
         let all = inputs.iter().zip(slices).filter(|(input, _)| contributes(input));
-        self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.draft.pairs[..])))
+        self.reference.spot(published, all.map(|(input, slice)| (*input, &slice.pairs[..])))
     }
 
     /// The approximate spot if none is published: the one on which most pairs agree. If no forward is that of a spot,
@@ -360,7 +361,7 @@ impl ChainCalibration {
         slices.iter_mut().zip(inputs).for_each(|(slice, input)| {
             slice.first_forward(input, f64::NAN, SpotSource::Implied);
         });
-        median_forward(slices.iter().map(|slice| slice.draft.parity))
+        median_forward(slices.iter().map(|slice| slice.parity))
     }
 
     /// Drops American quotes that are dearer than later expiries allow.
@@ -375,7 +376,7 @@ impl ChainCalibration {
         let mut touched = vec![false; ordered.len()];
         let mut expiries: Vec<Expiry<'_>> = ordered
             .iter_mut()
-            .map(|(_, slice)| Expiry { ladder: &slice.state.ladder, quotes: &mut slice.draft.quotes })
+            .map(|(_, slice)| Expiry { ladder: &slice.state.ladder, quotes: &mut slice.quotes })
             .collect();
         self.order.clean(&mut expiries, &mut touched);
         for ((input, slice), _) in ordered.iter_mut().zip(touched).filter(|(_, touched)| *touched) {
@@ -386,7 +387,7 @@ impl ChainCalibration {
     /// Weighs each slice's forward and borrow against the others'.
     fn carry(&mut self, source: SpotSource, inputs: &[SliceInput<'_>], slices: &[SliceWork], s: f64) {
         self.parity.clear();
-        self.parity.extend(slices.iter().map(|slice| slice.draft.parity));
+        self.parity.extend(slices.iter().map(|slice| slice.parity));
         self.carries.set(source, inputs, &self.parity, s, &self.prior);
     }
 }
@@ -404,17 +405,15 @@ fn first_look<'a>(inputs: &[SliceInput<'a>]) -> Vec<SliceInput<'a>> {
 impl SliceWork {
     /// Drops quotes that are wrong by themselves, and collects the remaining pairs.
     fn clean(&mut self, input: &SliceInput<'_>) {
-        let Self { state, draft } = self;
-        state.list(input);
-        draft.updated = None;
-        draft.premium.seen.clear();
-        draft.terms.t = input.t;
-        draft.terms.r = input.r;
-        draft.terms.b = 0.0;
-        draft.terms.divs.clear();
-        draft.terms.divs.extend_from_slice(input.divs);
-        clean_quotes(input, &mut draft.quotes);
-        pair_quotes(&state.ladder, &draft.quotes, &mut draft.pairs);
+        self.state.list(input);
+        self.updated = None;
+        self.premium.seen.clear();
+        let Terms { t, r, b, divs } = &mut self.terms;
+        (*t, *r, *b) = (input.t, input.r, 0.0);
+        divs.clear();
+        divs.extend_from_slice(input.divs);
+        clean_quotes(input, &mut self.quotes);
+        pair_quotes(&self.state.ladder, &self.quotes, &mut self.pairs);
     }
 
     /// Drops quotes that contradict spot, strike or each other, and finds a first forward.
@@ -423,43 +422,43 @@ impl SliceWork {
         let of_spot = input.basis == ForwardBasis::Spot;
         let spot = if of_spot { s } else { input.s };
         if of_spot {
-            drop_out_of_bounds(input, s, &mut self.draft.quotes);
+            drop_out_of_bounds(input, s, &mut self.quotes);
         }
         self.first_forward(input, spot, source);
         if !of_spot {
-            drop_out_of_bounds(input, self.draft.parity.fwd, &mut self.draft.quotes);
+            drop_out_of_bounds(input, self.parity.fwd, &mut self.quotes);
         }
-        let SliceScratch { quotes, order, parity, .. } = &mut self.draft;
+        let Self { state, quotes, order, parity, .. } = self;
         let money = Moneyness {
             s: if of_spot { s } else { parity.fwd },
             sd: parity.sd.min(CONSISTENCY.vol_most * input.t.sqrt()),
         };
-        if order.clean(input, &self.state.ladder, money, quotes) {
+        if order.clean(input, &state.ladder, money, quotes) {
             self.first_forward(input, spot, source);
         }
     }
 
     fn first_forward(&mut self, input: &SliceInput<'_>, s: f64, source: SpotSource) {
-        let draft = &mut self.draft;
-        pair_quotes(&self.state.ladder, &draft.quotes, &mut draft.pairs);
+        let Self { pairs, sorted, .. } = self;
+        pair_quotes(&self.state.ladder, &self.quotes, pairs);
         if source == SpotSource::Held {
-            keep_alive(&mut draft.pairs, s, input);
+            keep_alive(pairs, s, input);
         } else {
-            keep_near(&mut draft.pairs, s, input);
+            keep_near(pairs, s, input);
         }
-        draft.reach = 0.0;
-        draft.parity = fit_forward(&draft.pairs, draft.terms.df(), input.t, &mut draft.sorted);
-        if source == SpotSource::Held && draft.parity.fwd < s {
+        self.reach = 0.0;
+        self.parity = fit_forward(pairs, self.terms.df(), input.t, sorted);
+        if source == SpotSource::Held && self.parity.fwd < s {
             // the remaining pairs lie about the spot
-            draft.reach = s / draft.parity.fwd - 1.0;
-            draft.parity = fit_wide(&draft.pairs, draft.terms.df(), input.t, draft.reach, &mut draft.sorted);
+            self.reach = s / self.parity.fwd - 1.0;
+            self.parity = fit_wide(pairs, self.terms.df(), input.t, self.reach, sorted);
         }
     }
 
     /// Removes the early-exercise premium from the forward, on the carry that was found with it.
     fn refine(&mut self, input: &SliceInput<'_>, carry: &Carry) {
         if input.style == Style::American {
-            self.draft.parity = refine_forward(input, carry, &mut self.state, &mut self.draft);
+            self.parity = refine_forward(input, carry, self);
         }
     }
 }

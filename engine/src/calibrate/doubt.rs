@@ -65,9 +65,9 @@ impl Verdict {
 
 /// Numbers of pairs of an expiry: all, those that agree with any carry, those that contradict its carry.
 fn pairs(input: &SliceInput<'_>, slice: &SliceWork) -> (u32, u32, u32) {
-    let (ladder, out) = (&slice.state.ladder, &slice.draft.out);
+    let ladder = &slice.state.ladder;
     let is_firm = |&row: &usize| {
-        let is_of_itself = matches!(out.fault[row], None | Some(DropReason::OutOfBounds | DropReason::NoArbitrage));
+        let is_of_itself = matches!(slice.fault[row], None | Some(DropReason::OutOfBounds | DropReason::NoArbitrage));
         is_of_itself && input.bid[row] > 0.0 && input.ask[row] > 0.0
     };
     let (mut all, mut open, mut against) = (0, 0, 0);
@@ -79,7 +79,7 @@ fn pairs(input: &SliceInput<'_>, slice: &SliceWork) -> (u32, u32, u32) {
             against += 1;
             continue;
         };
-        let (inside, outside) = if k < out.s { (call, put) } else { (put, call) };
+        let (inside, outside) = if k < slice.s { (call, put) } else { (put, call) };
         if inside[0] * DOUBT.open < outside[0] && inside[1] > DOUBT.open * outside[1] {
             open += 1;
         } else if apart(call, put) || apart(put, call) {
@@ -97,18 +97,17 @@ fn apart(one: [f64; 2], other: [f64; 2]) -> bool {
 /// The least and the greatest volatility between bid and ask of a row; `None`: no volatility gives a price between
 /// them.
 fn vols(input: &SliceInput<'_>, slice: &SliceWork, row: usize, k: f64) -> Option<[f64; 2]> {
-    let out = &slice.draft.out;
-    if out.fault[row] == Some(DropReason::OutOfBounds) || out.fwd.is_nan() {
+    if slice.fault[row] == Some(DropReason::OutOfBounds) || slice.fwd.is_nan() {
         return None;
     }
-    let (low, high) = (out.vol_bid[row], out.vol_ask[row]);
+    let (low, high) = (slice.vol_bid[row], slice.vol_ask[row]);
     let low = if low > 0.0 { low } else { 0.0 };
     if high > 0.0 {
         return Some([low, high]);
     }
     // the price is about what exercise pays: any low volatility gives it, and a first look finds none slightly above it
     // either
-    let exercise = (out.s - k) * input.right[row].phi();
+    let exercise = (slice.s - k) * input.right[row].phi();
     let (bid, ask) = (input.bid[row], input.ask[row]);
     let above = if input.quality.is_final() { 0.0 } else { DOUBT.unseen * (ask - bid) };
     let is_exercised = input.style == Style::American
@@ -131,7 +130,7 @@ pub(super) fn unusual(
         Doubt::Spot => doubts((implied / published).ln(), DOUBT.spot),
         Doubt::Borrow => {
             let own = inputs.iter().zip(slices).filter(|(input, _)| input.basis == ForwardBasis::Spot);
-            let b = own.map(|(_, slice)| slice.draft.out.borr).filter(|b| b.is_finite());
+            let b = own.map(|(_, slice)| slice.borr).filter(|b| b.is_finite());
             let most = b.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
             doubts(most, if most < 0.0 { DOUBT.borrow_below } else { DOUBT.borrow })
         }
@@ -204,7 +203,7 @@ struct PaidSoFar {
 
 impl PaidSoFar {
     fn of(input: &SliceInput<'_>, slice: &SliceWork) -> Option<Self> {
-        let Parity { fwd, error, .. } = slice.draft.parity;
+        let Parity { fwd, error, .. } = slice.parity;
         let contributes = input.basis == ForwardBasis::Spot && input.shares.is_none() && fwd > 0.0 && input.s > 0.0;
         let (t, r) = (input.t, input.r);
         let borrow = CARRY.level * t * input.s;

@@ -6,8 +6,9 @@ use super::input::SliceInput;
 use super::remembered::{self, Recalled, RememberedVol, RememberedVols, key};
 use super::search::{Open, search};
 use super::settings::IMPLIED;
-use super::slice_work::{Calibrated, SliceScratch, SliceState};
+use super::slice_work::{SliceState, SliceWork};
 use crate::early::{EarlyExercise, PremiumByVol, Valuation, european};
+use crate::store::columns::Col;
 use crate::store::drop_reason::DropReason;
 use crate::store::ladder::Ladder;
 use kernel::black76::Horizon;
@@ -16,7 +17,7 @@ use kernel::dividends::Terms;
 use kernel::implied::{Near, Sought, implied, implied_near};
 use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 
-/// Implied volatilities of a slice on its carry, into `draft.out`.
+/// Implied volatilities of a slice on its carry.
 ///
 /// # Shapes   volatilities by row; NaN where a side is missing or no volatility gives its price
 /// # Units    per √year
@@ -24,15 +25,16 @@ use kernel::lanes::{BLOCK, Block, Lanes, Mask};
 /// # Accuracy 5e-5 of the volatility, and a hundredth of half a spread, if early exercise is remembered
 /// (`IMPLIED.allowed`); 3e-3, the lattice's, after a search
 /// # Source   Newton on European value and premium curve; docs/model.md, step 4
-pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, draft: &mut SliceScratch) {
-    let SliceScratch { terms, quotes, out, found, open, updated, .. } = draft;
-    let before = state.last.replace((carry.fwd, carry.b));
-    out.begin(carry, quotes);
-    terms.b = carry.b;
-    if carry.fwd.is_nan() || carry.s <= terms.a(0.0) {
+pub fn imply_vols(input: &SliceInput, carry: &Carry, slice: &mut SliceWork) {
+    let before = slice.state.last.replace((carry.fwd, carry.b));
+    slice.begin(carry);
+    slice.terms.b = carry.b;
+    if carry.fwd.is_nan() || carry.s <= slice.terms.a(0.0) {
         return;
     }
+    let SliceWork { state, terms, quotes, found, open, updated, vol_mid, vol_bid, vol_ask, .. } = slice;
     let SliceState { ladder, early, sigma, searched, .. } = state;
+    let mut vols = [vol_mid, vol_bid, vol_ask];
     start_vols(input, terms, carry.fwd, quotes, ladder, sigma);
     let here = input.valuation(carry.s, terms);
     let preliminary = !input.quality.is_final();
@@ -48,7 +50,7 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
     memory.open.clear();
     for block in 0..ladder.blocks() {
         for right in [Right::Call, Right::Put] {
-            imply_sides(&BlockSide { here, right, block, ladder, early, quotes }, sigma, &mut memory, out);
+            imply_sides(&BlockSide { here, right, block, ladder, early, quotes }, sigma, &mut memory, &mut vols);
         }
     }
     memory.before.rest(&here, memory.now);
@@ -60,29 +62,29 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, state: &mut SliceState, dra
         });
     }
     if !open.is_empty() {
-        out.searched = u32::try_from(open.len()).unwrap_or(u32::MAX);
-        let columns = [&mut out.vol_mid, &mut out.vol_bid, &mut out.vol_ask];
-        search(&here, open, |open, vol| columns[open.which][open.row] = vol, found);
+        slice.searched = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        search(&here, open, |open, vol| vols[open.which][open.row] = vol, found);
         found.sort_unstable_by_key(RememberedVol::key);
     }
     // results of a preliminary pass must not replace a search
     remembered::replace(searched, if preliminary { &[] } else { found });
-    out.order_sides();
-    for (row, &two_sided) in quotes.two_sided.iter().enumerate() {
+    slice.order_sides();
+    for (row, &two_sided) in slice.quotes.two_sided.iter().enumerate() {
         if two_sided {
-            out.used[row] = out.vol_ask[row].is_finite() && out.vol_mid[row].is_finite();
-            if !out.used[row] {
-                out.fault[row] = Some(DropReason::NoArbitrage);
+            slice.used[row] = slice.vol_ask[row].is_finite() && slice.vol_mid[row].is_finite();
+            if !slice.used[row] {
+                slice.fault[row] = Some(DropReason::NoArbitrage);
             }
         }
     }
 }
 
-impl Calibrated {
-    /// Marks quotes as outliers that the fitted volatility `svc_vol`, by row, misses by several times their spread;
-    /// `shift` was added to `svc_vol`.
-    pub fn find_outliers(&mut self, svc_vol: &[f64], shift: f64) {
-        let Self { fault, used, vol_bid, vol_mid, vol_ask, .. } = self;
+impl SliceWork {
+    /// Marks quotes as outliers that the fitted volatility misses by several times their spread; `shift` was added to
+    /// that volatility.
+    pub fn find_outliers(&mut self, shift: f64) {
+        let Self { fault, used, vol_bid, vol_mid, vol_ask, columns, .. } = self;
+        let svc_vol = columns.get(Col::SvcVol);
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
             let (bid, mid, ask) = (vol_bid[row], vol_mid[row], vol_ask[row]);
             let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
@@ -103,8 +105,8 @@ impl Calibrated {
     }
 
     /// Takes the carry, without volatilities yet.
-    fn begin(&mut self, carry: &Carry, quotes: &Quotes) {
-        let n_rows = quotes.bid.len();
+    fn begin(&mut self, carry: &Carry) {
+        let n_rows = self.quotes.bid.len();
         (self.fwd, self.fwd_error, self.borr) = (carry.fwd, carry.fwd_error, carry.b);
         (self.und, self.s) = (carry.und, carry.s);
         for vols in [&mut self.vol_bid, &mut self.vol_mid, &mut self.vol_ask] {
@@ -113,7 +115,7 @@ impl Calibrated {
         }
         self.used.clear();
         self.used.resize(n_rows, false);
-        self.fault.clone_from(&quotes.fault);
+        self.fault.clone_from(&self.quotes.fault);
         self.refused = carry.refused;
         self.searched = 0;
     }
@@ -139,12 +141,12 @@ struct Memory<'a> {
 /// Implies volatilities at bid, mid and ask of one right of a block. The mid starts from the last curve's volatility,
 /// bid and ask from the mid's.
 ///
-/// # Shapes   `sigma` by strike, padded; three columns of `out` by row
+/// # Shapes   `sigma` by strike, padded; `vols` at mid, bid and ask, by row
 /// # Accuracy `IMPLIED.allowed` of the volatility and `IMPLIED.allowed_of_step` of the step; where the remembered
 /// premium cannot
 /// promise that, the price is left open for a search
 /// # Cost     three solutions of eight lanes
-fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out: &mut Calibrated) {
+fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, vols: &mut [&mut Vec<f64>; 3]) {
     let BlockSide { here, right, block, ladder, early, quotes } = *side;
     let k = ladder.block(block);
     let premium = early.by_sigma(&here, right, block);
@@ -169,7 +171,7 @@ fn imply_sides(side: &BlockSide<'_>, sigma: &[f64], memory: &mut Memory<'_>, out
     let near = Block::select(mid.gt(Block::splat(0.0)), mid, start_of(sigma, block));
     // from the mid's volatility, which is half a spread away: one or two steps; from the last curve it may be several
     let (low, high) = (find(1, &quotes.bid, near), find(2, &quotes.ask, near));
-    for (vol, column) in [(low, &mut out.vol_bid), (mid, &mut out.vol_mid), (high, &mut out.vol_ask)] {
+    for (vol, column) in [mid, low, high].into_iter().zip(vols) {
         let mut numbers = [0.0; BLOCK];
         vol.store(&mut numbers);
         ladder.scatter(right, block, &numbers, column);
@@ -340,7 +342,7 @@ mod tests {
     #[test]
     fn volatilities_are_those_that_quotes_were_made_with() {
         for style in [Style::European, Style::American] {
-            let out = calibrated(&fair(style, 100.0, 0.5, 0.25, &STRIKES, 0.005)).draft.out;
+            let out = calibrated(&fair(style, 100.0, 0.5, 0.25, &STRIKES, 0.005));
             for row in 0..out.vol_mid.len() {
                 let (low, mid, high) = (out.vol_bid[row], out.vol_mid[row], out.vol_ask[row]);
                 assert!((mid - 0.25).abs() < 1e-3, "{style:?}, row {row}: {mid}");
@@ -356,7 +358,7 @@ mod tests {
         // exercised the put of 150 pays 50; a late spot may explain less, but no volatility
         let row = 2 * strikes.len() - 1;
         (slice.bid[row], slice.ask[row]) = (49.96, 49.98);
-        let out = calibrated(&slice).draft.out;
+        let out = calibrated(&slice);
         assert!(out.vol_mid[row].is_nan() && out.vol_ask[row].is_nan() && !out.used[row]);
         assert_eq!(out.fault[row], Some(DropReason::NoArbitrage));
         assert_eq!(out.fault.iter().flatten().count(), 1, "{:?}", out.fault);
@@ -364,15 +366,17 @@ mod tests {
 
     #[test]
     fn an_outlier_is_what_the_curve_misses_by_many_half_spreads() {
-        let mut out = Calibrated {
+        let mut out = SliceWork {
             vol_bid: vec![0.19, 0.19, f64::NAN, 0.2],
             vol_mid: vec![0.20, 0.20, 0.20, 0.2],
             vol_ask: vec![0.21, 0.21, 0.21, 0.2],
             used: vec![true, false, true, true],
             fault: vec![None; 4],
-            ..Calibrated::default()
+            ..SliceWork::default()
         };
-        out.find_outliers(&[0.32, 0.32, 0.30, 0.253], 0.05);
+        out.clear_rows(4);
+        out.columns.get_mut(Col::SvcVol).copy_from_slice(&[0.32, 0.32, 0.30, 0.253]);
+        out.find_outliers(0.05);
         // seven half spreads; not used; five of the upper half; locked, ten times the least half
         assert_eq!(out.fault, [Some(DropReason::Outlier), None, None, Some(DropReason::Outlier)]);
     }
@@ -391,7 +395,7 @@ mod tests {
 
     #[test]
     fn sides_that_searches_left_out_of_order_are_put_in_order() {
-        let mut out = Calibrated { vol_bid: vec![0.31, f64::NAN], vol_ask: vec![0.30, 0.2], ..Calibrated::default() };
+        let mut out = SliceWork { vol_bid: vec![0.31, f64::NAN], vol_ask: vec![0.30, 0.2], ..SliceWork::default() };
         out.order_sides();
         assert!(out.vol_bid[0] < out.vol_ask[0] && out.vol_bid[1].is_nan());
     }

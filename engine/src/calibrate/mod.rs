@@ -20,7 +20,7 @@ mod slice_work;
 mod units;
 
 pub use input::{ForcedCarry, SliceInput};
-pub use slice_work::{Calibrated, SliceScratch, SliceState, SliceWork};
+pub use slice_work::{SliceState, SliceWork};
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -13,7 +13,7 @@ use super::forward::{Pair, Parity, fit_wide};
 use super::implied::{VolSearch, imply_block, start_vols};
 use super::input::SliceInput;
 use super::settings::PREMIUM;
-use super::slice_work::{SliceScratch, SliceState};
+use super::slice_work::{SliceState, SliceWork};
 use crate::early::settings::LATTICE;
 use crate::early::{EarlyExercise, PremiumByVol, Valuation};
 use crate::store::ladder::Ladder;
@@ -33,18 +33,13 @@ use kernel::lattice::Lattice;
 /// # Cost     one round where the market moved little: a volatility and two premiums for up to 24 strikes; the first
 /// time two
 /// lattices of 60 layers a round
-pub(super) fn refine_forward(
-    input: &SliceInput,
-    carry: &Carry,
-    state: &mut SliceState,
-    draft: &mut SliceScratch,
-) -> Parity {
-    let first = draft.parity;
+pub(super) fn refine_forward(input: &SliceInput, carry: &Carry, slice: &mut SliceWork) -> Parity {
+    let first = slice.parity;
     if first.fwd.is_nan() || carry.fwd.is_nan() {
         return first;
     }
+    let SliceWork { state, terms, quotes, pairs, premium: room, sorted, updated, reach, .. } = slice;
     let SliceState { ladder, early, sigma, shift, last: before, .. } = state;
-    let SliceScratch { terms, quotes, pairs, premium: room, sorted, updated, reach, .. } = draft;
     let df = terms.df();
     let width = first.sd * first.fwd;
     // with unbounded borrow the forward may be far below the spot, and the pairs that show this lie about the spot
@@ -246,7 +241,7 @@ mod tests {
         crate::calibrate::forward::pair_quotes(&ladder, &quotes, &mut pairs);
         let raw = fit_forward(&pairs, (-0.04_f64 * 0.5).exp(), 0.5, &mut Vec::new());
         assert!((raw.fwd / truth - 1.0).abs() > 1e-3, "nothing to take out: {raw:?}");
-        let fwd = calibrated(&slice).draft.out.fwd;
+        let fwd = calibrated(&slice).fwd;
         assert!((fwd / truth - 1.0).abs() < 2e-4, "{fwd} for {truth}, {} before", raw.fwd);
     }
 

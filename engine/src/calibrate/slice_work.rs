@@ -1,4 +1,4 @@
-//! One expiry in a calibration: its state between passes, the results of the steps, and the outcome.
+//! One expiry in a pass: its state from one pass to the next, and the results of the steps.
 
 use super::alternative::Standing;
 use super::clean::Quotes;
@@ -8,18 +8,72 @@ use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
 use crate::early::{EarlyExercise, EarlyWork};
+use crate::store::columns::Columns;
 use crate::store::drop_reason::DropReason;
+use crate::store::evidence::ValueMethod;
+use crate::store::firm_quotes::FirmQuotes;
 use crate::store::ladder::Ladder;
-use kernel::dividends::{Dividend, Terms};
+use kernel::dividends::Terms;
 use std::sync::Arc;
 
-/// One expiry on its way through a pass.
+/// One expiry on its way through a pass. All but its state is of one pass; vectors are reused in the next.
 #[derive(Debug, Default)]
 pub struct SliceWork {
     /// State between passes.
     pub state: SliceState,
-    /// Results of the steps so far.
-    pub draft: SliceScratch,
+    /// Time, rates and dividends; with the borrow rate found so far.
+    pub terms: Terms,
+    /// Cleaned quotes.
+    pub(super) quotes: Quotes,
+    /// Strikes where call and put both have two sides.
+    pub(super) pairs: Vec<Pair>,
+    /// Forward that the pairs imply.
+    pub parity: Parity,
+    /// Minimum distance from the forward within which strikes are near the money, relative to the forward.
+    pub(super) reach: f64,
+    pub(super) premium: PremiumScratch,
+    pub(super) order: StrikeOrder,
+    pub(super) sorted: Vec<(f64, f64)>,
+    pub(super) found: Vec<RememberedVol>,
+    pub(super) open: Vec<Open>,
+    /// Work of the early-exercise update before volatilities were implied; `None`: none in this pass.
+    pub(super) updated: Option<EarlyWork>,
+    /// Forward, currency per share.
+    pub fwd: f64,
+    /// Standard error of the forward, currency per share; NaN: no parity pair.
+    pub fwd_error: f64,
+    /// Implied borrow rate to publish, decimal.
+    pub borr: f64,
+    /// The underlying price to publish: S, or F where parity is the basis.
+    pub und: f64,
+    /// The spot that `fwd` and `borr` imply together; values are computed from it, so that F is kept exactly.
+    pub s: f64,
+    /// Volatility at the bid, by row; NaN: none.
+    pub vol_bid: Vec<f64>,
+    /// Volatility at the mid, by row; NaN: none.
+    pub vol_mid: Vec<f64>,
+    /// Volatility at the ask, by row; NaN: none.
+    pub vol_ask: Vec<f64>,
+    /// True if the row's quote may support the curve.
+    pub used: Vec<bool>,
+    /// Reason why the row's quote may not support the curve.
+    pub fault: Vec<Option<DropReason>>,
+    /// True if the forward found is impossible, so that it is missing.
+    pub refused: bool,
+    /// Number of volatilities that needed a bracketed search, outside of remembered early exercise.
+    pub searched: u32,
+    /// Volatilities of the values by strike, padded, if they differ from the curve's.
+    pub shifted: Vec<f64>,
+    /// The finished numbers, by row.
+    pub columns: Columns,
+    /// Method of each value, by row; `None`: no value.
+    pub methods: Vec<Option<ValueMethod>>,
+    /// Number of rows with Greeks.
+    pub priced: u32,
+    /// Work of the early-exercise update at the curve.
+    pub late: EarlyWork,
+    /// Firm quotes compared with their values.
+    pub firm: FirmQuotes,
 }
 
 /// State of a slice between passes. It saves work: results depend on it only within the tolerances of [`EarlyExercise`]
@@ -82,33 +136,7 @@ impl SliceState {
     }
 }
 
-/// Memory of one slice in a pass. Its vectors are reused in the next pass.
-#[derive(Debug, Default)]
-pub struct SliceScratch {
-    /// Time, rates and dividends; with the borrow rate found so far.
-    pub(super) terms: Terms,
-    /// Cleaned quotes.
-    pub(super) quotes: Quotes,
-    /// Strikes where call and put both have two sides.
-    pub(super) pairs: Vec<Pair>,
-    /// Forward that the pairs imply.
-    pub parity: Parity,
-    /// Minimum distance from the forward within which strikes are near the money, relative to the forward.
-    pub(super) reach: f64,
-    pub(super) premium: PremiumScratch,
-    pub(super) order: StrikeOrder,
-    pub(super) sorted: Vec<(f64, f64)>,
-    pub(super) found: Vec<RememberedVol>,
-    pub(super) open: Vec<Open>,
-    /// Volatilities of the values by strike, padded, if they differ from the curve's.
-    shifted: Vec<f64>,
-    /// Work of the early-exercise update; `None`: none in this pass.
-    pub(super) updated: Option<EarlyWork>,
-    /// The calibrated slice.
-    pub out: Calibrated,
-}
-
-impl SliceScratch {
+impl SliceWork {
     /// Work of early-exercise updates before volatilities were implied.
     #[must_use]
     pub fn early_work(&self) -> EarlyWork {
@@ -121,15 +149,12 @@ impl SliceScratch {
         if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
     }
 
-    /// Counted dividends.
-    pub fn dividends(&self) -> &[Dividend] {
-        &self.terms.divs
-    }
-
-    /// Inputs of the values of the slice, once its volatilities are implied: time, rates and dividends; the result; and
-    /// room for volatilities by strike.
-    pub fn finished(&mut self) -> (&Terms, &mut Calibrated, &mut Vec<f64>) {
-        (&self.terms, &mut self.out, &mut self.shifted)
+    /// Makes room for the finished numbers of `rows` contracts, all missing.
+    pub fn clear_rows(&mut self, rows: usize) {
+        self.columns.reset(rows);
+        self.methods.clear();
+        self.methods.resize(rows, None);
+        (self.priced, self.late, self.firm) = Default::default();
     }
 }
 
@@ -145,33 +170,4 @@ pub(super) struct PremiumScratch {
     pub(super) vols: Vec<f64>,
     /// Sensitivity of a pair's C − P, premium included, to df·F, by strike.
     pub(super) slope: Vec<f64>,
-}
-
-/// The calibrated slice.
-#[derive(Clone, Debug, Default)]
-pub struct Calibrated {
-    /// Forward, currency per share.
-    pub fwd: f64,
-    /// Standard error of the forward, currency per share; NaN: no parity pair.
-    pub fwd_error: f64,
-    /// Implied borrow rate to publish, decimal.
-    pub borr: f64,
-    /// The underlying price to publish: S, or F where parity is the basis.
-    pub und: f64,
-    /// The spot that `fwd` and `borr` imply together; values are computed from it, so that F is kept exactly.
-    pub s: f64,
-    /// Volatility at the bid, by row; NaN: none.
-    pub vol_bid: Vec<f64>,
-    /// Volatility at the mid, by row; NaN: none.
-    pub vol_mid: Vec<f64>,
-    /// Volatility at the ask, by row; NaN: none.
-    pub vol_ask: Vec<f64>,
-    /// True if the row's quote may support the curve.
-    pub used: Vec<bool>,
-    /// Reason why the row's quote may not support the curve.
-    pub fault: Vec<Option<DropReason>>,
-    /// True if the forward found is impossible, so that it is missing.
-    pub refused: bool,
-    /// Number of volatilities that needed a bracketed search, outside of remembered early exercise.
-    pub searched: u32,
 }

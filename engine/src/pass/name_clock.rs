@@ -2,12 +2,11 @@
 
 use super::task::Task;
 use crate::price::Lapse;
-use crate::surface::Curve;
-use crate::term::{EventPoint, NameEvent, half_spread};
+use crate::term::{EventPoint, NameEvent};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kernel::calendar::{Calendar, ClockReading, EventSpan, VarianceClock};
-use kernel::contract::{Right, Settle, Style};
+use kernel::contract::{Settle, Style};
 
 /// The variance clock of a name, read at its valuation and at the same clock time on the next trading day.
 pub(super) struct NameClock<'a> {
@@ -25,22 +24,6 @@ pub(super) struct NameClock<'a> {
 pub(super) struct PassedEvent {
     event: NameEvent,
     left: f64,
-}
-
-/// A fitted expiry, as the search for an event sees it.
-pub(super) struct FittedExpiry<'a> {
-    pub(super) expiry: Date,
-    pub(super) settle: Settle,
-    pub(super) settles_at: Timestamp,
-    pub(super) days: f64,
-    pub(super) days_vt: f64,
-    pub(super) forward: f64,
-    /// Part of the spot without the dividends before settlement; volatilities are of this part.
-    pub(super) escrowed: f64,
-    pub(super) curve: &'a Curve,
-    pub(super) strike_milli: &'a [u32],
-    pub(super) right: &'a [Right],
-    pub(super) quoted: [&'a [f64]; 2],
 }
 
 impl<'a> NameClock<'a> {
@@ -76,36 +59,19 @@ impl<'a> NameClock<'a> {
 }
 
 /// The event that some expiries show, in the order of a book, or that is `known` by date.
-pub(super) fn event_of<'a>(
-    expiries: impl Iterator<Item = FittedExpiry<'a>>,
+pub(super) fn event_of(
+    expiries: impl Iterator<Item = (Settle, EventPoint)>,
     today: Date,
     known: &[EventSpan],
 ) -> NameEvent {
     let mut points: Vec<EventPoint> = Vec::with_capacity(expiries.size_hint().1.unwrap_or_default());
-    for of in expiries.filter(|of| NameEvent::looks_at(of.days)) {
-        let Some(point) = of.point() else { continue };
-        match points.last_mut().filter(|last| last.expiry() == of.expiry) {
+    for (settle, point) in expiries {
+        match points.last_mut().filter(|last| last.expiry() == point.expiry()) {
             // of two that settle on one date the one of the close
-            Some(last) if of.settle == Settle::Pm => *last = point,
+            Some(last) if settle == Settle::Pm => *last = point,
             Some(_) => {}
             None => points.push(point),
         }
     }
     NameEvent::briefly(points, today, known)
-}
-
-impl FittedExpiry<'_> {
-    /// `None`: its forward is not between two strikes.
-    fn point(&self) -> Option<EventPoint> {
-        let above = self.strike_milli.partition_point(|&strike| f64::from(strike) <= 1000.0 * self.forward);
-        let strike = |row: usize| Some(f64::from(*self.strike_milli.get(row)?) / 1000.0);
-        let (low, high) = (strike(above.checked_sub(1)?)?, strike(above)?);
-        // without the shift of a user: one of one expiry moves no other
-        let vol = |strike: f64| self.curve.vol(strike);
-        let vol = vol(low) + (vol(high) - vol(low)) * (self.forward - low) / (high - low);
-        let deviation = vol * (self.days / 365.0).sqrt();
-        let half = half_spread(self.strike_milli, self.right, self.quoted, self.forward, deviation);
-        let (part, days) = (self.escrowed, [self.days, self.days_vt]);
-        Some(EventPoint::new(self.expiry, self.settles_at, days, part * vol, part * half))
-    }
 }

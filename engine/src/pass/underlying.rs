@@ -3,13 +3,13 @@
 //! Pure: the same book, instant and calendar give the same chain. [`ChainState`] saves work from one pass to the next;
 //! numbers depend on it only within the tolerances of the solvers. Never: a formula.
 
-use super::name_clock::{FittedExpiry, NameClock, event_of};
+use super::name_clock::{NameClock, event_of};
 use super::task::{ChainReport, SideTimes, Stage, Task};
 use super::uncomputed::{identity_only, why_uncomputed};
 use crate::calibrate::chain::{Calibration, ChainCalibration, SideBySide};
 use crate::calibrate::forward::Pair;
-use crate::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceState, SliceWork};
-use crate::price::{PricedSlice, price_slice};
+use crate::calibrate::{ForcedCarry, SliceInput, SliceState, SliceWork};
+use crate::price::price_slice;
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice, Slices};
 use crate::store::columns::{Col, Columns};
@@ -21,9 +21,11 @@ use crate::store::firm_quotes::FirmQuotes;
 use crate::store::overrides::OverridePlace;
 use crate::store::session::{SessionBefore, SessionVols};
 use crate::surface::{Curve, DefaultSmoother, Fitted, SurfaceInput};
+use crate::term::{EventPoint, NameEvent, half_spread};
+use core::ops::Range;
 use jiff::{SignedDuration, Timestamp, civil::Date};
 use kernel::calendar::{days_between, years_between};
-use kernel::contract::{Deliverable, Right, Style, Symbol, roots::is_adjusted};
+use kernel::contract::{Deliverable, Right, Settle, Style, Symbol, roots::is_adjusted, strike_of};
 use kernel::dividends::Dividend;
 use kernel::limits;
 use rayon::prelude::*;
@@ -47,7 +49,8 @@ const AT_REST: SignedDuration = SignedDuration::from_secs(30);
 /// State of a chain between passes.
 #[derive(Debug)]
 pub struct ChainState {
-    slices: Vec<KeptSlice>,
+    /// The state of each slice, by root and expiry.
+    slices: Vec<((Symbol, Date), SliceState)>,
     /// The current session and its chain.
     session: Option<(Date, Arc<Chain>)>,
     /// For a name that is not listed any more: its last session, and the volatilities of its last chain.
@@ -61,21 +64,12 @@ pub struct ChainState {
     is_settled: bool,
 }
 
-/// The state of one (root, expiry).
-#[derive(Debug)]
-struct KeptSlice {
-    root: Symbol,
-    expiry: Date,
-    state: SliceState,
-}
-
 /// Working memory of one chain, reused for the next one. The lists run in parallel, with an entry for each slice that
 /// has not settled.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     facts: Vec<SliceFacts>,
     slices: Vec<SliceWork>,
-    priced: Vec<PricedSlice>,
     calibration: ChainCalibration,
     smoother: DefaultSmoother,
 }
@@ -159,7 +153,7 @@ impl ChainState {
         match self.quoted {
             Some((before, of, since)) if (before, of) == (newest, spot) => {
                 if !self.is_settled && at.duration_since(since) >= AT_REST {
-                    self.slices.iter_mut().for_each(|kept| kept.state.settle());
+                    self.slices.iter_mut().for_each(|(_, state)| state.settle());
                     self.is_settled = true;
                 }
             }
@@ -179,15 +173,15 @@ impl ChainState {
         self.slices.clear();
         self.slices.extend(slices.iter_mut().zip(facts).map(|(slice, facts)| {
             let BookSlice { root, expiry, .. } = book.slices[facts.place];
-            KeptSlice { root, expiry, state: core::mem::take(&mut slice.state) }
+            ((root, expiry), core::mem::take(&mut slice.state))
         }));
     }
 
     /// Takes the state of a slice, the `i`-th of its chain.
     fn take(&mut self, i: usize, slice: &BookSlice) -> SliceState {
-        let is = |kept: &KeptSlice| kept.root == slice.root && kept.expiry == slice.expiry;
+        let is = |(key, _): &((Symbol, Date), SliceState)| *key == (slice.root, slice.expiry);
         let at = if self.slices.get(i).is_some_and(is) { Some(i) } else { self.slices.iter().position(is) };
-        at.map(|at| core::mem::take(&mut self.slices[at].state)).unwrap_or_default()
+        at.map(|at| core::mem::take(&mut self.slices[at].1)).unwrap_or_default()
     }
 }
 
@@ -201,15 +195,14 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let session = market.calendar.session_on_or_before(market.calendar.eastern(at).date());
     state.roll(session);
     state.settle(book, at);
-    let Scratch { facts, slices, priced, calibration, smoother } = scratch;
+    let Scratch { facts, slices, calibration, smoother } = scratch;
     let name_clock = NameClock::new(task);
     let n = prepare(task, &name_clock, facts);
     let facts = &facts[..n];
     let step = years_between(at, market.calendar.next_trading_day(at));
     let inputs: Vec<SliceInput<'_>> = facts.iter().map(|facts| facts.input(task, step)).collect();
     slices.resize_with(n.max(slices.len()), SliceWork::default);
-    priced.resize_with(n.max(priced.len()), PricedSlice::default);
-    let (slices, priced) = (&mut slices[..n], &mut priced[..n]);
+    let slices = &mut slices[..n];
     for (i, (slice, facts)) in slices.iter_mut().zip(facts).enumerate() {
         slice.state = state.take(i, &book.slices[facts.place]);
     }
@@ -228,38 +221,33 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let in_calibration = threads.times.spent(calibrated - began);
     let curves = curves(smoother, surface_inputs(&inputs, slices), facts, book);
     let today = market.calendar.eastern(at).date();
-    let event = event_of(fitted_expiries(book, facts, &inputs, slices, &curves), today, &name_clock.known);
+    let points = event_points(book, facts, &inputs, slices, &curves);
+    let event = event_of(points, today, &name_clock.known);
     let event = name_clock.until_next(event);
     let before = state.session_before();
     let fitted = clock();
     let threads = Threads { many, clock, times: SideTimes::default() };
-    threads.share(slices.iter_mut().zip(&mut *priced).enumerate(), |(i, (slice, priced))| {
+    threads.each(slices, |i, slice| {
         let book_slice = &book.slices[facts[i].place];
-        priced.reset(book_slice.rows());
-        before.prev_vols(book_slice, priced.columns.get_mut(Col::PrevVol));
+        slice.clear_rows(book_slice.rows());
+        before.prev_vols(book_slice, slice.columns.get_mut(Col::PrevVol));
         let terms = facts[i].deliverable;
         // an adjusted root whose deliverable is unknown has identity only
         if !book_slice.adjusted || terms.is_some() {
             let lapse = name_clock.lapse(facts[i].days_vt, book_slice.expiry, book_slice.settles_at, &event);
-            price_slice(&inputs[i], slice, &curves[i], &lapse, priced);
+            price_slice(&inputs[i], slice, &curves[i], &lapse);
             if let Some(terms) = terms {
-                per_share(&terms, facts[i].paid_by_cash, priced);
+                per_share(&terms, facts[i].paid_by_cash, slice);
             }
         }
     });
 
-    let finished: Vec<Finished<'_>> = (0..n)
-        .map(|i| {
-            let of = &book.slices[facts[i].place];
-            Finished { of, facts: &facts[i], input: &inputs[i], work: &slices[i], priced: &priced[i] }
-        })
-        .collect();
-    let (mut chain, mut report) = assemble(task, &finished, &implied);
+    let (mut chain, mut report) = assemble(task, facts, &inputs, slices, &implied);
     if let Some(evidence) = &mut chain.evidence {
         evidence.events = name_clock.known;
     }
     report.dividends_refused = facts.iter().map(|facts| facts.divs_refused).max().unwrap_or_default();
-    let late = finished.iter().map(|slice| slice.priced.valued.work.nanos).sum::<u64>();
+    let late = slices.iter().map(|slice| slice.late.nanos).sum::<u64>();
     report.stages[Stage::Calibrate as usize] = in_calibration.saturating_sub(report.early.nanos - late);
     report.stages[Stage::Early as usize] = report.early.nanos;
     report.stages[Stage::Surface as usize] = fitted - calibrated;
@@ -305,8 +293,8 @@ impl Threads {
 
 /// Turns derivatives with respect to the deliverable into those with respect to the underlying and the listed strike.
 /// Rows whose exercise the cash alone pays for lose their numbers.
-fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice) {
-    let PricedSlice { columns, methods, valued } = priced;
+fn per_share(terms: &Deliverable, paid_by_cash: usize, slice: &mut SliceWork) {
+    let SliceWork { columns, methods, priced, .. } = slice;
     let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
     let factors = [
         (Col::Delta, shares),
@@ -328,7 +316,7 @@ fn per_share(terms: &Deliverable, paid_by_cash: usize, priced: &mut PricedSlice)
         columns.get_mut(col)[..paid_by_cash].fill(f64::NAN);
     }
     methods[..paid_by_cash].fill(None);
-    valued.priced = valued.priced.saturating_sub(lost as u32);
+    *priced = priced.saturating_sub(lost as u32);
 }
 
 /// Collects time, rate, dividends and ages of every slice that has not settled; returns their number.
@@ -442,47 +430,49 @@ fn dividend_times(task: &Task<'_>) -> Vec<Dividend> {
     timed.filter(|&(ex, _)| ex > at).map(|(ex, amount)| Dividend { t: years_between(at, ex), amount }).collect()
 }
 
-/// The expiries that have a curve, without those of adjusted roots.
-fn fitted_expiries<'a>(
+/// Expiries that have a curve, as the search for an event sees them, each with its settlement; adjusted roots do not
+/// count.
+fn event_points<'a>(
     book: &'a Book,
     facts: &'a [SliceFacts],
     inputs: &'a [SliceInput<'a>],
     slices: &'a [SliceWork],
     curves: &'a [Curve],
-) -> impl Iterator<Item = FittedExpiry<'a>> {
+) -> impl Iterator<Item = (Settle, EventPoint)> {
     let all = facts.iter().zip(inputs).zip(slices).zip(curves);
     all.filter_map(|(((facts, input), slice), curve)| {
-        let (of, out) = (&book.slices[facts.place], &slice.draft.out);
-        (!of.adjusted && curve.is_known()).then(|| FittedExpiry {
-            expiry: of.expiry,
-            settle: of.settle,
-            settles_at: of.settles_at,
-            days: 365.0 * facts.t,
-            days_vt: facts.days_vt,
-            forward: out.fwd,
-            escrowed: (out.fwd * ((out.borr - input.r) * facts.t).exp() / out.s).min(1.0),
-            curve,
-            strike_milli: input.strike_milli,
-            right: input.right,
-            quoted: [&out.vol_bid, &out.vol_ask],
-        })
+        let of = &book.slices[facts.place];
+        let (t, days, fwd) = (facts.t, 365.0 * facts.t, slice.fwd);
+        if of.adjusted || !curve.is_known() || !NameEvent::looks_at(days) {
+            return None;
+        }
+        let above = input.strike_milli.partition_point(|&strike| f64::from(strike) <= 1000.0 * fwd);
+        let strike = |row: usize| Some(strike_of(*input.strike_milli.get(row)?));
+        // a forward beyond all strikes has no volatility
+        let (low, high) = (strike(above.checked_sub(1)?)?, strike(above)?);
+        // without the shift of a user: one of one expiry moves no other
+        let vol = |strike: f64| curve.vol(strike);
+        let vol = vol(low) + (vol(high) - vol(low)) * (fwd - low) / (high - low);
+        let quoted = [&*slice.vol_bid, &*slice.vol_ask];
+        let half = half_spread(input.strike_milli, input.right, quoted, fwd, vol * (days / 365.0).sqrt());
+        // volatilities are of the spot without the dividends before settlement
+        let part = (fwd * ((slice.borr - input.r) * t).exp() / slice.s).min(1.0);
+        let point = EventPoint::new(of.expiry, of.settles_at, [days, facts.days_vt], part * vol, part * half);
+        Some((of.settle, point))
     })
 }
 
 /// Inputs of the surface fit.
 fn surface_inputs<'a>(inputs: &[SliceInput<'a>], slices: &'a [SliceWork]) -> Vec<SurfaceInput<'a>> {
-    let of = |(input, slice): (&SliceInput<'a>, &'a SliceWork)| {
-        let out = &slice.draft.out;
-        SurfaceInput {
-            t: input.t,
-            fwd: out.fwd,
-            strike_milli: input.strike_milli,
-            right: input.right,
-            vol_bid: &out.vol_bid,
-            vol_mid: &out.vol_mid,
-            vol_ask: &out.vol_ask,
-            used: &out.used,
-        }
+    let of = |(input, slice): (&SliceInput<'a>, &'a SliceWork)| SurfaceInput {
+        t: input.t,
+        fwd: slice.fwd,
+        strike_milli: input.strike_milli,
+        right: input.right,
+        vol_bid: &slice.vol_bid,
+        vol_mid: &slice.vol_mid,
+        vol_ask: &slice.vol_ask,
+        used: &slice.used,
     };
     inputs.iter().zip(slices).map(of).collect()
 }
@@ -507,23 +497,21 @@ fn curves<'s>(
     Cow::Owned(curves)
 }
 
-/// A slice with finished rows.
-struct Finished<'a> {
-    of: &'a BookSlice,
-    facts: &'a SliceFacts,
-    input: &'a SliceInput<'a>,
-    work: &'a SliceWork,
-    priced: &'a PricedSlice,
-}
-
 /// Joins the slices to a chain, in the book's order.
 ///
 /// # Shapes   the rows of a slice follow those of the one before it
 /// # Cost     one copy of each column, the bulk of what a pass allocates
-fn assemble(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> (Chain, ChainReport) {
+fn assemble(
+    task: &Task<'_>,
+    facts: &[SliceFacts],
+    inputs: &[SliceInput<'_>],
+    slices: &[SliceWork],
+    implied: &Calibration,
+) -> (Chain, ChainReport) {
     let Task { book, at, quality, .. } = *task;
-    let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.priced.columns).collect();
-    let n_rows = slices.iter().map(|slice| slice.of.rows()).sum();
+    let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.columns).collect();
+    let n_rows = slices.iter().map(|slice| slice.methods.len()).sum();
+    let mut evidence = evidence(task, inputs, slices, implied);
     let mut chain = Chain {
         underlying: book.underlying,
         spot: book.spot,
@@ -541,36 +529,38 @@ fn assemble(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         dropped: Vec::with_capacity(n_rows),
         columns: Columns::joined(&parts, task.spare),
         quotes: task.chain_quotes(),
-        evidence: Some(Box::new(evidence(task, slices, implied))),
+        evidence: None,
     };
     let mut report = ChainReport { slices: u32::try_from(slices.len()).unwrap_or(u32::MAX), ..Default::default() };
-    for slice in slices {
-        let (start, draft) = (chain.rows(), &slice.work.draft);
-        chain.strike_milli.extend_from_slice(&slice.of.strike_milli);
-        chain.right.extend_from_slice(&slice.of.right);
-        chain.dropped.extend_from_slice(&draft.out.fault);
-        chain.slices.push(slice.constants(start..chain.rows(), at));
-        report.priced += slice.priced.valued.priced;
-        chain.firm += slice.priced.valued.firm;
-        report.early += draft.early_work();
-        report.early += slice.priced.valued.work;
-        report.searched += draft.out.searched;
-        report.contradictory_pairs |= draft.out.refused;
-        report.tables += slice.work.state.early.tables();
-        report.state_bytes += slice.work.state.bytes() as u64;
-        for drop in draft.out.fault.iter().flatten() {
+    for ((facts, input), slice) in facts.iter().zip(inputs).zip(slices) {
+        let (of, start) = (&book.slices[facts.place], chain.rows());
+        chain.strike_milli.extend_from_slice(&of.strike_milli);
+        chain.right.extend_from_slice(&of.right);
+        chain.dropped.extend_from_slice(&slice.fault);
+        chain.slices.push(facts.constants(of, input, slice, start..chain.rows(), at));
+        evidence.slices.push(facts.evidence(of, input, slice));
+        report.priced += slice.priced;
+        chain.firm += slice.firm;
+        report.early += slice.early_work();
+        report.early += slice.late;
+        report.searched += slice.searched;
+        report.contradictory_pairs |= slice.refused;
+        report.tables += slice.state.early.tables();
+        report.state_bytes += slice.state.bytes() as u64;
+        for drop in slice.fault.iter().flatten() {
             report.dropped[*drop as usize] += 1;
         }
     }
+    chain.evidence = Some(Box::new(evidence));
     report.contracts = chain.rows();
     chain.uncomputed = why_uncomputed(&chain, &report);
     (chain, report)
 }
 
-/// Evidence of the chain: its inputs besides the columns.
+/// Evidence of the chain: its inputs besides the columns, without those of each slice.
 ///
 /// # Domain   any book; `slices` are those of its chain, in order
-fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> ChainEvidence {
+fn evidence(task: &Task<'_>, inputs: &[SliceInput<'_>], slices: &[SliceWork], implied: &Calibration) -> ChainEvidence {
     let Task { market, book, at, overrides, .. } = *task;
     let source = |date: Date, amount: f64| match () {
         () if !book.dividends.contains(&(date, amount)) => DividendSource::Override,
@@ -579,8 +569,8 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
     };
     let counted = dividend_times(task);
     let dates = overrides.dividends(book.underlying, &book.dividends);
-    let mut age_s = Vec::with_capacity(slices.iter().map(|slice| slice.input.age_s.len()).sum());
-    slices.iter().for_each(|slice| age_s.extend(slice.input.age_s.iter().map(|&age| age as f32)));
+    let mut age_s = Vec::with_capacity(inputs.iter().map(|input| input.age_s.len()).sum());
+    inputs.iter().for_each(|input| age_s.extend(input.age_s.iter().map(|&age| age as f32)));
     let live = dates.iter().filter(|&&(date, _)| market.calendar.ex_instant(date) > at);
     let dividends = live.zip(&counted).enumerate().map(|(i, (&(ex_date, given), counted))| CountedDividend {
         ex_date,
@@ -593,12 +583,12 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
         quoted_at: book.quoted_at(),
         stale_quotes: slices
             .iter()
-            .flat_map(|slice| &slice.work.draft.out.fault)
+            .flat_map(|slice| &slice.fault)
             .filter(|&&fault| fault == Some(DropReason::Stale))
             .count() as u32,
         age_s,
         dividends: dividends.collect(),
-        slices: slices.iter().map(Finished::evidence).collect(),
+        slices: Vec::with_capacity(slices.len()),
         rates: Some(market.rates.on(at, market.calendar.eastern(at).date()).origin),
         dividends_known: book.dividends_known || overrides.has_dividends(book.underlying),
         events: Vec::new(),
@@ -607,41 +597,45 @@ fn evidence(task: &Task<'_>, slices: &[Finished<'_>], implied: &Calibration) -> 
     }
 }
 
-impl Finished<'_> {
+impl SliceFacts {
     /// Evidence of the slice: its inputs besides the columns.
-    fn evidence(&self) -> SliceEvidence {
-        let out: &Calibrated = &self.work.draft.out;
-        let ladder = &self.work.state.ladder;
-        let shares = self.input.scale();
+    fn evidence(&self, of: &BookSlice, input: &SliceInput<'_>, work: &SliceWork) -> SliceEvidence {
+        let (ladder, shares) = (&work.state.ladder, input.scale());
         let pair = |pair: &Pair| ParityEvidence {
-            strike_milli: ladder.row(Right::Call, pair.strike).map_or(0, |row| self.of.strike_milli[row]),
+            strike_milli: ladder.row(Right::Call, pair.strike).map_or(0, |row| of.strike_milli[row]),
             gap: pair.gap / shares,
             half: pair.half / shares,
             straddle: pair.straddle / shares,
         };
         SliceEvidence {
-            s: out.s / shares,
-            fwd_error: out.fwd_error / shares,
-            deliverable: self.facts.deliverable,
-            dividends_refused: self.facts.divs_refused,
-            step: self.input.step,
+            s: work.s / shares,
+            fwd_error: work.fwd_error / shares,
+            deliverable: self.deliverable,
+            dividends_refused: self.divs_refused,
+            step: input.step,
             known: KnownTerms {
-                rate: self.facts.rate_is_known,
-                fwd: self.input.forced.fwd.is_some(),
-                borrow: self.input.forced.borrow.is_some(),
+                rate: self.rate_is_known,
+                fwd: input.forced.fwd.is_some(),
+                borrow: input.forced.borrow.is_some(),
             },
-            vol_shift: self.input.vol_shift,
-            pairs: self.work.draft.used_pairs().map(pair).collect(),
-            methods: self.priced.methods.clone(),
+            vol_shift: input.vol_shift,
+            pairs: work.used_pairs().map(pair).collect(),
+            methods: work.methods.clone(),
         }
     }
 
     /// Values common to all rows of the slice.
-    fn constants(&self, rows: core::ops::Range<u32>, at: Timestamp) -> Slice {
-        let BookSlice { root, expiry, listed, style, settle, settles_at, adjusted, .. } = *self.of;
-        let known = |x: f64| if adjusted && self.facts.deliverable.is_none() { f64::NAN } else { x };
-        let shares = self.input.scale();
-        let out: &Calibrated = &self.work.draft.out;
+    fn constants(
+        &self,
+        of: &BookSlice,
+        input: &SliceInput<'_>,
+        work: &SliceWork,
+        rows: Range<u32>,
+        at: Timestamp,
+    ) -> Slice {
+        let BookSlice { root, expiry, listed, style, settle, settles_at, adjusted, .. } = *of;
+        let known = |x: f64| if self.is_unknown(of) { f64::NAN } else { x };
+        let shares = input.scale();
         Slice {
             root,
             expiry,
@@ -652,12 +646,12 @@ impl Finished<'_> {
             settles_at,
             adjusted,
             days: days_between(at, settles_at),
-            days_vt: self.facts.days_vt,
-            und_price: known(out.und / shares),
-            fwd_price: known(out.fwd / shares),
-            disc_rate: known(self.input.r),
-            borr_rate: known(out.borr),
-            divs: known(self.work.draft.dividends().iter().fold(0.0, |all, d| all + d.amount) / shares),
+            days_vt: self.days_vt,
+            und_price: known(work.und / shares),
+            fwd_price: known(work.fwd / shares),
+            disc_rate: known(input.r),
+            borr_rate: known(work.borr),
+            divs: known(work.terms.divs.iter().fold(0.0, |all, d| all + d.amount) / shares),
         }
     }
 }
@@ -671,7 +665,7 @@ mod tests {
     use crate::store::overrides::Overrides;
     use kernel::american::SharedBoundaries;
     use kernel::calendar::Calendar;
-    use kernel::contract::{ForwardBasis, Right, Settle, Style};
+    use kernel::contract::{ForwardBasis, Style};
     use kernel::quality::Quality;
 
     fn at() -> Timestamp {
@@ -750,7 +744,7 @@ mod tests {
         let book = book(vec![slice("ABC", 30, false)]);
         let others = Others::default();
         let task = task(market, &book, &others);
-        let found = evidence(&task, &[], &Calibration::default());
+        let found = evidence(&task, &[], &[], &Calibration::default());
         let known: Vec<_> = found.dividends.iter().map(|d| (d.ex_date.to_string(), d.source)).collect();
         let expected = [("2026-12-01", DividendSource::Declared), ("2027-02-01", DividendSource::Projected)];
         assert_eq!(known, expected.map(|(date, source)| (date.to_owned(), source)), "what went ex today is gone");
@@ -761,11 +755,11 @@ mod tests {
     #[test]
     fn a_slice_takes_its_own_state_wherever_it_stands() {
         let (a, b) = (slice("ABC", 30, false), slice("ABC", 60, false));
-        let kept = |of: &BookSlice| KeptSlice { root: of.root, expiry: of.expiry, state: SliceState::default() };
+        let kept = |of: &BookSlice| ((of.root, of.expiry), SliceState::default());
         let mut state = ChainState::new(Arc::default());
         state.slices = vec![kept(&a), kept(&b)];
-        state.slices[0].state.last = Some((1.0, 0.0));
-        state.slices[1].state.last = Some((2.0, 0.0));
+        state.slices[0].1.last = Some((1.0, 0.0));
+        state.slices[1].1.last = Some((2.0, 0.0));
         // the first expiry has settled: the second is the first now
         assert_eq!(state.take(0, &b).last, Some((2.0, 0.0)));
         assert_eq!(state.take(1, &slice("XYZ", 30, false)).last, None);

@@ -6,6 +6,5 @@ mod publish;
 mod slice;
 mod value;
 
-pub use publish::{PricedSlice, Valued};
 pub use slice::price_slice;
 pub use value::Lapse;

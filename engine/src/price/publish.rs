@@ -2,46 +2,13 @@
 //! occurs.
 
 use super::chances::Chances;
-use crate::early::{BlockMethod, EarlyWork};
+use crate::early::BlockMethod;
 use crate::store::columns::{Col, Columns};
 use crate::store::evidence::ValueMethod;
-use crate::store::firm_quotes::FirmQuotes;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;
 use kernel::greeks::{Greek, Greeks};
 use kernel::lanes::{BLOCK, Block as Numbers, Lanes};
-
-/// Counts of the valuation of a slice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Valued {
-    /// Rows with Greeks.
-    pub priced: u32,
-    /// Work of the early-exercise update.
-    pub work: EarlyWork,
-    /// Firm quotes of the slice compared with its values.
-    pub firm: FirmQuotes,
-}
-
-/// The finished rows of a slice.
-#[derive(Debug, Default)]
-pub struct PricedSlice {
-    /// The numbers, by row.
-    pub columns: Columns,
-    /// Method of each value, by row; `None`: no value.
-    pub methods: Vec<Option<ValueMethod>>,
-    /// Counts of the valuation.
-    pub valued: Valued,
-}
-
-impl PricedSlice {
-    /// Makes room for `rows` contracts, every number missing.
-    pub fn reset(&mut self, rows: usize) {
-        self.columns.reset(rows);
-        self.methods.clear();
-        self.methods.resize(rows, None);
-        self.valued = Valued::default();
-    }
-}
 
 /// One right of a block of strikes, valued.
 pub(super) struct ValuedBlock<'a> {
@@ -75,9 +42,8 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
 /// Writes one block and returns how many rows it has. A row with any number that is not finite has no model value: all
 /// its numbers stay missing. A number of the variance clock or of the slope of the curve may be missing by itself.
 ///
-/// # Domain   rows of `out` that are missing so far, in the places that the ladder gives
-pub(super) fn publish(of: &ValuedBlock<'_>, out: &mut PricedSlice) -> u32 {
-    let PricedSlice { columns, methods, .. } = out;
+/// # Domain   rows that are missing so far, in the places that the ladder gives
+pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut Columns, methods: &mut [Option<ValueMethod>]) -> u32 {
     // a finite number times zero is zero, any other is NaN
     let zero = Numbers::splat(0.0);
     let mut poison = of.sigma * zero + of.decay * zero;

@@ -1,11 +1,10 @@
 //! One expiry from its calibration and its curve to finished columns. Never: a fault of a quote, a neighbour.
 
-use super::publish::{PricedSlice, Valued};
 use super::value::{Lapse, value_slice};
 use crate::calibrate::implied::carried_over;
 use crate::calibrate::settings::CLEANING;
-use crate::calibrate::{Calibrated, SliceInput, SliceState, SliceWork};
-use crate::early::{EarlyWork, VOL};
+use crate::calibrate::{SliceInput, SliceWork};
+use crate::early::VOL;
 use crate::store::columns::{Col, Columns};
 use crate::store::drop_reason::DropReason;
 use crate::store::firm_quotes::FirmQuotes;
@@ -14,57 +13,44 @@ use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. `priced` has as many
-/// rows as the slice, all missing but `prev_vol`. Quotes that the curve misses by far are marked in `slice.draft.out`,
-/// and its volatilities are kept as first guesses of the next pass; both are of the curve as fitted, without the shift
-/// that a user adds.
+/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. All are missing so far
+/// but `prev_vol`. Quotes that the curve misses by far are marked as faults, and its volatilities are kept as first
+/// guesses of the next pass; both are of the curve as fitted, without the shift that a user adds.
 ///
 /// # Domain   `lapse` of an expiry that has not settled: its days are positive
-pub fn price_slice(
-    input: &SliceInput<'_>,
-    slice: &mut SliceWork,
-    curve: &impl Fitted,
-    lapse: &Lapse,
-    priced: &mut PricedSlice,
-) {
-    let SliceWork { state, draft } = slice;
-    let columns = &mut priced.columns;
-    let (terms, out, room) = draft.finished();
-    columns.get_mut(Col::BidVol).copy_from_slice(&out.vol_bid);
-    columns.get_mut(Col::MidVol).copy_from_slice(&out.vol_mid);
-    columns.get_mut(Col::AskVol).copy_from_slice(&out.vol_ask);
-    let SliceState { ladder, early, sigma, .. } = state;
-    curve_vols(curve, out.fwd > 0.0, ladder, sigma, columns);
+pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl Fitted, lapse: &Lapse) {
+    let SliceWork { state, terms, columns, methods, .. } = slice;
+    columns.get_mut(Col::BidVol).copy_from_slice(&slice.vol_bid);
+    columns.get_mut(Col::MidVol).copy_from_slice(&slice.vol_mid);
+    columns.get_mut(Col::AskVol).copy_from_slice(&slice.vol_ask);
+    curve_vols(curve, slice.fwd > 0.0, &state.ladder, &mut state.sigma, columns);
     // volatilities of the previous session were shifted in that session
     let shift = if curve.is_known() { input.vol_shift } else { 0.0 };
-    let valued_at = shifted(sigma, shift, room);
+    let valued_at = shifted(&state.sigma, shift, &mut slice.shifted);
     if !valued_at.iter().any(|vol| vol.is_finite()) {
         return;
     }
-    let here = input.valuation(out.s, terms);
+    let here = input.valuation(slice.s, terms);
     // the last update of the pass, with final carry and curve
-    let work = if input.style == Style::American {
-        input.update_early(early, &here, ladder, valued_at)
-    } else {
-        EarlyWork::default()
-    };
-    let rows = value_slice(&here, ladder, valued_at, |k| curve.bends_at(k), early, lapse, priced);
-    iv_errors(input, &mut priced.columns);
-    out.find_outliers(priced.columns.get(Col::SvcVol), shift);
+    if input.style == Style::American {
+        slice.late = input.update_early(&mut state.early, &here, &state.ladder, valued_at);
+    }
+    slice.priced = value_slice(&here, state, valued_at, |k| curve.bends_at(k), lapse, columns, methods);
+    iv_errors(input, columns);
+    slice.find_outliers(shift);
     // a shifted curve need not pass through its quotes
-    let firm = if shift == 0.0 { firm_quotes(input, out, &mut priced.columns) } else { FirmQuotes::default() };
-    priced.valued = Valued { priced: rows, work, firm };
+    if shift == 0.0 {
+        slice.firm = firm_quotes(input, &slice.fault, &mut slice.columns);
+    }
 }
 
 /// Counts the firm quotes of an expiry and those that do not contain the value; if these are many, confidence is
 /// reduced.
-fn firm_quotes(input: &SliceInput<'_>, out: &Calibrated, columns: &mut Columns) -> FirmQuotes {
+fn firm_quotes(input: &SliceInput<'_>, faults: &[Option<DropReason>], columns: &mut Columns) -> FirmQuotes {
     let mut found = FirmQuotes::default();
     for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
-        let of_itself = matches!(
-            out.fault[row],
-            None | Some(DropReason::OutOfBounds | DropReason::NoArbitrage | DropReason::Outlier)
-        );
+        let of_itself =
+            matches!(faults[row], None | Some(DropReason::OutOfBounds | DropReason::NoArbitrage | DropReason::Outlier));
         if of_itself && value.is_finite() && input.bid[row] > 0.0 {
             let tick = CLEANING.half_spread_least;
             found.firm += 1;

@@ -2,9 +2,11 @@
 //! the early-exercise premium. Call or put is decided once per block and never inside a kernel.
 
 use super::chances::chances;
-use super::publish::{PricedSlice, ValuedBlock, publish};
-use crate::early::{BlockMethod, EarlyExercise, Valuation, plain};
-use crate::store::ladder::Ladder;
+use super::publish::{ValuedBlock, publish};
+use crate::calibrate::SliceState;
+use crate::early::{BlockMethod, Valuation, plain};
+use crate::store::columns::Columns;
+use crate::store::evidence::ValueMethod;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::{Right, Style};
 use kernel::greeks::SpotInputs;
@@ -45,20 +47,21 @@ impl Lapse {
 }
 
 /// Fills the columns of a slice with everything that depends on `svc_vol`: `sigma` by strike, padded; where it is NaN
-/// rows stay missing. Premiums of early exercise are read from `early`, which must be up to date. Returns how many rows
+/// rows stay missing. Premiums of early exercise are read from `state`, which must be up to date. Returns how many rows
 /// have Greeks.
 ///
 /// # Units   native: vega, rho, epsilon per 1 %, theta per calendar day, the rest as in [`kernel::greeks::Greeks`]
 /// # Missing a row without volatility, or without model value (S ≤ A(0)), keeps NaN.
 pub(super) fn value_slice(
     here: &Valuation<'_>,
-    ladder: &Ladder,
+    state: &SliceState,
     sigma: &[f64],
     bends_at: impl Fn(Block) -> [Block; 2],
-    early: &EarlyExercise,
     lapse: &Lapse,
-    out: &mut PricedSlice,
+    columns: &mut Columns,
+    methods: &mut [Option<ValueMethod>],
 ) -> u32 {
+    let SliceState { ladder, early, .. } = state;
     let american = here.style == Style::American;
     let mut priced = 0;
     let (next_spot, next_horizon) = (here.next_spot(), here.next_horizon());
@@ -86,7 +89,7 @@ pub(super) fn value_slice(
             let chances = chances(right, here, k, sigma, [greeks.d1, greeks.d2], bends);
             let valued =
                 ValuedBlock { ladder, right, block, sigma, greeks, decay, decay_vt, theta_vt, chances, method };
-            priced += publish(&valued, out);
+            priced += publish(&valued, columns, methods);
         }
     }
     priced
@@ -95,7 +98,9 @@ pub(super) fn value_slice(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::SliceWork;
     use crate::store::columns::Col;
+    use crate::store::ladder::Ladder;
     use kernel::dividends::Terms;
     use kernel::lanes::BLOCK;
     use kernel::quality::Quality;
@@ -105,21 +110,14 @@ mod tests {
 
     /// Value, decay, decay in variance time, theta, theta in variance time of a call.
     fn call(([days, days_vt, step_vt], [k, s, r, b, sigma]): Recorded, event: f64) -> [f64; 5] {
-        let ladder = Ladder::new(&[(1000.0 * k) as u32; 2], &[Right::Call, Right::Put]);
+        let mut out = SliceWork::default();
+        out.clear_rows(2);
+        out.state.ladder = Ladder::new(&[(1000.0 * k) as u32; 2], &[Right::Call, Right::Put]);
         let terms = Terms { t: days / 365.0, r, b, divs: Vec::new() };
         let here = Valuation { style: Style::European, quality: Quality::Full, s, terms: &terms, step: 1.0 / 365.0 };
         let lapse = Lapse { days: days_vt, step: step_vt, event, event_left: 1.0 };
-        let mut out = PricedSlice::default();
-        out.reset(2);
-        let rows = value_slice(
-            &here,
-            &ladder,
-            &[sigma; BLOCK],
-            |_| [Block::splat(0.0); 2],
-            &EarlyExercise::default(),
-            &lapse,
-            &mut out,
-        );
+        let (sigma, flat) = ([sigma; BLOCK], |_| [Block::splat(0.0); 2]);
+        let rows = value_slice(&here, &out.state, &sigma, flat, &lapse, &mut out.columns, &mut out.methods);
         assert_eq!(rows, 2);
         [Col::SvcTheo, Col::Decay, Col::DecayVt, Col::Theta, Col::ThetaVt].map(|col| out.columns.get(col)[0])
     }

@@ -2,7 +2,7 @@
 //! Prints its table and holds it to bounds. The recordings are not in the repository: `just chains FOLDER` runs this.
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne};
-use engine::calibrate::{Calibrated, SliceInput, SliceWork};
+use engine::calibrate::{SliceInput, SliceWork};
 use engine::store::drop_reason::DropReason;
 use engine::surface::arbitrage::durrleman;
 use engine::surface::{Curve, SurfaceInput, fit};
@@ -15,33 +15,36 @@ use testkit::recorded::{Recorded, RecordedSlice, load};
 /// A chain with everything that the engine makes of it.
 struct Done {
     chain: Recorded,
-    slices: Vec<Calibrated>,
+    slices: Vec<SliceWork>,
     curves: Vec<Curve>,
 }
 
-fn pass(inputs: &[SliceInput<'_>], work: &mut [SliceWork]) -> Vec<Calibrated> {
-    let _ = ChainCalibration::default().run(inputs, work, &OneByOne);
-    work.iter().map(|slice| slice.draft.out.clone()).collect()
+/// Calibrates the slices; `before` are those of the last pass, whose states it takes.
+fn pass(inputs: &[SliceInput<'_>], before: &mut [SliceWork]) -> Vec<SliceWork> {
+    let mut work: Vec<SliceWork> = before.iter().map(|_| SliceWork::default()).collect();
+    work.iter_mut().zip(before).for_each(|(now, before)| std::mem::swap(&mut now.state, &mut before.state));
+    let _ = ChainCalibration::default().run(inputs, &mut work, &OneByOne);
+    work
 }
 
 fn calibrate(name: &str) -> Done {
     let recorded = load(name);
     let inputs: Vec<SliceInput> = recorded.slices.iter().map(|s| s.input(&recorded)).collect();
-    let mut work: Vec<SliceWork> = inputs.iter().map(|_| SliceWork::default()).collect();
+    let mut none: Vec<SliceWork> = inputs.iter().map(|_| SliceWork::default()).collect();
     let clock = std::time::Instant::now();
-    let slices = pass(&inputs, &mut work);
+    let mut slices = pass(&inputs, &mut none);
     let calibrated = clock.elapsed();
     let surface: Vec<SurfaceInput> = inputs.iter().zip(&slices).map(|(i, c)| surface_input(i, c)).collect();
     let clock = std::time::Instant::now();
     let curves = fit(&surface);
     let fitted = clock.elapsed();
-    for (SliceWork { state, .. }, curve) in work.iter_mut().zip(&curves) {
+    for (SliceWork { state, .. }, curve) in slices.iter_mut().zip(&curves) {
         state.sigma = state.ladder.strikes().iter().map(|&k| curve.vol(k)).collect();
     }
     let clock = std::time::Instant::now();
-    let again = pass(&inputs, &mut work);
+    let mut again = pass(&inputs, &mut slices);
     println!("{name}: again in {:?}", clock.elapsed());
-    let third = pass(&inputs, &mut work);
+    let third = pass(&inputs, &mut again);
     // the first pass takes early exercise from a coarse lattice, the later ones from the tables: the forward moves by a
     // part of what is known of it, and then stays
     for ((a, b), (c, s)) in slices.iter().zip(&again).zip(third.iter().zip(&recorded.slices)) {
@@ -61,7 +64,7 @@ fn calibrate(name: &str) -> Done {
     Done { slices, curves, chain: recorded }
 }
 
-fn surface_input<'a>(input: &SliceInput<'a>, done: &'a Calibrated) -> SurfaceInput<'a> {
+fn surface_input<'a>(input: &SliceInput<'a>, done: &'a SliceWork) -> SurfaceInput<'a> {
     SurfaceInput {
         t: input.t,
         fwd: done.fwd,
@@ -75,7 +78,7 @@ fn surface_input<'a>(input: &SliceInput<'a>, done: &'a Calibrated) -> SurfaceInp
 }
 
 /// Value, delta, gamma, vega per 1 % of every row at the curve's volatility.
-fn values(s: &RecordedSlice, c: &Calibrated, curve: &Curve) -> Vec<[f64; 4]> {
+fn values(s: &RecordedSlice, c: &SliceWork, curve: &Curve) -> Vec<[f64; 4]> {
     let terms = Terms { t: s.t, r: s.r, b: c.borr, divs: s.divs.clone() };
     let strike = |row: usize| f64::from(s.strike_milli[row]) * 1e-3;
     let vols: Vec<f64> = (0..s.bid.len()).map(|row| curve.vol(strike(row))).collect();
@@ -109,7 +112,7 @@ struct Table {
 }
 
 impl Table {
-    fn add(&mut self, s: &RecordedSlice, c: &Calibrated, curve: &Curve) {
+    fn add(&mut self, s: &RecordedSlice, c: &SliceWork, curve: &Curve) {
         if s.t * 365.0 <= 6.5 {
             return;
         }

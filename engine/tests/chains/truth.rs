@@ -1,7 +1,7 @@
 //! A made-up market whose forwards and volatilities are known, with the faults of real quotes.
 
 use engine::calibrate::chain::{ChainCalibration, OneByOne};
-use engine::calibrate::{Calibrated, ForcedCarry, SliceInput, SliceWork};
+use engine::calibrate::{ForcedCarry, SliceInput, SliceWork};
 use engine::surface::{Curve, SurfaceInput, fit};
 use kernel::american::{Band, Pricer, SharedBoundaries};
 use kernel::contract::{ForwardBasis, Right, Style};
@@ -211,7 +211,7 @@ impl TrueSlice {
     }
 
     /// Least and greatest strike with a used quote.
-    pub(crate) fn quoted(&self, c: &Calibrated) -> Option<(f64, f64)> {
+    pub(crate) fn quoted(&self, c: &SliceWork) -> Option<(f64, f64)> {
         let used: Vec<f64> = (0..c.used.len())
             .filter(|&i| c.used[i] && self.is_otm(i))
             .map(|i| f64::from(self.strike_milli[i]) * 1e-3)
@@ -220,14 +220,14 @@ impl TrueSlice {
     }
 }
 
-pub(crate) fn calibrate(market: &Market) -> Vec<Calibrated> {
+pub(crate) fn calibrate(market: &Market) -> Vec<SliceWork> {
     let inputs: Vec<SliceInput> = market.slices.iter().map(|s| s.input(market.s, market.style)).collect();
     let mut slices: Vec<SliceWork> = inputs.iter().map(|_| SliceWork::default()).collect();
     let _ = ChainCalibration::default().run(&inputs, &mut slices, &OneByOne);
-    slices.into_iter().map(|slice| slice.draft.out).collect()
+    slices
 }
 
-pub(crate) fn surface_inputs<'a>(market: &'a Market, done: &'a [Calibrated]) -> Vec<SurfaceInput<'a>> {
+pub(crate) fn surface_inputs<'a>(market: &'a Market, done: &'a [SliceWork]) -> Vec<SurfaceInput<'a>> {
     market
         .slices
         .iter()
@@ -245,6 +245,6 @@ pub(crate) fn surface_inputs<'a>(market: &'a Market, done: &'a [Calibrated]) -> 
         .collect()
 }
 
-pub(crate) fn curves(market: &Market, done: &[Calibrated]) -> Vec<Curve> {
+pub(crate) fn curves(market: &Market, done: &[SliceWork]) -> Vec<Curve> {
     fit(&surface_inputs(market, done))
 }
