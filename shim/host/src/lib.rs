@@ -3,7 +3,8 @@
 //!
 //! # Rooms
 //!
-//! - `threads`: threads with names, whose panics are caught and counted. Never: what a thread does.
+//! - `threads`: threads with names, whose panics are caught and counted; permits for work at the same time. Never: what
+//!   a thread does.
 //! - `newest`: a thread whose waiting jobs are merged into one. Never: the contents of a job.
 //! - `log`, `progress`: standard error by a queue that nobody waits for; progress of long work. Never: the contents of
 //!   a line.

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -13,6 +14,36 @@ const REST: Duration = Duration::from_secs(1);
 
 /// Number of panics so far, by thread.
 static FAULTS: Mutex<BTreeMap<&'static str, u64>> = Mutex::new(BTreeMap::new());
+
+/// Permits to do something at the same time as others; clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct WorkPermits(Arc<AtomicUsize>);
+
+/// A permit, returned when it is dropped.
+#[derive(Debug)]
+pub struct WorkPermit(WorkPermits);
+
+impl WorkPermits {
+    /// Takes one of `most` permits, if one is free.
+    #[must_use]
+    pub fn take(&self, most: usize) -> Option<WorkPermit> {
+        let free = |n: usize| (n < most).then_some(n + 1);
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
+        Some(WorkPermit(self.clone()))
+    }
+
+    /// Number of permits that are taken.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for WorkPermit {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
 
 /// To whom a thread leaves the processor. Threads of short answers and of sources leave it to nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

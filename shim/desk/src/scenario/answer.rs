@@ -14,7 +14,8 @@ use api::vendors::native;
 use api::vendors::native_scenario::{self, ScenarioRequest};
 use engine::scenario::ScenarioTables;
 use engine::snapshot::Snapshot;
-use host::{faults, threads};
+use host::faults;
+use host::threads::{self, WorkPermit, WorkPermits};
 use http::{Answer, Awaited, Progress, Stream};
 use jiff::tz::TimeZone;
 use kernel::calendar::Calendar;
@@ -53,8 +54,8 @@ pub struct ScenarioDesk {
 
 #[derive(Debug, Default)]
 struct ScenarioCounts {
-    working: AtomicUsize,
-    alive: AtomicUsize,
+    working: WorkPermits,
+    alive: WorkPermits,
     held: AtomicUsize,
 }
 
@@ -78,28 +79,15 @@ pub struct ScenarioSurroundings {
 /// An answer in the making, and its place to compute unless it waits for its reader; given back when it is dropped.
 struct ScenarioPlace {
     counts: Arc<ScenarioCounts>,
-    works: bool,
+    _alive: WorkPermit,
+    works: Option<WorkPermit>,
     bytes: usize,
-}
-
-fn take_one(of: &AtomicUsize, most: usize) -> bool {
-    of.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1)).is_ok()
 }
 
 impl ScenarioPlace {
     fn take(counts: &Arc<ScenarioCounts>) -> Option<Self> {
-        if !take_one(&counts.alive, ALIVE) {
-            return None;
-        }
-        let mut place = Self { counts: Arc::clone(counts), works: false, bytes: 0 };
-        place.works = take_one(&counts.working, AT_ONCE);
-        place.works.then_some(place)
-    }
-
-    fn rest(&mut self) {
-        if core::mem::replace(&mut self.works, false) {
-            self.counts.working.fetch_sub(1, Ordering::AcqRel);
-        }
+        let (alive, works) = (counts.alive.take(ALIVE)?, counts.working.take(AT_ONCE)?);
+        Some(Self { counts: Arc::clone(counts), _alive: alive, works: Some(works), bytes: 0 })
     }
 
     /// Notes what the answer holds now; false if all of them hold too much.
@@ -113,9 +101,7 @@ impl ScenarioPlace {
 
 impl Drop for ScenarioPlace {
     fn drop(&mut self) {
-        self.rest();
         self.counts.held.fetch_sub(self.bytes, Ordering::AcqRel);
-        self.counts.alive.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -241,15 +227,15 @@ impl RemoteClient {
                 Err(TrySendError::Full(back)) => piece = back,
             }
             if began.elapsed() > PATIENCE {
-                self.place.rest();
+                self.place.works = None;
             }
             std::thread::sleep(LOOK);
         }
-        while !self.place.works {
+        while self.place.works.is_none() {
             if self.has_gone.load(Ordering::Acquire) {
                 return Err(Cut::Gone);
             }
-            self.place.works = take_one(&self.place.counts.working, AT_ONCE);
+            self.place.works = self.place.counts.working.take(AT_ONCE);
             std::thread::sleep(LOOK);
         }
         Ok(())
@@ -387,7 +373,7 @@ mod tests {
         let mut waiting: Vec<Answer> = (0..AT_ONCE).map(|_| desk.compute("strategy", 0, work).unwrap()).collect();
         assert!(matches!(desk.compute("strategy", 0, work), Err(Refusal::Busy)));
         waiting.pop();
-        until(|| desk.counts.working.load(Ordering::Acquire) == AT_ONCE - 1);
+        until(|| desk.counts.working.taken() == AT_ONCE - 1);
         assert!(desk.compute("strategy", 0, |_, _| failed("strategy")).is_ok());
     }
 

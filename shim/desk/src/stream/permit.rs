@@ -1,5 +1,6 @@
 //! Permits for streams, and the bound on their total memory. Never: an event.
 
+use host::threads::{WorkPermit, WorkPermits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -13,7 +14,7 @@ pub const NUMBERS_OF_ONE: usize = 1 << 20;
 /// Counts over all streams.
 #[derive(Debug, Default)]
 pub struct StreamCounts {
-    clients: AtomicUsize,
+    clients: WorkPermits,
     numbers: AtomicUsize,
     missed: AtomicU64,
 }
@@ -22,15 +23,15 @@ pub struct StreamCounts {
 #[derive(Debug)]
 pub struct StreamPermit {
     counts: Arc<StreamCounts>,
+    _client: WorkPermit,
     numbers: usize,
 }
 
 impl StreamCounts {
     /// Takes a permit, if one is free.
     pub fn take(self: &Arc<Self>) -> Option<StreamPermit> {
-        let free = |n: usize| (n < CLIENTS).then_some(n + 1);
-        self.clients.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
-        Some(StreamPermit { counts: Arc::clone(self), numbers: 0 })
+        let client = self.clients.take(CLIENTS)?;
+        Some(StreamPermit { counts: Arc::clone(self), _client: client, numbers: 0 })
     }
 
     /// Bytes of the images of all streams.
@@ -42,7 +43,7 @@ impl StreamCounts {
     /// Number of open streams, and number of snapshots that their clients missed.
     #[must_use]
     pub fn counts(&self) -> (usize, u64) {
-        (self.clients.load(Ordering::Relaxed), self.missed.load(Ordering::Relaxed))
+        (self.clients.taken(), self.missed.load(Ordering::Relaxed))
     }
 }
 
@@ -70,7 +71,6 @@ impl StreamPermit {
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
-        self.counts.clients.fetch_sub(1, Ordering::AcqRel);
         self.counts.numbers.fetch_sub(self.numbers, Ordering::AcqRel);
     }
 }

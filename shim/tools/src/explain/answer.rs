@@ -16,13 +16,13 @@ use api::vendors::native_explain::{self, ExplainQuestion, ExplanationForm};
 use engine::explain::explain;
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
-use host::{faults, threads};
+use host::faults;
+use host::threads::{self, WorkPermits};
 use http::{Answer, Awaited};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::contract::{ContractKey, RootTable};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 /// Name of the route in metrics.
@@ -32,18 +32,9 @@ pub const AT_ONCE: usize = 4;
 
 /// Permits for concurrent explanations.
 #[derive(Clone, Debug, Default)]
-pub struct Explaining(Arc<AtomicUsize>);
-
-/// One permit, returned when it is dropped.
-struct ExplanationPermit(Arc<AtomicUsize>);
+pub struct Explaining(WorkPermits);
 
 impl Explaining {
-    fn take(&self) -> Option<ExplanationPermit> {
-        let free = |n: usize| (n < AT_ONCE).then_some(n + 1);
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
-        Some(ExplanationPermit(Arc::clone(&self.0)))
-    }
-
     /// The answer to a question about a contract of a snapshot.
     ///
     /// # Errors
@@ -88,7 +79,7 @@ impl Explaining {
         form: ExplanationForm,
         around: Surroundings,
     ) -> Result<Answer, Refusal> {
-        let place = self.take().ok_or(Refusal::Busy)?;
+        let place = self.0.take(AT_ONCE).ok_or(Refusal::Busy)?;
         let (done, answer) = channel();
         let work = move || {
             let _place = place;
@@ -98,12 +89,6 @@ impl Explaining {
         };
         threads::spawn_answering("explain", work).map_err(|_| Refusal::Busy)?;
         Ok(Answer::awaited(ROUTE, AwaitedExplanation(answer)))
-    }
-}
-
-impl Drop for ExplanationPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
