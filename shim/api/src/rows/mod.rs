@@ -3,7 +3,6 @@
 
 pub mod binary;
 pub mod clock;
-pub mod derived;
 pub mod field;
 pub mod frame;
 pub mod grouped;

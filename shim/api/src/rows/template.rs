@@ -10,11 +10,11 @@ pub mod builder;
 mod slice_text;
 
 use super::clock::{Stamp, put_time};
-use super::derived::{Derived, DerivedInputs, is_in_the_money};
 use super::frame::Frame;
 use super::identity::osi_letter;
 use super::layout::{AnswerLayout, Per};
 use super::number::{BLOCK, Print, TextBlock, osi_digits, put_as, put_milli};
+use super::source::{Derived, DerivedInputs, is_in_the_money};
 use engine::exercise::ADVICE;
 use engine::store::chain::{Chain, Slice};
 use engine::store::columns::Col;

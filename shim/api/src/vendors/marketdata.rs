@@ -14,7 +14,6 @@ use crate::query::Query;
 use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, Parameters, TrueFalse, WholeNumber};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::derived::Derived;
 use crate::rows::field::{
     Field, QuoteNumber, SliceNumber, Text, days_to_expiry, derived, in_the_money, null, own, slice, strike, text, time,
     verbatim,
@@ -22,6 +21,7 @@ use crate::rows::field::{
 use crate::rows::frame::json_text;
 use crate::rows::layout::{Around, Walk};
 use crate::rows::listing::{ListingPiece, QUOTED_DATE};
+use crate::rows::source::Derived;
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::store::columns::{Col, Unit};

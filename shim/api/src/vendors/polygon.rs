@@ -11,13 +11,13 @@ use crate::query::parameter::{AnyText, FiniteNumber, IsoDate, OneWord, Param, Pa
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
-use crate::rows::derived::Derived;
 use crate::rows::field::{
     Field, QuoteNumber, SliceNumber, Text, Unpriced, close, derived, open, own, slice, strike, text, time, verbatim,
     zero,
 };
 use crate::rows::frame::{Format, json_text};
 use crate::rows::layout::Around;
+use crate::rows::source::Derived;
 use crate::selection::Selection;
 use crate::selection::order::{Page, Sort};
 use engine::store::columns::{Col, Unit};
