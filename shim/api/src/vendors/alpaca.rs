@@ -8,7 +8,7 @@ use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{A_ROOT, FORMAT};
 use crate::cursor;
 use crate::query::parameter::{
-    AnyText, FiniteNumber, IsoDate, ItemList, OneWord, Param, Parameters, ReadAs, WholeNumber,
+    AnyText, FiniteNumber, IsoDate, ItemList, OneWord, Param, Parameters, ReadAs, WholeNumber, parameters,
 };
 use crate::query::{Query, Rights, parse_date};
 use crate::refusal::Refusal;
@@ -25,23 +25,7 @@ use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
 /// The chain of an underlying.
-pub const CHAIN: Layer = layer(
-    "/v1beta1/options/snapshots/{symbol}",
-    &[
-        &ROOT_SYMBOL,
-        &TYPE,
-        &STRIKE_PRICE_GTE,
-        &STRIKE_PRICE_LTE,
-        &EXPIRATION_DATE,
-        &EXPIRATION_DATE_GTE,
-        &EXPIRATION_DATE_LTE,
-        &UPDATED_SINCE,
-        &FORMAT,
-        &LIMIT,
-        &PAGE_TOKEN,
-    ],
-    Serve::Rows(parse_chain),
-);
+pub const CHAIN: Layer = layer("/v1beta1/options/snapshots/{symbol}", OF_CHAINS, Serve::Rows(parse_chain));
 /// Contracts by name.
 pub const CONTRACTS: Layer = layer(
     "/v1beta1/options/snapshots",
@@ -55,23 +39,28 @@ const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Laye
     Layer { name: "alpaca", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
 
+parameters! {
+    OF_CHAINS:
+    const ROOT_SYMBOL: Param<ReadAs<Symbol>> = Param::new("root_symbol", A_ROOT, "Only this root");
+    const TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
+    const STRIKE_PRICE_GTE: Param<FiniteNumber> = Param::new("strike_price_gte", FiniteNumber, "Minimum strike");
+    const STRIKE_PRICE_LTE: Param<FiniteNumber> = Param::new("strike_price_lte", FiniteNumber, "Maximum strike");
+    const EXPIRATION_DATE: Param<IsoDate> = Param::new("expiration_date", IsoDate, "Expiration date");
+    const EXPIRATION_DATE_GTE: Param<IsoDate> = Param::new("expiration_date_gte", IsoDate, "First expiration");
+    const EXPIRATION_DATE_LTE: Param<IsoDate> = Param::new("expiration_date_lte", IsoDate, "Last expiration");
+    const UPDATED_SINCE: Param<ReadAs<Timestamp>> = Param::new(
+        "updated_since",
+        ReadAs { read: read_since, wants: "a date or an instant" },
+        "Only contracts valued at or after this time",
+    );
+    use FORMAT;
+    const LIMIT: Param<WholeNumber> =
+        Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 100]");
+    const PAGE_TOKEN: Param<AnyText> = Param::new("page_token", AnyText, "next_page_token of the previous page");
+}
+
 const SYMBOLS: Param<ItemList> =
     Param::new("symbols", ItemList, "Contracts, OSI symbols, comma-separated").required("SPY261218C00720000");
-const ROOT_SYMBOL: Param<ReadAs<Symbol>> = Param::new("root_symbol", A_ROOT, "Only this root");
-const TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
-const STRIKE_PRICE_GTE: Param<FiniteNumber> = Param::new("strike_price_gte", FiniteNumber, "Minimum strike");
-const STRIKE_PRICE_LTE: Param<FiniteNumber> = Param::new("strike_price_lte", FiniteNumber, "Maximum strike");
-const EXPIRATION_DATE: Param<IsoDate> = Param::new("expiration_date", IsoDate, "Expiration date");
-const EXPIRATION_DATE_GTE: Param<IsoDate> = Param::new("expiration_date_gte", IsoDate, "First expiration");
-const EXPIRATION_DATE_LTE: Param<IsoDate> = Param::new("expiration_date_lte", IsoDate, "Last expiration");
-const UPDATED_SINCE: Param<ReadAs<Timestamp>> = Param::new(
-    "updated_since",
-    ReadAs { read: read_since, wants: "a date or an instant" },
-    "Only contracts valued at or after this time",
-);
-const LIMIT: Param<WholeNumber> =
-    Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 100]");
-const PAGE_TOKEN: Param<AnyText> = Param::new("page_token", AnyText, "next_page_token of the previous page");
 
 /// Fields of one snapshot. It has all Greeks or none.
 pub const FIELDS: &[Field] = &[

@@ -6,7 +6,7 @@ use super::columns::{or_null, quoted_size};
 use super::layer::{Layer, List, Reply, Serve, Wrap};
 use super::parameter::{FORMAT, exactly};
 use crate::catalog::{Catalog, CatalogColumn, CatalogJson, CatalogKind, CatalogQuestion};
-use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, TrueFalse};
+use crate::query::parameter::{FiniteNumber, IsoDate, OneWord, Param, Parameters, TrueFalse, parameters};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
@@ -43,45 +43,36 @@ pub(super) const fn layer(path: &'static str, parameters: Parameters, serve: Ser
     Layer { name: "intrinio", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
 
-const OF_CHAINS: Parameters = &[
-    &OPTION_TYPE,
-    &STRIKE,
-    &STRIKE_GREATER_THAN,
-    &STRIKE_LESS_THAN,
-    &INCLUDE_RELATED_SYMBOLS,
-    &SHOW_STATS,
-    &SHOW_EXTENDED_PRICE,
-    &MONEYNESS,
-    &VOLUME_GREATER_THAN,
-    &VOLUME_LESS_THAN,
-    &OPEN_INTEREST_GREATER_THAN,
-    &OPEN_INTEREST_LESS_THAN,
-    &FORMAT,
-];
-const OF_EXPIRATIONS: Parameters = &[&AFTER, &BEFORE];
-
-pub(super) const OPTION_TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
-pub(super) const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike");
-pub(super) const STRIKE_GREATER_THAN: Param<FiniteNumber> =
-    Param::new("strike_greater_than", FiniteNumber, "Strikes above this");
-pub(super) const STRIKE_LESS_THAN: Param<FiniteNumber> =
-    Param::new("strike_less_than", FiniteNumber, "Strikes below this");
-pub(super) const INCLUDE_RELATED_SYMBOLS: Param<TrueFalse> =
-    Param::new("include_related_symbols", TrueFalse, "true includes adjusted roots");
-const SHOW_STATS: Param<TrueFalse> = Param::new("show_stats", TrueFalse, "Adds Greeks and volatility [default: true]");
-const SHOW_EXTENDED_PRICE: Param<TrueFalse> = Param::new("show_extended_price", TrueFalse, "Adds price fields");
-const MONEYNESS: Param<OneWord<Money>> =
-    Param::new("moneyness", OneWord(SIDES), "Moneyness: all, in, out of or near the money");
-const VOLUME_GREATER_THAN: Param<FiniteNumber> =
-    Param::new("volume_greater_than", FiniteNumber, "Volume above this, where quotes are shown");
-const VOLUME_LESS_THAN: Param<FiniteNumber> =
-    Param::new("volume_less_than", FiniteNumber, "Volume below this, where quotes are shown");
-const OPEN_INTEREST_GREATER_THAN: Param<FiniteNumber> =
-    Param::new("open_interest_greater_than", FiniteNumber, "Open interest above this, where quotes are shown");
-const OPEN_INTEREST_LESS_THAN: Param<FiniteNumber> =
-    Param::new("open_interest_less_than", FiniteNumber, "Open interest below this, where quotes are shown");
-const AFTER: Param<IsoDate> = Param::new("after", IsoDate, "First expiration");
-const BEFORE: Param<IsoDate> = Param::new("before", IsoDate, "Last expiration");
+parameters! {
+    OF_CHAINS:
+    pub(super) const OPTION_TYPE: Param<OneWord<Rights>> = Param::new("type", OneWord(TYPES), "call or put");
+    pub(super) const STRIKE: Param<FiniteNumber> = Param::new("strike", FiniteNumber, "Strike");
+    pub(super) const STRIKE_GREATER_THAN: Param<FiniteNumber> =
+        Param::new("strike_greater_than", FiniteNumber, "Strikes above this");
+    pub(super) const STRIKE_LESS_THAN: Param<FiniteNumber> =
+        Param::new("strike_less_than", FiniteNumber, "Strikes below this");
+    pub(super) const INCLUDE_RELATED_SYMBOLS: Param<TrueFalse> =
+        Param::new("include_related_symbols", TrueFalse, "true includes adjusted roots");
+    const SHOW_STATS: Param<TrueFalse> =
+        Param::new("show_stats", TrueFalse, "Adds Greeks and volatility [default: true]");
+    const SHOW_EXTENDED_PRICE: Param<TrueFalse> = Param::new("show_extended_price", TrueFalse, "Adds price fields");
+    const MONEYNESS: Param<OneWord<Money>> =
+        Param::new("moneyness", OneWord(SIDES), "Moneyness: all, in, out of or near the money");
+    const VOLUME_GREATER_THAN: Param<FiniteNumber> =
+        Param::new("volume_greater_than", FiniteNumber, "Volume above this, where quotes are shown");
+    const VOLUME_LESS_THAN: Param<FiniteNumber> =
+        Param::new("volume_less_than", FiniteNumber, "Volume below this, where quotes are shown");
+    const OPEN_INTEREST_GREATER_THAN: Param<FiniteNumber> =
+        Param::new("open_interest_greater_than", FiniteNumber, "Open interest above this, where quotes are shown");
+    const OPEN_INTEREST_LESS_THAN: Param<FiniteNumber> =
+        Param::new("open_interest_less_than", FiniteNumber, "Open interest below this, where quotes are shown");
+    use FORMAT;
+}
+parameters! {
+    OF_EXPIRATIONS:
+    const AFTER: Param<IsoDate> = Param::new("after", IsoDate, "First expiration");
+    const BEFORE: Param<IsoDate> = Param::new("before", IsoDate, "Last expiration");
+}
 
 /// Fields of every row.
 pub const FIELDS: &[Field] = &[

@@ -11,7 +11,7 @@ use super::parameter::{FORMAT, exactly};
 use crate::cursor;
 use crate::past::day::{PastDays, RequestDays};
 use crate::query::Query;
-use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, Parameters, TrueFalse, WholeNumber};
+use crate::query::parameter::{AnyText, FiniteNumber, OneWord, Param, Parameters, TrueFalse, WholeNumber, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
 use crate::rows::field::{
@@ -58,48 +58,26 @@ const fn layer(path: &'static str, parameters: Parameters, serve: Serve) -> Laye
     Layer { name: "marketdata", path, parameters, is_strict: false, serve, refuse, headers: HEADERS }
 }
 
-const OF_CHAINS: Parameters = &[
-    &SIDE,
-    &NONSTANDARD,
-    &EXPIRATION,
-    &FROM,
-    &TO,
-    &DTE,
-    &RANGE,
-    &STRIKE_LIMIT,
-    &AM,
-    &PM,
-    &WEEKLY,
-    &MONTHLY,
-    &QUARTERLY,
-    &MONTH,
-    &YEAR,
-    &STRIKE,
-    &DELTA,
-    &MIN_VOLUME,
-    &MIN_OPEN_INTEREST,
-    &DATE,
-    &DATE_FORMAT,
-    &HUMAN,
-    &COLUMNS,
-    &OFFSET,
-    &LIMIT,
-    &FORMAT,
-    &HAS_HEADERS,
-];
+parameters! {
+    OF_CHAINS:
+    use SIDE, NONSTANDARD, EXPIRATION, FROM, TO, DTE, RANGE, STRIKE_LIMIT, AM, PM, WEEKLY, MONTHLY, QUARTERLY, MONTH,
+        YEAR, STRIKE, DELTA, MIN_VOLUME, MIN_OPEN_INTEREST, DATE;
+    const DATE_FORMAT: Param<OneWord<(Stamp, &str)>> =
+        Param::new("dateformat", OneWord(DATE_FORMATS), "Format of times");
+    const HUMAN: Param<TrueFalse> = Param::new("human", TrueFalse, "true gives columns readable names");
+    const COLUMNS: Param<AnyText> = Param::new("columns", AnyText, "Only these columns, comma-separated");
+    const OFFSET: Param<WholeNumber> =
+        Param::new("offset", WholeNumber { least: 0, most: LIMIT_MAX }, "Number of rows to skip");
+    const LIMIT: Param<WholeNumber> =
+        Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Maximum number of rows");
+    use FORMAT;
+    const HAS_HEADERS: Param<TrueFalse> = Param::new("headers", TrueFalse, "false omits the header of a table");
+}
 const OF_CONTRACTS: Parameters =
     &[&DATE, &FROM, &TO, &DATE_FORMAT, &HUMAN, &COLUMNS, &OFFSET, &LIMIT, &FORMAT, &HAS_HEADERS];
 
 const STRIKE_LISTED: Param<FiniteNumber> =
     Param::new("strike", FiniteNumber, "Strikes, numbers or ranges, comma-separated");
-const DATE_FORMAT: Param<OneWord<(Stamp, &str)>> = Param::new("dateformat", OneWord(DATE_FORMATS), "Format of times");
-const HUMAN: Param<TrueFalse> = Param::new("human", TrueFalse, "true gives columns readable names");
-const COLUMNS: Param<AnyText> = Param::new("columns", AnyText, "Only these columns, comma-separated");
-const OFFSET: Param<WholeNumber> =
-    Param::new("offset", WholeNumber { least: 0, most: LIMIT_MAX }, "Number of rows to skip");
-const LIMIT: Param<WholeNumber> =
-    Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Maximum number of rows");
-const HAS_HEADERS: Param<TrueFalse> = Param::new("headers", TrueFalse, "false omits the header of a table");
 
 /// Rate limits in headers; they are never reached.
 const HEADERS: &[(&str, Value)] = &[

@@ -7,7 +7,7 @@ use super::columns::{or_absent, or_null, quoted_price, quoted_size};
 use super::layer::{Ending, Layer, Reply, Serve, Wrap};
 use super::parameter::{FORMAT, exactly};
 use crate::cursor;
-use crate::query::parameter::{AnyText, FiniteNumber, IsoDate, OneWord, Param, Parameters, WholeNumber};
+use crate::query::parameter::{AnyText, FiniteNumber, IsoDate, OneWord, Param, Parameters, WholeNumber, parameters};
 use crate::query::{Bounds, Query, Rights};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Clock, Stamp, When};
@@ -26,28 +26,7 @@ use kernel::contract::{ContractKey, Symbol};
 use std::borrow::Cow;
 
 /// The chain of an underlying.
-pub const CHAIN: Layer = layer(
-    "/v3/snapshot/options/{underlying}",
-    &[
-        &CURSOR,
-        &FORMAT,
-        &LIMIT,
-        &SORT,
-        &ORDER,
-        &STRIKE_GTE,
-        &STRIKE_LTE,
-        &STRIKE,
-        &STRIKE_GT,
-        &STRIKE_LT,
-        &EXPIRATION,
-        &EXPIRATION_GT,
-        &EXPIRATION_GTE,
-        &EXPIRATION_LT,
-        &EXPIRATION_LTE,
-        &CONTRACT_TYPE,
-    ],
-    Serve::Rows(parse_chain),
-);
+pub const CHAIN: Layer = layer("/v3/snapshot/options/{underlying}", OF_CHAINS, Serve::Rows(parse_chain));
 /// One contract.
 pub const CONTRACT: Layer =
     layer("/v3/snapshot/options/{underlying}/{contract}", &[&FORMAT], Serve::Rows(parse_contract));
@@ -60,22 +39,26 @@ pub(super) const fn layer(path: &'static str, parameters: Parameters, serve: Ser
     Layer { name: "polygon", path, parameters, is_strict: false, serve, refuse, headers: &[] }
 }
 
-const CURSOR: Param<AnyText> = Param::new("cursor", AnyText, "Cursor from next_url");
-const LIMIT: Param<WholeNumber> =
-    Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 10]");
-const SORT: Param<OneWord<Sort>> = Param::new("sort", OneWord(SORTS), "Sort key");
-const ORDER: Param<OneWord<bool>> = Param::new("order", OneWord(ORDERS), "asc or desc");
-const CONTRACT_TYPE: Param<OneWord<Option<Rights>>> = Param::new("contract_type", OneWord(TYPES), "call or put");
-const STRIKE: Param<FiniteNumber> = Param::new("strike_price", FiniteNumber, "Strike");
-const STRIKE_GTE: Param<FiniteNumber> = Param::new("strike_price.gte", FiniteNumber, "Minimum strike");
-const STRIKE_LTE: Param<FiniteNumber> = Param::new("strike_price.lte", FiniteNumber, "Maximum strike");
-const STRIKE_GT: Param<FiniteNumber> = Param::new("strike_price.gt", FiniteNumber, "Strikes above this");
-const STRIKE_LT: Param<FiniteNumber> = Param::new("strike_price.lt", FiniteNumber, "Strikes below this");
-const EXPIRATION: Param<IsoDate> = Param::new("expiration_date", IsoDate, "Expiration date");
-const EXPIRATION_GTE: Param<IsoDate> = Param::new("expiration_date.gte", IsoDate, "First expiration");
-const EXPIRATION_LTE: Param<IsoDate> = Param::new("expiration_date.lte", IsoDate, "Last expiration");
-const EXPIRATION_GT: Param<IsoDate> = Param::new("expiration_date.gt", IsoDate, "Expirations after this");
-const EXPIRATION_LT: Param<IsoDate> = Param::new("expiration_date.lt", IsoDate, "Expirations before this");
+parameters! {
+    OF_CHAINS:
+    const CURSOR: Param<AnyText> = Param::new("cursor", AnyText, "Cursor from next_url");
+    use FORMAT;
+    const LIMIT: Param<WholeNumber> =
+        Param::new("limit", WholeNumber { least: 1, most: LIMIT_MAX }, "Contracts per page [default: 10]");
+    const SORT: Param<OneWord<Sort>> = Param::new("sort", OneWord(SORTS), "Sort key");
+    const ORDER: Param<OneWord<bool>> = Param::new("order", OneWord(ORDERS), "asc or desc");
+    const STRIKE_GTE: Param<FiniteNumber> = Param::new("strike_price.gte", FiniteNumber, "Minimum strike");
+    const STRIKE_LTE: Param<FiniteNumber> = Param::new("strike_price.lte", FiniteNumber, "Maximum strike");
+    const STRIKE: Param<FiniteNumber> = Param::new("strike_price", FiniteNumber, "Strike");
+    const STRIKE_GT: Param<FiniteNumber> = Param::new("strike_price.gt", FiniteNumber, "Strikes above this");
+    const STRIKE_LT: Param<FiniteNumber> = Param::new("strike_price.lt", FiniteNumber, "Strikes below this");
+    const EXPIRATION: Param<IsoDate> = Param::new("expiration_date", IsoDate, "Expiration date");
+    const EXPIRATION_GT: Param<IsoDate> = Param::new("expiration_date.gt", IsoDate, "Expirations after this");
+    const EXPIRATION_GTE: Param<IsoDate> = Param::new("expiration_date.gte", IsoDate, "First expiration");
+    const EXPIRATION_LT: Param<IsoDate> = Param::new("expiration_date.lt", IsoDate, "Expirations before this");
+    const EXPIRATION_LTE: Param<IsoDate> = Param::new("expiration_date.lte", IsoDate, "Last expiration");
+    const CONTRACT_TYPE: Param<OneWord<Option<Rights>>> = Param::new("contract_type", OneWord(TYPES), "call or put");
+}
 
 /// Filters that a cursor carries.
 const FILTERS: Parameters = &[

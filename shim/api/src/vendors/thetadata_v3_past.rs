@@ -12,7 +12,7 @@ use crate::past::moment::AsOf;
 use crate::past::span::{Pace, PastSpan};
 use crate::past::{Lacking, PastMoments, PastQuestion, SHOWS_THE_PRESENT};
 use crate::query::Query;
-use crate::query::parameter::{IsoDate, OneWord, Param, Parameters, ReadAs};
+use crate::query::parameter::{IsoDate, OneWord, Param, ReadAs, parameters};
 use crate::refusal::Refusal;
 use crate::rows::clock::{Stamp, When};
 use crate::rows::field::{Field, QuoteNumber, SliceNumber, Text, own, slice, strike_as, text, time, zero, zero_as};
@@ -44,54 +44,29 @@ pub const QUOTE_AT: Layer = at(
     Serve::Rows(|query| parse(query, [NAMES, QUOTED].concat(), at_time(query)?)),
 );
 
-const OF_STEPS: Parameters = &[
-    &START_TIME,
-    &END_TIME,
-    &INTERVAL,
-    &SYMBOL,
-    &EXPIRATION,
-    &STRIKE,
-    &RIGHT_OF_THE_PAST,
-    &MAX_DTE,
-    &STRIKE_RANGE,
-    &START_DATE,
-    &END_DATE,
-    &DATE,
-    &FORMAT,
-];
-const OF_DAYS: Parameters = &[
-    &SYMBOL,
-    &EXPIRATION,
-    &STRIKE,
-    &RIGHT_OF_THE_PAST,
-    &MAX_DTE,
-    &STRIKE_RANGE,
-    &START_DATE,
-    &END_DATE,
-    &DATE,
-    &FORMAT,
-];
-const AT_A_TIME: Parameters = &[
-    &TIME_OF_DAY,
-    &SYMBOL,
-    &EXPIRATION,
-    &STRIKE,
-    &RIGHT_OF_THE_PAST,
-    &MAX_DTE,
-    &STRIKE_RANGE,
-    &START_DATE,
-    &END_DATE,
-    &DATE,
-    &FORMAT,
-];
-
-const START_TIME: Param<ReadAs<Time>> = Param::new("start_time", A_CLOCK_TIME, "Start time of day [default: the open]");
-const END_TIME: Param<ReadAs<Time>> = Param::new("end_time", A_CLOCK_TIME, "End time of day [default: the close]");
-const INTERVAL: Param<OneWord<i64>> = Param::new("interval", OneWord(INTERVALS), "Interval between rows [default: 1s]");
-const TIME_OF_DAY: Param<ReadAs<Time>> = Param::new("time_of_day", A_CLOCK_TIME, "Time of day").required("09:30:00");
-const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date");
-const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date");
-const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date").such_as("2026-12-18");
+parameters! {
+    OF_STEPS:
+    const START_TIME: Param<ReadAs<Time>> =
+        Param::new("start_time", A_CLOCK_TIME, "Start time of day [default: the open]");
+    const END_TIME: Param<ReadAs<Time>> = Param::new("end_time", A_CLOCK_TIME, "End time of day [default: the close]");
+    const INTERVAL: Param<OneWord<i64>> =
+        Param::new("interval", OneWord(INTERVALS), "Interval between rows [default: 1s]");
+    use SYMBOL, EXPIRATION, STRIKE, RIGHT_OF_THE_PAST, MAX_DTE, STRIKE_RANGE;
+    const START_DATE: Param<IsoDate> = Param::new("start_date", IsoDate, "Start date");
+    const END_DATE: Param<IsoDate> = Param::new("end_date", IsoDate, "End date");
+    const DATE: Param<IsoDate> = Param::new("date", IsoDate, "Date").such_as("2026-12-18");
+    use FORMAT;
+}
+parameters! {
+    OF_DAYS:
+    use SYMBOL, EXPIRATION, STRIKE, RIGHT_OF_THE_PAST, MAX_DTE, STRIKE_RANGE, START_DATE, END_DATE, DATE, FORMAT;
+}
+parameters! {
+    AT_A_TIME:
+    const TIME_OF_DAY: Param<ReadAs<Time>> =
+        Param::new("time_of_day", A_CLOCK_TIME, "Time of day").required("09:30:00");
+    use SYMBOL, EXPIRATION, STRIKE, RIGHT_OF_THE_PAST, MAX_DTE, STRIKE_RANGE, START_DATE, END_DATE, DATE, FORMAT;
+}
 
 const CONTRACT: &[Field] = &[
     text("symbol", Text::Underlying),
