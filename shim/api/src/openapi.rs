@@ -160,11 +160,12 @@ mod tests {
     use crate::vendors::layer::LayerRequest;
     use crate::vendors::layer::testing::in_context;
     use answers::Allowed;
+    use engine::snapshot::Snapshot;
 
     /// Parses a request together with one more pair.
     fn parsed(layer: &Layer, request: &Allowed, more: &str) -> LayerRequest {
         let text = [request.text().as_str(), more].join("&");
-        layer.parse(&request.query(&text))
+        layer.parse(&request.query(&text), &Snapshot::empty(Vec::new()))
     }
 
     fn refusal(layer: &Layer, request: &Allowed, more: &str) -> String {

@@ -24,9 +24,9 @@ impl Endpoint for Layer {
     }
 
     fn parse(&'static self, service: &Service, asked: Asked<'_>) -> ParsedRequest {
-        let parsed = Self::parse(self, &Query::parse(asked.query).with_segments(asked.segments));
-        let is_heavy = parsed.is_heavy(&service.market.load());
-        let host = asked.host.map(str::to_owned);
+        let query = Query::parse(asked.query).with_segments(asked.segments);
+        let parsed = Self::parse(self, &query, &service.market.load());
+        let (is_heavy, host) = (parsed.is_heavy, asked.host.map(str::to_owned));
         let answer = move |service: &Service| answer(service, self, parsed, host.as_deref());
         ParsedRequest { is_heavy, answer: Box::new(answer) }
     }
@@ -43,8 +43,7 @@ fn answer(service: &Service, layer: &'static Layer, mut parsed: LayerRequest, ho
     let note = || service.note(&snapshot);
     let context = service.context(&snapshot, host, &note);
     let clock = context.clock();
-    parsed.settle(&clock);
-    let Needs { past: question, names, everything, prefixes, catalog } = parsed.needs();
+    let Needs { past: question, names, everything, prefixes, catalog } = parsed.settle(&clock);
     if let (Some(catalog), Some(past)) = (catalog, &service.past) {
         return past::list(past, layer, catalog, clock);
     }

@@ -197,7 +197,8 @@ fn layer_at(path: &str) -> Option<&'static Layer> {
 fn table(path: &str, query: &str) -> (Vec<Field>, Per) {
     let last = path.rsplit_once('/').unwrap().1.to_owned();
     let query = Query::parse(query).with_segments(vec![("order", last)]);
-    let reply = layer(path).parse_rows(&query).unwrap();
+    let Serve::Rows(parse) = layer(path).serve else { panic!("{path} answers no rows") };
+    let reply = parse(&query).unwrap();
     (reply.fields, reply.per)
 }
 

@@ -299,7 +299,8 @@ static PARSED: AtomicUsize = AtomicUsize::new(0);
 static COUNTED: Layer = Layer {
     serve: Serve::Rows(|query| {
         PARSED.fetch_add(1, Ordering::SeqCst);
-        NATIVE.parse_rows(query)
+        let Serve::Rows(parse) = NATIVE.serve else { panic!("no rows") };
+        parse(query)
     }),
     ..NATIVE
 };
@@ -320,8 +321,9 @@ fn a_request_is_parsed_once_for_however_many_moments() {
     });
     for (query, snapshots) in [("as_of=2026-11-18", 1), ("start=2026-11-18&end=2026-11-20", 3 * TIMES.len())] {
         let before = PARSED.load(Ordering::SeqCst);
-        let parsed = COUNTED.parse(&Query::parse(&format!("underlying=ACME&format=csv&right=call&{query}")));
-        let question = parsed.needs().past.unwrap();
+        let query_of = format!("underlying=ACME&format=csv&right=call&{query}");
+        let mut parsed = COUNTED.parse(&Query::parse(&query_of), &Snapshot::empty(Vec::new()));
+        let question = parsed.settle(&market::clock()).past.unwrap();
         let (layer, names) = (&COUNTED, vec![symbol("ACME")]);
         let request = PastRequest { layer, parsed, host: None, names, everything: false, prefixes: None, question };
         let answer = past::answer(&past, request, market::clock());

@@ -185,9 +185,11 @@ pub struct Ending<'a> {
 #[derive(Clone, Debug)]
 pub struct LayerRequest {
     content: Result<Box<dyn Content>, Refusal>,
+    /// True if the selection takes so long that it would delay other requests.
+    pub is_heavy: bool,
 }
 
-/// Needs of a settled request beside the snapshot of the present.
+/// Needs of an answer beside the snapshot of the present.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     /// A past moment, or many; `None`: the present.
@@ -204,13 +206,9 @@ pub struct Needs {
 
 /// Content of a request: one implementation for each kind of [`Serve`].
 trait Content: CloneBoxed + Debug + Send + Sync {
-    /// Resolves the days that depend on the date of the answer.
-    fn settle(&mut self, _: &Clock) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn needs(&self) -> Needs {
-        Needs::default()
+    /// Resolves the days that depend on the date of the answer, and returns what the answer needs.
+    fn settle(&mut self, _: &Clock) -> Result<Needs, Refusal> {
+        Ok(Needs::default())
     }
 
     fn is_heavy(&self, _: &Snapshot) -> bool {
@@ -248,18 +246,14 @@ impl Clone for Box<dyn Content> {
 }
 
 impl LayerRequest {
-    /// Resolves the days that depend on the date of the answer, which `clock` knows. Called before each answer; a
-    /// request may be settled again for another date.
-    pub fn settle(&mut self, clock: &Clock) {
-        if let Some(Err(refusal)) = self.content.as_mut().ok().map(|content| content.settle(clock)) {
+    /// Resolves the days that depend on the date of the answer, which `clock` knows, and returns what the answer needs.
+    /// Called before each answer; a request may be settled again for another date.
+    pub fn settle(&mut self, clock: &Clock) -> Needs {
+        let settled = self.content.as_mut().ok().map(|content| content.settle(clock));
+        settled.transpose().map(Option::unwrap_or_default).unwrap_or_else(|refusal| {
             self.content = Err(refusal);
-        }
-    }
-
-    /// Its needs. A request whose days depend on a date must be settled before.
-    #[must_use]
-    pub fn needs(&self) -> Needs {
-        self.content.as_ref().map_or_else(|_| Needs::default(), |content| content.needs())
+            Needs::default()
+        })
     }
 
     /// The requested table, if the request is for numbers of underlyings.
@@ -267,26 +261,21 @@ impl LayerRequest {
     pub fn table(&self) -> Option<&FactTable> {
         self.content.as_ref().ok().and_then(|content| content.table())
     }
-
-    /// True if the selection takes so long that it would delay other requests, settled or not.
-    #[must_use]
-    pub fn is_heavy(&self, snapshot: &Snapshot) -> bool {
-        self.content.as_ref().is_ok_and(|content| content.is_heavy(snapshot))
-    }
 }
 
-/// Settles days that depend on a date.
+/// Settles days that depend on a date; returns the past moments.
 fn settle_days(
     days: Option<&RequestDays>,
     selection: &mut Selection,
     past: &mut Option<PastQuestion>,
     clock: &Clock,
-) -> Result<(), Refusal> {
+) -> Result<Needs, Refusal> {
     selection.today = clock.today();
-    let Some(days) = days else { return Ok(()) };
-    days.choose_expiries(selection, clock.today(), clock.zone());
-    *past = days.question(clock.today(), clock.zone())?;
-    Ok(())
+    if let Some(days) = days {
+        days.choose_expiries(selection, clock.today(), clock.zone());
+        *past = days.question(clock.today(), clock.zone())?;
+    }
+    Ok(Needs { past: past.clone(), names: selection.names(), everything: selection.everything, ..Needs::default() })
 }
 
 /// True if days that are settled, or not yet, are of the past.
@@ -295,13 +284,8 @@ fn is_past(past: Option<&PastQuestion>, days: Option<&RequestDays>) -> bool {
 }
 
 impl Content for Reply {
-    fn settle(&mut self, clock: &Clock) -> Result<(), Refusal> {
+    fn settle(&mut self, clock: &Clock) -> Result<Needs, Refusal> {
         settle_days(self.days.as_deref(), &mut self.selection, &mut self.past, clock)
-    }
-
-    fn needs(&self) -> Needs {
-        let everything = self.selection.everything;
-        Needs { past: self.past.clone(), names: self.selection.names(), everything, ..Needs::default() }
     }
 
     fn is_heavy(&self, snapshot: &Snapshot) -> bool {
@@ -323,12 +307,8 @@ impl Content for Reply {
 }
 
 impl Content for List {
-    fn settle(&mut self, clock: &Clock) -> Result<(), Refusal> {
+    fn settle(&mut self, clock: &Clock) -> Result<Needs, Refusal> {
         settle_days(self.days.as_deref(), &mut self.selection, &mut self.past, clock)
-    }
-
-    fn needs(&self) -> Needs {
-        Needs { past: self.past.clone(), names: self.selection.names(), ..Needs::default() }
     }
 
     fn is_heavy(&self, snapshot: &Snapshot) -> bool {
@@ -341,8 +321,8 @@ impl Content for List {
 }
 
 impl Content for SymbolList {
-    fn needs(&self) -> Needs {
-        Needs { past: self.past.clone(), prefixes: Some(self.selection.prefixes.clone()), ..Needs::default() }
+    fn settle(&mut self, _: &Clock) -> Result<Needs, Refusal> {
+        Ok(Needs { past: self.past.clone(), prefixes: Some(self.selection.prefixes.clone()), ..Needs::default() })
     }
 
     fn is_heavy(&self, _: &Snapshot) -> bool {
@@ -355,9 +335,8 @@ impl Content for SymbolList {
 }
 
 impl Content for FactTable {
-    fn needs(&self) -> Needs {
-        let everything = self.selection.everything;
-        Needs { past: self.past.clone(), names: self.selection.names(), everything, ..Needs::default() }
+    fn settle(&mut self, clock: &Clock) -> Result<Needs, Refusal> {
+        settle_days(None, &mut self.selection, &mut self.past, clock)
     }
 
     fn is_heavy(&self, snapshot: &Snapshot) -> bool {
@@ -375,8 +354,8 @@ impl Content for FactTable {
 
 impl Content for Catalog {
     // without a day, the list is about all recorded days
-    fn needs(&self) -> Needs {
-        Needs { catalog: Some(self.clone()), ..Needs::default() }
+    fn settle(&mut self, _: &Clock) -> Result<Needs, Refusal> {
+        Ok(Needs { catalog: Some(self.clone()), ..Needs::default() })
     }
 
     fn is_heavy(&self, _: &Snapshot) -> bool {
@@ -392,8 +371,8 @@ impl Content for Catalog {
 }
 
 impl Content for NameList {
-    fn needs(&self) -> Needs {
-        Needs { past: self.past.clone(), names: self.symbols.clone(), ..Needs::default() }
+    fn settle(&mut self, _: &Clock) -> Result<Needs, Refusal> {
+        Ok(Needs { past: self.past.clone(), names: self.symbols.clone(), ..Needs::default() })
     }
 
     fn is_heavy(&self, _: &Snapshot) -> bool {
@@ -428,8 +407,9 @@ pub struct RowSet {
 
 impl Layer {
     /// Parses a query. Called once for each request, whichever thread answers it and for however many past moments.
+    /// `snapshot` is about that which will be shown.
     #[must_use]
-    pub fn parse(&self, query: &Query<'_>) -> LayerRequest {
+    pub fn parse(&self, query: &Query<'_>, snapshot: &Snapshot) -> LayerRequest {
         #[cfg(test)]
         query.expect_only(self.parameters);
         let content = self.parse_content(query);
@@ -438,7 +418,8 @@ impl Layer {
         let content = content.and_then(|content| {
             if has_data { ignored::check(self.name, self.path, query).map(|()| content) } else { Ok(content) }
         });
-        LayerRequest { content }
+        let is_heavy = content.as_ref().is_ok_and(|content| content.is_heavy(snapshot));
+        LayerRequest { content, is_heavy }
     }
 
     fn parse_content(&self, query: &Query<'_>) -> Result<Box<dyn Content>, Refusal> {
@@ -511,14 +492,6 @@ impl Layer {
         // the number of rows is that of one snapshot
         rows.layout.heading.lines.pop();
         Ok(RowSet { when_empty, ..rows })
-    }
-
-    /// Parses a query of an endpoint that answers rows.
-    ///
-    /// # Errors
-    /// The layer's refusals; [`Refusal::UnknownPath`] if the endpoint has no rows.
-    pub fn parse_rows(&self, query: &Query<'_>) -> Result<Reply, Refusal> {
-        self.parse_content(query)?.into_reply().ok_or(Refusal::UnknownPath)
     }
 
     fn rows(&self, reply: Reply, context: &RequestContext<'_>, clock: Clock) -> Result<Answer, Refusal> {

@@ -453,7 +453,9 @@ mod tests {
     ];
 
     fn reply(query: &str) -> Result<Reply, String> {
-        NATIVE.parse_rows(&Query::parse(query)).map_err(|refusal| format!("{} {refusal}", refusal.status()))
+        let query = Query::parse(query);
+        let reply = parse(&query);
+        query.only(PARAMETERS).and(reply).map_err(|refusal| format!("{} {refusal}", refusal.status()))
     }
 
     fn names(query: &str) -> String {
@@ -478,7 +480,7 @@ mod tests {
             let asked = |n: usize| reply(&format!("root={}&{query}", nine[..n].join(","))).map(drop);
             assert!(asked(9).unwrap_err().contains("eight names at most") && asked(8).is_ok(), "{query}");
         }
-        let is_heavy = |query: &str| NATIVE.parse(&Query::parse(query)).is_heavy(&Snapshot::empty(Vec::new()));
+        let is_heavy = |query: &str| NATIVE.parse(&Query::parse(query), &Snapshot::empty(Vec::new())).is_heavy;
         assert!(is_heavy("root=A&greeks=exercise") && !is_heavy("root=A"), "small requests wait for no computation");
         assert!(reply("root=A&greeks=all,quote").unwrap().needs_quotes.is_some());
         for all in ["all", "chain,exotic,extra,core", "core,all"] {
