@@ -106,6 +106,17 @@ pub(super) enum Shape {
     Table(TableFormat),
 }
 
+impl Shape {
+    /// The format of text, JSON unless it is named; and that of the table which replaces it, if any.
+    pub(super) fn parts(shape: Option<Self>) -> (Format, Option<TableFormat>) {
+        match shape {
+            None => (Format::Json, None),
+            Some(Self::Text(format)) => (format, None),
+            Some(Self::Table(table)) => (Format::Json, Some(table)),
+        }
+    }
+}
+
 pub(super) const SHAPES: &[(&str, Shape)] = &[
     ("json", Shape::Text(Format::Json)),
     ("csv", Shape::Text(Format::PointCsv)),
@@ -241,11 +252,7 @@ fn parse(query: &Query<'_>) -> Result<Reply, Refusal> {
         open_interest: Bounds { least: query.get(&MIN_OPEN_INTEREST)?, most: None },
         ..VendorFilters::default()
     };
-    let shape = query.get(&FORMAT)?.unwrap_or(Shape::Text(Format::Json));
-    let (format, table) = match shape {
-        Shape::Text(format) => (format, None),
-        Shape::Table(table) => (Format::default(), Some(table)),
-    };
+    let (format, table) = Shape::parts(query.get(&FORMAT)?);
     let shown = |field: &&Field| field.group.is_none_or(|group| groups.iter().any(|&(_, g)| g == group));
     let is_series = past.as_ref().is_some_and(|past| matches!(past.moments, PastMoments::Many(_)));
     if selection.everything && (is_series || format == Format::Html) {

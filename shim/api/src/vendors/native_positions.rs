@@ -228,11 +228,7 @@ pub fn parse(query: &Query<'_>) -> Result<PositionRequest, Refusal> {
     levels.sort_unstable();
     levels.dedup();
     let underlyings = query.items(&UNDERLYING).map(|name| A_SYMBOL.text(UNDERLYING.name(), name));
-    let (format, table) = match query.get(&FORMAT)? {
-        None => (Format::default(), None),
-        Some(Shape::Text(format)) => (format, None),
-        Some(Shape::Table(table)) => (Format::default(), Some(table)),
-    };
+    let (format, table) = Shape::parts(query.get(&FORMAT)?);
     let (index, until) = (query.get(&INDEX)?, query.get(&AS_OF)?);
     let explained = query.get(&EXPLAIN)?.map(|since| ExplainedSpan { since, until });
     if explained.is_none() && until.is_some() {

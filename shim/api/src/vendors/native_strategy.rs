@@ -288,11 +288,7 @@ pub fn parse(query: &Query<'_>) -> Result<StrategyRequest, Refusal> {
         }
         (Some(_), None) => return conflict("underlying is of positions or strategy: legs name theirs"),
     };
-    let (format, table) = match query.get(&FORMAT)? {
-        None => (Format::default(), None),
-        Some(Shape::Text(format)) => (format, None),
-        Some(Shape::Table(table)) => (Format::default(), Some(table)),
-    };
+    let (format, table) = Shape::parts(query.get(&FORMAT)?);
     let rows = query.get(&ROWS)?;
     if rows.is_some() && format == Format::Json && table.is_none() {
         return Err(Refusal::Conflict { reason: "rows is of tables: json has all of them" });
