@@ -27,18 +27,19 @@ pub mod snapshots;
 
 use api::catalog::Catalog;
 use api::past::{PastMoments, PastQuestion};
+use api::refusal::Refusal;
 use api::rows::clock::Clock;
 use api::vendors::layer::Layer;
 use api::vendors::native_snapshots::SnapshotsQuestion;
 pub use book::BookQuestion;
 use book::{AwaitedBook, BookAnswer};
 use catalog::AwaitedCatalog;
-use chain::{AwaitedChain, ChainAnswer};
+use chain::{AwaitedChains, ChainsAnswer};
+use engine::store::chain::Chain;
 use http::Answer;
 use kernel::contract::Symbol;
 use market::{PastMarket, PastRequest};
 use series::{AwaitedSeries, AwaitedTable};
-use single::AwaitedMoment;
 use snapshots::AwaitedSnapshots;
 use std::sync::Arc;
 
@@ -47,9 +48,7 @@ use std::sync::Arc;
 pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> Answer {
     let route = request.layer.name;
     match request.question.moments {
-        PastMoments::One(moment) => {
-            Answer::awaited(route, AwaitedMoment::new(Arc::clone(market), request, moment, clock))
-        }
+        PastMoments::One(moment) => Answer::awaited(route, single::awaited(Arc::clone(market), request, moment, clock)),
         PastMoments::Many(span) => {
             let market = Arc::clone(market);
             match request.parsed.table().cloned() {
@@ -60,6 +59,9 @@ pub fn answer(market: &Arc<PastMarket>, request: PastRequest, clock: Clock) -> A
     }
 }
 
+/// Makes an answer from a chain, or from the refusal if there is none.
+type ChainAnswer = Box<dyn FnOnce(Result<Arc<Chain>, Refusal>) -> Answer + Send>;
+
 /// Finds the chain of the first of `names` that has one at a past moment; `then` makes the answer from it.
 #[must_use]
 pub fn chain(
@@ -69,7 +71,11 @@ pub fn chain(
     route: &'static str,
     then: ChainAnswer,
 ) -> Answer {
-    Answer::awaited(route, AwaitedChain::new(Arc::clone(market), names, question, then))
+    let moment = question.moments.last();
+    let (market, listed) = (Arc::clone(market), names.clone());
+    let names_of = Box::new(move |_| Ok(listed.clone()));
+    let then: ChainsAnswer = Box::new(|chains| then(chains.map(|mut chains| chains.swap_remove(0))));
+    Answer::awaited(route, AwaitedChains { market, names, names_of, moment, question, flights: None, then: Some(then) })
 }
 
 /// Finds the market of a book at two moments; `then` makes the answer from it.

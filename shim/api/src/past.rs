@@ -33,6 +33,17 @@ pub enum PastMoments {
     Many(PastSpan),
 }
 
+impl PastMoments {
+    /// The moment, or the last of many.
+    #[must_use]
+    pub fn last(self) -> AsOf {
+        match self {
+            Self::One(moment) => moment,
+            Self::Many(span) => span.end,
+        }
+    }
+}
+
 /// A moment without a snapshot, and the data nearest to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lacking {

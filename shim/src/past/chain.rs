@@ -1,58 +1,60 @@
-//! Waits for the chain of one name at one past moment. Never: a row.
+//! Waits for the last snapshots of some names at or before one past moment. Never: a row.
 
 use super::market::{PastMarket, landed};
 use crate::past::archive::Flight;
+use api::past::PastQuestion;
 use api::past::moment::AsOf;
-use api::past::{PastMoments, PastQuestion};
 use api::refusal::Refusal;
 use engine::store::chain::Chain;
 use http::{Answer, Awaited};
+use jiff::civil::Date;
 use kernel::contract::Symbol;
 use std::sync::Arc;
 
-/// Makes an answer from a chain, or from the refusal if there is none.
-pub(super) type ChainAnswer = Box<dyn FnOnce(Result<Arc<Chain>, Refusal>) -> Answer + Send>;
+/// Makes an answer from chains, at least one, or from the refusal if there is none.
+pub(super) type ChainsAnswer = Box<dyn FnOnce(Result<Vec<Arc<Chain>>, Refusal>) -> Answer + Send>;
 
-/// A pending answer about a chain.
-pub(super) struct AwaitedChain {
-    market: Arc<PastMarket>,
-    names: Vec<Symbol>,
-    moment: AsOf,
-    question: PastQuestion,
+/// The names whose chains of a day are wanted.
+pub(super) type NamesOfDay = Box<dyn Fn(Date) -> Result<Vec<Symbol>, Refusal> + Send>;
+
+/// A pending answer about chains.
+pub(super) struct AwaitedChains {
+    pub(super) market: Arc<PastMarket>,
+    /// Names whose days are searched.
+    pub(super) names: Vec<Symbol>,
+    pub(super) names_of: NamesOfDay,
+    pub(super) moment: AsOf,
+    pub(super) question: PastQuestion,
     /// Flights of the day, once the day is determined.
-    flights: Option<Vec<Arc<Flight>>>,
+    pub(super) flights: Option<Vec<Arc<Flight>>>,
     /// Makes the answer; `None`: done.
-    then: Option<ChainAnswer>,
+    pub(super) then: Option<ChainsAnswer>,
 }
 
-impl AwaitedChain {
-    pub(super) fn new(market: Arc<PastMarket>, names: Vec<Symbol>, question: PastQuestion, then: ChainAnswer) -> Self {
-        let moment = match question.moments {
-            PastMoments::One(moment) => moment,
-            PastMoments::Many(span) => span.end,
-        };
-        Self { market, names, moment, question, flights: None, then: Some(then) }
-    }
-
-    /// The chain; `None`: it is being computed.
-    fn find(&mut self) -> Option<Result<Arc<Chain>, Refusal>> {
+impl AwaitedChains {
+    /// The chains; `None`: they are being computed.
+    fn find(&mut self) -> Option<Result<Vec<Arc<Chain>>, Refusal>> {
         if self.flights.is_none() {
             let days = self.market.archive.days(&self.names)?;
             let day = self.moment.day(&self.market.zone).or(days.last().copied());
-            self.flights = Some(day.map_or_else(Vec::new, |day| self.market.flights(&self.names, day)));
+            match day.map_or(Ok(Vec::new()), |day| Ok(self.market.flights(&(self.names_of)(day)?, day))) {
+                Ok(flights) => self.flights = Some(flights),
+                Err(refusal) => return Some(Err(refusal)),
+            }
         }
         let of_day = match landed(self.flights.as_deref()?)? {
             Ok(of_day) => of_day,
             Err(refusal) => return Some(Err(refusal)),
         };
         let until = self.moment.until(&self.market.zone);
-        let found = of_day.iter().find_map(|chains| chains.last_by(until)).map(|(_, chain)| Arc::clone(chain));
+        let last = of_day.iter().filter_map(|chains| chains.last_by(until));
+        let chains: Vec<Arc<Chain>> = last.map(|(_, chain)| Arc::clone(chain)).collect();
         let lacking = || (self.question.if_none)(&self.market.lacking(&self.names, self.moment, &of_day));
-        Some(found.ok_or_else(lacking))
+        Some(if chains.is_empty() { Err(lacking()) } else { Ok(chains) })
     }
 }
 
-impl Awaited for AwaitedChain {
+impl Awaited for AwaitedChains {
     fn look(&mut self) -> Option<Answer> {
         let found = self.find()?;
         self.then.take().map(|then| then(found))

@@ -2,7 +2,6 @@
 
 use super::market::{PastMarket, landed};
 use crate::past::archive::Flight;
-use api::past::PastMoments;
 use api::past::moment::AsOf;
 use api::refusal::Refusal;
 use api::vendors::native;
@@ -71,12 +70,8 @@ impl Neighbour {
 
 impl AwaitedSnapshots {
     pub(super) fn new(market: Arc<PastMarket>, question: &SnapshotsQuestion) -> Self {
-        let moment = match question.past.moments {
-            PastMoments::One(moment) => moment,
-            PastMoments::Many(span) => span.end,
-        };
         let names = vec![market.roots.underlying_of(question.name)];
-        Self { market, names, moment, parts: None }
+        Self { market, names, moment: question.past.moments.last(), parts: None }
     }
 
     fn find(&mut self) -> Option<Result<Answer, Refusal>> {
