@@ -17,7 +17,7 @@ mod tables;
 
 pub use change::{SliceAt, ValueChange, explain_contracts, explain_settled, explain_share};
 pub(crate) use curve::StrikeCurve;
-pub use name_lapse::NameLapse;
+pub use name_lapse::{EventWithoutSize, NameLapse};
 pub use revalue::{Revalued, ScenarioRows, ShareValues, Unvalued, revalue, revalue_share};
 pub use shock::{
     ExerciseOutcome, ScenarioClock, ScenarioGrid, ScenarioMoment, ScenarioState, ScenarioValue, SpotUnit, VolRule,

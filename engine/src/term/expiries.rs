@@ -252,6 +252,21 @@ impl TermStructure {
         &self.expiries
     }
 
+    /// Size of an event, one standard deviation of its move as a part of the price: that of the name's own event, where
+    /// both may be one. `None`: there is none, it lies on another side of an expiry, or its size is not known.
+    #[must_use]
+    pub fn size_of(&self, event: &EventSpan) -> Option<f64> {
+        let own = &self.event;
+        let settles = |date: Date| self.expiries.iter().find(|of| of.expiry == date).map(|of| of.settles_at);
+        let has_passed = |date: Option<Date>| event.has_passed(settles(date?)?);
+        let may_be = match own.known {
+            Some(known) => known.date == event.date,
+            // before the first expiry the first date is that of the valuation
+            None => has_passed(own.to) != Some(false) && (own.from == own.to || has_passed(own.from) != Some(true)),
+        };
+        Some(own.move_sd()).filter(|size| may_be && size.is_finite())
+    }
+
     /// Volatility of an expiry per variance day, annualised: flat where calendar volatilities go up and down with
     /// weekends and events.
     #[must_use]
@@ -562,6 +577,21 @@ mod tests {
         let tenors = Tenors::of(calendar.variance(), AAPL.at.parse().unwrap(), &[13.5, 15.8]);
         let [before, after] = [13.5, 15.8].map(|days| term.iv(&tenors, days));
         assert!(before < 0.28 && after > 0.31, "{before} {after}");
+        // it has the size that the expiries show, on whatever date between the two, and nowhere else
+        for (day, time, has) in [
+            (29, EventTime::At(jiff::civil::time(12, 0, 0, 0)), false),
+            (29, EventTime::AfterClose, true),
+            (29, EventTime::Unknown, true),
+            (30, EventTime::BeforeOpening, true),
+            (31, EventTime::Unknown, true),
+            (31, EventTime::AfterClose, false),
+            (20, EventTime::BeforeOpening, false),
+        ] {
+            let size = found.size_of(&event(july(day), time));
+            assert_eq!(size, has.then(|| found.event.move_sd()), "{day} {time:?}");
+        }
+        assert_eq!(term.size_of(&event(july(30), EventTime::Unknown)), Some(term.event.move_sd()));
+        assert_eq!(term.size_of(&event(july(29), EventTime::AfterClose)), None);
         // an expiry of that date, where the time of the event is unknown
         let (term, tenors) = AAPL.with_known_events(&[event(july(29), EventTime::Unknown)]);
         let unsure = &term.expiries()[5];
@@ -579,6 +609,14 @@ mod tests {
         let (term, tenors) = NFLX.term();
         assert_eq!(term.event.to, Some("2026-07-17".parse().unwrap()));
         near(term.event.move_sd(), 0.1097, 2e-3);
+        let at_night = EventDate {
+            date: jiff::civil::date(2026, 7, 16),
+            time: EventTime::AfterClose,
+            size: None,
+            is_earnings: true,
+        };
+        let at_night = Calendar::embedded().event_span(&at_night);
+        assert_eq!(term.size_of(&at_night), Some(term.event.move_sd()));
         near(term.iv(&tenors, 30.0), 0.52695, 3e-4);
         near(term.iv(&tenors, 7.0), 0.86097, 3e-4);
         near(term.ex_event_vol_at(&tenors, 30.0, |of| of.vol), 0.36236, 3e-3);

@@ -121,6 +121,10 @@ fn an_event_is_there_until_it_has_passed() {
     // in calendar time an expiry keeps its volatility
     let plain = rows(&format!("/l1/scenario?{of}&at=2026-12-02T12:00"))[0].clone();
     assert_eq!(plain["vol"], served["svc_vol"]);
+    // without a size it has the one that expiries show, if they do
+    let why = refused(&format!("/l1/scenario?{of}&at=2026-12-03&event=KO:2026-12-02"));
+    assert!(why.starts_with("400") && why.contains("event: not an event that expiries show"), "{why}");
+    assert!(why.contains("give its move, KO:2026-12-02:7%"), "{why}");
     let warned = get_from(&service_of("symbol,quantity\n").0, &format!("/l1/scenario?{of}&event=NVDA:2026-12-02:7%"));
     assert!(warned.headers.iter().any(|line| line.contains("NVDA")), "{:?}", warned.headers);
 }

@@ -4,9 +4,11 @@ use engine::pass::{MarketData, Passes};
 use engine::rates::curve::DiscountCurves;
 use engine::rates::source::RateSource;
 use engine::rates::table::RateTable;
+use engine::scenario::{EventWithoutSize, NameLapse, ScenarioClock, ScenarioGrid};
 use engine::term::{EventState, TermStructure};
 use jiff::Timestamp;
-use kernel::calendar::Calendar;
+use kernel::calendar::{Calendar, EventDate, EventTime};
+use kernel::contract::RootTable;
 use kernel::quality::Quality;
 use sim::SimMarket;
 use sim::symbols::Name;
@@ -63,9 +65,21 @@ fn found_in(time: impl Fn(SimMarket) -> SimMarket) -> (u32, u32, f64, f64) {
         }
         stocks += 1;
         let date = calendar.eastern(at).date();
-        if of.state == EventState::Found && of.from.is_some_and(|from| from <= date) && of.to > Some(date) {
+        let is_found = of.state == EventState::Found && of.from.is_some_and(|from| from <= date) && of.to > Some(date);
+        if is_found {
             found += 1;
             sizes.push(of.move_sd() / variance.sqrt());
+        }
+        // a scenario on that date needs a size where none is found
+        let event = EventDate { date, time: EventTime::AfterClose, size: None, is_earnings: false };
+        let name = computed.chain.underlying;
+        let grid = ScenarioGrid { clock: ScenarioClock::Variance, events: vec![(name, event)], ..Default::default() };
+        match NameLapse::of(&computed.chain, &grid, &calendar, &RootTable::embedded()) {
+            Ok(lapse) => assert!(lapse.is_some() && is_found, "{name}: {of:?}"),
+            Err(refused) => {
+                assert!(!is_found, "{name}: {of:?}");
+                assert_eq!(refused, EventWithoutSize { name, date, state: of.state });
+            }
         }
     }
     sizes.sort_by(f64::total_cmp);

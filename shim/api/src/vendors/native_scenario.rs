@@ -120,7 +120,8 @@ parameters! {
         "event",
         ReadEach(ReadAs { read: read_event, wants: "NAME:DATE:MOVE%, or NAME:DATE:TIME:MOVE% with bmo, amc or HH:MM" }),
         "Events in the place of those that are known or found, comma-separated, such as NVDA:2026-12-02:amc:7%: the \
-         name, the date, the time (bmo, amc or HH:MM; may be left out) and one standard deviation of the move",
+         name, the date, the time (bmo, amc or HH:MM) and one standard deviation of the move; time and move may be \
+         left out, the move where expiries show an event at that date",
     );
     const RATE: Param<FiniteNumber> = Param::new("rate", FiniteNumber, "Added to discount rates, in points of percent");
     const BORROW: Param<FiniteNumber> =
@@ -513,15 +514,23 @@ fn read_moment(text: &str) -> Option<ScenarioMoment> {
     instant.or_else(|| text.parse::<DateTime>().ok().filter(|at| in_range(at.year())).map(ScenarioMoment::Clock))
 }
 
-/// `NAME:DATE:MOVE%` or `NAME:DATE:TIME:MOVE%`.
+/// `NAME:DATE:MOVE%` or `NAME:DATE:TIME:MOVE%`, both without `:MOVE%` too.
 fn read_event(text: &str) -> Option<(Symbol, EventDate)> {
     let (name, rest) = text.split_once(':')?;
-    let (date, rest) = rest.split_once(':')?;
-    let (time, percent) = rest.rsplit_once(':').unwrap_or(("", rest));
-    let percent = read_number(percent.strip_suffix('%').unwrap_or(percent))?;
-    let size = limits::EVENT_MOVE.holds(percent).then_some(percent / 100.0)?;
-    let (date, time) = (parse_date(date)?, EventTime::parse(time)?);
-    let event = EventDate { date, time, size: Some(size), is_earnings: false };
+    let (date, rest) = rest.split_once(':').map_or((rest, None), |(date, rest)| (date, Some(rest)));
+    // hours alone are no time, but a move
+    let is_time = |text: &str| text.len() == "09:30".len() || text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let of_time = rest.and_then(|rest| Some(EventTime::parse(rest)?).filter(|_| !rest.is_empty() && is_time(rest)));
+    let (time, size) = match (rest, of_time) {
+        (None, _) => (EventTime::Unknown, None),
+        (Some(_), Some(time)) => (time, None),
+        (Some(rest), None) => {
+            let (time, percent) = rest.rsplit_once(':').unwrap_or(("", rest));
+            let percent = read_number(percent.strip_suffix('%').unwrap_or(percent))?;
+            (EventTime::parse(time)?, Some(limits::EVENT_MOVE.holds(percent).then_some(percent / 100.0)?))
+        }
+    };
+    let event = EventDate { date: parse_date(date)?, time, size, is_earnings: false };
     Some((Symbol::parse_underlying(name)?, event))
 }
 
@@ -581,21 +590,25 @@ mod tests {
     #[test]
     fn an_event_has_a_name_a_date_and_a_size_and_runs_out_by_the_variance_clock() {
         let grid = |query: &str| parsed(&format!("underlying=NVDA&{query}")).map(|request| request.grid);
-        let event =
-            |time| EventDate { date: jiff::civil::date(2026, 12, 2), time, size: Some(0.07), is_earnings: false };
+        let at = EventTime::At(jiff::civil::time(9, 45, 0, 0));
         let nvda = Symbol::parse("NVDA").unwrap();
-        for (text, time) in [
-            ("NVDA:2026-12-02:7%", EventTime::Unknown),
-            ("nvda:2026-12-02:amc:7", EventTime::AfterClose),
-            ("NVDA:20261202:09:45:7%", EventTime::At(jiff::civil::time(9, 45, 0, 0))),
+        for (text, time, size) in [
+            ("NVDA:2026-12-02:7%", EventTime::Unknown, Some(0.07)),
+            ("nvda:2026-12-02:amc:7", EventTime::AfterClose, Some(0.07)),
+            ("NVDA:20261202:09:45:7%", at, Some(0.07)),
+            ("NVDA:2026-12-02:10", EventTime::Unknown, Some(0.1)),
+            ("NVDA:2026-12-02", EventTime::Unknown, None),
+            ("NVDA:2026-12-02:AMC", EventTime::AfterClose, None),
+            ("NVDA:2026-12-02:09:45", at, None),
         ] {
             let found = grid(&format!("event={text}")).unwrap();
-            assert_eq!((found.clock, found.events), (ScenarioClock::Variance, vec![(nvda, event(time))]), "{text}");
+            let event = EventDate { date: jiff::civil::date(2026, 12, 2), time, size, is_earnings: false };
+            assert_eq!((found.clock, found.events), (ScenarioClock::Variance, vec![(nvda, event)]), "{text}");
         }
         assert_eq!(grid("").unwrap().clock, ScenarioClock::Calendar);
         assert_eq!(grid("clock=variance").unwrap().clock, ScenarioClock::Variance);
         assert_eq!(grid("clock=calendar&event=NVDA:2026-12-02:7%").unwrap_err(), "event needs clock=variance");
-        for bad in ["NVDA", "NVDA:2026-12-02", "NVDA:soon:7%", "NVDA:2026-12-02:-7%", "NVDA:2026-12-02:noon:7%"] {
+        for bad in ["NVDA", "NVDA:2026-12-02:", "NVDA:soon:7%", "NVDA:2026-12-02:-7%", "NVDA:2026-12-02:noon:7%"] {
             assert!(grid(&format!("event={bad}")).unwrap_err().starts_with("event: not NAME:DATE"), "{bad}");
         }
     }

@@ -7,7 +7,7 @@ use api::selection::{Selection, not_yet, select};
 use api::vendors::native_scenario::{
     HeldSubject, NamedHolding, ROWS_MOST, SUMMED_MOST, ScenarioRequest, ScenarioSubject, TABLES_MOST,
 };
-use engine::scenario::{ExerciseOutcome, NameLapse, ScenarioGrid, ScenarioValue, Unvalued};
+use engine::scenario::{EventWithoutSize, ExerciseOutcome, NameLapse, ScenarioGrid, ScenarioValue, Unvalued};
 use engine::snapshot::Snapshot;
 use engine::store::chain::Chain;
 use jiff::Timestamp;
@@ -100,7 +100,7 @@ impl Legs {
     ///
     /// # Errors
     /// There are no values yet, a name is not served and the request wants a refusal then, a moment lies in the past,
-    /// or there are too many values.
+    /// an event has no size, or there are too many values.
     pub fn of(
         request: &ScenarioRequest,
         snapshot: &Snapshot,
@@ -147,7 +147,8 @@ impl Legs {
         for chain in legs.iter().filter_map(Leg::chain) {
             if let Entry::Vacant(entry) = moments.entry(chain.underlying) {
                 entry.insert(moments_of(&request.grid, chain, calendar)?);
-                lapses.extend(NameLapse::of(chain, &request.grid, calendar, roots).map(|of| (chain.underlying, of)));
+                let lapse = NameLapse::of(chain, &request.grid, calendar, roots).map_err(without_size)?;
+                lapses.extend(lapse.map(|of| (chain.underlying, of)));
             }
         }
         let (grids, without) = by_beta(request, &legs, book, roots);
@@ -292,6 +293,12 @@ fn of_contracts(
     selection.underlyings.extend(unserved);
     let warning = warning(request.unserved, snapshot, &selection, legs.is_empty())?;
     Ok((legs, warning))
+}
+
+fn without_size(of: EventWithoutSize) -> Refusal {
+    let event = format!("{}:{}", of.name, of.date);
+    let wants = format!("an event that expiries show (theirs is {}): give its move, {event}:7%", of.state.name());
+    Refusal::invalid("event", &event, wants)
 }
 
 fn moments_of(grid: &ScenarioGrid, chain: &Chain, calendar: &Calendar) -> Result<Vec<Timestamp>, Refusal> {
