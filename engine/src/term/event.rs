@@ -238,8 +238,9 @@ impl NameEvent {
             known.has_passed(of.settles_at).is_some() && second.is_none_or(|second| is_before(second, of))
         });
         let place = points.partition_point(|of| known.has_passed(of.settles_at) == Some(false));
-        let fit = (points.len() >= FEWEST).then(|| fit_at(&with_jumps(&points), place)).flatten();
-        let implied = fit.map(|fit| (fit.parts[2], (fit.jump_variance * fit.residual(points.len())).sqrt()));
+        let sums = (points.len() >= FEWEST).then(|| with_jumps(&points));
+        let fit = sums.as_ref().and_then(|sums| Some((sums, fit_at(sums, place)?)));
+        let implied = fit.map(|(sums, fit)| (fit.parts[2], fit.error(sums, place, points.len())));
         let (variance, error) = match known.size {
             Some(size) => (size * size, f64::NAN),
             None => implied.unwrap_or((f64::NAN, f64::NAN)),
@@ -277,7 +278,7 @@ impl NameEvent {
         };
         let fit = &with[place];
         let residual = fit.residual(n);
-        let (jump, error) = (fit.parts[2], (fit.jump_variance * residual).sqrt());
+        let (jump, error) = (fit.parts[2], fit.error(&sums, place, n));
         let is_by_calendar = || {
             let calendar: Vec<EventPoint> = points.iter().map(EventPoint::by_calendar).collect();
             let fit = fit_at(&with_jumps(&calendar), place);
@@ -337,12 +338,9 @@ fn is_large(jump: f64, points: &[EventPoint], place: usize, part: f64) -> bool {
 
 /// The best fit with a jump from an expiry on; `None`: there is no such expiry.
 fn fit_at(sums: &[Vec<EventSums>], place: usize) -> Option<EventFit> {
-    let of = |of_half_life: &Vec<EventSums>| {
-        let with = of_half_life.get(place)?;
-        let fit = with.fit(DAILY | JUMP);
-        Some(EventFit { jump_variance: with.jump_variance(&fit), ..fit })
-    };
-    sums.iter().filter_map(of).reduce(better)
+    let fits = sums.iter().enumerate();
+    let fits = fits.filter_map(|(half_life, sums)| Some(EventFit { half_life, ..sums.get(place)?.fit(DAILY | JUMP) }));
+    fits.reduce(better)
 }
 
 /// The sums of each half-life, with a jump from each expiry on.
@@ -356,14 +354,20 @@ struct EventFit {
     parts: [f64; 3],
     /// Sum of squares, in errors.
     misfit: f64,
-    /// Variance of the jump, in squared errors.
-    jump_variance: f64,
+    /// Place of its half-life.
+    half_life: usize,
 }
 
 impl EventFit {
     /// Sum of squares for each expiry that is not needed, 1 at least.
     fn residual(&self, expiries: usize) -> f64 {
         (self.misfit / expiries.saturating_sub(FEWEST).max(1) as f64).max(1.0)
+    }
+
+    /// Standard error of the jump at a place.
+    fn error(&self, sums: &[Vec<EventSums>], place: usize, expiries: usize) -> f64 {
+        let of = sums.get(self.half_life).and_then(|sums| sums.get(place));
+        of.map_or(f64::NAN, |of| (of.jump_variance(self) * self.residual(expiries)).sqrt())
     }
 }
 
@@ -419,7 +423,7 @@ impl EventSums {
             // nothing with fewer parts is better
             return fit;
         }
-        let none = EventFit { parts: [0.0; 3], misfit: self.square, jump_variance: f64::NAN };
+        let none = EventFit { parts: [0.0; 3], misfit: self.square, half_life: 0 };
         let some = (1..parts).filter(|choice| choice & !parts == 0).filter_map(|choice| self.of(choice));
         some.filter(|fit| fit.parts.iter().all(|&part| part >= 0.0)).fold(none, better)
     }
@@ -430,13 +434,13 @@ impl EventSums {
         let part = |a: usize| (0..3).map(|b| inverse[a][b] * self.sides[b]).sum::<f64>();
         let parts = [part(0), part(1), part(2)];
         let gained: f64 = parts.iter().zip(&self.sides).map(|(part, side)| part * side).sum();
-        Some(EventFit { parts, misfit: self.square - gained, jump_variance: inverse[2][2] })
+        Some(EventFit { parts, misfit: self.square - gained, half_life: 0 })
     }
 
-    /// Variance of a jump beside the parts that a fit has, whether it has one or not.
+    /// Variance of a jump beside the parts that a fit has, whether it has one or not, in squared errors.
     fn jump_variance(&self, fit: &EventFit) -> f64 {
         let there = (0..2).filter(|&a| fit.parts[a] > 0.0).fold(JUMP, |bits, a| bits | 1 << a);
-        self.of(there).map_or(f64::NAN, |fit| fit.jump_variance)
+        inverse_of(&self.products, there).map_or(f64::NAN, |inverse| inverse[2][2])
     }
 }
 

@@ -7,7 +7,7 @@ use crate::store::chain::{Chain, Slice};
 use crate::store::columns::Col;
 use crate::store::quotes::QuoteNumber;
 use core::ops::{AddAssign, Range};
-use kernel::contract::{Right, RootTable, strike_of};
+use kernel::contract::{Right, RootTable, Symbol, strike_of};
 use kernel::elementary::{exp, ln};
 use kernel::normal::bell;
 use kernel::solve::bracketed_root;
@@ -76,6 +76,11 @@ impl Exposures {
     #[must_use]
     pub fn of_rows(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Self {
         let mut all = Self::default();
+        if chain.quotes.is_none() {
+            let counted = chain.slices.iter().filter(|slice| !slice.adjusted);
+            all.unknown = counted.map(|slice| slice.rows_among(rows).count() as u32).sum();
+            return all;
+        }
         each_exposure(chain, rows, roots, |_, _, exposures| all += exposures);
         all
     }
@@ -154,18 +159,36 @@ pub fn each_exposure<'a>(
     roots: &RootTable,
     mut take: impl FnMut(&'a Slice, usize, Exposures),
 ) {
-    let greeks = GreekColumns::of(chain);
+    let (greeks, mut multipliers) = (GreekColumns::of(chain), Multipliers::new(chain, roots));
     for slice in chain.slices.iter().filter(|slice| !slice.adjusted) {
-        let shares = multiplier(chain, slice, roots);
+        let shares = multipliers.of(slice);
         for row in slice.rows_among(rows).map(|row| row as usize) {
             take(slice, row, Exposures::of(chain, slice, row, shares, &greeks));
         }
     }
 }
 
-/// Shares of a contract of a slice.
-fn multiplier(chain: &Chain, slice: &Slice, roots: &RootTable) -> f64 {
-    f64::from(roots.facts(slice.root, chain.underlying).multiplier)
+/// Shares of a contract of each slice of a name: a table is searched for its root, which is mostly that of the slice
+/// before.
+struct Multipliers<'a> {
+    underlying: Symbol,
+    roots: &'a RootTable,
+    last: Option<(Symbol, f64)>,
+}
+
+impl<'a> Multipliers<'a> {
+    fn new(chain: &Chain, roots: &'a RootTable) -> Self {
+        Self { underlying: chain.underlying, roots, last: None }
+    }
+
+    fn of(&mut self, slice: &Slice) -> f64 {
+        if let Some((_, shares)) = self.last.filter(|(root, _)| *root == slice.root) {
+            return shares;
+        }
+        let shares = f64::from(self.roots.facts(slice.root, self.underlying).multiplier);
+        self.last = Some((slice.root, shares));
+        shares
+    }
 }
 
 /// Open contracts of a strike, calls less puts, as their gamma depends on the price.
@@ -185,10 +208,10 @@ struct NetStrike {
 /// The reason: there is no open interest, or no change of sign.
 pub fn gamma_flip(chain: &Chain, rows: &[Range<u32>], roots: &RootTable) -> Result<f64, &'static str> {
     let (mut all, mut is_known): (Vec<NetStrike>, bool) = (Vec::new(), false);
-    let vols = chain.columns.get(Col::SvcVol);
+    let (vols, mut multipliers) = (chain.columns.get(Col::SvcVol), Multipliers::new(chain, roots));
     for slice in chain.slices.iter().filter(|slice| !slice.adjusted) {
         let years = slice.days / YEAR_DAYS;
-        let shares = multiplier(chain, slice, roots) * exp(-slice.disc_rate * years) * slice.fwd_price;
+        let shares = multipliers.of(slice) * exp(-slice.disc_rate * years) * slice.fwd_price;
         for row in slice.rows_among(rows).map(|row| row as usize) {
             let (open, vol) = (open_interest(chain, row), vols[row]);
             is_known |= open.is_finite();
@@ -236,7 +259,7 @@ mod tests {
     use crate::store::firm_quotes::FirmQuotes;
     use crate::store::quotes::ChainQuotes;
     use jiff::Timestamp;
-    use kernel::contract::{Settle, Style, Symbol};
+    use kernel::contract::{Settle, Style};
 
     const VOL: f64 = 0.3;
     const DAYS: f64 = 36.5;
@@ -309,6 +332,9 @@ mod tests {
         chain.columns.get_mut(Col::Gamma)[0] = f64::NAN;
         let found = all(&chain);
         assert_eq!((found.calls.open, found.unpriced), (7.0, 1));
+        // nothing is known where no quotes are kept
+        let without = Chain { quotes: None, ..chain.clone() };
+        assert_eq!(all(&without), Exposures { unknown: 4, ..Exposures::default() });
         let adjusted = Slice { adjusted: true, ..chain.slices[0].clone() };
         chain.slices = [adjusted].into_iter().collect();
         assert_eq!(all(&chain), Exposures::default());
