@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Contracts that a request selects: those that meet every given condition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// One name, as vendor layers take it: an underlying, else a root.
     pub name: Option<Symbol>,
@@ -99,6 +99,12 @@ impl Selection {
             || self.strike_range.is_some()
     }
 
+    /// True if it selects every contract of its underlyings.
+    fn is_of_whole_names(&self) -> bool {
+        let &Self { everything, today, ref underlyings, .. } = self;
+        *self == Self { everything, today, underlyings: underlyings.clone(), ..Self::default() }
+    }
+
     /// Turns the selection into one that selects nothing.
     #[must_use]
     pub fn for_nothing(self) -> Self {
@@ -134,8 +140,12 @@ pub fn select(snapshot: &Snapshot, selection: &Selection) -> Result<Vec<Picked>,
         names.dedup();
         return Err(not_yet(snapshot, &names.join(", ")));
     }
-    let names = Names::of(selection);
-    let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: pick_rows(chain, selection, &names) };
+    let (names, is_whole) = (Names::of(selection), selection.is_of_whole_names());
+    let rows = |chain: &Arc<Chain>| match is_whole {
+        true => std::iter::once(0..chain.rows()).filter(|rows| !rows.is_empty()).collect(),
+        false => pick_rows(chain, selection, &names),
+    };
+    let pick = |chain: &Arc<Chain>| Picked { chain: Arc::clone(chain), rows: rows(chain) };
     Ok(chains.into_iter().map(pick).filter(|picked| !picked.rows.is_empty()).collect())
 }
 
@@ -181,6 +191,9 @@ fn resolve(snapshot: &Snapshot, selection: &Selection, name: Symbol) -> Selectio
 
 /// Chains that may have the named contracts, each once, in the order of the answer.
 fn named_chains<'s>(snapshot: &'s Snapshot, selection: &Selection) -> Vec<&'s Arc<Chain>> {
+    if selection.everything {
+        return snapshot.chains().iter().collect();
+    }
     let mut seen = HashSet::new();
     let mut chains = Vec::new();
     let mut add = |chain: &'s Arc<Chain>| {
@@ -188,9 +201,7 @@ fn named_chains<'s>(snapshot: &'s Snapshot, selection: &Selection) -> Vec<&'s Ar
             chains.push(chain);
         }
     };
-    if selection.everything {
-        snapshot.chains().iter().for_each(add);
-    } else if !selection.underlyings.is_empty() {
+    if !selection.underlyings.is_empty() {
         selection.underlyings.iter().filter_map(|&name| chain_of(snapshot, name)).for_each(add);
     } else if !selection.roots.is_empty() {
         selection.roots.iter().flat_map(|&root| snapshot.chains_of_root(root)).for_each(add);

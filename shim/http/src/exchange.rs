@@ -394,9 +394,11 @@ fn deliver<A: App>(opened: StartedAnswer, terms: ReplyTerms, context: &mut React
     }
 }
 
-/// True for a long body that was made whole, while the clients of others leave too much unread.
+/// True for a long body that was made whole, or holds what it is made of, while the clients of others leave too much
+/// unread.
 fn has_no_room<A: App>(begun: &StartedBody, context: &ReactorContext<A>) -> bool {
-    let is_long = begun.rest.is_none() && begun.first.len() > PIECE_BYTES;
+    let held = begun.rest.as_ref().map_or(begun.first.len(), |rest| rest.held_bytes());
+    let is_long = held > PIECE_BYTES;
     is_long && context.shared.metrics.connection_bytes() > context.shared.limits.unread_bytes
 }
 

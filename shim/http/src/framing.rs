@@ -31,6 +31,11 @@ pub trait Stream: Send {
     fn most_bytes(&self) -> Option<usize> {
         None
     }
+
+    /// Approximate bytes that it holds for this body alone, which count as those of its connection.
+    fn held_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// How the client finds the end of the body.
@@ -88,9 +93,10 @@ impl Outgoing {
         Self { first, rest, gzip, chunked: framing == Framing::Chunked }
     }
 
-    /// Approximate bytes of memory, without the data that the stream reads.
+    /// Approximate bytes of memory, without the data that the stream reads and others count.
     pub(super) fn bytes(&self) -> usize {
-        self.first.capacity() + self.gzip.as_ref().map_or(0, |_| ENCODER_BYTES)
+        let held = self.rest.as_ref().map_or(0, |rest| rest.held_bytes());
+        self.first.capacity() + held + self.gzip.as_ref().map_or(0, |_| ENCODER_BYTES)
     }
 
     /// Appends the next piece to `out`, framed; `scratch` is for text to be compressed.
@@ -185,6 +191,10 @@ mod tests {
             out.extend_from_slice(self.0.remove(0).as_bytes());
             if self.0.is_empty() { Progress::Done } else { Progress::More }
         }
+
+        fn held_bytes(&self) -> usize {
+            1000 * self.0.len()
+        }
     }
 
     fn sent(first: &str, rest: Vec<&'static str>, gzip: Option<Compressor>, framing: Framing) -> Vec<u8> {
@@ -201,6 +211,15 @@ mod tests {
         assert_eq!(out, b"00000002\r\nab\r\n00000010\r\n0123456789abcdef\r\n0\r\n\r\n");
         assert_eq!(sent("ab", vec!["c"], None, Framing::UntilClose), b"abc");
         assert_eq!(sent("ab", vec![], None, Framing::Chunked), b"00000002\r\nab\r\n0\r\n\r\n");
+    }
+
+    #[test]
+    fn what_a_stream_holds_counts_until_it_is_sent() {
+        let rest = Pieces(vec!["a", "b"]);
+        let mut outgoing = Outgoing::new(Vec::new(), Some(Box::new(rest)), None, Framing::UntilClose);
+        let (before, mut out) = (outgoing.bytes(), Vec::new());
+        assert_eq!(outgoing.next(&mut out, &mut Vec::new()), Progress::More);
+        assert_eq!((before, outgoing.bytes()), (2000, 1000));
     }
 
     #[test]

@@ -155,11 +155,26 @@ struct KeptRow {
     rows: Arc<SharedRows>,
 }
 
+impl KeptRow {
+    fn is_of(&self, chain: &Arc<Chain>, closes: u64) -> bool {
+        // the place of a chain is not used again while somebody knows it
+        self.of.1 == closes && Weak::as_ptr(&self.of.0) == Arc::as_ptr(chain)
+    }
+
+    fn brief(&self) -> Option<Arc<NameRow>> {
+        self.rows.brief.get().cloned()
+    }
+}
+
 impl NameRows {
     /// The row of a chain, computed at the first request for it. What takes long to find is missing in it.
     #[must_use]
     pub fn brief(&self, chain: &Arc<Chain>, inputs: RowInputs<'_>) -> Arc<NameRow> {
-        Arc::clone(self.brief_of(&self.shared(chain, inputs.closes.number()), chain, inputs))
+        let closes = inputs.closes.number();
+        // the whole market is asked for at once: a row that is there costs a look
+        let known =
+            lock(&self.kept).get(&chain.underlying).filter(|of| of.is_of(chain, closes)).and_then(KeptRow::brief);
+        known.unwrap_or_else(|| Arc::clone(self.brief_of(&self.shared(chain, closes), chain, inputs)))
     }
 
     /// The whole row of a chain, computed at the first request for it.
@@ -188,10 +203,10 @@ impl NameRows {
     }
 
     fn shared(&self, chain: &Arc<Chain>, closes: u64) -> Arc<SharedRows> {
-        let of = (Arc::downgrade(chain), closes);
         let mut kept = lock(&self.kept);
+        let of = (Arc::downgrade(chain), closes);
         if let Some(known) = kept.get_mut(&chain.underlying) {
-            if known.of.1 != closes || !Weak::ptr_eq(&known.of.0, &of.0) {
+            if !known.is_of(chain, closes) {
                 *known = KeptRow { of, rows: Arc::default() };
             }
             return Arc::clone(&known.rows);

@@ -97,7 +97,7 @@ pub(super) fn of_catalog(catalog: Catalog, clock: &Clock) -> Value {
 fn of_fact(fact: &Fact) -> Value {
     match fact {
         Fact::Missing => json!({ "type": "null" }),
-        Fact::Word(_) => json!({ "type": "string" }),
+        Fact::Word(_) | Fact::Term(_) | Fact::Date(_) => json!({ "type": "string" }),
         Fact::Words(_) | Fact::Reasons(_) => json!({ "type": "array", "items": { "type": "string" } }),
         Fact::Count(_) => json!({ "type": "integer" }),
         Fact::Milli(_) | Fact::Number(_) => json!({ "type": "number" }),

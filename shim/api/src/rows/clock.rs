@@ -17,6 +17,19 @@ pub struct Clock {
     asked: Option<ZonedDateTime>,
 }
 
+/// Time of the last row as text: most of many rows have the time of the row before.
+#[derive(Clone, Debug, Default)]
+pub struct LastTime(Option<(Timestamp, String)>);
+
+impl LastTime {
+    /// An instant, spelled as [`Stamp::EasternOffsetMillis`].
+    pub fn spell(&mut self, at: Timestamp, clock: &Clock) -> String {
+        let known = self.0.take().filter(|(known, _)| *known == at);
+        let (_, text) = self.0.insert(known.unwrap_or_else(|| (at, clock.spell(at, Stamp::EasternOffsetMillis))));
+        text.clone()
+    }
+}
+
 /// Kind of the time that a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {

@@ -74,7 +74,14 @@ pub fn put<const MOST: usize, const LEAST: usize>(buf: &mut [u8], at: usize, x: 
 }
 
 /// Appends `x`, which must be finite, with the decimals that a column shows.
+#[inline]
 pub fn push_as(to: &mut Vec<u8>, x: f64, print: Print) {
+    // a short buffer where the text is: to clear a long one takes longer than the digits
+    if let (Print::UpTo(6) | Print::Point(6), true) = (print, x.abs() < FAST_MAX - 1.0) {
+        let mut buf = [0; 16];
+        let end = put_as(&mut buf, 0, x, print);
+        return to.extend_from_slice(&buf[..end]);
+    }
     let mut buf = [0; NUMBER_MAX];
     let end = put_as(&mut buf, 0, x, print);
     to.extend_from_slice(&buf[..end]);
@@ -315,10 +322,15 @@ mod tests {
 
     #[test]
     fn unusual_widths_follow_the_same_rules() {
-        for x in [0.0, -0.0, -1e-9, 0.5, -2.25, 1234.5678, 1e9, -0.05, 100.0] {
+        for x in [0.0, -0.0, -1e-9, 0.5, -2.25, 1234.5678, 1e9, -0.05, 100.0, -99_999_998.123_456_4, 99_999_999.5] {
             for most in 0..=8 {
                 let wide = usize::from(most);
                 assert_eq!(text_as(x, Print::UpTo(most)), expected(x, wide, 0));
+                for print in [Print::UpTo(most), Print::Point(most)] {
+                    let mut pushed = Vec::new();
+                    push_as(&mut pushed, x, print);
+                    assert_eq!(String::from_utf8(pushed).unwrap(), text_as(x, print));
+                }
                 assert_eq!(text_as(x, Print::Fixed(most)), expected(x, wide, wide));
                 assert_eq!(text_as(x, Print::Point(most)), expected(x, wide, wide.min(1)));
                 assert_eq!(text_as(x, Print::Words(most)), expected(x, wide, wide));

@@ -2,7 +2,9 @@
 //! Never: the meaning of a fact.
 
 use super::frame::{ColumnHead, Format, Heading};
+use super::identity::push_date;
 use super::number::{self, Print};
+use jiff::civil::Date;
 use kernel::contract::strike_of;
 
 /// One cell.
@@ -12,6 +14,10 @@ pub enum Fact {
     Missing,
     /// A word, quoted in JSON.
     Word(String),
+    /// A word of the program, without a character that a format escapes; quoted in JSON.
+    Term(&'static str),
+    /// A date, as a word.
+    Date(Date),
     /// Several words: an array in JSON, with spaces between them elsewhere.
     Words(Vec<String>),
     /// Columns and why they are missing, written as words, `column:reason`.
@@ -34,7 +40,8 @@ impl Fact {
             Self::Number(x) => *x,
             Self::Count(n) => *n as f64,
             Self::Milli(milli) => strike_of(*milli),
-            Self::Missing | Self::Word(_) | Self::Words(_) | Self::Reasons(_) | Self::Flag(_) => f64::NAN,
+            Self::Missing | Self::Word(_) | Self::Term(_) | Self::Date(_) | Self::Words(_) => f64::NAN,
+            Self::Reasons(_) | Self::Flag(_) => f64::NAN,
         }
     }
 
@@ -54,6 +61,8 @@ impl Fact {
     pub fn words(&self) -> Option<String> {
         match self {
             Self::Word(word) => Some(word.clone()),
+            Self::Term(word) => Some((*word).to_owned()),
+            Self::Date(date) => Some(date.to_string()),
             Self::Words(words) => Some(words.join(" ")),
             Self::Reasons(all) => Some(joined(all)),
             Self::Flag(flag) => Some(flag.to_string()),
@@ -70,6 +79,26 @@ pub fn write(format: Format, heading: &Heading, columns: &[ColumnHead<'_>], rows
     rows.iter().for_each(|row| lines.push(columns, row, &mut out));
     lines.end(&mut out);
     out
+}
+
+/// Text before each cell of a row, made once for many rows.
+#[derive(Clone, Debug, Default)]
+pub struct CellLeads {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl CellLeads {
+    /// Text before the cells of these columns, of which the first begins its row.
+    #[must_use]
+    pub fn new(format: Format, columns: &[ColumnHead<'_>]) -> Self {
+        let mut all = Self::default();
+        for (j, column) in columns.iter().enumerate() {
+            push_lead(&mut all.text, format, column, j == 0);
+            all.ends.push(all.text.len());
+        }
+        all
+    }
 }
 
 /// Writes a table row by row.
@@ -101,6 +130,19 @@ impl TableLines {
     pub fn push(&mut self, columns: &[ColumnHead<'_>], row: &[Fact], out: &mut Vec<u8>) {
         self.open_row(out);
         self.push_cells(columns, row, true, out);
+        self.close_row(out);
+    }
+
+    /// Appends a row with a cell per column, as [`Self::push`] does.
+    pub fn push_led(&mut self, leads: &CellLeads, row: &[Fact], out: &mut Vec<u8>) {
+        self.open_row(out);
+        let mut start = 0;
+        for (&end, fact) in leads.ends.iter().zip(row) {
+            out.extend_from_slice(&leads.text[start..end]);
+            start = end;
+            push_value(out, self.format, fact);
+            out.extend_from_slice(self.format.frame().cell_close.as_bytes());
+        }
         self.close_row(out);
     }
 
@@ -184,6 +226,13 @@ fn push_array<'a>(out: &mut Vec<u8>, facts: impl IntoIterator<Item = &'a Fact>) 
 }
 
 fn push_cell(out: &mut Vec<u8>, format: Format, column: &ColumnHead<'_>, fact: &Fact, is_first: bool) {
+    push_lead(out, format, column, is_first);
+    push_value(out, format, fact);
+    out.extend_from_slice(format.frame().cell_close.as_bytes());
+}
+
+/// Appends what stands before the value of a cell.
+fn push_lead(out: &mut Vec<u8>, format: Format, column: &ColumnHead<'_>, is_first: bool) {
     let frame = format.frame();
     let mut push = |text: &str| out.extend_from_slice(text.as_bytes());
     push(if is_first { "" } else { frame.cell_between });
@@ -193,8 +242,6 @@ fn push_cell(out: &mut Vec<u8>, format: Format, column: &ColumnHead<'_>, fact: &
         push("\":");
     }
     push(if column.is_number { frame.number_open } else { frame.text_open });
-    push_value(out, format, fact);
-    out.extend_from_slice(frame.cell_close.as_bytes());
 }
 
 fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
@@ -203,6 +250,16 @@ fn push_value(out: &mut Vec<u8>, format: Format, fact: &Fact) {
     match fact {
         Fact::Missing => push(frame.null),
         Fact::Word(word) => push_word(out, format, word),
+        Fact::Term(word) => {
+            push(frame.quote);
+            push(word);
+            push(frame.quote);
+        }
+        Fact::Date(date) => {
+            push(frame.quote);
+            push_date(out, *date);
+            out.extend_from_slice(frame.quote.as_bytes());
+        }
         Fact::Words(words) => push_words(out, format, words),
         Fact::Reasons(all) => push_reasons(out, format, all),
         Fact::Count(n) => push(&n.to_string()),
@@ -241,19 +298,18 @@ fn joined(reasons: &[(&str, &str)]) -> String {
     reasons.iter().map(|(column, why)| format!("{column}:{why}")).collect::<Vec<_>>().join(" ")
 }
 
+/// Columns and reasons are words of the program: none has a character that a format escapes.
 fn push_reasons(out: &mut Vec<u8>, format: Format, reasons: &[(&str, &str)]) {
-    if !format.frame().keys {
-        return push_word(out, format, &joined(reasons));
+    let [open, between, close] = if format.frame().keys { ["[\"", "\",\"", "\"]"] } else { ["", " ", ""] };
+    if reasons.is_empty() {
+        return push_words(out, format, &[]);
     }
-    out.push(b'[');
     for (i, (column, why)) in reasons.iter().enumerate() {
-        out.extend_from_slice(if i > 0 { b",\"" } else { b"\"" });
-        out.extend_from_slice(column.as_bytes());
-        out.push(b':');
-        out.extend_from_slice(why.as_bytes());
-        out.push(b'"');
+        for text in [if i > 0 { between } else { open }, column, ":", why] {
+            out.extend_from_slice(text.as_bytes());
+        }
     }
-    out.push(b']');
+    out.extend_from_slice(close.as_bytes());
 }
 
 fn push_word(out: &mut Vec<u8>, format: Format, word: &str) {
@@ -272,6 +328,31 @@ mod tests {
         ColumnHead { name: "b", is_number: false },
         ColumnHead { name: "c", is_number: true },
     ];
+
+    #[test]
+    fn rows_with_leads_are_the_same_rows() {
+        let row = [
+            Fact::Term("found"),
+            Fact::Date(jiff::civil::date(2026, 1, 9)),
+            Fact::Reasons(vec![("iv7d", "no_event"), ("rv20", "too_few_closes")]),
+        ];
+        for (format, wanted) in [
+            (Format::Json, r#"{"a":"found","b":"2026-01-09","c":["iv7d:no_event","rv20:too_few_closes"]}"#),
+            (Format::PointCsv, "found,2026-01-09,iv7d:no_event rv20:too_few_closes\r\n"),
+            (
+                Format::Html,
+                "<tr><td class=w>found</td><td class=w>2026-01-09</td>\
+                 <td>iv7d:no_event rv20:too_few_closes</td></tr>\n",
+            ),
+        ] {
+            let (mut led, mut plain) = (Vec::new(), Vec::new());
+            TableLines::within(format).push_led(&CellLeads::new(format, &COLUMNS), &row, &mut led);
+            TableLines::within(format).push(&COLUMNS, &row, &mut plain);
+            assert_eq!((String::from_utf8(led).unwrap().as_str(), plain), (wanted, wanted.as_bytes().to_vec()));
+        }
+        let words: Vec<String> = row.iter().filter_map(Fact::words).collect();
+        assert_eq!(words.join(" "), "found 2026-01-09 iv7d:no_event rv20:too_few_closes");
+    }
 
     fn written(format: Format) -> String {
         let words = |words: &[&str]| Fact::Words(words.iter().map(|&word| word.to_owned()).collect());

@@ -4,18 +4,23 @@ use super::body::JSON;
 use super::metric_cells;
 use crate::metrics::{Metric, NameRow};
 use crate::rows::binary::{self, content_type};
-use crate::rows::clock::Clock;
+use crate::rows::clock::{Clock, LastTime};
 use crate::rows::frame::{ColumnHead, Format, Heading, json_text};
-use crate::rows::table::{Fact, TableLines};
+use crate::rows::table::{CellLeads, Fact, TableLines};
 use history::tables::TableFormat;
-use http::Answer;
+use http::limits::PIECE_BYTES;
 use http::metrics::write_metric;
+use http::{Answer, Progress, Stream};
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
 /// The type of gauges.
 const GAUGES: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Bytes of a cell at most, but for the name of its column, and of the text around all rows.
+const CELL_BYTES: usize = 48;
+const HEAD_BYTES: usize = 16 * 1024;
 
 /// The form of a table of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +60,10 @@ impl FactRow {
         }
     }
 
-    pub(super) fn cells(&self, clock: &Clock) -> Cow<'_, [Fact]> {
+    pub(super) fn cells(&self, clock: &Clock, times: &mut LastTime) -> Cow<'_, [Fact]> {
         match self {
             Self::Cells(cells) => Cow::Borrowed(cells),
-            Self::Metrics(row) => Cow::Owned(metric_cells::cells(row, clock)),
+            Self::Metrics(row) => Cow::Owned(metric_cells::cells(row, clock, times)),
         }
     }
 }
@@ -98,11 +103,14 @@ impl FactForm {
     pub(super) fn answer(
         self,
         layer: &'static str,
-        heading: &Heading,
-        columns: &[ColumnHead<'_>],
-        rows: &[FactRow],
+        heading: Heading,
+        columns: &'static [ColumnHead<'static>],
+        rows: Vec<FactRow>,
         clock: &Clock,
     ) -> Answer {
+        if let Self::Text(format) = self {
+            return Answer::stream(layer, self.content_type(), FactText::new(format, heading, columns, rows, clock));
+        }
         match self.write(heading, columns, rows, clock) {
             Ok(body) => Answer::full(layer, 200, self.content_type(), body),
             Err(why) => {
@@ -118,29 +126,81 @@ impl FactForm {
     /// The library of tables refuses it.
     pub(super) fn write(
         self,
-        heading: &Heading,
-        columns: &[ColumnHead<'_>],
-        rows: &[FactRow],
+        heading: Heading,
+        columns: &'static [ColumnHead<'static>],
+        rows: Vec<FactRow>,
         clock: &Clock,
     ) -> io::Result<Vec<u8>> {
-        let all = || -> Vec<Cow<'_, [Fact]>> { rows.iter().map(|row| row.cells(clock)).collect() };
+        let all = || -> Vec<Cow<'_, [Fact]>> {
+            let mut times = LastTime::default();
+            rows.iter().map(|row| row.cells(clock, &mut times)).collect()
+        };
         Ok(match self {
             Self::Text(format) => {
-                let mut out = Vec::new();
-                let mut lines = TableLines::begin(format, heading, columns, &mut out);
-                for (n, row) in rows.iter().enumerate() {
-                    lines.push(columns, &row.cells(clock), &mut out);
-                    if n == 0 {
-                        // rows are about equally long: the text grows once
-                        out.reserve(out.len().saturating_mul(rows.len()));
-                    }
-                }
-                lines.end(&mut out);
+                let (mut text, mut out) = (FactText::new(format, heading, columns, rows, clock), Vec::new());
+                while text.fill(&mut out) == Progress::More {}
                 out
             }
             Self::Gauges => gauges(columns, &all()).into_bytes(),
             Self::Table(format) => binary::facts(format, columns, &all())?,
         })
+    }
+}
+
+/// A table as text, which is written while it is sent.
+struct FactText {
+    heading: Heading,
+    columns: &'static [ColumnHead<'static>],
+    format: Format,
+    /// `None`: it has not begun.
+    lines: Option<TableLines>,
+    leads: CellLeads,
+    /// Rows to come.
+    rows: std::vec::IntoIter<FactRow>,
+    row_bytes: usize,
+    clock: Clock,
+    times: LastTime,
+}
+
+impl FactText {
+    fn new(
+        format: Format,
+        heading: Heading,
+        columns: &'static [ColumnHead<'static>],
+        rows: Vec<FactRow>,
+        clock: &Clock,
+    ) -> Self {
+        let leads = CellLeads::new(format, columns);
+        let row_bytes = size_of::<FactRow>().saturating_add(rows.first().map_or(0, FactRow::bytes));
+        let (rows, clock) = (rows.into_iter(), clock.clone());
+        Self { heading, columns, format, lines: None, leads, rows, row_bytes, clock, times: LastTime::default() }
+    }
+}
+
+impl Stream for FactText {
+    fn fill(&mut self, out: &mut Vec<u8>) -> Progress {
+        let stop = out.len().saturating_add(PIECE_BYTES);
+        let begin = || TableLines::begin(self.format, &self.heading, self.columns, out);
+        let lines = self.lines.get_or_insert_with(begin);
+        while out.len() < stop {
+            let Some(row) = self.rows.next() else {
+                lines.end(out);
+                return Progress::Done;
+            };
+            lines.push_led(&self.leads, &row.cells(&self.clock, &mut self.times), out);
+        }
+        Progress::More
+    }
+
+    fn most_bytes(&self) -> Option<usize> {
+        // a missing cell is named once more, with its reason
+        let cell = |column: &ColumnHead<'_>| column.name.len().saturating_mul(2).saturating_add(CELL_BYTES);
+        let row: usize = self.columns.iter().map(cell).sum();
+        Some(row.saturating_mul(self.rows.len()).saturating_add(HEAD_BYTES))
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.row_bytes.saturating_mul(self.rows.len())
     }
 }
 
@@ -171,4 +231,39 @@ fn labels(columns: &[ColumnHead<'_>], row: &[Fact]) -> Vec<(&'static str, String
         other => other.words(),
     };
     LABELS.into_iter().filter_map(|name| Some((name, text(name)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use jiff::tz::TimeZone;
+
+    #[test]
+    fn a_table_is_written_in_pieces_and_counts_the_rows_to_come() {
+        const COLUMNS: &[ColumnHead<'static>] =
+            &[ColumnHead { name: "underlying", is_number: false }, ColumnHead { name: "iv30d", is_number: true }];
+        let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
+        let row = |n: u32| FactRow::Cells(vec![Fact::Word(format!("N{n}")), Fact::Number(f64::from(n))]);
+        for format in [Format::Json, Format::PointCsv, Format::Html] {
+            let rows: Vec<FactRow> = (0..9000).map(row).collect();
+            let whole = FactForm::Text(format).write(Heading::default(), COLUMNS, rows.clone(), &clock).unwrap();
+            let mut text = FactText::new(format, Heading::default(), COLUMNS, rows, &clock);
+            let (all, most) = (text.held_bytes(), text.most_bytes().unwrap());
+            assert!(all > 9000 * 2 * size_of::<Fact>() && most > whole.len(), "{all} {most} {}", whole.len());
+            let (mut read, mut pieces) = (Vec::new(), 0);
+            loop {
+                let mut piece = Vec::new();
+                let progress = text.fill(&mut piece);
+                assert!(piece.len() < PIECE_BYTES + 1000);
+                read.extend(piece);
+                pieces += 1;
+                if progress == Progress::Done {
+                    break;
+                }
+                assert!(text.held_bytes() < all);
+            }
+            assert!(read == whole && pieces > 2 && text.held_bytes() == 0, "{pieces}");
+        }
+    }
 }

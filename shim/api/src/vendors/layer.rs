@@ -569,7 +569,7 @@ impl Layer {
             heading.lines.extend(warning.clone());
             heading.lines.push(counted(rows.len(), "row"));
         }
-        let mut answer = of.form.answer(self.name, &heading, of.heads, &rows, clock);
+        let mut answer = of.form.answer(self.name, heading, of.heads, rows, clock);
         answer.headers.extend(warning.as_deref().map(warning_header));
         Ok(answer.of_edition(context.edition.filter(|_| !is_page)))
     }
@@ -579,7 +579,7 @@ impl Layer {
     pub fn facts_of_many(&self, of: &FactTable, mut rows: Vec<FactRow>, clock: &Clock) -> Answer {
         of.cut(&mut rows);
         let heading = Heading { title: of.title.to_owned(), lines: vec![counted(rows.len(), "row")] };
-        self.with_headers(of.form.answer(self.name, &heading, of.heads, &rows, clock), clock)
+        self.with_headers(of.form.answer(self.name, heading, of.heads, rows, clock), clock)
     }
 
     fn symbols(&self, list: &SymbolList, context: &RequestContext<'_>, clock: &Clock) -> Answer {

@@ -1,7 +1,7 @@
 //! Cells of metrics in a table. Never: a column, bytes.
 
 use crate::metrics::{Metric, NAME, NameRow};
-use crate::rows::clock::{Clock, Stamp};
+use crate::rows::clock::{Clock, LastTime};
 use crate::rows::frame::ColumnHead;
 use crate::rows::table::Fact;
 use jiff::Timestamp;
@@ -18,16 +18,19 @@ pub(super) fn table_row(
     columns: &[ColumnHead<'static>],
     metrics: &[Metric],
     clock: &Clock,
+    times: &mut LastTime,
 ) -> Vec<Fact> {
     let mut cells = Vec::with_capacity(metrics.len() + NAMED.len() + 1);
     cells.push(Fact::Word(underlying.to_string()));
-    cells.push(Fact::Word(clock.spell(valued_at, Stamp::EasternOffsetMillis)));
-    cells.extend(metrics.iter().map(|metric| fact(*metric)));
-    let missing = columns.iter().zip(metrics).filter_map(|(column, metric)| match metric {
-        Metric::Missing(why) => Some((column.name, *why)),
-        _ => None,
-    });
-    cells.push(Fact::Reasons(missing.collect()));
+    cells.push(Fact::Word(times.spell(valued_at, clock)));
+    let mut missing = Vec::with_capacity(metrics.len());
+    for (column, metric) in columns.iter().zip(metrics) {
+        cells.push(fact(*metric));
+        if let Metric::Missing(why) = metric {
+            missing.push((column.name, *why));
+        }
+    }
+    cells.push(Fact::Reasons(missing));
     cells
 }
 
@@ -35,15 +38,15 @@ pub(super) fn table_row(
 pub(super) fn fact(metric: Metric) -> Fact {
     match metric {
         Metric::Number(x) => Fact::Number(x),
-        Metric::Word(word) => Fact::Word(word.to_owned()),
-        Metric::Date(date) => Fact::Word(date.to_string()),
+        Metric::Word(word) => Fact::Term(word),
+        Metric::Date(date) => Fact::Date(date),
         Metric::Missing(_) => Fact::Missing,
     }
 }
 
 /// The cells of a name's row in a table.
-pub(super) fn cells(row: &NameRow, clock: &Clock) -> Vec<Fact> {
-    table_row(row.underlying, row.valued_at, NAME, &row.cells, clock)
+pub(super) fn cells(row: &NameRow, clock: &Clock, times: &mut LastTime) -> Vec<Fact> {
+    table_row(row.underlying, row.valued_at, NAME, &row.cells, clock, times)
 }
 
 /// The number in a column of a name's row in a table; NaN: it has none.

@@ -16,7 +16,7 @@ use crate::picked::Picked;
 use crate::query::Query;
 use crate::query::parameter::{OneWord, Param, ReadAs, ReadEach, parameters};
 use crate::refusal::Refusal;
-use crate::rows::clock::Clock;
+use crate::rows::clock::{Clock, LastTime};
 use crate::rows::frame::{ColumnHead, Format, Heading};
 use crate::rows::table::{Fact, TableLines};
 use crate::selection::Selection;
@@ -132,11 +132,11 @@ fn names_in_full(picked: &[Picked], context: &RequestContext<'_>, _: &Clock) -> 
 
 /// A row for each expiry of each name.
 fn expiries(picked: &[Picked], context: &RequestContext<'_>, clock: &Clock) -> Vec<FactRow> {
-    let mut rows = Vec::new();
+    let (mut rows, mut times) = (Vec::new(), LastTime::default());
     for Picked { chain, .. } in picked {
         let term = TermStructure::of(chain, context.calendar);
         let all = (0..term.expiries().len()).filter_map(|place| ExpiryMetrics::new(chain, &term, place));
-        let cells = all.map(|metrics| table_row(chain.underlying, chain.valued_at, EXPIRY, &metrics.cells(), clock));
+        let cells = all.map(|of| table_row(chain.underlying, chain.valued_at, EXPIRY, &of.cells(), clock, &mut times));
         rows.extend(cells.map(FactRow::Cells));
     }
     rows
@@ -157,7 +157,7 @@ pub fn push_object(row: &NameRow, places: &[usize], out: &mut Vec<u8>) {
 pub fn file(form: FactForm, rows: Vec<NameRow>, calendar: &Calendar) -> io::Result<Vec<u8>> {
     let last = rows.iter().map(|row| row.valued_at).max().unwrap_or_default();
     let rows: Vec<FactRow> = rows.into_iter().map(|row| FactRow::Metrics(Arc::new(row))).collect();
-    form.write(&Heading::default(), NAME_HEADS, &rows, &Clock::new(last, last, calendar.zone()))
+    form.write(Heading::default(), NAME_HEADS, rows, &Clock::new(last, last, calendar.zone()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::past::PastQuestion;
 use crate::past::day::RequestDays;
 use crate::picked::Picked;
 use crate::refusal::Refusal;
-use crate::rows::clock::{Clock, Stamp};
+use crate::rows::clock::{Clock, LastTime, Stamp};
 use crate::rows::frame::{ColumnHead, Format};
 use crate::rows::layout::Around;
 use crate::rows::listing::ListingPiece;
@@ -162,8 +162,9 @@ impl FactTable {
         let mut rows = (self.rows)(&picked, context, &clock);
         rows.retain(|row| self.is_met(row));
         complete(&mut rows, context);
+        let mut times = LastTime::default();
         let timed = |row: FactRow| {
-            let mut cells = row.cells(&clock).into_owned();
+            let mut cells = row.cells(&clock, &mut times).into_owned();
             cells.push(Fact::Word(time.clone()));
             FactRow::Cells(cells)
         };
