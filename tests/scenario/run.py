@@ -10,9 +10,10 @@ DAYS days, and rates and volatility shrink with it: a value depends on r·t, b·
 Black's formula. Beside that: a scenario without a shock is the served row to the last digit, the profit until the next
 trading day is the served decay, and the profit of a small move is explained by the served Greeks, order by order. Exercise
 boundaries and costs of waiting of as many contracts are compared with Bermudan ones that wait as long, boundaries of puts
-with the highest spot at which keeping is worth no more than exercise. Makes a Python environment of its own in target/scenario-venv. Exit code 1 where something is further off than the tolerances.
+with the highest spot at which keeping is worth no more than exercise. Five trades of a desk go from a file of positions to
+numbers: a covered call over an ex-date, a calendar over earnings, a condor of the day, an assigned weekly, a dear short. Makes a Python environment of its own in target/scenario-venv. Exit code 1 where something is further off than the tolerances.
 """
-import argparse, datetime, math, pathlib, random, statistics, sys, urllib.parse
+import argparse, datetime, math, pathlib, random, statistics, sys, tempfile, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import environment
@@ -72,11 +73,11 @@ def american(right, style, spot, strike, t, r, b, sigma, dividends, after=None):
     return option.NPV()
 
 
-def expected(x, spot_move, vol_move, tau):
-    """Value and state of a contract in a scenario, tau years ahead, from its explanation."""
+def expected(x, spot_move, vol_move, tau, borrow=0.0, sigma=None):
+    """Value and state of a contract in a scenario, tau years ahead, from its explanation; `sigma` replaces its volatility."""
     c, right, style, strike = x["carry"], x["contract"]["right"], x["contract"]["ex_style"], x["contract"]["strike"]
-    t, r, b = c["t_years"], c["rate"], c["borrow"]
-    sigma = x["volatility"]["svc_vol"]
+    t, r, b = c["t_years"], c["rate"], c["borrow"] + borrow
+    sigma = sigma or x["volatility"]["svc_vol"]
     sigma = max(sigma + vol_move / 100, min(0.01, sigma)) if vol_move else sigma
     moved = x["spot"]["used"] * (1 + spot_move / 100)
     dividends = [(d["t_years"], d["amount"]) for d in c["dividends"] if d["t_years"] <= t]
@@ -206,6 +207,90 @@ def check_exercise(daemon, wanted, rng):
     return failed + (n[0] < min(wanted, 100)) + (n[2] < min(wanted // 4, 30))
 
 
+def check_trades(daemon, book):
+    """Trades of a desk from a file of positions to numbers, by QuantLib and by hand; the number of failures."""
+    at = lambda name, days, strike=0, right="call": min(
+        (r for r in daemon.json(f"/l1/greeks?underlying={name}&right={right}&greeks=core,chain") if r["svc_theo"] is not None and r["days"] > days),
+        key=lambda r: (r["days"], abs(r["strike"] - r["und_price"] * (1 + strike))))
+    near, far = at("NVDA", 13), at("NVDA", 27)
+    condor = [at("SPX", 0, strike, right) for strike, right in [(-0.01, "put"), (-0.004, "put"), (0.004, "call"), (0.01, "call")]]
+    weekly, later, call, put = at("NVDA", 6, 0.05), at("NVDA", 13, 0.05), at("T", 27, -0.1), at("BYND", 27, 0, "put")
+    held = [("covered", "T", 200, 26.4), ("covered", call, -2, 2.6), ("calendar", near, -5, 5.3), ("calendar", far, 5, 7.4),
+            *[("condor", leg, by, price) for leg, by, price in zip(condor, [1, -1, -1, 1], [0.4, 2.1, 2.3, 0.5])],
+            ("weekly", weekly, -10, 1.1), ("weekly", later, 10, 2.2), ("short", "BYND", -1000, 7.3), ("short", put, -10, 0.95)]
+    lines = [f"{account},{',' + of if isinstance(of, str) else of['osym'].replace(' ', '') + ','},{by},{price}" for account, of, by, price in held]
+    book.write_text("\n".join(["account,osym,symbol,quantity,price", *lines]) + "\n")
+    daemon.wait(lambda _: sum(row["positions"] for row in daemon.json("/l1/positions?by=total")) == len(held))
+    explained = {of["osym"]: daemon.json(f"/l1/explain?osym={of['osym'].replace(' ', '')}") for _, of, _, _ in held if not isinstance(of, str)}
+    now, failed = parse(NOW), []
+
+    def holds(is_so, what):
+        failed.extend([] if is_so else [what])
+        print(f"{'ok  ' if is_so else 'FAIL'} {what}")
+
+    def rows(account, moment, **more):
+        """The rows of an account, each valued by QuantLib, the profit counted from its price."""
+        borrow, states = more.get("borrow", 0) / 100, []
+        found, worst = ask(daemon, positions=account, at=moment, since="entry", **more), 0
+        tau = (parse(found[0]["at"]) - now).total_seconds() / 86400 / 365
+        mine = [(of, by, price) for name, of, by, price in held if name == account]
+        for of, by, price in mine:
+            osym = None if isinstance(of, str) else of["osym"]
+            row = next(r for r in found if r["osym"] == osym)
+            if osym is None:
+                # what was paid on the way stays with the shares
+                value, state = daemon.json(f"/l1/greeks?underlying={of}&center=atm&right=call&max_days=40")[0]["und_price"] * (1 + more.get("spot", 0) / 100), "open"
+            else:
+                value, state = expected(explained[osym], more.get("spot", 0), 0, tau, borrow, row["vol"])
+            many = by * (1 if osym is None else 100)
+            worst = max(worst, abs(row["value"] / many - value) / row["spot"], abs(row["profit"] - row["value"] + many * price) / abs(many))
+            states.append((row["state"], state))
+        is_so = worst < TOLERANCE and all(served == own for served, own in states)
+        holds(is_so, f"{account} at {moment} {more}: {', '.join(own for _, own in states)}; values and profits by hand to {worst:.0e} of the spot")
+        return found
+
+    total = lambda found, field: sum(row[field] for row in found)
+    # a covered call over the ex-date: called away the day before, the dividend with it
+    after = (now + datetime.timedelta(days=explained[call["osym"]]["carry"]["dividends"][0]["t_years"] * 365 + 1.5)).strftime("%Y-%m-%dT%H:%M")
+    called = rows("covered", after, spot=5)
+    holds(abs(total(called, "dollar_delta")) < 0.01, "covered call: shares and assignment leave no delta")
+    holds(abs(total(called, "profit") - 200 * (call["strike"] - 26.4 + 2.6)) < 0.05, "covered call: the most that it gains")
+    rows("covered", after, spot=-15)
+    # a calendar over earnings: nothing of the event is left the day after, the sold leg loses it first
+    event = {"event": "NVDA:2026-12-02:amc:5%", "clock": "variance"}
+    calm = {"event": "NVDA:2026-12-02:amc:0%", "clock": "variance"}
+    for spot in (-5, 0):
+        passed, without = (rows("calendar", "2026-12-03T12:00", spot=spot, **what) for what in (event, calm))
+        for row, plain in zip(passed, without):
+            x = explained[row["osym"]]
+            left = 1 - 0.05**2 / (x["volatility"]["svc_vol"] ** 2 * x["carry"]["t_years"])
+            holds(abs((row["vol"] / plain["vol"]) ** 2 - left) < 2e-3, f"calendar: {row['osym']} has {left:.1%} of its variance after the event")
+    # a condor of the day: by Black until the close, then cash
+    rows("condor", "2026-11-20T15:55", spot=0.2)
+    settled = rows("condor", "2026-11-20T16:30", spot=2)
+    width, credit = condor[3]["strike"] - condor[2]["strike"], 2.1 + 2.3 - 0.4 - 0.5
+    holds(abs(total(settled, "profit") - 100 * (credit - width)) < 0.01 and all(row["dollar_delta"] == 0 for row in settled), "condor: beyond a wing the width less the credit, in cash")
+    whole = daemon.json("/l1/strategy?positions=condor&underlying=SPX")
+    evens = [condor[1]["strike"] - credit, condor[2]["strike"] + credit]
+    holds(whole["strategy"] == "iron condor" and all(abs(a - b) < 1e-6 for a, b in zip(whole["breakevens"], evens)), f"condor: breakevens {whole['breakevens']}")
+    holds(abs(whole["largest_gain"] - 100 * credit) < 1e-6, "condor: gains its credit")
+    # a short weekly that ends in the money is assigned: short shares beside the next week's calls
+    assigned = rows("weekly", "2026-11-27T13:00", spot=10)
+    delta = {row["osym"]: row["dollar_delta"] for row in assigned}
+    holds(abs(delta[weekly["osym"]] + 1000 * assigned[0]["spot"]) < 0.01, "weekly: assigned to 1,000 short shares")
+    holds(-0.35 * 1000 * assigned[0]["spot"] < total(assigned, "dollar_delta") < 0, "weekly: the net risk is short")
+    cash = ask(daemon, positions="weekly", at="2026-11-27T13:00", spot=10, delivery="cash")
+    holds(total(cash, "dollar_delta") > 0.6e3 * assigned[0]["spot"], "weekly: without delivery the other leg alone")
+    # short and dear to borrow: the put's value, at its borrow rate and at another, and epsilon by differences
+    for more in ({"spot": 0}, {"spot": -20}, {"spot": 10, "borrow": 10}):
+        rows("short", "+7d", **more)
+    total_of = lambda **more: total(ask(daemon, positions="short", **more), "value")
+    slope = (total_of(borrow=0.5) - total_of(borrow=-0.5)) / 1
+    epsilon = daemon.json("/l1/positions?account=short&by=total")[0]["epsilon"]
+    holds(explained[put["osym"]]["carry"]["borrow"] > 0.5 and abs(slope / epsilon - 1) < 0.01, f"short: {slope:.2f} for a point of borrow, served {epsilon:.2f}")
+    return len(failed)
+
+
 def check_zero(daemon):
     """A scenario without a shock is the served row, digit by digit."""
     failed = n = 0
@@ -271,12 +356,19 @@ def main():
     parser.add_argument("--points", default=300, type=int)
     wanted = parser.parse_args()
     environment.enter("scenario-venv", pathlib.Path(__file__).with_name("requirements.txt"))
-    still = ["--feed", "sim", "--now", NOW, "--log-level", "error"]
+    with tempfile.TemporaryDirectory(prefix="greeksd-trades-") as folder:
+        book = pathlib.Path(folder) / "book.csv"
+        book.write_text("account,osym,symbol,quantity,price\n")
+        still = ["--feed", "sim", "--now", NOW, "--log-level", "error", "--positions", book]
+        sys.exit(1 if trial(wanted, still, book) else 0)
+
+
+def trial(wanted, still, book):
     with Daemon(wanted.greeksd, *still, until=knows_all) as daemon:
-        failed = check_zero(daemon) + check_decay(daemon) + check_explained(daemon)
+        failed = check_trades(daemon, book)
+        failed += check_zero(daemon) + check_decay(daemon) + check_explained(daemon)
         failed += check_points(daemon, wanted.points, random.Random(27))
-        failed += check_exercise(daemon, wanted.points, random.Random(28))
-    sys.exit(1 if failed else 0)
+        return failed + check_exercise(daemon, wanted.points, random.Random(28))
 
 
 if __name__ == "__main__":
