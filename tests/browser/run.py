@@ -482,6 +482,8 @@ def desk(place):
                 page.until("none of another name", lambda: page.text("#notice").startswith("No position"))
                 page.run("(() => { const of = document.querySelector('#underlying'); of.value = 'SPY'; of.dispatchEvent(new Event('change')); })()")
                 page.until("its own", lambda: any("C00720000" in text for text in page.texts("#rows tbody th")) and page.hash()["underlying"] == "SPY")
+                page.run("location.hash = 'by=account'")
+                page.until("the rows of the address", lambda: page.texts("#rows tbody th")[0] == "a" and not page.run("document.querySelector('#underlying').value"))
             with place.page(daemon.base, "#symbol=SPY&expiry=2026-12-18") as page:
                 page.shows("SPY")
                 held = page.run("""[...document.querySelectorAll('#chain-scroll td.held')].filter(cell => cell.textContent)
@@ -727,6 +729,27 @@ def strategies(place):
         assert not page.text("#notice"), page.text("#notice")
     with place.page(place.still.base, path="/scenarios#of=osym&what=SPY+13/18+712+C", expects=["400"]) as page:
         page.until("what was not understood", lambda: page.text("#notice").endswith("SPY 13/18 712 C"))
+        follows = lambda hash: page.run("location.hash = arguments[0]", hash)
+        for name, strike in [("KO", 72), ("SPY", 712)]:
+            follows(f"of=osym&what={name}+12/18+{strike}+C&quantity=2&since=now")
+            page.until("the contract of the address", lambda: page.texts("#expiries tbody th") == [name] and not page.text("#notice"))
+            assert page.run("document.querySelector('#what').value") == f"{name} 12/18 {strike} C"
+        follows("of=positions")
+        page.until("an example in its place", lambda: "straddle of" in page.text("#notice"))
+    with Daemon(place.program, "--feed", "sim", "--now", "2026-11-20T13:00:00-05:00", "--show-quotes") as daemon, \
+            place.page(daemon.base, "#symbol=SPX&columns=bid,ask,theo", expects=["400"]) as page:
+        page.shows("SPX")
+        offered = lambda: page.run("document.querySelector('#legs p button').offsetParent !== null")
+        page.run("document.querySelector('#chain-scroll tbody td.p[data-trade=sell]').click()")
+        page.until("a leg of an index", lambda: len(page.texts("#legs li")) == 1 and "SPX" in page.texts("#legs li")[0])
+        assert not offered(), "an index has no shares"
+        page.run("(s => { s.value = 'covered call'; s.dispatchEvent(new Event('change')); })(document.querySelector('#strategy'))")
+        page.until("nor a covered call", lambda: "an index has no shares" in page.text("#legs .sub"))
+        page.run("location.hash = 'symbol=SPY'")
+        page.shows("SPY")
+        page.until("no legs", lambda: not page.texts("#legs li"))
+        page.run("document.querySelector('#chain-scroll tbody td.p[data-trade=sell]').click()")
+        page.until("shares of a fund", offered)
 
 
 def examples(place):
@@ -772,6 +795,8 @@ def scanner(place):
         page.until("names", lambda: rows() == wanted and page.text("#rows-title") == "Names")
         page.run("(() => { document.querySelector('#where').value = 'fwd_vol_30_60>9'; document.querySelector('#form').requestSubmit(); })()")
         page.until("no name", lambda: page.text("#notice").startswith("No name"))
+        page.run("location.hash = 'where=days%3C3,svc_theo%3E%3D0.2&sort=decay&limit=5'")
+        page.until("the scan of the address", lambda: len(rows()) == 5 and page.run("document.querySelector('#sort').value") == "decay")
 
 
 def clocks(place):
@@ -837,6 +862,8 @@ def exposures(place):
                     assert f"Max pain {expiry[5:]}" in sums() and page.hash()["of"] == "vanna", sums()
     with place.page(place.still.base, "#underlying=SPY", path="/exposures") as page:
         page.until("why not", lambda: "--show-quotes" in (page.text("#notice") or ""))
+        page.run("location.hash = 'underlying=KO&of=vanna'")
+        page.until("the name of the address", lambda: page.web.title.startswith("KO ") and page.text("#chart-sub").startswith("Vanna of KO"))
 
 
 def spelled(text, value):

@@ -1,6 +1,7 @@
 //! Contracts and shares: their place in a snapshot, their multipliers, and the cells that identify them in rows. Never:
 //! a value.
 
+use api::refusal::Refusal;
 use api::rows::table::Fact;
 use api::vendors::native_scenario::IDENTITY;
 use engine::scenario::Unvalued;
@@ -69,6 +70,15 @@ pub fn find(instrument: Instrument, snapshot: &Snapshot, roots: &RootTable) -> R
     let now = last.unwrap_or(snapshot.time);
     let today = now.to_zoned_datetime(jiff::tz::TimeZone::UTC).date();
     Err(if key.expiry < today { Unvalued::Expired } else { Unvalued::NotListed })
+}
+
+/// Refuses shares of an index.
+///
+/// # Errors
+/// The underlying is an index.
+pub fn check_shares(underlying: Symbol, roots: &RootTable) -> Result<(), Refusal> {
+    let is_index = roots.is_index(roots.canonical(underlying));
+    if is_index { Err(Refusal::Conflict { reason: "an index has no shares" }) } else { Ok(()) }
 }
 
 /// The underlying of an instrument.

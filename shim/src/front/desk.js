@@ -1,4 +1,4 @@
-// What the pages of positions and of scenarios share: tables of numbers, notices, numbers of money.
+// What the pages beside the viewer share: their address, tables of numbers, notices, numbers of money.
 import { element, say } from "./dom.js";
 import { NOTHING } from "./numbers.js";
 
@@ -14,6 +14,13 @@ export function boundsOf({ payoff, largest_gain: gain, largest_loss: loss }) {
   if (!payoff.length) return [];
   const upTo = (word, bound) => (typeof bound === "number" ? `${word} up to ${money(Math.abs(bound))}` : `${word} without bound`);
   return [upTo("gain", gain), upTo("loss", loss)];
+}
+
+/** Calls `read` with the words of the address: now, and whenever it has others. What a page writes there itself is none. */
+export function followAddress(read) {
+  const follow = () => read(new URLSearchParams(location.hash.slice(1)));
+  addEventListener("hashchange", follow);
+  follow();
 }
 
 /** Text above the page, or none. */

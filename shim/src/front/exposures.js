@@ -2,7 +2,7 @@
 import { ask, at, past } from "./api.js";
 import { Axes, line, rounded, ticks } from "./charts.js";
 import { OFFERS } from "./columns.js";
-import { fill, notice } from "./desk.js";
+import { fill, followAddress, notice } from "./desk.js";
 import { drawn, element, memory, say, set } from "./dom.js";
 import { compact, fixed, strikeText } from "./numbers.js";
 
@@ -153,11 +153,13 @@ function why(sum) {
 function offer(expiries) {
   const dates = [...new Set(expiries.map(({ expiry }) => expiry))];
   if (!set($("exp"), "data-dates", dates.join(","))) return;
-  const chosen = $("exp").value || wanted.exp;
+  const chosen = $("exp").value || wantedExpiry;
   $("exp").replaceChildren(element("option", { value: "" }, "all"), ...dates.map((date) => element("option", { value: date }, date)));
   $("exp").value = dates.includes(chosen) ? chosen : "";
 }
 
+/** The expiry of the address, until its name has expiries to choose from. */
+let wantedExpiry = "";
 let running = null;
 let timer = 0;
 
@@ -198,18 +200,20 @@ async function show() {
   if ($("follow").checked) timer = setTimeout(() => (document.hidden ? null : show()), FOLLOW_MS);
 }
 
-const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-past.asOf = wanted.as_of ?? null;
-$("underlying").value = wanted.underlying ?? memory.get("symbol") ?? FIRST_NAME;
 $("of").append(...KINDS.map(({ key, title, help }) => element("option", { value: key, title: help }, title)));
-if (KINDS.some(({ key }) => key === wanted.of)) $("of").value = wanted.of;
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   show();
 });
-$("underlying").addEventListener("change", () => ($("exp").value = ""));
+$("underlying").addEventListener("change", () => ($("exp").value = wantedExpiry = ""));
 for (const id of ["exp", "of", "follow"]) $(id).addEventListener("change", show);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && $("follow").checked) show();
 });
-show();
+followAddress((words) => {
+  past.asOf = words.get("as_of");
+  $("underlying").value = words.get("underlying") ?? memory.get("symbol") ?? FIRST_NAME;
+  $("of").value = KINDS.some(({ key }) => key === words.get("of")) ? words.get("of") : KINDS[0].key;
+  $("exp").value = wantedExpiry = words.get("exp") ?? "";
+  show();
+});

@@ -1,7 +1,7 @@
 // Legs of a strategy, put together by clicks on bids and asks: a list with price and known name, and a link to
 // scenarios.
 import { ask, at } from "./api.js";
-import { OFFERS } from "./columns.js";
+import { INDICES, OFFERS } from "./columns.js";
 import { boundsOf, money } from "./desk.js";
 import { element, say, set } from "./dom.js";
 import { compact } from "./example.js";
@@ -24,15 +24,15 @@ function spoken(osym) {
 /** The strip in `place`. `changed` is called when the legs are others, `announce` with what a change is; `symbol` says the underlying. */
 export class Legs {
   constructor(place, changed, announce, symbol) {
-    Object.assign(this, { place, changed, announce, legs: [], asked: null });
+    Object.assign(this, { place, changed, announce, symbol, legs: [], asked: null });
     this.list = element("ol", { "aria-label": "Legs" });
     this.sum = element("p", { class: "sub" });
     this.link = element("a", { href: "/scenarios" }, "Scenarios");
     const clear = element("button", { type: "button", class: "quiet" }, "Clear");
     clear.addEventListener("click", () => this.become([], "No legs"));
-    const shares = element("button", { type: "button", class: "quiet", title: `Buy ${ROUND_LOT} shares` }, `${ROUND_LOT} shares`);
-    shares.addEventListener("click", () => this.add(symbol(), ROUND_LOT));
-    place.append(this.list, this.sum, element("p", {}, shares, " ", this.link, " ", clear));
+    this.shares = element("button", { type: "button", class: "quiet", title: `Buy ${ROUND_LOT} shares` }, `${ROUND_LOT} shares`);
+    this.shares.addEventListener("click", () => this.add(symbol(), ROUND_LOT));
+    place.append(this.list, this.sum, element("p", {}, this.shares, " ", this.link, " ", clear));
     this.list.addEventListener("click", ({ target }) => {
       const button = target.closest("button");
       if (button) this.pressed(Number(button.dataset.leg), button.dataset.does);
@@ -99,6 +99,7 @@ export class Legs {
   show() {
     const held = this.place.contains(document.activeElement) ? document.activeElement.dataset : null;
     this.place.hidden = !this.legs.length;
+    this.shares.hidden = INDICES.includes(this.symbol());
     this.list.replaceChildren(...this.legs.map(({ osym, quantity }, i) => {
       const name = spoken(osym);
       const button = (does, sign, word) => element("button", { type: "button", class: "quiet", "data-leg": i, "data-does": does, "aria-label": `${word} ${name}`, title: word }, sign);

@@ -1,5 +1,5 @@
 // The positions as the daemon values them, renewed by its stream.
-import { MONEY, fill, notice } from "./desk.js";
+import { MONEY, fill, followAddress, notice } from "./desk.js";
 import { ask } from "./api.js";
 import { OFFERS } from "./columns.js";
 import { compact, proposed } from "./example.js";
@@ -83,9 +83,6 @@ function listen() {
   events.addEventListener("error", () => notice("The daemon does not answer. The values shown are old."));
 }
 
-const wanted = new URLSearchParams(location.hash.slice(1));
-if (LEVELS.includes(wanted.get("by"))) $("by").value = wanted.get("by");
-for (const id of FILTERS) $(id).value = wanted.get(id) ?? "";
 for (const id of ["by", ...FILTERS]) {
   $(id).addEventListener("change", () => {
     history.replaceState(null, "", `#${new URLSearchParams({ by: $("by").value, ...chosen() })}`);
@@ -98,5 +95,9 @@ document.addEventListener("visibilitychange", () => {
     events = null;
   } else if (!events && OFFERS.positions) listen();
 });
-show();
+followAddress((words) => {
+  $("by").value = LEVELS.includes(words.get("by")) ? words.get("by") : LEVELS[2];
+  for (const id of FILTERS) $(id).value = words.get(id) ?? "";
+  show();
+});
 if (OFFERS.positions) listen();

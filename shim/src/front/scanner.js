@@ -2,7 +2,7 @@
 // shown.
 import { ask } from "./api.js";
 import { COLUMNS, OFFERS } from "./columns.js";
-import { fill, notice } from "./desk.js";
+import { fill, followAddress, notice } from "./desk.js";
 import { element, say, set } from "./dom.js";
 import { explain } from "./explain.js";
 import { decimalsFor, fixed, percent, strikeText } from "./numbers.js";
@@ -158,8 +158,6 @@ async function scan() {
   if ($("follow").checked) timer = setTimeout(() => (document.hidden ? null : scan()), FOLLOW_MS);
 }
 
-const known = new URLSearchParams(location.hash.slice(1));
-for (const id of FIELDS) $(id).value = known.get(id) ?? AT_FIRST[id];
 $("examples").append(...EXAMPLES.filter(([, , needsQuotes]) => OFFERS.quotes || !needsQuotes).map(([title, said]) => {
   const button = element("button", { type: "button", class: "quiet" }, title);
   button.addEventListener("click", () => {
@@ -181,4 +179,7 @@ $("follow").addEventListener("change", scan);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && $("follow").checked) scan();
 });
-scan();
+followAddress((words) => {
+  for (const id of FIELDS) $(id).value = words.get(id) ?? AT_FIRST[id];
+  scan();
+});

@@ -1,6 +1,6 @@
 // Scenarios of positions or contracts: profit curves by moment and volatility, a heat map, Greeks by expiry.
 import { Axes, line, rounded, ticks } from "./charts.js";
-import { MONEY, boundsOf, fill, money, notice } from "./desk.js";
+import { MONEY, boundsOf, fill, followAddress, money, notice } from "./desk.js";
 import { drawn, element, say, set } from "./dom.js";
 import { ask } from "./api.js";
 import { OFFERS, STRATEGIES } from "./columns.js";
@@ -14,6 +14,7 @@ const SHOWN = [["profit", "Profit"], ["value", "Value"], ["dollar_delta", "Delta
 const CURVES = 6;
 const EXAMPLE = "long straddle";
 let rows = [];
+let running = null;
 /** Gain, loss and chance of a profit at the first settlement, where the form is of one name. */
 let outlook = "";
 
@@ -61,23 +62,26 @@ function whole() {
 }
 
 /** Asks what is gained and lost at most, and how likely a profit is; what makes no strategy has no answer. */
-async function likely() {
+async function likely(signal) {
   const asked = whole();
-  const found = asked ? await ask(asked).catch(() => null) : null;
+  const found = asked ? await ask(asked, signal).catch(() => null) : null;
+  if (signal.aborted) return;
   const words = found ? boundsOf(found) : [];
   if (typeof found?.profit_chance === "number") words.push(`profit with ${(100 * found.profit_chance).toFixed(1)} % probability`);
   outlook = words.length ? ` · ${found.strategy} at ${found.expiry}: ${words.join(", ")}` : "";
 }
 
 async function compute() {
+  running?.abort();
+  const { signal } = (running = new AbortController());
   const said = Object.fromEntries(FIELDS.map((id) => [id, $(id).value]));
   history.replaceState(null, "", `#${new URLSearchParams(said)}`);
   set($("as-csv"), "href", target({ format: "csv" }));
   set($("as-json"), "href", target());
   try {
-    const expiries = ask(target({ spot: "0", vol: "0", at: "now", sum: "expiry" }));
+    const expiries = ask(target({ spot: "0", vol: "0", at: "now", sum: "expiry" }), signal);
     expiries.catch(() => {});
-    [rows] = await Promise.all([ask(target()), likely()]);
+    [rows] = await Promise.all([ask(target(), signal), likely(signal)]);
     if (!rows.length && $("of").value === "positions") return example(EXAMPLE, "There are no positions to revalue.");
     notice(rows.length ? rows[0].missing ? `${rows[0].missing} positions have no value` : "" : "Nothing to revalue: give contracts, or choose a strategy.");
     choices();
@@ -91,7 +95,7 @@ async function compute() {
     ];
     fill($("expiries"), "Value and Greeks by expiry", columns, await expiries);
   } catch (error) {
-    notice(error.message || "The daemon does not answer.");
+    if (!signal.aborted) notice(error.message || "The daemon does not answer.");
   }
 }
 
@@ -202,8 +206,6 @@ function named() {
   for (const id of ["name-label", "exp-label", "index-label"]) $(id).hidden = !isOfPositions;
 }
 
-const known = new URLSearchParams(location.hash.slice(1));
-for (const id of FIELDS) $(id).value = known.get(id) ?? AT_FIRST[id];
 $("heat-what").append(...SHOWN.map(([field, title]) => element("option", { value: field }, title)));
 $("heat-at").addEventListener("change", heat);
 $("heat-what").addEventListener("change", heat);
@@ -218,6 +220,10 @@ $("form").addEventListener("submit", (event) => {
 $("strategy").append(...STRATEGIES.map((name) => element("option", { value: name }, name)));
 $("strategy").addEventListener("change", ({ target: { value } }) => value && example(value));
 for (const id of ["of", "what", "quantity", "price"]) $(id).addEventListener("input", () => ($("strategy").value = ""));
-named();
-if ($("of").value === "positions" && !OFFERS.positions) example(EXAMPLE, "This daemon has no positions.");
-else compute();
+followAddress((words) => {
+  for (const id of FIELDS) $(id).value = words.get(id) ?? AT_FIRST[id];
+  $("strategy").value = "";
+  named();
+  if ($("of").value === "positions" && !OFFERS.positions) example(EXAMPLE, "This daemon has no positions.");
+  else compute();
+});

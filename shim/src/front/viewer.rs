@@ -4,7 +4,9 @@
 use engine::strategy::KnownStrategy;
 use http::Answer;
 use kernel::columns::{Group, Shape, VIEWED, ViewedColumn};
+use kernel::contract::RootTable;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// Parts of the daemon that pages show where they are there.
@@ -81,7 +83,8 @@ const fn count(name: &'static str, title: &'static str, help: &'static str) -> V
 /// The script that holds the table of columns.
 const COLUMNS: &str = "/app/columns.js";
 
-/// Tables of [`COLUMNS`]: of columns in the order from the strike outwards, of their groups, and of strategies by name.
+/// Tables of [`COLUMNS`]: of columns in the order from the strike outwards, of their groups, of strategies by name, and
+/// of indices, which have no shares.
 static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     // the strike stands in the middle with the curve's volatility beside it; prices are nearest to it, quotes first
     let mut offered: Vec<_> = VIEWED.iter().chain(&COUNTS).filter(|column| column.name != "svc_vol").collect();
@@ -94,8 +97,14 @@ static COLUMNS_TEXT: LazyLock<String> = LazyLock::new(|| {
     let columns: Vec<_> = offered.into_iter().map(column_row).collect();
     let groups: Vec<_> =
         Group::VIEWED.iter().map(|group| json!({"group": group.name(), "title": group.help()})).collect();
-    let [columns, groups, names] = [json!(columns), json!(groups), json!(KnownStrategy::names())];
-    format!("export const COLUMNS = {columns};\nexport const GROUPS = {groups};\nexport const STRATEGIES = {names};\n")
+    let indices: BTreeSet<String> = RootTable::embedded().indices().map(|index| index.to_string()).collect();
+    let tables = [
+        ("COLUMNS", json!(columns)),
+        ("GROUPS", json!(groups)),
+        ("STRATEGIES", json!(KnownStrategy::names())),
+        ("INDICES", json!(indices)),
+    ];
+    tables.iter().map(|(name, table)| format!("export const {name} = {table};\n")).collect()
 });
 
 /// A column as the scripts read it. `key` names it in the address of the page, `field` in the native record.

@@ -285,6 +285,22 @@ fn every_format_has_the_tables() {
 }
 
 #[test]
+fn shares_of_an_index_are_refused() {
+    let service = service_of("symbol,quantity\n");
+    let asked = [
+        "/l1/strategy?legs=100%20SPX,-1%20SPX%2012/18%207300%20C",
+        "/l1/strategy?legs=100%20SPXW",
+        "/l1/strategy?strategy=covered%20call&underlying=SPX",
+        "/l1/scenario?osym=100%20SPX&spot=1",
+    ];
+    for target in asked {
+        let Got { status, body, .. } = get_from(&service, target);
+        assert!(status == 400 && body.contains("an index has no shares"), "{target}: {status} {body}");
+    }
+    assert_eq!(get_from(&service, "/l1/strategy?strategy=iron%20condor&underlying=SPX").status, 200);
+}
+
+#[test]
 fn legs_that_make_no_strategy_are_refused_in_plain_words() {
     let many = vec!["KO"; 101].join(",");
     for (legs, wanted) in [

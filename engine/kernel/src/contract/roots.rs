@@ -147,10 +147,15 @@ impl RootTable {
         self.rows.iter().filter(is_listed).map(|row| row.facts.root)
     }
 
-    /// True if an underlying is an index: the table has roots of it, and it is no class share.
+    /// The indices, one for each of their roots: underlyings that the table has and that are no class shares.
+    pub fn indices(&self) -> impl Iterator<Item = Symbol> {
+        self.rows.iter().map(|row| row.facts.underlying).filter(|underlying| !underlying.as_str().contains('.'))
+    }
+
+    /// True if an underlying is an index.
     #[must_use]
     pub fn is_index(&self, underlying: Symbol) -> bool {
-        !underlying.as_str().contains('.') && self.rows.iter().any(|row| row.facts.underlying == underlying)
+        self.indices().any(|index| index == underlying)
     }
 }
 

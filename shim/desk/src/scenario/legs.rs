@@ -1,6 +1,6 @@
 //! Contracts and shares of a request, expiry by expiry, and the moments of its grid for each chain.
 
-use crate::listed::{ListedPlace, betas_of, find, name_of};
+use crate::listed::{ListedPlace, betas_of, check_shares, find, name_of};
 use api::refusal::Refusal;
 use api::selection::unserved::{lists, warning};
 use api::selection::{Selection, not_yet, select};
@@ -264,7 +264,10 @@ fn of_contracts(
         if let Some(key) = instrument.contract(today, roots, |key| lists(snapshot, key)) {
             selection.contracts.push(key);
             lots.entry(key.served()).or_default().push(HeldRow { row: 0, account, quantity, price });
-        } else if let Ok(ListedPlace { chain, .. }) = find(Instrument::Share(instrument.root()), snapshot, roots) {
+            continue;
+        }
+        check_shares(instrument.root(), roots)?;
+        if let Ok(ListedPlace { chain, .. }) = find(Instrument::Share(instrument.root()), snapshot, roots) {
             legs.push(Leg::Shares { chain, account, quantity, price });
         } else {
             unserved.push(roots.canonical(instrument.root()));

@@ -1,6 +1,6 @@
 //! The legs of a request in a market, with their quotes. Never: a format.
 
-use crate::listed::{CONTRACT, find, multiplier, name_of};
+use crate::listed::{CONTRACT, check_shares, find, multiplier, name_of};
 use api::refusal::Refusal;
 use api::selection::not_yet;
 use api::selection::unserved::lists;
@@ -81,7 +81,7 @@ impl FoundLegs {
     /// Finds the legs of a request; `today` gives dates without a year theirs.
     ///
     /// # Errors
-    /// There are no values yet, a leg is not listed, or legs are of several underlyings.
+    /// There are no values yet, a leg is not listed or is shares of an index, or legs are of several underlyings.
     pub(super) fn of(
         subject: &StrategySubject,
         book: &[PositionLine],
@@ -93,6 +93,9 @@ impl FoundLegs {
             StrategySubject::Legs { legs: asked, prices } => {
                 let mut legs = Vec::new();
                 for (n, leg) in asked.iter().enumerate() {
+                    if let AskedInstrument::Share(underlying) = leg.instrument {
+                        check_shares(underlying, roots)?;
+                    }
                     let (chain, held) = listed(leg.instrument, snapshot, roots, today)?;
                     let paid = prices.get(n).copied().unwrap_or(f64::NAN);
                     legs.push((chain, held, leg.quantity.unwrap_or(1.0), paid));
@@ -132,6 +135,9 @@ impl FoundLegs {
         snapshot: &Snapshot,
         roots: &RootTable,
     ) -> Result<Self, Refusal> {
+        if strategy.has_shares() {
+            check_shares(underlying, roots)?;
+        }
         let (chain, _) = listed(AskedInstrument::Share(underlying), snapshot, roots, Date::MIN)?;
         let Some(legs) = strategy.propose(&chain, expiry) else {
             let when = expiry.map_or_else(String::new, |expiry| format!(" of {expiry}"));
