@@ -72,6 +72,11 @@ soak *args:
     cargo build --release --locked
     python3 tests/soak/soak.py {{ args }}
 
+# a market that is pushed as lines, Arrow and DBN: rates, lag and processor time of each, beside the first pass and after it
+push *args:
+    cargo build --release --locked
+    cargo run --release --locked -p greeksd-benches --example push -- target/release/greeksd {{ args }}
+
 # killed 200 times at random moments while files and state are written: every restart serves, the state is whole
 kill *args:
     cargo build --release --locked

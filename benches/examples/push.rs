@@ -1,10 +1,13 @@
 //! A market that is pushed to a daemon: the chains of the simulated market over TCP, then a steady stream of changed
-//! quotes. Some names are changed together with their price, and asked for until the new price is served: that is the
-//! lag. At the end every one of these prices must be served, and no record refused.
+//! quotes, twice: at once when every name is served, beside the first pass at full accuracy, and again after it. Some
+//! names are changed together with their price, and asked for until the new price is served: that is the lag. At the
+//! end every one of these prices must be served, and no record refused.
 //!
-//! `cargo run --release -p greeksd-benches --example push -- DAEMON [forms=lines,arrow,dbn] [share=1] [rate=200000]
-//! [seconds=60] [patience=600]`, where DAEMON is the program. For each form it is started with a port of its own, and
-//! ended. The processor time is that of the thread that reads.
+//! `just push [forms=lines,arrow,dbn] [share=1] [lines=200000] [arrow=1000000] [dbn=1000000] [cold=60] [seconds=60]
+//! [patience=600]`: the share of the market, quotes a second of each form, seconds of both streams, and for how long the
+//! daemon may take to serve every name, and then to have it at full accuracy. For each form a daemon is started with a
+//! port of its own, and ended. The table has processor time in seconds a second: of the daemon's reading threads, of all
+//! its threads, and of this program, which shares the machine.
 #![allow(clippy::print_stdout, reason = "a report")]
 
 use arrow_array::builder::StringBuilder;
@@ -37,8 +40,10 @@ fn main() -> io::Result<()> {
         given.and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let daemon = options.first().ok_or_else(|| io::Error::other("want the path of the daemon"))?;
-    let (share, rate, seconds) = (number("share", 1.0), number("rate", 200_000.0), number("seconds", 60.0));
-    let patience = Duration::from_secs_f64(number("patience", 600.0));
+    let seconds = |name: &str, default: f64| Duration::from_secs_f64(number(name, default));
+    let plan =
+        Plan { cold: seconds("cold", 60.0), full: seconds("seconds", 60.0), patience: seconds("patience", 600.0) };
+    let share = number("share", 1.0);
     let books = Sim::full(share).books(&passes());
     let mut books: Vec<Book> = books;
     // quotes are sent as of now, when the simulated day may be over
@@ -46,18 +51,43 @@ fn main() -> io::Result<()> {
     books.iter_mut().for_each(|book| _ = book.expire(now));
     books.retain(|book| book.has_spot() && !book.slices.is_empty());
     let contracts: usize = books.iter().map(Book::rows).sum();
-    println!("{} names, {contracts} contracts, {rate} quotes a second for {seconds} s", books.len());
+    println!("{} names, {contracts} contracts", books.len());
     let forms = options.iter().find_map(|option| option.strip_prefix("forms=")).unwrap_or("lines,arrow,dbn");
-    for form in forms.split(',') {
-        println!("\n{form}");
-        let form = Form::named(form, &books).ok_or_else(|| io::Error::other("forms are lines, arrow, dbn"))?;
-        trial(daemon, &books, form, rate, Duration::from_secs_f64(seconds), patience)?;
+    let mut table = Vec::new();
+    for name in forms.split(',') {
+        println!("\n{name}");
+        let form = Form::named(name, &books).ok_or_else(|| io::Error::other("forms are lines, arrow, dbn"))?;
+        let rate = number(name, if name == "lines" { 200_000.0 } else { 1_000_000.0 });
+        let reports = trial(daemon, &books, form, rate, &plan)?;
+        table.extend(reports.iter().map(|(when, report)| format!("| {name} | {when} {}", report.cells(rate))));
     }
+    println!(
+        "\n| form | while | quotes a second, asked | lag p50 | p99 | longest | of | ns to read one | reading | daemon | sender |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    table.iter().for_each(|row| println!("{row}"));
     Ok(())
 }
 
-fn trial(daemon: &str, books: &[Book], form: Form, rate: f64, time: Duration, patience: Duration) -> io::Result<()> {
-    let running = Running::start(daemon)?;
+/// Durations of a trial.
+struct Plan {
+    /// Stream that begins when every name is served.
+    cold: Duration,
+    /// Stream that begins when every name is at full accuracy.
+    full: Duration,
+    /// Longest wait for either.
+    patience: Duration,
+}
+
+/// Both streams of a form, with what the daemon does beside them.
+fn trial(
+    daemon: &str,
+    books: &[Book],
+    form: Form,
+    rate: f64,
+    plan: &Plan,
+) -> io::Result<[(&'static str, StreamReport); 2]> {
+    let (running, patience) = (Running::start(daemon)?, plan.patience);
     let began = Instant::now();
     let mut pusher = Pusher::connect(running.lines, form)?;
     for (place, book) in books.iter().enumerate() {
@@ -70,22 +100,17 @@ fn trial(daemon: &str, books: &[Book], form: Form, rate: f64, time: Duration, pa
         |health: &str| number_of(health, "\"underlyings\":") >= wanted && number_of(health, "\"pending\":") < 1.0;
     running.wait(patience, is_whole)?;
     println!("all names served after {:.1} s; {}", began.elapsed().as_secs_f64(), running.memory()?);
-    let warm = running.wait(patience, |health| number_of(health, "\"preliminary\":") < 1.0).is_ok();
+    let is_rough = |health: &str| number_of(health, "\"preliminary\":") >= 1.0;
+    let cold = stream(&mut pusher, books, &running, rate, plan.cold)?;
+    let beside = if is_rough(&running.health()?) { "first full pass" } else { "first full pass, and after it" };
+    let warm = running.wait(patience, |health| !is_rough(health)).is_ok();
     let how = if warm { "at full accuracy" } else { "not yet at full accuracy, which goes on beside the stream" };
     println!("{how} after {:.1} s; {}", began.elapsed().as_secs_f64(), running.memory()?);
-    let (before, whole_before) = running.processor()?;
-    let report = stream(&mut pusher, books, &running, rate, time)?;
-    let (after, whole) = running.processor()?;
-    report.print();
-    println!(
-        "reading: {:.2} s of processor, {:.0} ns a quote; the whole daemon {:.2} s",
-        after - before,
-        (after - before) * 1e9 / report.sent as f64,
-        whole - whole_before
-    );
-    running.check(&report.last, &pusher)?;
+    let full = stream(&mut pusher, books, &running, rate, plan.full)?;
+    let last = cold.last.iter().chain(&full.last).map(|(&name, &price)| (name, price)).collect();
+    running.check(&last, &pusher)?;
     println!("{}", running.memory()?);
-    Ok(())
+    Ok([(beside, cold), (if warm { "steady passes" } else { "first full pass" }, full)])
 }
 
 /// Measurements of a run.
@@ -95,23 +120,27 @@ struct StreamReport {
     lags: Vec<Duration>,
     /// The last price of each probed name.
     last: BTreeMap<Symbol, f64>,
+    /// Seconds of processor of the reading threads, of the daemon, and of this program.
+    processor: [f64; 3],
 }
 
 impl StreamReport {
-    fn print(&self) {
+    /// The cells of the table behind the first two.
+    fn cells(&self, asked: f64) -> String {
         let mut lags: Vec<f64> = self.lags.iter().map(Duration::as_secs_f64).collect();
         lags.sort_by(f64::total_cmp);
         let at = |share: f64| lags.get(((lags.len() as f64 * share) as usize).min(lags.len().saturating_sub(1)));
-        println!(
-            "{} quotes in {:.1} s: {:.0} a second; lag of {} changed names p50 {:.3?} s, p99 {:.3?} s, longest {:.3?} s",
-            self.sent,
-            self.took.as_secs_f64(),
-            self.sent as f64 / self.took.as_secs_f64(),
+        let [p50, p99, longest] = [at(0.5), at(0.99), lags.last()].map(|lag| lag.copied().unwrap_or(f64::NAN));
+        let (seconds, [reading, daemon, sender]) = (self.took.as_secs_f64(), self.processor);
+        format!(
+            "| {:.0}, {asked:.0} | {p50:.3} s | {p99:.3} s | {longest:.3} s | {} | {:.0} | {:.2} | {:.2} | {:.2} |",
+            self.sent as f64 / seconds,
             lags.len(),
-            at(0.5).copied().unwrap_or(f64::NAN),
-            at(0.99).copied().unwrap_or(f64::NAN),
-            lags.last().copied().unwrap_or(f64::NAN),
-        );
+            reading * 1e9 / self.sent as f64,
+            reading / seconds,
+            daemon / seconds,
+            sender / seconds,
+        )
     }
 }
 
@@ -125,7 +154,7 @@ fn stream(
 ) -> io::Result<StreamReport> {
     let (ask, asked) = std::sync::mpsc::channel::<(Symbol, f64, Instant)>();
     let (answer, answered) = std::sync::mpsc::channel::<Duration>();
-    let address = running.http;
+    let (address, before) = (running.http, running.processor()?);
     let asking = std::thread::spawn(move || -> io::Result<()> {
         let mut client = Client::connect(address)?;
         for (name, price, since) in asked {
@@ -138,8 +167,9 @@ fn stream(
         }
         Ok(())
     });
-    let (mut report, began) =
-        (StreamReport { sent: 0, took: Duration::ZERO, lags: Vec::new(), last: BTreeMap::new() }, Instant::now());
+    let mut report =
+        StreamReport { sent: 0, took: Duration::ZERO, lags: Vec::new(), last: BTreeMap::new(), processor: [0.0; 3] };
+    let began = Instant::now();
     let mut draw = 88_172_645_463_325_252_u64;
     let mut next = move |below: usize| {
         draw ^= draw << 13;
@@ -149,6 +179,7 @@ fn stream(
     };
     let (mut waits, mut probe) = (false, 0);
     while began.elapsed() < time {
+        pusher.now();
         let due = (began.elapsed().as_secs_f64() * rate) as u64;
         while report.sent < due {
             let place = next(books.len());
@@ -161,7 +192,12 @@ fn stream(
             probe = (probe + 1) % PROBES.min(books.len());
             let place = probe * (books.len() / PROBES.min(books.len()));
             let book = &books[place];
-            let price = (book.spot * (1.0 + 1e-4 * (1 + next(9)) as f64) * 1e4).round() / 1e4;
+            let price = loop {
+                let price = (book.spot * (1.0 + 1e-4 * (1 + next(9)) as f64) * 1e4).round() / 1e4;
+                if report.last.get(&book.underlying) != Some(&price) {
+                    break price;
+                }
+            };
             pusher.spot(place, book.underlying, price)?;
             pusher.flush()?;
             report.last.insert(book.underlying, price);
@@ -175,6 +211,8 @@ fn stream(
         std::thread::sleep(TICK);
     }
     report.took = began.elapsed();
+    let after = running.processor()?;
+    report.processor = std::array::from_fn(|i| after[i] - before[i]);
     drop(ask);
     while let Ok(lag) = answered.recv() {
         report.lags.push(lag);
@@ -267,13 +305,21 @@ struct Pusher {
     buffer: Vec<u8>,
     records: u64,
     bytes: u64,
+    /// Time of the next records, nanoseconds since 1970.
+    time: i64,
 }
 
 impl Pusher {
     fn connect(to: SocketAddr, form: Form) -> io::Result<Self> {
         let (lines, to) = (TcpStream::connect(to)?, TcpStream::connect(to)?);
         let buffer = if matches!(form, Form::Dbn(_)) { dbn_start() } else { Vec::new() };
-        Ok(Self { to, lines, form, buffer, records: 0, bytes: 0 })
+        let mut pusher = Self { to, lines, form, buffer, records: 0, bytes: 0, time: 0 };
+        pusher.now();
+        Ok(pusher)
+    }
+
+    fn now(&mut self) {
+        self.time = Timestamp::now().as_nanosecond() as i64;
     }
 
     fn chain(&mut self, place: usize, book: &Book) -> io::Result<()> {
@@ -305,7 +351,7 @@ impl Pusher {
         let slice = &book.slices[at];
         let side = |price: f64| (!price.is_nan()).then(|| ((price + by) * 100.0).round() / 100.0);
         let (bid, ask) = (side(slice.bid[row]), side(slice.ask[row]));
-        let (name, time) = (book.underlying, Timestamp::now().as_nanosecond() as i64);
+        let (name, time) = (book.underlying, self.time);
         match &mut self.form {
             Form::Lines => {
                 let text = |price: Option<f64>| price.map_or("null".to_owned(), |price| format!("{price:.2}"));
@@ -330,7 +376,7 @@ impl Pusher {
     }
 
     fn spot(&mut self, place: usize, name: Symbol, price: f64) -> io::Result<()> {
-        let time = Timestamp::now().as_nanosecond() as i64;
+        let time = self.time;
         match &mut self.form {
             Form::Lines => {
                 writeln!(self.buffer, "{{\"symbol\":\"{name}\",\"price\":{price},\"time\":{time}}}")?;
@@ -445,8 +491,8 @@ impl Running {
         Ok(())
     }
 
-    /// Seconds of processor of the threads that read connections, and of the whole daemon.
-    fn processor(&self) -> io::Result<(f64, f64)> {
+    /// Seconds of processor of the threads that read connections, of the whole daemon, and of this program.
+    fn processor(&self) -> io::Result<[f64; 3]> {
         let used = |stat: &std::path::Path| -> io::Result<f64> {
             let text = std::fs::read_to_string(stat)?;
             let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -461,7 +507,7 @@ impl Running {
                 reading += used(&task.join("stat"))?;
             }
         }
-        Ok((reading, used(&home.join("stat"))?))
+        Ok([reading, used(&home.join("stat"))?, used(std::path::Path::new("/proc/self/stat"))?])
     }
 
     fn memory(&self) -> io::Result<String> {
