@@ -33,7 +33,7 @@ use kernel::quality::Quality;
 use notices::LoggedFacts;
 use overrides::OverridesFile;
 use retired::Retired;
-use schedule::{LoopSettings, NameSize, Round, soonest_first};
+use schedule::{LoopSettings, NameWork, Round, WorkTimes, soonest_first};
 use sessions::{Sessions, session_of};
 use sources::Moment;
 use sources::requested::RequestedNames;
@@ -49,6 +49,7 @@ pub struct MarketLoop {
     passes: Passes,
     clock: MarketClock,
     settings: LoopSettings,
+    times: WorkTimes,
     began: Instant,
     market: Arc<ArcSwap<Snapshot>>,
     status: Arc<Status>,
@@ -94,6 +95,7 @@ impl MarketLoop {
             passes,
             clock,
             settings: LoopSettings::default(),
+            times: WorkTimes::default(),
             began: Instant::now(),
             market,
             status,
@@ -272,6 +274,7 @@ impl MarketLoop {
             let before = pass.contracts;
             for Computed { chain, report } in computed {
                 self.log_change(&chain);
+                self.times.learn(self.work_on(chain.underlying, quality), report.stages.iter().sum());
                 if self.tally.count(chain.underlying, report, &mut pass) {
                     let (name, n) = (chain.underlying, report.dividends_refused);
                     tracing::warn!(
@@ -307,14 +310,15 @@ impl MarketLoop {
 
     /// The names of the next batch.
     fn next_batch(&self, round: &mut Round, quality: Quality) -> Vec<Symbol> {
-        let threads = u32::try_from(self.passes.threads().max(1)).unwrap_or(u32::MAX);
-        let known = |name: Symbol| match self.chains.get(&name).filter(|_| self.is_known(name)) {
-            None => NameSize::Unknown,
-            Some(chain) if chain.preliminary => NameSize::Preliminary(chain.rows()),
-            Some(chain) => NameSize::Full(chain.rows()),
-        };
-        let most = self.settings.batch_contracts.saturating_mul(threads);
-        round.next_batch(most, |name| self.settings.cost(quality, known(name)))
+        let cost = |name: Symbol| self.settings.cost(&self.times, self.work_on(name, quality));
+        round.next_batch(self.settings.most(self.passes.threads()), cost)
+    }
+
+    /// What a computation of a name is from the chain that it has now.
+    fn work_on(&self, name: Symbol, quality: Quality) -> NameWork {
+        let before = self.chains.get(&name).filter(|_| self.is_known(name));
+        let before = before.map(|chain| (chain.rows(), chain.preliminary));
+        NameWork::of(quality, before, self.feed.pays_dividends(name))
     }
 
     /// Replaces the chain of a name by a computed one.

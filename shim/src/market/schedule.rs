@@ -21,15 +21,10 @@ pub struct LoopSettings {
     /// each other at its end. A contract that was computed before takes 1 to 1.5 µs, so 10,000 take about 13 ms. The
     /// chains of a batch are in memory twice: 30,000 took 35 to 40 MB more on `sim:full`.
     pub batch_contracts: u32,
-    /// Cost of a contract with preliminary values only, in contracts computed before, 1 to 50. It takes about fifty
-    /// times as long; but threads wait for each other at the end of a batch, and shorter batches would cost more than
-    /// they gain while the market is cold: these take about three tenths of a second.
-    pub first_full_factor: u32,
-    /// Cost of a name without a chain at [`Quality::Preliminary`], in contracts: its size is unknown before it is read.
-    /// It is a twentieth of a batch, so that every thread gets several names.
-    pub cold_preliminary_contracts: u32,
-    /// Cost of a name without a chain at [`Quality::Full`], in contracts: ten times as much, half a batch.
-    pub cold_full_contracts: u32,
+    /// Time that a batch is expected to take at most, on each thread, 20 to 500 ms. It bounds batches of first
+    /// computations, whose contracts take 0.05 to 3 ms: 10,000 of names with dividends held up every fresh quote for
+    /// seconds, on a busy machine for 45.
+    pub batch_time: Duration,
     /// Number of contracts without a chain above which every name is first computed by a preliminary pass. At full
     /// accuracy they take about ten seconds, ten times as long; a smaller market is computed at full accuracy at once.
     pub preliminary_above_contracts: usize,
@@ -48,9 +43,7 @@ impl Default for LoopSettings {
     fn default() -> Self {
         Self {
             batch_contracts: 10_000,
-            first_full_factor: 2,
-            cold_preliminary_contracts: 500,
-            cold_full_contracts: 5_000,
+            batch_time: Duration::from_millis(100),
             preliminary_above_contracts: 100_000,
             first_publish: Duration::from_millis(250),
             report_every: Duration::from_millis(250),
@@ -58,17 +51,6 @@ impl Default for LoopSettings {
             requested_within: Duration::from_secs(10),
         }
     }
-}
-
-/// Size of a name before it is computed, and the accuracy of its chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameSize {
-    /// It has no chain yet.
-    Unknown,
-    /// It has a preliminary chain of this many contracts.
-    Preliminary(u32),
-    /// It has a chain of this many contracts at full accuracy.
-    Full(u32),
 }
 
 impl LoopSettings {
@@ -83,14 +65,97 @@ impl LoopSettings {
         if exceeds { Quality::Preliminary } else { Quality::Full }
     }
 
-    /// Cost of a name in a batch, in contracts.
+    /// Cost of a name in a batch, microseconds: the expected time, but at least the share of its contracts.
     #[must_use]
-    pub fn cost(&self, quality: Quality, known: NameSize) -> u32 {
-        match (known, quality) {
-            (NameSize::Unknown, Quality::Preliminary) => self.cold_preliminary_contracts,
-            (NameSize::Unknown, Quality::Full | Quality::Reference) => self.cold_full_contracts,
-            (NameSize::Preliminary(contracts), _) => contracts.saturating_mul(self.first_full_factor),
-            (NameSize::Full(contracts), _) => contracts,
+    pub fn cost(&self, times: &WorkTimes, work: NameWork) -> u32 {
+        let share = self.batch_time.as_secs_f64() / f64::from(self.batch_contracts.max(1));
+        let seconds = (times.expected(work) * 1e-9).max(f64::from(work.contracts) * share);
+        (seconds * 1e6) as u32
+    }
+
+    /// Maximum cost of a batch on so many threads, microseconds.
+    #[must_use]
+    pub fn most(&self, threads: usize) -> u32 {
+        let micros = self.batch_time.as_micros().saturating_mul(threads.max(1) as u128);
+        u32::try_from(micros).unwrap_or(u32::MAX)
+    }
+}
+
+/// A computation of a name, by what its time depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameWork {
+    /// What is computed.
+    pub step: WorkStep,
+    /// Contracts of the chain before; 0: it has none.
+    pub contracts: u32,
+    /// True if the name pays dividends: tables of early exercise take the most time.
+    pub pays: bool,
+}
+
+/// From which accuracy to which a name is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkStep {
+    /// A name without a chain, by a preliminary pass.
+    ColdPreliminary,
+    /// A name without a chain, at full accuracy.
+    ColdFull,
+    /// A preliminary chain, by a preliminary pass.
+    Preliminary,
+    /// A preliminary chain, at full accuracy.
+    FirstFull,
+    /// A chain of full accuracy.
+    Again,
+}
+
+impl NameWork {
+    /// The work on a name with a chain of so many contracts, if there is one, `true` for a preliminary one.
+    #[must_use]
+    pub fn of(quality: Quality, before: Option<(u32, bool)>, pays: bool) -> Self {
+        let is_preliminary = quality == Quality::Preliminary;
+        let (contracts, step) = match before {
+            None if is_preliminary => (0, WorkStep::ColdPreliminary),
+            None => (0, WorkStep::ColdFull),
+            Some((contracts, true)) if is_preliminary => (contracts, WorkStep::Preliminary),
+            Some((contracts, true)) => (contracts, WorkStep::FirstFull),
+            Some((contracts, false)) => (contracts, WorkStep::Again),
+        };
+        Self { step, contracts, pays }
+    }
+
+    /// Contracts; a name without a chain is one unit, since its size is unknown before it is read.
+    fn units(self) -> f64 {
+        if self.contracts == 0 { 1.0 } else { f64::from(self.contracts) }
+    }
+}
+
+/// Thread time of computations, learnt from those before.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkTimes {
+    /// Nanoseconds of a contract, cold of a name, by step, without dividends and with.
+    nanos: [[f64; 2]; 5],
+}
+
+impl Default for WorkTimes {
+    fn default() -> Self {
+        // cold names are a twentieth of a batch and half a batch, so that every thread gets several
+        Self { nanos: [5e6, 5e7, 4e4, 1e5, 1.25e3].map(|nanos| [nanos; 2]) }
+    }
+}
+
+impl WorkTimes {
+    /// Weight of a name among those before. Names with dividends come together, after those without.
+    const WEIGHT: f64 = 0.1;
+
+    /// Expected nanoseconds.
+    fn expected(&self, work: NameWork) -> f64 {
+        self.nanos[work.step as usize][usize::from(work.pays)] * work.units()
+    }
+
+    /// Takes in the time of a computation; 0 where nothing is timed.
+    pub fn learn(&mut self, work: NameWork, nanos: u64) {
+        if nanos > 0 {
+            let mean = &mut self.nanos[work.step as usize][usize::from(work.pays)];
+            *mean += (nanos as f64 / work.units() - *mean) * Self::WEIGHT;
         }
     }
 }
@@ -308,17 +373,38 @@ mod tests {
     #[test]
     fn a_batch_is_as_long_as_its_costs_allow() {
         let all = names(40);
-        let settings = LoopSettings::default();
-        let batch = |known: NameSize, quality| {
-            Round::new(all.clone()).next_batch(settings.batch_contracts, |_| settings.cost(quality, known)).len()
+        let (settings, times) = (LoopSettings::default(), WorkTimes::default());
+        let batch = |before: Option<(u32, bool)>, quality| {
+            let cost = settings.cost(&times, NameWork::of(quality, before, false));
+            Round::new(all.clone()).next_batch(settings.most(1), |_| cost).len()
         };
-        assert_eq!(batch(NameSize::Unknown, Quality::Preliminary), 20);
-        assert_eq!(batch(NameSize::Unknown, Quality::Full), 2);
-        assert_eq!(batch(NameSize::Full(2_500), Quality::Full), 4);
-        assert_eq!(batch(NameSize::Full(3_000), Quality::Full), 4, "the last may exceed it");
-        assert_eq!(batch(NameSize::Preliminary(2_500), Quality::Full), 2);
-        assert_eq!(batch(NameSize::Preliminary(u32::MAX), Quality::Full), 1, "at least one");
-        assert_eq!(batch(NameSize::Full(0), Quality::Full), all.len());
+        assert_eq!(batch(None, Quality::Preliminary), 20);
+        assert_eq!(batch(None, Quality::Full), 2);
+        assert_eq!(batch(Some((2_500, false)), Quality::Full), 4);
+        assert_eq!(batch(Some((3_000, false)), Quality::Full), 4, "the last may exceed it");
+        assert_eq!(batch(Some((500, true)), Quality::Full), 2);
+        assert_eq!(batch(Some((u32::MAX, true)), Quality::Full), 1, "at least one");
+        assert_eq!(batch(Some((0, false)), Quality::Full), all.len());
+    }
+
+    #[test]
+    fn batches_of_first_computations_take_no_longer_than_expected() {
+        let all = names(400);
+        let settings = LoopSettings::default();
+        let first = |pays| NameWork::of(Quality::Full, Some((200, true)), pays);
+        // a contract of a payer takes 3 ms, that of another name 50 µs
+        let took = |pays: bool| if pays { 600_000_000 } else { 10_000_000 };
+        let mut times = WorkTimes::default();
+        for _ in 0..50 {
+            times.learn(first(true), took(true));
+            times.learn(first(false), took(false));
+            times.learn(first(true), 0);
+        }
+        let batch = |work| Round::new(all.clone()).next_batch(settings.most(2), |_| settings.cost(&times, work)).len();
+        assert_eq!((batch(first(true)), batch(first(false))), (1, 20), "0.3 s and 0.1 s on two threads");
+        let again = NameWork::of(Quality::Full, Some((200, false)), true);
+        assert_eq!(batch(again), 100, "what was computed before is bounded by its contracts");
+        assert_eq!(batch(NameWork::of(Quality::Preliminary, Some((200, false)), true)), 100);
     }
 
     #[test]
