@@ -308,6 +308,7 @@ impl OpenedDaemon {
         let restored = restored.map_or_else(Vec::new, |folder| restore(folder, &saved, feed.as_ref()));
         let sessions = folder.map(|folder| Sessions::new(folder, state_writer.as_ref()));
         let market_loop = MarketLoop::new(feed, passes, clock, Arc::clone(&market), Arc::clone(&status));
+        let noted = Arc::clone(&requested);
         let market_loop = market_loop
             .with_sessions(sessions)
             .with_overrides(overrides)
@@ -324,14 +325,25 @@ impl OpenedDaemon {
         let run = move || run_market(market_loop, refresh, &loop_ending, &loop_market, &loop_status, banner.as_ref());
         if positions.is_used() || alerts.is_some() {
             let (file, market, ending) = (positions_file, Arc::clone(&market), Arc::clone(&ending));
+            // names of the desk are computed before others
             let passed = move |snapshot: &Snapshot, valued: &ValuedBook, is_new: bool| {
                 alerts.iter_mut().for_each(|alerts| alerts.look(snapshot, valued, is_new));
+                if is_new {
+                    watched_names(valued, alerts.as_ref()).for_each(|name| noted.note(name));
+                }
             };
             positions.start(file, market, ending, passed).map_err(|e| format!("no thread: {e}"))?;
         }
         let market_thread = threads::spawn_once("market", run).map_err(|e| format!("no thread: {e}"))?;
         Ok(RunningDaemon { server, market_thread, ending, market, state_writer, recorder, alert_sender })
     }
+}
+
+/// The names that a desk watches: those of positions and of rules.
+fn watched_names(valued: &ValuedBook, alerts: Option<&AlertWatch>) -> impl Iterator<Item = Symbol> {
+    let runs = valued.positions.chunk_by(|a, b| a.underlying == b.underlying);
+    let held = runs.filter_map(|run| run.first()).map(|of| of.underlying);
+    held.chain(alerts.into_iter().flat_map(AlertWatch::names))
 }
 
 impl RunningDaemon {
@@ -611,6 +623,17 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(20));
         stop.send(()).unwrap();
         assert_eq!(wait(&stopped, || true), End::Requested);
+    }
+
+    #[test]
+    fn names_of_positions_are_computed_before_others() {
+        let held = PositionDesk::new(Arc::new(RootTable::embedded()), Calendar::embedded(), true, false);
+        let csv = b"osym,symbol,quantity\nSPXW261218C07000000,,1\n,KO,100\n,KO,-50\n";
+        let lines = desk::positions::file::parse(std::path::Path::new("p"), csv).unwrap();
+        held.replace("test", lines, &Snapshot::empty(Vec::new()));
+        let names = watched_names(&held.valued(), None).map(|name| name.to_string()).collect::<BTreeSet<_>>();
+        // what is not listed has the name of its root
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["KO", "SPXW"]);
     }
 
     #[test]

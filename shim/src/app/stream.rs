@@ -4,7 +4,7 @@ use super::endpoint::Page;
 use super::service::Service;
 use api::vendors::native_stream;
 use desk::stream::desk::{ROUTE, StreamAsked};
-use desk::stream::events::EventSources;
+use desk::stream::events::{EventSources, NamesShown};
 use http::Answer;
 use std::sync::Arc;
 
@@ -24,7 +24,9 @@ impl Service {
     /// A stream of events.
     #[must_use]
     pub fn stream(&self, asked: StreamAsked<'_>) -> Answer {
+        let requested = Arc::clone(&self.requested);
         let sources = EventSources {
+            shown: NamesShown(Arc::new(move |name| requested.note(name))),
             market: Arc::clone(&self.market),
             closes: Arc::clone(&self.closes),
             rows: Arc::clone(&self.rows),

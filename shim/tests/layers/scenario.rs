@@ -23,6 +23,7 @@ use serde_json::Value;
 use shim::app::{Service, route_names};
 use shim::chains::ChainSource;
 use shim::config::{RatesMode, SourceArgs};
+use sources::requested::RequestedNames;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -486,6 +487,22 @@ fn a_stream_begins_with_an_image_and_goes_on_with_what_has_changed() {
     let (name, data) = update.iter().find(|(name, _)| name == "update").unwrap();
     assert_eq!((name.as_str(), data["missed"].as_u64(), data["snapshot"].as_u64()), ("update", Some(2), Some(5)));
     assert_eq!((data["rows"].as_array().unwrap().len(), data["gone"].as_array().unwrap().len()), (2, 1), "{data}");
+}
+
+#[test]
+fn a_stream_asks_for_its_names() {
+    let requested = Arc::<RequestedNames>::default();
+    let (service, _) = service_of("symbol,quantity\n");
+    let service = service.with_requested_names(Arc::clone(&requested));
+    let asked = |query: &str| {
+        let Body::Stream(mut stream) = stream(&service, query, None).body else { panic!("no stream") };
+        assert!(!events(stream.as_mut()).is_empty(), "{query}");
+        ["KO", "SPX", "XOM"].map(|name| requested.since(symbol(name)).is_some())
+    };
+    assert_eq!(asked("underlying=*&max_days=2&center=atm"), [false; 3], "whoever asks for all waits for none");
+    assert_eq!(asked("underlying=KO&max_days=60"), [true, false, false]);
+    assert_eq!(asked("root=SPXW&max_days=2"), [true, true, false]);
+    assert_eq!(asked("underlying=XOM&metrics=iv30d"), [true; 3]);
 }
 
 #[test]

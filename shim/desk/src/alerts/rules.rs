@@ -120,6 +120,20 @@ pub enum AlertState {
 }
 
 impl AlertRule {
+    /// The underlying of the rule; `None`: positions of several.
+    #[must_use]
+    pub fn name(&self, roots: &RootTable) -> Option<Symbol> {
+        match self.subject {
+            AlertSubject::Spot(name)
+            | AlertSubject::AtmVol(name, _)
+            | AlertSubject::Borrow(name, _)
+            | AlertSubject::Exercise(name)
+            | AlertSubject::Metric(name, _) => Some(name),
+            AlertSubject::Contract(key, _) => Some(roots.underlying_of(key.root)),
+            AlertSubject::Positions { name, .. } => name,
+        }
+    }
+
     /// Compares a number with the threshold.
     #[must_use]
     pub fn state(&self, value: f64) -> AlertState {
@@ -420,6 +434,11 @@ mod tests {
         assert_eq!(rules[0].state(f64::NAN), AlertState::Same);
         assert_eq!((rules[1].state(-100_001.0), rules[1].state(100.0)), (AlertState::On, AlertState::Off));
         assert_eq!((rules[4].state(699.0), rules[4].state(701.0)), (AlertState::On, AlertState::Off));
+        let roots = RootTable::embedded();
+        let names = rules
+            .iter()
+            .map(|rule| rule.name(&roots).map_or("", |name| if name.as_str() == "KO" { "KO" } else { "SPY" }));
+        assert_eq!(names.collect::<Vec<_>>(), ["SPY", "", "KO", "KO", "SPY", "SPY", "", "KO"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use engine::closes::Closes;
 use engine::snapshot::Snapshot;
 use kernel::calendar::Calendar;
-use kernel::contract::RootTable;
+use kernel::contract::{RootTable, Symbol};
 use kernel::limits;
 use std::collections::HashMap;
 use std::path::Path;
@@ -94,6 +94,11 @@ impl AlertWatch {
         self.states.retain(|text, _| rules.iter().any(|rule| rule.text == *text));
         self.rules = rules;
         Ok(true)
+    }
+
+    /// The underlyings of the rules.
+    pub fn names(&self) -> impl Iterator<Item = Symbol> {
+        self.rules.iter().filter_map(|rule| rule.name(&self.roots))
     }
 
     /// Compares every rule, if the values are new or the rules have changed.

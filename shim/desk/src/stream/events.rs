@@ -27,13 +27,24 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use kernel::calendar::Calendar;
 use kernel::contract::osi::OSI_LEN;
-use kernel::contract::{ContractKey, RootTable};
+use kernel::contract::{ContractKey, RootTable, Symbol};
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// Size at which an event ends, bytes; a longer update is several events.
 const EVENT: usize = 48 * 1024;
+
+/// Hears of the names that a stream shows, each time that it looks for changes: they are computed before others.
+#[derive(Clone)]
+pub struct NamesShown(pub Arc<dyn Fn(Symbol) + Send + Sync>);
+
+impl fmt::Debug for NamesShown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NamesShown")
+    }
+}
 
 /// Data of events.
 #[derive(Clone, Debug)]
@@ -54,6 +65,8 @@ pub struct EventSources {
     pub alerts: Arc<AlertLog>,
     /// Time zone of shown times.
     pub zone: TimeZone,
+    /// Hears of the names of contracts and metrics.
+    pub shown: NamesShown,
     /// Random number of this run of the daemon.
     pub run: u64,
 }
@@ -214,6 +227,7 @@ impl Events {
         let now = Instant::now();
         if self.update.is_none() && now >= self.next_at {
             self.next_at = now + self.request.every;
+            self.say_shown();
             self.begin_positions();
             self.begin_update();
             self.begin_metrics();
@@ -225,6 +239,14 @@ impl Events {
             return WHOLE;
         }
         if self.update.is_none() { Step::Nothing } else { self.send_update(out) }
+    }
+
+    /// Says which names the client waits for.
+    fn say_shown(&self) {
+        let selected = self.request.selection.iter().flat_map(|selection| selection.names());
+        let measured = self.request.metrics.iter().flat_map(|metrics| metrics.names.iter().copied());
+        let roots = &self.sources.roots;
+        selected.chain(measured).for_each(|name| (self.sources.shown.0)(roots.underlying_of(name)));
     }
 
     /// Begins an update if there is a newer snapshot than that of the client.
