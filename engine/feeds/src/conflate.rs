@@ -8,7 +8,7 @@ use kernel::calendar::Day;
 use kernel::contract::{ContractKey, Symbol};
 use kernel::limits;
 use kernel::records::{Batch, DividendCover, DividendRecord, QuoteRecord, RateRecord, SpotRecord};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// Records that wait for the next batch. Dividends, rates and dates come piece by piece and are kept for good: each
 /// batch has all of them.
@@ -16,10 +16,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct Conflated {
     /// One of each contract, in the order in which the contracts came.
     quotes: Vec<QuoteRecord>,
-    /// Index of each contract in `quotes`.
-    at: HashMap<(Symbol, ContractKey), usize>,
+    /// Index of each contract in `quotes`, and how often its name had been forgotten when the quote came.
+    at: HashMap<(Symbol, ContractKey), (usize, u32)>,
     spots: BTreeMap<Symbol, SpotRecord>,
-    reset: BTreeSet<Symbol>,
+    /// Names to forget, and how often each was. Their quotes of before stay in place until they are taken, since a
+    /// search for them at each name would hold up the reader.
+    reset: BTreeMap<Symbol, u32>,
     dividends: LatestRows<(Symbol, Date), DividendRecord>,
     /// Names of which a dividend was ever delivered; one of 0 counts.
     dividend_cover: DividendCover,
@@ -104,7 +106,8 @@ impl Conflated {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.quotes.capacity() * size_of::<QuoteRecord>()
-            + self.at.capacity() * size_of::<((Symbol, ContractKey), usize)>()
+            + self.at.capacity() * size_of::<((Symbol, ContractKey), (usize, u32))>()
+            + self.reset.len() * size_of::<(Symbol, u32)>()
             + self.spots.len() * size_of::<(Symbol, SpotRecord)>()
             + self.dividends.rows.len() * size_of::<((Symbol, Date), DividendRecord)>()
             + self.rates.rows.len() * size_of::<((Date, u64), f64)>()
@@ -124,13 +127,22 @@ impl Conflated {
 
     /// Hands over what waits.
     pub fn take(&mut self) -> Batch {
+        if !self.reset.is_empty() {
+            let (at, reset) = (&self.at, &self.reset);
+            self.quotes.retain(|quote| {
+                match (reset.get(&quote.underlying), at.get(&(quote.underlying, quote.contract))) {
+                    (Some(forgotten), Some((_, came))) => came == forgotten,
+                    _ => true,
+                }
+            });
+        }
         self.at.clear();
         // an amount of zero takes a dividend back; it has done so once it was handed out
         self.dividends.rows.retain(|_, dividend| dividend.amount > 0.0);
         // NaN takes a rate back
         self.rates.rows.retain(|_, rate| !rate.is_nan());
         Batch {
-            reset: mem::take(&mut self.reset).into_iter().collect(),
+            reset: mem::take(&mut self.reset).into_keys().collect(),
             quotes: mem::take(&mut self.quotes),
             spots: mem::take(&mut self.spots).into_values().collect(),
             dividends: self.dividends.take(|(_, dividend)| dividend),
@@ -148,14 +160,20 @@ impl Conflated {
     }
 
     fn quote(&mut self, quote: QuoteRecord) {
+        let forgotten = self.reset.get(&quote.underlying).copied().unwrap_or_default();
         match self.at.entry((quote.underlying, quote.contract)) {
             std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(self.quotes.len());
+                entry.insert((self.quotes.len(), forgotten));
                 self.quotes.push(quote);
             }
-            std::collections::hash_map::Entry::Occupied(entry) => {
+            std::collections::hash_map::Entry::Occupied(mut entry) => {
+                let (index, came) = entry.get_mut();
+                let waiting = &mut self.quotes[*index];
+                if mem::replace(came, forgotten) != forgotten {
+                    *waiting = quote;
+                    return;
+                }
                 self.superseded += 1;
-                let waiting = &mut self.quotes[*entry.get()];
                 // an older quote may arrive later: the newest wins, however deliveries are interleaved
                 if quote.precedence(waiting).is_gt() {
                     *waiting = quote;
@@ -176,14 +194,9 @@ impl Conflated {
     }
 
     fn forget(&mut self, name: Symbol) {
-        self.reset.insert(name);
+        let forgotten = self.reset.entry(name).or_default();
+        *forgotten = forgotten.saturating_add(1);
         self.spots.remove(&name);
-        let before = self.quotes.len();
-        self.quotes.retain(|quote| quote.underlying != name);
-        if self.quotes.len() != before {
-            // positions behind a removed quote have moved
-            self.at = self.quotes.iter().enumerate().map(|(i, q)| ((q.underlying, q.contract), i)).collect();
-        }
     }
 }
 
@@ -253,6 +266,49 @@ mod tests {
             prop_assert!(waiting.waiting() <= 12 + 2 + 2, "contracts, prices and names to forget");
             prop_assert_eq!(store([waiting.take()]), store(batches));
         }
+    }
+
+    #[test]
+    fn names_are_forgotten_without_a_search_for_what_waits_of_them() {
+        let mut waiting = Conflated::default();
+        let contract = |name, strike_milli| ContractKey {
+            root: name,
+            expiry: date(2026, 12, 18),
+            strike_milli,
+            right: Right::Call,
+        };
+        let nan = f64::NAN;
+        let quotes = |of: &str, strikes: core::ops::Range<u32>, bid| -> Vec<QuoteRecord> {
+            let name = Symbol::parse(of).unwrap();
+            let one = |strike| QuoteRecord {
+                ts: at(0),
+                underlying: name,
+                contract: contract(name, strike),
+                bid,
+                ask: bid + 1.0,
+                bid_size: nan,
+                ask_size: nan,
+                activity: Activity::default(),
+            };
+            strikes.map(one).collect()
+        };
+        let names = ["AA", "BB"].map(|name| Symbol::parse(name).unwrap());
+        waiting.add(Batch { quotes: [quotes("AA", 1..4, 1.0), quotes("BB", 1..3, 1.0)].concat(), ..Batch::default() });
+        // a search for each of so many would take hours
+        for _ in 0..2_000_000 {
+            waiting.add(Batch { reset: vec![names[0]], ..Batch::default() });
+        }
+        assert_eq!(waiting.quotes.len(), 5, "in their places until they are taken");
+        waiting.add(Batch { quotes: quotes("AA", 2..3, 7.0), ..Batch::default() });
+        assert_eq!((waiting.waiting(), waiting.superseded()), (6, 0), "a place that was forgotten is used again");
+        let batch = waiting.take();
+        let left: Vec<_> = batch.quotes.iter().map(|q| (q.underlying, q.contract.strike_milli, q.bid)).collect();
+        assert_eq!(
+            (batch.reset, left),
+            (vec![names[0]], vec![(names[0], 2, 7.0), (names[1], 1, 1.0), (names[1], 2, 1.0)])
+        );
+        waiting.add(Batch { quotes: quotes("AA", 1..2, 3.0), ..Batch::default() });
+        assert_eq!(waiting.take().quotes.len(), 1, "it was forgotten once, and is there again");
     }
 
     #[test]

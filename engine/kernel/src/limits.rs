@@ -85,6 +85,7 @@ bounds! {
     LINE_BYTES       0.0       65_536.0        "bytes"                   "line of a feed file";
     GZIP_RATIO       0.0       200.0           "bytes from one"          "growth of a compressed file beyond a megabyte";
     STRIKES          0.0       20_000.0        "strikes"                 "strikes of one root and expiry";
+    EXPIRIES         0.0       1_000.0         "expiries"                "expiries of one underlying, by root";
     DIVIDEND_DATES   0.0       512.0           "ex-dates"                "dividends in the life of an American contract";
     SIM_SCALE        0.2       2.0             "of 1.6 million contracts" "size of the simulated market";
     YEAR             1990.0    2099.0          "calendar year"           "year of any date or quote time";

@@ -196,7 +196,7 @@ impl Store {
         if batch.days.is_some() || batch.events.is_some() {
             self.set_calendar();
         }
-        let before: Vec<Book> = batch.reset.iter().filter_map(|&underlying| self.forget(underlying)).collect();
+        let before = self.forget(&batch.reset);
         if let Some(dividends) = &batch.dividends {
             self.set_dividends(dividends, &batch.dividend_cover);
         }
@@ -207,7 +207,10 @@ impl Store {
             self.set_curves(DiscountCurves::new(rates));
         }
         let mut out = Ingested::default();
-        let refused = self.take_quotes(&batch.quotes, &mut out, admitted.as_deref_mut());
+        let order = in_order(&batch.quotes);
+        let names = order.iter().map(|&at| batch.quotes[at].underlying);
+        let made = self.make_books(names.chain(batch.spots.iter().map(|spot| spot.underlying)));
+        let refused = self.take_quotes(&batch.quotes, &order, &mut out, admitted.as_deref_mut());
         for spot in batch.spots.iter().filter(|spot| !refused.contains(&(spot.underlying, spot.ts))) {
             let outcome = self.spot(spot);
             out.count(outcome);
@@ -215,24 +218,26 @@ impl Store {
                 admitted.spots.push(SpotRecord { underlying: self.roots.canonical(spot.underlying), ..*spot });
             }
         }
+        self.drop_empty(&made);
         if batch.rates.is_none() && batch.days.is_none() && batch.events.is_none() {
             before.iter().for_each(|book| self.restore_stale_marks(book));
         }
         out
     }
 
-    /// Adds quotes. Returns the names and times of which every quote was refused.
+    /// Adds quotes in an order of theirs ([`in_order`]). Returns the names and times of which every quote was refused.
     ///
     /// # Domain   any quotes, in any order; each is checked by [`Store::quote`]
     fn take_quotes(
         &mut self,
         quotes: &[QuoteRecord],
+        order: &[usize],
         out: &mut Ingested,
         mut admitted: Option<&mut Admitted>,
     ) -> BTreeSet<(Symbol, Timestamp)> {
         let of = |quote: &QuoteRecord| (quote.underlying, quote.ts);
         let (mut refused, mut quoted) = (Vec::new(), BTreeSet::new());
-        for at in in_order(quotes) {
+        for &at in order {
             let outcome = self.add_quote(&quotes[at]);
             if let (Ok(true), Some(place)) = (outcome, &self.last) {
                 let underlying = self.books[place.book].underlying;
@@ -287,7 +292,8 @@ impl Store {
     /// # Errors
     /// A FLEX series, a number out of its bound, a time that lies ahead ([`Store::ingest`]), or a contract that has
     /// settled by the time of the quote, or one more than there may be: of the strikes of an expiry
-    /// ([`limits::STRIKES`]), of contracts ([`limits::INSTRUMENTS`]), of names ([`limits::NAMES`]).
+    /// ([`limits::STRIKES`]), of expiries of a name ([`limits::EXPIRIES`]), of contracts ([`limits::INSTRUMENTS`]), of
+    /// names ([`limits::NAMES`]).
     pub fn quote(&mut self, record: &QuoteRecord) -> Result<bool, Reason> {
         let outcome = self.add_quote(record);
         if let (Ok(true), Some(place)) = (outcome, &self.last) {
@@ -334,13 +340,16 @@ impl Store {
         if ts > self.latest { Err(Reason::FromTheFuture) } else { Ok(()) }
     }
 
-    fn forget(&mut self, underlying: Symbol) -> Option<Book> {
-        let underlying = self.roots.canonical(underlying);
-        self.spot_times.remove(&underlying);
+    /// Takes the books of names away, all at once: each book alone would move those behind it.
+    fn forget(&mut self, names: &[Symbol]) -> Vec<Book> {
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let names: BTreeSet<Symbol> = names.iter().map(|&name| self.roots.canonical(name)).collect();
+        names.iter().for_each(|name| _ = self.spot_times.remove(name));
         self.last = None;
         self.contracts = None;
-        let i = self.books.binary_search_by_key(&underlying, |b| b.underlying).ok()?;
-        Some(self.books.remove(i))
+        self.books.extract_if(.., |book| names.contains(&book.underlying)).collect()
     }
 
     /// Restores the stale marks of slices that were read again and equal those of `before`: equal quotes have equal
@@ -455,6 +464,9 @@ impl Store {
                 }
                 let book = self.book_or_new(facts.underlying)?;
                 let slices = &mut self.books[book].slices;
+                if !limits::EXPIRIES.holds(slices.len() as f64 + 1.0) {
+                    return Err(Reason::TooMany);
+                }
                 let slice = slices.partition_point(|s| s.order() < order);
                 let mut new = BookSlice::new(facts, expiry, settles_at);
                 new.deliverables = self.deliverables.get(&root).cloned().unwrap_or_default();
@@ -478,15 +490,52 @@ impl Store {
             Ok(i) => Ok(i),
             Err(_) if !limits::NAMES.holds(self.books.len() as f64 + 1.0) => Err(Reason::TooMany),
             Err(i) => {
-                let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
-                let projected_from = self.projected_from.get(&underlying).copied();
-                let (spot, ts, slices) = (f64::NAN, Timestamp::MIN, Vec::new());
-                let dividends_known = self.dividend_cover.covers(underlying);
-                let book = Book { underlying, spot, ts, dividends, projected_from, dividends_known, slices };
-                self.books.insert(i, book);
+                self.books.insert(i, self.new_book(underlying));
                 self.last = None;
                 Ok(i)
             }
+        }
+    }
+
+    fn new_book(&self, underlying: Symbol) -> Book {
+        let dividends = self.dividends.get(&underlying).cloned().unwrap_or_default();
+        let projected_from = self.projected_from.get(&underlying).copied();
+        let (spot, ts, slices) = (f64::NAN, Timestamp::MIN, Vec::new());
+        let dividends_known = self.dividend_cover.covers(underlying);
+        Book { underlying, spot, ts, dividends, projected_from, dividends_known, slices }
+    }
+
+    /// Makes empty books of the names that have none, as many as there may be, all at once: each book alone would move
+    /// those behind it. Returns the new names.
+    fn make_books(&mut self, names: impl Iterator<Item = Symbol>) -> BTreeSet<Symbol> {
+        let (mut made, mut last) = (BTreeSet::new(), None);
+        for name in names {
+            // quotes of one name come in runs
+            if last.replace(name) != Some(name) {
+                let name = self.roots.canonical(name);
+                if self.books.binary_search_by_key(&name, |b| b.underlying).is_err() {
+                    made.insert(name);
+                }
+            }
+        }
+        let room = (limits::NAMES.most as usize).saturating_sub(self.books.len());
+        let made: BTreeSet<Symbol> = made.into_iter().take(room).collect();
+        if !made.is_empty() {
+            let new: Vec<Book> = made.iter().map(|&name| self.new_book(name)).collect();
+            self.books.extend(new);
+            // two sorted runs: they are merged
+            self.books.sort_by_key(|b| b.underlying);
+            self.last = None;
+        }
+        made
+    }
+
+    /// Drops those of the made books of which every record was refused.
+    fn drop_empty(&mut self, made: &BTreeSet<Symbol>) {
+        if !made.is_empty() {
+            let is_empty = |book: &Book| book.slices.is_empty() && book.spot.is_nan();
+            self.books.retain(|book| !is_empty(book) || !made.contains(&book.underlying));
+            self.last = None;
         }
     }
 }

@@ -36,8 +36,7 @@ impl AbsentTable {
         &mut self,
         _: &[u8],
         _: &mut LineParser,
-        _: &mut Batch,
-        _: &mut Report,
+        _: &mut impl FnMut(Batch, Report),
     ) -> Result<PushedSoFar, PushRefusal> {
         Err(PushRefusal::Absent)
     }

@@ -17,6 +17,7 @@ use kernel::records::Batch;
 use kernel::report::Report;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::mem;
 
 /// Bytes before a message: a mark, and the length of its metadata.
 const PREFIX: usize = 8;
@@ -24,6 +25,8 @@ const PREFIX: usize = 8;
 const METADATA_MOST: usize = 1 << 20;
 /// Rows that a message may have whatever its size; further ones have eight bytes each. Columns of one value take none.
 const ROWS_FREE: usize = 1024;
+/// Rows that are passed on at once. Records take ten times the bytes of their rows, so a message is never whole in them.
+const ROWS_AT_ONCE: usize = 4096;
 
 /// Columns of which a row has the fields of one kind of line.
 const KINDS: [&[&str]; 6] = [
@@ -70,7 +73,7 @@ impl PushedTable {
         self.held.is_empty()
     }
 
-    /// Reads the next bytes; rows are added to the batch, and counted by `parser`.
+    /// Reads the next bytes; rows are counted by `parser`, and passed on some thousands at a time.
     ///
     /// # Errors
     /// The stream cannot be read any further.
@@ -78,8 +81,7 @@ impl PushedTable {
         &mut self,
         bytes: &[u8],
         parser: &mut LineParser,
-        batch: &mut Batch,
-        report: &mut Report,
+        pass_on: &mut impl FnMut(Batch, Report),
     ) -> Result<PushedSoFar, PushRefusal> {
         let mut used = 0;
         while let Some(rest) = bytes.get(used..).filter(|rest| !rest.is_empty()) {
@@ -89,7 +91,7 @@ impl PushedTable {
             used = used.saturating_add(take);
             match self.wanted()? {
                 0 => return Ok(PushedSoFar { used, ended: true }),
-                wanted if wanted == self.held.len() && wanted > PREFIX => self.message(parser, batch, report)?,
+                wanted if wanted == self.held.len() && wanted > PREFIX => self.message(parser, pass_on)?,
                 _ => {}
             }
         }
@@ -117,8 +119,8 @@ impl PushedTable {
         }
     }
 
-    fn message(&mut self, parser: &mut LineParser, batch: &mut Batch, report: &mut Report) -> Result<(), PushRefusal> {
-        let mut held = Buffer::from(std::mem::take(&mut self.held));
+    fn message(&mut self, parser: &mut LineParser, pass_on: &mut impl FnMut(Batch, Report)) -> Result<(), PushRefusal> {
+        let mut held = Buffer::from(mem::take(&mut self.held));
         let length = held.get(4..PREFIX).and_then(|length| length.try_into().ok()).map_or(0, u32::from_le_bytes);
         let metadata = held.get(PREFIX..PREFIX.saturating_add(length as usize)).unwrap_or_default();
         let message = root_as_message(metadata).map_err(|_| PushRefusal::Damaged)?;
@@ -126,7 +128,7 @@ impl PushedTable {
         // a message without a body is decoded when the next one comes, which may so give two batches
         while !held.is_empty() {
             if let Some(rows) = self.decoder.decode(&mut held).map_err(|_| PushRefusal::Damaged)? {
-                self.rows(&rows, parser, batch, report);
+                self.rows(&rows, parser, pass_on);
             }
         }
         Ok(())
@@ -166,7 +168,7 @@ impl PushedTable {
         }
     }
 
-    fn rows(&self, rows: &RecordBatch, parser: &mut LineParser, batch: &mut Batch, report: &mut Report) {
+    fn rows(&self, rows: &RecordBatch, parser: &mut LineParser, pass_on: &mut impl FnMut(Batch, Report)) {
         let columns: Vec<(usize, bool, Values<'_>)> = self
             .columns
             .iter()
@@ -175,6 +177,7 @@ impl PushedTable {
                 Some((field, decides, Values::of(rows.columns().get(column)?)))
             })
             .collect();
+        let (mut batch, mut report) = (Batch::default(), Report::default());
         for row in 0..rows.num_rows() {
             let cells = columns.iter().map(|(field, decides, values)| {
                 let cell = match values.cell(row).map_or(LineCell::Other, cell) {
@@ -183,7 +186,10 @@ impl PushedTable {
                 };
                 (*field, cell)
             });
-            parser.row(cells, batch, report);
+            parser.row(cells, &mut batch, &mut report);
+            if (row + 1).is_multiple_of(ROWS_AT_ONCE) || row + 1 == rows.num_rows() {
+                pass_on(mem::take(&mut batch), mem::take(&mut report));
+            }
         }
     }
 }
@@ -228,7 +234,7 @@ fn cell(typed: Cell<'_>) -> LineCell<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::types::Int32Type;
+    use arrow_array::types::{Int8Type, Int32Type};
     use arrow_array::{
         ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float64Array, Int64Array, ListArray, NullArray,
         StringArray, TimestampMicrosecondArray, TimestampNanosecondArray,
@@ -277,7 +283,15 @@ mod tests {
         let (mut batch, mut report) = (Batch::default(), Report::default());
         let mut last = Ok(PushedSoFar { used: 0, ended: false });
         for piece in bytes.chunks(piece) {
-            last = table.read(piece, &mut parser, &mut batch, &mut report);
+            last = table.read(piece, &mut parser, &mut |more, told| {
+                let Batch { reset, quotes, spots, dividends, rates, .. } = more;
+                batch.reset.extend(reset);
+                batch.quotes.extend(quotes);
+                batch.spots.extend(spots);
+                batch.dividends.get_or_insert_default().extend(dividends.into_iter().flatten());
+                batch.rates.get_or_insert_default().extend(rates.into_iter().flatten());
+                report.absorb(told);
+            });
             if last != Ok(PushedSoFar { used: piece.len(), ended: false }) {
                 break;
             }
@@ -317,14 +331,27 @@ mod tests {
         ]);
         let (_, batch, report) = read(&bytes, bytes.len());
         assert_eq!(report.places, []);
-        assert_eq!(
-            (batch.reset.len(), batch.spots.len(), batch.quotes.len()),
-            (2, 1, 0),
-            "the second forgets the first"
-        );
+        assert_eq!((batch.reset.len(), batch.spots.len(), batch.quotes.len()), (2, 2, 0), "of two messages");
         let (dividends, rates) = (batch.dividends.unwrap(), batch.rates.unwrap());
         assert_eq!(dividends[0].ex_date.to_string(), "2026-12-04");
         assert!(rates.len() == 4 && rates[1].rate.is_nan());
+    }
+
+    #[test]
+    fn a_message_of_many_rows_is_passed_on_in_parts() {
+        let rows = 3 * ROWS_AT_ONCE + 5;
+        let osym: DictionaryArray<Int8Type> = std::iter::repeat_n("ACME  261218C00100000", rows).collect();
+        let (sides, time) = (numbers(&vec![Some(4.1); rows]), Int64Array::from(vec![AT; rows]));
+        let columns: Vec<(&str, ArrayRef)> =
+            vec![("osym", Arc::new(osym)), ("bid", Arc::clone(&sides)), ("ask", sides), ("time", Arc::new(time))];
+        let mut parts = Vec::new();
+        let mut parser = LineParser::new(Path::new("x"), RootTable::embedded());
+        let read = PushedTable::default().read(&stream(columns), &mut parser, &mut |batch, report| {
+            parts.push((batch.quotes.len(), report.records));
+        });
+        assert!(read.unwrap().ended);
+        let of_one = [ROWS_AT_ONCE, ROWS_AT_ONCE, ROWS_AT_ONCE, 5].map(|n| (n, n as u64));
+        assert_eq!(parts, [of_one, of_one].concat());
     }
 
     #[test]

@@ -422,6 +422,48 @@ fn an_expiry_has_an_end_of_strikes_whatever_their_order() {
 }
 
 #[test]
+fn a_name_has_so_many_expiries() {
+    let most = limits::EXPIRIES.most as i64;
+    let of = |name: &str, day: i64| {
+        let mut quote = quote("10:00", name, "AA261218C00100000", 1.0, 2.0);
+        quote.contract.root = sym(name);
+        quote.contract.expiry = Date::constant(2026, 12, 1).checked_add(jiff::Span::new().weeks(day)).unwrap();
+        quote
+    };
+    let mut store = store();
+    let quotes: Vec<_> = (0..most + 10).map(|day| of("AA", day)).chain([of("AB", 0)]).collect();
+    let counts = store.ingest(&Batch { quotes, ..Batch::default() }, now());
+    assert_eq!(counts.refused[Reason::TooMany as usize], 10);
+    let slices: Vec<usize> = store.books().iter().map(|book| book.slices.len()).collect();
+    assert_eq!(slices, [most as usize, 1]);
+    assert_eq!(store.quote(&of("AA", 0)), Ok(false), "an expiry that is there is still quoted");
+}
+
+#[test]
+fn names_come_and_go_together() {
+    let most = limits::NAMES.most as u32;
+    let names: Vec<Symbol> = (0..most).rev().map(|i| sym(&format!("N{i:07}"))).collect();
+    let spots = |names: &[Symbol]| {
+        let one = |&underlying| SpotRecord { underlying, ..spot("10:00", "AA", 1.0) };
+        Batch { spots: names.iter().map(one).collect(), ..Batch::default() }
+    };
+    let mut store = store();
+    // one by one, each before all others, they would move 10^12 bytes
+    let (first, rest) = names.split_at(names.len() / 2);
+    store.ingest(&spots(first), now());
+    store.ingest(&spots(rest), now());
+    assert!(store.books().len() == names.len() && store.books().is_sorted_by_key(|book| book.underlying));
+    store.ingest(&Batch { reset: names[1..].to_vec(), ..spots(&names[5..6]) }, now());
+    let left: Vec<Symbol> = store.books().iter().map(|book| book.underlying).collect();
+    assert_eq!(left, [names[5], names[0]], "what comes with a reset is of after it");
+    // a name of which every record is refused has no book
+    let refused = SpotRecord { price: -1.0, ..spot("10:00", "AA", 1.0) };
+    let quotes = vec![quote("10:00", "BB", "BB261118C00100000", 1.0, 2.0)];
+    let counts = store.ingest(&Batch { spots: vec![refused], quotes, ..Batch::default() }, now());
+    assert_eq!((counts.refused.iter().sum::<u64>(), store.books().len()), (2, 2));
+}
+
+#[test]
 fn one_dividend_under_two_spellings_is_one() {
     let mut store = filled(vec![quote("10:00", "BRK.B", "BRKB261218C00500000", 1.0, 2.0)]);
     let of = |name, amount| DividendRecord {

@@ -205,7 +205,7 @@ impl Reading<'_> {
                 self.parser.parse(piece)
             });
             if let Some((batch, report)) = parsed {
-                self.deliver(batch, report);
+                deliver(self.shared, batch, report);
             } else {
                 tracing::error!("{}: internal error; {} bytes of lines are skipped", self.name, piece.len());
                 self.parser = LineParser::new(Path::new(self.name), RootTable::embedded());
@@ -222,15 +222,13 @@ impl Reading<'_> {
 
     /// Takes bytes of a table; returns the number of used bytes, and true if bytes follow the end of the table.
     fn table(&mut self, mut table: Box<PushedTable>, bytes: &[u8]) -> Result<(usize, bool), Ended> {
-        let (mut batch, mut report) = (Batch::default(), Report::default());
-        let parser = &mut self.parser;
+        let (parser, shared) = (&mut self.parser, self.shared);
         let read = threads::guarded(self.thread, || {
             faults::here(self.thread);
-            table.read(bytes, parser, &mut batch, &mut report)
+            // rows before a place that cannot be read count
+            table.read(bytes, parser, &mut |batch, report| deliver(shared, batch, report))
         });
         self.has_received |= table.has_schema();
-        // rows before a place that cannot be read count
-        self.deliver(batch, report);
         let read = match read {
             Some(Ok(read)) => read,
             Some(Err(refusal)) => return Err(Ended::Refused(refusal.to_string())),
@@ -253,21 +251,21 @@ impl Reading<'_> {
             return Err(Ended::Refused("internal error; the rest of the stream is not read".to_owned()));
         };
         self.has_received |= stream.has_metadata();
-        self.deliver(batch, report);
+        deliver(self.shared, batch, report);
         self.binary = Some(Binary::Dbn(stream));
         used.map_err(|instead| Ended::Refused(format!("DBN: {instead}; versions 1 to 3 are read, without compression")))
     }
+}
 
-    /// Hands records to the market loop, and counts them.
-    fn deliver(&self, mut batch: Batch, mut report: Report) {
-        if report.records == 0 {
-            return;
-        }
-        // pushed quotes follow the market's clock, even if it is not the system's
-        batch.refuse_ahead(self.shared.clock.now(), &mut report);
-        self.shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
-        self.shared.inbox.put(batch, report);
+/// Hands records to the market loop, and counts them.
+fn deliver(shared: &LinesShared, mut batch: Batch, mut report: Report) {
+    if report.records == 0 {
+        return;
     }
+    // pushed quotes follow the market's clock, even if it is not the system's
+    batch.refuse_ahead(shared.clock.now(), &mut report);
+    shared.good.fetch_add(report.records - report.refused_total(), Ordering::Relaxed);
+    shared.inbox.put(batch, report);
 }
 
 impl PushedBytes for io::StdinLock<'_> {}
