@@ -118,6 +118,8 @@ pub(super) struct Instruments {
     by_symbol: HashMap<Box<str>, usize>,
     /// Meanings of numbers by the metadata of the file.
     spans: HashMap<u32, Vec<Span>>,
+    /// Approximate bytes of the spans, which are not added up at each read of a stream.
+    span_bytes: usize,
     /// Meanings of numbers by the last mapping or definition in the stream.
     said: HashMap<u32, usize>,
 }
@@ -148,10 +150,18 @@ impl Instruments {
     /// Approximate bytes held.
     pub(super) fn bytes(&self) -> usize {
         let symbols = self.by_symbol.capacity().saturating_mul(SYMBOL_BYTES);
-        let spans: usize = self.spans.values().map(|spans| spans.capacity().saturating_mul(size_of::<Span>())).sum();
         let numbers = self.said.capacity().saturating_mul(size_of::<(u32, usize)>());
         let listed = self.listed.capacity().saturating_mul(size_of::<ListedInstrument>());
-        [listed, symbols, spans, numbers].into_iter().fold(0, usize::saturating_add)
+        [listed, symbols, self.span_bytes, numbers].into_iter().fold(0, usize::saturating_add)
+    }
+
+    /// Adds a meaning of a number.
+    fn put_span(&mut self, id: u32, span: Span) {
+        let spans = self.spans.entry(id).or_default();
+        let before = spans.capacity();
+        spans.push(span);
+        let more = spans.capacity().saturating_sub(before).saturating_mul(size_of::<Span>());
+        self.span_bytes = self.span_bytes.saturating_add(more);
     }
 
     /// Notes that an instrument has a new record.
@@ -448,7 +458,7 @@ impl<'a> MetadataLists<'a> {
                 // a mapping with an impossible date costs itself: records of its id are refused one by one
                 let (Some(from), Some(to)) = (midnight(from), midnight(to)) else { continue };
                 match instruments.intern(symbol, roots) {
-                    Ok(listed) => instruments.spans.entry(id).or_default().push(Span { from, to, listed }),
+                    Ok(listed) => instruments.put_span(id, Span { from, to, listed }),
                     Err(end) => return Some(Err(end)),
                 }
             }

@@ -164,6 +164,8 @@ impl PushedTable {
         match () {
             () if batch.compression().is_some() => Err(PushRefusal::Compressed),
             () if rows > ROWS_FREE.saturating_add(body / 8) => Err(PushRefusal::Rows),
+            // the library asserts it, and a panic is a fault of the daemon
+            () if !lies_within(&batch, body) => Err(PushRefusal::Damaged),
             () => Ok(()),
         }
     }
@@ -192,6 +194,15 @@ impl PushedTable {
             }
         }
     }
+}
+
+/// True if every buffer of a batch lies within the body of its message.
+fn lies_within(batch: &arrow_ipc::RecordBatch<'_>, body: usize) -> bool {
+    let Some(buffers) = batch.buffers() else { return true };
+    buffers.iter().all(|buffer| {
+        let end = buffer.offset().checked_add(buffer.length()).and_then(|end| usize::try_from(end).ok());
+        buffer.offset() >= 0 && buffer.length() >= 0 && end.is_some_and(|end| end <= body)
+    })
 }
 
 /// Where the columns with a meaning stand, and the places of their fields.
@@ -392,6 +403,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn buffers_outside_of_their_body_are_damage() {
+        let bytes = stream(quotes());
+        // the places of buffers are among the bytes, and each is in turn far away or negative
+        let spoiled = (0..bytes.len()).flat_map(|at| [0x5B, 0xFF, 0x80, 1].map(|byte| (at, byte)));
+        let faults = spoiled.filter(|&(at, byte)| {
+            let mut bytes = bytes.clone();
+            bytes[at] = byte;
+            std::panic::catch_unwind(|| read(&bytes, bytes.len())).is_err()
+        });
+        assert_eq!(faults.collect::<Vec<_>>(), []);
+    }
+
     proptest! {
         #[test]
         fn no_damage_to_a_stream_gives_an_absurd_price(
@@ -404,7 +428,7 @@ mod tests {
                 bytes[at] = byte;
             }
             bytes.truncate(cut.index(bytes.len()) + 1);
-            // the library asserts some of what it reads; whoever calls it catches that
+            // the library may assert what it reads; whoever calls it catches that
             let read = std::panic::catch_unwind(|| read(&bytes, 100));
             for q in read.map(|(_, batch, _)| batch.quotes).unwrap_or_default() {
                 prop_assert!(!(q.bid < 0.0 || q.ask < 0.0 || q.bid.is_infinite() || q.ask.is_infinite()));
