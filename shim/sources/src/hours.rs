@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
+use kernel::limits;
 use kernel::records::{Batch, QuoteRecord, reached_by_several};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,8 +61,8 @@ impl Hours {
             is_inside || !held.contains(&name)
         });
         self.held_back += (before - batch.quotes.len() - batch.spots.len()) as u64;
-        self.quoted.append(&mut quoted);
-        self.priced.append(&mut priced);
+        keep(&mut self.quoted, quoted);
+        keep(&mut self.priced, priced);
         batch
     }
 
@@ -89,6 +90,13 @@ impl Hours {
         batch.reset.retain(|&name| whole.contains(&self.roots.canonical(name)));
         whole
     }
+}
+
+/// Adds names, as many as there may be in all: a source may send names without end.
+fn keep(all: &mut BTreeSet<Symbol>, new: BTreeSet<Symbol>) {
+    let room = (limits::NAMES.most as usize).saturating_sub(all.len());
+    let unknown: Vec<Symbol> = new.into_iter().filter(|name| !all.contains(name)).take(room).collect();
+    all.extend(unknown);
 }
 
 /// Finds the name of a quote; keeps the last one, since most quotes are of the name of the quote before.
@@ -152,6 +160,7 @@ impl InSession<'_> {
 mod tests {
     use super::*;
     use feeds::lines::parse_lines;
+    use kernel::records::SpotRecord;
     use std::path::Path;
 
     fn batch(lines: &[String]) -> Batch {
@@ -197,6 +206,20 @@ mod tests {
             let mut fresh = InSession { calendar: &calendar, last: None };
             assert_eq!(fresh.has(ts), want, "{at}, asked first");
         }
+    }
+
+    #[test]
+    fn names_without_end_are_not_kept() {
+        let mut hours = Hours::new(RootTable::embedded());
+        let most = limits::NAMES.most as u32;
+        let spot = |i| SpotRecord {
+            ts: "2026-11-20T15:59:00-05:00".parse().unwrap(),
+            underlying: Symbol::parse(&format!("N{i:07}")).unwrap(),
+            price: 1.0,
+        };
+        let batch = Batch { spots: (0..most + 10).map(spot).collect(), ..Batch::default() };
+        assert_eq!(hours.admit(&Calendar::embedded(), batch).spots.len() as u32, most + 10, "the store refuses them");
+        assert_eq!(hours.priced.len() as u32, most);
     }
 
     #[test]

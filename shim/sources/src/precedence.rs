@@ -7,6 +7,7 @@ use crate::facts::Used;
 use jiff::civil::Date;
 use kernel::calendar::Day;
 use kernel::contract::{RootTable, Symbol};
+use kernel::limits;
 use kernel::records::{Batch, DividendCover, DividendRecord, EventRecord, QuoteRecord, RateRecord, SpotRecord};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +81,8 @@ impl Precedence {
         let forgotten = batch.reset.iter().map(|&name| roots.canonical(name)).filter(is_others);
         let kept: Vec<SpotRecord> = forgotten.filter_map(|name| self.prices.get(&name).copied()).collect();
         batch.spots.extend(kept);
-        self.prices.extend(batch.spots.iter().map(|&spot| (roots.canonical(spot.underlying), spot)));
+        let prices = batch.spots.iter().map(|&spot| (roots.canonical(spot.underlying), spot));
+        self.prices.extend(prices.filter(|(name, _)| self.spots.contains_key(name)));
     }
 
     /// Numbers of the items of a source that are used.
@@ -175,12 +177,19 @@ impl<'a> Admitted<'a> {
             return admitted;
         }
         let name = name();
-        let owner = self.owners.entry(name).or_insert(self.source);
-        let admitted = *owner >= self.source;
-        if *owner > self.source {
-            *owner = self.source;
-            taken_over.insert(name);
-        }
+        // a source may send names without end: those beyond the bound are the store's to refuse
+        let is_full = !limits::NAMES.holds(self.owners.len() as f64 + 1.0);
+        let admitted = if is_full && !self.owners.contains_key(&name) {
+            true
+        } else {
+            let owner = self.owners.entry(name).or_insert(self.source);
+            let admitted = *owner >= self.source;
+            if *owner > self.source {
+                *owner = self.source;
+                taken_over.insert(name);
+            }
+            admitted
+        };
         self.last = Some((key, admitted));
         admitted
     }
@@ -220,6 +229,18 @@ mod tests {
         assert_eq!((after.quotes.len(), after.reset.len()), (1, 0));
         assert_eq!(order.admit(1, batch(&[QUOTE, SPY])).quotes.len(), 1);
         assert_eq!((order.used(0).quotes, order.used(1).quotes, order.used(2).quotes), (1, 1, 0));
+    }
+
+    #[test]
+    fn names_without_end_are_not_kept() {
+        let mut order = precedence();
+        let most = limits::NAMES.most as u32;
+        let ts = batch(&[SPOT]).spots[0].ts;
+        let spot = |i| SpotRecord { ts, underlying: Symbol::parse(&format!("N{i:07}")).unwrap(), price: 1.0 };
+        let spots = |names: core::ops::Range<u32>| Batch { spots: names.map(spot).collect(), ..Batch::default() };
+        assert_eq!(order.admit(1, spots(0..most + 10)).spots.len() as u32, most + 10, "the store refuses them");
+        assert_eq!((order.spots.len() as u32, order.prices.len() as u32), (most, most));
+        assert_eq!(order.admit(2, spots(0..10)).spots, [], "those that are known keep their source");
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl OverridesFile {
                 Some(overrides)
             }
             Err(error) => {
-                log(&format!("overrides: {error}; the last valid version still applies"));
+                log(&format!("overrides: {error}; the overrides stay as they are"));
                 (self.facts.is_unusable, self.facts.errors) = (true, vec![error]);
                 None
             }

@@ -252,7 +252,7 @@ impl PositionDesk {
                 tracing::info!("positions {source}: {n} line{}", if n == 1 { "" } else { "s" });
                 self.replace(&source, read, snapshot);
             }
-            Some(Err(why)) => tracing::warn!("positions: {why}; the last valid version still counts"),
+            Some(Err(why)) => tracing::warn!("positions: {why}; the positions stay as they are"),
         }
     }
 
