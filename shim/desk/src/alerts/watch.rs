@@ -12,7 +12,7 @@ use engine::snapshot::Snapshot;
 use kernel::calendar::Calendar;
 use kernel::contract::{RootTable, Symbol};
 use kernel::limits;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,8 +91,7 @@ impl AlertWatch {
             tracing::warn!("alerts {}: {complaint}", path.display());
         }
         tracing::info!("alerts {}: {} rules", path.display(), rules.len());
-        let texts: HashSet<&str> = rules.iter().map(|rule| rule.text.as_str()).collect();
-        self.states.retain(|text, _| texts.contains(text.as_str()));
+        self.states.retain(|text, _| rules.iter().any(|rule| rule.text == *text));
         self.rules = rules;
         Ok(true)
     }
