@@ -25,7 +25,7 @@ const PREFIX: usize = 8;
 const METADATA_MOST: usize = 1 << 20;
 /// Rows that a message may have whatever its size; further ones have eight bytes each. Columns of one value take none.
 const ROWS_FREE: usize = 1024;
-/// Rows that are passed on at once. Records take ten times the bytes of their rows, so a message is never whole in them.
+/// Rows that are passed on at once: records take ten times the bytes of their rows, so a message is not held as such.
 const ROWS_AT_ONCE: usize = 4096;
 
 /// Columns of which a row has the fields of one kind of line.
@@ -189,7 +189,8 @@ impl PushedTable {
                 (*field, cell)
             });
             parser.row(cells, &mut batch, &mut report);
-            if (row + 1).is_multiple_of(ROWS_AT_ONCE) || row + 1 == rows.num_rows() {
+            let next = row.saturating_add(1);
+            if next.is_multiple_of(ROWS_AT_ONCE) || next == rows.num_rows() {
                 pass_on(mem::take(&mut batch), mem::take(&mut report));
             }
         }
