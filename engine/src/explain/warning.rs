@@ -170,7 +170,8 @@ impl Warning {
                  --feed nasdaq:NAME"
             }
             Self::OldRates => {
-                "the discount curve is more than a week old: add --feed treasury:, rates.csv, or an index such as SPX to the feed"
+                "the discount curve is more than a week old: add --feed treasury:, rates.csv, or usable quotes of an \
+                 index such as SPX to the feed"
             }
             Self::ZeroRates => "rates are zero because of --rates zero",
             Self::Overridden => "an override applies",
