@@ -1,5 +1,5 @@
-//! Facts of a book by level of rows: made at the first request, or before it where readers asked the book before. Never:
-//! a sum, a text.
+//! Facts of a book by level of rows: made at the first request, or before it where readers asked the book before.
+//! Never: a sum, a text.
 
 use api::vendors::native_positions::PositionRows;
 use std::sync::OnceLock;
