@@ -4,10 +4,10 @@
 //! end every one of these prices must be served, and no record refused.
 //!
 //! `just push [forms=lines,arrow,dbn] [share=1] [lines=200000] [arrow=1000000] [dbn=1000000] [cold=60] [seconds=60]
-//! [patience=600]`: the share of the market, quotes a second of each form, seconds of both streams, and for how long the
-//! daemon may take to serve every name, and then to have it at full accuracy. For each form a daemon is started with a
-//! port of its own, and ended. The table has processor time in seconds a second: of the daemon's reading threads, of all
-//! its threads, and of this program, which shares the machine.
+//! [patience=600]`: the share of the market, quotes a second of each form, seconds of both streams, and for how long
+//! the daemon may take to serve every name, and then to have it at full accuracy. For each form a daemon is started
+//! with a port of its own, and ended. The table has processor time in seconds a second: of the daemon's reading
+//! threads, of all its threads, and of this program, which shares the machine.
 #![allow(clippy::print_stdout, reason = "a report")]
 
 use arrow_array::builder::StringBuilder;
