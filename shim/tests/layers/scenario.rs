@@ -499,7 +499,6 @@ fn a_stream_asks_for_its_names() {
         assert!(!events(stream.as_mut()).is_empty(), "{query}");
         ["KO", "SPX", "XOM"].map(|name| requested.since(symbol(name)).is_some())
     };
-    assert_eq!(asked("underlying=*&max_days=2&center=atm"), [false; 3], "whoever asks for all waits for none");
     assert_eq!(asked("underlying=KO&max_days=60"), [true, false, false]);
     assert_eq!(asked("root=SPXW&max_days=2"), [true, true, false]);
     assert_eq!(asked("underlying=XOM&metrics=iv30d"), [true; 3]);

@@ -306,7 +306,7 @@ fn legs_that_make_no_strategy_are_refused_in_plain_words() {
     for (legs, wanted) in [
         ("", "400 {\"error\":\"legs, positions or strategy is required\"}"),
         ("KO 12/18 70", "400 {\"error\":\"legs: not a leg such as -1 SPY 12/18 712 C"),
-        ("KO,SPX", "400 {\"error\":\"legs are of one underlying"),
+        ("KO,XOM", "400 {\"error\":\"legs are of one underlying"),
         ("1 KO 12/18 71.11 C", "404 {\"error\":\"KO 2026-12-18 71.11 C: not listed\"}"),
         ("1 KO 12/18/25 70 C", "404 {\"error\":\"KO 2025-12-18 70 C: expired\"}"),
         ("NOPE", "404 {\"error\":\"NOPE: not listed\"}"),
