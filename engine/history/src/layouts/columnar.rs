@@ -190,8 +190,8 @@ fn numbered(fields: &Fields) -> Vec<String> {
 }
 
 /// The result of `read`; `None` if the library panics. It checks most damage, and asserts the rest: a file must not end
-/// the program.
-fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
+/// the program, and a stream is no fault of it.
+pub(super) fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok()
 }
 
