@@ -10,7 +10,7 @@ use api::query::Query;
 use api::rows::clock::Clock;
 use api::rows::frame::Heading;
 use api::rows::stream::RowStream;
-use api::vendors::layer::Layer;
+use api::vendors::layer::{Layer, Serve};
 use api::vendors::native::NATIVE;
 use api::vendors::{alphavantage, livevol, orats, thetadata_v2, thetadata_v3, tradier};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -97,7 +97,8 @@ fn rows_of(chain: &Arc<Chain>, format: &str) -> RowStream {
 fn rows_by(layer: &Layer, word: &str, chain: &Arc<Chain>, query: &str) -> RowStream {
     let query = Query::parse(query).with_segments(vec![("order", word.to_owned())]);
     let clock = Clock::new(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH, &TimeZone::UTC);
-    let reply = layer.parse_rows(&query).expect("a good query");
+    let Serve::Rows(parse) = layer.serve else { panic!("a layer without rows") };
+    let reply = parse(&query).expect("a good query");
     let layout = reply.into_layout(None, None, Heading::default(), clock, Arc::new(RootTable::embedded()));
     let whole = Picked { chain: Arc::clone(chain), rows: std::iter::once(0..chain.rows()).collect() };
     RowStream::new(layout, vec![whole])
