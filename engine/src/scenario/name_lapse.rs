@@ -51,13 +51,15 @@ impl NameLapse {
         let mut assumed: Vec<EventSpan> = own.map(|(_, event)| calendar.event_span(event)).collect();
         assumed.retain(|event| event.last > chain.valued_at);
         assumed.sort_by_key(|event| event.last);
-        let shown = TermStructure::of(chain, calendar);
-        for event in assumed.iter_mut().filter(|event| event.size.is_none()) {
-            let (name, date, state) = (chain.underlying, event.date, shown.event.state);
-            event.size = Some(shown.size_of(event).ok_or(EventWithoutSize { name, date, state })?);
+        if assumed.iter().any(|event| event.size.is_none()) {
+            let shown = TermStructure::of(chain, calendar);
+            for event in assumed.iter_mut().filter(|event| event.size.is_none()) {
+                let (name, date, state) = (chain.underlying, event.date, shown.event.state);
+                event.size = Some(shown.size_of(event).ok_or(EventWithoutSize { name, date, state })?);
+            }
         }
         let term = match assumed.is_empty() {
-            true => shown,
+            true => TermStructure::of(chain, calendar),
             false => TermStructure::with_known_events(chain, calendar, &assumed),
         };
         let timing = term.event.timing(calendar);
