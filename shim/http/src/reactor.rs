@@ -200,11 +200,10 @@ impl<A: App> Reactor<A> {
     /// a long answer gives way to events of others.
     fn drive_next(&mut self, kind: usize) {
         while let Some(id) = self.ready[kind].pop_front() {
-            let Some(slot) = &mut self.slots[id] else { continue };
-            slot.queued = false;
-            let verdict = slot.connection.drive(&mut self.context);
-            self.follow(id, verdict);
-            if verdict != Verdict::Later {
+            if let Some(slot) = &mut self.slots[id] {
+                slot.queued = false;
+            }
+            if self.drive(id).is_some_and(|verdict| verdict != Verdict::Later) {
                 return;
             }
         }
@@ -343,12 +342,11 @@ impl<A: App> Reactor<A> {
         self.drive(id);
     }
 
-    /// Drives a connection, and follows its verdict.
-    fn drive(&mut self, id: usize) {
-        if let Some(slot) = &mut self.slots[id] {
-            let verdict = slot.connection.drive(&mut self.context);
-            self.follow(id, verdict);
-        }
+    /// Drives a connection, and follows its verdict; `None`: the slot is empty.
+    fn drive(&mut self, id: usize) -> Option<Verdict> {
+        let verdict = self.slots[id].as_mut()?.connection.drive(&mut self.context);
+        self.follow(id, verdict);
+        Some(verdict)
     }
 
     fn follow(&mut self, id: usize, verdict: Verdict) {
