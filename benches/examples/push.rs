@@ -1,7 +1,7 @@
 //! A market that is pushed to a daemon: the chains of the simulated market over TCP, then a steady stream of changed
 //! quotes, twice: at once when every name is served, beside the first pass at full accuracy, and again after it. Some
 //! names are changed together with their price, and asked for until the new price is served: that is the lag. At the
-//! end every one of these prices must be served, and no record refused.
+//! end all of them must be served at their last price, and no record may be refused.
 //!
 //! `just push [forms=lines,arrow,dbn] [share=1] [lines=200000] [arrow=1000000] [dbn=1000000] [cold=60] [seconds=60]
 //! [patience=600]`: the share of the market, quotes a second of each form, seconds of both streams, and for how long

@@ -161,7 +161,7 @@ fn wanted_integer(bounds: &RangeInclusive<i64>) -> Cow<'static, str> {
     }
 }
 
-/// Which rights a request wants.
+/// The rights that a request wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Rights {
     /// Calls and puts.

@@ -314,7 +314,7 @@ impl MarketLoop {
         round.next_batch(self.settings.most(self.passes.threads()), cost)
     }
 
-    /// What a computation of a name is from the chain that it has now.
+    /// The step and the size of the next computation of a name, by its current chain.
     fn work_on(&self, name: Symbol, quality: Quality) -> NameWork {
         let before = self.chains.get(&name).filter(|_| self.is_known(name));
         let before = before.map(|chain| (chain.rows(), chain.preliminary));

@@ -84,7 +84,7 @@ impl LoopSettings {
 /// A computation of a name, by what its time depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameWork {
-    /// What is computed.
+    /// Accuracy before and after.
     pub step: WorkStep,
     /// Contracts of the chain before; 0: it has none.
     pub contracts: u32,

@@ -89,7 +89,7 @@ pub struct CellLeads {
 }
 
 impl CellLeads {
-    /// Text before the cells of these columns, of which the first begins its row.
+    /// Text before the cells of all columns of a row, in their order.
     #[must_use]
     pub fn new(format: Format, columns: &[ColumnHead<'_>]) -> Self {
         let mut all = Self::default();
