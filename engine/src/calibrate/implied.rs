@@ -8,7 +8,6 @@ use super::search::{Open, search};
 use super::settings::IMPLIED;
 use super::slice_work::{SliceState, SliceWork};
 use crate::early::{EarlyExercise, PremiumByVol, Valuation, european};
-use crate::store::columns::Col;
 use crate::store::drop_reason::DropReason;
 use crate::store::ladder::Ladder;
 use kernel::black76::Horizon;
@@ -80,11 +79,10 @@ pub fn imply_vols(input: &SliceInput, carry: &Carry, slice: &mut SliceWork) {
 }
 
 impl SliceWork {
-    /// Marks quotes as outliers that the fitted volatility misses by several times their spread; `shift` was added to
-    /// that volatility.
-    pub fn find_outliers(&mut self, shift: f64) {
-        let Self { fault, used, vol_bid, vol_mid, vol_ask, columns, .. } = self;
-        let svc_vol = columns.get(Col::SvcVol);
+    /// Marks quotes as outliers that the fitted volatility, by row, misses by several times their spread; `shift` was
+    /// added to that volatility.
+    pub fn find_outliers(&mut self, svc_vol: &[f64], shift: f64) {
+        let Self { fault, used, vol_bid, vol_mid, vol_ask, .. } = self;
         for (row, fault) in fault.iter_mut().enumerate().filter(|(row, _)| used[*row]) {
             let (bid, mid, ask) = (vol_bid[row], vol_mid[row], vol_ask[row]);
             let half = if bid > 0.0 { 0.5 * (ask - bid) } else { ask - mid };
@@ -382,9 +380,7 @@ mod tests {
             fault: vec![None; 4],
             ..SliceWork::default()
         };
-        out.clear_rows(4);
-        out.columns.get_mut(Col::SvcVol).copy_from_slice(&[0.32, 0.32, 0.30, 0.253]);
-        out.find_outliers(0.05);
+        out.find_outliers(&[0.32, 0.32, 0.30, 0.253], 0.05);
         // seven half spreads; not used; five of the upper half; locked, ten times the least half
         assert_eq!(out.fault, [Some(DropReason::Outlier), None, None, Some(DropReason::Outlier)]);
     }

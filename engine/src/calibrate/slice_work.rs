@@ -8,7 +8,6 @@ use super::input::SliceInput;
 use super::remembered::RememberedVol;
 use super::search::Open;
 use crate::early::{EarlyExercise, EarlyWork};
-use crate::store::columns::Columns;
 use crate::store::drop_reason::DropReason;
 use crate::store::evidence::ValueMethod;
 use crate::store::firm_quotes::FirmQuotes;
@@ -64,8 +63,6 @@ pub struct SliceWork {
     pub searched: u32,
     /// Volatilities of the values by strike, padded, if they differ from the curve's.
     pub shifted: Vec<f64>,
-    /// The finished numbers, by row.
-    pub columns: Columns,
     /// Method of each value, by row; `None`: no value.
     pub methods: Vec<Option<ValueMethod>>,
     /// Number of rows with Greeks.
@@ -149,9 +146,8 @@ impl SliceWork {
         if refined.is_empty() { self.pairs.iter() } else { refined.iter() }
     }
 
-    /// Makes room for the finished numbers of `rows` contracts, all missing.
+    /// Forgets the values of the slice before: `rows` contracts have none yet.
     pub fn clear_rows(&mut self, rows: usize) {
-        self.columns.reset(rows);
         self.methods.clear();
         self.methods.resize(rows, None);
         (self.priced, self.late, self.firm) = Default::default();

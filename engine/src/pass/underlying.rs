@@ -12,7 +12,7 @@ use crate::calibrate::{ForcedCarry, SliceInput, SliceState, SliceWork};
 use crate::price::price_slice;
 use crate::store::book::{Book, BookSlice};
 use crate::store::chain::{Chain, Slice, Slices};
-use crate::store::columns::{Col, Columns};
+use crate::store::columns::{Col, ColumnRows, Columns};
 use crate::store::drop_reason::DropReason;
 use crate::store::evidence::{
     ChainEvidence, CountedDividend, DividendSource, KnownTerms, ParityEvidence, SliceEvidence,
@@ -227,22 +227,25 @@ pub(super) fn compute(task: &Task<'_>, state: &mut ChainState, scratch: &mut Scr
     let before = state.session_before();
     let fitted = clock();
     let threads = Threads { many, clock, times: SideTimes::default() };
-    threads.each(slices, |i, slice| {
+    let n_rows = || facts.iter().map(|facts| book.slices[facts.place].rows());
+    let mut columns = Columns::missing_in(n_rows().sum(), task.spare);
+    let parts = slices.iter_mut().zip(columns.split(n_rows()));
+    threads.share(parts.enumerate(), |(i, (slice, mut columns))| {
         let book_slice = &book.slices[facts[i].place];
         slice.clear_rows(book_slice.rows());
-        before.prev_vols(book_slice, slice.columns.get_mut(Col::PrevVol));
+        before.prev_vols(book_slice, columns.get_mut(Col::PrevVol));
         let terms = facts[i].deliverable;
         // an adjusted root whose deliverable is unknown has identity only
         if !book_slice.adjusted || terms.is_some() {
             let lapse = name_clock.lapse(facts[i].days_vt, book_slice.expiry, book_slice.settles_at, &event);
-            price_slice(&inputs[i], slice, &curves[i], &lapse);
+            price_slice(&inputs[i], slice, &mut columns, &curves[i], &lapse);
             if let Some(terms) = terms {
-                per_share(&terms, facts[i].paid_by_cash, slice);
+                per_share(&terms, facts[i].paid_by_cash, slice, &mut columns);
             }
         }
     });
 
-    let (mut chain, mut report) = assemble(task, facts, &inputs, slices, &implied);
+    let (mut chain, mut report) = assemble(task, facts, &inputs, slices, &implied, columns);
     if let Some(evidence) = &mut chain.evidence {
         evidence.events = name_clock.known;
     }
@@ -293,8 +296,8 @@ impl Threads {
 
 /// Turns derivatives with respect to the deliverable into those with respect to the underlying and the listed strike.
 /// Rows whose exercise the cash alone pays for lose their numbers.
-fn per_share(terms: &Deliverable, paid_by_cash: usize, slice: &mut SliceWork) {
-    let SliceWork { columns, methods, priced, .. } = slice;
+fn per_share(terms: &Deliverable, paid_by_cash: usize, slice: &mut SliceWork, columns: &mut ColumnRows<'_>) {
+    let SliceWork { methods, priced, .. } = slice;
     let (shares, strike) = (terms.shares_per_unit(), terms.strike_per_unit());
     let factors = [
         (Col::Delta, shares),
@@ -500,16 +503,15 @@ fn curves<'s>(
 /// Joins the slices to a chain, in the book's order.
 ///
 /// # Shapes   the rows of a slice follow those of the one before it
-/// # Cost     one copy of each column, the bulk of what a pass allocates
 fn assemble(
     task: &Task<'_>,
     facts: &[SliceFacts],
     inputs: &[SliceInput<'_>],
     slices: &[SliceWork],
     implied: &Calibration,
+    columns: Columns,
 ) -> (Chain, ChainReport) {
     let Task { book, at, quality, .. } = *task;
-    let parts: Vec<&Columns> = slices.iter().map(|slice| &slice.columns).collect();
     let n_rows = slices.iter().map(|slice| slice.methods.len()).sum();
     let mut evidence = evidence(task, inputs, slices, implied);
     let mut chain = Chain {
@@ -527,7 +529,7 @@ fn assemble(
         strike_milli: Vec::with_capacity(n_rows),
         right: Vec::with_capacity(n_rows),
         dropped: Vec::with_capacity(n_rows),
-        columns: Columns::joined(&parts, task.spare),
+        columns,
         quotes: task.chain_quotes(),
         evidence: None,
     };

@@ -3,7 +3,7 @@
 
 use super::chances::Chances;
 use crate::early::BlockMethod;
-use crate::store::columns::{Col, Columns};
+use crate::store::columns::{Col, ColumnRows};
 use crate::store::evidence::ValueMethod;
 use crate::store::ladder::Ladder;
 use kernel::contract::Right;
@@ -43,7 +43,7 @@ const GREEKS: [(Col, Greek); Greek::ALL.len()] = {
 /// its numbers stay missing. A number of the variance clock or of the slope of the curve may be missing by itself.
 ///
 /// # Domain   rows that are missing so far, in the places that the ladder gives
-pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut Columns, methods: &mut [Option<ValueMethod>]) -> u32 {
+pub(super) fn publish(of: &ValuedBlock<'_>, columns: &mut ColumnRows<'_>, methods: &mut [Option<ValueMethod>]) -> u32 {
     // a finite number times zero is zero, any other is NaN
     let zero = Numbers::splat(0.0);
     let mut poison = of.sigma * zero + of.decay * zero;

@@ -5,7 +5,7 @@ use crate::calibrate::implied::carried_over;
 use crate::calibrate::settings::CLEANING;
 use crate::calibrate::{SliceInput, SliceWork};
 use crate::early::VOL;
-use crate::store::columns::{Col, Columns};
+use crate::store::columns::{Col, ColumnRows};
 use crate::store::drop_reason::DropReason;
 use crate::store::firm_quotes::FirmQuotes;
 use crate::store::ladder::Ladder;
@@ -13,13 +13,19 @@ use crate::surface::Fitted;
 use kernel::contract::{Right, Style};
 use kernel::lanes::{BLOCK, Block, Lanes};
 
-/// Fills the rows of one expiry: volatilities of its quotes and of its curve, values, Greeks. All are missing so far
+/// Fills the rows of one expiry, its part of the columns of the chain: volatilities of its quotes and of its curve, values, Greeks. All are missing so far
 /// but `prev_vol`. Quotes that the curve misses by far are marked as faults, and its volatilities are kept as first
 /// guesses of the next pass; both are of the curve as fitted, without the shift that a user adds.
 ///
 /// # Domain   `lapse` of an expiry that has not settled: its days are positive
-pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl Fitted, lapse: &Lapse) {
-    let SliceWork { state, terms, columns, methods, .. } = slice;
+pub fn price_slice(
+    input: &SliceInput<'_>,
+    slice: &mut SliceWork,
+    columns: &mut ColumnRows<'_>,
+    curve: &impl Fitted,
+    lapse: &Lapse,
+) {
+    let SliceWork { state, terms, methods, .. } = slice;
     columns.get_mut(Col::BidVol).copy_from_slice(&slice.vol_bid);
     columns.get_mut(Col::MidVol).copy_from_slice(&slice.vol_mid);
     columns.get_mut(Col::AskVol).copy_from_slice(&slice.vol_ask);
@@ -37,16 +43,16 @@ pub fn price_slice(input: &SliceInput<'_>, slice: &mut SliceWork, curve: &impl F
     }
     slice.priced = value_slice(&here, state, valued_at, |k| curve.bends_at(k), lapse, columns, methods);
     iv_errors(input, columns);
-    slice.find_outliers(shift);
+    slice.find_outliers(columns.get(Col::SvcVol), shift);
     // a shifted curve need not pass through its quotes
     if shift == 0.0 {
-        slice.firm = firm_quotes(input, &slice.fault, &mut slice.columns);
+        slice.firm = firm_quotes(input, &slice.fault, columns);
     }
 }
 
 /// Counts the firm quotes of an expiry and those that do not contain the value; if these are many, confidence is
 /// reduced.
-fn firm_quotes(input: &SliceInput<'_>, faults: &[Option<DropReason>], columns: &mut Columns) -> FirmQuotes {
+fn firm_quotes(input: &SliceInput<'_>, faults: &[Option<DropReason>], columns: &mut ColumnRows<'_>) -> FirmQuotes {
     let mut found = FirmQuotes::default();
     for (row, &value) in columns.get(Col::SvcTheo).iter().enumerate() {
         let of_itself =
@@ -76,7 +82,13 @@ fn shifted<'a>(sigma: &'a [f64], shift: f64, room: &'a mut Vec<f64>) -> &'a [f64
 
 /// Volatility by strike into `sigma`, confidence into its column. A slice with a forward and without a curve has the
 /// volatilities of the previous session.
-fn curve_vols(curve: &impl Fitted, has_forward: bool, ladder: &Ladder, sigma: &mut Vec<f64>, columns: &mut Columns) {
+fn curve_vols(
+    curve: &impl Fitted,
+    has_forward: bool,
+    ladder: &Ladder,
+    sigma: &mut Vec<f64>,
+    columns: &mut ColumnRows<'_>,
+) {
     let known = curve.is_known();
     sigma.resize(ladder.strikes().len(), f64::NAN);
     if !known && has_forward {
@@ -96,7 +108,7 @@ fn curve_vols(curve: &impl Fitted, has_forward: bool, ladder: &Ladder, sigma: &m
 }
 
 /// Model value over mid, less 1, where there is a mid.
-fn iv_errors(input: &SliceInput<'_>, columns: &mut Columns) {
+fn iv_errors(input: &SliceInput<'_>, columns: &mut ColumnRows<'_>) {
     for (row, (bid, ask)) in input.bid.iter().zip(input.ask).enumerate() {
         let error = columns.get(Col::SvcTheo)[row] / (0.5 * (bid + ask)) - 1.0;
         if error.is_finite() {

@@ -5,7 +5,7 @@ use super::chances::chances;
 use super::publish::{ValuedBlock, publish};
 use crate::calibrate::SliceState;
 use crate::early::{BlockMethod, Valuation, plain};
-use crate::store::columns::Columns;
+use crate::store::columns::ColumnRows;
 use crate::store::evidence::ValueMethod;
 use kernel::black76::{Horizon, european_vol};
 use kernel::contract::{Right, Style};
@@ -58,7 +58,7 @@ pub(super) fn value_slice(
     sigma: &[f64],
     bends_at: impl Fn(Block) -> [Block; 2],
     lapse: &Lapse,
-    columns: &mut Columns,
+    columns: &mut ColumnRows<'_>,
     methods: &mut [Option<ValueMethod>],
 ) -> u32 {
     let SliceState { ladder, early, .. } = state;
@@ -99,7 +99,7 @@ pub(super) fn value_slice(
 mod tests {
     use super::*;
     use crate::calibrate::SliceWork;
-    use crate::store::columns::Col;
+    use crate::store::columns::{Col, Columns};
     use crate::store::ladder::Ladder;
     use kernel::dividends::Terms;
     use kernel::lanes::BLOCK;
@@ -117,9 +117,10 @@ mod tests {
         let here = Valuation { style: Style::European, quality: Quality::Full, s, terms: &terms, step: 1.0 / 365.0 };
         let lapse = Lapse { days: days_vt, step: step_vt, event, event_left: 1.0 };
         let (sigma, flat) = ([sigma; BLOCK], |_| [Block::splat(0.0); 2]);
-        let rows = value_slice(&here, &out.state, &sigma, flat, &lapse, &mut out.columns, &mut out.methods);
-        assert_eq!(rows, 2);
-        [Col::SvcTheo, Col::Decay, Col::DecayVt, Col::Theta, Col::ThetaVt].map(|col| out.columns.get(col)[0])
+        let mut columns = Columns::missing(2);
+        let mut rows = columns.split(core::iter::once(2)).remove(0);
+        assert_eq!(value_slice(&here, &out.state, &sigma, flat, &lapse, &mut rows, &mut out.methods), 2);
+        [Col::SvcTheo, Col::Decay, Col::DecayVt, Col::Theta, Col::ThetaVt].map(|col| rows.get(col)[0])
     }
 
     /// SPX at the close of Thursday 14 September 2023: options of Monday, and of Wednesday when the Federal Reserve met

@@ -49,44 +49,34 @@ impl Columns {
     /// `rows` contracts, every number missing.
     #[must_use]
     pub fn missing(rows: usize) -> Self {
-        let mut columns = Self::default();
-        columns.reset(rows);
-        columns
+        Self::missing_in(rows, &SpareBlocks::default())
     }
 
-    /// Resizes the columns to `rows` contracts, with every number missing.
-    pub fn reset(&mut self, rows: usize) {
-        self.lay_out(rows);
-        let (in_block, stride) = (1 << self.shift, self.stride);
-        for (block, columns) in self.blocks.iter_mut().zip(Col::OF_PASS.chunks(in_block)) {
-            block.clear();
-            block.resize(columns.len() * stride, f64::NAN);
-        }
-    }
-
-    /// The rows of several columns one after the other, in blocks of `spare` where it has some.
+    /// `rows` contracts, every number missing, in blocks of `spare` where it has some.
     #[must_use]
-    pub fn joined(parts: &[&Self], spare: &SpareBlocks) -> Self {
-        let mut all = Self::default();
-        all.lay_out(parts.iter().map(|part| part.rows).sum());
-        for (block, columns) in all.blocks.iter_mut().zip(Col::OF_PASS.chunks(1 << all.shift)) {
-            *block = spare.take(columns.len() * all.stride);
-            for (i, &col) in (1..).zip(columns) {
-                parts.iter().for_each(|part| block.extend_from_slice(part.get(col)));
-                block.resize(i * all.stride, f64::NAN);
+    pub fn missing_in(rows: usize, spare: &SpareBlocks) -> Self {
+        let stride = rows.next_multiple_of(kernel::lanes::BLOCK);
+        let shift = (BLOCK_NUMBERS / stride.max(1)).clamp(1, Col::OF_PASS.len()).ilog2();
+        let block = |columns: &[Col]| {
+            let numbers = columns.len() * stride;
+            let mut block = spare.take(numbers);
+            block.resize(numbers, f64::NAN);
+            block
+        };
+        let blocks = Col::OF_PASS.chunks(1 << shift).map(block).collect();
+        Self { stride, rows, shift, blocks, ..Self::default() }
+    }
+
+    /// The rows of slices that follow each other, of so many rows each, to be written side by side.
+    pub fn split(&mut self, rows: impl Iterator<Item = usize>) -> Vec<ColumnRows<'_>> {
+        let mut slices: Vec<ColumnRows<'_>> = rows.map(ColumnRows::new).collect();
+        let columns = self.blocks.iter_mut().flat_map(|block| block.chunks_exact_mut(self.stride.max(1)));
+        for (i, mut rest) in columns.enumerate() {
+            for slice in &mut slices {
+                (slice.columns[i], rest) = rest.split_at_mut(slice.rows);
             }
         }
-        all
-    }
-
-    /// The blocks of `rows` contracts, as they are until they are filled.
-    fn lay_out(&mut self, rows: usize) {
-        self.rows = rows;
-        (self.late, self.missing) = (OnceLock::new(), OnceLock::new());
-        self.stride = rows.next_multiple_of(kernel::lanes::BLOCK);
-        let in_block = (BLOCK_NUMBERS / self.stride.max(1)).clamp(1, Col::OF_PASS.len());
-        self.shift = in_block.ilog2();
-        self.blocks.resize_with(Col::OF_PASS.len().div_ceil(1 << self.shift), Vec::new);
+        slices
     }
 
     /// The block of a column, and where it begins there.
@@ -124,6 +114,34 @@ impl Columns {
         }
         let ((block, start), rows) = (self.place(col), self.rows);
         self.blocks.get_mut(block).map_or(&mut [], |block| &mut block[start..start + rows])
+    }
+}
+
+/// The rows of one slice in the columns that passes compute.
+#[derive(Debug)]
+pub struct ColumnRows<'a> {
+    rows: usize,
+    columns: [&'a mut [f64]; Col::OF_PASS.len()],
+}
+
+impl ColumnRows<'_> {
+    fn new(rows: usize) -> Self {
+        Self { rows, columns: core::array::from_fn(|_| Default::default()) }
+    }
+
+    /// One number per row, in row order.
+    ///
+    /// # Domain  a column of a pass
+    #[must_use]
+    pub fn get(&self, col: Col) -> &[f64] {
+        self.columns[col as usize]
+    }
+
+    /// The numbers of a column by row, to be written.
+    ///
+    /// # Domain  a column of a pass
+    pub fn get_mut(&mut self, col: Col) -> &mut [f64] {
+        self.columns[col as usize]
     }
 }
 
@@ -169,24 +187,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_any_length_are_joined_in_their_order() {
+    fn rows_of_slices_follow_each_other_in_blocks_that_others_left() {
         let spare = SpareBlocks::default();
         assert!(Columns::default().get(Col::ALL[0]).is_empty());
         for lengths in [vec![], vec![0], vec![1], vec![7, 9], vec![300, 5, 0, 11], vec![9000, 20_000]] {
             let numbers =
                 |part: usize, col: Col, row: usize| (part * 100_000 + row) as f64 + 0.01 * f64::from(col as u8);
-            let parts: Vec<Columns> = lengths
-                .iter()
-                .map(|&rows| Columns::missing(rows))
-                .enumerate()
-                .map(|(part, mut columns)| {
-                    for &col in Col::OF_PASS {
-                        columns.get_mut(col).iter_mut().enumerate().for_each(|(row, x)| *x = numbers(part, col, row));
-                    }
-                    columns
-                })
-                .collect();
-            let joined = Columns::joined(&parts.iter().collect::<Vec<_>>(), &spare);
+            let mut joined = Columns::missing_in(lengths.iter().sum(), &spare);
+            for (part, mut rows) in joined.split(lengths.iter().copied()).into_iter().enumerate() {
+                for &col in Col::OF_PASS {
+                    assert!(rows.get(col).len() == lengths[part] && rows.get(col).iter().all(|x| x.is_nan()));
+                    rows.get_mut(col).iter_mut().enumerate().for_each(|(row, x)| *x = numbers(part, col, row));
+                }
+            }
             for &col in Col::OF_PASS {
                 let parts = lengths.iter().enumerate();
                 let all: Vec<f64> =
@@ -198,17 +211,6 @@ mod tests {
             assert!(joined.bytes() <= most + 1000, "{lengths:?}: {}", joined.bytes());
             // the next ones are made of what these leave
             joined.leave(&spare);
-        }
-    }
-
-    #[test]
-    fn columns_that_are_used_again_forget_what_they_held() {
-        let mut columns = Columns::missing(5000);
-        columns.get_mut(Col::Delta).fill(1.0);
-        for rows in [3, 700, 0, 5000] {
-            columns.reset(rows);
-            assert!(Col::ALL.iter().all(|&col| columns.get(col).len() == rows));
-            assert!(Col::ALL.iter().all(|&col| columns.get(col).iter().all(|x| x.is_nan())));
         }
     }
 
